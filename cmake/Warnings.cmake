@@ -1,0 +1,24 @@
+# Warnings are errors, hardening is on, in every build type and with both
+# compilers.
+add_compile_options(
+  -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+  -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wformat=2 -Wvla
+  -Wimplicit-fallthrough -Wdouble-promotion -Wnull-dereference -Werror
+  -fno-strict-aliasing -fno-common
+  -fstack-protector-strong -fstack-clash-protection)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options(-fcf-protection)
+endif()
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wlogical-op -Wduplicated-cond -Wduplicated-branches)
+endif()
+add_link_options(-Wl,-z,relro,-z,now -Wl,--as-needed)
+if(PSUP_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  add_compile_options(-D_FORTIFY_SOURCE=2)
+endif()
+include(CheckPIESupported)
+check_pie_supported()

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What keeper, master and workers say to each other: one SOCK_SEQPACKET
+ * datagram is one message, a struct below, descriptors beside it by
+ * SCM_RIGHTS. All three come from one build and check CTL_VERSION in the head.
+ *
+ *     keeper <-> worker    one socketpair per worker; the keeper's end has
+ *                          SO_PASSCRED. A command's child, between clone and
+ *                          exec, sends CTL_SPAWNED through its copy of the
+ *                          worker's end: the channel of a dead worker is read
+ *                          to EOF, and only then is "never heard of" true.
+ *     keeper <-> master    one socketpair per master
+ *     master <-> worker    one socketpair per pair of incarnations, made by
+ *                          the keeper and handed to both (CTL_PEER)
+ *
+ * Order of one session, in messages:
+ *
+ *     M->W START   W->K HOLD+fds   child->K SPAWNED   W->M RUNNING
+ *     ... pidfd readable: W->K ASK_EXIT   K->W EXITED   W->M EXITED (if output
+ *     is still open)   drained: W->M END   master commits   M->W ENDED
+ *     W->K CLOSED   keeper closes, reaps, forgets
+ *
+ * So the zombie pins pid and process group until the end record is committed,
+ * and whoever dies in between finds the rest in the others.
+ */
+#ifndef PSUP_CTL_H
+#define PSUP_CTL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ids.h"
+
+#define CTL_VERSION   1u
+#define CTL_MAX_BYTES 65536u /* a larger START travels in a sealed memfd */
+#define CTL_MAX_FDS   253    /* SCM_MAX_FD */
+
+enum ctl_type {
+	/* worker or master -> keeper */
+	CTL_READY = 1, /* head only: initialised, may be used */
+	CTL_HOLD,      /* W->K ctl_fds + descriptors: hold these for session */
+	CTL_SPAWNED,   /* child->K head only: about to exec; pid by SCM_CREDS */
+	CTL_ASK_EXIT,  /* W->K head only: pidfd is readable, what happened? */
+	CTL_DROP,      /* W->K ctl_fds: close these of what you hold */
+	CTL_CLOSED,    /* W->K head only: over and committed: reap, forget */
+	CTL_SHUTDOWN,  /* M->K ctl_shutdown: end everything, then yourself */
+
+	/* keeper -> worker */
+	CTL_EXITED = 32, /* ctl_exit. Also W->M: root exited, output open */
+	CTL_GIVE,        /* ctl_give + descriptors in ctl_fds order: take over */
+	CTL_ROLE,        /* ctl_role: active or standby from now on */
+	CTL_STOP,        /* ctl_shutdown: stop ladder for all you babysit */
+
+	/* keeper -> master */
+	CTL_HELD = 64,  /* ctl_held: one row of the keeper's table */
+	CTL_TABLE_END,  /* head only: all rows sent (master's start) */
+	CTL_WORKER_DOWN, /* ctl_peer: dead for sure, its channel read to EOF; its
+	                  * HELD rows came just before. A session given to it
+	                  * that is in no row never ran. */
+	CTL_RELOAD,     /* head only: SIGHUP. Also K->W */
+	CTL_STOPPING,   /* ctl_shutdown: the keeper is ending everything */
+
+	/* keeper -> master and worker */
+	CTL_PEER = 96, /* ctl_peer + one descriptor: the channel to that one */
+
+	/* master -> worker */
+	CTL_START = 128, /* ctl_start (+ blob, or + memfd with the blob) */
+	CTL_STDIN,       /* ctl_stdin: the spool has grown, or ends */
+	CTL_KILL,        /* ctl_kill */
+	CTL_CREDIT,      /* ctl_pos: do not move output beyond this position;
+	                  * UINT64_MAX lifts the limit */
+	CTL_WATCH,       /* ctl_pos: tell me once (CTL_OUTPUT) when head > pos */
+	CTL_WATCH_STDIN, /* ctl_pos: tell me once (CTL_STDIN_AT) when the
+	                  * consumed position > pos, or stdin is closed */
+	CTL_ENDED,       /* head only: the end record is committed */
+
+	/* worker -> master */
+	CTL_RUNNING = 160, /* ctl_running; also in the dump to a new master */
+	CTL_FAILED,        /* ctl_failed: could not be spawned */
+	CTL_OUTPUT,        /* ctl_pos: head is now here */
+	CTL_STDIN_AT,      /* ctl_stdin: consumed so far; eof: stdin is closed */
+	CTL_END,           /* ctl_end: closed, drained; repeated until ENDED */
+	CTL_NO_SPACE,      /* head only: tmpfs is full, output is being dropped */
+	CTL_DUMP_END,      /* head only: a new master now knows all I have */
+};
+
+struct ctl_head {
+	uint16_t version; /* CTL_VERSION */
+	uint16_t type;    /* enum ctl_type */
+	uint32_t size;    /* bytes of the whole message, this head included */
+	struct sid sid;   /* 0 where the message is about no session */
+};
+
+/* Which descriptors of a session; their order beside a message is bit order. */
+enum {
+	CTL_FD_OUT = 1, /* read end of stdout's pipe */
+	CTL_FD_ERR = 2, /* read end of stderr's pipe */
+	CTL_FD_IN = 4,  /* write end of stdin's pipe */
+};
+
+struct ctl_fds {
+	struct ctl_head head;
+	uint32_t mask; /* CTL_FD_* */
+	uint32_t pad;
+};
+
+/* An exit as waitid tells it, and what it cost. */
+struct ctl_exit {
+	struct ctl_head head;
+	int32_t code;   /* CLD_EXITED, CLD_KILLED, CLD_DUMPED; 0: not exited */
+	int32_t status; /* exit code or signal number */
+	int32_t pid;
+	uint32_t maxrss_kib;
+	uint64_t utime_us;
+	uint64_t stime_us;
+	uint64_t io_blocks; /* ru_inblock + ru_oublock, 512 bytes each */
+	uint64_t wall_ms;   /* when the keeper learnt it */
+};
+
+struct ctl_give {
+	struct ctl_head head;
+	uint32_t mask; /* CTL_FD_* still held; descriptors beside it */
+	int32_t pid;
+};
+
+struct ctl_role {
+	struct ctl_head head;
+	uint32_t role; /* enum heritage_role: HERITAGE_WORKER or _STANDBY */
+	uint32_t pad;
+};
+
+struct ctl_shutdown {
+	struct ctl_head head;
+	uint32_t grace_ms;
+	uint32_t signal; /* what asked for it; 0: a client */
+};
+
+struct ctl_held {
+	struct ctl_head head;
+	struct wid wid; /* who babysits it; slot UINT32_MAX: nobody yet */
+	int32_t pid;
+	uint32_t mask;
+};
+
+struct ctl_peer {
+	struct ctl_head head;
+	struct wid wid; /* to a worker: its own slot; generation of the master */
+	int32_t pid;
+	uint32_t role;   /* enum heritage_role of the worker */
+	int32_t code;    /* WORKER_DOWN: CLD_*, as waitid tells it */
+	int32_t status;  /* WORKER_DOWN: exit code or signal */
+};
+
+enum {
+	CTL_START_STDIN_OPEN = 1,  /* a pipe that `write` can feed */
+	CTL_START_LOSSLESS = 2,    /* `credit` holds from the first byte on */
+	CTL_START_BLOB_FD = 4,     /* the blob is in the memfd beside it */
+};
+
+/*
+ * The blob: NUL-terminated strings one after the other: cwd, then argc
+ * argument strings, then envc "KEY=value" strings, then path_count absolute
+ * candidate paths of the program, tried in order as execvp would.
+ */
+struct ctl_start {
+	struct ctl_head head;
+	uint32_t flags; /* CTL_START_* */
+	uint32_t argc;
+	uint32_t envc;
+	uint32_t path_count;
+	uint32_t blob_bytes;
+	uint32_t grace_ms;           /* of the stop ladder of a time-out */
+	uint64_t timeout_ms;         /* 0: none; counted from the spawn */
+	uint64_t no_output_timeout_ms; /* 0: none */
+	uint64_t credit;             /* with LOSSLESS */
+	uint64_t stdin_end;          /* bytes in the spool already */
+	uint32_t stdin_eof;          /* 1: EOF after them */
+	uint32_t attempt;            /* 0 first; for the log */
+	uint32_t head_bytes;         /* geometry of the ring */
+	uint32_t tail_bytes;
+	int32_t oom_score_adj;       /* of the command; INT32_MIN: leave */
+	uint32_t pad;
+	/* blob follows unless BLOB_FD */
+};
+
+struct ctl_stdin {
+	struct ctl_head head;
+	uint64_t pos; /* M->W: bytes in the spool ever; W->M: consumed */
+	uint32_t eof; /* M->W: no more will come; W->M: stdin is closed */
+	uint32_t pad;
+};
+
+enum ctl_kill_flags {
+	CTL_KILL_ESCALATE = 1, /* KILL after grace_ms; else only the signal */
+};
+
+struct ctl_kill {
+	struct ctl_head head;
+	int32_t signal;
+	uint32_t grace_ms;
+	uint32_t reason; /* enum end_reason (shm/layout.h); 0: do not note one */
+	uint32_t flags;
+};
+
+struct ctl_pos {
+	struct ctl_head head;
+	uint64_t pos;
+};
+
+struct ctl_running {
+	struct ctl_head head;
+	int32_t pid;
+	uint32_t exited;      /* 1: root already exited, output still open */
+	uint64_t started_ms;  /* wall */
+	uint64_t deadline_ms; /* wall; 0: none */
+};
+
+struct ctl_failed {
+	struct ctl_head head;
+	int32_t error;     /* errno */
+	uint32_t stage;    /* enum spawn_stage (shm/layout.h) */
+	uint32_t transient; /* 1: another worker may have more luck */
+	uint32_t pad;
+};
+
+struct ctl_end {
+	struct ctl_head head;
+	struct ctl_exit exit; /* its own head is unused */
+	uint32_t reason;      /* enum end_reason */
+	uint32_t holders;     /* processes that still held the output, 0: EOF */
+	uint64_t total;       /* bytes of output ever */
+	uint64_t dropped_nospace; /* of these lost to a full tmpfs */
+	uint64_t ring_bytes;  /* tmpfs bytes the ring takes */
+	uint64_t started_ms;
+	uint64_t ended_ms;
+	uint64_t duration_ms; /* by CLOCK_BOOTTIME */
+};
+
+/*
+ * Sends one message with up to nfds descriptors. Never blocks.
+ * Errors: -EAGAIN (full: try again when writable), -EPIPE/-ECONNRESET (the
+ * other side is gone), -errno.
+ */
+int ctl_send(int fd, const void *msg, size_t size, const int *fds, size_t nfds);
+
+/* A received message. `pid` is the sender's where the socket has SO_PASSCRED,
+ * else 0. The descriptors are the receiver's to close. */
+struct ctl_msg {
+	union {
+		struct ctl_head head;
+		unsigned char bytes[CTL_MAX_BYTES];
+	};
+	size_t size;
+	int32_t pid;
+	size_t nfds;
+	int fds[CTL_MAX_FDS];
+};
+
+/*
+ * Receives one message, checks version, size against the type's struct, and
+ * MSG_CTRUNC. Never blocks.
+ * Returns 1: got one. 0: EOF. Errors: -EAGAIN; -EPROTO (malformed: descriptors
+ * were closed, the message dropped); -EMFILE (descriptors were lost); -errno.
+ */
+int ctl_recv(int fd, struct ctl_msg *ret);
+
+/* "START", ... for the log; "?" for an unknown type. */
+const char *ctl_type_name(unsigned type);
+
+/* Fills the head. */
+#define CTL_INIT(type_, sid_, struct_)                                         \
+	{                                                                      \
+		.version = CTL_VERSION, .type = (type_),                       \
+		.size = (uint32_t)sizeof(struct_), .sid = (sid_)               \
+	}
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything a master or a worker receives from the keeper at its start: four
+ * descriptors at fixed numbers and this one struct. There is no other door.
+ *
+ * The struct travels in a sealed memfd at HERITAGE_FD_INFO; the program checks
+ * size and version before it believes anything, and closes the memfd.
+ */
+#ifndef PSUP_HERITAGE_H
+#define PSUP_HERITAGE_H
+
+#include <stdint.h>
+
+#include "ids.h"
+
+#define HERITAGE_VERSION 1u
+
+enum {
+	HERITAGE_FD_KEEPER = 3,   /* SOCK_SEQPACKET to the keeper (ctl.h) */
+	HERITAGE_FD_LISTENER = 4, /* master only: the listening socket */
+	HERITAGE_FD_INFO = 5,     /* sealed memfd with struct heritage */
+	HERITAGE_FD_FIRST_FREE = 6
+};
+
+enum heritage_role {
+	HERITAGE_MASTER = 1,
+	HERITAGE_WORKER = 2,
+	HERITAGE_STANDBY = 3 /* a worker that gets no new sessions yet */
+};
+
+struct heritage {
+	uint32_t size; /* sizeof(struct heritage) */
+	uint32_t version;
+	uint32_t role;         /* enum heritage_role */
+	int32_t keeper_pid;    /* a command's getppid() must equal it */
+	struct wid wid;        /* workers; the master has slot 0, own generation */
+	uint64_t incarnation;  /* of the keeper: random, never 0 */
+	uint32_t workers;      /* active workers wanted (without the standby) */
+	uint32_t max_sessions; /* what the keeper's descriptors allow at once */
+	uint32_t log_level;    /* enum log_level */
+	uint32_t flags;
+	char runtime_dir[108];  /* absolute, NUL-terminated */
+	char config_path[1024]; /* absolute, or empty: none */
+};
+
+/* Reads and checks HERITAGE_FD_INFO and closes it.
+ * Errors: -EPROTO (wrong size or version), -errno of the read. */
+int heritage_receive(struct heritage *ret);
+/* The keeper's side: a sealed memfd, close-on-exec, holding *h, or -errno. */
+int heritage_seal(const struct heritage *h);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ids are types, so that one kind cannot be passed for another.
+ */
+#ifndef PSUP_IDS_H
+#define PSUP_IDS_H
+
+#include <stdint.h>
+
+/* One supervised run, ever: the instance id. Counts up from 1 in the index and
+ * is never used again, unlike the slug that people see. 0 is "none". */
+struct sid {
+	uint64_t v;
+};
+
+/* One incarnation of a worker: the slot is its place (and its stats page), the
+ * generation tells the incarnations of a slot apart and starts at 1. */
+struct wid {
+	uint32_t slot;
+	uint32_t generation;
+};
+
+static inline int
+sid_eq(struct sid a, struct sid b)
+{
+	return a.v == b.v;
+}
+
+static inline int
+wid_eq(struct wid a, struct wid b)
+{
+	return a.slot == b.slot && a.generation == b.generation;
+}
+
+#endif

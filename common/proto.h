@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The wire, from one table (proto.def): methods, their parameters with types
+ * and ranges, result fields, notifications, error codes. The server's checks,
+ * libpsup's checks before sending and docs/protocol.md all come from its rows.
+ *
+ * MessagePack-RPC on a Unix stream socket. A request is [0, msgid, method,
+ * params], an answer [1, msgid, error, result], a notification [2, method,
+ * params]. params is a map, or an array that holds one map (what existing
+ * clients send), or an empty array. psup's own notifications carry an array
+ * with one map.
+ */
+#ifndef PSUP_PROTO_H
+#define PSUP_PROTO_H
+
+#include "codec.h"
+
+#define PROTO_VERSION 1
+
+enum proto_method {
+#define METHOD(id, name, kind, doc) PROTO_##id,
+#include "proto.def"
+	PROTO_METHOD_COUNT
+};
+
+/* Who may call: anybody after the socket's uid check, or admins only. */
+enum proto_kind { PROTO_TOOL, PROTO_SYSTEM, PROTO_ADMIN };
+
+enum proto_error {
+#define ERRCODE(id, name, doc) PROTO_E_##id,
+#include "proto.def"
+	PROTO_ERROR_COUNT
+};
+
+enum proto_type {
+	PT_STR,     /* UTF-8, no NUL; min..max: bytes */
+	PT_DATA,    /* str or bin, any bytes; min..max: bytes */
+	PT_INT,     /* integer, min..max (a double with no fraction is taken) */
+	PT_NUM,     /* integer or double, min..max */
+	PT_BOOL,
+	PT_STRMAP,  /* map of str to str; min..max: pairs */
+	PT_STRLIST, /* array of str; min..max: items */
+	PT_OBJECT,  /* map; its handler looks closer */
+	PT_STDIN    /* "open", "closed" or {text: str} */
+};
+
+struct proto_param {
+	enum proto_method method;
+	const char *name;
+	enum proto_type type;
+	bool required;
+	bool nullable;     /* nil is taken as a value of its own */
+	bool clamp;        /* out of range: moved into it, not refused */
+	double min, max;
+	const char *dflt;  /* as text, for the docs */
+	const char *doc;
+};
+extern const struct proto_param proto_params[];
+extern const size_t proto_param_count;
+
+struct proto_field {
+	enum proto_method method;
+	const char *name, *type, *doc;
+};
+extern const struct proto_field proto_fields[];
+extern const size_t proto_field_count;
+
+const char *proto_method_name(enum proto_method m);
+const char *proto_method_doc(enum proto_method m);
+enum proto_kind proto_method_kind(enum proto_method m);
+/* PROTO_METHOD_COUNT where there is none of that name. */
+enum proto_method proto_method_find(const char *name, size_t len);
+const char *proto_error_name(enum proto_error e);
+const char *proto_error_doc(enum proto_error e);
+
+/* What is wrong with a request, in words that name field, value and
+ * expectation. */
+struct proto_problem {
+	enum proto_error code;
+	char field[64];
+	char value[80];    /* shown escaped and cut */
+	char expected[160];
+	char message[400]; /* the whole sentence */
+};
+
+/*
+ * Checks params against the method's rows: unknown name (with a hint for the
+ * usual slips: cwd, timeoutMs), missing, wrong type, out of range, NUL or
+ * invalid UTF-8 in a PT_STR, more than 64 keys. A clamp is not applied here:
+ * read with proto_int(). Returns 0, or -EINVAL with *ret filled.
+ */
+int proto_check(enum proto_method m, const struct val *params,
+    struct proto_problem *ret);
+
+/* The parameter as an integer, clamped where its row says so; `dflt` where
+ * absent or nil. */
+int64_t proto_int(enum proto_method m, const struct val *params,
+    const char *name, int64_t dflt);
+
+/* Appends the error object {code, message, field, value, expected} */
+void proto_encode_problem(struct enc *e, const struct proto_problem *p);
+
+/* Fills a problem: message as printf. */
+void proto_problem_set(struct proto_problem *p, enum proto_error code,
+    const char *field, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif

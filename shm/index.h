@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The index: the truth that a restarted master reads. LMDB in index/ of the
+ * runtime directory; this file is the only home of lmdb.h, the master its only
+ * user. NOSYNC | NOTLS | NORDAHEAD | NOLOCK, no WRITEMAP; data.mdb allocated in
+ * steps of 8 MiB before use, so that a full tmpfs is an error, not a SIGBUS.
+ *
+ * One write transaction per loop turn: index_put/index_del begin it where none
+ * is open, index_commit ends it. Reads see the open transaction.
+ */
+#ifndef PSUP_SHM_INDEX_H
+#define PSUP_SHM_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdbool.h>
+
+struct index; /* opaque; one per process */
+
+enum index_db {
+	INDEX_META,     /* "next", "incarnation", ... -> msgpack value */
+	INDEX_SESSIONS, /* instance id, 8 bytes big-endian -> record */
+	INDEX_SPECS,    /* instance id -> what START needs, env included; gone
+	                 * once the session started */
+	INDEX_CURSORS,  /* instance id + reader name -> position */
+	INDEX_EVENTS,   /* sequence number, 8 bytes big-endian -> event */
+	INDEX_SUBS,     /* scope NUL subscriber -> acknowledged sequence */
+	INDEX_KEYS,     /* scope NUL request key -> instance id */
+	INDEX_DB_COUNT
+};
+
+/* A byte string that is not owned. Valid until the next index call. */
+struct index_bytes {
+	const void *data;
+	size_t size;
+};
+
+/* Opens, creating where needed. One that does not open is set aside as
+ * index.bad.<wall ms> and a new one made; *ret_set_aside says so.
+ * Errors: -ENOSPC, -errno. */
+int index_open(const char *runtime_dir, struct index **ret,
+    bool *ret_set_aside);
+void index_close(struct index **ix);
+
+/* Keys: 1..511 bytes, else -EINVAL. -ENOSPC: map or tmpfs is full even after
+ * growing; the open transaction is still usable for deletes. */
+int index_put(struct index *ix, enum index_db db, struct index_bytes key,
+    struct index_bytes val);
+/* 0; -ENOENT */
+int index_get(struct index *ix, enum index_db db, struct index_bytes key,
+    struct index_bytes *ret_val);
+/* 0, also where there was none */
+int index_del(struct index *ix, enum index_db db, struct index_bytes key);
+
+/* Calls fn for every record with key >= from, in order, until it returns
+ * non-zero, which is returned. fn may delete the record it is shown through
+ * index_del, and nothing else. */
+typedef int index_scan_fn(void *arg, struct index_bytes key,
+    struct index_bytes val);
+int index_scan(struct index *ix, enum index_db db, struct index_bytes from,
+    index_scan_fn *fn, void *arg);
+
+/* Ends the open transaction, if any. On an error everything since the last
+ * commit is gone and the caller must not send what depends on it.
+ * Errors: -ENOSPC, -EIO, -errno. */
+int index_commit(struct index *ix);
+
+/* Bytes the environment takes on the tmpfs. */
+uint64_t index_bytes_used(const struct index *ix);
+
+/* Key of an instance id or a sequence number. */
+struct index_key64 {
+	unsigned char b[8];
+};
+static inline struct index_key64
+index_key64(uint64_t v)
+{
+	struct index_key64 k;
+
+	for (int i = 7; i >= 0; i--, v >>= 8)
+		k.b[i] = (unsigned char)v;
+	return k;
+}
+
+#endif

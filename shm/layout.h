@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every struct that lives in shared memory, who writes each field, and why
+ * the rest is safe. Fixed widths, offsets instead of pointers, sizes asserted,
+ * a version in every header. Nobody takes a lock here.
+ *
+ * Writer tags: K keeper, M master, W the one worker that babysits the session,
+ * C the command's child between clone and exec (it shares W's memory), k the
+ * kernel inside splice(2).
+ */
+#ifndef PSUP_SHM_LAYOUT_H
+#define PSUP_SHM_LAYOUT_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define SHM_LAYOUT_VERSION 1u
+#define SHM_PAGE           4096u
+
+/* Why a session ended; the first forced reason wins. Names in state_names.h */
+enum end_reason {
+	END_NONE = 0,
+	END_EXIT,
+	END_SIGNAL,
+	END_OVERALL_TIMEOUT,
+	END_NO_OUTPUT_TIMEOUT,
+	END_MANUAL_CANCEL,
+	END_ABORTED, /* the foreground request's client is gone */
+	END_SPAWN_ERROR,
+	END_OOM,
+	END_LIMIT,
+	END_LOST,
+	END_SHUTDOWN
+};
+
+/* How far the child came between clone and exec. */
+enum spawn_stage {
+	STAGE_NONE = 0,
+	STAGE_PREPARE, /* ring, pipes, before clone */
+	STAGE_CLONE,
+	STAGE_FDS,
+	STAGE_SETSID,
+	STAGE_CHDIR,
+	STAGE_PARENT, /* the keeper was gone */
+	STAGE_TELL,   /* SPAWNED could not be sent: nothing ran */
+	STAGE_EXEC
+};
+
+/* ------------------------------------------------------------------ ring */
+
+#define RING_MAGIC        0x676e697270757370ull /* "psupring" */
+#define RING_MAX_SPLICE   65536u
+#define RING_SEGMENTS     200u
+#define RING_DATA_OFFSET  SHM_PAGE
+
+enum ring_stream { RING_STDOUT = 0, RING_STDERR = 1, RING_MIXED = 2 };
+
+/* A stretch of one stream: from the end of the entry before to `end`. */
+struct ring_segment {
+	_Atomic uint64_t end_stream; /* position << 2 | enum ring_stream */
+	_Atomic uint64_t wall_ms;    /* when its first byte arrived */
+};
+
+/*
+ * One page, then the data:
+ *
+ *     0          4096                4096+head_bytes
+ *     +----------+-------------------+-----------------------------------+
+ *     | header   | head region       | tail region: T = tail_bytes + 64K |
+ *     +----------+-------------------+-----------------------------------+
+ *                 kept for good       overwritten lap after lap
+ *
+ * A position is a 64-bit count of bytes since the session began:
+ *     pos = (off[lap & 1] - RING_DATA_OFFSET) + lap * T
+ * The kernel moves off[lap & 1] in the same system call that moves the data;
+ * a wrap first sets off[(lap + 1) & 1] to the start of the tail region, then
+ * stores lap + 1. pos is the same before and after that store, so a kill in
+ * between changes nothing.
+ *
+ * Publication: reserve = pos + n (what may be overwritten), splice, segment,
+ * head = pos (release). A reader takes head (acquire), copies by pread, then
+ * takes reserve: bytes in the tail region below reserve - T may be new ones.
+ *
+ * `hole`: a full tmpfs. Positions hole_from..hole_to were counted, not kept.
+ */
+struct ring_header {
+	/* set once at creation, before the session is announced: W */
+	uint64_t magic;
+	uint32_t version;
+	uint32_t header_bytes; /* sizeof(struct ring_header) */
+	struct {
+		uint64_t v;
+	} sid;                 /* instance id */
+	uint64_t incarnation;  /* of the keeper */
+	uint32_t head_bytes;
+	uint32_t tail_bytes;   /* promised; T = tail_bytes + RING_MAX_SPLICE */
+	uint64_t created_ms;   /* wall */
+
+	/* the pump: W, off also k */
+	_Atomic int64_t off[2];   /* file offset of the next byte */
+	_Atomic uint64_t lap;
+	_Atomic uint64_t reserve;
+	_Atomic uint64_t head;    /* published position */
+	_Atomic uint64_t hole_from, hole_to;
+	_Atomic uint64_t dropped_nospace;
+	_Atomic uint32_t stream;  /* of the splice in hand */
+	_Atomic uint32_t open_streams; /* CTL_FD_OUT | CTL_FD_ERR still open */
+	_Atomic uint64_t seg_count; /* segments ever; entry n is [n % 200] */
+
+	/* stdin: W, spool_off also k */
+	_Atomic int64_t spool_off; /* consumed bytes of the spool */
+	_Atomic uint64_t spool_end; /* as last told by the master */
+	_Atomic uint32_t stdin_state; /* enum ring_stdin */
+	_Atomic uint32_t stdin_eof;   /* EOF is to follow the spooled bytes */
+
+	/* the session as the worker knows it: W */
+	_Atomic int32_t pid;
+	_Atomic uint32_t exec_errno;  /* C */
+	_Atomic uint32_t exec_stage;  /* C, W: enum spawn_stage */
+	_Atomic int32_t exit_code;    /* CLD_*; 0: not exited */
+	_Atomic int32_t exit_status;
+	_Atomic uint32_t end_reason;  /* first forced reason; enum end_reason */
+	_Atomic uint64_t started_ms;  /* wall */
+	_Atomic uint64_t started_ns;  /* boot */
+	_Atomic uint64_t exited_ms;   /* wall */
+	_Atomic uint64_t closed_ms;   /* wall; 0: still open */
+	_Atomic uint64_t last_output_ms; /* wall; 0: none yet */
+	_Atomic uint64_t last_output_ns; /* boot */
+
+	/* what a replacement worker needs: W */
+	_Atomic uint64_t deadline_ns;       /* boot; 0: none */
+	_Atomic uint64_t no_output_ns;      /* length; 0: none */
+	_Atomic uint64_t ladder_kill_ns;    /* boot: KILL due; 0: no ladder */
+	_Atomic uint32_t grace_ms;
+	_Atomic uint32_t flags;             /* CTL_START_* */
+	_Atomic uint64_t credit;
+	_Atomic uint64_t utime_us, stime_us, io_blocks;
+	_Atomic uint32_t maxrss_kib;
+	_Atomic uint32_t holders;
+	uint64_t reserved[20];
+
+	struct ring_segment segments[RING_SEGMENTS];
+};
+
+enum ring_stdin { STDIN_NONE = 0, STDIN_OPEN = 1, STDIN_CLOSED = 2 };
+
+static_assert(sizeof(struct ring_header) <= SHM_PAGE, "ring header: one page");
+static_assert(sizeof(struct ring_segment) == 16, "segment size");
+static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "64-bit atomics are lock-free");
+
+/* ----------------------------------------------------------------- board */
+
+#define BOARD_MAGIC  0x6472616f62707370ull
+#define BOARD_LANES  64u
+
+enum board_state {
+	STATE_FREE = 0,
+	STATE_QUEUED,
+	STATE_STARTING,
+	STATE_RUNNING,
+	STATE_EXITED, /* root exited, output still open */
+	STATE_ENDED,
+	STATE_COUNT
+};
+
+enum board_status { STATUS_RUNNING, STATUS_COMPLETED, STATUS_FAILED,
+	STATUS_KILLED, STATUS_LOST, STATUS_COUNT };
+
+/* A slot per live or recent session. All M, under the seqlock `seq`. */
+struct board_slot {
+	_Atomic uint32_t seq;  /* odd: being written */
+	uint32_t generation;   /* of the slot's use */
+	uint64_t sid;
+	uint32_t state;        /* enum board_state */
+	uint32_t status;       /* enum board_status */
+	uint32_t reason;       /* enum end_reason */
+	int32_t pid;
+	int32_t exit_code;     /* -1: none */
+	int32_t exit_signal;   /* 0: none */
+	uint32_t worker_slot;  /* UINT32_MAX: none */
+	uint32_t worker_generation;
+	uint64_t created_ms, started_ms, ended_ms; /* wall; 0: not yet */
+	uint64_t deadline_ms;  /* wall; 0: none */
+	uint64_t total;        /* output bytes; final once ended */
+	uint32_t flags;        /* BOARD_BACKGROUNDED ... */
+	uint32_t lane_pos;     /* place in the queue, 1 first; 0: not queued */
+	char slug[48];
+	char name[80];
+	char scope[48];
+	char lane[32];
+	char label[48];
+	char command[128];     /* cut, UTF-8-safe */
+};
+static_assert(sizeof(struct board_slot) <= 512, "board slot");
+
+enum { BOARD_BACKGROUNDED = 1, BOARD_STDIN_OPEN = 2, BOARD_PTY = 4 };
+
+struct board_lane {
+	_Atomic uint32_t seq;
+	uint32_t width, active, queued, generation;
+	uint32_t flags; /* paused, draining */
+	char name[32];
+	uint64_t reserved;
+};
+static_assert(sizeof(struct board_lane) == 64, "board lane");
+
+struct board_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t header_bytes;  /* slots begin here: a multiple of a page */
+	uint32_t slot_bytes;    /* 512 */
+	uint32_t slot_count;
+	uint64_t incarnation;
+	uint64_t created_ms;
+	/* M, each a plain relaxed counter */
+	_Atomic uint64_t master_generation;
+	_Atomic uint64_t counts[8];     /* sessions by enum board_state */
+	_Atomic uint64_t started_total, ended_total, failed_total;
+	_Atomic uint64_t budget_bytes, budget_used;
+	_Atomic uint32_t slots_high;    /* slots beyond were never used */
+	_Atomic uint32_t flags;
+	struct board_lane lanes[BOARD_LANES];
+};
+static_assert(sizeof(struct board_header) <= 2 * SHM_PAGE, "board header");
+
+/* ----------------------------------------------------------------- stats */
+
+#define STATS_MAGIC 0x7374617473707370ull
+#define STATS_PAGES 64u /* 0 keeper, 1 master, 2.. worker slots */
+#define STATS_PAGE_OF_WORKER(slot) (2u + (slot))
+
+/* One page per process, written by its owner alone, except `state` (K). */
+struct stats_page {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t bytes;
+	_Atomic int32_t pid;         /* K; 0: nobody */
+	_Atomic uint32_t generation; /* K */
+	_Atomic uint32_t role;       /* K: enum heritage_role; 0 keeper */
+	_Atomic uint32_t restarts;   /* K: of this slot */
+	_Atomic uint64_t started_ms;
+	_Atomic uint64_t heartbeat_ns; /* boot */
+	_Atomic uint64_t in_hand;      /* session being handled now; 0: none */
+	_Atomic uint64_t sessions;     /* live ones (keeper: table rows) */
+	_Atomic uint64_t spawned, spawn_failed, ended;
+	_Atomic uint64_t bytes_moved;
+	_Atomic uint64_t ring_bytes;   /* tmpfs bytes of its live rings */
+	_Atomic uint64_t taken_over;   /* sessions taken from a dead worker */
+	_Atomic uint64_t requests;     /* master */
+	_Atomic uint64_t connections;  /* master: open now */
+	_Atomic uint64_t malformed;    /* messages refused */
+	_Atomic uint64_t max_sessions; /* keeper */
+	_Atomic uint64_t orphans_reaped; /* keeper */
+	_Atomic uint64_t loop_turns, longest_turn_ns;
+	char last_words[512];          /* of the incarnation that died */
+};
+static_assert(sizeof(struct stats_page) <= SHM_PAGE, "stats page");
+
+#endif

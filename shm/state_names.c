@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: MIT */
+#include "shm/state_names.h"

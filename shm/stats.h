@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One stats page per process (layout.h), in the file `stats`, allocated at
+ * creation. A process maps its own page read-write, readers map the file.
+ */
+#ifndef PSUP_SHM_STATS_H
+#define PSUP_SHM_STATS_H
+
+#include "shm/layout.h"
+
+/* Keeper: creates the file with STATS_PAGES pages and maps all of them.
+ * The pages stay mapped for the keeper's life. -ENOSPC, -errno. */
+int stats_create(int dirfd, struct stats_page **ret_pages);
+/* Master, worker: maps page i read-write. -EBADMSG, -errno. */
+int stats_attach_own(int dirfd, uint32_t i, struct stats_page **ret);
+/* Readers: maps all pages read-only. */
+int stats_attach(int dirfd, const struct stats_page **ret_pages);
+void stats_detach(const struct stats_page *pages);
+
+/* Points check_last_words at this page. */
+void stats_keep_last_words(struct stats_page *own);
+
+#endif

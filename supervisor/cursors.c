@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: MIT */
+typedef int psup_placeholder_cursors;
