@@ -48,7 +48,8 @@ enum ctl_type {
 	/* keeper -> worker */
 	CTL_EXITED = 32, /* ctl_exit. Also W->M: root exited, output open */
 	CTL_GIVE,        /* ctl_give + descriptors in ctl_fds order: take over */
-	CTL_ROLE,        /* ctl_role: active or standby from now on */
+	CTL_ROLE,        /* ctl_role: active or standby from now on. Also K->M,
+	                  * about the worker of that wid */
 	CTL_STOP,        /* ctl_shutdown: stop ladder for all you babysit */
 
 	/* keeper -> master */
@@ -125,6 +126,7 @@ struct ctl_give {
 
 struct ctl_role {
 	struct ctl_head head;
+	struct wid wid; /* whose role; to a worker: its own */
 	uint32_t role; /* enum heritage_role: HERITAGE_WORKER or _STANDBY */
 	uint32_t pad;
 };
@@ -137,7 +139,8 @@ struct ctl_shutdown {
 
 struct ctl_held {
 	struct ctl_head head;
-	struct wid wid; /* who babysits it; slot UINT32_MAX: nobody yet */
+	struct wid wid; /* who babysits it; slot UINT32_MAX: nobody yet. Before
+	                 * a WORKER_DOWN: the dead one, whoever has it now */
 	int32_t pid;
 	uint32_t mask;
 };
