@@ -29,7 +29,9 @@ void lanes_free(struct lanes **ls);
 
 /* Sets a lane's width and queue bound, making the lane where needed; a
  * configured lane is not forgotten when idle. cron:<job>, session:<key> and
- * unknown names have width 1 and queue 100 000. */
+ * unknown names have width 1 and queue 100 000; main (1) and subagent (8) are
+ * there from the start. Width 0: nobody starts. A width below what runs ends
+ * nobody. Errors: -EINVAL (name not 1..31 bytes), -ENOMEM. */
 int lanes_configure(struct lanes *ls, const char *name, uint32_t width,
     uint32_t queue_max);
 
@@ -38,7 +40,11 @@ enum lane_verdict { LANE_ADMIT, LANE_QUEUED, LANE_FULL, LANE_NOMEM };
 /*
  * A session wants to run. ADMIT: it holds a slot now. QUEUED: *ret_pos is its
  * place, 1 first. `seq` orders it among the others for good: 0 takes the next
- * one and *ret_seq says it; a restarted master passes what the index holds.
+ * one and *ret_seq says it; a restarted master passes what the index holds and
+ * always gets QUEUED (even beyond queue_max: it was accepted before), since
+ * only lanes_next() knows who is first once all are back; it restores the
+ * active ones first. A sid that is known already hears where it stands.
+ * ret_seq and ret_pos may be NULL; ADMIT says place 0. `lane`: 1..31 bytes.
  */
 enum lane_verdict lanes_enter(struct lanes *ls, const char *lane, int priority,
     struct sid sid, uint64_t seq, uint64_t now_ms, uint64_t *ret_seq,
@@ -53,7 +59,7 @@ void lanes_leave(struct lanes *ls, struct sid sid);
 struct sid lanes_next(struct lanes *ls, uint64_t now_ms);
 /* When an ageing step may change something; UINT64_MAX: never. */
 uint64_t lanes_due(const struct lanes *ls);
-/* Place of a queued session, 1 first; 0: not queued. */
+/* Place of a queued session, 1 first; 0: not queued. O(log n). */
 uint32_t lanes_position(const struct lanes *ls, struct sid sid);
 
 struct lane_view {
