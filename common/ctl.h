@@ -152,6 +152,7 @@ struct ctl_peer {
 	uint32_t role;   /* enum heritage_role of the worker */
 	int32_t code;    /* WORKER_DOWN: CLD_*, as waitid tells it */
 	int32_t status;  /* WORKER_DOWN: exit code or signal */
+	struct sid in_hand; /* WORKER_DOWN: as its stats page said last */
 };
 
 enum {
