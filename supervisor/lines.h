@@ -20,7 +20,8 @@ struct retained {
 	uint64_t from;     /* position of data[0] */
 	uint64_t to;       /* position after the last byte */
 	size_t gap_at;     /* index in data where bytes are missing; len: none */
-	uint64_t dropped;  /* bytes missing there (hole included) */
+	uint64_t dropped;  /* bytes missing there (hole included); a second
+	                    * gap, after a full tmpfs, is counted too */
 	uint64_t mixed;    /* bytes whose stream is not known any more */
 };
 
@@ -29,7 +30,10 @@ enum lines_streams { LINES_BOTH, LINES_STDOUT, LINES_STDERR };
 /* Reads everything retained from position `from` on; `max_tail` > 0: only the
  * last so many bytes (then `from` moves up and nothing is counted as dropped
  * for it). LINES_STDOUT / _STDERR: that stream's bytes (and mixed ones).
- * RING_OK or RING_OVERRUN, or GONE, CORRUPT, BUSY with *ret empty. */
+ * Reads up to where the ring stood when it was called; `from` beyond that is
+ * taken for that. LINES_BOTH: to - from == len + dropped - what is missing
+ * before data[0]. RING_OK or RING_OVERRUN (dropped > 0), or GONE, CORRUPT,
+ * BUSY (also: no memory) with *ret empty. */
 enum ring_verdict retained_read(struct ring_reader *r, uint64_t from,
     size_t max_tail, enum lines_streams which, struct retained *ret);
 void retained_free(struct retained *r);
@@ -39,7 +43,7 @@ struct lines_page {
 	size_t begin, end;     /* bytes of the page */
 	uint64_t total_lines;  /* retained */
 	uint64_t first_line, line_count; /* of the page */
-	int64_t gap_line;      /* line before the gap; -1: none */
+	int64_t gap_line;      /* line before the gap, which ends it; -1: none */
 	bool defaulted;        /* neither offset nor limit was given */
 };
 /* have_*: whether the parameter was given. 0-based; CRLF counts as LF; a

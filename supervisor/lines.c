@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Retained output as text. Called by api_*.c for poll, log and tails. Reads a
+ * ring once, up to where it stood at the beginning, and remembers what it kept
+ * as runs: stretches of known position and stream. Pages are index arithmetic
+ * over those bytes. Text is repaired on the way out, never in between.
+ *
+ * It does not write notes about gaps and pages: the caller has the words.
+ */
+#include "supervisor/lines.h"
+
+#include "common/check.h"
+#include "common/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINES_DEFAULT 200u
+
+/* A stretch of kept bytes of one stream. */
+struct run {
+	uint64_t pos;     /* of its first byte */
+	uint64_t missing; /* bytes lost between the run before and this */
+	size_t at, len;   /* in data */
+	bool mixed;
+};
+
+/* One read under way. */
+struct reading {
+	struct ring_facts facts; /* one copy of the header for all of it */
+	enum lines_streams which;
+	char *data;
+	size_t len, cap;
+	struct run *runs;
+	size_t run_count, run_cap;
+	uint64_t missing;        /* since the last run */
+};
+
+/* --------------------------------------------------------------- the bytes */
+
+/* Whether a byte of this stream is wanted. What is not known may be. */
+static bool
+wanted(enum lines_streams which, enum ring_stream stream)
+{
+	return which == LINES_BOTH || stream == RING_MIXED ||
+	    (which == LINES_STDOUT) == (stream == RING_STDOUT);
+}
+
+/* Keeps n bytes that lie at data + from, moving them down where others were
+ * left out before them. */
+static int
+keep(struct reading *rd, size_t from, size_t n, uint64_t pos, bool mixed)
+{
+	struct run *last = rd->runs + rd->run_count;
+
+	if (rd->run_count == rd->run_cap) {
+		size_t cap = rd->run_cap == 0 ? 64 : rd->run_cap * 2;
+		struct run *grown =
+		    reallocarray(rd->runs, cap, sizeof(*grown));
+
+		if (grown == NULL)
+			return -ENOMEM;
+		rd->runs = grown;
+		rd->run_cap = cap;
+		last = grown + rd->run_count;
+	}
+	if (from != rd->len)
+		memmove(rd->data + rd->len, rd->data + from, n);
+	*last = (struct run){ .pos = pos, .missing = rd->missing,
+		.at = rd->len, .len = n, .mixed = mixed };
+	rd->run_count++;
+	rd->missing = 0;
+	rd->len += n;
+	return 0;
+}
+
+/* Sorts n bytes just read behind data + len, of position pos, by stream. */
+static int
+take(struct reading *rd, size_t n, uint64_t pos)
+{
+	size_t from = rd->len;
+
+	while (n > 0) {
+		uint64_t end, wall_ms;
+		enum ring_stream s =
+		    ring_stream_at(&rd->facts.raw, pos, &end, &wall_ms);
+		size_t part = n;
+		int rc = 0;
+
+		if (end <= pos)
+			s = RING_MIXED; /* the log ends before the data */
+		else if (end - pos < n)
+			part = (size_t)(end - pos);
+		if (wanted(rd->which, s))
+			rc = keep(rd, from, part, pos, s == RING_MIXED);
+		if (rc != 0)
+			return rc;
+		from += part;
+		pos += part;
+		n -= part;
+	}
+	return 0;
+}
+
+/* Reads from *pos on until the position the ring had at the beginning: what is
+ * newer is not in our copy of the segment log. */
+static enum ring_verdict
+read_all(struct ring_reader *r, struct reading *rd, uint64_t *pos)
+{
+	const uint64_t head = rd->facts.head;
+
+	while (*pos < head && rd->len < rd->cap) {
+		enum ring_verdict verdict = RING_OK;
+		uint64_t at = *pos, dropped = 0;
+		ssize_t n = ring_read(r, &at, rd->data + rd->len,
+		    rd->cap - rd->len, &dropped, &verdict);
+
+		if (n < 0)
+			return verdict;
+		if (at > head)
+			at = head; /* all of it was overwritten meanwhile */
+		if ((uint64_t)n > head - at)
+			n = (ssize_t)(head - at);
+		if (n == 0 && at == *pos)
+			break;
+		rd->missing += at - *pos;
+		if (take(rd, (size_t)n, at) != 0)
+			return RING_BUSY;
+		*pos = at + (uint64_t)n;
+	}
+	return RING_OK;
+}
+
+/* Leaves the first `surplus` kept bytes out, and what is missing before or
+ * inside of them. */
+static void
+cut_front(struct reading *rd, size_t surplus)
+{
+	size_t gone = 0, left = surplus;
+
+	while (gone < rd->run_count && left >= rd->runs[gone].len)
+		left -= rd->runs[gone++].len;
+	memmove(rd->data, rd->data + surplus, rd->len - surplus);
+	rd->len -= surplus;
+	rd->run_count -= gone;
+	memmove(rd->runs, rd->runs + gone, rd->run_count * sizeof(*rd->runs));
+	for (size_t i = 0; i < rd->run_count; i++)
+		rd->runs[i].at -= i == 0 && left > 0 ? 0 : surplus;
+	if (rd->run_count > 0) {
+		rd->runs[0].pos += left;
+		rd->runs[0].len -= left;
+		rd->runs[0].at = 0;
+		rd->runs[0].missing = 0;
+	}
+}
+
+/* Where to begin so that the last max_tail bytes are among what is read, and
+ * hardly anything else. */
+static uint64_t
+start_of(const struct reading *rd, uint64_t from, size_t max_tail)
+{
+	const struct ring_facts *f = &rd->facts;
+	uint64_t start;
+
+	if (from > f->head)
+		return f->head; /* a cursor of another life */
+	if (max_tail == 0 || rd->which != LINES_BOTH || f->head <= max_tail)
+		return from;
+	start = f->head - max_tail;
+	if (start <= from ||
+	    (f->dropped > 0 && start < f->oldest_tail) ||
+	    start < atomic_load_explicit(&f->raw.hole_to, memory_order_relaxed))
+		return from;
+	return start;
+}
+
+/* Bytes that a read from `from` can bring at most. */
+static size_t
+room_for(const struct ring_reader *r, const struct ring_facts *f, uint64_t from)
+{
+	uint64_t most = (uint64_t)r->head_bytes + r->tail_cap;
+	uint64_t n = f->head - from;
+
+	return (size_t)(n < most ? n : most);
+}
+
+/* What the caller gets: data, and what the runs say about it. */
+static void
+hand_over(struct reading *rd, uint64_t pos, struct retained *ret)
+{
+	ret->data = rd->data;
+	ret->len = rd->len;
+	ret->from = rd->run_count > 0 ? rd->runs[0].pos : pos;
+	ret->to = pos;
+	ret->gap_at = rd->len;
+	ret->dropped = rd->missing;
+	ret->mixed = 0;
+	for (size_t i = 0; i < rd->run_count; i++) {
+		const struct run *run = &rd->runs[i];
+
+		if (run->missing > 0 && ret->gap_at == rd->len)
+			ret->gap_at = run->at;
+		ret->dropped += run->missing;
+		ret->mixed += run->mixed ? run->len : 0;
+	}
+}
+
+/* See lines.h. */
+enum ring_verdict
+retained_read(struct ring_reader *r, uint64_t from, size_t max_tail,
+    enum lines_streams which, struct retained *ret)
+{
+	struct reading rd = { .which = which };
+	enum ring_verdict verdict;
+	uint64_t pos;
+
+	memset(ret, 0, sizeof(*ret));
+	verdict = ring_facts(r, &rd.facts);
+	if (verdict != RING_OK && verdict != RING_OVERRUN)
+		return verdict;
+	pos = start_of(&rd, from, max_tail);
+	rd.cap = room_for(r, &rd.facts, pos);
+	rd.data = malloc(rd.cap + 1);
+	if (rd.data == NULL)
+		return RING_BUSY;
+	verdict = read_all(r, &rd, &pos);
+	if (verdict != RING_OK) {
+		free(rd.runs);
+		free(rd.data);
+		return verdict;
+	}
+	if (max_tail > 0 && rd.len > max_tail)
+		cut_front(&rd, rd.len - max_tail);
+	hand_over(&rd, pos, ret);
+	free(rd.runs);
+	return ret->dropped > 0 ? RING_OVERRUN : RING_OK;
+}
+
+/* May be called on an empty one, and twice. */
+void
+retained_free(struct retained *r)
+{
+	free(r->data);
+	memset(r, 0, sizeof(*r));
+}
+
+/* --------------------------------------------------------------- the lines */
+
+/* Line ends in data[begin..end). */
+static uint64_t
+count_ends(const char *data, size_t begin, size_t end)
+{
+	uint64_t n = 0;
+
+	for (size_t i = begin; i < end; i++)
+		n += data[i] == '\n';
+	return n;
+}
+
+/* Lines in data[begin..end): the last one may lack its end. */
+static uint64_t
+count_lines(const char *data, size_t begin, size_t end)
+{
+	return count_ends(data, begin, end) +
+	    (end > begin && data[end - 1] != '\n');
+}
+
+/* Where line `n` of data[begin..end) begins; `total` is how many it has. From
+ * the end that is nearer. */
+static size_t
+find_line(const char *data, size_t begin, size_t end, uint64_t n,
+    uint64_t total)
+{
+	const char *p;
+
+	if (n >= total)
+		return end;
+	if (n <= total / 2) {
+		for (p = data + begin; n > 0; n--)
+			p = (const char *)memchr(p, '\n',
+			        (size_t)(data + end - p)) + 1;
+		return (size_t)(p - data);
+	}
+	for (n = total - n; n > 0; n--) {
+		/* the byte before `end` ends this line, or is its last */
+		p = end - begin < 2 ? NULL
+		                    : memrchr(data + begin, '\n',
+		                          end - begin - 1);
+		end = p == NULL ? begin : (size_t)(p - data) + 1;
+	}
+	return end;
+}
+
+/* Where line n of the whole begins; the gap ends a line. */
+static size_t
+locate(const struct retained *r, size_t gap, uint64_t n, uint64_t before,
+    uint64_t after)
+{
+	if (n < before)
+		return find_line(r->data, 0, gap, n, before);
+	return find_line(r->data, gap, r->len, n - before, after);
+}
+
+/* See lines.h. */
+void
+lines_page(const struct retained *r, bool have_offset, uint64_t offset,
+    bool have_limit, uint64_t limit, struct lines_page *ret)
+{
+	bool gap = r->dropped > 0;
+	size_t gap_at = gap && r->gap_at < r->len ? r->gap_at : r->len;
+	uint64_t before = count_lines(r->data, 0, gap_at);
+	uint64_t after = count_lines(r->data, gap_at, r->len);
+	uint64_t total = before + after, first, count;
+
+	if (!have_limit)
+		limit = have_offset ? UINT64_MAX : LINES_DEFAULT;
+	if (have_offset) {
+		first = offset < total ? offset : total;
+		count = limit < total - first ? limit : total - first;
+	} else {
+		count = limit < total ? limit : total;
+		first = total - count;
+	}
+	ret->total_lines = total;
+	ret->first_line = first;
+	ret->line_count = count;
+	ret->begin = locate(r, gap_at, first, before, after);
+	ret->end = locate(r, gap_at, first + count, before, after);
+	ret->gap_line = gap && before > 0 ? (int64_t)before - 1 : -1;
+	ret->defaulted = !have_offset && !have_limit;
+}
+
+/* Appends data[0..n) to dst as valid UTF-8 with CRLF as LF; returns bytes. */
+static size_t
+copy_text(char *dst, const char *data, size_t n)
+{
+	size_t len, out = 0;
+	char *p, *cr;
+
+	if (text_is_utf8(data, n)) {
+		memcpy(dst, data, n);
+		len = n;
+	} else {
+		len = text_repair(data, n, dst);
+	}
+	for (p = dst; (cr = memchr(p, '\r', (size_t)(dst + len - p))) != NULL;
+	     p = cr + 1) {
+		size_t part = (size_t)(cr - p);
+
+		if (cr + 1 == dst + len || cr[1] != '\n')
+			part++;
+		memmove(dst + out, p, part);
+		out += part;
+	}
+	memmove(dst + out, p, (size_t)(dst + len - p));
+	return out + (size_t)(dst + len - p);
+}
+
+/* See lines.h. At a border where bytes are missing, what is left of a cut
+ * character goes too. */
+char *
+lines_text(const struct retained *r, size_t begin, size_t end, size_t *ret_len)
+{
+	bool gap = r->dropped > 0 && begin < r->gap_at && r->gap_at < end;
+	size_t mid = gap ? r->gap_at : end, len = 0, n;
+	char *dst;
+
+	CHECK(begin <= end && end <= r->len);
+	dst = malloc(3 * (end - begin) + 2);
+	if (dst == NULL)
+		return NULL;
+	if ((begin == 0 && r->from > 0) ||
+	    (r->dropped > 0 && begin == r->gap_at))
+		begin += text_skip_partial(r->data + begin, mid - begin);
+	n = mid - begin;
+	if (gap)
+		n -= text_unfinished(r->data + begin, n);
+	if (n > 0)
+		len = copy_text(dst, r->data + begin, n);
+	if (gap) {
+		if (len > 0 && dst[len - 1] != '\n')
+			dst[len++] = '\n';
+		mid += text_skip_partial(r->data + mid, end - mid);
+		if (end > mid)
+			len += copy_text(dst + len, r->data + mid, end - mid);
+	}
+	if (len > 0 && dst[len - 1] == '\n')
+		len--;
+	dst[len] = '\0';
+	*ret_len = len;
+	return dst;
+}
