@@ -21,6 +21,8 @@ struct cursors;
 
 int cursors_open(struct index *ix, struct cursors **ret);
 void cursors_close(struct cursors **c);
+/* Records of the index that did not decode, and were left alone. */
+uint64_t cursors_skipped(const struct cursors *c);
 
 struct cursor {
 	uint64_t pos;       /* confirmed: the next poll reads from here */
@@ -31,7 +33,11 @@ struct cursor {
 /* {0} for a reader that is new. */
 struct cursor cursors_get(struct cursors *c, struct sid sid,
     const char *reader);
-/* Notes what a poll is about to deliver; returns its ack value, not 0. */
+/* Notes what a poll is about to deliver; returns its ack value, which fits in
+ * 52 bits and is never the one that a lost master gave out. 0: no memory, or a
+ * reader's name of 128 bytes and more; the poll will be delivered again. A
+ * reader may have 8 staged at once, a session 256 readers: the oldest, or the
+ * one that has read least, makes room and is delivered again. */
 uint64_t cursors_stage(struct cursors *c, struct sid sid, const char *reader,
     uint64_t from, uint64_t to, bool tells_end);
 /* Confirms. false: that value is not (or no longer) staged. */
@@ -40,7 +46,8 @@ bool cursors_confirm(struct cursors *c, struct sid sid, const char *reader,
 /* The connection died before the answer was out: forget the staging. */
 void cursors_unstage(struct cursors *c, struct sid sid, const char *reader,
     uint64_t ack);
-/* 5, 10, 30, 60 s after consecutive empty polls. */
+/* 5, 10, 30, 60 s after consecutive empty polls; `cur` as it was before the
+ * poll that is answered. The count does not survive the master. */
 uint32_t cursors_retry_ms(const struct cursor *cur);
 /* The session is gone: drop all its readers. */
 void cursors_forget(struct cursors *c, struct sid sid);
