@@ -6,17 +6,21 @@
  * and then every descendant is killed: we are their subreaper, so a setsid or
  * a double fork hides nobody.
  *
+ * $GUARD_REMOVE names a directory under /dev/shm/psup-test-* that goes too.
+ *
  * Exit status: what the command ended with (128 + n for a signal), or 125
  * where descendants were still there at the end and had to be killed, or 124
  * where the command itself was.
  */
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -151,17 +155,42 @@ run(char **argv, const sigset_t *old)
 	_exit(127);
 }
 
+static int
+remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	remove(path);
+	return 0;
+}
+
+/* The scenario's directory, and the tiny tmpfs that may be mounted in it. */
+static void
+remove_tree(const char *path)
+{
+	char run[256];
+
+	if (path == NULL || strncmp(path, "/dev/shm/psup-test-", 19) != 0)
+		return;
+	snprintf(run, sizeof(run), "%s/run", path);
+	umount2(run, MNT_DETACH | UMOUNT_NOFOLLOW);
+	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 int
 main(int argc, char **argv)
 {
 	struct pollfd watch[2] = {{.fd = FD_PIPE}, {.events = POLLIN}};
 	sigset_t set, old;
 	pid_t command;
+	const char *doomed = getenv("GUARD_REMOVE");
 	int status = 0, ended = 0, any, in_time;
 
 	if (argc < 2)
 		return 2;
-	signal(SIGPIPE, SIG_IGN);
+	close_range(FD_PIPE + 1, ~0U, 0);
+	unsetenv("GUARD_REMOVE");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
@@ -188,6 +217,7 @@ main(int argc, char **argv)
 	}
 	in_time = ended;
 	any = kill_all(command, &status, &ended);
+	remove_tree(doomed);
 	if (!in_time)
 		return EXIT_KILLED;
 	if (any)
