@@ -55,6 +55,8 @@ enum spawn_stage {
 #define RING_DATA_OFFSET  SHM_PAGE
 
 enum ring_stream { RING_STDOUT = 0, RING_STDERR = 1, RING_MIXED = 2 };
+/* Beside the stream in ring_header.stream: the splice in hand goes nowhere. */
+#define RING_DISCARD 0x100u
 
 /* A stretch of one stream: from the end of the entry before to `end`. */
 struct ring_segment {
@@ -82,7 +84,9 @@ struct ring_segment {
  * head = pos (release). A reader takes head (acquire), copies by pread, then
  * takes reserve: bytes in the tail region below reserve - T may be new ones.
  *
- * `hole`: a full tmpfs. Positions hole_from..hole_to were counted, not kept.
+ * `hole`: a full tmpfs. Positions hole_from..hole_to were counted, not kept;
+ * there is none where hole_to <= hole_from. dropped_nospace is hole_base (what
+ * earlier holes, overwritten since, had dropped) + hole_to - hole_from.
  */
 struct ring_header {
 	/* set once at creation, before the session is announced: W */
@@ -104,7 +108,7 @@ struct ring_header {
 	_Atomic uint64_t head;    /* published position */
 	_Atomic uint64_t hole_from, hole_to;
 	_Atomic uint64_t dropped_nospace;
-	_Atomic uint32_t stream;  /* of the splice in hand */
+	_Atomic uint32_t stream;  /* of the splice in hand [| RING_DISCARD] */
 	_Atomic uint32_t open_streams; /* CTL_FD_OUT | CTL_FD_ERR still open */
 	_Atomic uint64_t seg_count; /* segments ever; entry n is [n % 200] */
 
@@ -138,7 +142,8 @@ struct ring_header {
 	_Atomic uint64_t utime_us, stime_us, io_blocks;
 	_Atomic uint32_t maxrss_kib;
 	_Atomic uint32_t holders;
-	uint64_t reserved[20];
+	_Atomic uint64_t hole_base;
+	uint64_t reserved[19];
 
 	struct ring_segment segments[RING_SEGMENTS];
 };
