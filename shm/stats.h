@@ -15,6 +15,8 @@ int stats_create(int dirfd, struct stats_page **ret_pages);
 int stats_attach_own(int dirfd, uint32_t i, struct stats_page **ret);
 /* Readers: maps all pages read-only. */
 int stats_attach(int dirfd, const struct stats_page **ret_pages);
+/* For what stats_attach() or stats_create() mapped; an own page stays mapped
+ * for the life of its process. */
 void stats_detach(const struct stats_page *pages);
 
 /* Points check_last_words at this page. */

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stats pages: one per process, mapped for writing by its owner alone (and by
+ * the keeper, which makes them). A dying process leaves its last words in its
+ * page, where the next incarnation finds them.
+ */
+#include "shm/stats.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "shm/shm_file.h"
+
+#define STATS_FILE  "stats"
+#define STATS_BYTES ((size_t)STATS_PAGES * SHM_PAGE)
+
+static struct stats_page *last_words_page;
+
+/* Page i of the mapped file. */
+static struct stats_page *
+page_at(void *pages, uint32_t i)
+{
+	return (struct stats_page *)(void *)((char *)pages +
+	    (size_t)i * SHM_PAGE);
+}
+
+/* Is this a page of our version? */
+static bool
+page_ok(const struct stats_page *p)
+{
+	return p->magic == STATS_MAGIC && p->version == SHM_LAYOUT_VERSION &&
+	    p->bytes == sizeof(*p);
+}
+
+/* Makes all pages. */
+int
+stats_create(int dirfd, struct stats_page **ret_pages)
+{
+	void *map;
+	int err;
+
+	err = shm_file_create(dirfd, STATS_FILE, STATS_BYTES, &map);
+	if (err != 0)
+		return err;
+	for (uint32_t i = 0; i < STATS_PAGES; i++) {
+		page_at(map, i)->magic = STATS_MAGIC;
+		page_at(map, i)->version = SHM_LAYOUT_VERSION;
+		page_at(map, i)->bytes = sizeof(struct stats_page);
+	}
+	err = shm_file_publish(dirfd, STATS_FILE, map, STATS_BYTES);
+	if (err == 0)
+		*ret_pages = map;
+	return err;
+}
+
+/* Maps `bytes` from page i on and checks the first. */
+static int
+attach(int dirfd, uint32_t i, size_t bytes, bool writable,
+    struct stats_page **ret)
+{
+	uint64_t size;
+	void *map;
+	int fd, err;
+
+	fd = shm_file_open(dirfd, STATS_FILE, writable, &size);
+	if (fd < 0)
+		return fd;
+	if (size != STATS_BYTES)
+		err = -EBADMSG;
+	else
+		err = shm_file_map(fd, (uint64_t)i * SHM_PAGE, bytes, writable,
+		    &map);
+	close(fd);
+	if (err != 0)
+		return err;
+	if (!page_ok(map)) {
+		munmap(map, bytes);
+		return -EBADMSG;
+	}
+	*ret = map;
+	return 0;
+}
+
+/* Maps the caller's own page for writing. */
+int
+stats_attach_own(int dirfd, uint32_t i, struct stats_page **ret)
+{
+	if (i >= STATS_PAGES)
+		return -EINVAL;
+	return attach(dirfd, i, SHM_PAGE, true, ret);
+}
+
+/* Maps all pages for reading. */
+int
+stats_attach(int dirfd, const struct stats_page **ret_pages)
+{
+	struct stats_page *pages;
+	int err;
+
+	err = attach(dirfd, 0, STATS_BYTES, false, &pages);
+	if (err == 0)
+		*ret_pages = pages;
+	return err;
+}
+
+/* Unmaps what stats_attach() or stats_create() mapped. */
+void
+stats_detach(const struct stats_page *pages)
+{
+	munmap((void *)(uintptr_t)pages, STATS_BYTES);
+}
+
+/* Writes the reason of a failed CHECK into the page. */
+static void
+leave_last_words(const char *text)
+{
+	struct stats_page *page = last_words_page;
+	size_t len;
+
+	len = strnlen(text, sizeof(page->last_words) - 1);
+	memcpy(page->last_words, text, len);
+	page->last_words[len] = '\0';
+}
+
+/* Sends check_last_words here. */
+void
+stats_keep_last_words(struct stats_page *own)
+{
+	last_words_page = own;
+	check_last_words = own != NULL ? leave_last_words : NULL;
+}
