@@ -36,7 +36,8 @@ void board_clear(struct board *b, uint32_t i);
 void board_put_lane(struct board *b, uint32_t i, const struct board_lane *l);
 
 /* Reader: a consistent copy. 1: got it. 0: the slot is free. -EBUSY: a writer
- * was met three times. */
+ * was met three times. -EINVAL: no such slot. -EBADMSG: its state is none. A
+ * lane without a name is free. */
 int board_get(const struct board *b, uint32_t i, struct board_slot *ret);
 int board_get_lane(const struct board *b, uint32_t i, struct board_lane *ret);
 
