@@ -40,6 +40,14 @@ struct index_bytes {
  * Errors: -ENOSPC, -errno. */
 int index_open(const char *runtime_dir, struct index **ret,
     bool *ret_set_aside);
+/* The same with other sizes than the defaults (0: the default). */
+struct index_limits {
+	uint64_t map_bytes;  /* the most it can ever hold; 1 GiB */
+	uint64_t step_bytes; /* allocated at a time; 8 MiB */
+};
+int index_open_limited(const char *runtime_dir,
+    const struct index_limits *limits, struct index **ret,
+    bool *ret_set_aside);
 void index_close(struct index **ix);
 
 /* Keys: 1..511 bytes, else -EINVAL. -ENOSPC: map or tmpfs is full even after
