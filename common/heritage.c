@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one struct that a master or a worker inherits: the keeper seals it, the
+ * new process reads it once, at its start.
+ */
+#include "heritage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+
+/* Is what was read something this build can use? */
+static bool
+is_sane(const struct heritage *h)
+{
+	return h->size == sizeof(*h) && h->version == HERITAGE_VERSION &&
+	    h->role >= HERITAGE_MASTER && h->role <= HERITAGE_STANDBY &&
+	    h->keeper_pid > 0 && h->incarnation != 0 &&
+	    memchr(h->runtime_dir, 0, sizeof(h->runtime_dir)) != NULL &&
+	    h->runtime_dir[0] == '/' &&
+	    memchr(h->config_path, 0, sizeof(h->config_path)) != NULL;
+}
+
+int
+heritage_receive(struct heritage *ret)
+{
+	struct heritage h;
+	struct stat st;
+	ssize_t n;
+	int error = 0;
+
+	if (fstat(HERITAGE_FD_INFO, &st) < 0)
+		return -errno;
+	do {
+		n = pread(HERITAGE_FD_INFO, &h, sizeof(h), 0);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		error = -errno;
+	else if ((size_t)n != sizeof(h) || st.st_size != (off_t)sizeof(h) ||
+	    !is_sane(&h))
+		error = -EPROTO;
+	close(HERITAGE_FD_INFO);
+	if (error == 0)
+		*ret = h;
+	return error;
+}
+
+int
+heritage_seal(const struct heritage *h)
+{
+	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW |
+	    F_SEAL_WRITE;
+	int fd, error;
+	ssize_t n;
+
+	CHECK(is_sane(h));
+	fd = memfd_create("psup-heritage", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	do {
+		n = pwrite(fd, h, sizeof(*h), 0);
+	} while (n < 0 && errno == EINTR);
+	if (n == (ssize_t)sizeof(*h) && fcntl(fd, F_ADD_SEALS, seals) == 0)
+		return fd;
+	error = n < 0 || n == (ssize_t)sizeof(*h) ? -errno : -ENOSPC;
+	close(fd);
+	return error;
+}
