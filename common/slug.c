@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slugs: adjective-noun, from the lists that gateways already know. Whether
+ * one is taken is the caller's knowledge.
+ */
+#include "slug.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "clock.h"
+
+#define TRIES	    12
+#define LAST_SUFFIX 12
+#define LONG_TRIES  100
+
+static const char *const adjectives[] = {
+	"amber", "briny", "brisk", "calm", "clear", "cool", "crisp", "dawn",
+	"delta", "ember", "faint", "fast", "fresh", "gentle", "glow", "good",
+	"grand", "keen", "kind", "lucky", "marine", "mellow", "mild", "neat",
+	"nimble", "nova", "oceanic", "plaid", "quick", "quiet", "rapid",
+	"salty", "sharp", "swift", "tender", "tidal", "tidy", "tide", "vivid",
+	"warm", "wild", "young",
+};
+
+static const char *const nouns[] = {
+	"atlas", "basil", "bison", "bloom", "breeze", "canyon", "cedar",
+	"claw", "cloud", "comet", "coral", "cove", "crest", "crustacean",
+	"daisy", "dune", "ember", "falcon", "fjord", "forest", "glade", "gulf",
+	"harbor", "haven", "kelp", "lagoon", "lantern", "meadow", "mist",
+	"nudibranch", "nexus", "ocean", "orbit", "otter", "pine", "prairie",
+	"reef", "ridge", "river", "rook", "sable", "sage", "seaslug", "shell",
+	"shoal", "shore", "slug", "summit", "tidepool", "trail", "valley",
+	"wharf", "willow", "zephyr",
+};
+
+/* One of a list. */
+static const char *
+pick(const char *const *words, size_t count)
+{
+	return words[arc4random_uniform((uint32_t)count)];
+}
+
+/* Two or three random words. */
+static void
+make_base(bool three, char base[SLUG_MAX])
+{
+	const char *adjective = pick(adjectives, NELEMS(adjectives));
+	const char *noun = pick(nouns, NELEMS(nouns));
+
+	if (three)
+		(void)snprintf(base, SLUG_MAX, "%s-%s-%s", adjective, noun,
+		    pick(nouns, NELEMS(nouns)));
+	else
+		(void)snprintf(base, SLUG_MAX, "%s-%s", adjective, noun);
+}
+
+/* Random bases with and without a number. */
+static bool
+try_words(bool three, bool (*taken)(void *, const char *), void *arg,
+    char slug[SLUG_MAX])
+{
+	char base[SLUG_MAX];
+	int i, suffix;
+
+	for (i = 0; i < TRIES; i++) {
+		make_base(three, base);
+		memcpy(slug, base, SLUG_MAX);
+		if (!taken(arg, slug))
+			return true;
+		for (suffix = 2; suffix <= LAST_SUFFIX; suffix++) {
+			(void)snprintf(slug, SLUG_MAX, "%.40s-%d", base,
+			    suffix);
+			if (!taken(arg, slug))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Appends '-' and n characters of v in base 36. */
+static void
+append36(char slug[SLUG_MAX], uint64_t v, int n)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+	size_t len = strlen(slug);
+
+	CHECK(len + (size_t)n + 2 <= SLUG_MAX);
+	slug[len++] = '-';
+	for (; n > 0; n--, v /= 36)
+		slug[len++] = digits[v % 36];
+	slug[len] = '\0';
+}
+
+void
+slug_make(bool (*taken)(void *arg, const char *slug), void *arg,
+    char ret_slug[SLUG_MAX])
+{
+	int i;
+
+	if (try_words(false, taken, arg, ret_slug) ||
+	    try_words(true, taken, arg, ret_slug))
+		return;
+	for (i = 0; i < LONG_TRIES; i++) {
+		make_base(true, ret_slug);
+		append36(ret_slug, arc4random_uniform(36 * 36 * 36), 3);
+		if (!taken(arg, ret_slug))
+			return;
+		append36(ret_slug, clock_wall_ms(), 9);
+		if (!taken(arg, ret_slug))
+			return;
+	}
+	/* Sixty-two random bits: nobody has met these before. */
+	(void)snprintf(ret_slug, SLUG_MAX, "slug");
+	append36(ret_slug, ((uint64_t)arc4random() << 30) ^ arc4random(), 12);
+}
+
+bool
+slug_is_valid(const char *s, size_t len)
+{
+	size_t i;
+
+	if (len == 0 || len >= SLUG_MAX)
+		return false;
+	for (i = 0; i < len; i++) {
+		if (!((s[i] >= 'a' && s[i] <= 'z') ||
+		    (s[i] >= '0' && s[i] <= '9') || s[i] == '-'))
+			return false;
+	}
+	return true;
+}
