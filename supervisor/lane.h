@@ -43,7 +43,8 @@ enum lane_verdict { LANE_ADMIT, LANE_QUEUED, LANE_FULL, LANE_NOMEM };
  * one and *ret_seq says it; a restarted master passes what the index holds and
  * always gets QUEUED (even beyond queue_max: it was accepted before), since
  * only lanes_next() knows who is first once all are back; it restores the
- * active ones first. A sid that is known already hears where it stands.
+ * active ones first. now_ms may then be the time it first came, so that it
+ * goes on ageing. A sid that is known already hears where it stands.
  * ret_seq and ret_pos may be NULL; ADMIT says place 0. `lane`: 1..31 bytes.
  */
 enum lane_verdict lanes_enter(struct lanes *ls, const char *lane, int priority,
