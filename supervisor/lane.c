@@ -445,7 +445,8 @@ lanes_enter(struct lanes *ls, const char *lane, int priority, struct sid sid,
 
 	CHECK(sid.v != 0);
 	CHECK(lane[0] != '\0' && strlen(lane) < LANE_NAME_MAX);
-	age(ls, now_ms);
+	if (seq == 0) /* a restored one brings its own time, not now */
+		age(ls, now_ms);
 	e = find_entry(ls, sid);
 	if (e != NULL)
 		return tell(e, ret_seq, ret_pos);
