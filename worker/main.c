@@ -1,6 +1,73 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * psup-worker: spawns and babysits commands. Started by the keeper alone, with
+ * the heritage of common/heritage.h. It has no PDEATHSIG: when the keeper dies
+ * it must live long enough to kill what it babysits.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/err.h"
+#include "common/heritage.h"
+#include "common/log.h"
+#include "worker/worker.h"
+
+/* The keeper drives us by messages; a terminal's or a service manager's
+ * signals reach it, not us. spawn.c resets these in a command. */
+static void
+ignore_signals(void)
+{
+	static const int sigs[] = {SIGPIPE, SIGINT, SIGTERM, SIGQUIT, SIGHUP};
+	struct sigaction sa;
+	sigset_t none;
+	size_t i;
+	int sig;
+
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = SIG_DFL;
+	for (sig = 1; sig < NSIG; sig++)
+		if (sig != SIGSEGV && sig != SIGBUS && sig != SIGFPE)
+			(void)sigaction(sig, &sa, NULL); /* KILL refuses */
+	sa.sa_handler = SIG_IGN;
+	for (i = 0; i < NELEMS(sigs); i++)
+		(void)sigaction(sigs[i], &sa, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Takes the heritage, serves, ends with the keeper. */
 int
 main(void)
 {
-	return 0;
+	static struct worker worker;
+	static char name[32];
+	struct heritage heritage;
+	int rc;
+
+	ignore_signals();
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	log_open("worker", STDERR_FILENO, LOG_NOTE);
+	rc = heritage_receive(&heritage);
+	if (rc == 0 && fcntl(HERITAGE_FD_KEEPER, F_SETFD, FD_CLOEXEC) != 0)
+		rc = -errno;
+	if (rc < 0) {
+		log_error("not started by a keeper: %s", err_name(-rc));
+		return 2;
+	}
+	snprintf(name, sizeof(name), "worker %u.%u", heritage.wid.slot,
+	    heritage.wid.generation);
+	log_open(name, STDERR_FILENO, (enum log_level)heritage.log_level);
+	rc = worker_init(&worker, &heritage);
+	if (rc < 0) {
+		log_error("cannot start: %s", err_name(-rc));
+		return 1;
+	}
+	return worker_run(&worker);
 }

@@ -1,2 +1,517 @@
 /* SPDX-License-Identifier: MIT */
-typedef int psup_placeholder_worker;
+/*
+ * The worker's loop and what it is told: one row per message. Called by
+ * main.c. What arrives was checked by ctl_recv for version and size; what is
+ * in it is checked where it is used.
+ */
+#include "worker/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/clock.h"
+#include "common/err.h"
+#include "common/log.h"
+#include "shm/stats.h"
+#include "worker/child.h"
+#include "worker/input.h"
+#include "worker/ladder.h"
+#include "worker/link.h"
+#include "worker/pump.h"
+#include "worker/spawn.h"
+#include "worker/start.h"
+
+#define MESSAGES_A_TURN 64 /* of one channel, then the others' turn */
+#define BEAT_NS         NSEC_PER_SEC
+
+/* The moment, and the session in hand. */
+void
+worker_begin(struct worker *w, struct sid sid)
+{
+	w->now_ns = clock_boot_ns();
+	w->now_ms = clock_wall_ms();
+	if (w->turn_began_ns == 0)
+		w->turn_began_ns = w->now_ns;
+	atomic_store_explicit(&w->stats->in_hand, sid.v,
+	    memory_order_relaxed);
+}
+
+/* Nothing is in hand. */
+void
+worker_end(struct worker *w)
+{
+	atomic_store_explicit(&w->stats->in_hand, 0, memory_order_relaxed);
+}
+
+/* The keeper is gone, and every command was told so by PDEATHSIG. Groups are
+ * killed here, as long as their leaders' pids cannot have been used again. */
+static void
+kill_all(struct worker *w)
+{
+	struct child *c;
+
+	LIST_FOREACH(c, &w->sessions, all) {
+		if (c->pid <= 1 || c->state >= CHILD_FAILED)
+			continue;
+		if (c->pidfd >= 0)
+			syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL,
+			    0);
+		if (c->pidfd >= 0 || pump_is_open(c))
+			kill(-c->pid, SIGKILL);
+	}
+}
+
+static void master_cb(evutil_socket_t fd, short what, void *arg);
+
+/* START */
+static void
+on_start(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	(void)c;
+	start_session(w, msg);
+}
+
+/* GIVE */
+static void
+on_give(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	(void)c;
+	start_take_over(w, msg);
+}
+
+/* STDIN */
+static void
+on_stdin(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	struct ctl_stdin m;
+
+	(void)w;
+	memcpy(&m, msg->bytes, sizeof(m));
+	if (m.pos <= INT64_MAX)
+		input_more(c, m.pos, m.eof != 0);
+}
+
+/* KILL */
+static void
+on_kill(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	struct ctl_kill m;
+
+	memcpy(&m, msg->bytes, sizeof(m));
+	if (m.signal < 0 || m.signal >= NSIG || m.reason > END_SHUTDOWN) {
+		worker_count(&w->stats->malformed, 1);
+		return;
+	}
+	if ((m.flags & CTL_KILL_ESCALATE) != 0)
+		ladder_begin(c, m.signal != 0 ? m.signal : SIGTERM, m.grace_ms,
+		    (enum end_reason)m.reason);
+	else
+		ladder_signal(c, m.signal, (enum end_reason)m.reason);
+}
+
+/* CREDIT: only ever up. */
+static void
+on_credit(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	struct ctl_pos m;
+
+	(void)w;
+	memcpy(&m, msg->bytes, sizeof(m));
+	if (c->state == CHILD_SPAWNING ||
+	    m.pos <= atomic_load(&c->ring.hdr->credit))
+		return;
+	atomic_store(&c->ring.hdr->credit, m.pos);
+	if (c->paused)
+		pump_resume(c);
+	ladder_arm(c);
+}
+
+/* WATCH */
+static void
+on_watch(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	struct ctl_pos m;
+
+	(void)w;
+	memcpy(&m, msg->bytes, sizeof(m));
+	if (c->state == CHILD_SPAWNING)
+		c->watch_pos = m.pos;
+	else
+		pump_watch(c, m.pos);
+}
+
+/* WATCH_STDIN */
+static void
+on_watch_stdin(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	struct ctl_pos m;
+
+	(void)w;
+	memcpy(&m, msg->bytes, sizeof(m));
+	if (c->state == CHILD_SPAWNING)
+		c->in.watch_pos = m.pos;
+	else
+		input_watch(c, m.pos);
+}
+
+/* ENDED */
+static void
+on_ended(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	(void)w;
+	(void)msg;
+	child_committed(c);
+}
+
+/* EXITED */
+static void
+on_exited(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	struct ctl_exit m;
+
+	(void)w;
+	memcpy(&m, msg->bytes, sizeof(m));
+	child_exited(c, &m);
+}
+
+/* STOP: the ladder for all. Sessions that are over meanwhile leave the list,
+ * but are freed only after this turn. */
+static void
+on_stop(struct worker *w, struct child *none, struct ctl_msg *msg)
+{
+	struct ctl_shutdown m;
+	struct child *c, *next;
+
+	(void)none;
+	memcpy(&m, msg->bytes, sizeof(m));
+	w->stopping = true;
+	for (c = LIST_FIRST(&w->sessions); c != NULL; c = next) {
+		next = LIST_NEXT(c, all);
+		ladder_begin(c, SIGTERM, m.grace_ms, END_SHUTDOWN);
+	}
+}
+
+/* ROLE: shown in the stats page by the keeper; the master acts on it. */
+static void
+on_role(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	struct ctl_role m;
+
+	(void)c;
+	memcpy(&m, msg->bytes, sizeof(m));
+	w->heritage.role = m.role;
+}
+
+/* RELOAD: a worker is told everything it needs in START. */
+static void
+on_reload(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	(void)w;
+	(void)c;
+	(void)msg;
+}
+
+/* PEER: a new master. It is told all there is, then DUMP_END. */
+static void
+on_peer(struct worker *w, struct child *none, struct ctl_msg *msg)
+{
+	struct child *c;
+	struct link *l = &w->link[LINK_MASTER];
+	unsigned say;
+
+	(void)none;
+	link_close(w, LINK_MASTER);
+	if (msg->nfds != 1 ||
+	    link_open(w, LINK_MASTER, msg->fds[0], master_cb) != 0) {
+		worker_count(&w->stats->malformed, 1);
+		return;
+	}
+	msg->fds[0] = -1;
+	l->dump_end = true;
+	l->writing = true; /* collect first, then send in one go */
+	LIST_FOREACH(c, &w->sessions, all) {
+		c->watch_pos = c->in.watch_pos = UINT64_MAX;
+		if (c->state == CHILD_SPAWNING || c->state >= CHILD_FAILED)
+			continue;
+		say = SAY_RUNNING;
+		if (c->exit.code != 0)
+			say |= SAY_EXITED;
+		if (c->state == CHILD_ENDED)
+			say |= SAY_END;
+		link_say(c, LINK_MASTER, say);
+	}
+	l->writing = false;
+	link_flush(w, LINK_MASTER);
+}
+
+enum { FROM_KEEPER = 1, FROM_MASTER = 2, OF_SESSION = 4 };
+
+struct dispatch_row {
+	unsigned type;
+	unsigned flags;  /* who may send it; whether a live session is needed */
+	size_t size;     /* at least */
+	void (*call)(struct worker *w, struct child *c, struct ctl_msg *msg);
+};
+
+static const struct dispatch_row dispatch[] = {
+    {CTL_EXITED, FROM_KEEPER | OF_SESSION, sizeof(struct ctl_exit), on_exited},
+    {CTL_GIVE, FROM_KEEPER, sizeof(struct ctl_give), on_give},
+    {CTL_ROLE, FROM_KEEPER, sizeof(struct ctl_role), on_role},
+    {CTL_STOP, FROM_KEEPER, sizeof(struct ctl_shutdown), on_stop},
+    {CTL_RELOAD, FROM_KEEPER, sizeof(struct ctl_head), on_reload},
+    {CTL_PEER, FROM_KEEPER, sizeof(struct ctl_peer), on_peer},
+    {CTL_START, FROM_MASTER, sizeof(struct ctl_start), on_start},
+    {CTL_STDIN, FROM_MASTER | OF_SESSION, sizeof(struct ctl_stdin), on_stdin},
+    {CTL_KILL, FROM_MASTER | OF_SESSION, sizeof(struct ctl_kill), on_kill},
+    {CTL_CREDIT, FROM_MASTER | OF_SESSION, sizeof(struct ctl_pos), on_credit},
+    {CTL_WATCH, FROM_MASTER | OF_SESSION, sizeof(struct ctl_pos), on_watch},
+    {CTL_WATCH_STDIN, FROM_MASTER | OF_SESSION, sizeof(struct ctl_pos),
+        on_watch_stdin},
+    {CTL_ENDED, FROM_MASTER | OF_SESSION, sizeof(struct ctl_head), on_ended},
+};
+
+/* Finds the row and calls it. A message about a session that is over crossed
+ * ours; that is no fault. */
+static void
+worker_dispatch(struct worker *w, unsigned from, struct ctl_msg *msg)
+{
+	const struct dispatch_row *row;
+	struct child *c = NULL;
+	size_t i;
+
+	for (i = 0; i < NELEMS(dispatch); i++) {
+		row = &dispatch[i];
+		if (row->type != msg->head.type || (row->flags & from) == 0 ||
+		    msg->size < row->size)
+			continue;
+		atomic_store_explicit(&w->stats->in_hand, msg->head.sid.v,
+		    memory_order_relaxed);
+		if ((row->flags & OF_SESSION) != 0)
+			c = child_find(w, msg->head.sid);
+		if (c == NULL && (row->flags & OF_SESSION) != 0)
+			return;
+		if (c != NULL && c->state >= CHILD_FAILED)
+			return;
+		row->call(w, c, msg);
+		return;
+	}
+	worker_count(&w->stats->malformed, 1);
+	log_warn("message refused: %s", ctl_type_name(msg->head.type));
+}
+
+/* Closes what the handler did not take over. */
+static void
+msg_close_fds(struct ctl_msg *msg)
+{
+	size_t i;
+
+	for (i = 0; i < msg->nfds; i++)
+		if (msg->fds[i] >= 0)
+			close(msg->fds[i]);
+}
+
+/* Reads a channel until it is empty. Returns 0 if its other side is gone. */
+static int
+worker_receive(struct worker *w, enum link_to to, unsigned from)
+{
+	int fd = w->link[to].fd;
+	int i, rc;
+
+	for (i = 0; i < MESSAGES_A_TURN && w->link[to].fd == fd; i++) {
+		rc = ctl_recv(fd, &w->msg);
+		if (rc == -EAGAIN)
+			return 1;
+		if (rc == -EPROTO || rc == -EMFILE) {
+			worker_count(&w->stats->malformed, 1);
+			log_error("message lost: %s", err_name(-rc));
+			continue;
+		}
+		if (rc <= 0)
+			return 0;
+		worker_dispatch(w, from, &w->msg);
+		msg_close_fds(&w->msg);
+	}
+	return 1;
+}
+
+/* The master says something, or is gone: then the work goes on without. */
+static void
+master_cb(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *w = arg;
+
+	(void)what;
+	worker_begin(w, (struct sid){0});
+	if (w->link[LINK_MASTER].fd == fd &&
+	    worker_receive(w, LINK_MASTER, FROM_MASTER) == 0)
+		link_close(w, LINK_MASTER);
+	worker_end(w);
+}
+
+/* The keeper says something, or is gone: then everything ends. */
+static void
+keeper_cb(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *w = arg;
+
+	(void)what;
+	(void)fd;
+	worker_begin(w, (struct sid){0});
+	if (worker_receive(w, LINK_KEEPER, FROM_KEEPER) == 0) {
+		kill_all(w);
+		link_close(w, LINK_KEEPER);
+	}
+	worker_end(w);
+}
+
+/* Some deadline has come. */
+static void
+timer_cb(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *w = arg;
+	struct timer *t;
+	struct child *c;
+	uint64_t expirations;
+
+	(void)what;
+	worker_begin(w, (struct sid){0});
+	if (read(fd, &expirations, sizeof(expirations)) > 0)
+		w->timers.armed_ns = 0;
+	while ((t = timers_expired(&w->timers, w->now_ns)) != NULL) {
+		c = (struct child *)(void *)((char *)t -
+		    offsetof(struct child, timer));
+		worker_begin(w, c->sid);
+		ladder_due(c);
+	}
+	worker_end(w);
+}
+
+/* libevent on epoll, without the changelist: a descriptor must have left epoll
+ * before it is closed, since the keeper's copy keeps it alive in there. */
+static struct event_base *
+base_new(void)
+{
+	struct event_config *cfg = event_config_new();
+	struct event_base *base = NULL;
+
+	if (cfg == NULL)
+		return NULL;
+	if (event_config_avoid_method(cfg, "select") == 0 &&
+	    event_config_avoid_method(cfg, "poll") == 0 &&
+	    event_config_set_flag(cfg,
+	        EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV) == 0)
+		base = event_base_new_with_config(cfg);
+	event_config_free(cfg);
+	return base;
+}
+
+/* /dev/null above the reserved numbers, whatever number is free. */
+static int
+null_open(int *ret_fd)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int high;
+
+	if (fd < 0)
+		return -errno;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, SPAWN_FD_FIRST_OTHER);
+	if (high < 0)
+		high = -errno;
+	close(fd);
+	if (high < 0)
+		return high;
+	*ret_fd = high;
+	return 0;
+}
+
+/* Low descriptors, directory, stats page, loop, the keeper's channel. */
+int
+worker_init(struct worker *w, const struct heritage *h)
+{
+	size_t i;
+	int rc;
+
+	w->heritage = *h;
+	LIST_INIT(&w->sessions);
+	LIST_INIT(&w->dead);
+	for (i = 0; i < WORKER_BUCKETS; i++)
+		LIST_INIT(&w->buckets[i]);
+	link_init(w, LINK_KEEPER);
+	link_init(w, LINK_MASTER);
+	rc = null_open(&w->null_fd);
+	if (rc == 0)
+		rc = spawn_reserve(w->null_fd);
+	if (rc < 0)
+		return rc;
+	w->dirfd = open(h->runtime_dir,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (w->dirfd < 0)
+		return -errno;
+	rc = stats_attach_own(w->dirfd, STATS_PAGE_OF_WORKER(h->wid.slot),
+	    &w->stats);
+	if (rc < 0)
+		return rc;
+	stats_keep_last_words(w->stats);
+	rc = timers_init(&w->timers);
+	if (rc < 0)
+		return rc;
+	w->base = base_new();
+	if (w->base == NULL)
+		return -ENOMEM;
+	event_assign(&w->timer_ev, w->base, w->timers.fd, EV_READ | EV_PERSIST,
+	    timer_cb, w);
+	if (event_add(&w->timer_ev, NULL) != 0)
+		return -ENOMEM;
+	return link_open(w, LINK_KEEPER, HERITAGE_FD_KEEPER, keeper_cb);
+}
+
+/* Between two turns: the dead, the heartbeat, the next deadline. */
+static void
+worker_between(struct worker *w)
+{
+	struct stats_page *s = w->stats;
+	uint64_t now = clock_boot_ns();
+
+	child_reap_dead(w);
+	if (w->turn_began_ns != 0 &&
+	    now - w->turn_began_ns > atomic_load(&s->longest_turn_ns))
+		atomic_store_explicit(&s->longest_turn_ns,
+		    now - w->turn_began_ns, memory_order_relaxed);
+	w->turn_began_ns = 0;
+	w->turn++;
+	atomic_store_explicit(&s->heartbeat_ns, now, memory_order_relaxed);
+	worker_count(&s->loop_turns, 1);
+	if (now >= w->beat_ns)
+		w->beat_ns = now + BEAT_NS;
+	timers_arm(&w->timers, w->beat_ns);
+}
+
+/* The loop. */
+int
+worker_run(struct worker *w)
+{
+	struct ctl_head ready = CTL_INIT(CTL_READY, (struct sid){0},
+	    struct ctl_head);
+	int rc;
+
+	worker_between(w);
+	rc = ctl_send(HERITAGE_FD_KEEPER, &ready, sizeof(ready), NULL, 0);
+	if (rc < 0) {
+		log_error("cannot tell the keeper: %s", err_name(-rc));
+		return 1;
+	}
+	while (w->link[LINK_KEEPER].fd >= 0) {
+		if (event_base_loop(w->base, EVLOOP_ONCE) < 0) {
+			log_error("event loop failed: %s", err_name(errno));
+			return 1;
+		}
+		worker_between(w);
+	}
+	log_note("the keeper is gone");
+	return 0;
+}

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The state table of a session (child.h) and its end. Called by worker.c for
+ * messages, by libevent for the pidfd, by pump.c and ladder.c when something
+ * ended. Sends nothing itself: it marks what is to be said (link.h).
+ */
+#include "worker/child.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/clock.h"
+#include "common/err.h"
+#include "common/log.h"
+#include "shm/state_names.h"
+#include "worker/input.h"
+#include "worker/ladder.h"
+#include "worker/link.h"
+#include "worker/pump.h"
+#include "worker/start.h"
+
+#define HOLDERS_LOOKED_AT 64 /* processes: about a millisecond */
+
+static const char *const state_names[CHILD_STATES] = {
+    [CHILD_SPAWNING] = "spawning",
+    [CHILD_RUNNING] = "running",
+    [CHILD_EXITING] = "exiting",
+    [CHILD_EXITED] = "exited",
+    [CHILD_ENDED] = "ended",
+    [CHILD_COMMITTED] = "committed",
+    [CHILD_FAILED] = "failed",
+    [CHILD_CLOSED] = "closed",
+    [CHILD_GONE] = "gone",
+};
+
+#define TO(state) (1u << CHILD_##state)
+
+/* Allowed moves. */
+static const unsigned moves[CHILD_STATES] = {
+    [CHILD_SPAWNING] = TO(RUNNING) | TO(EXITED) | TO(FAILED),
+    [CHILD_RUNNING] = TO(EXITING) | TO(EXITED) | TO(ENDED),
+    [CHILD_EXITING] = TO(EXITED) | TO(ENDED),
+    [CHILD_EXITED] = TO(ENDED),
+    [CHILD_ENDED] = TO(COMMITTED),
+    [CHILD_COMMITTED] = TO(CLOSED),
+    [CHILD_FAILED] = TO(GONE),
+    [CHILD_CLOSED] = TO(GONE),
+};
+
+/* Where a session of this id is linked. */
+static struct child_list *
+bucket_of(struct worker *w, struct sid sid)
+{
+	return &w->buckets[sid.v % WORKER_BUCKETS];
+}
+
+/* A new one, linked, with nothing open. */
+struct child *
+child_new(struct worker *w, struct sid sid)
+{
+	struct child *c;
+	uint64_t count = atomic_load(&w->stats->sessions) + 1;
+
+	if (timers_reserve(&w->timers, (size_t)count + 1) != 0)
+		return NULL;
+	c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return NULL;
+	c->w = w;
+	c->sid = sid;
+	c->pidfd = c->in.fd = c->in.spool_fd = -1;
+	c->out[0] = c->out[1] = (struct child_out){.child = c, .fd = -1};
+	c->ring.fd = -1;
+	c->watch_pos = c->in.watch_pos = UINT64_MAX;
+	LIST_INSERT_HEAD(&w->sessions, c, all);
+	LIST_INSERT_HEAD(bucket_of(w, sid), c, bucket);
+	atomic_store_explicit(&w->stats->sessions, count,
+	    memory_order_relaxed);
+	return c;
+}
+
+/* The live one of this id, or NULL. */
+struct child *
+child_find(struct worker *w, struct sid sid)
+{
+	struct child *c;
+
+	LIST_FOREACH(c, bucket_of(w, sid), bucket)
+		if (sid_eq(c->sid, sid))
+			return c;
+	return NULL;
+}
+
+/* Frees what ended in the turn that is over. */
+void
+child_reap_dead(struct worker *w)
+{
+	struct child *c;
+
+	while ((c = LIST_FIRST(&w->dead)) != NULL) {
+		LIST_REMOVE(c, all);
+		start_plan_free(c->plan);
+		if (c->ring.hdr != NULL)
+			ring_close(&c->ring);
+		free(c);
+	}
+}
+
+/* Takes it out of every list; the memory lives until the turn is over. */
+static void
+child_unlink(struct child *c)
+{
+	struct worker *w = c->w;
+
+	CHECK(!pump_is_open(c) && c->in.fd < 0 && c->pidfd < 0);
+	timer_set(&w->timers, &c->timer, TIMER_NEVER);
+	link_forget(c);
+	LIST_REMOVE(c, bucket);
+	LIST_REMOVE(c, all);
+	LIST_INSERT_HEAD(&w->dead, c, all);
+	worker_count(&w->stats->sessions, UINT64_MAX); /* one less */
+	worker_count(&w->stats->ring_bytes, 0 - c->blocks_seen);
+}
+
+/* The only place where a state changes. */
+void
+child_set_state(struct child *c, enum child_state to, const char *why)
+{
+	CHECK(to < CHILD_STATES && (moves[c->state] & (1u << to)) != 0);
+	log_debug("session %llu %s -> %s: %s", (unsigned long long)c->sid.v,
+	    state_names[c->state], state_names[to], why);
+	c->state = to;
+	if (to == CHILD_GONE)
+		child_unlink(c);
+	else
+		ladder_arm(c);
+}
+
+/* Stops watching the process. */
+static void
+pidfd_close(struct child *c)
+{
+	if (c->pidfd < 0)
+		return;
+	if (event_initialized(&c->pid_ev))
+		event_del(&c->pid_ev);
+	close(c->pidfd);
+	c->pidfd = -1;
+}
+
+/* It is a zombie now; only the keeper may ask what became of it. */
+static void
+child_pid_cb(evutil_socket_t fd, short what, void *arg)
+{
+	struct child *c = arg;
+
+	(void)what;
+	worker_begin(c->w, c->sid);
+	if (c->pidfd == fd) {
+		pidfd_close(c);
+		link_say(c, LINK_KEEPER, TELL_ASK_EXIT);
+		if (c->state == CHILD_RUNNING)
+			child_set_state(c, CHILD_EXITING, "pidfd is readable");
+	}
+	worker_end(c->w);
+}
+
+/* It runs, or ran: watch everything that is open. */
+void
+child_watch(struct child *c)
+{
+	if (c->pidfd >= 0) {
+		event_assign(&c->pid_ev, c->w->base, c->pidfd, EV_READ,
+		    child_pid_cb, c);
+		if (event_add(&c->pid_ev, NULL) != 0)
+			log_error("session %llu cannot watch its process",
+			    (unsigned long long)c->sid.v);
+	}
+	link_say(c, LINK_MASTER, SAY_RUNNING);
+	pump_start(c);
+	input_start(c);
+	if (c->exit.code != 0)
+		link_say(c, LINK_MASTER, SAY_EXITED);
+	child_step(c);
+}
+
+/* May another worker, or a later moment, have more luck? */
+static bool
+error_is_transient(int error)
+{
+	static const int transient[] = {EAGAIN, ENOMEM, EMFILE, ENFILE, EBADF};
+	size_t i;
+
+	for (i = 0; i < NELEMS(transient); i++)
+		if (transient[i] == error)
+			return true;
+	return false;
+}
+
+/* Gives a spawn up; nothing of the command runs. */
+void
+child_fail(struct child *c, int error, unsigned stage)
+{
+	struct ring_header *hdr = c->ring.hdr;
+
+	c->failed.error = error;
+	c->failed.stage = stage;
+	c->failed.transient = error_is_transient(error);
+	log_note("session %llu not started: stage %s: %s",
+	    (unsigned long long)c->sid.v, stage_name(stage), err_name(error));
+	if (hdr != NULL) {
+		atomic_store(&hdr->exec_stage, stage);
+		atomic_store(&hdr->exec_errno, (uint32_t)error);
+		atomic_store(&hdr->open_streams, 0);
+		atomic_store(&hdr->closed_ms, c->w->now_ms);
+	}
+	worker_count(&c->w->stats->spawn_failed, 1);
+	child_set_state(c, CHILD_FAILED, err_name(error));
+	pump_stop(c);
+	input_close(c);
+	pidfd_close(c);
+	c->want[LINK_KEEPER] &= ~(unsigned)TELL_DROP;
+	c->want[LINK_MASTER] &= ~(unsigned)SAY_STDIN_AT;
+	link_say(c, LINK_MASTER, SAY_FAILED);
+	if (c->held)
+		link_say(c, LINK_KEEPER, TELL_CLOSED);
+	c->all_said = true;
+	child_settle(c);
+}
+
+/* Writes the exit down where a replacement finds it. */
+static void
+exit_record(struct child *c, const struct ctl_exit *e)
+{
+	struct ring_header *hdr = c->ring.hdr;
+
+	c->exit = *e;
+	c->exited_ns = c->w->now_ns;
+	atomic_store(&hdr->utime_us, e->utime_us);
+	atomic_store(&hdr->stime_us, e->stime_us);
+	atomic_store(&hdr->io_blocks, e->io_blocks);
+	atomic_store(&hdr->maxrss_kib, e->maxrss_kib);
+	atomic_store(&hdr->exit_status, e->status);
+	atomic_store(&hdr->exited_ms, e->wall_ms);
+	atomic_store(&hdr->exit_code, e->code);
+	/* cloned by a worker that died before it saw that exec failed */
+	if (atomic_load(&hdr->exec_errno) != 0 &&
+	    atomic_load(&hdr->end_reason) == END_NONE)
+		atomic_store(&hdr->end_reason, END_SPAWN_ERROR);
+}
+
+/* The keeper says what became of it. */
+void
+child_exited(struct child *c, const struct ctl_exit *e)
+{
+	if (c->exit.code != 0 || c->state < CHILD_RUNNING ||
+	    c->state >= CHILD_FAILED)
+		return;
+	if (e->code == 0) {
+		c->retry_ns =
+		    c->w->now_ns + CHILD_RETRY_ASK_MS * NSEC_PER_MSEC;
+		ladder_arm(c);
+		return;
+	}
+	c->retry_ns = 0;
+	pidfd_close(c);
+	exit_record(c, e);
+	if (c->state < CHILD_EXITED) {
+		child_set_state(c, CHILD_EXITED, "the keeper knows");
+		if (pump_is_open(c))
+			link_say(c, LINK_MASTER, SAY_EXITED);
+	}
+	child_step(c);
+}
+
+/* The session of a process, by /proc; 0: not known. */
+static pid_t
+posix_session_of(const char *pid)
+{
+	char name[64], text[512];
+	char *p;
+	ssize_t n;
+	int fd, sid = 0;
+
+	snprintf(name, sizeof(name), "/proc/%.16s/stat", pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	p = strrchr(text, ')'); /* the name may hold anything */
+	if (p == NULL || sscanf(p + 1, " %*c %*d %*d %d", &sid) != 1)
+		return 0;
+	return sid;
+}
+
+/*
+ * How many processes of the command's session still live. Numbers mostly grow,
+ * so only the next few after the leader's are looked at: this is a fact to
+ * show, not one to decide by. At least 1, since somebody holds the pipe.
+ */
+static uint32_t
+count_holders(const struct child *c)
+{
+	struct dirent *d;
+	uint32_t holders = 0;
+	int looked = 0;
+	DIR *dir;
+
+	dir = opendir("/proc");
+	if (dir == NULL)
+		return 1;
+	while (looked < HOLDERS_LOOKED_AT && (d = readdir(dir)) != NULL) {
+		if (atol(d->d_name) <= c->pid)
+			continue;
+		looked++;
+		if (posix_session_of(d->d_name) == c->pid)
+			holders++;
+	}
+	closedir(dir);
+	return holders != 0 ? holders : 1;
+}
+
+/* Why it ended: the first forced reason, else what waitid said. */
+static uint32_t
+end_reason_of(const struct child *c)
+{
+	uint32_t reason = atomic_load(&c->ring.hdr->end_reason);
+
+	if (reason != END_NONE)
+		return reason;
+	return c->exit.code == CLD_EXITED ? END_EXIT : END_SIGNAL;
+}
+
+/* Makes the record from the header and the exit. */
+static void
+end_record(struct child *c)
+{
+	struct ring_header *hdr = c->ring.hdr;
+	struct ctl_end *end = &c->end;
+	uint64_t started_ns = atomic_load(&hdr->started_ns);
+	uint64_t until_ns = c->exited_ns != 0 ? c->exited_ns : c->w->now_ns;
+
+	end->exit = c->exit;
+	end->exit.pid = c->pid;
+	end->reason = end_reason_of(c);
+	end->holders = pump_is_open(c) ? count_holders(c) : 0;
+	end->total = atomic_load(&hdr->head);
+	end->dropped_nospace = atomic_load(&hdr->dropped_nospace);
+	end->ring_bytes = c->ring.blocks;
+	end->started_ms = atomic_load(&hdr->started_ms);
+	end->ended_ms = c->exit.wall_ms != 0 ? c->exit.wall_ms : c->w->now_ms;
+	if (until_ns > started_ns)
+		end->duration_ms = (until_ns - started_ns) / NSEC_PER_MSEC;
+	atomic_store(&hdr->end_reason, end->reason);
+	atomic_store(&hdr->holders, end->holders);
+}
+
+/* From here on the result is final. */
+void
+child_end(struct child *c)
+{
+	if (c->state < CHILD_RUNNING || c->state > CHILD_EXITED)
+		return;
+	end_record(c);
+	worker_count(&c->w->stats->ended, 1);
+	child_set_state(c, CHILD_ENDED, reason_name(c->end.reason));
+	input_close(c);
+	if (c->committed)
+		child_set_state(c, CHILD_COMMITTED, "the master knows");
+	else
+		link_say(c, LINK_MASTER, SAY_END);
+}
+
+/* Lets go: after this the keeper reaps, and the pid may mean another. */
+static void
+child_close(struct child *c)
+{
+	struct ring_header *hdr = c->ring.hdr;
+
+	/* a ladder under way is not cut short by the leader's death */
+	if (atomic_load(&hdr->ladder_kill_ns) != 0 && !c->killed)
+		ladder_signal(c, SIGKILL, END_NONE);
+	atomic_store(&hdr->closed_ms, c->w->now_ms);
+	child_set_state(c, CHILD_CLOSED, "drained and committed");
+	pidfd_close(c);
+	c->want[LINK_KEEPER] &= ~(unsigned)TELL_DROP;
+	link_say(c, LINK_KEEPER, TELL_CLOSED);
+	c->all_said = true;
+	child_settle(c);
+}
+
+/* Goes on where the facts allow it. */
+void
+child_step(struct child *c)
+{
+	struct worker *w = c->w;
+
+	if (c->state == CHILD_EXITED && !pump_is_open(c))
+		child_end(c);
+	if (c->state == CHILD_COMMITTED) {
+		if (!pump_is_open(c) && c->exit.code != 0)
+			child_close(c);
+		else if (c->forget_ns == 0)
+			c->forget_ns =
+			    w->now_ns + CHILD_FORGET_MS * NSEC_PER_MSEC;
+	}
+	ladder_arm(c);
+}
+
+/* The master has it. */
+void
+child_committed(struct child *c)
+{
+	c->committed = true;
+	if (c->state != CHILD_ENDED)
+		return;
+	c->want[LINK_MASTER] &= ~(unsigned)SAY_END;
+	child_set_state(c, CHILD_COMMITTED, "the master says so");
+	child_step(c);
+}
+
+/* Gone once everybody has been told. */
+void
+child_settle(struct child *c)
+{
+	if (c->all_said && c->state != CHILD_GONE &&
+	    c->want[LINK_KEEPER] == 0 && c->want[LINK_MASTER] == 0)
+		child_set_state(c, CHILD_GONE, "all is said");
+}

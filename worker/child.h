@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One session as its worker babysits it. What must survive the worker stands
+ * in the ring's header page; what is here can be made again from that and
+ * from what the keeper holds.
+ *
+ * States:
+ *
+ *     SPAWNING   START was taken; waiting to try (again)
+ *     RUNNING    the command was exec'd
+ *     EXITING    its pidfd is readable, the keeper was asked what happened
+ *     EXITED     exit known and recorded; output still open: pumped until EOF
+ *                or until 250 ms of silence, since something that the command
+ *                left behind (a "holder") may keep the pipe open for ever
+ *     ENDED      the end record is frozen and told to the master, again and
+ *                again until it says ENDED
+ *     COMMITTED  the master has it. With all streams at EOF the keeper is told
+ *                CLOSED at once. With holders it is told only when they are
+ *                gone too, or when the master has removed the ring: until then
+ *                their output is still pumped (they must not get SIGPIPE just
+ *                because the command that began them is over), and the zombie
+ *                of the leader goes on pinning the group, so a kill still
+ *                reaches them.
+ *     FAILED     never ran; master (FAILED) and keeper (CLOSED) are to be told
+ *     CLOSED     over; the keeper is to be told
+ *     GONE       nothing more to say; freed between two turns
+ */
+#ifndef PSUP_WORKER_CHILD_H
+#define PSUP_WORKER_CHILD_H
+
+#include <event2/event_struct.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "common/ctl.h"
+#include "shm/ring.h"
+#include "worker/timer.h"
+#include "worker/worker.h"
+
+#define CHILD_SILENCE_MS  250u  /* of holders, before the end record */
+#define CHILD_FINAL_MS    1000u /* after KILL: ended, whatever lives */
+#define CHILD_FORGET_MS   2000u /* how often a holder's ring is looked for */
+#define CHILD_RETRY_ASK_MS 10u
+
+enum child_state {
+	CHILD_SPAWNING,
+	CHILD_RUNNING,
+	CHILD_EXITING,
+	CHILD_EXITED,
+	CHILD_ENDED,
+	CHILD_COMMITTED,
+	CHILD_FAILED,
+	CHILD_CLOSED,
+	CHILD_GONE,
+	CHILD_STATES
+};
+
+/* What is still to be said, a bit each; sent in this order (link.c). */
+enum {
+	SAY_RUNNING = 1,
+	SAY_EXITED = 2,
+	SAY_NO_SPACE = 4,
+	SAY_OUTPUT = 8,
+	SAY_STDIN_AT = 16,
+	SAY_END = 32,
+	SAY_FAILED = 64
+};
+enum { TELL_ASK_EXIT = 1, TELL_DROP = 2, TELL_CLOSED = 4 };
+
+/* One output stream. */
+struct child_out {
+	struct child *child;
+	int fd;        /* -1: closed */
+	bool watching; /* ev is added */
+	struct event ev;
+};
+
+/* stdin. */
+struct child_in {
+	int fd;        /* -1: closed */
+	int spool_fd;  /* -1: nothing was written yet */
+	bool watching; /* ev waits for room in the pipe */
+	uint64_t punched;
+	uint64_t watch_pos; /* WATCH_STDIN; UINT64_MAX: none */
+	struct event ev;
+};
+
+struct child {
+	struct worker *w;
+	struct sid sid;
+	enum child_state state;
+	pid_t pid;           /* 0: not spawned */
+	int pidfd;           /* -1: not spawned, or exited */
+	bool held;           /* the keeper has a row of it */
+	bool committed;      /* the master said ENDED */
+	bool killed;         /* the ladder's KILL was sent */
+	bool all_said;       /* nothing will be added to `want` */
+	bool paused;         /* at its credit: streams are not watched */
+	struct ring_writer ring; /* hdr NULL: none yet */
+	struct child_out out[2]; /* by enum ring_stream */
+	struct child_in in;
+	struct event pid_ev;
+	struct start_plan *plan; /* while SPAWNING */
+
+	/* times, boot ns; 0: not so */
+	uint64_t retry_ns;    /* SPAWNING: try again; EXITING: ask again */
+	uint64_t exited_ns;
+	uint64_t final_ns;    /* ended at the latest */
+	uint64_t drop_ns;     /* tell the keeper what it need not hold */
+	uint64_t stalled_ns;  /* tmpfs full since */
+	uint64_t refill_ns;   /* tmpfs full: look again */
+	uint64_t forget_ns;   /* holders: is the ring still there? */
+	uint64_t no_space_ns; /* NO_SPACE was last said */
+
+	uint64_t turn;         /* of the loop, in which turn_bytes moved */
+	uint64_t turn_bytes;
+	uint64_t watch_pos;    /* WATCH; UINT64_MAX: none */
+	uint64_t blocks_seen;  /* of the ring, counted in stats */
+	struct ctl_exit exit;  /* once EXITED */
+	struct ctl_end end;    /* once ENDED */
+	struct ctl_failed failed;
+	uint32_t drop_mask;    /* CTL_FD_* at EOF, not yet told */
+	unsigned want[LINK_COUNT];
+	bool queued[LINK_COUNT];
+	TAILQ_ENTRY(child) say[LINK_COUNT];
+	struct timer timer;
+	LIST_ENTRY(child) all;
+	LIST_ENTRY(child) bucket;
+};
+
+/* A new session in SPAWNING, linked, or NULL (no memory). */
+struct child *child_new(struct worker *w, struct sid sid);
+struct child *child_find(struct worker *w, struct sid sid);
+/* Frees what is dead. Only between two turns. */
+void child_reap_dead(struct worker *w);
+
+/* The only way to change the state; checks the move and arms the timer. */
+void child_set_state(struct child *c, enum child_state to, const char *why);
+
+/* The command runs: watch it and say so. Also after a take-over. */
+void child_watch(struct child *c);
+/* The spawn is given up. */
+void child_fail(struct child *c, int error, unsigned stage);
+/* The keeper's answer to ASK_EXIT. */
+void child_exited(struct child *c, const struct ctl_exit *e);
+/* Freezes the end record and tells it, whatever still lives. */
+void child_end(struct child *c);
+/* Ends or closes where the facts allow it, and sets the timer. */
+void child_step(struct child *c);
+/* The master has committed the end record. */
+void child_committed(struct child *c);
+/* Both channels have been told everything: is it over? */
+void child_settle(struct child *c);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Feeds stdin. Called by worker.c when the spool has grown and by libevent
+ * when the pipe has room. The consumed position is the kernel's, in the
+ * header: a replacement worker goes on at the byte.
+ */
+#include "worker/input.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/fault.h"
+#include "common/log.h"
+#include "shm/spool.h"
+#include "worker/link.h"
+#include "worker/pump.h"
+
+/* Watches for room in the pipe, or not. */
+static void
+input_watching(struct child *c, bool on)
+{
+	if (c->in.fd < 0 || c->in.watching == on)
+		return;
+	if (on && event_add(&c->in.ev, NULL) != 0) {
+		log_error("session %llu cannot watch its stdin",
+		    (unsigned long long)c->sid.v);
+		return;
+	}
+	if (!on)
+		event_del(&c->in.ev);
+	c->in.watching = on;
+}
+
+/* How much the command was given so far. */
+static uint64_t
+input_consumed(const struct child *c)
+{
+	return (uint64_t)atomic_load_explicit(&c->ring.hdr->spool_off,
+	    memory_order_relaxed);
+}
+
+/* Both copies must go before the command sees its end of file. The master is
+ * told unasked: it may be waiting to write more. */
+void
+input_close(struct child *c)
+{
+	if (c->in.spool_fd >= 0) {
+		close(c->in.spool_fd);
+		c->in.spool_fd = -1;
+	}
+	if (c->in.fd < 0)
+		return;
+	input_watching(c, false);
+	close(c->in.fd);
+	c->in.fd = -1;
+	atomic_store(&c->ring.hdr->stdin_state, STDIN_CLOSED);
+	c->drop_mask |= CTL_FD_IN;
+	/* at the end of a session CLOSED and END say the same */
+	if (c->state < CHILD_ENDED || pump_is_open(c))
+		link_say(c, LINK_KEEPER, TELL_DROP);
+	if (c->state < CHILD_ENDED || c->in.watch_pos != UINT64_MAX)
+		link_say(c, LINK_MASTER, SAY_STDIN_AT);
+	c->in.watch_pos = UINT64_MAX;
+}
+
+/* Moves what the pipe takes. Returns 0: all there is was given, -EAGAIN: the
+ * pipe is full or the turn is over, -errno. */
+static int
+input_move(struct child *c, uint64_t end)
+{
+	uint64_t moved = 0, used;
+	ssize_t n;
+
+	do {
+		n = spool_splice(c->in.spool_fd, c->ring.hdr, c->in.fd, end);
+		FAULT("stdin.after-splice");
+		if (n <= 0)
+			break;
+		moved += (uint64_t)n;
+	} while (moved < INPUT_TURN_BYTES);
+	used = input_consumed(c);
+	if (used >= c->in.punched + INPUT_PUNCH_BYTES)
+		spool_punch(c->in.spool_fd, used, &c->in.punched);
+	if (n > 0)
+		return used < end ? -EAGAIN : 0;
+	return (int)n;
+}
+
+/* Opens the spool at its first use, moves, and decides what to wait for. */
+static void
+input_feed(struct child *c)
+{
+	struct ring_header *hdr = c->ring.hdr;
+	uint64_t end = atomic_load(&hdr->spool_end);
+	int rc = 0;
+
+	if (c->in.fd < 0)
+		return;
+	if (input_consumed(c) < end) {
+		if (c->in.spool_fd < 0)
+			c->in.spool_fd = rc =
+			    spool_open_read(c->w->dirfd, c->sid);
+		if (rc >= 0)
+			rc = input_move(c, end);
+	}
+	if (rc < 0 && rc != -EAGAIN) {
+		if (rc != -EPIPE)
+			log_warn("session %llu stdin closed: %s",
+			    (unsigned long long)c->sid.v, err_name(-rc));
+		input_close(c);
+		return;
+	}
+	if (rc == 0 && input_consumed(c) >= end && atomic_load(&hdr->stdin_eof)) {
+		input_close(c);
+		return;
+	}
+	input_watching(c, rc == -EAGAIN);
+	if (c->in.watch_pos != UINT64_MAX)
+		input_watch(c, c->in.watch_pos);
+}
+
+/* The pipe has room, or its reader is gone. */
+static void
+input_cb(evutil_socket_t fd, short what, void *arg)
+{
+	struct child *c = arg;
+
+	(void)what;
+	worker_begin(c->w, c->sid);
+	if (c->in.fd == fd)
+		input_feed(c);
+	worker_end(c->w);
+}
+
+/* From the header's position on. */
+void
+input_start(struct child *c)
+{
+	if (c->in.fd < 0)
+		return;
+	event_assign(&c->in.ev, c->w->base, c->in.fd, EV_WRITE | EV_PERSIST,
+	    input_cb, c);
+	input_feed(c);
+}
+
+/* The spool only grows and its end is said once. */
+void
+input_more(struct child *c, uint64_t end, bool eof)
+{
+	struct ring_header *hdr = c->ring.hdr;
+
+	if (end > atomic_load(&hdr->spool_end))
+		atomic_store(&hdr->spool_end, end);
+	if (eof)
+		atomic_store(&hdr->stdin_eof, 1);
+	if (c->in.fd < 0)
+		link_say(c, LINK_MASTER, SAY_STDIN_AT);
+	else
+		input_feed(c);
+}
+
+/* Says STDIN_AT at once, or when it is so. */
+void
+input_watch(struct child *c, uint64_t pos)
+{
+	c->in.watch_pos = pos;
+	if (c->in.fd >= 0 && input_consumed(c) <= pos)
+		return;
+	c->in.watch_pos = UINT64_MAX;
+	link_say(c, LINK_MASTER, SAY_STDIN_AT);
+}

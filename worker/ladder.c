@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything of a session that depends on time. Called by the loop when a
+ * session's timer is due, and by worker.c for KILL and STOP. The facts that a
+ * replacement needs (deadline, silence, KILL due) stand in the header.
+ */
+#include "worker/ladder.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "shm/state_names.h"
+#include "worker/link.h"
+#include "worker/pump.h"
+#include "worker/start.h"
+
+/* Signals the group. The keeper reaps the leader only after CLOSED, so until
+ * then the number means this group and no other. */
+static void
+group_signal(struct child *c, int sig)
+{
+	if (c->pid <= 1 || c->state >= CHILD_FAILED)
+		return;
+	if (kill(-c->pid, sig) == 0 || errno != ESRCH || c->pidfd < 0)
+		return;
+	/* it left its group's name before it was one: the process itself */
+	if (syscall(SYS_pidfd_send_signal, c->pidfd, sig, NULL, 0) != 0)
+		log_debug("session %llu is not there for a signal",
+		    (unsigned long long)c->sid.v);
+}
+
+/* The first forced reason wins, and none is forced on what exited already. */
+static void
+note_reason(struct child *c, enum end_reason reason)
+{
+	_Atomic uint32_t *at = &c->ring.hdr->end_reason;
+
+	if (reason == END_NONE || c->exit.code != 0 ||
+	    atomic_load(at) != END_NONE)
+		return;
+	atomic_store(at, reason);
+	log_note("session %llu is stopped: %s", (unsigned long long)c->sid.v,
+	    reason_name(reason));
+}
+
+/* The last rung. Whatever happens now, the session ends within a second. */
+static void
+ladder_kill(struct child *c)
+{
+	group_signal(c, SIGKILL);
+	c->killed = true;
+	c->final_ns = c->w->now_ns + CHILD_FINAL_MS * NSEC_PER_MSEC;
+	if (c->paused)
+		pump_resume(c); /* its reader no longer holds it up */
+}
+
+/* One signal to the group. */
+void
+ladder_signal(struct child *c, int sig, enum end_reason reason)
+{
+	if (c->ring.hdr == NULL)
+		return;
+	note_reason(c, reason);
+	group_signal(c, sig);
+}
+
+/* TERM (or what is asked for) now, KILL after the grace. */
+void
+ladder_begin(struct child *c, int sig, uint32_t grace_ms,
+    enum end_reason reason)
+{
+	struct ring_header *hdr = c->ring.hdr;
+	uint64_t due = c->w->now_ns + grace_ms * NSEC_PER_MSEC;
+	uint64_t old;
+
+	if (c->state == CHILD_SPAWNING) {
+		child_fail(c, ECANCELED, STAGE_PREPARE);
+		return;
+	}
+	if (c->state >= CHILD_FAILED || c->killed)
+		return;
+	note_reason(c, reason);
+	old = atomic_load(&hdr->ladder_kill_ns);
+	if (old == 0 || due < old)
+		atomic_store(&hdr->ladder_kill_ns, due);
+	if (grace_ms == 0) {
+		ladder_kill(c);
+	} else {
+		group_signal(c, sig);
+		group_signal(c, SIGCONT); /* a stopped one could not obey */
+	}
+	ladder_arm(c);
+}
+
+/* Its output has been asked for a time-out's length and did not come. While
+ * we are the ones who do not read, silence is not the command's. */
+static uint64_t
+silence_due(const struct child *c)
+{
+	const struct ring_header *hdr = c->ring.hdr;
+	uint64_t length = atomic_load(&hdr->no_output_ns);
+	uint64_t from = atomic_load(&hdr->last_output_ns);
+
+	if (length == 0 || c->state != CHILD_RUNNING)
+		return TIMER_NEVER;
+	if (from == 0)
+		from = atomic_load(&hdr->started_ns);
+	if (c->paused || c->refill_ns != 0)
+		from = c->w->now_ns;
+	return from + length;
+}
+
+/* When holders have been silent for long enough. */
+static uint64_t
+drained_due(const struct child *c)
+{
+	uint64_t from = c->exited_ns;
+	uint64_t last = atomic_load(&c->ring.hdr->last_output_ns);
+
+	if (c->state != CHILD_EXITED)
+		return TIMER_NEVER;
+	if (last > from)
+		from = last;
+	if (c->paused || c->refill_ns != 0)
+		from = c->w->now_ns;
+	return from + CHILD_SILENCE_MS * NSEC_PER_MSEC;
+}
+
+/* 0 means never. */
+static void
+earlier(uint64_t *due, uint64_t other)
+{
+	if (other != 0 && other < *due)
+		*due = other;
+}
+
+/* What of the forced kind is next. */
+static uint64_t
+forced_due(const struct child *c)
+{
+	const struct ring_header *hdr = c->ring.hdr;
+	uint64_t due = TIMER_NEVER;
+	uint64_t kill_ns = atomic_load(&hdr->ladder_kill_ns);
+
+	if (c->killed) {
+		if (c->state < CHILD_ENDED)
+			earlier(&due, c->final_ns);
+	} else if (kill_ns != 0) {
+		earlier(&due, kill_ns);
+	} else if (c->state < CHILD_ENDED) {
+		earlier(&due, atomic_load(&hdr->deadline_ns));
+		earlier(&due, silence_due(c));
+	}
+	return due;
+}
+
+/* Only ever moves the timer nearer: what moved away is found when it fires,
+ * so output costs no work here. */
+void
+ladder_arm(struct child *c)
+{
+	uint64_t due = TIMER_NEVER;
+
+	if (c->state == CHILD_GONE)
+		return;
+	earlier(&due, c->retry_ns);
+	if (c->state > CHILD_SPAWNING && c->state < CHILD_FAILED) {
+		earlier(&due, forced_due(c));
+		earlier(&due, drained_due(c));
+		earlier(&due, c->drop_ns);
+		earlier(&due, c->refill_ns);
+		earlier(&due, c->forget_ns);
+	}
+	if (c->timer.index == 0 || due < c->timer.due_ns)
+		timer_set(&c->w->timers, &c->timer, due);
+}
+
+/* Deadlines that passed begin the ladder; its KILL and its end. */
+static void
+forced_check(struct child *c, uint64_t now)
+{
+	const struct ring_header *hdr = c->ring.hdr;
+	uint32_t grace_ms = atomic_load(&hdr->grace_ms);
+
+	if (forced_due(c) > now)
+		return;
+	if (c->killed)
+		child_end(c);
+	else if (atomic_load(&hdr->ladder_kill_ns) != 0)
+		ladder_kill(c);
+	else if (atomic_load(&hdr->deadline_ns) != 0 &&
+	    atomic_load(&hdr->deadline_ns) <= now)
+		ladder_begin(c, SIGTERM, grace_ms, END_OVERALL_TIMEOUT);
+	else
+		ladder_begin(c, SIGTERM, grace_ms, END_NO_OUTPUT_TIMEOUT);
+}
+
+/* Holders go on being pumped only while the master keeps the ring. */
+static void
+forget_check(struct child *c)
+{
+	struct stat st;
+
+	c->forget_ns = 0;
+	if (c->state != CHILD_COMMITTED || !pump_is_open(c))
+		return;
+	if (fstat(c->ring.fd, &st) == 0 && st.st_nlink == 0)
+		pump_stop(c);
+	else
+		c->forget_ns =
+		    c->w->now_ns + CHILD_FORGET_MS * NSEC_PER_MSEC;
+}
+
+/* True, once, if *at has come. */
+static bool
+is_due(uint64_t *at, uint64_t now)
+{
+	if (*at == 0 || *at > now)
+		return false;
+	*at = 0;
+	return true;
+}
+
+/* Looks at everything that may be due. */
+void
+ladder_due(struct child *c)
+{
+	uint64_t now = c->w->now_ns;
+
+	if (is_due(&c->retry_ns, now)) {
+		if (c->state == CHILD_SPAWNING)
+			start_retry(c);
+		else
+			link_say(c, LINK_KEEPER, TELL_ASK_EXIT);
+	}
+	if (c->state > CHILD_SPAWNING && c->state < CHILD_FAILED) {
+		if (is_due(&c->drop_ns, now) && c->drop_mask != 0)
+			link_say(c, LINK_KEEPER, TELL_DROP);
+		if (is_due(&c->refill_ns, now))
+			pump_resume(c);
+		if (c->forget_ns != 0 && c->forget_ns <= now)
+			forget_check(c);
+		forced_check(c, now);
+		if (drained_due(c) <= now)
+			child_end(c);
+	}
+	child_step(c);
+}

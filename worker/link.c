@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The outgoing half of both channels: which message a bit stands for and how
+ * it is made from the session. Called by everything in worker/. Does not
+ * receive: that is worker.c.
+ */
+#include "worker/link.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/fault.h"
+#include "common/log.h"
+
+union link_msg {
+	struct ctl_head head;
+	struct ctl_running running;
+	struct ctl_exit exit;
+	struct ctl_pos pos;
+	struct ctl_stdin in;
+	struct ctl_end end;
+	struct ctl_failed failed;
+	struct ctl_fds fds;
+};
+
+/* A message of just a head. */
+static void
+make_head(const struct child *c, unsigned type, union link_msg *ret)
+{
+	ret->head = (struct ctl_head)CTL_INIT((uint16_t)type, c->sid,
+	    struct ctl_head);
+}
+
+/* RUNNING: pid and times. */
+static void
+make_running(const struct child *c, unsigned type, union link_msg *ret)
+{
+	const struct ring_header *hdr = c->ring.hdr;
+	uint64_t started_ns = atomic_load(&hdr->started_ns);
+	uint64_t deadline_ns = atomic_load(&hdr->deadline_ns);
+
+	ret->running = (struct ctl_running){
+	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_running),
+	    .pid = c->pid,
+	    .exited = c->exit.code != 0,
+	    .started_ms = atomic_load(&hdr->started_ms)};
+	if (deadline_ns > started_ns)
+		ret->running.deadline_ms = ret->running.started_ms +
+		    (deadline_ns - started_ns) / 1000000u;
+}
+
+/* EXITED: what the keeper told us. */
+static void
+make_exited(const struct child *c, unsigned type, union link_msg *ret)
+{
+	ret->exit = c->exit;
+	ret->exit.head =
+	    (struct ctl_head)CTL_INIT((uint16_t)type, c->sid, struct ctl_exit);
+}
+
+/* OUTPUT: where the head is now. */
+static void
+make_output(const struct child *c, unsigned type, union link_msg *ret)
+{
+	ret->pos = (struct ctl_pos){
+	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_pos),
+	    .pos = atomic_load(&c->ring.hdr->head)};
+}
+
+/* STDIN_AT: how much the command was given. */
+static void
+make_stdin_at(const struct child *c, unsigned type, union link_msg *ret)
+{
+	ret->in = (struct ctl_stdin){
+	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_stdin),
+	    .pos = (uint64_t)atomic_load(&c->ring.hdr->spool_off),
+	    .eof = c->in.fd < 0};
+}
+
+/* END: the frozen record. */
+static void
+make_end(const struct child *c, unsigned type, union link_msg *ret)
+{
+	ret->end = c->end;
+	ret->end.head =
+	    (struct ctl_head)CTL_INIT((uint16_t)type, c->sid, struct ctl_end);
+	FAULT("end.before-send");
+}
+
+/* FAILED: errno and stage. */
+static void
+make_failed(const struct child *c, unsigned type, union link_msg *ret)
+{
+	ret->failed = c->failed;
+	ret->failed.head = (struct ctl_head)CTL_INIT((uint16_t)type, c->sid,
+	    struct ctl_failed);
+}
+
+/* DROP: everything at EOF that the keeper does not know of. */
+static void
+make_drop(const struct child *c, unsigned type, union link_msg *ret)
+{
+	ret->fds = (struct ctl_fds){
+	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_fds),
+	    .mask = c->drop_mask};
+}
+
+struct link_row {
+	unsigned bit;
+	unsigned type;
+	void (*make)(const struct child *c, unsigned type, union link_msg *ret);
+};
+
+/* In the order in which a session's bits are sent; bit 0 ends a row. */
+static const struct link_row rows[LINK_COUNT][8] = {
+    [LINK_KEEPER] =
+        {
+            {TELL_ASK_EXIT, CTL_ASK_EXIT, make_head},
+            {TELL_DROP, CTL_DROP, make_drop},
+            {TELL_CLOSED, CTL_CLOSED, make_head},
+        },
+    [LINK_MASTER] =
+        {
+            {SAY_RUNNING, CTL_RUNNING, make_running},
+            {SAY_EXITED, CTL_EXITED, make_exited},
+            {SAY_NO_SPACE, CTL_NO_SPACE, make_head},
+            {SAY_OUTPUT, CTL_OUTPUT, make_output},
+            {SAY_STDIN_AT, CTL_STDIN_AT, make_stdin_at},
+            {SAY_END, CTL_END, make_end},
+            {SAY_FAILED, CTL_FAILED, make_failed},
+        },
+};
+
+/* No channel yet. */
+void
+link_init(struct worker *w, enum link_to to)
+{
+	w->link[to].fd = -1;
+	TAILQ_INIT(&w->link[to].queue);
+}
+
+/* There is room again. */
+static void
+link_write_cb(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *w = arg;
+	enum link_to to;
+
+	(void)what;
+	worker_begin(w, (struct sid){0});
+	for (to = 0; to < LINK_COUNT; to++)
+		if (w->link[to].fd == fd) {
+			w->link[to].writing = false;
+			link_flush(w, to);
+		}
+	worker_end(w);
+}
+
+/* Takes over fd and watches it. */
+int
+link_open(struct worker *w, enum link_to to, int fd, event_callback_fn cb)
+{
+	struct link *l = &w->link[to];
+
+	CHECK(l->fd < 0);
+	l->fd = fd;
+	l->writing = l->dump_end = false;
+	event_assign(&l->read_ev, w->base, fd, EV_READ | EV_PERSIST, cb, w);
+	event_assign(&l->write_ev, w->base, fd, EV_WRITE, link_write_cb, w);
+	if (event_add(&l->read_ev, NULL) != 0) {
+		l->fd = -1;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Nobody listens any more: unsay everything, close. */
+void
+link_close(struct worker *w, enum link_to to)
+{
+	struct link *l = &w->link[to];
+	struct child *c;
+
+	if (l->fd < 0)
+		return;
+	event_del(&l->read_ev);
+	event_del(&l->write_ev);
+	close(l->fd);
+	l->fd = -1;
+	l->writing = l->dump_end = false;
+	while ((c = TAILQ_FIRST(&l->queue)) != NULL) {
+		TAILQ_REMOVE(&l->queue, c, say[to]);
+		c->queued[to] = false;
+		c->want[to] = 0;
+		child_settle(c);
+	}
+}
+
+/* Waits for room. Where even that fails the next link_say tries again. */
+static void
+link_wait(struct link *l)
+{
+	l->writing = event_add(&l->write_ev, NULL) == 0;
+}
+
+/* Sends one message of one session. */
+static int
+link_send(struct worker *w, enum link_to to, struct child *c,
+    const struct link_row *row)
+{
+	union link_msg msg;
+	int rc;
+
+	memset(&msg, 0, sizeof(msg));
+	row->make(c, row->type, &msg);
+	rc = ctl_send(w->link[to].fd, &msg, msg.head.size, NULL, 0);
+	if (rc < 0)
+		return rc;
+	c->want[to] &= ~row->bit;
+	if (row->type == CTL_END)
+		FAULT("end.after-send");
+	if (row->type == CTL_DROP)
+		c->drop_mask = 0;
+	return 0;
+}
+
+/* Sends all bits of one session, in order. */
+static int
+link_send_all(struct worker *w, enum link_to to, struct child *c)
+{
+	const struct link_row *row;
+	int rc;
+
+	for (row = rows[to]; row->bit != 0; row++) {
+		if ((c->want[to] & row->bit) == 0)
+			continue;
+		rc = link_send(w, to, c, row);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* Sends until the queue is empty or the channel full. A peer that is gone is
+ * noticed by the reader. */
+void
+link_flush(struct worker *w, enum link_to to)
+{
+	struct link *l = &w->link[to];
+	struct child *c;
+	struct ctl_head end = CTL_INIT(CTL_DUMP_END, (struct sid){0},
+	    struct ctl_head);
+	int rc = 0;
+
+	if (l->fd < 0 || l->writing)
+		return;
+	while ((c = TAILQ_FIRST(&l->queue)) != NULL) {
+		rc = link_send_all(w, to, c);
+		if (rc < 0)
+			break;
+		TAILQ_REMOVE(&l->queue, c, say[to]);
+		c->queued[to] = false;
+		child_settle(c);
+	}
+	if (rc == 0 && l->dump_end) {
+		rc = ctl_send(l->fd, &end, sizeof(end), NULL, 0);
+		if (rc == 0)
+			l->dump_end = false;
+	}
+	if (rc == -EAGAIN || rc == -ENOBUFS || rc == -ENOMEM)
+		link_wait(l);
+}
+
+/* Marks and sends. */
+void
+link_say(struct child *c, enum link_to to, unsigned bits)
+{
+	struct worker *w = c->w;
+
+	if (w->link[to].fd < 0)
+		return;
+	c->want[to] |= bits;
+	if (!c->queued[to]) {
+		TAILQ_INSERT_TAIL(&w->link[to].queue, c, say[to]);
+		c->queued[to] = true;
+	}
+	link_flush(w, to);
+}
+
+/* Takes the session out of both queues. */
+void
+link_forget(struct child *c)
+{
+	enum link_to to;
+
+	for (to = 0; to < LINK_COUNT; to++) {
+		if (!c->queued[to])
+			continue;
+		TAILQ_REMOVE(&c->w->link[to].queue, c, say[to]);
+		c->queued[to] = false;
+		c->want[to] = 0;
+	}
+}

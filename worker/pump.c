@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Moves output. Called by libevent when a pipe is readable and by ladder.c
+ * when a stall is over. Positions and their safety are shm/ring.c's; here is
+ * only: how much, when to stop, and what a full tmpfs and a credit mean.
+ */
+#include "worker/pump.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/err.h"
+#include "common/fault.h"
+#include "common/log.h"
+#include "worker/ladder.h"
+#include "worker/link.h"
+
+/* Is any stream open? */
+bool
+pump_is_open(const struct child *c)
+{
+	return c->out[0].fd >= 0 || c->out[1].fd >= 0;
+}
+
+/* Adds or deletes the event of one stream. */
+static void
+stream_watch(struct child_out *s, bool on)
+{
+	if (s->fd < 0 || s->watching == on)
+		return;
+	if (on && event_add(&s->ev, NULL) != 0) {
+		log_error("session %llu cannot watch its output",
+		    (unsigned long long)s->child->sid.v);
+		return;
+	}
+	if (!on)
+		event_del(&s->ev);
+	s->watching = on;
+}
+
+/* Both streams. */
+static void
+pump_watching(struct child *c, bool on)
+{
+	stream_watch(&c->out[0], on);
+	stream_watch(&c->out[1], on);
+}
+
+/* Nobody can write any more: close, and let the keeper close its copy soon.
+ * Most sessions end within moments, and CLOSED then says it all. */
+static void
+stream_eof(struct child_out *s)
+{
+	struct child *c = s->child;
+	uint32_t bit = 1u << (s - c->out);
+	struct ring_header *hdr = c->ring.hdr;
+
+	stream_watch(s, false); /* before close: the keeper holds it too */
+	close(s->fd);
+	s->fd = -1;
+	atomic_store(&hdr->open_streams,
+	    atomic_load(&hdr->open_streams) & ~bit);
+	c->drop_mask |= bit;
+	if (c->drop_ns == 0)
+		c->drop_ns = c->w->now_ns + CHILD_SILENCE_MS * NSEC_PER_MSEC;
+}
+
+/* What may be moved in this call; 0: nothing until the credit is raised. A
+ * session that is being ended by force is not held up by its reader. */
+static size_t
+pump_allowed(const struct child *c, size_t budget)
+{
+	const struct ring_header *hdr = c->ring.hdr;
+	size_t max = budget < RING_MAX_SPLICE ? budget : RING_MAX_SPLICE;
+	uint64_t credit, pos;
+
+	if ((atomic_load_explicit(&hdr->flags, memory_order_relaxed) &
+	        CTL_START_LOSSLESS) == 0 ||
+	    c->killed)
+		return max;
+	credit = atomic_load_explicit(&hdr->credit, memory_order_relaxed);
+	if (credit == UINT64_MAX)
+		return max;
+	pos = ring_pos(&c->ring);
+	if (pos >= credit)
+		return 0;
+	return credit - pos < max ? (size_t)(credit - pos) : max;
+}
+
+/* The tmpfs is full. For a second the master may make room; then what comes
+ * is dropped and counted, because a command must not hang on us.
+ * Returns bytes dropped, 0 at EOF, -EAGAIN: wait. */
+static ssize_t
+pump_no_space(struct child_out *s, size_t max)
+{
+	struct child *c = s->child;
+	struct worker *w = c->w;
+
+	if (c->stalled_ns == 0)
+		c->stalled_ns = w->now_ns;
+	if (c->no_space_ns == 0 ||
+	    w->now_ns - c->no_space_ns >= NSEC_PER_SEC) {
+		c->no_space_ns = w->now_ns;
+		link_say(c, LINK_MASTER, SAY_NO_SPACE);
+	}
+	if (w->now_ns - c->stalled_ns >= PUMP_STALL_MS * NSEC_PER_MSEC)
+		return ring_discard(&c->ring, s->fd,
+		    (enum ring_stream)(s - c->out), max);
+	c->refill_ns = w->now_ns + PUMP_REFILL_MS * NSEC_PER_MSEC;
+	pump_watching(c, false);
+	return -EAGAIN;
+}
+
+/* One system call's worth. Returns bytes, 0 at EOF, -EAGAIN: no more now. */
+static ssize_t
+pump_once(struct child_out *s, size_t budget)
+{
+	struct child *c = s->child;
+	size_t max = pump_allowed(c, budget);
+	ssize_t n;
+
+	if (max == 0) {
+		c->paused = true;
+		pump_watching(c, false);
+		return -EAGAIN;
+	}
+	n = ring_splice(&c->ring, s->fd, (enum ring_stream)(s - c->out), max,
+	    c->w->now_ms);
+	FAULT("pump.after-splice");
+	if (n > 0)
+		c->stalled_ns = 0;
+	if (n == -ENOSPC)
+		n = pump_no_space(s, max);
+	if (n < 0 && n != -EAGAIN && n != -EINTR) {
+		log_error("session %llu output lost: %s",
+		    (unsigned long long)c->sid.v, err_name((int)-n));
+		return 0;
+	}
+	return n;
+}
+
+/* Writes down that output came. */
+static void
+pump_note(struct child *c, uint64_t moved)
+{
+	struct ring_header *hdr = c->ring.hdr;
+	struct worker *w = c->w;
+
+	atomic_store_explicit(&hdr->last_output_ns, w->now_ns,
+	    memory_order_relaxed);
+	atomic_store_explicit(&hdr->last_output_ms, w->now_ms,
+	    memory_order_relaxed);
+	worker_count(&w->stats->bytes_moved, moved);
+	if (c->ring.blocks != c->blocks_seen) {
+		worker_count(&w->stats->ring_bytes,
+		    c->ring.blocks - c->blocks_seen);
+		c->blocks_seen = c->ring.blocks;
+	}
+	if (c->watch_pos != UINT64_MAX)
+		pump_watch(c, c->watch_pos);
+}
+
+/* Up to its share of a turn from one stream. A short splice mostly means an
+ * empty pipe; asking again would cost a system call for each small write. Once
+ * the command has exited the end of the pipe is worth that call. */
+static void
+pump_turn(struct child_out *s)
+{
+	struct child *c = s->child;
+	struct worker *w = c->w;
+	uint64_t moved = 0;
+	uint64_t limit = PUMP_TURN_BYTES;
+	ssize_t n;
+
+	if (c->turn != w->turn) {
+		c->turn = w->turn;
+		c->turn_bytes = 0;
+	}
+	if (c->turn_bytes == 0 && c->out[0].fd >= 0 && c->out[1].fd >= 0)
+		limit = PUMP_TURN_BYTES / 2;
+	do {
+		if (c->turn_bytes >= limit)
+			break;
+		n = pump_once(s, (size_t)(limit - c->turn_bytes));
+		if (n == 0)
+			stream_eof(s);
+		if (n <= 0)
+			break;
+		moved += (uint64_t)n;
+		c->turn_bytes += (uint64_t)n;
+	} while (n == RING_MAX_SPLICE || c->state >= CHILD_EXITING);
+	if (moved > 0)
+		pump_note(c, moved);
+	child_step(c);
+}
+
+/* A pipe is readable, or at its end. */
+static void
+pump_cb(evutil_socket_t fd, short what, void *arg)
+{
+	struct child_out *s = arg;
+
+	(void)what;
+	worker_begin(s->child->w, s->child->sid);
+	if (s->fd == fd)
+		pump_turn(s);
+	worker_end(s->child->w);
+}
+
+/* Watches what is open. */
+void
+pump_start(struct child *c)
+{
+	struct child_out *s;
+
+	for (s = c->out; s < c->out + 2; s++)
+		if (s->fd >= 0)
+			event_assign(&s->ev, c->w->base, s->fd,
+			    EV_READ | EV_PERSIST, pump_cb, s);
+	pump_watching(c, true);
+}
+
+/* Closes both. */
+void
+pump_stop(struct child *c)
+{
+	struct child_out *s;
+
+	for (s = c->out; s < c->out + 2; s++) {
+		if (s->fd < 0)
+			continue;
+		stream_watch(s, false);
+		close(s->fd);
+		s->fd = -1;
+	}
+}
+
+/* Watch again and see. */
+void
+pump_resume(struct child *c)
+{
+	c->paused = false;
+	c->refill_ns = 0;
+	pump_watching(c, true);
+}
+
+/* Says OUTPUT at once, or when there is some. */
+void
+pump_watch(struct child *c, uint64_t pos)
+{
+	c->watch_pos = pos;
+	if (atomic_load(&c->ring.hdr->head) <= pos)
+		return;
+	c->watch_pos = UINT64_MAX;
+	link_say(c, LINK_MASTER, SAY_OUTPUT);
+}

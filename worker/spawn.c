@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between clone and exec. Called by start.c. What runs in the child is
+ * async-signal-safe, changes its own stack, the ring's header page and
+ * args->sh_argv[1], and nothing else: it shares the worker's memory.
+ */
+#include "worker/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/ctl.h"
+#include "common/heritage.h"
+
+#define STACK_BYTES (128u * 1024u)
+#define GUARD_BYTES 65536u
+
+/* The child runs on a stack that no sanitizer knows. */
+#define CHILD_CODE __attribute__((no_sanitize("address", "undefined")))
+
+struct child_args {
+	const struct spawn_args *spawn;
+	bool unshare; /* cloned with CLONE_FILES */
+};
+
+/* What the worker ignores, which exec would hand on. */
+static const int ignored_signals[] = {
+    SIGPIPE, SIGINT, SIGTERM, SIGQUIT, SIGHUP};
+
+/* Where close_range is not allowed, the table is copied as of old. */
+static bool no_unshare;
+
+/* Puts /dev/null where a command's stdio and directory will lie. */
+int
+spawn_reserve(int null_fd)
+{
+	int fd;
+
+	for (fd = SPAWN_FD_STDIN; fd < SPAWN_FD_FIRST_OTHER; fd++)
+		if (dup3(null_fd, fd, O_CLOEXEC) < 0)
+			return -errno;
+	return 0;
+}
+
+/* Leaves errno and stage where the worker, or its replacement, finds them. */
+CHILD_CODE static _Noreturn void
+child_give_up(const struct spawn_args *a, unsigned stage, int error)
+{
+	atomic_store_explicit(&a->hdr->exec_stage, stage, memory_order_relaxed);
+	atomic_store_explicit(&a->hdr->exec_errno, (uint32_t)error,
+	    memory_order_release);
+	syscall(SYS_exit_group, 127);
+	__builtin_unreachable();
+}
+
+/* Default dispositions for what the worker ignores, an empty mask. */
+CHILD_CODE static void
+child_reset_signals(void)
+{
+	struct sigaction sa;
+	sigset_t none;
+	size_t i;
+
+	__builtin_memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = SIG_DFL;
+	for (i = 0; i < sizeof(ignored_signals) / sizeof(int); i++)
+		sigaction(ignored_signals[i], &sa, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The keeper learns the pid from the kernel, so a head says it all. */
+CHILD_CODE static int
+child_tell(struct sid sid)
+{
+	struct ctl_head head = CTL_INIT(CTL_SPAWNED, sid, struct ctl_head);
+	ssize_t n;
+
+	n = send(HERITAGE_FD_KEEPER, &head, sizeof(head),
+	    MSG_DONTWAIT | MSG_NOSIGNAL);
+	return n == (ssize_t)sizeof(head) ? 0 : n < 0 ? errno : EIO;
+}
+
+/* Tries the candidates as execvp would; returns the errno to report. */
+CHILD_CODE static int
+child_exec(const struct spawn_args *a)
+{
+	bool denied = false;
+	size_t i;
+
+	for (i = 0; a->paths[i] != NULL; i++) {
+		execve(a->paths[i], a->argv, a->envp);
+		switch (errno) {
+		case ENOEXEC:
+			a->sh_argv[1] = (char *)(uintptr_t)a->paths[i];
+			execve("/bin/sh", a->sh_argv, a->envp);
+			return errno;
+		case EACCES:
+			denied = true;
+			break;
+		case ENOENT:
+		case ENOTDIR:
+		case ESTALE:
+		case ENODEV:
+		case ETIMEDOUT:
+			break;
+		default:
+			return errno;
+		}
+	}
+	return denied ? EACCES : ENOENT;
+}
+
+/* The child. Until the table is unshared it must not touch a descriptor. */
+CHILD_CODE static int
+child_main(void *arg)
+{
+	const struct child_args *ca = arg;
+	const struct spawn_args *a = ca->spawn;
+	int error;
+
+	if (ca->unshare && syscall(SYS_close_range, SPAWN_FD_FIRST_OTHER, ~0u,
+	                       CLOSE_RANGE_UNSHARE) != 0)
+		child_give_up(a, STAGE_FDS, errno);
+	if (setsid() < 0)
+		child_give_up(a, STAGE_SETSID, errno);
+	if (dup2(SPAWN_FD_STDIN, 0) < 0 || dup2(SPAWN_FD_STDOUT, 1) < 0 ||
+	    dup2(SPAWN_FD_STDERR, 2) < 0)
+		child_give_up(a, STAGE_FDS, errno);
+	if (fchdir(SPAWN_FD_CWD) != 0)
+		child_give_up(a, STAGE_CHDIR, errno);
+	umask(022);
+	child_reset_signals();
+	/* in this order: whoever dies in between is seen by one of the two */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+		child_give_up(a, STAGE_PARENT, errno);
+	if (getppid() != a->keeper_pid)
+		child_give_up(a, STAGE_PARENT, ESRCH);
+	if ((error = child_tell(a->sid)) != 0)
+		child_give_up(a, STAGE_TELL, error);
+	error = child_exec(a);
+	child_give_up(a, STAGE_EXEC, error);
+}
+
+/* One stack for all: the worker is held while a child is on it. */
+static char *
+spawn_stack(void)
+{
+	static char *top;
+	char *base;
+
+	if (top != NULL)
+		return top;
+	base = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (base == MAP_FAILED)
+		return NULL;
+	if (mprotect(base, GUARD_BYTES, PROT_NONE) != 0) {
+		munmap(base, GUARD_BYTES + STACK_BYTES);
+		return NULL;
+	}
+	top = base + GUARD_BYTES + STACK_BYTES;
+	return top;
+}
+
+/* One clone with all signals blocked: a handler of the worker must not run on
+ * the child's behalf. */
+static int
+spawn_once(struct child_args *ca, char *stack, pid_t *ret_pid, int *ret_pidfd)
+{
+	int flags = CLONE_VM | CLONE_VFORK | CLONE_PARENT | CLONE_PIDFD;
+	sigset_t all, before;
+	int pidfd = -1, error;
+	pid_t pid;
+
+	if (ca->unshare)
+		flags |= CLONE_FILES;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid = clone(child_main, stack, flags, ca, &pidfd);
+	error = errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0)
+		return -error;
+	*ret_pid = pid;
+	*ret_pidfd = pidfd;
+	return 0;
+}
+
+/* Clones; once more with a copied table where close_range is refused. */
+int
+spawn_clone(const struct spawn_args *args, pid_t *ret_pid, int *ret_pidfd)
+{
+	struct child_args ca = {.spawn = args, .unshare = !no_unshare};
+	struct ring_header *hdr = args->hdr;
+	char *stack = spawn_stack();
+	uint32_t error;
+	int rc;
+
+	if (stack == NULL)
+		return -ENOMEM;
+	atomic_store(&hdr->exec_errno, 0);
+	atomic_store(&hdr->exec_stage, STAGE_NONE);
+	rc = spawn_once(&ca, stack, ret_pid, ret_pidfd);
+	if (rc < 0 || !ca.unshare)
+		return rc;
+	error = atomic_load(&hdr->exec_errno);
+	if (atomic_load(&hdr->exec_stage) != STAGE_FDS ||
+	    (error != ENOSYS && error != EPERM && error != EINVAL))
+		return 0;
+	/* it exited before it did anything; the keeper reaps it unheard of */
+	close(*ret_pidfd);
+	no_unshare = true;
+	ca.unshare = false;
+	atomic_store(&hdr->exec_errno, 0);
+	atomic_store(&hdr->exec_stage, STAGE_NONE);
+	return spawn_once(&ca, stack, ret_pid, ret_pidfd);
+}

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * START: what the master orders is copied, checked and made ready (ring,
+ * pipes, directory), the keeper is given its copies, then the command is
+ * cloned. A stage that fails for want of something is tried a few times.
+ * Called by worker.c and, for a retry, by ladder.c.
+ */
+#include "worker/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/err.h"
+#include "common/fault.h"
+#include "common/log.h"
+#include "common/rundir.h"
+#include "worker/input.h"
+#include "worker/ladder.h"
+#include "worker/link.h"
+#include "worker/pump.h"
+#include "worker/spawn.h"
+
+#define RETRY_MIN_MS  5u
+#define RETRY_SPAN_MS 45u
+
+/* A checked START, kept until the command runs or is given up. */
+struct start_plan {
+	struct ctl_start order;
+	char *blob;         /* NUL-terminated strings; the pointers lie here */
+	const char **words; /* argv, NULL, envp, NULL, paths, NULL */
+	const char *cwd;
+	const char **argv, **envp, **paths;
+	char **sh_argv;     /* "/bin/sh", the path, argv[1].., NULL */
+	unsigned tries;
+	int child_end[3]; /* stdin, stdout, stderr of the command; -1 */
+	int cwd_fd;       /* -1 */
+};
+
+/* Closes *fd and forgets it. */
+static void
+close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* Closes and frees. */
+void
+start_plan_free(struct start_plan *plan)
+{
+	size_t i;
+
+	if (plan == NULL)
+		return;
+	for (i = 0; i < 3; i++)
+		close_fd(&plan->child_end[i]);
+	close_fd(&plan->cwd_fd);
+	free(plan->blob);
+	free(plan->words);
+	free(plan->sh_argv);
+	free(plan);
+}
+
+/* Are counts, sizes and times within bounds? */
+static bool
+order_is_sane(const struct ctl_start *o)
+{
+	return o->argc >= 1 && o->argc <= START_COUNT_MAX &&
+	    o->envc <= START_COUNT_MAX && o->path_count >= 1 &&
+	    o->path_count <= START_COUNT_MAX &&
+	    o->blob_bytes >= 1u + o->argc + o->envc + o->path_count &&
+	    o->blob_bytes <= START_BLOB_MAX && o->head_bytes <= 1u << 30 &&
+	    o->tail_bytes >= 4096 && o->tail_bytes <= 1u << 30 &&
+	    o->timeout_ms < UINT64_MAX / NSEC_PER_MSEC / 2 &&
+	    o->no_output_timeout_ms < UINT64_MAX / NSEC_PER_MSEC / 2 &&
+	    o->stdin_end <= INT64_MAX;
+}
+
+/* Copies the blob from the message or from the memfd beside it. */
+static int
+blob_copy(struct start_plan *plan, const struct ctl_msg *msg)
+{
+	size_t want = plan->order.blob_bytes, got = 0;
+	ssize_t n;
+
+	plan->blob = malloc(want);
+	if (plan->blob == NULL)
+		return -ENOMEM;
+	if ((plan->order.flags & CTL_START_BLOB_FD) == 0) {
+		if (msg->size != sizeof(struct ctl_start) + want)
+			return -EPROTO;
+		memcpy(plan->blob, msg->bytes + sizeof(struct ctl_start), want);
+		return 0;
+	}
+	if (msg->nfds != 1)
+		return -EPROTO;
+	while (got < want) {
+		n = pread(msg->fds[0], plan->blob + got, want - got,
+		    (off_t)got);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EPROTO;
+		got += (size_t)n;
+	}
+	return 0;
+}
+
+/* The next string of the blob, or NULL where it does not end inside. */
+static const char *
+blob_next(const struct start_plan *plan, size_t *at)
+{
+	const char *s = plan->blob + *at;
+	size_t left = plan->order.blob_bytes - *at;
+	size_t len = strnlen(s, left);
+
+	if (len == left)
+		return NULL;
+	*at += len + 1;
+	return s;
+}
+
+/* Takes n strings that `ok` accepts into list, with a NULL after them. */
+static int
+blob_take(const struct start_plan *plan, size_t *at, const char **list,
+    size_t n, bool (*ok)(const char *s))
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		list[i] = blob_next(plan, at);
+		if (list[i] == NULL || !ok(list[i]))
+			return -EPROTO;
+	}
+	list[n] = NULL;
+	return 0;
+}
+
+static bool
+any_string(const char *s)
+{
+	return s != NULL;
+}
+
+/* KEY=value. */
+static bool
+is_variable(const char *s)
+{
+	const char *eq = strchr(s, '=');
+
+	return eq != NULL && eq != s;
+}
+
+static bool
+is_absolute(const char *s)
+{
+	return s[0] == '/';
+}
+
+/* Room for argv, envp, paths and the shell's argv. */
+static int
+plan_words(struct start_plan *plan)
+{
+	const struct ctl_start *o = &plan->order;
+	size_t words = (size_t)o->argc + o->envc + o->path_count + 3;
+
+	plan->words = calloc(words, sizeof(char *));
+	plan->sh_argv = calloc((size_t)o->argc + 2, sizeof(char *));
+	if (plan->words == NULL || plan->sh_argv == NULL)
+		return -ENOMEM;
+	plan->argv = plan->words;
+	plan->envp = plan->argv + o->argc + 1;
+	plan->paths = plan->envp + o->envc + 1;
+	return 0;
+}
+
+/* Lays them over the blob, which they must fill exactly. */
+static int
+plan_strings(struct start_plan *plan)
+{
+	const struct ctl_start *o = &plan->order;
+	size_t at = 0;
+	uint32_t i;
+
+	plan->cwd = blob_next(plan, &at);
+	if (plan->cwd == NULL || !is_absolute(plan->cwd))
+		return -EPROTO;
+	if (blob_take(plan, &at, plan->argv, o->argc, any_string) != 0 ||
+	    blob_take(plan, &at, plan->envp, o->envc, is_variable) != 0 ||
+	    blob_take(plan, &at, plan->paths, o->path_count, is_absolute) != 0)
+		return -EPROTO;
+	if (at != o->blob_bytes)
+		return -EPROTO;
+	plan->sh_argv[0] = (char *)(uintptr_t) "/bin/sh";
+	for (i = 1; i < o->argc; i++)
+		plan->sh_argv[i + 1] = (char *)(uintptr_t)plan->argv[i];
+	return 0;
+}
+
+/* Copies, then checks the copy. Errors: -EPROTO, -ENOMEM, -errno. */
+static int
+plan_make(struct start_plan *plan, const struct ctl_msg *msg)
+{
+	int rc;
+
+	memcpy(&plan->order, msg->bytes, sizeof(plan->order));
+	if (!order_is_sane(&plan->order))
+		return -EPROTO;
+	rc = blob_copy(plan, msg);
+	if (rc == 0)
+		rc = plan_words(plan);
+	if (rc == 0)
+		rc = plan_strings(plan);
+	return rc;
+}
+
+/* Does the command get a pipe as stdin? */
+static bool
+wants_stdin(const struct ctl_start *o)
+{
+	return (o->flags & CTL_START_STDIN_OPEN) != 0 || o->stdin_end > 0;
+}
+
+/* What a replacement must know, before anybody can need it. */
+static void
+header_fill(struct child *c)
+{
+	const struct ctl_start *o = &c->plan->order;
+	struct ring_header *hdr = c->ring.hdr;
+	uint64_t now = c->w->now_ns;
+
+	atomic_store(&hdr->started_ms, c->w->now_ms);
+	atomic_store(&hdr->started_ns, now);
+	atomic_store(&hdr->deadline_ns,
+	    o->timeout_ms != 0 ? now + o->timeout_ms * NSEC_PER_MSEC : 0);
+	atomic_store(&hdr->no_output_ns,
+	    o->no_output_timeout_ms * NSEC_PER_MSEC);
+	atomic_store(&hdr->grace_ms, o->grace_ms);
+	atomic_store(&hdr->flags, o->flags);
+	atomic_store(&hdr->credit,
+	    (o->flags & CTL_START_LOSSLESS) != 0 ? o->credit : UINT64_MAX);
+	atomic_store(&hdr->open_streams, CTL_FD_OUT | CTL_FD_ERR);
+	atomic_store(&hdr->spool_end, o->stdin_end);
+	atomic_store(&hdr->stdin_eof,
+	    o->stdin_eof != 0 || (o->flags & CTL_START_STDIN_OPEN) == 0);
+	atomic_store(&hdr->stdin_state,
+	    wants_stdin(o) ? STDIN_OPEN : STDIN_NONE);
+}
+
+/* The ring. One left by an attempt that never ran is put out of the way: an
+ * instance id names one run for ever, and the master says it has not run. */
+static int
+prepare_ring(struct child *c)
+{
+	const struct ctl_start *o = &c->plan->order;
+	struct ring_geometry geo = {o->head_bytes, o->tail_bytes};
+	char name[RUNDIR_NAME_MAX];
+	int rc;
+
+	if (c->ring.hdr != NULL)
+		return 0;
+	rc = ring_create(c->w->dirfd, c->sid, c->w->heritage.incarnation,
+	    &geo, &c->ring);
+	if (rc == -EEXIST) {
+		rundir_ring_name(c->sid, name);
+		if (unlinkat(c->w->dirfd, name, 0) != 0 && errno != ENOENT)
+			return -errno;
+		rc = ring_create(c->w->dirfd, c->sid,
+		    c->w->heritage.incarnation, &geo, &c->ring);
+	}
+	if (rc == 0) {
+		c->blocks_seen = c->ring.blocks;
+		worker_count(&c->w->stats->ring_bytes, c->blocks_seen);
+	} else {
+		c->ring.hdr = NULL;
+	}
+	return rc;
+}
+
+/* A pipe; our end does not block, the command's does. */
+static int
+prepare_pipe(int *ours, int *theirs, bool we_write)
+{
+	int fds[2];
+	int flags;
+
+	if (*ours >= 0)
+		return 0;
+	if (pipe2(fds, O_CLOEXEC) != 0)
+		return -errno;
+	flags = fcntl(fds[we_write ? 1 : 0], F_GETFL);
+	if (flags < 0 || fcntl(fds[we_write ? 1 : 0], F_SETFL,
+	                     flags | O_NONBLOCK) != 0) {
+		close(fds[0]);
+		close(fds[1]);
+		return -EIO;
+	}
+	*ours = fds[we_write ? 1 : 0];
+	*theirs = fds[we_write ? 0 : 1];
+	return 0;
+}
+
+/* Everything a command needs that can be had before the clone. What exists
+ * already from a try before stays. */
+static int
+prepare(struct child *c, unsigned *ret_stage)
+{
+	struct start_plan *plan = c->plan;
+	int rc;
+
+	*ret_stage = STAGE_CHDIR;
+	if (plan->cwd_fd < 0) {
+		plan->cwd_fd =
+		    open(plan->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (plan->cwd_fd < 0)
+			return -errno;
+	}
+	*ret_stage = STAGE_PREPARE;
+	rc = prepare_ring(c);
+	if (rc == 0)
+		rc = prepare_pipe(&c->out[0].fd, &plan->child_end[1], false);
+	if (rc == 0)
+		rc = prepare_pipe(&c->out[1].fd, &plan->child_end[2], false);
+	if (rc == 0 && wants_stdin(&plan->order))
+		rc = prepare_pipe(&c->in.fd, &plan->child_end[0], true);
+	return rc;
+}
+
+/* Gives the keeper its copies. -EAGAIN: its channel is full. */
+static int
+hold(struct child *c)
+{
+	struct ctl_fds msg = {
+	    .head = CTL_INIT(CTL_HOLD, c->sid, struct ctl_fds),
+	    .mask = CTL_FD_OUT | CTL_FD_ERR};
+	int fds[3] = {c->out[0].fd, c->out[1].fd, c->in.fd};
+	int rc;
+
+	if (c->held)
+		return 0;
+	if (c->in.fd >= 0)
+		msg.mask |= CTL_FD_IN;
+	rc = ctl_send(c->w->link[LINK_KEEPER].fd, &msg, sizeof(msg), fds,
+	    c->in.fd >= 0 ? 3 : 2);
+	if (rc == 0)
+		c->held = true;
+	return rc;
+}
+
+/* Lays the command's descriptors at their numbers, clones, clears them. */
+static int
+clone_command(struct child *c)
+{
+	struct start_plan *plan = c->plan;
+	struct spawn_args args = {
+	    .sid = c->sid,
+	    .hdr = c->ring.hdr,
+	    .keeper_pid = c->w->heritage.keeper_pid,
+	    .paths = plan->paths,
+	    .argv = (char *const *)(uintptr_t)plan->argv,
+	    .envp = (char *const *)(uintptr_t)plan->envp,
+	    .sh_argv = plan->sh_argv};
+	int in = plan->child_end[0] >= 0 ? plan->child_end[0] : c->w->null_fd;
+	int rc = 0;
+
+	if (dup3(in, SPAWN_FD_STDIN, O_CLOEXEC) < 0 ||
+	    dup3(plan->child_end[1], SPAWN_FD_STDOUT, O_CLOEXEC) < 0 ||
+	    dup3(plan->child_end[2], SPAWN_FD_STDERR, O_CLOEXEC) < 0 ||
+	    dup3(plan->cwd_fd, SPAWN_FD_CWD, O_CLOEXEC) < 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = spawn_clone(&args, &c->pid, &c->pidfd);
+	if (spawn_reserve(c->w->null_fd) != 0)
+		log_error("descriptors 4 to 7 are not reserved");
+	return rc;
+}
+
+/* Commands are the first to go when memory is short. A child that is not
+ * dumpable yet could not write this itself. */
+static void
+write_oom_score(const struct child *c, int32_t adj)
+{
+	char name[64], text[16];
+	int fd, n;
+
+	if (adj == INT32_MIN)
+		return;
+	snprintf(name, sizeof(name), "/proc/%d/oom_score_adj", (int)c->pid);
+	fd = open(name, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return; /* it is dead already */
+	n = snprintf(text, sizeof(text), "%d", (int)adj);
+	if (write(fd, text, (size_t)n) != n)
+		log_debug("session %llu keeps its oom score",
+		    (unsigned long long)c->sid.v);
+	close(fd);
+}
+
+/* Its program runs. */
+static void
+started(struct child *c)
+{
+	int32_t adj = c->plan->order.oom_score_adj;
+
+	atomic_store(&c->ring.hdr->pid, c->pid);
+	start_plan_free(c->plan); /* the command's ends: else no EOF ever */
+	c->plan = NULL;
+	write_oom_score(c, adj);
+	worker_count(&c->w->stats->spawned, 1);
+	child_set_state(c, CHILD_RUNNING, "exec");
+	child_watch(c);
+}
+
+/* Not this time: once more later, or never. A full channel to the keeper is no
+ * fault of the session and costs it no try. */
+static void
+not_started(struct child *c, int error, unsigned stage)
+{
+	struct start_plan *plan = c->plan;
+	bool full = stage == STAGE_TELL && error == EAGAIN;
+	bool again = full || error == EAGAIN || error == ENOMEM ||
+	    error == EMFILE || error == ENFILE;
+
+	if (stage == STAGE_EXEC || !again ||
+	    (!full && ++plan->tries >= START_TRIES)) {
+		child_fail(c, error, stage);
+		return;
+	}
+	c->retry_ns = c->w->now_ns +
+	    (RETRY_MIN_MS + arc4random_uniform(RETRY_SPAN_MS)) * NSEC_PER_MSEC;
+	ladder_arm(c);
+}
+
+/* One try, from wherever the last one came to. */
+void
+start_retry(struct child *c)
+{
+	unsigned stage;
+	uint32_t error;
+	int rc;
+
+	rc = prepare(c, &stage);
+	if (rc < 0) {
+		not_started(c, -rc, stage);
+		return;
+	}
+	header_fill(c);
+	rc = hold(c);
+	if (rc < 0) {
+		not_started(c, -rc, STAGE_TELL);
+		return;
+	}
+	FAULT("spawn.after-hold");
+	rc = clone_command(c);
+	FAULT("spawn.after-clone");
+	if (rc < 0) {
+		not_started(c, -rc, STAGE_CLONE);
+		return;
+	}
+	error = atomic_load_explicit(&c->ring.hdr->exec_errno,
+	    memory_order_acquire);
+	if (error == 0) {
+		started(c);
+		return;
+	}
+	close_fd(&c->pidfd);
+	not_started(c, (int)error, atomic_load(&c->ring.hdr->exec_stage));
+}
+
+/* A new session. */
+void
+start_session(struct worker *w, struct ctl_msg *msg)
+{
+	struct child *c;
+	int rc;
+
+	if (msg->size < sizeof(struct ctl_start) || msg->head.sid.v == 0 ||
+	    child_find(w, msg->head.sid) != NULL) {
+		worker_count(&w->stats->malformed, 1);
+		return;
+	}
+	c = child_new(w, msg->head.sid);
+	if (c == NULL || (c->plan = calloc(1, sizeof(*c->plan))) == NULL) {
+		log_error("session %llu: no memory",
+		    (unsigned long long)msg->head.sid.v);
+		if (c != NULL)
+			child_fail(c, ENOMEM, STAGE_PREPARE);
+		return;
+	}
+	c->plan->cwd_fd = -1;
+	c->plan->child_end[0] = c->plan->child_end[1] =
+	    c->plan->child_end[2] = -1;
+	rc = plan_make(c->plan, msg);
+	if (rc == -EPROTO)
+		worker_count(&w->stats->malformed, 1);
+	if (rc < 0)
+		child_fail(c, -rc, STAGE_PREPARE);
+	else if (w->stopping)
+		child_fail(c, ECANCELED, STAGE_PREPARE);
+	else
+		start_retry(c);
+}

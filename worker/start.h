@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* START and GIVE: how a worker comes by a session. */
+#ifndef PSUP_WORKER_START_H
+#define PSUP_WORKER_START_H
+
+#include "worker/child.h"
+
+#define START_BLOB_MAX  (8u << 20)
+#define START_COUNT_MAX 65536u
+#define START_TRIES     3u
+
+/* A new session, as the master orders it. Takes over nothing of msg. */
+void start_session(struct worker *w, struct ctl_msg *msg);
+/* SPAWNING: its retry is due. */
+void start_retry(struct child *c);
+void start_plan_free(struct start_plan *plan);
+
+/* A dead worker's session, as the keeper gives it; takes over the
+ * descriptors. */
+void start_take_over(struct worker *w, struct ctl_msg *msg);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GIVE: a dead worker's session, from the ring's header and what the keeper
+ * holds. The keeper gives only what its dead owner can no longer touch.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/err.h"
+#include "common/log.h"
+#include "worker/input.h"
+#include "worker/ladder.h"
+#include "worker/pump.h"
+#include "worker/start.h"
+
+/* Takes the descriptors of `mask` out of the message, in bit order. */
+static int
+take_fds(struct child *c, struct ctl_msg *msg, uint32_t mask)
+{
+	int *const at[] = {&c->out[0].fd, &c->out[1].fd, &c->in.fd};
+	size_t i, n = 0;
+
+	for (i = 0; i < NELEMS(at); i++) {
+		if ((mask & (1u << i)) == 0)
+			continue;
+		if (n == msg->nfds)
+			return -EPROTO;
+		*at[i] = msg->fds[n];
+		msg->fds[n++] = -1;
+	}
+	return n == msg->nfds ? 0 : -EPROTO;
+}
+
+/* An exit that the dead worker had recorded already. */
+static void
+take_exit(struct child *c)
+{
+	const struct ring_header *hdr = c->ring.hdr;
+
+	c->exit.code = atomic_load(&hdr->exit_code);
+	if (c->exit.code == 0)
+		return;
+	c->exit.status = atomic_load(&hdr->exit_status);
+	c->exit.pid = c->pid;
+	c->exit.maxrss_kib = atomic_load(&hdr->maxrss_kib);
+	c->exit.utime_us = atomic_load(&hdr->utime_us);
+	c->exit.stime_us = atomic_load(&hdr->stime_us);
+	c->exit.io_blocks = atomic_load(&hdr->io_blocks);
+	c->exit.wall_ms = atomic_load(&hdr->exited_ms);
+	c->exited_ns = c->w->now_ns; /* silence is counted anew */
+}
+
+/* Ring, process and descriptors. On an error stage and what is missing. */
+static int
+take_all(struct child *c, struct ctl_msg *msg, unsigned *ret_stage)
+{
+	struct ctl_give give;
+	int rc;
+
+	__builtin_memcpy(&give, msg->bytes, sizeof(give));
+	*ret_stage = STAGE_PREPARE;
+	rc = take_fds(c, msg, give.mask);
+	if (rc < 0)
+		return rc;
+	*ret_stage = STAGE_CLONE;
+	if (give.pid <= 1)
+		return -ECHILD; /* held, but never cloned */
+	c->pid = give.pid;
+	*ret_stage = STAGE_PREPARE;
+	rc = ring_recover(c->w->dirfd, c->sid, &c->ring);
+	if (rc < 0) {
+		c->ring.hdr = NULL;
+		return rc;
+	}
+	take_exit(c);
+	if (c->exit.code == 0) {
+		c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+		if (c->pidfd < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* Puts what was taken in order and goes on where the dead one stopped. */
+static void
+take_on(struct child *c)
+{
+	struct ring_header *hdr = c->ring.hdr;
+
+	atomic_store(&hdr->pid, c->pid);
+	atomic_store(&hdr->open_streams,
+	    (c->out[0].fd >= 0 ? CTL_FD_OUT : 0u) |
+	        (c->out[1].fd >= 0 ? CTL_FD_ERR : 0u));
+	c->in.punched = 0;
+	c->blocks_seen = c->ring.blocks;
+	worker_count(&c->w->stats->ring_bytes, c->blocks_seen);
+	worker_count(&c->w->stats->taken_over, 1);
+	child_set_state(c, c->exit.code != 0 ? CHILD_EXITED : CHILD_RUNNING,
+	    "taken over");
+	child_watch(c);
+}
+
+/* A dead worker's session. */
+void
+start_take_over(struct worker *w, struct ctl_msg *msg)
+{
+	struct child *c;
+	unsigned stage;
+	int rc;
+
+	if (msg->size != sizeof(struct ctl_give) || msg->head.sid.v == 0 ||
+	    child_find(w, msg->head.sid) != NULL) {
+		worker_count(&w->stats->malformed, 1);
+		return;
+	}
+	c = child_new(w, msg->head.sid);
+	if (c == NULL) {
+		log_error("session %llu: no memory to take it over",
+		    (unsigned long long)msg->head.sid.v);
+		return;
+	}
+	c->held = true;
+	rc = take_all(c, msg, &stage);
+	if (rc == 0 && atomic_load(&c->ring.hdr->exec_errno) != 0) {
+		rc = -(int)atomic_load(&c->ring.hdr->exec_errno);
+		stage = atomic_load(&c->ring.hdr->exec_stage);
+	}
+	if (rc < 0) {
+		log_warn("session %llu cannot be taken over: %s",
+		    (unsigned long long)c->sid.v, err_name(-rc));
+		child_fail(c, -rc, stage);
+		return;
+	}
+	take_on(c);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One worker: its two channels, its clock of the moment, its sessions.
+ *
+ * Everything is driven by libevent callbacks; each begins with worker_begin()
+ * and ends with worker_end(). A session that is over is unlinked at once but
+ * freed only between two turns of the loop, so no callback ever sees a freed
+ * one.
+ *
+ * Descriptors: 0 /dev/null, 1 and 2 the log, 3 the keeper, 4 to 6 the stdio of
+ * the command that is being started, 7 its directory; everything else >= 8.
+ * 4 to 7 lie on /dev/null between two spawns, so that nothing else ever gets
+ * these numbers (spawn.h says why).
+ */
+#ifndef PSUP_WORKER_WORKER_H
+#define PSUP_WORKER_WORKER_H
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "common/ctl.h"
+#include "common/heritage.h"
+#include "shm/layout.h"
+#include "worker/timer.h"
+
+struct child;
+LIST_HEAD(child_list, child);
+TAILQ_HEAD(child_queue, child);
+
+enum link_to { LINK_KEEPER, LINK_MASTER, LINK_COUNT };
+
+/* A channel. fd is -1 where there is none (no master at the moment). */
+struct link {
+	int fd;
+	bool writing;  /* full: write_ev is waiting for room */
+	bool dump_end; /* DUMP_END follows when the queue is empty */
+	struct event read_ev, write_ev;
+	struct child_queue queue; /* sessions with something to say */
+};
+
+#define WORKER_BUCKETS 1024u
+
+struct worker {
+	struct heritage heritage;
+	struct event_base *base;
+	struct stats_page *stats;
+	int dirfd;   /* runtime directory */
+	int null_fd; /* /dev/null, read-write */
+	struct link link[LINK_COUNT];
+	struct timers timers;
+	struct event timer_ev;
+
+	/* the moment, as of worker_begin() */
+	uint64_t now_ns; /* boot */
+	uint64_t now_ms; /* wall */
+	uint64_t turn;   /* of the loop */
+	uint64_t turn_began_ns; /* 0: not yet */
+	uint64_t beat_ns;       /* boot: when the next heartbeat is due */
+
+	bool stopping; /* CTL_STOP came: nothing new is started */
+	struct child_list sessions;
+	struct child_list buckets[WORKER_BUCKETS]; /* by sid */
+	struct child_list dead; /* to be freed between two turns */
+	struct ctl_msg msg;     /* the one being handled */
+};
+
+/* Errors: -errno, with the reason logged. */
+int worker_init(struct worker *w, const struct heritage *h);
+/* Runs until the keeper is gone; returns the exit code. */
+int worker_run(struct worker *w);
+
+/* First and last call of every callback; `sid` is 0 where it is about none. */
+void worker_begin(struct worker *w, struct sid sid);
+void worker_end(struct worker *w);
+
+/* Adds to a counter of the stats page; its owner is the only writer. */
+static inline void
+worker_count(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_store_explicit(counter,
+	    atomic_load_explicit(counter, memory_order_relaxed) + n,
+	    memory_order_relaxed);
+}
+
+#endif
