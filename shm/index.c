@@ -60,7 +60,9 @@ struct index {
 
 	/* the open write transaction */
 	uint64_t used_pages;  /* before it */
+	uint64_t last_txn;
 	uint64_t free_pages;  /* inside used_pages; counted where it matters */
+	uint64_t free_run;    /* the most of them in a row */
 	bool free_counted;
 	uint64_t puts, put_bytes, big_pages;
 };
@@ -120,25 +122,84 @@ room_spent(const struct index *ix)
 	return ix->big_pages + (small < most ? small : most);
 }
 
-/* Pages in LMDB's free list, as the open transaction sees it. */
-static uint64_t
+/* Orders page numbers. */
+static int
+compare_pages(const void *a, const void *b)
+{
+	size_t x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return x < y ? -1 : x > y;
+}
+
+/* Appends the page numbers of one record of the free list. */
+static bool
+free_collect(const MDB_val *val, size_t **pages, size_t *count)
+{
+	size_t n, *more;
+
+	if (val->mv_size < sizeof(n))
+		return true;
+	memcpy(&n, val->mv_data, sizeof(n));
+	if (n == 0 || n > val->mv_size / sizeof(n) - 1)
+		return true;
+	more = reallocarray(*pages, *count + n, sizeof(n));
+	if (more == NULL)
+		return false;
+	memcpy(more + *count, (const char *)val->mv_data + sizeof(n),
+	    n * sizeof(n));
+	*pages = more;
+	*count += n;
+	return true;
+}
+
+/* Sets free_pages and free_run from the free list of a snapshot. */
+static void
+free_walk(struct index *ix, MDB_cursor *cur)
+{
+	size_t *pages = NULL, count = 0, run = 0, id;
+	MDB_val key, val;
+
+	while (mdb_cursor_get(cur, &key, &val, MDB_NEXT) == 0) {
+		if (key.mv_size != sizeof(id))
+			break;
+		memcpy(&id, key.mv_data, sizeof(id));
+		/* LMDB keeps what the last transaction freed for one more. */
+		if (id >= ix->last_txn || !free_collect(&val, &pages, &count))
+			break;
+	}
+	ix->free_pages = count;
+	if (count > 0)
+		qsort(pages, count, sizeof(*pages), compare_pages);
+	for (size_t i = 0; i < count; i++) {
+		run = i > 0 && pages[i] == pages[i - 1] + 1 ? run + 1 : 1;
+		if (run > ix->free_run)
+			ix->free_run = run;
+	}
+	free(pages);
+}
+
+/*
+ * Looks at LMDB's free list, once a transaction and only where room is short.
+ * LMDB shows it to read transactions only; the snapshot is the state that the
+ * open write transaction began with, and is let go before that one can commit.
+ */
+static void
 room_count_free(struct index *ix)
 {
 	MDB_cursor *cur;
-	MDB_val key, val;
-	uint64_t sum = 0;
-	size_t n;
+	MDB_txn *txn;
 
-	if (mdb_cursor_open(ix->write, 0, &cur) != 0)
-		return 0;
-	while (mdb_cursor_get(cur, &key, &val, MDB_NEXT) == 0) {
-		if (val.mv_size < sizeof(n))
-			continue;
-		memcpy(&n, val.mv_data, sizeof(n));
-		sum += n;
+	ix->free_counted = true;
+	ix->free_pages = ix->free_run = 0;
+	if (mdb_txn_begin(ix->env, NULL, MDB_RDONLY, &txn) != 0)
+		return;
+	if (mdb_cursor_open(txn, 0, &cur) == 0) {
+		free_walk(ix, cur);
+		mdb_cursor_close(cur);
 	}
-	mdb_cursor_close(cur);
-	return sum;
+	mdb_txn_abort(txn);
 }
 
 /* Is there room for a put of `bytes`, beyond the reserve for deletes? */
@@ -156,13 +217,10 @@ room_for(struct index *ix, size_t bytes)
 			break;
 		end = ix->allocated / ix->page;
 	}
-	if (!ix->free_counted) {
-		ix->free_pages = room_count_free(ix);
-		ix->free_counted = true;
-	}
-	/* A long value wants neighbours: free pages here and there are not
-	 * counted for it. */
-	if (big > 0 && ix->used_pages + big + ix->reserve > end)
+	if (!ix->free_counted)
+		room_count_free(ix);
+	/* A long value wants neighbours. */
+	if (big > 0 && ix->big_pages + big > ix->free_run)
 		return false;
 	return ix->used_pages + need <= end + ix->free_pages;
 }
@@ -223,6 +281,7 @@ write_begin(struct index *ix)
 	ix->changes++;
 	ix->dead = 0;
 	ix->used_pages = info.me_last_pgno + 1;
+	ix->last_txn = info.me_last_txnid;
 	ix->free_counted = false;
 	ix->puts = ix->put_bytes = ix->big_pages = 0;
 	return 0;
