@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/* The index: transactions, scans, growth, full, damaged, after a kill. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib_rings.h"
+#include "shm/index.h"
+
+static struct place place;
+
+static void
+setup(void)
+{
+	place_make(&place);
+}
+
+static void
+teardown(void)
+{
+	place_remove(&place);
+}
+
+TestSuite(index, .init = setup, .fini = teardown, .timeout = 40);
+
+static struct index *
+open_index(uint64_t map, uint64_t step, bool want_aside)
+{
+	const struct index_limits limits = { map, step };
+	struct index *ix = NULL;
+	bool aside = !want_aside;
+
+	cr_assert_eq(index_open_limited(place.path, &limits, &ix, &aside), 0);
+	cr_assert_eq(aside, want_aside);
+	return ix;
+}
+
+static int
+put(struct index *ix, enum index_db db, uint64_t n, size_t size)
+{
+	struct index_key64 k = index_key64(n);
+	static char val[1 << 20];
+
+	memset(val, (int)(n % 251), size);
+	return index_put(ix, db, (struct index_bytes){ &k, 8 },
+	    (struct index_bytes){ val, size });
+}
+
+static int
+get(struct index *ix, enum index_db db, uint64_t n, struct index_bytes *ret)
+{
+	struct index_key64 k = index_key64(n);
+
+	return index_get(ix, db, (struct index_bytes){ &k, 8 }, ret);
+}
+
+static int
+del(struct index *ix, enum index_db db, uint64_t n)
+{
+	struct index_key64 k = index_key64(n);
+
+	return index_del(ix, db, (struct index_bytes){ &k, 8 });
+}
+
+Test(index, reads_its_own_writes_and_keeps_them)
+{
+	struct index *ix = open_index(0, 0, false);
+	struct index_bytes v;
+
+	cr_assert_eq(index_commit(ix), 0);
+	cr_assert_eq(get(ix, INDEX_SESSIONS, 1, &v), -ENOENT);
+	cr_assert_eq(put(ix, INDEX_SESSIONS, 1, 300), 0);
+	cr_assert_eq(get(ix, INDEX_SESSIONS, 1, &v), 0);
+	cr_assert_eq(v.size, 300);
+	cr_assert_eq(index_commit(ix), 0);
+	cr_assert_eq(get(ix, INDEX_SESSIONS, 1, &v), 0);
+	cr_assert_eq(del(ix, INDEX_SESSIONS, 2), 0);
+	cr_assert_eq(put(ix, INDEX_SESSIONS, 1, 10), 0);
+	index_close(&ix); /* not committed */
+	cr_assert_null(ix);
+	ix = open_index(0, 0, false);
+	cr_assert_eq(get(ix, INDEX_SESSIONS, 1, &v), 0);
+	cr_assert_eq(v.size, 300);
+	cr_assert_eq(get(ix, INDEX_EVENTS, 1, &v), -ENOENT);
+	index_close(&ix);
+}
+
+Test(index, is_private_close_on_exec_and_allocated_ahead)
+{
+	struct index *ix = open_index(0, 0, false);
+	char path[128], link[64], want[128];
+	struct stat st;
+	ssize_t n;
+	int seen = 0;
+
+	snprintf(want, sizeof(want), "%s/index/data.mdb", place.path);
+	cr_assert_eq(stat(want, &st), 0);
+	cr_assert_eq(st.st_mode & 0777, 0600);
+	cr_assert_geq(st.st_blocks * 512, 8 << 20);
+	cr_assert_geq(index_bytes_used(ix), 8u << 20);
+	for (int fd = 0; fd < 100; fd++) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		n = readlink(link, path, sizeof(path) - 1);
+		if (n < 0)
+			continue;
+		path[n] = '\0';
+		if (strncmp(path, place.path, strlen(place.path)) != 0 ||
+		    strstr(path, "/index/") == NULL)
+			continue;
+		seen++;
+		cr_expect(fcntl(fd, F_GETFD) & FD_CLOEXEC, "%s", path);
+	}
+	cr_assert_geq(seen, 1);
+	index_close(&ix);
+}
+
+Test(index, refuses_keys_of_no_or_too_great_length)
+{
+	struct index *ix = open_index(0, 0, false);
+	char key[512] = "k";
+	struct index_bytes v = { "v", 1 };
+
+	cr_assert_eq(index_put(ix, INDEX_META, (struct index_bytes){ key, 0 },
+	    v), -EINVAL);
+	cr_assert_eq(index_put(ix, INDEX_META, (struct index_bytes){ key, 512 },
+	    v), -EINVAL);
+	cr_assert_eq(index_put(ix, INDEX_META, (struct index_bytes){ key, 511 },
+	    v), 0);
+	cr_assert_eq(index_commit(ix), 0);
+	cr_assert_eq(index_get(ix, INDEX_META, (struct index_bytes){ key, 511 },
+	    &v), 0);
+	index_close(&ix);
+}
+
+struct walk {
+	struct index *ix;
+	uint64_t next, step;
+	bool delete;
+	unsigned seen;
+};
+
+static int
+visit(void *arg, struct index_bytes key, struct index_bytes val)
+{
+	struct walk *w = arg;
+	struct index_key64 want = index_key64(w->next);
+
+	cr_assert_eq(key.size, 8);
+	cr_assert_eq(memcmp(key.data, &want, 8), 0);
+	cr_assert_eq(val.size, 40);
+	w->next += w->step;
+	w->seen++;
+	if (w->delete && w->seen % 2 == 0)
+		return index_del(w->ix, INDEX_EVENTS, key);
+	return w->seen == 700 ? -ENOENT : 0;
+}
+
+static void
+scan_and_delete(struct index *ix)
+{
+	struct walk w = { .ix = ix, .next = 100, .step = 1, .delete = true };
+	struct index_key64 from = index_key64(100);
+
+	cr_assert_eq(index_scan(ix, INDEX_EVENTS,
+	    (struct index_bytes){ &from, 8 }, visit, &w), 0);
+	cr_assert_eq(w.seen, 900);
+	w = (struct walk){ .ix = ix, .next = 100, .step = 2 };
+	cr_assert_eq(index_scan(ix, INDEX_EVENTS,
+	    (struct index_bytes){ &from, 8 }, visit, &w), 0);
+	cr_assert_eq(w.seen, 450);
+}
+
+Test(index, scans_while_the_callback_deletes)
+{
+	struct index *ix = open_index(0, 0, false);
+	struct walk w = { .ix = ix, .next = 0, .step = 1 };
+
+	cr_assert_eq(index_scan(ix, INDEX_EVENTS, (struct index_bytes){ 0 },
+	    visit, &w), 0);
+	for (uint64_t i = 0; i < 1000; i++)
+		cr_assert_eq(put(ix, INDEX_EVENTS, i, 40), 0);
+	cr_assert_eq(index_scan(ix, INDEX_EVENTS, (struct index_bytes){ 0 },
+	    visit, &w), -ENOENT, "the callback's own answer");
+	cr_assert_eq(index_commit(ix), 0);
+	/* from a snapshot, which the first delete ends */
+	scan_and_delete(ix);
+	index_close(&ix);
+	ix = open_index(0, 0, false);
+	for (uint64_t i = 0; i < 1000; i++)
+		cr_assert_eq(put(ix, INDEX_EVENTS, i, 40), 0);
+	/* inside the open transaction */
+	scan_and_delete(ix);
+	cr_assert_eq(index_commit(ix), 0);
+	index_close(&ix);
+}
+
+Test(index, grows_by_steps)
+{
+	struct index *ix = open_index(64u << 20, 1u << 20, false);
+	uint64_t before = index_bytes_used(ix);
+	struct index_bytes v;
+
+	for (uint64_t i = 0; i < 20; i++) {
+		cr_assert_eq(put(ix, INDEX_SPECS, i, 300000), 0);
+		if (i % 3 == 0)
+			cr_assert_eq(index_commit(ix), 0);
+	}
+	cr_assert_eq(index_commit(ix), 0);
+	cr_assert_geq(index_bytes_used(ix), before + 20 * 300000 - (2u << 20));
+	for (uint64_t i = 0; i < 20; i++) {
+		cr_assert_eq(get(ix, INDEX_SPECS, i, &v), 0);
+		cr_assert_eq(v.size, 300000);
+		cr_assert_eq(((const char *)v.data)[299999], (char)i);
+	}
+	index_close(&ix);
+}
+
+/* Fills it until a put is refused, then empties and fills it again. */
+static void
+fill_and_empty(struct index *ix, size_t size, bool one_txn)
+{
+	for (int round = 0; round < 3; round++) {
+		uint64_t n = 0;
+		struct index_bytes v;
+		int err;
+
+		while ((err = put(ix, INDEX_SESSIONS, n, size)) == 0) {
+			n++;
+			if (!one_txn)
+				cr_assert_eq(index_commit(ix), 0);
+			cr_assert_lt(n, 1000000);
+		}
+		cr_assert_eq(err, -ENOSPC, "%d", err);
+		cr_assert_gt(n, 20, "round %d: %llu", round,
+		    (unsigned long long)n);
+		cr_assert_eq(del(ix, INDEX_SESSIONS, 0), 0,
+		    "the open transaction is good for deletes");
+		cr_assert_eq(index_commit(ix), 0);
+		cr_assert_eq(get(ix, INDEX_SESSIONS, n - 1, &v), 0);
+		for (uint64_t i = 1; i < n; i++) {
+			cr_assert_eq(del(ix, INDEX_SESSIONS, i), 0);
+			cr_assert_eq(index_commit(ix), 0);
+		}
+	}
+}
+
+Test(index, lets_deletes_through_when_the_map_is_full)
+{
+	struct index *ix = open_index(2u << 20, 1u << 20, false);
+
+	fill_and_empty(ix, 300, false);
+	fill_and_empty(ix, 300, true);
+	fill_and_empty(ix, 20000, false);
+	index_close(&ix);
+}
+
+Test(index, works_in_a_map_of_a_mebibyte)
+{
+	struct index *ix = open_index(1u << 20, 1u << 20, false);
+
+	fill_and_empty(ix, 100, false);
+	index_close(&ix);
+}
+
+Test(index, sets_garbage_aside)
+{
+	char dir[80], path[128];
+	struct index *ix;
+	struct index_bytes v;
+	FILE *f;
+
+	snprintf(dir, sizeof(dir), "%s/index", place.path);
+	snprintf(path, sizeof(path), "%s/data.mdb", dir);
+	cr_assert_eq(mkdir(dir, 0700), 0);
+	for (unsigned seed = 1; seed < 6; seed++) {
+		srandom(seed);
+		f = fopen(path, "w");
+		cr_assert_not_null(f);
+		for (unsigned i = 0; i < seed * 5000; i++)
+			fputc((int)(random() & 255), f);
+		fclose(f);
+		ix = open_index(0, 0, true);
+		cr_assert_eq(get(ix, INDEX_META, 1, &v), -ENOENT);
+		cr_assert_eq(put(ix, INDEX_META, 1, 10), 0);
+		cr_assert_eq(index_commit(ix), 0);
+		index_close(&ix);
+	}
+}
+
+/* Overwrites pages of a good file at random: whatever opens must be usable,
+ * whatever is not must be set aside. */
+Test(index, survives_damaged_pages)
+{
+	const struct index_limits limits = { 0, 1u << 20 };
+	unsigned seed = 20261, asides = 0, rounds = 40;
+	char path[128], junk[4096];
+	struct index *ix;
+	struct index_bytes v;
+	bool aside;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/index/data.mdb", place.path);
+	fprintf(stderr, "seed %u\n", seed);
+	srandom(seed);
+	for (unsigned round = 0; round < rounds; round++) {
+		ix = NULL;
+		cr_assert_eq(index_open_limited(place.path, &limits, &ix,
+		    &aside), 0);
+		asides += aside;
+		for (uint64_t i = 0; i < 500; i++) {
+			cr_assert_eq(put(ix, INDEX_SESSIONS, i,
+			    i % 50 == 0 ? 9000 : 200), 0);
+			if (i % 100 == 0)
+				cr_assert_eq(index_commit(ix), 0);
+		}
+		cr_assert_eq(index_commit(ix), 0);
+		for (uint64_t i = 0; i < 500; i++)
+			cr_assert_eq(get(ix, INDEX_SESSIONS, i, &v), 0);
+		for (uint64_t i = round % 2; i < 500; i += 2)
+			cr_assert_eq(del(ix, INDEX_SESSIONS, i), 0);
+		cr_assert_eq(index_commit(ix), 0);
+		index_close(&ix);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		for (size_t i = 0; i < sizeof(junk); i++)
+			junk[i] = (char)random();
+		cr_assert_eq(pwrite(fd, junk, round % 3 ? 4096 : 64,
+		    (random() % 60) * 4096), round % 3 ? 4096 : 64);
+		close(fd);
+	}
+	cr_assert_gt(asides, rounds / 10, "%u", asides);
+}
+
+/* A program of this test file: writes pairs until it is killed. */
+static void
+writer_until_killed(int ready)
+{
+	struct index *ix;
+	bool aside;
+
+	if (index_open(place.path, &ix, &aside) != 0 || aside)
+		_exit(1);
+	for (uint64_t n = 0;; n++) {
+		/* both or neither */
+		if (put(ix, INDEX_SESSIONS, n % 97, 8 + n % 3000) != 0 ||
+		    put(ix, INDEX_KEYS, n % 97, 8 + n % 3000) != 0 ||
+		    index_commit(ix) != 0)
+			_exit(2);
+		if (n == 10 && write(ready, "x", 1) != 1)
+			_exit(3);
+	}
+}
+
+Test(index, opens_after_a_kill_with_whole_transactions)
+{
+	struct index *ix;
+	struct index_bytes a;
+	int ready[2], status;
+	size_t size;
+	char c;
+
+	for (int round = 0; round < 10; round++) {
+		pid_t pid;
+
+		cr_assert_eq(pipe(ready), 0);
+		pid = fork();
+		if (pid == 0)
+			writer_until_killed(ready[1]);
+		close(ready[1]);
+		cr_assert_eq(read(ready[0], &c, 1), 1);
+		close(ready[0]);
+		usleep((useconds_t)(random() % 5000)); /* a random moment */
+		kill(pid, SIGKILL);
+		cr_assert_eq(waitpid(pid, &status, 0), pid);
+		cr_assert(WIFSIGNALED(status));
+		ix = open_index(0, 0, false);
+		for (uint64_t n = 0; n < 97; n++) {
+			if (get(ix, INDEX_SESSIONS, n, &a) != 0)
+				continue;
+			size = a.size;
+			cr_assert_eq(get(ix, INDEX_KEYS, n, &a), 0);
+			cr_assert_eq(a.size, size);
+		}
+		index_close(&ix);
+	}
+}

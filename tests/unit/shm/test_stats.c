@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* Stats pages and last words; the tables of names. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "lib_rings.h"
+#include "shm/state_names.h"
+#include "shm/stats.h"
+
+static struct place place;
+
+static void
+setup(void)
+{
+	place_make(&place);
+}
+
+static void
+teardown(void)
+{
+	place_remove(&place);
+}
+
+TestSuite(stats, .init = setup, .fini = teardown, .timeout = 20);
+
+Test(stats, are_one_page_per_process)
+{
+	struct stats_page *keeper, *own, *at;
+	const struct stats_page *seen;
+
+	cr_assert_eq(stats_attach(place.fd, &seen), -ENOENT);
+	cr_assert_eq(stats_create(place.fd, &keeper), 0);
+	cr_assert_eq(stats_attach_own(place.fd, STATS_PAGES, &own), -EINVAL);
+	cr_assert_eq(stats_attach_own(place.fd, 3, &own), 0);
+	cr_assert_eq(stats_attach(place.fd, &seen), 0);
+	own->spawned = 42;
+	at = (struct stats_page *)(void *)((char *)keeper + 3 * SHM_PAGE);
+	cr_assert_eq(at->spawned, 42u);
+	cr_assert_eq(((const struct stats_page *)(const void *)(
+	    (const char *)seen + 3 * SHM_PAGE))->spawned, 42u);
+	at->magic = 0;
+	munmap(own, SHM_PAGE);
+	cr_assert_eq(stats_attach_own(place.fd, 3, &own), -EBADMSG);
+	stats_detach(seen);
+	stats_detach(keeper);
+}
+
+Test(stats, keep_last_words_within_bounds)
+{
+	struct stats_page *pages, *own;
+	char text[1000];
+
+	cr_assert_eq(stats_create(place.fd, &pages), 0);
+	cr_assert_eq(stats_attach_own(place.fd, 1, &own), 0);
+	stats_keep_last_words(own);
+	check_last_words("CHECK failed: n < 3");
+	cr_assert_str_eq(own->last_words, "CHECK failed: n < 3");
+	memset(text, 'x', sizeof(text));
+	text[999] = '\0';
+	check_last_words(text);
+	cr_assert_eq(strlen(own->last_words), sizeof(own->last_words) - 1);
+	stats_keep_last_words(NULL);
+	cr_assert(check_last_words == NULL);
+	munmap(own, SHM_PAGE);
+	stats_detach(pages);
+}
+
+Test(stats, names_have_a_word_for_every_number)
+{
+	cr_assert_str_eq(state_name(STATE_RUNNING), "running");
+	cr_assert_str_eq(state_name(STATE_COUNT), "?");
+	cr_assert_str_eq(status_name(STATUS_LOST), "lost");
+	cr_assert_str_eq(status_name(UINT32_MAX), "?");
+	cr_assert_str_eq(reason_name(END_SHUTDOWN), "shutdown");
+	cr_assert_str_eq(reason_name(END_SHUTDOWN + 1), "?");
+	cr_assert_str_eq(stage_name(STAGE_EXEC), "exec");
+	cr_assert_str_eq(stage_name(STAGE_EXEC + 1), "?");
+	cr_assert_str_eq(stream_name(RING_MIXED), "mixed");
+	cr_assert_str_eq(stream_name(3), "?");
+}
