@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/* Retained output as lines, over real rings on a tmpfs. */
+#include "supervisor/lines.h"
+
+#include "common/check.h"
+#include "common/clock.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TestSuite(lines, .timeout = 20);
+
+/* A ring with a pipe into it, and a reader. */
+struct rig {
+	char dir[64];
+	int dirfd, pipe[2];
+	struct ring_writer w;
+	struct ring_reader r;
+};
+
+static const struct sid rig_sid = { 7 };
+
+static void
+rig_open(struct rig *rig, uint32_t head_bytes, uint32_t tail_bytes)
+{
+	struct ring_geometry geo = { head_bytes, tail_bytes };
+
+	strcpy(rig->dir, "/dev/shm/psup-lines-XXXXXX");
+	cr_assert_not_null(mkdtemp(rig->dir));
+	rig->dirfd = open(rig->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cr_assert_geq(rig->dirfd, 0);
+	cr_assert_eq(mkdirat(rig->dirfd, "rings", 0700), 0);
+	cr_assert_eq(pipe2(rig->pipe, O_CLOEXEC | O_NONBLOCK), 0);
+	cr_assert_eq(ring_create(rig->dirfd, rig_sid, 1, &geo, &rig->w), 0);
+	cr_assert_eq(ring_reader_open(rig->dirfd, rig_sid, &rig->r), 0);
+}
+
+static void
+rig_close(struct rig *rig)
+{
+	char cmd[80];
+
+	ring_reader_close(&rig->r);
+	ring_close(&rig->w);
+	close(rig->pipe[0]);
+	close(rig->pipe[1]);
+	close(rig->dirfd);
+	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", rig->dir);
+	cr_assert_eq(system(cmd), 0);
+}
+
+/* Output of a command, as the worker moves it. */
+static void
+put(struct rig *rig, enum ring_stream stream, const char *data, size_t len)
+{
+	while (len > 0) {
+		size_t n = len < 4096 ? len : 4096;
+
+		cr_assert_eq(write(rig->pipe[1], data, n), (ssize_t)n);
+		data += n;
+		len -= n;
+		while (n > 0) {
+			ssize_t moved = ring_splice(&rig->w, rig->pipe[0],
+			    stream, n, 1000);
+
+			cr_assert_gt(moved, 0);
+			n -= (size_t)moved;
+		}
+	}
+}
+
+static void
+puts_to(struct rig *rig, enum ring_stream stream, const char *text)
+{
+	put(rig, stream, text, strlen(text));
+}
+
+/* `count` lines "line <n>\n" of 12 bytes each. */
+static void
+put_lines(struct rig *rig, unsigned first, unsigned count)
+{
+	char line[32];
+
+	for (unsigned i = first; i < first + count; i++) {
+		snprintf(line, sizeof(line), "line %06u\n", i);
+		puts_to(rig, RING_STDOUT, line);
+	}
+}
+
+/* A page as text; the caller frees it. */
+static char *
+page_text(const struct retained *r, const struct lines_page *p)
+{
+	size_t len;
+	char *text = lines_text(r, p->begin, p->end, &len);
+
+	cr_assert_not_null(text);
+	cr_assert_eq(strlen(text), len);
+	return text;
+}
+
+/* A page of a buffer without a ring; -1: not given. */
+static struct lines_page
+page_of(const char *data, int64_t offset, int64_t limit, const char *want)
+{
+	struct retained r = { .data = strdup(data), .len = strlen(data) };
+	struct lines_page p;
+	char *text;
+
+	r.to = r.gap_at = r.len;
+	lines_page(&r, offset >= 0, (uint64_t)offset, limit >= 0,
+	    (uint64_t)limit, &p);
+	text = page_text(&r, &p);
+	cr_assert_str_eq(text, want);
+	free(text);
+	retained_free(&r);
+	return p;
+}
+
+/* ------------------------------------------------------------------- pages */
+
+Test(lines, a_trailing_empty_line_does_not_count)
+{
+	cr_assert_eq(page_of("", -1, -1, "").total_lines, 0);
+	cr_assert_eq(page_of("\n", -1, -1, "").total_lines, 1);
+	cr_assert_eq(page_of("a", -1, -1, "a").total_lines, 1);
+	cr_assert_eq(page_of("a\n", -1, -1, "a").total_lines, 1);
+	cr_assert_eq(page_of("a\n\n", -1, -1, "a\n").total_lines, 2);
+	cr_assert_eq(page_of("a\nb", -1, -1, "a\nb").total_lines, 2);
+	cr_assert_eq(page_of("\n\n\n", 1, 1, "").total_lines, 3);
+}
+
+Test(lines, crlf_counts_as_lf_and_a_lone_cr_stays)
+{
+	cr_assert_eq(page_of("a\r\nb\r\n", -1, -1, "a\nb").total_lines, 2);
+	cr_assert_eq(page_of("a\rb\r\r\nc\r", -1, -1, "a\rb\r\nc\r")
+	                 .total_lines,
+	    2);
+	page_of("\r\n\r\n", -1, -1, "\n");
+	page_of("\r", -1, -1, "\r");
+}
+
+Test(lines, offset_and_limit)
+{
+	static const struct {
+		int64_t offset, limit;
+		const char *want;
+		uint64_t first, count;
+	} rows[] = {
+		{ -1, -1, "a\nb\nc\nd\ne", 0, 5 },
+		{ 0, -1, "a\nb\nc\nd\ne", 0, 5 },
+		{ 2, -1, "c\nd\ne", 2, 3 },
+		{ 4, -1, "e", 4, 1 },
+		{ 5, -1, "", 5, 0 },
+		{ 900, -1, "", 5, 0 },
+		{ 900, 3, "", 5, 0 },
+		{ -1, 0, "", 5, 0 },
+		{ -1, 1, "e", 4, 1 },
+		{ -1, 2, "d\ne", 3, 2 },
+		{ -1, 99, "a\nb\nc\nd\ne", 0, 5 },
+		{ 1, 2, "b\nc", 1, 2 },
+		{ 3, 9, "d\ne", 3, 2 },
+		{ 2, 0, "", 2, 0 },
+		{ INT64_MAX, INT64_MAX, "", 5, 0 },
+		{ 1, INT64_MAX, "b\nc\nd\ne", 1, 4 },
+	};
+
+	for (size_t i = 0; i < NELEMS(rows); i++) {
+		const char *forms[] = { "a\nb\nc\nd\ne\n", "a\nb\nc\nd\ne",
+			"a\r\nb\r\nc\r\nd\r\ne\r\n" };
+
+		for (size_t f = 0; f < NELEMS(forms); f++) {
+			struct lines_page p = page_of(forms[f],
+			    rows[i].offset, rows[i].limit, rows[i].want);
+
+			cr_assert_eq(p.total_lines, 5);
+			cr_assert_eq(p.first_line, rows[i].first);
+			cr_assert_eq(p.line_count, rows[i].count);
+			cr_assert_eq(p.defaulted, rows[i].offset < 0 &&
+			        rows[i].limit < 0);
+			cr_assert_eq(p.gap_line, -1);
+		}
+	}
+}
+
+Test(lines, two_hundred_by_default)
+{
+	char data[3 * 301 + 1], *at = data;
+	struct retained r;
+	struct lines_page p;
+
+	for (int i = 0; i < 301; i++)
+		at = stpcpy(at, i == 101 ? "x\r\n" : "yy\n");
+	r = (struct retained){ .data = data, .len = sizeof(data) - 1 };
+	r.gap_at = r.to = r.len;
+	lines_page(&r, false, 0, false, 0, &p);
+	cr_assert(p.defaulted);
+	cr_assert_eq(p.total_lines, 301);
+	cr_assert_eq(p.first_line, 101);
+	cr_assert_eq(p.line_count, 200);
+	cr_assert_eq(p.begin, 303);
+	cr_assert_eq(p.end, r.len);
+	lines_page(&r, true, 0, false, 0, &p);
+	cr_assert_eq(p.line_count, 301, "an offset alone: to the end");
+}
+
+/* Every page of random texts against splitting by hand. */
+Test(lines, pages_agree_with_splitting)
+{
+	unsigned rng = 4711;
+
+	for (int round = 0; round < 300; round++) {
+		char data[64];
+		size_t len = (size_t)(rng >> 8) % 60, gap, starts[64];
+		size_t lines = 0;
+		struct retained r = { .data = data, .len = len };
+		struct lines_page p;
+
+		for (size_t i = 0; i < len; i++) {
+			rng = rng * 1664525u + 1013904223u;
+			data[i] = (rng >> 16) % 4 == 0 ? '\n' : 'a';
+		}
+		rng = rng * 1664525u + 1013904223u;
+		gap = round % 3 == 0 || len == 0 ? len : (rng >> 10) % len;
+		r.gap_at = gap;
+		r.dropped = gap < len ? 5 : 0;
+		for (size_t i = 0; i < len; i++)
+			if (i == 0 || i == gap || data[i - 1] == '\n')
+				starts[lines++] = i;
+		starts[lines] = len;
+		for (uint64_t o = 0; o <= lines + 1; o++) {
+			for (uint64_t l = 0; l <= lines + 1; l++) {
+				uint64_t a = o < lines ? o : lines;
+				uint64_t b = a + l < lines ? a + l : lines;
+
+				lines_page(&r, true, o, true, l, &p);
+				cr_assert_eq(p.total_lines, lines);
+				cr_assert_eq(p.begin, starts[a]);
+				cr_assert_eq(p.end, starts[b]);
+			}
+		}
+	}
+}
+
+/* ------------------------------------------------------------- whole reads */
+
+Test(lines, an_empty_ring_is_an_empty_page)
+{
+	struct rig rig;
+	struct retained r;
+	struct lines_page p;
+	char *text;
+
+	rig_open(&rig, 100, 4096);
+	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_BOTH, &r), RING_OK);
+	cr_assert_eq(r.len, 0);
+	cr_assert_eq(r.to, 0);
+	lines_page(&r, false, 0, false, 0, &p);
+	cr_assert_eq(p.total_lines, 0);
+	text = page_text(&r, &p);
+	cr_assert_str_eq(text, "");
+	free(text);
+	retained_free(&r);
+	retained_free(&r);
+	rig_close(&rig);
+}
+
+Test(lines, reads_from_a_position_on)
+{
+	struct rig rig;
+	struct retained r;
+
+	rig_open(&rig, 100, 4096);
+	put_lines(&rig, 0, 20);
+	cr_assert_eq(retained_read(&rig.r, 12, 0, LINES_BOTH, &r), RING_OK);
+	cr_assert_eq(r.from, 12);
+	cr_assert_eq(r.to, 240);
+	cr_assert_eq(r.len, 228);
+	cr_assert_eq(r.gap_at, r.len);
+	cr_assert_eq(r.dropped, 0);
+	cr_assert_eq(r.mixed, 0);
+	cr_assert_arr_eq(r.data, "line 000001\nline 000002\n", 24);
+	retained_free(&r);
+	cr_assert_eq(retained_read(&rig.r, 240, 0, LINES_BOTH, &r), RING_OK);
+	cr_assert_eq(r.len, 0);
+	cr_assert_eq(r.from, 240);
+	cr_assert_eq(r.to, 240);
+	retained_free(&r);
+	cr_assert_eq(retained_read(&rig.r, 999, 0, LINES_BOTH, &r), RING_OK);
+	cr_assert_eq(r.to, 240, "a cursor from beyond comes back");
+	retained_free(&r);
+	rig_close(&rig);
+}
+
+Test(lines, the_last_bytes_only_count_nothing_as_dropped)
+{
+	struct rig rig;
+	struct retained r;
+
+	rig_open(&rig, 100, 4096);
+	put_lines(&rig, 0, 20);
+	cr_assert_eq(retained_read(&rig.r, 0, 24, LINES_BOTH, &r), RING_OK);
+	cr_assert_eq(r.len, 24);
+	cr_assert_eq(r.from, 216);
+	cr_assert_eq(r.to, 240);
+	cr_assert_eq(r.dropped, 0);
+	cr_assert_arr_eq(r.data, "line 000018\n", 12);
+	retained_free(&r);
+	cr_assert_eq(retained_read(&rig.r, 230, 24, LINES_BOTH, &r), RING_OK);
+	cr_assert_eq(r.from, 230);
+	cr_assert_eq(r.len, 10);
+	retained_free(&r);
+	cr_assert_eq(retained_read(&rig.r, 0, 9999, LINES_BOTH, &r), RING_OK);
+	cr_assert_eq(r.len, 240);
+	retained_free(&r);
+	rig_close(&rig);
+}
+
+Test(lines, the_gap_is_exact_and_ends_a_line)
+{
+	struct rig rig;
+	struct retained r;
+	struct lines_page p;
+	uint64_t total = 12 * 10000, missing;
+	char *text;
+
+	rig_open(&rig, 100, 4096);
+	put_lines(&rig, 0, 10000);
+	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_BOTH, &r),
+	    RING_OVERRUN);
+	cr_assert_eq(r.from, 0);
+	cr_assert_eq(r.to, total);
+	cr_assert_eq(r.gap_at, 100);
+	cr_assert_geq(r.len, 100 + 4096);
+	cr_assert_eq(r.len + r.dropped, total);
+	missing = r.dropped;
+	lines_page(&r, false, 0, false, 0, &p);
+	cr_assert_eq(p.gap_line, 8, "96 bytes are 8 lines, and 4 of one");
+	lines_page(&r, true, 7, true, 3, &p);
+	text = page_text(&r, &p);
+	cr_assert_eq(strncmp(text, "line 000007\nline\n", 17), 0, "%s", text);
+	/* what follows is the rest of some line, at its exact position */
+	cr_assert_eq(strlen(text) - 17, 11 - (100 + missing) % 12);
+	free(text);
+	retained_free(&r);
+	/* from inside the gap: only what is after it, told */
+	cr_assert_eq(retained_read(&rig.r, 150, 0, LINES_BOTH, &r),
+	    RING_OVERRUN);
+	cr_assert_eq(r.gap_at, 0);
+	cr_assert_eq(r.from, 100 + missing);
+	cr_assert_eq(r.dropped, missing - 50);
+	lines_page(&r, false, 0, false, 0, &p);
+	cr_assert_eq(p.gap_line, -1);
+	retained_free(&r);
+	/* the tail alone knows no gap */
+	cr_assert_eq(retained_read(&rig.r, 0, 2000, LINES_BOTH, &r), RING_OK);
+	cr_assert_eq(r.len, 2000);
+	cr_assert_eq(r.from, total - 2000);
+	retained_free(&r);
+	/* more than the tail: some of the head, and the gap */
+	cr_assert_eq(retained_read(&rig.r, 0, total - missing - 60,
+	                 LINES_BOTH, &r),
+	    RING_OVERRUN);
+	cr_assert_eq(r.from, 60);
+	cr_assert_eq(r.gap_at, 40);
+	cr_assert_eq(r.dropped, missing);
+	retained_free(&r);
+	rig_close(&rig);
+}
+
+Test(lines, without_a_head_region_the_gap_is_at_the_front)
+{
+	struct rig rig;
+	struct retained r;
+
+	rig_open(&rig, 0, 4096);
+	put_lines(&rig, 0, 10000);
+	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_BOTH, &r),
+	    RING_OVERRUN);
+	cr_assert_eq(r.gap_at, 0);
+	cr_assert_eq(r.from, r.dropped);
+	cr_assert_eq(r.from + r.len, r.to);
+	retained_free(&r);
+	rig_close(&rig);
+}
+
+Test(lines, streams_apart)
+{
+	struct rig rig;
+	struct retained r;
+
+	rig_open(&rig, 4096, 4096);
+	puts_to(&rig, RING_STDOUT, "out 1\n");
+	puts_to(&rig, RING_STDERR, "err 1\n");
+	puts_to(&rig, RING_STDOUT, "out 2\n");
+	puts_to(&rig, RING_STDERR, "err 2\n");
+	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_BOTH, &r), RING_OK);
+	cr_assert_arr_eq(r.data, "out 1\nerr 1\nout 2\nerr 2\n", 24);
+	cr_assert_eq(r.mixed, 0);
+	retained_free(&r);
+	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_STDOUT, &r), RING_OK);
+	cr_assert_eq(r.len, 12);
+	cr_assert_arr_eq(r.data, "out 1\nout 2\n", 12);
+	cr_assert_eq(r.from, 0);
+	cr_assert_eq(r.to, 24, "read up to there, whatever was kept");
+	retained_free(&r);
+	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_STDERR, &r), RING_OK);
+	cr_assert_arr_eq(r.data, "err 1\nerr 2\n", 12);
+	cr_assert_eq(r.from, 6);
+	retained_free(&r);
+	cr_assert_eq(retained_read(&rig.r, 0, 8, LINES_STDERR, &r), RING_OK);
+	cr_assert_eq(r.len, 8);
+	cr_assert_arr_eq(r.data, "1\nerr 2\n", 8);
+	cr_assert_eq(r.from, 10, "position of the first byte kept");
+	retained_free(&r);
+	cr_assert_eq(retained_read(&rig.r, 18, 0, LINES_STDOUT, &r), RING_OK);
+	cr_assert_eq(r.len, 0);
+	cr_assert_eq(r.to, 24);
+	retained_free(&r);
+	rig_close(&rig);
+}
+
+Test(lines, what_the_log_forgot_is_mixed_and_in_both)
+{
+	struct rig rig;
+	struct retained out, err;
+	const unsigned n = 3 * RING_SEGMENTS;
+
+	rig_open(&rig, 20000, 4096);
+	for (unsigned i = 0; i < n; i++)
+		puts_to(&rig, i % 2 ? RING_STDERR : RING_STDOUT,
+		    i % 2 ? "E" : "O");
+	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_STDOUT, &out), RING_OK);
+	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_STDERR, &err), RING_OK);
+	cr_assert_gt(out.mixed, 0);
+	cr_assert_eq(out.mixed, err.mixed);
+	cr_assert_eq(out.len + err.len, n + out.mixed);
+	for (size_t i = out.mixed; i < out.len; i++)
+		cr_assert_eq(out.data[i], 'O');
+	for (size_t i = err.mixed; i < err.len; i++)
+		cr_assert_eq(err.data[i], 'E');
+	retained_free(&out);
+	retained_free(&err);
+	rig_close(&rig);
+}
+
+Test(lines, characters_cut_by_the_borders_are_left_out)
+{
+	struct rig rig;
+	struct retained r;
+	char *text, *at;
+	size_t len;
+
+	rig_open(&rig, 100, 4096);
+	for (int i = 0; i < 40000; i++)
+		puts_to(&rig, RING_STDOUT, "\u20ac"); /* 3 bytes: 100 cuts */
+	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_BOTH, &r),
+	    RING_OVERRUN);
+	text = lines_text(&r, 0, r.len, &len);
+	at = text + 3 * 33;
+	cr_assert_eq(*at, '\n', "33 whole characters, then the gap");
+	for (size_t i = 0; i + 3 <= len; i += i == 99 ? 1 : 3)
+		cr_assert(text[i] == '\n' ||
+		    memcmp(text + i, "\u20ac", 3) == 0);
+	free(text);
+	retained_free(&r);
+	cr_assert_eq(retained_read(&rig.r, 0, 100, LINES_BOTH, &r), RING_OK);
+	text = lines_text(&r, 0, r.len, &len);
+	cr_assert_eq(len, 99);
+	free(text);
+	retained_free(&r);
+	rig_close(&rig);
+}
+
+Test(lines, invalid_bytes_become_replacement_characters)
+{
+	struct retained r = { .data = (char[]){ "a\xff\r\nb\xc3\n" },
+		.len = 7 };
+	char *text;
+	size_t len;
+
+	r.gap_at = r.to = r.len;
+	text = lines_text(&r, 0, r.len, &len);
+	cr_assert_str_eq(text, "a\ufffd\nb\ufffd");
+	free(text);
+	text = lines_text(&r, 2, 2, &len);
+	cr_assert_eq(len, 0);
+	free(text);
+}
+
+Test(lines, a_ring_that_is_gone_says_so)
+{
+	struct rig rig;
+	struct retained r;
+	char path[160];
+
+	rig_open(&rig, 100, 4096);
+	puts_to(&rig, RING_STDOUT, "x");
+	snprintf(path, sizeof(path), "rm -rf '%s/rings'", rig.dir);
+	cr_assert_eq(system(path), 0);
+	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_BOTH, &r), RING_GONE);
+	cr_assert_null(r.data);
+	cr_assert_eq(r.len, 0);
+	rig_close(&rig);
+}
+
+Test(lines, large_rings_are_quick)
+{
+	struct rig rig;
+	struct retained r;
+	struct lines_page p;
+	uint64_t t, best = UINT64_MAX;
+	char *text;
+	size_t len;
+
+	rig_open(&rig, 20000, 200000);
+	for (unsigned i = 0; i < 20; i++)
+		put_lines(&rig, i * 1000, 1000);
+	for (int i = 0; i < 20; i++) {
+		t = clock_boot_ns();
+		retained_read(&rig.r, 0, 0, LINES_STDOUT, &r);
+		lines_page(&r, false, 0, false, 0, &p);
+		text = lines_text(&r, p.begin, p.end, &len);
+		t = clock_boot_ns() - t;
+		best = t < best ? t : best;
+		cr_assert_gt(len, 2000);
+		free(text);
+		retained_free(&r);
+	}
+	cr_log_info("%llu us for a full ring", (unsigned long long)best / 1000);
+	cr_expect_lt(best, 20 * NSEC_PER_MSEC);
+	rig_close(&rig);
+}
