@@ -69,7 +69,11 @@ enum codec_error {
 /*
  * Decodes one object from the start of buf. *ret_used: its bytes (also set on
  * CODEC_LIMIT and CODEC_MALFORMED where its end is known, else 0: the
- * connection cannot be resynchronised). `why`: what was found and allowed.
+ * connection cannot be resynchronised; never more than size). On
+ * CODEC_INCOMPLETE *ret_used > size is a lower bound of the object's bytes:
+ * another call before they are there gives the same answer. A frame that
+ * breaks a limit is CODEC_INCOMPLETE, too, while its end may still come.
+ * `why`: what was found and allowed; it may quote a key, so escape it.
  * The caller frees the arena; values die with it. buf may be reused at once.
  */
 enum codec_error codec_decode(const void *buf, size_t size,
@@ -77,6 +81,10 @@ enum codec_error codec_decode(const void *buf, size_t size,
     struct codec_arena **ret_arena, const struct val **ret_val, char *why,
     size_t why_size);
 void codec_arena_free(struct codec_arena **arena);
+
+/* The msgid of a frame that begins like a request, [0, msgid, method, ..., for
+ * the answer to one that did not decode. */
+bool codec_peek_msgid(const void *buf, size_t size, uint64_t *ret_msgid);
 
 /* Access to maps; each tolerates v == NULL and v of another type. */
 const struct val *val_get(const struct val *map, const char *key);

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * MessagePack to trees and back; the only file that knows msgpack-c.
+ *
+ * A decode is: scan (codec_scan.c: limits, end, memory needed), msgpack-c
+ * parses, its objects are copied into one block with their strings behind
+ * them. msgpack-c allocates what a header claims, which is harmless here
+ * because the scan has seen the bytes behind every claim.
+ */
+#include "codec.h"
+
+#include <msgpack.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "codec_scan.h"
+
+#define ENC_FIRST_CAP 512
+#define FEW_KEYS      24 /* up to here comparing all pairs is quicker */
+
+const struct codec_limits codec_limits_default = {
+	.depth = 8,
+	.map_keys = 1024,
+	.array = 4096,
+	.string = 1u << 20,
+	.elements = 16384,
+	.bytes = 4u << 20,
+};
+
+const struct codec_limits codec_limits_trusted = {
+	.depth = 12,
+	.map_keys = 65536,
+	.array = 1u << 20,
+	.string = 64u << 20,
+	.elements = 16u << 20,
+	.bytes = 256u << 20,
+};
+
+/* One block: this, the nodes, the strings. */
+struct codec_arena {
+	struct val *next;
+	char *text;
+	const struct val *twice; /* a duplicate key, or NULL */
+	struct val nodes[];
+};
+
+/* ---------------------------------------------------------------- decode */
+
+/* Copies a string behind the nodes. */
+static void
+build_string(struct codec_arena *a, struct val *v, const char *p, size_t n)
+{
+	v->s.ptr = a->text;
+	v->s.len = n;
+	if (n > 0)
+		memcpy(a->text, p, n);
+	a->text += n;
+}
+
+/* By length, then bytes: all that equality needs. */
+static int
+compare_keys(const void *left, const void *right)
+{
+	const struct val *a = left, *b = right;
+
+	if (a->s.len != b->s.len)
+		return a->s.len < b->s.len ? -1 : 1;
+	return a->s.len == 0 ? 0 : memcmp(a->s.ptr, b->s.ptr, a->s.len);
+}
+
+/* Finds a key that stands twice in a map of many keys. */
+static bool
+find_twice_sorted(struct codec_arena *a, const struct val *map)
+{
+	size_t i, n = map->a.count;
+	struct val *keys = calloc(n, sizeof(*keys));
+
+	if (keys == NULL)
+		return false;
+	for (i = 0; i < n; i++)
+		keys[i] = map->a.items[2 * i];
+	qsort(keys, n, sizeof(*keys), compare_keys);
+	for (i = 1; i < n && a->twice == NULL; i++) {
+		if (compare_keys(&keys[i - 1], &keys[i]) != 0)
+			continue;
+		for (a->twice = map->a.items;
+		    compare_keys(a->twice, &keys[i]) != 0; a->twice += 2)
+			;
+	}
+	free(keys);
+	return true;
+}
+
+/* Notes a key that stands twice. False: out of memory. */
+static bool
+find_twice(struct codec_arena *a, const struct val *map)
+{
+	const struct val *keys = map->a.items;
+	size_t i, k;
+
+	if (a->twice != NULL)
+		return true;
+	if (map->a.count > FEW_KEYS)
+		return find_twice_sorted(a, map);
+	for (i = 1; i < map->a.count; i++) {
+		for (k = 0; k < i; k++) {
+			if (compare_keys(&keys[2 * i], &keys[2 * k]) == 0)
+				a->twice = &keys[2 * i];
+		}
+	}
+	return true;
+}
+
+static bool build(struct codec_arena *a, struct val *v,
+    const msgpack_object *o);
+
+/* Children lie side by side, before the children's own children. */
+static bool
+build_items(struct codec_arena *a, struct val *v, const msgpack_object *o)
+{
+	bool map = o->type == MSGPACK_OBJECT_MAP;
+	size_t i, n = map ? o->via.map.size : o->via.array.size;
+	struct val *items = a->next;
+
+	v->type = map ? VAL_MAP : VAL_ARRAY;
+	v->a.items = items;
+	v->a.count = n;
+	a->next += map ? 2 * n : n;
+	for (i = 0; i < n; i++) {
+		if (!map) {
+			if (!build(a, &items[i], &o->via.array.ptr[i]))
+				return false;
+			continue;
+		}
+		if (!build(a, &items[2 * i], &o->via.map.ptr[i].key) ||
+		    !build(a, &items[2 * i + 1], &o->via.map.ptr[i].val))
+			return false;
+	}
+	return !map || find_twice(a, v);
+}
+
+/* One object of msgpack-c as one of ours. False: out of memory. */
+static bool
+build(struct codec_arena *a, struct val *v, const msgpack_object *o)
+{
+	switch (o->type) {
+	case MSGPACK_OBJECT_NIL:
+		v->type = VAL_NIL;
+		return true;
+	case MSGPACK_OBJECT_BOOLEAN:
+		v->type = VAL_BOOL;
+		v->b = o->via.boolean;
+		return true;
+	case MSGPACK_OBJECT_POSITIVE_INTEGER:
+		v->type = VAL_UINT;
+		v->u = o->via.u64;
+		return true;
+	case MSGPACK_OBJECT_NEGATIVE_INTEGER:
+		v->type = VAL_INT;
+		v->i = o->via.i64;
+		return true;
+	case MSGPACK_OBJECT_FLOAT32:
+	case MSGPACK_OBJECT_FLOAT64:
+		v->type = VAL_DOUBLE;
+		v->d = o->via.f64;
+		return true;
+	case MSGPACK_OBJECT_STR:
+		v->type = VAL_STR;
+		build_string(a, v, o->via.str.ptr, o->via.str.size);
+		return true;
+	case MSGPACK_OBJECT_BIN:
+		v->type = VAL_BIN;
+		build_string(a, v, o->via.bin.ptr, o->via.bin.size);
+		return true;
+	case MSGPACK_OBJECT_ARRAY:
+	case MSGPACK_OBJECT_MAP:
+		return build_items(a, v, o);
+	case MSGPACK_OBJECT_EXT:
+		break; /* the scan has refused it */
+	}
+	UNREACHABLE();
+}
+
+/* Lets msgpack-c parse what the scan has passed, and copies it. */
+static enum codec_error
+decode_scanned(const void *buf, const struct codec_extent *extent,
+    struct codec_arena **ret_arena)
+{
+	struct codec_arena *a;
+	msgpack_unpacked parsed;
+	size_t offset = 0;
+	bool ok;
+
+	a = malloc(sizeof(*a) + extent->values * sizeof(struct val) +
+	    extent->string_bytes);
+	if (a == NULL)
+		return CODEC_NOMEM;
+	a->next = a->nodes + 1;
+	a->text = (char *)(a->nodes + extent->values);
+	a->twice = NULL;
+	msgpack_unpacked_init(&parsed);
+	ok = msgpack_unpack_next(&parsed, buf, extent->used, &offset) ==
+	    MSGPACK_UNPACK_SUCCESS;
+	if (ok) {
+		CHECK(offset == extent->used);
+		ok = build(a, a->nodes, &parsed.data);
+	}
+	msgpack_unpacked_destroy(&parsed);
+	if (!ok) {
+		free(a);
+		return CODEC_NOMEM;
+	}
+	*ret_arena = a;
+	return CODEC_OK;
+}
+
+enum codec_error
+codec_decode(const void *buf, size_t size, const struct codec_limits *limits,
+    size_t *ret_used, struct codec_arena **ret_arena,
+    const struct val **ret_val, char *why, size_t why_size)
+{
+	struct codec_extent extent;
+	struct codec_arena *a;
+	enum codec_error error;
+
+	error = codec_scan(buf, size, limits, &extent, why, why_size);
+	*ret_used = extent.used;
+	if (error != CODEC_OK)
+		return error;
+	error = decode_scanned(buf, &extent, &a);
+	if (error != CODEC_OK) {
+		if (why_size > 0)
+			(void)snprintf(why, why_size, "out of memory");
+		return error;
+	}
+	if (a->twice != NULL) {
+		/* The key is a stranger's: whoever shows `why` escapes it. */
+		if (why_size > 0)
+			(void)snprintf(why, why_size,
+			    "the key \"%.*s\" stands twice in one map",
+			    (int)(a->twice->s.len < 64 ? a->twice->s.len : 64),
+			    a->twice->s.ptr);
+		codec_arena_free(&a);
+		return CODEC_MALFORMED;
+	}
+	*ret_arena = a;
+	*ret_val = a->nodes;
+	return CODEC_OK;
+}
+
+void
+codec_arena_free(struct codec_arena **arena)
+{
+	free(*arena);
+	*arena = NULL;
+}
+
+/* ---------------------------------------------------------------- encode */
+
+void
+enc_fini(struct enc *e)
+{
+	free(e->buf);
+	memset(e, 0, sizeof(*e));
+}
+
+void
+enc_reset(struct enc *e)
+{
+	e->len = 0;
+	e->depth = 0;
+	e->failed = false;
+}
+
+/* Room for n more bytes; false: out of memory, now or before. */
+static bool
+enc_reserve(struct enc *e, size_t n)
+{
+	size_t cap = e->cap > 0 ? e->cap : ENC_FIRST_CAP;
+	char *buf;
+
+	if (e->failed)
+		return false;
+	if (n <= e->cap - e->len)
+		return true;
+	while (cap - e->len < n) {
+		if (cap > SIZE_MAX / 4) {
+			e->failed = true;
+			return false;
+		}
+		cap *= 2;
+	}
+	buf = realloc(e->buf, cap);
+	if (buf == NULL) {
+		e->failed = true;
+		return false;
+	}
+	e->buf = buf;
+	e->cap = cap;
+	return true;
+}
+
+/* Where msgpack-c writes to. */
+static int
+enc_write(void *data, const char *p, size_t n)
+{
+	struct enc *e = data;
+
+	if (!enc_reserve(e, n))
+		return -1;
+	if (n > 0)
+		memcpy(e->buf + e->len, p, n);
+	e->len += n;
+	return 0;
+}
+
+/* A packer of msgpack-c for one value. */
+static msgpack_packer
+packer(struct enc *e)
+{
+	msgpack_packer pk;
+
+	msgpack_packer_init(&pk, e, enc_write);
+	return pk;
+}
+
+/* Counts one value, or one key, into what is open. */
+static void
+enc_count(struct enc *e)
+{
+	if (e->depth > 0)
+		e->open[e->depth - 1].count++;
+}
+
+/* Opens a map or array whose 32-bit count enc_end() writes. */
+static void
+enc_open(struct enc *e, bool map)
+{
+	const char head[5] = { (char)(map ? 0xdf : 0xdd), 0, 0, 0, 0 };
+
+	CHECK(e->depth < NELEMS(e->open));
+	enc_count(e);
+	e->open[e->depth].at = e->len + 1;
+	e->open[e->depth].count = 0;
+	e->open[e->depth].map = map;
+	e->depth++;
+	(void)enc_write(e, head, sizeof(head));
+}
+
+void
+enc_map(struct enc *e)
+{
+	enc_open(e, true);
+}
+
+void
+enc_array(struct enc *e)
+{
+	enc_open(e, false);
+}
+
+void
+enc_end(struct enc *e)
+{
+	uint32_t count;
+	int i;
+
+	CHECK(e->depth > 0);
+	e->depth--;
+	count = e->open[e->depth].count;
+	if (e->open[e->depth].map) {
+		CHECK(count % 2 == 0); /* a key without a value */
+		count /= 2;
+	}
+	for (i = 3; i >= 0 && !e->failed; i--, count >>= 8)
+		e->buf[e->open[e->depth].at + (size_t)i] = (char)(count & 255);
+}
+
+void
+enc_key(struct enc *e, const char *key)
+{
+	CHECK(e->depth > 0 && e->open[e->depth - 1].map &&
+	    e->open[e->depth - 1].count % 2 == 0);
+	enc_str(e, key);
+}
+
+void
+enc_nil(struct enc *e)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	msgpack_pack_nil(&pk);
+}
+
+void
+enc_bool(struct enc *e, bool v)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	if (v)
+		msgpack_pack_true(&pk);
+	else
+		msgpack_pack_false(&pk);
+}
+
+void
+enc_int(struct enc *e, int64_t v)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	msgpack_pack_int64(&pk, v);
+}
+
+void
+enc_uint(struct enc *e, uint64_t v)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	msgpack_pack_uint64(&pk, v);
+}
+
+void
+enc_double(struct enc *e, double v)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	msgpack_pack_double(&pk, v);
+}
+
+void
+enc_strn(struct enc *e, const char *s, size_t n)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	if (n > UINT32_MAX) {
+		e->failed = true;
+		return;
+	}
+	msgpack_pack_str(&pk, n);
+	msgpack_pack_str_body(&pk, s, n);
+}
+
+void
+enc_str(struct enc *e, const char *s)
+{
+	enc_strn(e, s, strlen(s));
+}
+
+void
+enc_bin(struct enc *e, const void *p, size_t n)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	if (n > UINT32_MAX) {
+		e->failed = true;
+		return;
+	}
+	msgpack_pack_bin(&pk, n);
+	msgpack_pack_bin_body(&pk, p, n);
+}
+
+void
+enc_raw(struct enc *e, const void *p, size_t n)
+{
+	enc_count(e);
+	(void)enc_write(e, p, n);
+}
+
+/* The count of a decoded array or map is known, so its head is the shortest;
+ * the depth is what decoding allowed. */
+static void
+enc_items(struct enc *e, const struct val *v)
+{
+	bool map = v->type == VAL_MAP;
+	msgpack_packer pk = packer(e);
+	uint32_t depth = e->depth;
+	size_t i, n = map ? 2 * v->a.count : v->a.count;
+
+	enc_count(e);
+	if (map)
+		msgpack_pack_map(&pk, v->a.count);
+	else
+		msgpack_pack_array(&pk, v->a.count);
+	e->depth = 0; /* the items count into nothing that is open */
+	for (i = 0; i < n; i++)
+		enc_val(e, &v->a.items[i]);
+	e->depth = depth;
+}
+
+void
+enc_val(struct enc *e, const struct val *v)
+{
+	switch (v->type) {
+	case VAL_NIL:
+		enc_nil(e);
+		break;
+	case VAL_BOOL:
+		enc_bool(e, v->b);
+		break;
+	case VAL_INT:
+		enc_int(e, v->i);
+		break;
+	case VAL_UINT:
+		enc_uint(e, v->u);
+		break;
+	case VAL_DOUBLE:
+		enc_double(e, v->d);
+		break;
+	case VAL_STR:
+		enc_strn(e, v->s.ptr, v->s.len);
+		break;
+	case VAL_BIN:
+		enc_bin(e, v->s.ptr, v->s.len);
+		break;
+	case VAL_ARRAY:
+	case VAL_MAP:
+		enc_items(e, v);
+		break;
+	}
+}

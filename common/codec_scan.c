@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A frame from a stranger is judged here before a byte is allocated for it.
+ *
+ * The budget shrinks over all nesting levels together: `outstanding` counts
+ * the values that headers have announced and that have not come yet. Each
+ * takes a byte at least, so position + outstanding is a lower bound of the
+ * frame's size, and a header that lies is found out where it stands.
+ *
+ * After the first broken limit the walk goes on without a stack, only to find
+ * the end of the object, so that the connection can skip it.
+ */
+#include "codec_scan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+
+#define DEPTH_MAX 16 /* of any limits; msgpack-c itself ends at 32 */
+
+struct level {
+	uint32_t left; /* values still to come */
+	bool map;
+};
+
+struct scan {
+	const unsigned char *buf;
+	size_t size, pos;
+	const struct codec_limits *limits;
+	uint64_t outstanding;
+	uint64_t values;
+	size_t string_bytes;
+	uint32_t depth;
+	struct level levels[DEPTH_MAX];
+	enum codec_error broken; /* the first broken limit */
+	char *why;
+	size_t why_size;
+};
+
+/* What one header says. */
+struct head {
+	enum { H_SCALAR, H_STR, H_BIN, H_ARRAY, H_MAP, H_EXT, H_BAD } kind;
+	unsigned char len_bytes;  /* width of the length or count field */
+	unsigned char body_bytes; /* fixed body of a scalar or fixext */
+	uint32_t count;           /* of a fix form */
+};
+
+/* 0xc0 .. 0xdf; the others are fix forms. */
+static const struct head heads[32] = {
+	{ H_SCALAR, 0, 0, 0 }, { H_BAD, 0, 0, 0 }, /* nil, never used */
+	{ H_SCALAR, 0, 0, 0 }, { H_SCALAR, 0, 0, 0 }, /* false, true */
+	{ H_BIN, 1, 0, 0 }, { H_BIN, 2, 0, 0 }, { H_BIN, 4, 0, 0 },
+	{ H_EXT, 1, 1, 0 }, { H_EXT, 2, 1, 0 }, { H_EXT, 4, 1, 0 },
+	{ H_SCALAR, 0, 4, 0 }, { H_SCALAR, 0, 8, 0 }, /* float */
+	{ H_SCALAR, 0, 1, 0 }, { H_SCALAR, 0, 2, 0 }, /* uint */
+	{ H_SCALAR, 0, 4, 0 }, { H_SCALAR, 0, 8, 0 },
+	{ H_SCALAR, 0, 1, 0 }, { H_SCALAR, 0, 2, 0 }, /* int */
+	{ H_SCALAR, 0, 4, 0 }, { H_SCALAR, 0, 8, 0 },
+	{ H_EXT, 0, 2, 0 }, { H_EXT, 0, 3, 0 }, { H_EXT, 0, 5, 0 },
+	{ H_EXT, 0, 9, 0 }, { H_EXT, 0, 17, 0 }, /* fixext */
+	{ H_STR, 1, 0, 0 }, { H_STR, 2, 0, 0 }, { H_STR, 4, 0, 0 },
+	{ H_ARRAY, 2, 0, 0 }, { H_ARRAY, 4, 0, 0 },
+	{ H_MAP, 2, 0, 0 }, { H_MAP, 4, 0, 0 },
+};
+
+/* The header that a first byte announces. */
+static struct head
+head_of(unsigned char c)
+{
+	struct head h = { H_SCALAR, 0, 0, 0 };
+
+	if (c >= 0xc0 && c <= 0xdf)
+		return heads[c - 0xc0];
+	if (c >= 0x80 && c <= 0x8f) {
+		h.kind = H_MAP;
+		h.count = c & 15u;
+	} else if (c >= 0x90 && c <= 0x9f) {
+		h.kind = H_ARRAY;
+		h.count = c & 15u;
+	} else if (c >= 0xa0 && c <= 0xbf) {
+		h.kind = H_STR;
+		h.count = c & 31u;
+	}
+	return h;
+}
+
+/* Notes the first broken limit; the walk goes on to find the end. */
+__attribute__((format(printf, 3, 4))) static void
+broken(struct scan *s, enum codec_error error, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (s->broken != CODEC_OK)
+		return;
+	s->broken = error;
+	va_start(ap, fmt);
+	if (s->why_size > 0)
+		(void)vsnprintf(s->why, s->why_size, fmt, ap);
+	va_end(ap);
+}
+
+/* Is this value a map's key, and if so, is it a string? */
+static void
+check_key(struct scan *s, const struct head *h)
+{
+	const struct level *level;
+
+	if (s->broken != CODEC_OK || s->depth == 0)
+		return;
+	level = &s->levels[s->depth - 1];
+	if (level->map && level->left % 2 == 0 && h->kind != H_STR)
+		broken(s, CODEC_MALFORMED,
+		    "a map key at byte %zu is no string; expected str", s->pos);
+}
+
+/* Opens an array or map of `count` values. */
+static void
+open_level(struct scan *s, const struct head *h, uint32_t count)
+{
+	const struct codec_limits *limits = s->limits;
+	bool map = h->kind == H_MAP;
+
+	s->outstanding += map ? 2 * (uint64_t)count : count;
+	if (s->depth >= limits->depth)
+		broken(s, CODEC_LIMIT, "nested deeper than %u levels",
+		    limits->depth);
+	if (map && count > limits->map_keys)
+		broken(s, CODEC_LIMIT, "a map of %u keys; at most %u", count,
+		    limits->map_keys);
+	if (!map && count > limits->array)
+		broken(s, CODEC_LIMIT, "an array of %u items; at most %u",
+		    count, limits->array);
+	if (s->values + s->outstanding > limits->elements)
+		broken(s, CODEC_LIMIT, "%llu elements in all; at most %u",
+		    (unsigned long long)(s->values + s->outstanding),
+		    limits->elements);
+	if (s->broken != CODEC_OK)
+		return;
+	s->levels[s->depth].left = map ? 2 * count : count;
+	s->levels[s->depth].map = map;
+	s->depth++;
+}
+
+/* Leaves the levels that have got all their values. */
+static void
+close_levels(struct scan *s)
+{
+	while (s->depth > 0 && s->levels[s->depth - 1].left == 0)
+		s->depth--;
+}
+
+/* The length field behind a first byte, big-endian. */
+static uint32_t
+read_length(const unsigned char *p, unsigned bytes)
+{
+	uint32_t v = 0;
+
+	while (bytes-- > 0)
+		v = v << 8 | *p++;
+	return v;
+}
+
+/* One value's header and, for what has one, its body: what it adds to pos.
+ * 0: the header is cut off. */
+static uint64_t
+take_head(struct scan *s, const struct head *h)
+{
+	uint32_t count = h->count;
+	uint64_t n = 1 + (uint64_t)h->len_bytes + h->body_bytes;
+
+	if (s->size - s->pos < (size_t)1 + h->len_bytes)
+		return 0;
+	if (h->len_bytes > 0)
+		count = read_length(s->buf + s->pos + 1, h->len_bytes);
+	switch (h->kind) {
+	case H_STR:
+	case H_BIN:
+		if (count > s->limits->string)
+			broken(s, CODEC_LIMIT,
+			    "a string of %u bytes; at most %u", count,
+			    s->limits->string);
+		s->string_bytes += count;
+		return n + count;
+	case H_EXT:
+		broken(s, CODEC_MALFORMED,
+		    "an ext type at byte %zu; none are known", s->pos);
+		return n + count;
+	case H_ARRAY:
+	case H_MAP:
+		open_level(s, h, count);
+		return n;
+	case H_SCALAR:
+	case H_BAD:
+		break;
+	}
+	return n;
+}
+
+/* The frame cannot be, whatever comes. */
+static enum codec_error
+too_large(struct scan *s, uint64_t least)
+{
+	if (s->why_size > 0)
+		(void)snprintf(s->why, s->why_size,
+		    "a frame of %llu bytes or more; at most %u",
+		    (unsigned long long)least, s->limits->bytes);
+	return CODEC_TOO_LARGE;
+}
+
+/* Values in a frame that is only being skipped: it must not cost more than
+ * one that is taken. */
+static bool
+is_hopeless(const struct scan *s)
+{
+	return s->broken != CODEC_OK &&
+	    s->values > 4 * (uint64_t)s->limits->elements;
+}
+
+enum codec_error
+codec_scan(const unsigned char *buf, size_t size,
+    const struct codec_limits *limits, struct codec_extent *ret, char *why,
+    size_t why_size)
+{
+	struct scan s = { .buf = buf, .size = size, .limits = limits,
+		.outstanding = 1, .why = why, .why_size = why_size };
+
+	CHECK(limits->depth <= DEPTH_MAX);
+	ret->used = 0;
+	while (s.outstanding > 0) {
+		uint64_t n;
+		struct head h;
+
+		if (s.pos == size)
+			break;
+		h = head_of(buf[s.pos]);
+		if (h.kind == H_BAD) {
+			broken(&s, CODEC_MALFORMED,
+			    "byte %zu is 0xc1, which begins nothing", s.pos);
+			return s.broken;
+		}
+		check_key(&s, &h);
+		if (s.depth > 0)
+			s.levels[s.depth - 1].left--;
+		n = take_head(&s, &h);
+		if (n == 0)
+			break;
+		s.outstanding--;
+		s.values++;
+		if (s.pos + n + s.outstanding > limits->bytes)
+			return too_large(&s, s.pos + n + s.outstanding);
+		if (is_hopeless(&s))
+			return s.broken;
+		if (n > size - s.pos) {
+			s.pos += n; /* beyond what is there */
+			break;
+		}
+		s.pos += n;
+		close_levels(&s);
+	}
+	if (s.outstanding > 0 || s.pos > size) {
+		ret->used = s.pos + s.outstanding;
+		if (ret->used <= size) /* a header is cut off */
+			ret->used = size + 1;
+		return CODEC_INCOMPLETE;
+	}
+	ret->used = s.pos;
+	ret->values = s.values;
+	ret->string_bytes = s.string_bytes;
+	return s.broken;
+}
+
+bool
+codec_peek_msgid(const void *buf, size_t size, uint64_t *ret_msgid)
+{
+	const unsigned char *p = buf;
+	uint64_t msgid = 0;
+	size_t i, n;
+
+	if (size < 3 || p[0] != 0x94 || p[1] != 0)
+		return false;
+	if (p[2] < 0x80) {
+		*ret_msgid = p[2];
+		return true;
+	}
+	if (p[2] < 0xcc || p[2] > 0xcf)
+		return false;
+	n = (size_t)1 << (p[2] - 0xcc);
+	if (size < 3 + n)
+		return false;
+	for (i = 0; i < n; i++)
+		msgid = msgid << 8 | p[3 + i];
+	*ret_msgid = msgid;
+	return true;
+}
