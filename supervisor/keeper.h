@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keeper's door: what keeper_main.c hands to the loop.
+ */
+#ifndef PSUP_KEEPER_H
+#define PSUP_KEEPER_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "config.h"
+#include "log.h"
+#include "rundir.h"
+
+/* Exit codes of psupd (sysexits). */
+enum keeper_exit {
+	KEEPER_OK = 0,
+	KEEPER_USAGE = 64,
+	KEEPER_FAILED = 70,  /* master or workers did not come up */
+	KEEPER_CANTCREAT = 73,
+	KEEPER_RUNNING = 75, /* another one has this runtime directory */
+	KEEPER_CONFIG = 78
+};
+
+struct keeper_options {
+	char runtime_dir[RUNDIR_PATH_MAX];
+	char config_path[1024]; /* absolute, or "": none */
+	char master_path[PATH_MAX];
+	char worker_path[PATH_MAX];
+	struct config config;
+	enum log_level log_level;
+	bool any_fs;
+	bool hangup_ends; /* SIGHUP is like SIGTERM: somebody's foreground
+	                   * child */
+	bool detached;    /* stderr becomes <runtime>/log */
+	int ready_fd;     /* gets one exit code byte and a text once known; -1 */
+};
+
+/* Runs until told to end. Descriptors 0..5 must be open; 3..5 are reserved
+ * for handing over. Returns an exit code; what went wrong before readiness was
+ * said on stderr and ready_fd. */
+int keeper_run(struct keeper_options *o);
+
+/* Says why the start failed, on stderr and to the starter, and returns
+ * `code`. */
+int keeper_fail(const struct keeper_options *o, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

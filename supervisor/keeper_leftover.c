@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a dead keeper left running: every process whose environment carries
+ * PSUP_INSTANCE=<incarnation>.<session> of an incarnation that had this runtime
+ * directory is killed before any work is accepted. Called once at the start,
+ * under the lock.
+ *
+ * The file `incarnation` lists them, the newest first, one a line in hex; older
+ * ones stay in it only while something of theirs could not be killed.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "supervisor/keeper_state.h"
+
+#define OLD_MAX    8u
+#define FILE_NAME  "incarnation"
+#define FILE_NEW   "incarnation.new"
+#define MARK       "PSUP_INSTANCE="
+#define BOUND_NS   (5 * NSEC_PER_SEC)
+#define ENV_CHUNK  65536u
+
+struct old {
+	uint64_t v[OLD_MAX];
+	uint32_t count;
+};
+
+/* The incarnations on file. */
+static void
+read_old(int dirfd, struct old *ret)
+{
+	char text[512], *p = text, *end;
+	ssize_t n;
+	int fd;
+
+	ret->count = 0;
+	fd = openat(dirfd, FILE_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return;
+	n = read(fd, text, sizeof(text) - 1);
+	(void)close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	while (ret->count < OLD_MAX) {
+		uint64_t v = strtoull(p, &end, 16);
+
+		if (end == p)
+			return;
+		if (v != 0)
+			ret->v[ret->count++] = v;
+		p = end;
+	}
+}
+
+/* Ours, and those that still have something alive. */
+static int
+write_new(int dirfd, uint64_t own, const struct old *old)
+{
+	char text[512];
+	size_t len;
+	uint32_t i;
+	int fd, r = 0;
+
+	len = (size_t)snprintf(text, sizeof(text), "%016" PRIx64 "\n", own);
+	for (i = 0; i < old->count && i < OLD_MAX - 1; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
+		    "%016" PRIx64 "\n", old->v[i]);
+	fd = openat(dirfd, FILE_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
+	    O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, len) != (ssize_t)len)
+		r = -ENOSPC;
+	(void)close(fd);
+	if (r == 0 && renameat(dirfd, FILE_NEW, dirfd, FILE_NAME) < 0)
+		r = -errno;
+	return r;
+}
+
+/* Is this environment string a mark of one of them? */
+static bool
+is_mark(const char *s, const struct old *old)
+{
+	char *end;
+	uint64_t v;
+	uint32_t i;
+
+	if (strncmp(s, MARK, sizeof(MARK) - 1) != 0)
+		return false;
+	v = strtoull(s + sizeof(MARK) - 1, &end, 16);
+	if (*end != '.')
+		return false;
+	for (i = 0; i < old->count; i++) {
+		if (old->v[i] == v)
+			return true;
+	}
+	return false;
+}
+
+/* Does the environment of /proc/PID carry a mark? Strings may be cut by a
+ * read; only their beginnings matter, so the cut one is read again. */
+static bool
+carries_mark(int procfd, const char *pid, const struct old *old)
+{
+	static char buf[ENV_CHUNK + 1];
+	char path[64];
+	size_t have = 0;
+	bool found = false, skip = false;
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/environ", pid);
+	fd = openat(procfd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while (!found && (n = read(fd, buf + have, ENV_CHUNK - have)) > 0) {
+		char *p = buf, *end;
+
+		have += (size_t)n;
+		buf[have] = '\0';
+		while (!found &&
+		    (end = memchr(p, '\0', (size_t)(buf + have - p))) != NULL) {
+			found = !skip && is_mark(p, old);
+			skip = false;
+			p = end + 1;
+		}
+		have = (size_t)(buf + have - p);
+		memmove(buf, p, have);
+		if (have == ENV_CHUNK) {
+			/* longer than any mark */
+			skip = true;
+			have = 0;
+		}
+	}
+	(void)close(fd);
+	return found;
+}
+
+/* Kills one process if it is marked; by pidfd, so that it is the one whose
+ * environment was read. */
+static bool
+kill_marked(int procfd, const char *name, const struct old *old)
+{
+	int32_t pid = (int32_t)strtol(name, NULL, 10);
+	struct stat st;
+	bool marked;
+	int pidfd;
+
+	if (pid <= 1 || pid == getpid() ||
+	    fstatat(procfd, name, &st, 0) < 0 ||
+	    (st.st_uid != geteuid() && geteuid() != 0))
+		return false;
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0)
+		return false;
+	marked = carries_mark(procfd, name, old);
+	if (marked)
+		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	(void)close(pidfd);
+	return marked;
+}
+
+/* One pass over all processes: how many were marked. */
+static uint32_t
+kill_pass(const struct old *old)
+{
+	const struct dirent *e;
+	uint32_t n = 0;
+	DIR *d;
+
+	d = opendir("/proc");
+	if (d == NULL)
+		return 0;
+	while ((e = readdir(d)) != NULL) {
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
+		    kill_marked(dirfd(d), e->d_name, old))
+			n++;
+	}
+	(void)closedir(d);
+	return n;
+}
+
+/* Kills until a pass finds nobody, then writes down who we are. */
+int
+leftover_kill(int dirfd, uint64_t incarnation)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+	uint64_t end = clock_boot_ns() + BOUND_NS;
+	uint32_t n, killed = 0;
+	struct old old;
+
+	read_old(dirfd, &old);
+	if (old.count > 0) {
+		while ((n = kill_pass(&old)) > 0 && clock_boot_ns() < end) {
+			killed += n;
+			(void)nanosleep(&pause, NULL);
+		}
+		if (killed > 0)
+			log_warn("killed what a dead keeper left "
+				 "running (%u signals)", killed);
+		if (n > 0)
+			log_error("%u processes of a dead keeper "
+				  "cannot be killed", n);
+		else
+			old.count = 0;
+	}
+	return write_new(dirfd, incarnation, &old);
+}

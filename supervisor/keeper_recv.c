@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What master and workers say to the keeper, one function per message, found
+ * through one table. Everything is checked against the sender and the table;
+ * what does not fit is counted, logged and dropped.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "supervisor/keeper_state.h"
+
+#define RECV_TURN     256  /* messages of one process before the others' turn */
+#define RECV_DRAIN    (1 << 20)
+#define MALFORMED_LOG 100u /* that many are logged one by one */
+
+static struct ctl_msg msg;
+
+/* Counts a message that made no sense. */
+static void
+malformed(struct keeper *k, const struct proc *p, const char *why)
+{
+	if (atomic_fetch_add(&k->stats[0].malformed, 1) < MALFORMED_LOG)
+		log_warn("%s %u.%u sent %s for session %llu: %s",
+		    procs_name(p), p->wid.slot, p->wid.generation,
+		    ctl_type_name(msg.head.type),
+		    (unsigned long long)msg.head.sid.v, why);
+}
+
+/* Closes the descriptors of the message that nobody took. */
+static void
+drop_fds(void)
+{
+	size_t i;
+
+	for (i = 0; i < msg.nfds; i++)
+		(void)close(msg.fds[i]);
+	msg.nfds = 0;
+}
+
+/* The row a worker speaks about, if it is its own. */
+static struct row *
+own_row(struct keeper *k, const struct proc *p)
+{
+	struct row *r = table_find(k->table, msg.head.sid);
+
+	if (r == NULL || r->owner != p->wid.slot) {
+		malformed(k, p, r == NULL ? "unknown session" :
+					    "somebody else's session");
+		return NULL;
+	}
+	return r;
+}
+
+/* READY: initialised. */
+static void
+on_ready(struct keeper *k, struct proc *p)
+{
+	if (p->state == PROC_STARTING)
+		procs_ready(k, p);
+	else if (p->state == PROC_READY)
+		malformed(k, p, "twice");
+}
+
+/* HOLD: descriptors of a session that is about to be spawned. */
+static void
+on_hold(struct keeper *k, struct proc *p)
+{
+	struct ctl_fds m;
+	struct row *r;
+	uint32_t i;
+	size_t next = 0;
+
+	memcpy(&m, msg.bytes, sizeof(m));
+	if (m.mask > (CTL_FD_OUT | CTL_FD_ERR | CTL_FD_IN) ||
+	    msg.nfds != (size_t)__builtin_popcount(m.mask)) {
+		malformed(k, p, "descriptors do not fit the mask");
+		return;
+	}
+	r = table_add(k->table, m.head.sid, p->wid);
+	if (r == NULL) {
+		malformed(k, p, table_count(k->table) >= k->max_sessions ?
+			"the table is full" : "held already");
+		return;
+	}
+	for (i = 0; i < TABLE_FDS; i++) {
+		if (m.mask & (1u << i))
+			r->fds[i] = msg.fds[next++];
+	}
+	msg.nfds = 0; /* they are the row's now */
+}
+
+/* A command that no row can hold must not run unsupervised. */
+static void
+kill_unheld(const struct keeper *k, int32_t pid)
+{
+	siginfo_t si;
+	uint32_t i;
+
+	si.si_pid = 0;
+	if (pid <= 1 || pid == k->master.pid ||
+	    table_find_pid(k->table, pid) != NULL)
+		return;
+	for (i = 0; i < k->slots; i++) {
+		if (pid == k->slot[i].pid)
+			return;
+	}
+	/* a child of ours, or a number we have no right to */
+	if (waitid(P_PID, (id_t)pid, &si,
+		WEXITED | WNOHANG | WNOWAIT | __WALL) == 0)
+		(void)kill(pid, SIGKILL);
+}
+
+/* SPAWNED: the child itself, between clone and exec. */
+static void
+on_spawned(struct keeper *k, struct proc *p)
+{
+	struct row *r = table_find(k->table, msg.head.sid);
+
+	if (r == NULL || !wid_eq(r->spawner, p->wid)) {
+		malformed(k, p, "not held by its worker");
+		kill_unheld(k, msg.pid);
+		return;
+	}
+	if (r->pid != 0 || msg.pid <= 0 || msg.pid == p->pid ||
+	    table_find_pid(k->table, msg.pid) != NULL) {
+		malformed(k, p, "pid known already");
+		return;
+	}
+	table_set_pid(k->table, r, msg.pid);
+	r->spawned_ns = clock_boot_ns();
+	atomic_fetch_add_explicit(&k->stats[0].spawned, 1,
+	    memory_order_relaxed);
+}
+
+/* ASK_EXIT: the pidfd is readable. */
+static void
+on_ask_exit(struct keeper *k, struct proc *p)
+{
+	struct row *r = own_row(k, p);
+
+	if (r == NULL)
+		return;
+	reap_look(r);
+	table_mark(k->table, r, ROW_TELL);
+}
+
+/* DROP: the worker is through with these. */
+static void
+on_drop(struct keeper *k, struct proc *p)
+{
+	struct row *r = own_row(k, p);
+	struct ctl_fds m;
+
+	memcpy(&m, msg.bytes, sizeof(m));
+	if (r != NULL)
+		reap_close(k, r, m.mask);
+}
+
+/* CLOSED: ended and committed. */
+static void
+on_closed(struct keeper *k, struct proc *p)
+{
+	struct row *r = own_row(k, p);
+
+	if (r == NULL)
+		return;
+	reap_forget(k, r);
+	atomic_fetch_add_explicit(&k->stats[0].ended, 1, memory_order_relaxed);
+}
+
+/* SHUTDOWN: a client asked for the end of everything. */
+static void
+on_shutdown(struct keeper *k, struct proc *p)
+{
+	struct ctl_shutdown m;
+
+	memcpy(&m, msg.bytes, sizeof(m));
+	log_note("%s asks for shutdown grace_ms=%u", procs_name(p),
+	    m.grace_ms);
+	keeper_stop(k, m.grace_ms, m.signal);
+}
+
+enum { FROM_MASTER = 1, FROM_WORKER = 2 };
+
+/* Who may say what. */
+static const struct {
+	unsigned type;
+	unsigned from;
+	size_t size;
+	void (*on)(struct keeper *, struct proc *);
+} handlers[] = {
+	{ CTL_READY, FROM_MASTER | FROM_WORKER, sizeof(struct ctl_head),
+	    on_ready },
+	{ CTL_HOLD, FROM_WORKER, sizeof(struct ctl_fds), on_hold },
+	{ CTL_SPAWNED, FROM_WORKER, sizeof(struct ctl_head), on_spawned },
+	{ CTL_ASK_EXIT, FROM_WORKER, sizeof(struct ctl_head), on_ask_exit },
+	{ CTL_DROP, FROM_WORKER, sizeof(struct ctl_fds), on_drop },
+	{ CTL_CLOSED, FROM_WORKER, sizeof(struct ctl_head), on_closed },
+	{ CTL_SHUTDOWN, FROM_MASTER, sizeof(struct ctl_shutdown),
+	    on_shutdown },
+};
+
+/* One message to its handler. */
+static void
+dispatch(struct keeper *k, struct proc *p)
+{
+	unsigned from = p->role == HERITAGE_MASTER ? FROM_MASTER : FROM_WORKER;
+	size_t i;
+
+	for (i = 0; i < NELEMS(handlers); i++) {
+		if (handlers[i].type != msg.head.type)
+			continue;
+		if ((handlers[i].from & from) == 0 ||
+		    msg.size < handlers[i].size)
+			break;
+		handlers[i].on(k, p);
+		drop_fds();
+		return;
+	}
+	malformed(k, p, "not a message for the keeper");
+	drop_fds();
+}
+
+/* Reads what a process has said; a dead one's until it is empty or EOF. */
+void
+recv_from(struct keeper *k, struct proc *p)
+{
+	int n, r, max = p->state == PROC_DYING ? RECV_DRAIN : RECV_TURN;
+
+	for (n = 0; n < max && p->chan >= 0 && !p->chan_eof; n++) {
+		r = ctl_recv(p->chan, &msg);
+		if (r > 0) {
+			k->activity = true;
+			dispatch(k, p);
+		} else if (r == 0) {
+			procs_chan_eof(k, p);
+		} else if (r == -EAGAIN) {
+			return;
+		} else if (r == -EPROTO || r == -EMFILE) {
+			if (atomic_fetch_add(&k->stats[0].malformed, 1) <
+			    MALFORMED_LOG)
+				log_warn("%s %u.%u sent garbage: %s",
+				    procs_name(p), p->wid.slot,
+				    p->wid.generation, strerror(-r));
+		} else if (r == -ECONNRESET || r == -EINTR) {
+			/* told once when the peer died with unread messages;
+			 * what it had sent is still in the queue */
+			continue;
+		} else {
+			log_error("%s %u.%u channel: %s", procs_name(p),
+			    p->wid.slot, p->wid.generation, strerror(-r));
+			procs_chan_eof(k, p);
+		}
+	}
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the keeper does in the runtime directory: the lock that makes it the
+ * only one, the log, the incarnation, board and stats, the listening socket.
+ * The loop calls it at start, at the end, and every few seconds.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "shm/board.h"
+#include "supervisor/keeper_state.h"
+
+#define LOG_MAX_BYTES  (1 << 20)
+#define BOARD_SLOTS    16384u
+#define BOARD_SLOTS_SMALL 2048u
+#define SMALL_FS_BYTES (256ull << 20)
+#define BACKLOG        1024
+#define LOCK_TRIES     50
+#define SOCK_NEW       "sock.new"
+
+/* Cannot create something: says so. */
+static int
+cannot(const struct keeper *k, const char *what, int error)
+{
+	return keeper_fail(k->opt, KEEPER_CANTCREAT, "%s/%s: %s",
+	    k->opt->runtime_dir, what, strerror(error));
+}
+
+/* The pid in the lock file; the winner may not have written it yet. */
+static long
+holder_of(int fd)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	char text[32];
+	ssize_t n;
+	int i;
+
+	for (i = 0; i < LOCK_TRIES; i++) {
+		n = pread(fd, text, sizeof(text) - 1, 0);
+		if (n > 1 && text[n - 1] == '\n') {
+			text[n] = '\0';
+			return strtol(text, NULL, 10);
+		}
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+/* The lock, with our pid in it. */
+static int
+take_lock(struct keeper *k)
+{
+	char text[32];
+	int n;
+
+	k->lock = openat(k->dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW |
+	    O_CLOEXEC, 0600);
+	if (k->lock < 0)
+		return cannot(k, "lock", errno);
+	if (flock(k->lock, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK)
+			return cannot(k, "lock", errno);
+		return keeper_fail(k->opt, KEEPER_RUNNING,
+		    "already running in %s: pid %ld", k->opt->runtime_dir,
+		    holder_of(k->lock));
+	}
+	n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+	if (ftruncate(k->lock, 0) < 0 ||
+	    pwrite(k->lock, text, (size_t)n, 0) != n)
+		return cannot(k, "lock", errno);
+	return 0;
+}
+
+/* A detached keeper writes to its own log from here on. */
+static int
+open_log(struct keeper *k)
+{
+	int fd;
+
+	if (!k->opt->detached)
+		return 0;
+	fd = openat(k->dir, "log", O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW |
+	    O_CLOEXEC, 0600);
+	if (fd < 0)
+		return cannot(k, "log", errno);
+	(void)dup2(fd, STDERR_FILENO);
+	(void)close(fd);
+	log_open("keeper", STDERR_FILENO, k->opt->log_level);
+	return 0;
+}
+
+/* Everybody has the log open: its text moves to log.old, the file stays. */
+static void
+rotate_log(struct keeper *k)
+{
+	static char buf[65536];
+	struct stat st;
+	off_t at = 0;
+	ssize_t n;
+	int to;
+
+	if (!k->opt->detached || fstat(STDERR_FILENO, &st) < 0 ||
+	    st.st_size <= LOG_MAX_BYTES)
+		return;
+	to = openat(k->dir, "log.old", O_WRONLY | O_CREAT | O_TRUNC |
+	    O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to < 0)
+		return;
+	/* of a log that ran wild only the end is worth its memory */
+	if (st.st_size > 2 * LOG_MAX_BYTES)
+		at = st.st_size - LOG_MAX_BYTES;
+	while ((n = pread(STDERR_FILENO, buf, sizeof(buf), at)) > 0) {
+		if (write(to, buf, (size_t)n) != n)
+			break;
+		at += n;
+	}
+	(void)close(to);
+	(void)!ftruncate(STDERR_FILENO, 0);
+}
+
+/* A new random incarnation, and the old ones' processes ended. */
+static int
+begin_incarnation(struct keeper *k)
+{
+	int r;
+
+	do {
+		arc4random_buf(&k->incarnation, sizeof(k->incarnation));
+	} while (k->incarnation == 0);
+	r = leftover_kill(k->dir, k->incarnation);
+	return r < 0 ? cannot(k, "incarnation", -r) : 0;
+}
+
+/* Board and stats, in full, before anybody runs. */
+static int
+create_shared(struct keeper *k)
+{
+	uint32_t slots = BOARD_SLOTS;
+	struct statvfs fs;
+	int r;
+
+	if (fstatvfs(k->dir, &fs) == 0 &&
+	    (uint64_t)fs.f_blocks * fs.f_frsize < SMALL_FS_BYTES)
+		slots = BOARD_SLOTS_SMALL;
+	r = board_create(k->dir, slots, k->incarnation);
+	if (r < 0)
+		return cannot(k, "board", -r);
+	r = stats_create(k->dir, &k->stats);
+	if (r < 0)
+		return cannot(k, "stats", -r);
+	return 0;
+}
+
+/* Opens and locks the directory and makes what lies in it. */
+int
+rundir_begin(struct keeper *k)
+{
+	static const char *const subdirs[] = { "index", "rings", "spool" };
+	char why[512];
+	size_t i;
+	int r;
+
+	why[0] = '\0';
+	k->dir = rundir_open(k->opt->runtime_dir, true, k->opt->any_fs, why,
+	    sizeof(why));
+	if (k->dir < 0)
+		return keeper_fail(k->opt, KEEPER_CANTCREAT, "%s", why);
+	r = take_lock(k);
+	if (r != 0)
+		return r;
+	r = open_log(k);
+	if (r != 0)
+		return r;
+	for (i = 0; i < sizeof(subdirs) / sizeof(subdirs[0]); i++) {
+		struct stat st;
+
+		if (mkdirat(k->dir, subdirs[i], 0700) < 0 && errno != EEXIST)
+			return cannot(k, subdirs[i], errno);
+		if (fstatat(k->dir, subdirs[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return cannot(k, subdirs[i], errno);
+		if (!S_ISDIR(st.st_mode))
+			return cannot(k, subdirs[i], ENOTDIR);
+	}
+	r = begin_incarnation(k);
+	return r != 0 ? r : create_shared(k);
+}
+
+/* bind() to a short name relative to the directory, whatever its length. */
+static int
+bind_in(int dirfd, int fd, const char *name)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+
+	(void)snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", name);
+	if (fchdir(dirfd) < 0)
+		return -errno;
+	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
+		return -errno;
+	return 0;
+}
+
+/* The listening socket appears under its name only when it can be used. */
+int
+rundir_listen(struct keeper *k)
+{
+	int r;
+
+	k->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0);
+	if (k->listener < 0)
+		return cannot(k, "sock", errno);
+	(void)unlinkat(k->dir, SOCK_NEW, 0);
+	r = bind_in(k->dir, k->listener, SOCK_NEW);
+	if (chdir("/") < 0 && r == 0)
+		r = -errno;
+	if (r < 0)
+		return cannot(k, SOCK_NEW, -r);
+	if (fchmodat(k->dir, SOCK_NEW, 0600, 0) < 0 ||
+	    listen(k->listener, BACKLOG) < 0 ||
+	    renameat(k->dir, SOCK_NEW, k->dir, "sock") < 0)
+		return cannot(k, "sock", errno);
+	return 0;
+}
+
+/* Nobody finds a socket that nobody serves; the lock goes with the process. */
+void
+rundir_end(struct keeper *k)
+{
+	if (k->dir >= 0)
+		(void)unlinkat(k->dir, "sock", 0);
+}
+
+/* Every few seconds: is the directory still there, is the log too long? */
+void
+rundir_check(struct keeper *k)
+{
+	struct stat st;
+
+	rotate_log(k);
+	if (fstat(k->dir, &st) == 0 && st.st_nlink == 0)
+		log_error("the runtime directory %s has been deleted: "
+			  "no client can reach this server; running sessions "
+			  "finish; stop it (pid %ld) and start anew",
+		    k->opt->runtime_dir, (long)getpid());
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the keeper's own files share: the state of the one loop. Only
+ * keeper*.c include this.
+ *
+ *     keeper.c          the loop, timers, signals, the end of everything
+ *     keeper_rundir.c   lock, socket, log, incarnation
+ *     keeper_leftover.c what a dead keeper left running
+ *     keeper_launch.c   one process: clone, exec, heritage
+ *     keeper_procs.c    master and workers: start, ready, death, heirs
+ *     keeper_recv.c     what they say
+ *     keeper_send.c     what they are told
+ *     keeper_reap.c     exits of commands, orphans
+ *     keeper_table.c    sessions
+ */
+#ifndef PSUP_KEEPER_STATE_H
+#define PSUP_KEEPER_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clock.h"
+#include "ctl.h"
+#include "heritage.h"
+#include "shm/stats.h"
+#include "supervisor/keeper.h"
+#include "supervisor/keeper_table.h"
+
+#define KEEPER_WORKERS_MAX 32u
+#define KEEPER_SLOTS       (KEEPER_WORKERS_MAX + 1) /* and the standby */
+#define KEEPER_DOWNS       128u
+#define NEVER              UINT64_MAX
+
+enum proc_state {
+	PROC_NONE,     /* not running; next_start_ns says when it will be */
+	PROC_STARTING, /* exec'd, not READY */
+	PROC_READY,
+	PROC_DYING     /* pidfd readable; its channel is being read to EOF */
+};
+
+/* What a process must be told; sent when there is room. */
+enum proc_todo {
+	TODO_ROLE = 1,
+	TODO_RELOAD = 2,
+	TODO_STOP = 4
+};
+
+/* The master, or the incumbent of a worker slot. */
+struct proc {
+	enum heritage_role role;
+	struct wid wid;
+	enum proc_state state;
+	int32_t pid;
+	int pidfd;
+	int chan;        /* -1: none */
+	bool chan_eof;   /* closed by the other side, out of epoll */
+	bool blocked;    /* waits for EPOLLOUT */
+	uint32_t todo;   /* enum proc_todo */
+	/* a worker's link to the master: pairs made, ends not yet sent */
+	uint32_t linked; /* generation of the master; 0: no link */
+	int peer_fd;     /* the worker's end */
+	int master_fd;   /* the master's end */
+	bool tell_role;  /* the master must learn its role */
+
+	bool was_ready; /* when it died */
+	uint64_t started_ns;
+	uint64_t drain_ns;      /* DYING: give up waiting for EOF */
+	uint64_t next_start_ns; /* NONE: start then; NEVER: do not */
+	uint32_t fault_points;
+	uint32_t restarts;
+	uint64_t probed_ns; /* when a silent heartbeat was first prodded; 0 */
+	struct stats_page *page;
+};
+
+/* A dead worker the master has not been told about yet. */
+struct down {
+	struct wid wid;
+	int32_t pid, code, status;
+	struct sid in_hand;
+	bool whole; /* rows of the whole table: several deaths were queued */
+};
+
+enum dump_state { DUMP_WAIT, DUMP_ROWS, DUMP_DONE };
+
+enum stop_phase { STOP_NO, STOP_LADDER, STOP_KILLED, STOP_WORKERS,
+	STOP_MASTER, STOP_DONE };
+
+struct keeper {
+	struct keeper_options *opt;
+	struct table *table;
+	struct stats_page *stats; /* all pages */
+	uint64_t incarnation;
+	uint32_t workers;      /* active ones wanted */
+	uint32_t slots;        /* workers + 1 */
+	uint32_t max_sessions;
+	int epoll, signals, dir, lock, listener, null;
+
+	struct proc master;
+	struct proc slot[KEEPER_SLOTS];
+
+	/* to the master */
+	enum dump_state dump;
+	uint32_t dump_next; /* row index */
+	struct down downs[KEEPER_DOWNS];
+	uint32_t downs_head, downs_count;
+	uint32_t down_next; /* row index within the first down */
+
+	/* orphans */
+	bool activity;      /* something may have died since the last sweep */
+	uint32_t orphans;   /* known to be alive at the last sweep */
+	uint64_t sweep_ns;  /* the last one */
+	uint64_t tick_ns;   /* the next one */
+	uint64_t check_ns;  /* of the directory, the next one */
+	uint64_t retry_ns;  /* a send failed for want of kernel memory */
+
+	/* the end */
+	enum stop_phase stop;
+	uint32_t stop_grace_ms, stop_signal;
+	uint64_t stop_ns; /* the phase's deadline */
+	bool ready;       /* everybody was ready once */
+	bool give_up;     /* start failed; reason said */
+	int exit_code;
+};
+
+/* --- keeper_rundir.c */
+int rundir_begin(struct keeper *k);  /* exit code; 0: fine */
+int rundir_listen(struct keeper *k); /* exit code; 0: fine */
+void rundir_end(struct keeper *k);
+void rundir_check(struct keeper *k);
+
+/* --- keeper_leftover.c */
+int leftover_kill(int dirfd, uint64_t incarnation);
+
+/* --- keeper_launch.c: starts path with the heritage; sets pid, pidfd, chan.
+ * 0 or -errno. */
+int launch_proc(struct keeper *k, struct proc *p, const char *path);
+void launch_buffers(int fd);
+
+/* --- keeper_procs.c */
+void procs_init(struct keeper *k);
+void procs_run_due(struct keeper *k, uint64_t now);
+void procs_died(struct keeper *k, struct proc *p);
+void procs_ready(struct keeper *k, struct proc *p);
+void procs_chan_eof(struct keeper *k, struct proc *p);
+void procs_watch(struct keeper *k, uint64_t now);
+uint64_t procs_next_ns(const struct keeper *k);
+bool procs_alive(const struct proc *p);
+const char *procs_name(const struct proc *p);
+void procs_signal(const struct proc *p, int sig);
+
+/* --- keeper_recv.c: reads what is there, up to a bound */
+void recv_from(struct keeper *k, struct proc *p);
+
+/* --- keeper_send.c */
+void send_all(struct keeper *k);
+void send_reset_master(struct keeper *k);
+void send_down(struct keeper *k, const struct down *d);
+
+/* --- keeper_reap.c */
+void reap_look(struct row *r);
+void reap_close(struct keeper *k, struct row *r, uint32_t mask);
+void reap_forget(struct keeper *k, struct row *r);
+void reap_sweep(struct keeper *k);
+
+/* --- keeper.c */
+void keeper_stop(struct keeper *k, uint32_t grace_ms, uint32_t sig);
+int keeper_epoll_add(struct keeper *k, int fd, const struct proc *p, int kind);
+void keeper_epoll_out(struct keeper *k, const struct proc *p, bool on);
+void keeper_epoll_del(struct keeper *k, int fd);
+
+enum { EV_SIGNAL = 1, EV_CHAN, EV_PIDFD };
+
+#endif
