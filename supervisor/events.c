@@ -21,6 +21,7 @@
 #define SCOPE_MAX      128u   /* bytes of a scope's name */
 #define SUBSCRIBER_MAX 128u   /* bytes of a subscriber's name */
 #define SUBS_PER_SCOPE 256u   /* the one furthest behind makes room */
+#define SEQ_MAX        0x1fffffffffffffull /* what JSON can say */
 #define LAST_KEY       "events-last"
 #define OVERFLOW_KEY   "events-overflow" /* NUL, then the scope */
 
@@ -390,7 +391,10 @@ load_event(void *arg, struct index_bytes key, struct index_bytes val)
 
 	for (size_t i = 0; i < key.size && i < 8; i++)
 		seq = seq << 8 | k[i];
-	if (key.size != 8 || seq == 0 || decode(val, &arena, &v) != 0) {
+	if (key.size == 8 && seq > ev->last && seq <= SEQ_MAX)
+		ev->last = seq; /* a damaged one's number is used up, too */
+	if (key.size != 8 || seq == 0 || seq > SEQ_MAX ||
+	    decode(val, &arena, &v) != 0) {
 		ev->skipped++;
 		return 0;
 	}
@@ -404,8 +408,6 @@ load_event(void *arg, struct index_bytes key, struct index_bytes val)
 		e->told = val_bool(v, "told", false);
 	}
 	codec_arena_free(&arena);
-	if (seq > ev->last)
-		ev->last = seq;
 	return e == NULL ? -ENOMEM : 0;
 }
 
@@ -486,7 +488,7 @@ load(struct events *ev)
 
 		if (decode_number(val, &last) != 0)
 			ev->skipped++;
-		if (last > ev->last)
+		if (last > ev->last && last <= SEQ_MAX)
 			ev->last = last;
 	}
 	return rc == -ENOENT ? 0 : rc;
