@@ -36,10 +36,10 @@ enum proto_type {
 	PT_STR,     /* UTF-8, no NUL; min..max: bytes */
 	PT_DATA,    /* str or bin, any bytes; min..max: bytes */
 	PT_INT,     /* integer, min..max (a double with no fraction is taken) */
-	PT_NUM,     /* integer or double, min..max */
+	PT_NUM,     /* seconds: integer or double, min..max */
 	PT_BOOL,
-	PT_STRMAP,  /* map of str to str; min..max: pairs */
-	PT_STRLIST, /* array of str; min..max: items */
+	PT_STRMAP,  /* map of str to str without NUL; min..max: pairs */
+	PT_STRLIST, /* array of str without NUL; min..max: items */
 	PT_OBJECT,  /* map; its handler looks closer */
 	PT_STDIN    /* "open", "closed" or {text: str} */
 };
@@ -51,6 +51,7 @@ struct proto_param {
 	bool required;
 	bool nullable;     /* nil is taken as a value of its own */
 	bool clamp;        /* out of range: moved into it, not refused */
+	bool any_bytes;    /* STRMAP: values need not be UTF-8, bin is taken */
 	double min, max;
 	const char *dflt;  /* as text, for the docs */
 	const char *doc;
@@ -83,8 +84,15 @@ struct proto_problem {
 	char message[400]; /* the whole sentence */
 };
 
+/* execve's own limit of one argument or "KEY=value", its NUL not counted. */
+#define PROTO_ARG_MAX 131071
+
+/* The map within params, which is one or an array around one; an empty map
+ * for nil or an empty array; NULL where it is anything else. */
+const struct val *proto_params_map(const struct val *params);
+
 /*
- * Checks params against the method's rows: unknown name (with a hint for the
+ * Checks params (as received, or its map) against the method's rows: unknown name (with a hint for the
  * usual slips: cwd, timeoutMs), missing, wrong type, out of range, NUL or
  * invalid UTF-8 in a PT_STR, more than 64 keys. A clamp is not applied here:
  * read with proto_int(). Returns 0, or -EINVAL with *ret filled.
@@ -99,6 +107,10 @@ int64_t proto_int(enum proto_method m, const struct val *params,
 
 /* Appends the error object {code, message, field, value, expected} */
 void proto_encode_problem(struct enc *e, const struct proto_problem *p);
+
+/* Fills a problem for a method that is none: the message names all. */
+void proto_problem_method(struct proto_problem *p, const char *name,
+    size_t len);
 
 /* Fills a problem: message as printf. */
 void proto_problem_set(struct proto_problem *p, enum proto_error code,

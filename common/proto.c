@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows of proto.def as tables, and how to find one. What a parameter's
+ * row demands is checked in proto_check.c.
+ */
+#include "proto.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+
+#define TOOL   PROTO_TOOL
+#define SYSTEM PROTO_SYSTEM
+#define ADMIN  PROTO_ADMIN
+
+static const struct {
+	const char *name;
+	enum proto_kind kind;
+	const char *doc;
+} methods[] = {
+#define METHOD(id, name, kind, doc) { name, kind, doc },
+#include "proto.def"
+};
+
+#define REQ   1
+#define NIL   2
+#define CLAMP 4
+#define RAW   8
+
+const struct proto_param proto_params[] = {
+#define PARAM(method, name, type, flags, min, max, dflt, doc)                  \
+	{ PROTO_##method, name, PT_##type, ((flags)&REQ) != 0,                 \
+	    ((flags)&NIL) != 0, ((flags)&CLAMP) != 0, ((flags)&RAW) != 0, min, \
+	    max, dflt, doc },
+#include "proto.def"
+};
+const size_t proto_param_count = NELEMS(proto_params);
+
+const struct proto_field proto_fields[] = {
+#define FIELD(method, name, type, doc) { PROTO_##method, name, type, doc },
+#include "proto.def"
+};
+const size_t proto_field_count = NELEMS(proto_fields);
+
+static const struct {
+	const char *name, *doc;
+} errors[] = {
+#define ERRCODE(id, name, doc) { name, doc },
+#include "proto.def"
+};
+
+const char *
+proto_method_name(enum proto_method m)
+{
+	CHECK((size_t)m < NELEMS(methods));
+	return methods[m].name;
+}
+
+const char *
+proto_method_doc(enum proto_method m)
+{
+	CHECK((size_t)m < NELEMS(methods));
+	return methods[m].doc;
+}
+
+enum proto_kind
+proto_method_kind(enum proto_method m)
+{
+	CHECK((size_t)m < NELEMS(methods));
+	return methods[m].kind;
+}
+
+enum proto_method
+proto_method_find(const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < NELEMS(methods); i++) {
+		if (strlen(methods[i].name) == len &&
+		    memcmp(methods[i].name, name, len) == 0)
+			return (enum proto_method)i;
+	}
+	return PROTO_METHOD_COUNT;
+}
+
+const char *
+proto_error_name(enum proto_error e)
+{
+	CHECK((size_t)e < NELEMS(errors));
+	return errors[e].name;
+}
+
+const char *
+proto_error_doc(enum proto_error e)
+{
+	CHECK((size_t)e < NELEMS(errors));
+	return errors[e].doc;
+}
+
+const struct val *
+proto_params_map(const struct val *params)
+{
+	static const struct val empty = { .type = VAL_MAP };
+
+	if (params == NULL || params->type == VAL_NIL)
+		return &empty;
+	if (params->type == VAL_ARRAY) {
+		if (params->a.count == 0)
+			return &empty;
+		if (params->a.count != 1)
+			return NULL;
+		params = params->a.items;
+	}
+	return params->type == VAL_MAP ? params : NULL;
+}
+
+int64_t
+proto_int(enum proto_method m, const struct val *params, const char *name,
+    int64_t dflt)
+{
+	const struct val *v = val_get(proto_params_map(params), name);
+	double d;
+	size_t i;
+
+	if (v == NULL)
+		return dflt;
+	if (v->type == VAL_UINT)
+		d = (double)v->u;
+	else if (v->type == VAL_INT)
+		d = (double)v->i;
+	else if (v->type == VAL_DOUBLE && isfinite(v->d))
+		d = v->d;
+	else
+		return dflt;
+	for (i = 0; i < proto_param_count; i++) {
+		const struct proto_param *p = &proto_params[i];
+
+		if (p->method != m || strcmp(p->name, name) != 0)
+			continue;
+		/* Every range lies within 2^53, where a double is exact. */
+		CHECK(p->max <= 9007199254740991.0 &&
+		    p->min >= -9007199254740991.0);
+		d = d < p->min ? p->min : d > p->max ? p->max : d;
+		return (int64_t)d;
+	}
+	UNREACHABLE(); /* no such row */
+}

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Are these the parameters that a method's rows describe? Used by the server
+ * on what it received and by libpsup before it sends. Only forms and ranges:
+ * what a parameter means, and which go together, its handler knows.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "check.h"
+#include "proto.h"
+#include "text.h"
+
+#define PARAMS_MAX 64
+
+/* What clients of other tools call it. */
+static const struct {
+	const char *said, *meant;
+} slips[] = {
+	{ "cwd", "workdir" }, { "dir", "workdir" }, { "directory", "workdir" },
+	{ "timeoutMs", "timeout" }, { "timeout_ms", "timeout" },
+	{ "timeoutSec", "timeout" }, { "session", "sessionId" },
+	{ "id", "sessionId" }, { "instanceId", "sessionId" },
+	{ "sessions", "sessionIds" }, { "cmd", "command" },
+	{ "script", "command" }, { "args", "argv" }, { "environment", "env" },
+	{ "yield", "yieldMs" }, { "yieldSeconds", "yieldMs" },
+	{ "bg", "background" }, { "text", "data" }, { "input", "data" },
+	{ "grace", "graceMs" }, { "key", "requestKey" }, { "name", "label" },
+	{ "sig", "signal" }, { "max", "limit" }, { "count", "limit" },
+};
+
+static const char *const type_names[] = {
+	[VAL_NIL] = "no value", [VAL_BOOL] = "a boolean", [VAL_INT] = "an integer",
+	[VAL_UINT] = "an integer", [VAL_DOUBLE] = "a number",
+	[VAL_STR] = "a string", [VAL_BIN] = "binary data",
+	[VAL_ARRAY] = "an array", [VAL_MAP] = "a map",
+};
+
+/* What of a value is checked, and where to complain. */
+struct checking {
+	enum proto_method method;
+	const struct proto_param *row;
+	struct proto_problem *problem;
+};
+
+void
+proto_problem_set(struct proto_problem *p, enum proto_error code,
+    const char *field, const char *fmt, ...)
+{
+	va_list ap;
+
+	memset(p, 0, sizeof(*p));
+	p->code = code;
+	if (field != NULL)
+		(void)text_escape(field, strlen(field), false, p->field,
+		    sizeof(p->field));
+	va_start(ap, fmt);
+	(void)vsnprintf(p->message, sizeof(p->message), fmt, ap);
+	va_end(ap);
+	p->message[text_cut_back(p->message, strlen(p->message),
+	    sizeof(p->message) - 1)] = '\0';
+}
+
+void
+proto_encode_problem(struct enc *e, const struct proto_problem *p)
+{
+	enc_map(e);
+	enc_kv_str(e, "code", proto_error_name(p->code));
+	enc_kv_str(e, "message", p->message);
+	if (p->field[0] != '\0')
+		enc_kv_str(e, "field", p->field);
+	if (p->value[0] != '\0')
+		enc_kv_str(e, "value", p->value);
+	if (p->expected[0] != '\0')
+		enc_kv_str(e, "expected", p->expected);
+	enc_end(e);
+}
+
+/* Appends to a fixed buffer, cut to what fits. */
+__attribute__((format(printf, 3, 4))) static void
+append(char *dst, size_t size, const char *fmt, ...)
+{
+	size_t len = strlen(dst);
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(dst + len, size - len, fmt, ap);
+	va_end(ap);
+}
+
+void
+proto_problem_method(struct proto_problem *p, const char *name, size_t len)
+{
+	char shown[64], all[300] = "";
+	unsigned m;
+
+	(void)text_escape(name, len, false, shown, sizeof(shown));
+	for (m = 0; m < PROTO_METHOD_COUNT; m++)
+		append(all, sizeof(all), "%s%s", m > 0 ? ", " : "",
+		    proto_method_name((enum proto_method)m));
+	proto_problem_set(p, PROTO_E_UNKNOWN_METHOD, "method",
+	    "unknown method \"%s\"; expected one of %s", shown, all);
+	(void)snprintf(p->value, sizeof(p->value), "%s", shown);
+	(void)strlcpy(p->expected, all, sizeof(p->expected));
+}
+
+/* A value as people may see it. */
+static void
+show(const struct val *v, char *dst, size_t size)
+{
+	size_t n;
+
+	switch (v->type) {
+	case VAL_NIL:
+		(void)snprintf(dst, size, "nil");
+		break;
+	case VAL_BOOL:
+		(void)snprintf(dst, size, "%s", v->b ? "true" : "false");
+		break;
+	case VAL_INT:
+		(void)snprintf(dst, size, "%lld", (long long)v->i);
+		break;
+	case VAL_UINT:
+		(void)snprintf(dst, size, "%llu", (unsigned long long)v->u);
+		break;
+	case VAL_DOUBLE:
+		(void)snprintf(dst, size, "%.15g", v->d);
+		break;
+	case VAL_STR:
+	case VAL_BIN:
+		dst[0] = '"';
+		n = 1 + text_escape(v->s.ptr, v->s.len < 48 ? v->s.len :
+		    text_cut_back(v->s.ptr, v->s.len, 48), false, dst + 1,
+		    size - 8);
+		(void)snprintf(dst + n, size - n, "\"%s",
+		    v->s.len < 48 ? "" : "...");
+		break;
+	case VAL_ARRAY:
+		(void)snprintf(dst, size, "%zu items", v->a.count);
+		break;
+	case VAL_MAP:
+		(void)snprintf(dst, size, "%zu pairs", v->a.count);
+		break;
+	}
+}
+
+/* What a row wants, in words. */
+static void
+expect(const struct proto_param *row, char *dst, size_t size)
+{
+	long long min = (long long)row->min, max = (long long)row->max;
+
+	switch (row->type) {
+	case PT_STR:
+		(void)snprintf(dst, size, "UTF-8 text of %lld to %lld bytes "
+		    "without NUL", min, max);
+		break;
+	case PT_DATA:
+		(void)snprintf(dst, size, "a string or binary data of %lld to "
+		    "%lld bytes", min, max);
+		break;
+	case PT_INT:
+		(void)snprintf(dst, size, "an integer from %lld to %lld%s",
+		    min, max, row->nullable ? ", or nil" : "");
+		break;
+	case PT_NUM:
+		(void)snprintf(dst, size, "a number of seconds from %lld to "
+		    "%lld%s", min, max, row->nullable ? ", or nil" : "");
+		break;
+	case PT_BOOL:
+		(void)snprintf(dst, size, "true or false");
+		break;
+	case PT_STRMAP:
+		(void)snprintf(dst, size, "a map of at most %lld names to "
+		    "strings without NUL", max);
+		break;
+	case PT_STRLIST:
+		(void)snprintf(dst, size, "an array of %lld to %lld strings "
+		    "without NUL", min, max);
+		break;
+	case PT_OBJECT:
+		(void)snprintf(dst, size, "a map");
+		break;
+	case PT_STDIN:
+		(void)snprintf(dst, size, "\"open\", \"closed\", or "
+		    "{text: a string of at most %lld bytes}", max);
+		break;
+	}
+}
+
+/* The complaint about one value, or about a part of it named `inner`. */
+static int
+complain(const struct checking *c, enum proto_error code, const char *inner,
+    const struct val *v)
+{
+	struct proto_problem *p = c->problem;
+	char value[80], expected[160];
+
+	show(v, value, sizeof(value));
+	expect(c->row, expected, sizeof(expected));
+	if (code == PROTO_E_TOO_BIG)
+		(void)snprintf(expected, sizeof(expected),
+		    "at most %d bytes, execve takes no more", PROTO_ARG_MAX);
+	proto_problem_set(p, code, c->row->name,
+	    "%s: parameter \"%s\"%s is %s (%s%s); expected %s",
+	    proto_method_name(c->method), c->row->name, inner, value,
+	    type_names[v->type],
+	    code == PROTO_E_TOO_BIG ? ", too long" : "", expected);
+	(void)snprintf(p->value, sizeof(p->value), "%s", value);
+	(void)snprintf(p->expected, sizeof(p->expected), "%s", expected);
+	return -EINVAL;
+}
+
+/* Text as a program can take it. */
+static bool
+is_text(const struct val *v, bool any_bytes)
+{
+	if (v->type != VAL_STR && !(any_bytes && v->type == VAL_BIN))
+		return false;
+	if (memchr(v->s.ptr, 0, v->s.len) != NULL)
+		return false;
+	return any_bytes || text_is_utf8(v->s.ptr, v->s.len);
+}
+
+/* Text with a length; what execve cannot take has an error of its own. */
+static int
+check_text(const struct checking *c, const struct val *v)
+{
+	const struct proto_param *row = c->row;
+
+	if (!is_text(v, false) || (double)v->s.len < row->min)
+		return complain(c, PROTO_E_INVALID_PARAMS, "", v);
+	if ((double)v->s.len > row->max)
+		return complain(c, v->s.len > PROTO_ARG_MAX ?
+		    PROTO_E_TOO_BIG : PROTO_E_INVALID_PARAMS, "", v);
+	return 0;
+}
+
+/* Beyond 2^53 there are no fractions. */
+static bool
+is_whole(double d)
+{
+	return d >= 9007199254740992.0 || d <= -9007199254740992.0 ||
+	    !((double)(int64_t)d < d || (double)(int64_t)d > d);
+}
+
+/* INT and NUM. A clamped one may lie anywhere, but must be a number. */
+static int
+check_number(const struct checking *c, const struct val *v)
+{
+	const struct proto_param *row = c->row;
+	double d;
+
+	if (v->type == VAL_UINT)
+		d = (double)v->u;
+	else if (v->type == VAL_INT)
+		d = (double)v->i;
+	else if (v->type == VAL_DOUBLE && isfinite(v->d) &&
+	    (row->type == PT_NUM || is_whole(v->d)))
+		d = v->d;
+	else
+		return complain(c, PROTO_E_INVALID_PARAMS, "", v);
+	if (!row->clamp && (d < row->min || d > row->max))
+		return complain(c, PROTO_E_INVALID_PARAMS, "", v);
+	return 0;
+}
+
+/* One argument, or one variable's key and value. */
+static int
+check_item(const struct checking *c, const struct val *key,
+    const struct val *v, size_t index)
+{
+	char inner[80], name[64];
+	size_t size;
+
+	if (key != NULL) {
+		(void)text_escape(key->s.ptr, key->s.len, false, name,
+		    sizeof(name));
+		(void)snprintf(inner, sizeof(inner), " key \"%s\"", name);
+		if (!is_text(key, false) || key->s.len == 0)
+			return complain(c, PROTO_E_INVALID_PARAMS, inner, v);
+	} else {
+		(void)snprintf(inner, sizeof(inner), " item %zu", index);
+	}
+	if (!is_text(v, c->row->any_bytes))
+		return complain(c, PROTO_E_INVALID_PARAMS, inner, v);
+	size = v->s.len + (key != NULL ? key->s.len + 1 : 0);
+	if (size > PROTO_ARG_MAX)
+		return complain(c, PROTO_E_TOO_BIG, inner, v);
+	return 0;
+}
+
+/* STRMAP and STRLIST. */
+static int
+check_items(const struct checking *c, const struct val *v)
+{
+	bool map = c->row->type == PT_STRMAP;
+	int error = 0;
+	size_t i;
+
+	if (v->type != (map ? VAL_MAP : VAL_ARRAY) ||
+	    (double)v->a.count < c->row->min ||
+	    (double)v->a.count > c->row->max)
+		return complain(c, PROTO_E_INVALID_PARAMS, "", v);
+	for (i = 0; i < v->a.count && error == 0; i++)
+		error = map ? check_item(c, &v->a.items[2 * i],
+		    &v->a.items[2 * i + 1], i) :
+		    check_item(c, NULL, &v->a.items[i], i);
+	return error;
+}
+
+/* "open", "closed", {text}. */
+static int
+check_stdin(const struct checking *c, const struct val *v)
+{
+	const struct val *text = val_get(v, "text");
+
+	if (val_is_str(v, "open") || val_is_str(v, "closed"))
+		return 0;
+	if (text == NULL || v->a.count != 1 ||
+	    (text->type != VAL_STR && text->type != VAL_BIN) ||
+	    (double)text->s.len > c->row->max)
+		return complain(c, PROTO_E_INVALID_PARAMS, "", v);
+	return 0;
+}
+
+/* One value against its row. */
+static int
+check_value(const struct checking *c, const struct val *v)
+{
+	bool ok = true;
+
+	if (v->type == VAL_NIL && c->row->nullable)
+		return 0;
+	switch (c->row->type) {
+	case PT_STR:
+		return check_text(c, v);
+	case PT_INT:
+	case PT_NUM:
+		return check_number(c, v);
+	case PT_STRMAP:
+	case PT_STRLIST:
+		return check_items(c, v);
+	case PT_STDIN:
+		return check_stdin(c, v);
+	case PT_DATA:
+		ok = (v->type == VAL_STR || v->type == VAL_BIN) &&
+		    (double)v->s.len >= c->row->min &&
+		    (double)v->s.len <= c->row->max;
+		break;
+	case PT_BOOL:
+		ok = v->type == VAL_BOOL;
+		break;
+	case PT_OBJECT:
+		ok = v->type == VAL_MAP;
+		break;
+	}
+	return ok ? 0 : complain(c, PROTO_E_INVALID_PARAMS, "", v);
+}
+
+/* The row of a method's parameter, or NULL. */
+static const struct proto_param *
+find_row(enum proto_method m, const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < proto_param_count; i++) {
+		if (proto_params[i].method == m &&
+		    strlen(proto_params[i].name) == len &&
+		    memcmp(proto_params[i].name, name, len) == 0)
+			return &proto_params[i];
+	}
+	return NULL;
+}
+
+/* What somebody who wrote `name` may have meant, or NULL. */
+static const char *
+find_hint(enum proto_method m, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < proto_param_count; i++) {
+		if (proto_params[i].method == m &&
+		    strcasecmp(proto_params[i].name, name) == 0)
+			return proto_params[i].name;
+	}
+	for (i = 0; i < NELEMS(slips); i++) {
+		if (strcasecmp(slips[i].said, name) == 0 &&
+		    find_row(m, slips[i].meant, strlen(slips[i].meant)) !=
+		    NULL)
+			return slips[i].meant;
+	}
+	return NULL;
+}
+
+/* A parameter that the method does not have. */
+static int
+complain_unknown(enum proto_method m, const struct val *key,
+    struct proto_problem *ret)
+{
+	char name[64], all[320] = "";
+	const char *hint;
+	size_t i;
+
+	(void)text_escape(key->s.ptr, key->s.len, false, name, sizeof(name));
+	for (i = 0; i < proto_param_count; i++) {
+		if (proto_params[i].method == m)
+			append(all, sizeof(all), "%s%s",
+			    all[0] != '\0' ? ", " : "", proto_params[i].name);
+	}
+	hint = find_hint(m, name);
+	proto_problem_set(ret, PROTO_E_INVALID_PARAMS, name,
+	    "%s: unknown parameter \"%s\"%s%s%s; expected %s%s",
+	    proto_method_name(m), name,
+	    hint != NULL ? ", did you mean \"" : "", hint != NULL ? hint : "",
+	    hint != NULL ? "\"?" : "", all[0] != '\0' ? "one of " : "none",
+	    all);
+	(void)strlcpy(ret->expected, hint != NULL ? hint : all,
+	    sizeof(ret->expected));
+	return -EINVAL;
+}
+
+/* Is everything there that must be? */
+static int
+check_required(enum proto_method m, const struct val *map,
+    struct proto_problem *ret)
+{
+	char expected[160];
+	size_t i;
+
+	for (i = 0; i < proto_param_count; i++) {
+		const struct proto_param *row = &proto_params[i];
+
+		if (row->method != m || !row->required ||
+		    val_get(map, row->name) != NULL)
+			continue;
+		expect(row, expected, sizeof(expected));
+		proto_problem_set(ret, PROTO_E_INVALID_PARAMS, row->name,
+		    "%s: parameter \"%s\" is missing; expected %s",
+		    proto_method_name(m), row->name, expected);
+		(void)snprintf(ret->expected, sizeof(ret->expected), "%s",
+		    expected);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int
+proto_check(enum proto_method m, const struct val *params,
+    struct proto_problem *ret)
+{
+	struct checking c = { .method = m, .problem = ret };
+	const struct val *map = proto_params_map(params);
+	size_t i;
+	int error;
+
+	if (map == NULL || map->a.count > PARAMS_MAX) {
+		proto_problem_set(ret, PROTO_E_INVALID_PARAMS, "params",
+		    map == NULL ? "%s: params are %s; expected a map, or an "
+		    "array of one map" : "%s: params are %s of more than 64 "
+		    "keys; expected at most 64", proto_method_name(m),
+		    type_names[params->type]);
+		return -EINVAL;
+	}
+	for (i = 0; i < map->a.count; i++) {
+		const struct val *key = &map->a.items[2 * i];
+
+		c.row = find_row(m, key->s.ptr, key->s.len);
+		if (c.row == NULL)
+			return complain_unknown(m, key, ret);
+		error = check_value(&c, key + 1);
+		if (error < 0)
+			return error;
+	}
+	return check_required(m, map, ret);
+}
