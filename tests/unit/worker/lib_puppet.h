@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeper and master as puppets: the test process starts a real psup-worker,
+ * is the parent of its commands, answers as keeper and master would, and
+ * writes down what it was told. Waiting is always for an event, with one
+ * deadline: UNTIL(p, what is to become true).
+ */
+#ifndef TEST_PUPPET_H
+#define TEST_PUPPET_H
+
+#include <criterion/criterion.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/ctl.h"
+#include "shm/layout.h"
+
+#define PUPPET_SESSIONS 128
+
+struct psession {
+	struct sid sid;
+	pid_t pid;     /* as SPAWNED told the keeper; 0: not yet */
+	int fds[3];    /* held: out, err, in; -1 */
+	bool held, asked, exited_told, running, failed, ended, closed;
+	unsigned running_count, end_count, no_space;
+	struct ctl_running run;
+	struct ctl_failed fail;
+	struct ctl_end end;
+	uint64_t output_at;  /* of the last OUTPUT */
+	bool output_told;
+	struct ctl_stdin in; /* of the last STDIN_AT */
+	bool stdin_told;
+};
+
+struct puppet {
+	char dir[64];
+	int dirfd;
+	struct stats_page *stats;
+	pid_t worker;
+	int keeper_fd, master_fd; /* our ends */
+	unsigned generation;
+	bool ready, dump_end, keep_quiet; /* do not answer END */
+	struct psession s[PUPPET_SESSIONS];
+	size_t count;
+	uint64_t deadline_ns;
+	struct ctl_msg msg;
+};
+
+void puppet_init(struct puppet *p);
+void puppet_fini(struct puppet *p);
+
+/* A worker, ready and with a master. */
+void puppet_worker(struct puppet *p, const char *faults);
+/* SIGKILL, its death confirmed, its channel read to the end. */
+void puppet_kill_worker(struct puppet *p);
+/* The worker died by itself, as a fault point made it. */
+void puppet_bury_worker(struct puppet *p);
+void puppet_master(struct puppet *p);
+void puppet_give(struct puppet *p, struct psession *s);
+
+struct order {
+	const char *sh;      /* run by /bin/sh -c; else argv */
+	const char *argv[8];
+	const char *path;    /* of argv; "/bin/sh" */
+	const char *cwd;     /* "/" */
+	unsigned flags;
+	uint64_t timeout_ms, no_output_ms, credit;
+	uint32_t grace_ms, head_bytes, tail_bytes;
+	const char *text;    /* of stdin, then EOF */
+};
+struct psession *puppet_start(struct puppet *p, const struct order *o);
+void puppet_kill(struct puppet *p, struct psession *s, int sig,
+    uint32_t grace_ms, unsigned reason, unsigned flags);
+void puppet_pos(struct puppet *p, struct psession *s, unsigned type,
+    uint64_t pos);
+void puppet_stdin(struct puppet *p, struct psession *s, uint64_t end,
+    bool eof);
+void puppet_ended(struct puppet *p, struct psession *s);
+
+/* Handles what arrives within a moment. Fails the test past the deadline. */
+void puppet_step(struct puppet *p);
+#define UNTIL(p, what)                                                         \
+	do {                                                                   \
+		puppet_deadline(p);                                            \
+		while (!(what))                                                \
+			puppet_step(p);                                        \
+	} while (0)
+void puppet_deadline(struct puppet *p);
+
+/* The retained output, NUL-terminated in a static buffer; the header. */
+const char *puppet_output(struct puppet *p, struct psession *s);
+struct ring_header puppet_header(struct puppet *p, struct psession *s);
+/* The worker's own page. */
+const struct stats_page *puppet_stats(const struct puppet *p);
+/* Open descriptors of the worker; -1 where we may not look. */
+int puppet_worker_fds(struct puppet *p);
+
+#endif

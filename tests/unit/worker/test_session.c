@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* What becomes of a command: exit, output, stdin, failure. */
+#include "lib_puppet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shm/spool.h"
+#include "shm/ring.h"
+
+static struct puppet p;
+
+static void
+begin(void)
+{
+	puppet_init(&p);
+	puppet_worker(&p, NULL);
+}
+
+static void
+finish(void)
+{
+	puppet_fini(&p);
+}
+
+TestSuite(session, .init = begin, .fini = finish, .timeout = 30);
+
+static struct psession *
+run(const struct order *o)
+{
+	struct psession *s = puppet_start(&p, o);
+
+	UNTIL(&p, s->closed);
+	return s;
+}
+
+Test(session, says_how_it_exited)
+{
+	struct psession *s = run(&(struct order){.sh = "echo hi; exit 3"});
+
+	cr_assert(s->running && s->ended);
+	cr_assert_eq(s->run.pid, s->pid);
+	cr_assert_eq(s->end.exit.code, CLD_EXITED);
+	cr_assert_eq(s->end.exit.status, 3);
+	cr_assert_eq(s->end.reason, END_EXIT);
+	cr_assert_eq(s->end.holders, 0);
+	cr_assert_eq(s->end.total, 3);
+	cr_assert_str_eq(puppet_output(&p, s), "hi\n");
+	cr_assert_neq(puppet_header(&p, s).closed_ms, 0);
+	cr_assert_eq(puppet_header(&p, s).exit_status, 3);
+}
+
+Test(session, dies_by_a_signal)
+{
+	struct psession *s = run(&(struct order){.sh = "kill -SEGV $$"});
+
+	cr_assert_eq(s->end.reason, END_SIGNAL);
+	cr_assert_eq(s->end.exit.status, SIGSEGV);
+}
+
+Test(session, keeps_the_streams_apart)
+{
+	struct psession *s = run(&(struct order){
+	    .sh = "echo out; while ! read x; do break; done; echo err >&2"});
+	struct ring_header h = puppet_header(&p, s);
+	uint64_t end, ms;
+
+	cr_assert_str_eq(puppet_output(&p, s), "out\nerr\n");
+	cr_assert_eq(ring_stream_at(&h, 4, &end, &ms), RING_STDERR);
+}
+
+Test(session, is_given_its_stdin_and_an_end_of_file)
+{
+	struct psession *s =
+	    run(&(struct order){.sh = "cat; echo eof", .text = "one\ntwo\n"});
+
+	cr_assert_str_eq(puppet_output(&p, s), "one\ntwo\neof\n");
+	cr_assert(s->stdin_told);
+	cr_assert_eq(s->in.eof, 1);
+	cr_assert_eq(s->in.pos, 8);
+}
+
+Test(session, without_stdin_reads_an_end_of_file)
+{
+	struct psession *s = run(&(struct order){.sh = "cat; echo eof"});
+
+	cr_assert_str_eq(puppet_output(&p, s), "eof\n");
+}
+
+Test(session, is_written_to_while_it_runs)
+{
+	struct psession *s = puppet_start(&p, &(struct order){
+	    .sh = "read a; echo got $a; cat", .flags = CTL_START_STDIN_OPEN});
+	int fd;
+
+	UNTIL(&p, s->running);
+	fd = spool_open_append(p.dirfd, s->sid);
+	cr_assert_eq(spool_append(fd, 0, "first\n", 6), 0);
+	puppet_pos(&p, s, CTL_WATCH_STDIN, 5);
+	puppet_stdin(&p, s, 6, false);
+	UNTIL(&p, s->stdin_told);
+	cr_assert_eq(s->in.pos, 6);
+	cr_assert_eq(s->in.eof, 0);
+	puppet_pos(&p, s, CTL_WATCH, 9);
+	UNTIL(&p, s->output_told);
+	cr_assert_str_eq(puppet_output(&p, s), "got first\n");
+	cr_assert_eq(spool_append(fd, 6, "rest", 4), 0);
+	close(fd);
+	puppet_stdin(&p, s, 10, true);
+	UNTIL(&p, s->closed);
+	cr_assert_str_eq(puppet_output(&p, s), "got first\nrest");
+}
+
+Test(session, says_that_stdin_was_closed_by_the_command)
+{
+	struct psession *s = puppet_start(&p, &(struct order){
+	    .sh = "exec <&-; echo ready; exec sleep 60",
+	    .flags = CTL_START_STDIN_OPEN});
+	int fd;
+
+	UNTIL(&p, s->running);
+	/* nobody but the command reads this pipe */
+	puppet_pos(&p, s, CTL_WATCH, 0);
+	UNTIL(&p, s->output_told);
+	fd = spool_open_append(p.dirfd, s->sid);
+	cr_assert_eq(spool_append(fd, 0, "x", 1), 0);
+	close(fd);
+	puppet_stdin(&p, s, 1, false);
+	UNTIL(&p, s->stdin_told);
+	cr_assert_eq(s->in.eof, 1);
+	puppet_kill(&p, s, SIGTERM, 0, END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
+	UNTIL(&p, s->closed);
+}
+
+Test(session, that_cannot_be_execd_says_why)
+{
+	struct psession *s = run(&(struct order){.argv = {"nothing"},
+	    .path = "/nonexistent/program"});
+
+	cr_assert(s->failed && !s->running && !s->ended);
+	cr_assert_eq(s->fail.error, ENOENT);
+	cr_assert_eq(s->fail.stage, STAGE_EXEC);
+	cr_assert_eq(s->fail.transient, 0);
+	cr_assert_eq(puppet_header(&p, s).exec_errno, ENOENT);
+	s = run(&(struct order){.argv = {"denied"}, .path = "/dev/null"});
+	cr_assert_eq(s->fail.error, EACCES);
+}
+
+Test(session, without_its_directory_is_not_started)
+{
+	struct psession *s = puppet_start(&p,
+	    &(struct order){.sh = "true", .cwd = "/nonexistent"});
+
+	UNTIL(&p, s->failed);
+	cr_assert_eq(s->fail.error, ENOENT);
+	cr_assert_eq(s->fail.stage, STAGE_CHDIR);
+	s = run(&(struct order){.sh = "pwd", .cwd = "/usr/bin"});
+	cr_assert_str_eq(puppet_output(&p, s), "/usr/bin\n");
+}
+
+Test(session, runs_a_script_without_an_interpreter_line)
+{
+	char path[96], *at = path;
+	struct psession *s;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/rings/script", p.dir);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0700);
+	cr_assert_eq(write(fd, "echo script $1\n", 15), 15);
+	close(fd);
+	s = run(&(struct order){.argv = {"script", "arg"}, .path = at});
+	cr_assert_str_eq(puppet_output(&p, s), "script arg\n");
+}
+
+Test(session, sees_no_descriptor_but_its_own)
+{
+	struct psession *s =
+	    run(&(struct order){.argv = {"ls", "/proc/self/fd"},
+	        .path = "/bin/ls"});
+
+	cr_assert_str_eq(puppet_output(&p, s), "0\n1\n2\n3\n");
+	s = run(&(struct order){.sh = "grep -E 'FDSize|SigBlk|SigIgn' "
+	                              "/proc/$$/status; umask; "
+	                              "cat /proc/$$/oom_score_adj"});
+	cr_assert_str_eq(puppet_output(&p, s),
+	    "FDSize:\t64\nSigBlk:\t0000000000000000\n"
+	    "SigIgn:\t0000000000000000\n0022\n1000\n");
+}
+
+Test(session, has_a_group_and_a_session_of_its_own)
+{
+	struct psession *s = run(&(struct order){
+	    .sh = "cut -d' ' -f4-6 /proc/$$/stat"});
+	char want[64];
+
+	snprintf(want, sizeof(want), "%d %d %d\n", (int)getpid(), (int)s->pid,
+	    (int)s->pid);
+	cr_assert_str_eq(puppet_output(&p, s), want);
+}
+
+Test(session, leaves_no_descriptor_behind)
+{
+	struct psession *s;
+	int base = puppet_worker_fds(&p), i;
+
+	for (i = 0; i < 100; i++) {
+		s = puppet_start(&p, &(struct order){
+		    .sh = i % 3 == 0 ? "exit 1" : "cat", .text = "x"});
+		if (i % 4 == 3)
+			UNTIL(&p, s->closed);
+	}
+	for (i = 0; i < 100; i++)
+		UNTIL(&p, p.s[i].closed);
+	UNTIL(&p, puppet_worker_fds(&p) == base);
+	cr_assert_eq(puppet_stats(&p)->sessions, 0);
+	cr_assert_eq(puppet_stats(&p)->spawned, 100);
+	cr_assert_eq(puppet_stats(&p)->ended, 100);
+	cr_assert_eq(puppet_stats(&p)->ring_bytes, 0);
+}
+
+Test(session, malformed_orders_harm_nobody)
+{
+	struct ctl_start m;
+	struct psession *s = &p.s[p.count];
+
+	memset(&m, 0, sizeof(m));
+	s->sid.v = ++p.count;
+	m.head = (struct ctl_head)CTL_INIT(CTL_START, s->sid, struct ctl_start);
+	m.argc = UINT32_MAX;
+	m.blob_bytes = UINT32_MAX;
+	cr_assert_eq(ctl_send(p.master_fd, &m, sizeof(m), NULL, 0), 0);
+	UNTIL(&p, s->failed);
+	cr_assert_eq(s->fail.error, EPROTO);
+	s = run(&(struct order){.sh = "echo alive"});
+	cr_assert_str_eq(puppet_output(&p, s), "alive\n");
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* What ends a command by force: time-outs, kill, stop, the keeper's death. */
+#include "lib_puppet.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+static struct puppet p;
+
+static void
+begin(void)
+{
+	puppet_init(&p);
+	puppet_worker(&p, NULL);
+}
+
+static void
+finish(void)
+{
+	puppet_fini(&p);
+}
+
+TestSuite(stop, .init = begin, .fini = finish, .timeout = 30);
+
+/* Starts and waits until it has written something: its traps are set. */
+static struct psession *
+ready(const struct order *o)
+{
+	struct psession *s = puppet_start(&p, o);
+
+	UNTIL(&p, s->running);
+	puppet_pos(&p, s, CTL_WATCH, 0);
+	UNTIL(&p, s->output_told);
+	return s;
+}
+
+Test(stop, a_timeout_terminates)
+{
+	struct psession *s = puppet_start(&p, &(struct order){
+	    .sh = "exec sleep 60", .timeout_ms = 100, .grace_ms = 5000});
+
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->end.reason, END_OVERALL_TIMEOUT);
+	cr_assert_eq(s->end.exit.code, CLD_KILLED);
+	cr_assert_eq(s->end.exit.status, SIGTERM);
+	cr_assert_geq(s->end.duration_ms, 100);
+	cr_assert_lt(s->end.duration_ms, 3000);
+	cr_assert_eq(s->run.deadline_ms, s->run.started_ms + 100);
+}
+
+Test(stop, who_ignores_term_is_killed_after_the_grace)
+{
+	struct psession *s = ready(&(struct order){
+	    .sh = "trap '' TERM; echo x; while :; do sleep 60; done",
+	    .timeout_ms = 200, .grace_ms = 200});
+
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->end.reason, END_OVERALL_TIMEOUT);
+	cr_assert_eq(s->end.exit.status, SIGKILL);
+	cr_assert_geq(s->end.duration_ms, 400);
+}
+
+Test(stop, silence_times_out_and_output_holds_it_off)
+{
+	struct psession *s = puppet_start(&p, &(struct order){
+	    .sh = "for i in 1 2 3 4 5 6; do echo $i; sleep 0.1; done;"
+	          "exec sleep 60",
+	    .no_output_ms = 300, .grace_ms = 1000});
+
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->end.reason, END_NO_OUTPUT_TIMEOUT);
+	cr_assert_eq(s->end.total, 12);
+	cr_assert_geq(s->end.duration_ms, 750);
+}
+
+Test(stop, a_kill_names_its_reason)
+{
+	struct psession *s = ready(&(struct order){
+	    .sh = "trap 'echo bye; exit 7' TERM; echo x; read y",
+	    .flags = CTL_START_STDIN_OPEN});
+
+	puppet_kill(&p, s, SIGTERM, 5000, END_MANUAL_CANCEL,
+	    CTL_KILL_ESCALATE);
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->end.reason, END_MANUAL_CANCEL);
+	cr_assert_eq(s->end.exit.code, CLD_EXITED);
+	cr_assert_eq(s->end.exit.status, 7);
+	cr_assert_str_eq(puppet_output(&p, s), "x\nbye\n");
+}
+
+Test(stop, a_kill_without_grace_is_sigkill)
+{
+	struct psession *s =
+	    ready(&(struct order){.sh = "trap '' TERM; echo x; sleep 60"});
+
+	puppet_kill(&p, s, SIGTERM, 0, END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->end.exit.status, SIGKILL);
+}
+
+Test(stop, a_plain_signal_is_only_sent)
+{
+	struct psession *s = ready(&(struct order){
+	    .sh = "trap 'echo usr1; exit 0' USR1; echo x; read y",
+	    .flags = CTL_START_STDIN_OPEN});
+
+	puppet_kill(&p, s, SIGUSR1, 0, END_NONE, 0);
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->end.reason, END_EXIT);
+	cr_assert_str_eq(puppet_output(&p, s), "x\nusr1\n");
+}
+
+Test(stop, a_stopped_command_can_be_terminated)
+{
+	struct psession *s =
+	    ready(&(struct order){.sh = "echo x; kill -STOP $$; sleep 60"});
+
+	puppet_kill(&p, s, SIGTERM, 5000, END_MANUAL_CANCEL,
+	    CTL_KILL_ESCALATE);
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->end.exit.status, SIGTERM);
+	cr_assert_lt(s->end.duration_ms, 4000);
+}
+
+Test(stop, the_first_forced_reason_wins)
+{
+	struct psession *s = ready(&(struct order){
+	    .sh = "trap '' TERM; echo x; while :; do sleep 60; done",
+	    .timeout_ms = 100, .grace_ms = 60000});
+
+	UNTIL(&p, puppet_header(&p, s).end_reason != END_NONE);
+	puppet_kill(&p, s, SIGTERM, 0, END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->end.reason, END_OVERALL_TIMEOUT);
+}
+
+Test(stop, a_holder_is_waited_for_until_it_is_silent)
+{
+	struct psession *s;
+	uint64_t ended_ns;
+
+	s = ready(&(struct order){.sh = "sleep 60 & echo hi"});
+	UNTIL(&p, s->ended);
+	ended_ns = clock_boot_ns();
+	cr_assert(s->exited_told);
+	cr_assert_eq(s->end.holders, 1);
+	cr_assert_eq(s->end.total, 3);
+	cr_assert_eq(s->end.reason, END_EXIT);
+	cr_assert_lt(ended_ns - puppet_header(&p, s).started_ns,
+	    2 * NSEC_PER_SEC);
+	/* still held: a kill reaches it through the group */
+	cr_assert_not(s->closed);
+	puppet_kill(&p, s, SIGKILL, 0, END_NONE, 0);
+	UNTIL(&p, s->closed);
+}
+
+Test(stop, a_holder_goes_on_being_pumped)
+{
+	struct psession *s = ready(&(struct order){
+	    .sh = "(sleep 0.6; echo late) & echo hi"});
+
+	UNTIL(&p, s->ended);
+	cr_assert_eq(s->end.total, 3);
+	UNTIL(&p, s->closed);
+	cr_assert_str_eq(puppet_output(&p, s), "hi\nlate\n");
+}
+
+Test(stop, a_removed_ring_lets_a_holder_go)
+{
+	struct psession *s = ready(&(struct order){.sh = "sleep 60 & echo hi"});
+	char name[40];
+
+	UNTIL(&p, s->ended);
+	snprintf(name, sizeof(name), "rings/%016llx",
+	    (unsigned long long)s->sid.v);
+	cr_assert_eq(unlinkat(p.dirfd, name, 0), 0);
+	UNTIL(&p, s->closed);
+	kill(-s->pid, SIGKILL);
+}
+
+Test(stop, the_end_is_repeated_to_a_new_master)
+{
+	struct psession *s;
+
+	p.keep_quiet = true;
+	s = puppet_start(&p, &(struct order){.sh = "echo hi"});
+	UNTIL(&p, s->ended);
+	cr_assert_eq(s->end_count, 1);
+	puppet_master(&p);
+	cr_assert_eq(s->end_count, 2);
+	cr_assert_eq(s->running_count, 2);
+	cr_assert(s->exited_told);
+	cr_assert_not(s->closed);
+	puppet_ended(&p, s);
+	UNTIL(&p, s->closed);
+}
+
+Test(stop, without_a_master_the_work_goes_on)
+{
+	struct psession *s =
+	    puppet_start(&p, &(struct order){.sh = "sleep 0.2; echo hi"});
+
+	UNTIL(&p, s->running);
+	close(p.master_fd);
+	p.master_fd = -1;
+	UNTIL(&p, s->asked);
+	puppet_master(&p);
+	UNTIL(&p, s->closed);
+	cr_assert_str_eq(puppet_output(&p, s), "hi\n");
+}
+
+Test(stop, shutdown_stops_everything)
+{
+	struct ctl_shutdown m = {
+	    .head = CTL_INIT(CTL_STOP, (struct sid){0}, struct ctl_shutdown),
+	    .grace_ms = 1000};
+	struct psession *a = puppet_start(&p, &(struct order){.sh = "sleep 60"});
+	struct psession *b = puppet_start(&p, &(struct order){.sh = "sleep 60"});
+	struct psession *c;
+
+	UNTIL(&p, a->running && b->running);
+	cr_assert_eq(ctl_send(p.keeper_fd, &m, sizeof(m), NULL, 0), 0);
+	UNTIL(&p, a->closed && b->closed);
+	cr_assert_eq(a->end.reason, END_SHUTDOWN);
+	cr_assert_eq(b->end.reason, END_SHUTDOWN);
+	c = puppet_start(&p, &(struct order){.sh = "true"});
+	UNTIL(&p, c->failed);
+}
+
+Test(stop, a_keeper_that_is_gone_takes_all_with_it)
+{
+	struct psession *s =
+	    puppet_start(&p, &(struct order){.sh = "sleep 60 & sleep 60"});
+	siginfo_t si;
+	int status;
+
+	UNTIL(&p, s->running);
+	close(p.keeper_fd);
+	p.keeper_fd = -1;
+	cr_assert_eq(waitid(P_PID, (id_t)s->pid, &si, WEXITED | WNOWAIT), 0);
+	cr_assert_eq(si.si_status, SIGKILL);
+	cr_assert_eq(waitpid(p.worker, &status, 0), p.worker);
+	cr_assert(WIFEXITED(status));
+	p.worker = 0;
+}
