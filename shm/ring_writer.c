@@ -49,7 +49,7 @@ header_map_new(int fd, struct ring_header **ret)
 		return -err;
 	page = mmap(NULL, SHM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
-		return -errno;
+		return errno > 0 ? -errno : -EIO;
 	*ret = page;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -112,7 +113,7 @@ static bool
 carries_mark(int procfd, const char *pid, const struct old *old)
 {
 	static char buf[ENV_CHUNK + 1];
-	char path[64];
+	char path[NAME_MAX + sizeof("/environ")];
 	size_t have = 0;
 	bool found = false, skip = false;
 	ssize_t n;
