@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The library's version. */
 #include <psup/psup.h>
 
 const char *

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One function per method of the protocol. Each waits for the answer, and gives
+ * the caller a reply to free. Parameters that a struct does not have: build
+ * psup_args and use psup_call(). docs/protocol.md describes what is answered.
+ *
+ * A NULL string and, where said, a negative number mean "not given".
+ */
+#ifndef PSUP_CALLS_H
+#define PSUP_CALLS_H
+
+#include <psup/client.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct psup_exec {
+	size_t size;             /* sizeof(struct psup_exec) */
+	const char *command;     /* one shell string, or ... */
+	const char *const *argv; /* ... a program and arguments, NULL at end */
+	const char *workdir;
+	const char *base_dir;    /* the caller's own directory */
+	const char *const *env;      /* "KEY=value", NULL at end: added */
+	const char *const *base_env; /* the whole base; NULL: the server's */
+	const char *request_key, *lane, *scope, *session_key, *label;
+	const char *stdin_mode;      /* "open" or "closed" */
+	const char *stdin_text;      /* instead: this text, then EOF */
+	int64_t yield_ms;            /* -1: not given; -2: never (nil) */
+	double timeout_sec;          /* < 0: not given */
+	double no_output_timeout_sec; /* < 0: not given */
+	int priority;                /* 1, 0, -1 */
+	bool background;
+	bool stream;                 /* session and output notifications */
+};
+#define PSUP_EXEC_INIT                                                         \
+	{sizeof(struct psup_exec), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1,  \
+	 -1, -1, 0, 0, 0}
+
+/* The params of exec; NULL: no memory. The caller frees them. Strings of
+ * base_env that are not KEY=value in UTF-8 are left out. */
+PSUP_API psup_args *psup_exec_args(const struct psup_exec *x);
+/* Waits for the end, the yield or the background answer. */
+PSUP_API int psup_exec(psup *p, const struct psup_exec *x, psup_reply **ret);
+
+PSUP_API int psup_list(psup *p, bool all, psup_reply **ret);
+
+/* New output of this reader (NULL: the scope's). since >= 0: read from that
+ * position instead, move no cursor. */
+PSUP_API int psup_poll(psup *p, const char *session, int wait_ms,
+    int64_t since, const char *reader, psup_reply **ret);
+
+/* Lines of the retained output; offset, limit < 0: not given. stream:
+ * "stdout", "stderr" or NULL. */
+PSUP_API int psup_log(psup *p, const char *session, int64_t offset,
+    int64_t limit, const char *stream, psup_reply **ret);
+
+/* Feeds stdin, up to 1 MiB at once; waits up to wait_ms for room. */
+PSUP_API int psup_write(psup *p, const char *session, const void *data,
+    size_t size, bool eof, int wait_ms, psup_reply **ret);
+
+enum psup_kill_flags {
+	PSUP_KILL_NO_WAIT = 1,     /* answer at once */
+	PSUP_KILL_SIGNAL_ONLY = 2  /* no SIGKILL after the grace */
+};
+/* signal NULL: TERM. grace_ms < 0: the server's. */
+PSUP_API int psup_kill(psup *p, const char *session, const char *signal,
+    int grace_ms, unsigned flags, psup_reply **ret);
+
+PSUP_API int psup_clear(psup *p, const char *session, psup_reply **ret);
+PSUP_API int psup_remove(psup *p, const char *session, psup_reply **ret);
+
+/* Waits until all (any: one) of `count` sessions ended, up to wait_ms. */
+PSUP_API int psup_wait(psup *p, const char *const *sessions, size_t count,
+    bool any, int64_t wait_ms, psup_reply **ret);
+
+/* since < 0: what the subscriber has not acknowledged. subscriber NULL: the
+ * scope. limit < 0: the server's. */
+PSUP_API int psup_events(psup *p, const char *subscriber, int64_t since,
+    int64_t limit, psup_reply **ret);
+/* "event" notifications follow. */
+PSUP_API int psup_subscribe(psup *p, const char *subscriber, int64_t since,
+    psup_reply **ret);
+PSUP_API int psup_ack(psup *p, const char *subscriber, int64_t seq,
+    psup_reply **ret);
+
+PSUP_API int psup_status(psup *p, psup_reply **ret);
+/* Ends every command, then the server; grace_ms < 0: the server's. The answer
+ * comes at once: pid is the keeper's. */
+PSUP_API int psup_shutdown(psup *p, int grace_ms, psup_reply **ret);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Small text helpers that show things the way psup does. */
+#ifndef PSUP_TEXT_PUBLIC_H
+#define PSUP_TEXT_PUBLIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef PSUP_API
+#define PSUP_API __attribute__((visibility("default")))
+#endif
+
+/* Copies with control characters, bidi controls and invalid UTF-8 as \xNN,
+ * NUL-terminated, cut to size on a character border. TAB and LF stay where
+ * keep_lines. 4 * len + 1 bytes always suffice. Returns the length written. */
+PSUP_API size_t psup_escape(const char *s, size_t len, bool keep_lines,
+    char *dst, size_t size);
+
+/* Copies with every invalid byte of UTF-8 as U+FFFD; dst needs 3 * len bytes.
+ * Returns the bytes written. */
+PSUP_API size_t psup_repair(const char *s, size_t len, char *dst);
+PSUP_API bool psup_is_utf8(const char *s, size_t len);
+
+/* 500ms, 45s, 2m5s, 1h30m */
+PSUP_API void psup_duration(uint64_t ms, char *dst, size_t size);
+
+/* 15 for "TERM", "SIGTERM", "15"; 0: no such signal. */
+PSUP_API int psup_signal_number(const char *name);
+/* "SIGTERM" for 15. */
+PSUP_API const char *psup_signal_name(int sig);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

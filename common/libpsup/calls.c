@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One function per method: builds the params, calls, hands the reply on.
+ * Called by programs.
+ */
+#include <string.h>
+
+#include "internal.h"
+
+/* What a call that waits on the server's side may take beyond that. */
+#define CALL_MS 30000
+
+/* Calls with arguments that were just built, and frees them. */
+static int
+call_args(struct psup *p, const char *method, psup_args *a, int64_t wait_ms,
+    psup_reply **ret)
+{
+	int rc;
+
+	if (a == NULL)
+		return error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
+		    "no memory for the arguments");
+	if (wait_ms > 86400000)
+		wait_ms = 86400000; /* the most that any method waits */
+	rc = psup_call(p, method, a, wait_ms < 0 ? -1 : (int)wait_ms + CALL_MS,
+	    ret);
+	psup_args_free(&a);
+	return rc;
+}
+
+/* A text that may be absent. */
+static void
+add_str(psup_args *a, const char *key, const char *v)
+{
+	if (v != NULL)
+		psup_args_str(a, key, v);
+}
+
+/* Arguments that begin with a session. */
+static psup_args *
+session_args(const char *session)
+{
+	psup_args *a = psup_args_new();
+
+	if (a != NULL)
+		add_str(a, "sessionId", session);
+	return a;
+}
+
+/* A map of KEY=value strings. With `lax`, what is no such string, or no
+ * UTF-8, is left out: nobody chose to send it. */
+static void
+add_env(psup_args *a, const char *key, const char *const *env, bool lax)
+{
+	psup_args_map_begin(a, key);
+	for (; *env != NULL; env++) {
+		size_t len = strcspn(*env, "=");
+		char name[1024];
+
+		if (lax && (len == 0 || (*env)[len] == '\0' ||
+		               len >= sizeof(name) ||
+		               !psup_is_utf8(*env, strlen(*env))))
+			continue;
+		if (len >= sizeof(name))
+			len = sizeof(name) - 1;
+		memcpy(name, *env, len);
+		name[len] = '\0';
+		psup_args_str(a, name,
+		    *env + len + ((*env)[len] == '=' ? 1 : 0));
+	}
+	psup_args_map_end(a);
+}
+
+/* command, argv, stdin: the parts that have a shape of their own. */
+static void
+add_exec_shapes(psup_args *a, const struct psup_exec *x)
+{
+	if (x->argv != NULL) {
+		psup_args_list_begin(a, "argv");
+		for (size_t i = 0; x->argv[i] != NULL; i++)
+			psup_args_str(a, NULL, x->argv[i]);
+		psup_args_list_end(a);
+	}
+	if (x->env != NULL)
+		add_env(a, "env", x->env, false);
+	if (x->base_env != NULL)
+		add_env(a, "baseEnv", x->base_env, true);
+	if (x->stdin_text != NULL) {
+		psup_args_map_begin(a, "stdin");
+		psup_args_str(a, "text", x->stdin_text);
+		psup_args_map_end(a);
+	} else {
+		add_str(a, "stdin", x->stdin_mode);
+	}
+}
+
+psup_args *
+psup_exec_args(const struct psup_exec *x)
+{
+	psup_args *a = psup_args_new();
+
+	if (a == NULL)
+		return NULL;
+	add_str(a, "command", x->command);
+	add_exec_shapes(a, x);
+	add_str(a, "workdir", x->workdir);
+	add_str(a, "baseDir", x->base_dir);
+	add_str(a, "requestKey", x->request_key);
+	add_str(a, "lane", x->lane);
+	add_str(a, "scope", x->scope);
+	add_str(a, "sessionKey", x->session_key);
+	add_str(a, "label", x->label);
+	if (x->yield_ms >= 0)
+		psup_args_int(a, "yieldMs", x->yield_ms);
+	else if (x->yield_ms == -2)
+		psup_args_nil(a, "yieldMs");
+	if (x->timeout_sec >= 0)
+		psup_args_num(a, "timeout", x->timeout_sec);
+	if (x->no_output_timeout_sec >= 0)
+		psup_args_num(a, "noOutputTimeout", x->no_output_timeout_sec);
+	if (x->priority != 0)
+		psup_args_int(a, "priority", x->priority);
+	if (x->background)
+		psup_args_bool(a, "background", true);
+	if (x->stream)
+		psup_args_bool(a, "stream", true);
+	return a;
+}
+
+int
+psup_exec(struct psup *p, const struct psup_exec *x, psup_reply **ret)
+{
+	if (x->size != sizeof(*x))
+		return error_set(p, PSUP_ERR_USAGE, "usage", "",
+		    "psup_exec.size is wrong");
+	/* It may wait in a lane for as long as it likes: no deadline here. */
+	return call_args(p, "exec", psup_exec_args(x), -1, ret);
+}
+
+int
+psup_list(struct psup *p, bool all, psup_reply **ret)
+{
+	psup_args *a = psup_args_new();
+
+	if (a != NULL && all)
+		psup_args_bool(a, "all", true);
+	return call_args(p, "list", a, 0, ret);
+}
+
+int
+psup_poll(struct psup *p, const char *session, int wait_ms, int64_t since,
+    const char *reader, psup_reply **ret)
+{
+	psup_args *a = session_args(session);
+
+	if (wait_ms < 0)
+		wait_ms = 0;
+	if (a != NULL) {
+		if (wait_ms > 0)
+			psup_args_int(a, "timeout", wait_ms);
+		if (since >= 0)
+			psup_args_int(a, "since", since);
+		add_str(a, "reader", reader);
+	}
+	return call_args(p, "poll", a, wait_ms, ret);
+}
+
+int
+psup_log(struct psup *p, const char *session, int64_t offset, int64_t limit,
+    const char *stream, psup_reply **ret)
+{
+	psup_args *a = session_args(session);
+
+	if (a != NULL) {
+		if (offset >= 0)
+			psup_args_int(a, "offset", offset);
+		if (limit >= 0)
+			psup_args_int(a, "limit", limit);
+		add_str(a, "stream", stream);
+	}
+	return call_args(p, "log", a, 0, ret);
+}
+
+int
+psup_write(struct psup *p, const char *session, const void *data, size_t size,
+    bool eof, int wait_ms, psup_reply **ret)
+{
+	psup_args *a = session_args(session);
+
+	if (wait_ms < 0)
+		wait_ms = 0;
+	if (a != NULL) {
+		psup_args_bytes(a, "data", data, size);
+		if (eof)
+			psup_args_bool(a, "eof", true);
+		if (wait_ms > 0)
+			psup_args_int(a, "timeout", wait_ms);
+	}
+	return call_args(p, "write", a, wait_ms, ret);
+}
+
+int
+psup_kill(struct psup *p, const char *session, const char *signal,
+    int grace_ms, unsigned flags, psup_reply **ret)
+{
+	psup_args *a = session_args(session);
+
+	if (a != NULL) {
+		add_str(a, "signal", signal);
+		if (grace_ms >= 0)
+			psup_args_int(a, "graceMs", grace_ms);
+		if (flags & PSUP_KILL_NO_WAIT)
+			psup_args_bool(a, "wait", false);
+		if (flags & PSUP_KILL_SIGNAL_ONLY)
+			psup_args_bool(a, "escalate", false);
+	}
+	/* the longest grace, and what finalising takes, fit into a minute */
+	return call_args(p, "kill", a, 60000, ret);
+}
+
+int
+psup_clear(struct psup *p, const char *session, psup_reply **ret)
+{
+	return call_args(p, "clear", session_args(session), 0, ret);
+}
+
+int
+psup_remove(struct psup *p, const char *session, psup_reply **ret)
+{
+	return call_args(p, "remove", session_args(session), 60000, ret);
+}
+
+int
+psup_wait(struct psup *p, const char *const *sessions, size_t count, bool any,
+    int64_t wait_ms, psup_reply **ret)
+{
+	psup_args *a = psup_args_new();
+
+	if (wait_ms < 0)
+		wait_ms = 0;
+	if (a != NULL) {
+		psup_args_list_begin(a, "sessionIds");
+		for (size_t i = 0; i < count; i++)
+			psup_args_str(a, NULL, sessions[i]);
+		psup_args_list_end(a);
+		psup_args_str(a, "mode", any ? "any" : "all");
+		psup_args_int(a, "timeout", wait_ms);
+	}
+	return call_args(p, "wait", a, wait_ms, ret);
+}
+
+/* events and subscribe: the same parameters but one. */
+static psup_args *
+event_args(const char *subscriber, int64_t since)
+{
+	psup_args *a = psup_args_new();
+
+	if (a != NULL) {
+		add_str(a, "subscriber", subscriber);
+		if (since >= 0)
+			psup_args_int(a, "since", since);
+	}
+	return a;
+}
+
+int
+psup_events(struct psup *p, const char *subscriber, int64_t since,
+    int64_t limit, psup_reply **ret)
+{
+	psup_args *a = event_args(subscriber, since);
+
+	if (a != NULL && limit >= 0)
+		psup_args_int(a, "limit", limit);
+	return call_args(p, "events", a, 0, ret);
+}
+
+int
+psup_subscribe(struct psup *p, const char *subscriber, int64_t since,
+    psup_reply **ret)
+{
+	return call_args(p, "subscribe", event_args(subscriber, since), 0, ret);
+}
+
+int
+psup_ack(struct psup *p, const char *subscriber, int64_t seq, psup_reply **ret)
+{
+	psup_args *a = event_args(subscriber, -1);
+
+	if (a != NULL)
+		psup_args_int(a, "seq", seq);
+	return call_args(p, "ack", a, 0, ret);
+}
+
+int
+psup_status(struct psup *p, psup_reply **ret)
+{
+	return call_args(p, "status", psup_args_new(), 0, ret);
+}
+
+int
+psup_shutdown(struct psup *p, int grace_ms, psup_reply **ret)
+{
+	psup_args *a = psup_args_new();
+
+	if (a != NULL && grace_ms >= 0)
+		psup_args_int(a, "graceMs", grace_ms);
+	return call_args(p, "shutdown", a, 60000, ret);
+}

@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The handle: requests out, answers and notifications in. The one loop of the
+ * library is psup_turn(); everything that waits goes round it. Called by
+ * programs and by calls.c.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "internal.h"
+
+#define DISPATCH_BYTES 262144u /* received in one psup_dispatch() */
+#define RECEIVE_BYTES  65536u
+#define CONNECT_MS     10000
+
+/* What a waiting call waits for. */
+struct waiting {
+	bool done;
+	int status;
+	psup_reply *reply;
+};
+
+int
+psup_new(struct psup **ret)
+{
+	struct psup *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return PSUP_ERR_NO_MEMORY;
+	p->fd = -1;
+	for (size_t i = 0; i < REQUEST_BUCKETS; i++)
+		LIST_INIT(&p->requests[i]);
+	*ret = p;
+	return PSUP_OK;
+}
+
+/* Closes the descriptor and empties the buffers. */
+static void
+client_disconnect(struct psup *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+	p->paused = p->held = false;
+	buffer_free(&p->in);
+	buffer_free(&p->out);
+}
+
+void
+psup_free(struct psup **p)
+{
+	struct request *r;
+
+	if (p == NULL || *p == NULL)
+		return;
+	client_disconnect(*p);
+	for (size_t i = 0; i < REQUEST_BUCKETS; i++)
+		while ((r = LIST_FIRST(&(*p)->requests[i])) != NULL) {
+			LIST_REMOVE(r, next);
+			free(r);
+		}
+	free(*p);
+	*p = NULL;
+}
+
+/* Takes a request out of the table. */
+static struct request *
+request_take(struct psup *p, uint32_t id)
+{
+	struct request *r;
+
+	LIST_FOREACH(r, &p->requests[id % REQUEST_BUCKETS], next)
+	{
+		if (r->id == id) {
+			LIST_REMOVE(r, next);
+			p->pending--;
+			return r;
+		}
+	}
+	return NULL;
+}
+
+/* Answers a request, once. */
+static void
+request_finish(struct psup *p, struct request *r, int status, psup_reply *reply)
+{
+	psup_answer_fn *fn = r->fn;
+	void *arg = r->arg;
+
+	free(r);
+	p->depth++;
+	fn(arg, status, reply);
+	p->depth--;
+}
+
+int
+client_fail(struct psup *p, int rc)
+{
+	struct request *r;
+
+	client_disconnect(p);
+	for (size_t i = 0; i < REQUEST_BUCKETS; i++)
+		while ((r = LIST_FIRST(&p->requests[i])) != NULL) {
+			r = request_take(p, r->id);
+			request_finish(p, r, rc, NULL);
+		}
+	return rc;
+}
+
+/* The connection broke: said once, to everybody who waits. */
+static int
+client_lost(struct psup *p, int errnum)
+{
+	error_set(p, PSUP_ERR_LOST, "connection-lost", "",
+	    "the server at %s closed the connection%s%s", p->runtime_dir,
+	    errnum != 0 ? ": " : "", errnum != 0 ? strerror(errnum) : "");
+	return client_fail(p, PSUP_ERR_LOST);
+}
+
+void
+psup_close(struct psup *p)
+{
+	if (p->fd < 0)
+		return;
+	error_set(p, PSUP_ERR_LOST, "connection-lost", "",
+	    "the connection was closed");
+	client_fail(p, PSUP_ERR_LOST);
+}
+
+bool
+psup_is_connected(const struct psup *p)
+{
+	return p->fd >= 0;
+}
+
+const char *
+psup_runtime_dir(const struct psup *p)
+{
+	return p->runtime_dir;
+}
+
+/* -------------------------------------------------------------- connecting */
+
+/* hello, the first request of every connection. */
+static int
+client_hello(struct psup *p, const struct psup_options *o, int timeout_ms)
+{
+	const char *client = o->client;
+	psup_args *a = psup_args_new();
+	psup_reply *reply = NULL;
+	int rc;
+
+	if (client == NULL)
+		client = program_invocation_short_name;
+	if (client[0] != '\0' && strlen(client) <= 64 &&
+	    psup_is_utf8(client, strlen(client)))
+		psup_args_str(a, "client", client);
+	psup_args_int(a, "protocol", PROTO_VERSION);
+	if (o->scope != NULL)
+		psup_args_str(a, "scope", o->scope);
+	if (o->no_process)
+		psup_args_bool(a, "process", false);
+	rc = psup_call(p, "hello", a, timeout_ms, &reply);
+	if (rc == PSUP_ERR_TIMEOUT)
+		error_set(p, rc, "timeout", "",
+		    "the server at %s does not answer", p->runtime_dir);
+	psup_reply_free(&reply);
+	psup_args_free(&a);
+	return rc;
+}
+
+/* One try at an existing server. */
+static int
+client_connect(struct psup *p, const struct psup_options *o)
+{
+	int timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : CONNECT_MS;
+	int fd, rc;
+
+	fd = wire_connect(p, p->runtime_dir, timeout_ms);
+	if (fd < 0)
+		return fd;
+	p->fd = fd;
+	rc = client_hello(p, o, timeout_ms);
+	if (rc != PSUP_OK && p->fd >= 0)
+		client_disconnect(p);
+	return rc;
+}
+
+int
+psup_connect(struct psup *p, const struct psup_options *o)
+{
+	struct psup_options defaults = PSUP_OPTIONS_INIT;
+	int rc;
+
+	if (o == NULL)
+		o = &defaults;
+	if (o->size != sizeof(*o) || p->depth > 0)
+		return error_set(p, PSUP_ERR_USAGE, "usage", "",
+		    p->depth > 0 ? "psup_connect() from a callback"
+		                 : "psup_options.size is wrong");
+	psup_close(p);
+	rc = resolve_dir(p, o, p->runtime_dir);
+	if (rc != PSUP_OK)
+		return rc;
+	rc = client_connect(p, o);
+	if (rc != PSUP_ERR_NO_SERVER || !o->start)
+		return rc;
+	rc = psup_start_server(p, o);
+	return rc == PSUP_OK ? client_connect(p, o) : rc;
+}
+
+/* ---------------------------------------------------------------- requests */
+
+/* Appends [0, id, method, params], whole or not at all. */
+static int
+client_append(struct psup *p, uint32_t id, const char *method,
+    const struct enc *params)
+{
+	struct enc e = ENC_INIT;
+	int rc = PSUP_OK;
+
+	enc_array(&e);
+	enc_uint(&e, 0);
+	enc_uint(&e, id);
+	enc_str(&e, method);
+	enc_raw(&e, params->buf, params->len);
+	enc_end(&e);
+	if (!e.failed && e.len > codec_limits_default.bytes)
+		rc = error_set(p, PSUP_ERR_REFUSED,
+		    proto_error_name(PROTO_E_FRAME_TOO_LARGE), "",
+		    "the request is %zu bytes, and may have at most %u", e.len,
+		    codec_limits_default.bytes);
+	else if (e.failed || buffer_reserve(&p->out, e.len) < 0)
+		rc = error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
+		    "no memory for the request");
+	if (rc == PSUP_OK) {
+		memcpy(p->out.data + p->out.len, e.buf, e.len);
+		p->out.len += e.len;
+	}
+	enc_fini(&e);
+	return rc;
+}
+
+/* Checks and appends a request, and enters it into the table. */
+static int
+client_request(struct psup *p, const char *method, const struct psup_args *a,
+    struct request *r)
+{
+	struct enc params = ENC_INIT;
+	int rc;
+
+	rc = args_finish(p, a, &params);
+	if (rc != PSUP_OK)
+		return rc;
+	rc = request_check(p, method, &params);
+	r->id = p->next_id++;
+	if (rc == PSUP_OK)
+		rc = client_append(p, r->id, method, &params);
+	enc_fini(&params);
+	if (rc != PSUP_OK)
+		return rc;
+	LIST_INSERT_HEAD(&p->requests[r->id % REQUEST_BUCKETS], r, next);
+	p->pending++;
+	return PSUP_OK;
+}
+
+int
+psup_send(struct psup *p, const char *method, const struct psup_args *a,
+    psup_answer_fn *fn, void *arg, uint32_t *ret_id)
+{
+	struct request *r;
+	int rc;
+
+	if (p->fd < 0)
+		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
+		    "not connected");
+	r = calloc(1, sizeof(*r));
+	if (r == NULL)
+		return error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
+		    "no memory for the request");
+	r->fn = fn;
+	r->arg = arg;
+	rc = client_request(p, method, a, r);
+	if (rc != PSUP_OK) {
+		free(r);
+		return rc;
+	}
+	if (ret_id != NULL)
+		*ret_id = r->id;
+	/* An error of the socket is met again, and said, by psup_dispatch() */
+	(void)wire_flush(p);
+	return PSUP_OK;
+}
+
+int
+psup_cancel(struct psup *p, uint32_t id)
+{
+	struct enc e = ENC_INIT;
+	int rc = PSUP_OK;
+
+	if (p->fd < 0)
+		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
+		    "not connected");
+	enc_array(&e);
+	enc_uint(&e, 2);
+	enc_str(&e, "cancel");
+	enc_array(&e);
+	enc_map(&e);
+	enc_kv_uint(&e, "msgid", id);
+	enc_end(&e);
+	enc_end(&e);
+	enc_end(&e);
+	if (e.failed || buffer_reserve(&p->out, e.len) < 0) {
+		rc = error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
+		    "no memory for a cancel");
+	} else {
+		memcpy(p->out.data + p->out.len, e.buf, e.len);
+		p->out.len += e.len;
+		(void)wire_flush(p);
+	}
+	enc_fini(&e);
+	return rc;
+}
+
+/* The answer of a waiting call. */
+static void
+call_answered(void *arg, int status, psup_reply *reply)
+{
+	struct waiting *w = arg;
+
+	w->done = true;
+	w->status = status;
+	w->reply = reply;
+}
+
+/* Milliseconds to a deadline, rounded up; -1: there is none. */
+static int
+left_ms(uint64_t deadline_ns)
+{
+	uint64_t now, ms;
+
+	if (deadline_ns == 0)
+		return -1;
+	now = clock_boot_ns();
+	if (now >= deadline_ns)
+		return 0;
+	ms = (deadline_ns - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+	return ms > 1000000000 ? 1000000000 : (int)ms;
+}
+
+/* The call's time is up: forget it, and tell the server. */
+static int
+call_timed_out(struct psup *p, uint32_t id, const char *method)
+{
+	free(request_take(p, id));
+	psup_cancel(p, id);
+	return error_set(p, PSUP_ERR_TIMEOUT, "timeout", "",
+	    "%s: no answer in time", method);
+}
+
+int
+psup_call(struct psup *p, const char *method, const struct psup_args *a,
+    int timeout_ms, psup_reply **ret)
+{
+	struct waiting w = {0};
+	uint64_t deadline = 0;
+	uint32_t id;
+	int left, rc;
+
+	if (p->depth > 0)
+		return error_set(p, PSUP_ERR_USAGE, "usage", "",
+		    "psup_call() from a callback");
+	if (timeout_ms >= 0)
+		deadline = clock_boot_ns() +
+		    (uint64_t)(unsigned)timeout_ms * NSEC_PER_MSEC;
+	rc = psup_send(p, method, a, call_answered, &w, &id);
+	if (rc != PSUP_OK)
+		return rc;
+	while (!w.done) {
+		left = left_ms(deadline);
+		if (left == 0)
+			return call_timed_out(p, id, method);
+		rc = psup_turn(p, left);
+		if (rc != PSUP_OK && !w.done)
+			return rc;
+	}
+	if (w.status != PSUP_OK)
+		return w.status;
+	*ret = w.reply;
+	return PSUP_OK;
+}
+
+/* ---------------------------------------------------------------- incoming */
+
+/* [1, id, error, result]: the arena goes to the callback, or is freed. */
+static int
+client_answer(struct psup *p, const struct val *items,
+    struct codec_arena **arena)
+{
+	struct request *r;
+	psup_reply *reply;
+	int rc;
+
+	if (items[1].type != VAL_UINT || items[1].u > UINT32_MAX)
+		return PSUP_ERR_PROTOCOL;
+	r = request_take(p, (uint32_t)items[1].u);
+	if (r == NULL)
+		return PSUP_OK; /* of a call whose time was up */
+	if (items[2].type != VAL_NIL) {
+		rc = error_remote(p, &items[2]);
+		request_finish(p, r, rc, NULL);
+		return PSUP_OK;
+	}
+	reply = calloc(1, sizeof(*reply));
+	if (reply == NULL) {
+		rc = error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
+		    "no memory for an answer");
+		request_finish(p, r, rc, NULL);
+		return PSUP_OK;
+	}
+	reply->value = &items[3];
+	reply->arena = *arena;
+	*arena = NULL;
+	request_finish(p, r, PSUP_OK, reply);
+	return PSUP_OK;
+}
+
+/* [2, name, params]; params is a map, or an array with one map. */
+static int
+client_note(struct psup *p, const struct val *items)
+{
+	const struct val *params = &items[2];
+	char name[40];
+
+	if (items[1].type != VAL_STR)
+		return PSUP_ERR_PROTOCOL;
+	if (items[1].s.len >= sizeof(name) || p->note == NULL)
+		return PSUP_OK;
+	memcpy(name, items[1].s.ptr, items[1].s.len);
+	name[items[1].s.len] = '\0';
+	if (params->type == VAL_ARRAY && params->a.count == 1)
+		params = &params->a.items[0];
+	p->depth++;
+	p->note(p->note_arg, name, (const psup_value *)(const void *)params);
+	p->depth--;
+	return PSUP_OK;
+}
+
+/* One message. */
+static int
+client_message(struct psup *p, const struct val *v, struct codec_arena **arena)
+{
+	const struct val *items = v->a.items;
+
+	if (v->type != VAL_ARRAY || v->a.count < 3 ||
+	    items[0].type != VAL_UINT)
+		return PSUP_ERR_PROTOCOL;
+	if (items[0].u == 1 && v->a.count == 4)
+		return client_answer(p, items, arena);
+	if (items[0].u == 2 && v->a.count == 3)
+		return client_note(p, items);
+	return PSUP_ERR_PROTOCOL;
+}
+
+/* Every whole message in the buffer, until somebody pauses. */
+static int
+client_messages(struct psup *p)
+{
+	struct codec_arena *arena;
+	const struct val *v;
+	enum codec_error found;
+	char why[160] = "not a message";
+	size_t used;
+	int rc;
+
+	while (p->fd >= 0 && !p->paused && p->in.at < p->in.len) {
+		found = codec_decode(p->in.data + p->in.at,
+		    p->in.len - p->in.at, &codec_limits_trusted, &used, &arena,
+		    &v, why, sizeof(why));
+		if (found == CODEC_INCOMPLETE)
+			break;
+		rc = PSUP_ERR_PROTOCOL;
+		if (found == CODEC_OK) {
+			p->in.at += used;
+			rc = client_message(p, v, &arena);
+			codec_arena_free(&arena);
+		}
+		if (rc != PSUP_OK) {
+			error_set(p, PSUP_ERR_PROTOCOL, "bad-answer", "",
+			    "the server at %s sent what is no answer: %s",
+			    p->runtime_dir, why);
+			return client_fail(p, PSUP_ERR_PROTOCOL);
+		}
+	}
+	p->held = p->paused && p->in.at < p->in.len;
+	return PSUP_OK;
+}
+
+void
+psup_on_note(struct psup *p, psup_note_fn *fn, void *arg)
+{
+	p->note = fn;
+	p->note_arg = arg;
+}
+
+size_t
+psup_pending(const struct psup *p)
+{
+	return p->pending;
+}
+
+size_t
+psup_unsent(const struct psup *p)
+{
+	return p->out.len - p->out.at;
+}
+
+int
+psup_fd(const struct psup *p)
+{
+	return p->fd;
+}
+
+short
+psup_fd_events(const struct psup *p)
+{
+	short events = 0;
+
+	if (p->fd >= 0 && !p->paused)
+		events |= POLLIN;
+	if (p->fd >= 0 && p->out.at < p->out.len)
+		events |= POLLOUT;
+	return events;
+}
+
+void
+psup_pause(struct psup *p, bool paused)
+{
+	p->paused = paused;
+}
+
+int
+psup_dispatch(struct psup *p)
+{
+	size_t received = 0;
+	ssize_t n = 1;
+	int rc;
+
+	if (p->fd < 0)
+		return PSUP_ERR_LOST;
+	if (p->depth > 0)
+		return error_set(p, PSUP_ERR_USAGE, "usage", "",
+		    "psup_dispatch() from a callback");
+	rc = wire_flush(p);
+	/* What a dead server said last is still read. */
+	if (rc < 0 && rc != -EPIPE && rc != -ECONNRESET)
+		return client_lost(p, -rc);
+	rc = client_messages(p);
+	while (rc == PSUP_OK && p->fd >= 0 && !p->paused &&
+	       received < DISPATCH_BYTES) {
+		n = wire_fill(p, RECEIVE_BYTES);
+		if (n == -EAGAIN)
+			break;
+		if (n <= 0)
+			return client_lost(p, (int)-n);
+		received += (size_t)n;
+		rc = client_messages(p);
+	}
+	return rc;
+}
+
+int
+psup_turn(struct psup *p, int timeout_ms)
+{
+	struct pollfd pfd = {.fd = p->fd, .events = psup_fd_events(p)};
+
+	if (p->fd < 0)
+		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
+		    "not connected");
+	if (p->held && !p->paused)
+		timeout_ms = 0; /* poll(2) knows nothing of those */
+	if (poll(&pfd, 1, timeout_ms) < 0 && errno != EINTR)
+		return error_errno(p, errno, "poll");
+	return psup_dispatch(p);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of libpsup share; nothing of it is visible outside. */
+#ifndef PSUP_LIBPSUP_INTERNAL_H
+#define PSUP_LIBPSUP_INTERNAL_H
+
+#include <psup/psup.h>
+#include <sys/queue.h>
+
+#include "common/codec.h"
+#include "common/proto.h"
+#include "common/rundir.h"
+
+/* A request that has no answer yet. */
+struct request {
+	LIST_ENTRY(request) next;
+	uint32_t id;
+	psup_answer_fn *fn;
+	void *arg;
+};
+#define REQUEST_BUCKETS 64u
+LIST_HEAD(request_list, request);
+
+/* Bytes on their way in or out: used ones are at .at .. .len */
+struct buffer {
+	char *data;
+	size_t at, len, cap;
+};
+
+struct psup {
+	int fd; /* -1: not connected */
+	bool paused;
+	bool held; /* messages were received that a pause kept back */
+	unsigned depth; /* of callbacks */
+	uint32_t next_id;
+	size_t pending;
+	struct request_list requests[REQUEST_BUCKETS];
+	struct buffer in, out;
+	psup_note_fn *note;
+	void *note_arg;
+	char runtime_dir[RUNDIR_PATH_MAX];
+	struct {
+		char code_text[40];
+		char field[64];
+		char message[640];
+	} error;
+};
+
+struct psup_args {
+	struct enc enc;
+	int level;        /* of open maps and lists; the root is 1 */
+	bool too_deep;
+	uint32_t lists;   /* bit n: level n is a list */
+	const char *mistake; /* NULL: none */
+};
+
+struct psup_reply {
+	struct codec_arena *arena;
+	const struct val *value; /* the result */
+};
+
+/* error.c: each sets the handle's error and returns rc. */
+int error_set(struct psup *p, int rc, const char *code, const char *field,
+    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+int error_errno(struct psup *p, int errnum, const char *what);
+int error_problem(struct psup *p, const struct proto_problem *problem);
+/* An error object of the wire, or whatever else stands in its place. */
+int error_remote(struct psup *p, const struct val *error);
+
+/* args.c: the encoded params, closed; root map only. */
+int args_finish(struct psup *p, const struct psup_args *a, struct enc *ret);
+
+/* request_check.c: the checks of the server, before sending. */
+int request_check(struct psup *p, const char *method, const struct enc *params);
+
+/* wire.c */
+int buffer_reserve(struct buffer *b, size_t more);
+void buffer_free(struct buffer *b);
+/* Connects to the socket of a runtime directory. A descriptor, non-blocking,
+ * or a PSUP_ERR_. */
+int wire_connect(struct psup *p, const char *dir, int timeout_ms);
+/* Sends what the socket takes. 0 or -errno. */
+int wire_flush(struct psup *p);
+/* Receives up to `max` bytes. Bytes, 0: EOF, -EAGAIN, -errno. */
+ssize_t wire_fill(struct psup *p, size_t max);
+
+/* client.c: every request under way gets this error; closes. */
+int client_fail(struct psup *p, int rc);
+
+/* start.c */
+int resolve_dir(struct psup *p, const struct psup_options *o,
+    char ret_dir[RUNDIR_PATH_MAX]);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The read-only view: board and stats pages mapped, rings read by pread.
+ * Called by programs that show a server's state, also while its master is
+ * down. Writes nothing, asks nobody, keeps no internal struct in sight.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <psup/view.h>
+
+#include "common/clock.h"
+#include "common/heritage.h"
+#include "common/rundir.h"
+#include "shm/board.h"
+#include "shm/ring.h"
+#include "shm/state_names.h"
+#include "shm/stats.h"
+
+struct psup_view {
+	int dirfd;
+	char dir[RUNDIR_PATH_MAX];
+	struct board board;
+	const struct stats_page *stats; /* NULL: not there */
+	struct ring_reader ring;        /* the one read last */
+	bool ring_open;
+};
+
+/* Says what failed, where somebody wants to know. */
+static int
+view_fail(struct psup_view *v, int rc, char *why, size_t why_size,
+    const char *text)
+{
+	if (why != NULL && why_size > 0 && text != NULL)
+		snprintf(why, why_size, "%s", text);
+	psup_view_close(&v);
+	return rc;
+}
+
+/* The sentence for a board that does not open. */
+static const char *
+board_why(int rc)
+{
+	switch (rc) {
+	case -ENOENT:
+		return "no server was ever started there";
+	case -EPROTO:
+		return "the shared memory is of another psup version";
+	case -EBADMSG:
+		return "the shared memory is damaged";
+	default:
+		return strerror(-rc);
+	}
+}
+
+int
+psup_view_open(const char *runtime_dir, struct psup_view **ret, char *why,
+    size_t why_size)
+{
+	struct psup_view *v = calloc(1, sizeof(*v));
+	char text[512];
+	int rc;
+
+	if (v == NULL)
+		return -ENOMEM;
+	v->dirfd = -1;
+	if (runtime_dir == NULL)
+		rc = rundir_default(v->dir);
+	else
+		rc = snprintf(v->dir, sizeof(v->dir), "%s", runtime_dir) <
+		        (int)sizeof(v->dir)
+		    ? 0
+		    : -ENAMETOOLONG;
+	if (rc < 0)
+		return view_fail(v, rc, why, why_size, strerror(-rc));
+	v->dirfd = rundir_open(v->dir, false, true, text, sizeof(text));
+	if (v->dirfd < 0)
+		return view_fail(v, v->dirfd, why, why_size, text);
+	rc = board_attach(v->dirfd, false, &v->board);
+	if (rc < 0) {
+		v->board.hdr = NULL;
+		return view_fail(v, rc, why, why_size, board_why(rc));
+	}
+	if (stats_attach(v->dirfd, &v->stats) < 0)
+		v->stats = NULL;
+	*ret = v;
+	return 0;
+}
+
+/* Closes the ring that was read last. */
+static void
+view_drop_ring(struct psup_view *v)
+{
+	if (v->ring_open)
+		ring_reader_close(&v->ring);
+	v->ring_open = false;
+}
+
+void
+psup_view_close(struct psup_view **v)
+{
+	if (v == NULL || *v == NULL)
+		return;
+	view_drop_ring(*v);
+	if ((*v)->board.hdr != NULL)
+		board_detach(&(*v)->board);
+	if ((*v)->stats != NULL)
+		stats_detach((*v)->stats);
+	if ((*v)->dirfd >= 0)
+		close((*v)->dirfd);
+	free(*v);
+	*v = NULL;
+}
+
+const char *
+psup_view_dir(const struct psup_view *v)
+{
+	return v->dir;
+}
+
+/* --------------------------------------------------------------- sessions */
+
+/* Opens the ring of a session, unless it is the one at hand. 0 or -errno. */
+static int
+view_ring(struct psup_view *v, uint64_t instance)
+{
+	struct sid sid = {instance};
+	int rc;
+
+	if (v->ring_open && sid_eq(v->ring.sid, sid))
+		return 0;
+	view_drop_ring(v);
+	rc = ring_reader_open(v->dirfd, sid, &v->ring);
+	v->ring_open = rc == 0;
+	return rc;
+}
+
+/* Copies a text field that a stranger may have written: always terminated. */
+#define COPY_TEXT(dst, src)                                                    \
+	do {                                                                   \
+		static_assert(sizeof(dst) >= sizeof(src), "text fits");        \
+		memcpy((dst), (src), sizeof(src));                             \
+		(dst)[sizeof(src) - 1] = '\0';                                 \
+	} while (0)
+
+/* A board slot in public words. */
+static void
+session_of_slot(const struct board_slot *s, struct psup_view_session *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->instance = s->sid;
+	ret->state = state_name(s->state);
+	ret->status = status_name(s->status);
+	ret->reason = reason_name(s->reason);
+	ret->pid = s->pid;
+	ret->exit_code = s->exit_code;
+	ret->exit_signal = s->exit_signal;
+	ret->worker = s->worker_slot == UINT32_MAX ? -1 : (int)s->worker_slot;
+	ret->lane_position = s->lane_pos;
+	ret->created_ms = s->created_ms;
+	ret->started_ms = s->started_ms;
+	ret->ended_ms = s->ended_ms;
+	ret->deadline_ms = s->deadline_ms;
+	ret->total_bytes = s->total;
+	ret->backgrounded = (s->flags & BOARD_BACKGROUNDED) != 0;
+	ret->stdin_open = (s->flags & BOARD_STDIN_OPEN) != 0;
+	COPY_TEXT(ret->id, s->slug);
+	COPY_TEXT(ret->name, s->name);
+	COPY_TEXT(ret->scope, s->scope);
+	COPY_TEXT(ret->lane, s->lane);
+	COPY_TEXT(ret->label, s->label);
+	COPY_TEXT(ret->command, s->command);
+}
+
+/* What the ring's header knows better than the board: live figures. */
+static void
+session_live_facts(struct psup_view *v, struct psup_view_session *ret)
+{
+	struct ring_facts facts;
+
+	if (view_ring(v, ret->instance) < 0 ||
+	    ring_facts(&v->ring, &facts) != RING_OK)
+		return;
+	if (facts.head > ret->total_bytes)
+		ret->total_bytes = facts.head;
+	ret->last_output_ms = facts.raw.last_output_ms;
+}
+
+int
+psup_view_next_session(struct psup_view *v, size_t *cursor,
+    struct psup_view_session *ret)
+{
+	struct board_slot slot;
+	uint32_t high = v->board.hdr->slots_high;
+
+	if (high > v->board.slot_count)
+		high = v->board.slot_count;
+	while (*cursor < high) {
+		if (board_get(&v->board, (uint32_t)(*cursor)++, &slot) != 1)
+			continue;
+		session_of_slot(&slot, ret);
+		session_live_facts(v, ret);
+		return 1;
+	}
+	return 0;
+}
+
+/* An instance id in decimal or 16 hex digits; 0: neither. */
+static uint64_t
+parse_instance(const char *id)
+{
+	size_t len = strlen(id);
+	char *end;
+	unsigned long long v;
+
+	if (len == 0 || len > 20 || strspn(id, "0123456789abcdef") != len)
+		return 0;
+	v = strtoull(id, &end, len == 16 ? 16 : 10);
+	return *end == '\0' ? v : 0;
+}
+
+int
+psup_view_find(struct psup_view *v, const char *id,
+    struct psup_view_session *ret)
+{
+	uint64_t instance = parse_instance(id);
+	struct board_slot slot;
+	uint32_t high = v->board.hdr->slots_high;
+
+	if (high > v->board.slot_count)
+		high = v->board.slot_count;
+	for (uint32_t i = 0; i < high; i++) {
+		if (board_get(&v->board, i, &slot) != 1)
+			continue;
+		slot.slug[sizeof(slot.slug) - 1] = '\0';
+		if ((instance == 0 || slot.sid != instance) &&
+		    strcmp(slot.slug, id) != 0)
+			continue;
+		session_of_slot(&slot, ret);
+		session_live_facts(v, ret);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* ----------------------------------------------------------------- output */
+
+ssize_t
+psup_view_read_output(struct psup_view *v, uint64_t instance, uint64_t from,
+    void *buf, size_t size, struct psup_view_chunk *ret)
+{
+	static const enum psup_verdict verdicts[] = {
+		[RING_OK] = PSUP_READ_OK, [RING_OVERRUN] = PSUP_READ_OVERRUN,
+		[RING_GONE] = PSUP_READ_GONE,
+		[RING_CORRUPT] = PSUP_READ_CORRUPT,
+		[RING_BUSY] = PSUP_READ_BUSY,
+	};
+	struct psup_view_chunk c = {.pos = from, .next = from,
+	    .stream = PSUP_MIXED, .verdict = PSUP_READ_GONE};
+	enum ring_verdict verdict;
+	struct ring_facts facts;
+	uint64_t end;
+	ssize_t n = -1;
+	int rc;
+
+	rc = view_ring(v, instance);
+	if (rc < 0) {
+		if (rc == -EBADMSG)
+			c.verdict = PSUP_READ_CORRUPT;
+		*ret = c;
+		return -1;
+	}
+	n = ring_read(&v->ring, &c.pos, buf, size, &c.dropped, &verdict);
+	c.verdict = verdicts[verdict];
+	c.next = c.pos;
+	if (n > 0) {
+		/* Read after the data: what it says of these bytes is final. */
+		if (ring_facts(&v->ring, &facts) == RING_OK) {
+			c.stream = (enum psup_stream)ring_stream_at(&facts.raw,
+			    c.pos, &end, &c.wall_ms);
+			if (end > c.pos && end - c.pos < (uint64_t)n)
+				n = (ssize_t)(end - c.pos);
+		}
+		c.next = c.pos + (uint64_t)n;
+	}
+	*ret = c;
+	return n;
+}
+
+/* -------------------------------------------------------------- processes */
+
+/* A stats page's role, by its place and what its owner says. */
+static const char *
+process_role(size_t page, uint32_t role)
+{
+	if (page == 0)
+		return "keeper";
+	if (page == 1)
+		return "master";
+	return role == HERITAGE_STANDBY ? "standby" : "worker";
+}
+
+int
+psup_view_next_process(struct psup_view *v, size_t *cursor,
+    struct psup_view_process *ret)
+{
+	const struct stats_page *s;
+	uint64_t now = clock_boot_ns(), beat;
+	size_t page;
+
+	while (v->stats != NULL && *cursor < STATS_PAGES) {
+		page = (*cursor)++;
+		s = (const struct stats_page *)(const void *)((const char *)
+		        v->stats + page * SHM_PAGE);
+		if (s->generation == 0 && s->pid == 0)
+			continue; /* nobody was ever there */
+		memset(ret, 0, sizeof(*ret));
+		ret->role = process_role(page, s->role);
+		ret->pid = s->pid;
+		ret->slot = page < 2 ? -1 : (int)page - 2;
+		ret->generation = s->generation;
+		ret->restarts = s->restarts;
+		ret->started_ms = s->started_ms;
+		beat = s->heartbeat_ns;
+		ret->heartbeat_age_ms = beat == 0 ? UINT64_MAX
+		    : beat > now                  ? 0
+		                : (now - beat) / NSEC_PER_MSEC;
+		ret->sessions = s->sessions;
+		ret->spawned = s->spawned;
+		ret->spawn_failed = s->spawn_failed;
+		ret->ended = s->ended;
+		ret->bytes_moved = s->bytes_moved;
+		ret->requests = s->requests;
+		COPY_TEXT(ret->last_words, s->last_words);
+		return 1;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------- lanes and totals */
+
+int
+psup_view_next_lane(struct psup_view *v, size_t *cursor,
+    struct psup_view_lane *ret)
+{
+	struct board_lane lane;
+
+	while (*cursor < BOARD_LANES) {
+		if (board_get_lane(&v->board, (uint32_t)(*cursor)++, &lane) !=
+		        1 ||
+		    lane.name[0] == '\0')
+			continue;
+		memset(ret, 0, sizeof(*ret));
+		COPY_TEXT(ret->name, lane.name);
+		ret->width = lane.width;
+		ret->active = lane.active;
+		ret->queued = lane.queued;
+		ret->generation = lane.generation;
+		return 1;
+	}
+	return 0;
+}
+
+void
+psup_view_totals(struct psup_view *v, struct psup_view_totals *ret)
+{
+	const struct board_header *h = v->board.hdr;
+
+	*ret = (struct psup_view_totals){
+		.queued = h->counts[STATE_QUEUED],
+		.starting = h->counts[STATE_STARTING],
+		.running = h->counts[STATE_RUNNING],
+		.exited = h->counts[STATE_EXITED],
+		.ended = h->counts[STATE_ENDED],
+		.started_ever = h->started_total,
+		.ended_ever = h->ended_total,
+		.failed_ever = h->failed_total,
+		.budget_bytes = h->budget_bytes,
+		.budget_used = h->budget_used,
+		.incarnation = h->incarnation,
+		.created_ms = h->created_ms,
+		.master_generation = h->master_generation,
+	};
+}

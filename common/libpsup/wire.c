@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bytes to and from the server's socket. Called by client.c; knows nothing of
+ * messages.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define BUFFER_KEEP 65536u
+
+/* Makes room for `more` bytes behind len. 0 or -ENOMEM. */
+int
+buffer_reserve(struct buffer *b, size_t more)
+{
+	char *data;
+	size_t cap;
+
+	if (b->at == b->len)
+		b->at = b->len = 0;
+	if (b->cap - b->len >= more)
+		return 0;
+	if (b->at > 0) {
+		memmove(b->data, b->data + b->at, b->len - b->at);
+		b->len -= b->at;
+		b->at = 0;
+		if (b->cap - b->len >= more)
+			return 0;
+	}
+	cap = b->cap > 0 ? b->cap : 4096;
+	while (cap - b->len < more) {
+		if (cap > SIZE_MAX / 2)
+			return -ENOMEM;
+		cap *= 2;
+	}
+	data = realloc(b->data, cap);
+	if (data == NULL)
+		return -ENOMEM;
+	b->data = data;
+	b->cap = cap;
+	return 0;
+}
+
+/* Empties it and gives the memory back. */
+void
+buffer_free(struct buffer *b)
+{
+	free(b->data);
+	*b = (struct buffer){0};
+}
+
+/* An emptied buffer does not keep what one large message needed. */
+static void
+buffer_shrink(struct buffer *b)
+{
+	if (b->at == b->len && b->cap > BUFFER_KEEP)
+		buffer_free(b);
+}
+
+/* Why connecting failed, in words. */
+static int
+connect_error(struct psup *p, int errnum, const char *dir)
+{
+	if (errnum == ENOENT || errnum == ECONNREFUSED)
+		return error_set(p, PSUP_ERR_NO_SERVER, "no-server", "",
+		    "no server runs at %s", dir);
+	if (errnum == EAGAIN)
+		return error_set(p, PSUP_ERR_TIMEOUT, "timeout", "",
+		    "the server at %s accepts no connection", dir);
+	return error_set(p, PSUP_ERR_SYSTEM, "system", "", "%s/sock: %s", dir,
+	    strerror(errnum));
+}
+
+/* Checks that the directory is ours before anything in it is believed. */
+static int
+check_dir(struct psup *p, const char *dir)
+{
+	char why[512];
+	int fd;
+
+	fd = rundir_open(dir, false, true, why, sizeof(why));
+	if (fd == -ENOENT)
+		return connect_error(p, ENOENT, dir);
+	if (fd < 0)
+		return error_set(p, PSUP_ERR_SYSTEM, "system", "", "%s", why);
+	close(fd);
+	return PSUP_OK;
+}
+
+int
+wire_connect(struct psup *p, const char *dir, int timeout_ms)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct timeval limit = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
+	int fd, n, rc;
+
+	n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/sock",
+	    dir);
+	if (n < 0 || (size_t)n >= sizeof(address.sun_path))
+		return error_set(p, PSUP_ERR_SYSTEM, "system", "",
+		    "%s: the path is too long for a socket", dir);
+	rc = check_dir(p, dir);
+	if (rc != PSUP_OK)
+		return rc;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return error_errno(p, errno, "socket");
+	/* connect() to a full backlog waits as long as a send would */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	do {
+		n = connect(fd, (const struct sockaddr *)&address,
+		    sizeof(address));
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		rc = connect_error(p, errno, dir);
+	else if (fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+		rc = error_errno(p, errno, "fcntl");
+	if (rc != PSUP_OK) {
+		close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+int
+wire_flush(struct psup *p)
+{
+	struct buffer *b = &p->out;
+	ssize_t n;
+
+	while (b->at < b->len) {
+		n = send(p->fd, b->data + b->at, b->len - b->at, MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -errno;
+		b->at += (size_t)n;
+	}
+	buffer_shrink(b);
+	return 0;
+}
+
+ssize_t
+wire_fill(struct psup *p, size_t max)
+{
+	struct buffer *b = &p->in;
+	ssize_t n;
+
+	if (buffer_reserve(b, max) < 0)
+		return -ENOMEM;
+	do {
+		n = recv(p->fd, b->data + b->len, max, 0);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	b->len += (size_t)n;
+	return n;
+}

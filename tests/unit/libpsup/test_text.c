@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The public text helpers. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include <psup/psup.h>
+
+TestSuite(text, .timeout = 10);
+
+Test(text, escapes_repairs_and_formats)
+{
+	char buf[64];
+	size_t n;
+
+	psup_escape("a\x1b[0m\n", 6, false, buf, sizeof(buf));
+	cr_expect_str_eq(buf, "a\\x1b[0m\\x0a");
+	n = psup_repair("a\xff", 2, buf);
+	cr_expect_eq(n, 4);
+	cr_expect_eq(memcmp(buf, "a\xef\xbf\xbd", 4), 0);
+	psup_duration(125000, buf, sizeof(buf));
+	cr_expect_str_eq(buf, "2m5s");
+	cr_expect_eq(psup_signal_number("TERM"), 15);
+	cr_expect_eq(psup_signal_number("nothing"), 0);
+	cr_expect_str_eq(psup_signal_name(9), "SIGKILL");
+	cr_expect_str_eq(psup_version(), PSUP_VERSION);
+}
