@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * psup events: exit events of backgrounded sessions, those of now or, with
+ * --follow, each as it happens. One line an event; with --json one object a
+ * line.
+ */
+#include <stdio.h>
+
+#include "cli.h"
+
+struct following {
+	struct cli *c;
+	int64_t printed; /* sequence number of the last one */
+};
+
+/* One event, for a person or a program. */
+static void
+print_event(struct cli *c, const psup_value *event)
+{
+	const char *text;
+	char line[1200];
+	size_t len;
+	int n;
+
+	if (c->json) {
+		cli_print_json(json_of_value(event));
+		return;
+	}
+	text = psup_get_str(event, "text", &len);
+	n = snprintf(line, sizeof(line), "%lld %.*s",
+	    (long long)psup_get_int(event, "seq", 0),
+	    len > 1000 ? 1000 : (int)len, text != NULL ? text : "");
+	cli_print_text(line, n < 0 ? 0 : (size_t)n);
+	fflush(stdout);
+}
+
+/* Notifications of a subscription. */
+static void
+on_note(void *arg, const char *name, const psup_value *params)
+{
+	struct following *f = arg;
+
+	if (name[0] != 'e')
+		return; /* not an event */
+	print_event(f->c, params);
+	f->printed = psup_get_int(params, "seq", f->printed);
+}
+
+/* Acknowledges up to a number, where there is anything to acknowledge. */
+static int
+acknowledge(struct cli *c, const char *subscriber, int64_t seq)
+{
+	psup_reply *reply = NULL;
+	int rc;
+
+	if (seq <= 0)
+		return PSUP_OK;
+	rc = psup_ack(c->p, subscriber, seq, &reply);
+	psup_reply_free(&reply);
+	return rc;
+}
+
+/* Until the connection ends, or somebody ends us. */
+static int
+follow(struct cli *c, const char *subscriber, int64_t since, bool ack)
+{
+	struct following f = {.c = c};
+	psup_reply *reply = NULL;
+	int64_t acked = 0;
+	int rc;
+
+	psup_on_note(c->p, on_note, &f);
+	rc = psup_subscribe(c->p, subscriber, since, &reply);
+	psup_reply_free(&reply);
+	while (rc == PSUP_OK) {
+		if (ack && f.printed > acked) {
+			acked = f.printed;
+			rc = acknowledge(c, subscriber, acked);
+		}
+		if (rc == PSUP_OK && f.printed == acked)
+			rc = psup_turn(c->p, -1);
+		else if (rc == PSUP_OK && !ack)
+			acked = f.printed;
+	}
+	return cli_fail(c, rc);
+}
+
+/* The events of now. */
+static int
+print_now(struct cli *c, const char *subscriber, int64_t since, bool ack)
+{
+	const psup_value *events;
+	psup_reply *reply;
+	int64_t last = 0;
+	int rc;
+
+	rc = psup_events(c->p, subscriber, since, 1000, &reply);
+	if (rc != PSUP_OK)
+		return cli_fail(c, rc);
+	events = psup_value_get(psup_reply_value(reply), "events");
+	for (size_t i = 0; i < psup_value_count(events); i++) {
+		const psup_value *event = psup_value_at(events, i);
+
+		if (!c->json)
+			print_event(c, event);
+		last = psup_get_int(event, "seq", last);
+	}
+	if (c->json)
+		cli_print_json(json_of_value(psup_reply_value(reply)));
+	psup_reply_free(&reply);
+	rc = ack ? acknowledge(c, subscriber, last) : PSUP_OK;
+	return rc == PSUP_OK ? EXIT_OK : cli_fail(c, rc);
+}
+
+static int
+run(struct cli *c, int argc, char **argv)
+{
+	static const struct option own[] = {
+		{"follow", no_argument, NULL, 'f'},
+		{"since", required_argument, NULL, 's'},
+		{"subscriber", required_argument, NULL, 'n'},
+		{"ack", no_argument, NULL, 'a'}, {0}};
+	const char *subscriber = NULL;
+	bool following = false, ack = false;
+	int64_t since = -1;
+	int opt, rc;
+
+	while ((opt = cli_option(c, argc, argv, own)) != -1) {
+		if (opt == 'f')
+			following = true;
+		else if (opt == 'a')
+			ack = true;
+		else if (opt == 'n')
+			subscriber = optarg;
+		else
+			since = cli_number(c, "--since", optarg, 0,
+			    9007199254740991);
+	}
+	if (c->usage_error)
+		return EXIT_USAGE;
+	if (optind != argc)
+		return cli_usage(c, "it takes no argument");
+	rc = cli_connect(c, CLI_NEVER_START, 0);
+	if (rc != PSUP_OK)
+		return cli_fail(c, rc);
+	return following ? follow(c, subscriber, since, ack)
+	                 : print_now(c, subscriber, since, ack);
+}
+
+const struct command cmd_events = {
+	.name = "events",
+	.usage = "[--follow] [--since N] [--subscriber NAME] [--ack] [--json]",
+	.summary = "Print the exit events of backgrounded sessions",
+	.help = "  -f, --follow       and each that comes (--json: one object a "
+	        "line)\n"
+	        "  --since N          after sequence number N, acknowledged or "
+	        "not\n"
+	        "  --subscriber NAME  a place of your own among the events\n"
+	        "  --ack              acknowledge what was printed\n",
+	.run = run,
+};

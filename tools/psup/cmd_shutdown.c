@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* psup shutdown: ends every command and the server, and waits for its end. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+#define GRACE_MS 5000
+#define EXTRA_MS 30000 /* what finalising may take beyond the grace */
+
+/* Waits until the keeper is gone. */
+static int
+await_keeper(int64_t pid, int timeout_ms)
+{
+	struct pollfd pfd = {.events = POLLIN};
+	int n;
+
+	if (pid <= 0 || pid > INT32_MAX)
+		return -EINVAL;
+	pfd.fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	if (pfd.fd < 0)
+		return errno == ESRCH ? 0 : -errno;
+	do {
+		n = poll(&pfd, 1, timeout_ms);
+	} while (n < 0 && errno == EINTR);
+	close(pfd.fd);
+	return n == 1 ? 0 : -ETIMEDOUT;
+}
+
+static int
+run(struct cli *c, int argc, char **argv)
+{
+	static const struct option own[] = {
+		{"grace", required_argument, NULL, 'g'}, {0}};
+	int64_t grace = -1, pid;
+	psup_reply *reply;
+	int rc;
+
+	while (cli_option(c, argc, argv, own) != -1)
+		grace = cli_number(c, "--grace", optarg, 0, 60000);
+	if (c->usage_error)
+		return EXIT_USAGE;
+	if (optind != argc)
+		return cli_usage(c, "it takes no argument");
+	rc = cli_connect(c, CLI_NEVER_START, 0);
+	if (rc == PSUP_OK)
+		rc = psup_shutdown(c->p, (int)grace, &reply);
+	if (rc != PSUP_OK)
+		return cli_fail(c, rc);
+	pid = psup_get_int(psup_reply_value(reply), "pid", 0);
+	psup_reply_free(&reply);
+	rc = await_keeper(pid, (int)(grace < 0 ? GRACE_MS : grace) + EXTRA_MS);
+	if (rc != 0) {
+		cli_say("the server (keeper %lld) is still there",
+		    (long long)pid);
+		return EXIT_FAILED;
+	}
+	if (c->json)
+		cli_print_json(json_pack("{s:I, s:b}", "pid", (json_int_t)pid,
+		    "stopped", 1));
+	else
+		printf("The server at %s has stopped.\n",
+		    psup_runtime_dir(c->p));
+	return EXIT_OK;
+}
+
+const struct command cmd_shutdown = {
+	.name = "shutdown",
+	.usage = "[--grace MS] [--json]",
+	.summary = "End every command, then the server",
+	.help = "  --grace MS         from SIGTERM to SIGKILL, 0 to 60000 "
+	        "(5000)\n",
+	.run = run,
+};

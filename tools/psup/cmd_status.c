@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * psup status: the server's state. Where a server is there but its socket
+ * does not answer, what shared memory says.
+ */
+#include <stdio.h>
+
+#include "cli.h"
+
+/* "  name value" for every plain member of an object. */
+static void
+print_members(const char *title, const json_t *object)
+{
+	const char *name;
+	json_t *v, *o = json_incref((json_t *)(uintptr_t)object);
+
+	printf("%s:", title);
+	json_object_foreach(o, name, v)
+	{
+		if (json_is_string(v))
+			printf(" %s %s", name, json_string_value(v));
+		else if (json_is_integer(v))
+			printf(" %s %lld", name,
+			    (long long)json_integer_value(v));
+		else if (json_is_boolean(v))
+			printf(" %s %s", name, json_is_true(v) ? "yes" : "no");
+	}
+	putchar('\n');
+	json_decref(o);
+}
+
+/* The whole state, a line each. */
+static void
+print_status(const json_t *status)
+{
+	const char *name;
+	json_t *v, *s = json_incref((json_t *)(uintptr_t)status);
+
+	json_object_foreach(s, name, v)
+	{
+		if (json_is_object(v))
+			print_members(name, v);
+		else if (json_is_string(v))
+			printf("%s: %s\n", name, json_string_value(v));
+		else if (json_is_integer(v))
+			printf("%s: %lld\n", name,
+			    (long long)json_integer_value(v));
+		for (size_t i = 0; json_is_array(v) && i < json_array_size(v);
+		     i++)
+			print_members(name, json_array_get(v, i));
+	}
+	json_decref(s);
+}
+
+/* Prints the state either way; takes the reference. */
+static int
+show(struct cli *c, json_t *status)
+{
+	if (c->json) {
+		cli_print_json(status);
+	} else {
+		print_status(status);
+		json_decref(status);
+	}
+	return EXIT_OK;
+}
+
+static int
+run(struct cli *c, int argc, char **argv)
+{
+	psup_reply *reply;
+	json_t *status = NULL;
+	int rc;
+
+	while (cli_option(c, argc, argv, NULL) != -1)
+		continue;
+	if (c->usage_error)
+		return EXIT_USAGE;
+	if (optind != argc)
+		return cli_usage(c, "it takes no argument");
+	rc = cli_connect(c, CLI_NEVER_START, CLI_SHORT_MS);
+	if (rc == PSUP_OK)
+		rc = psup_status(c->p, &reply);
+	if (rc == PSUP_ERR_TIMEOUT || rc == PSUP_ERR_LOST)
+		status = view_status(c->runtime_dir);
+	if (status != NULL)
+		return show(c, status);
+	if (rc != PSUP_OK)
+		return cli_fail(c, rc);
+	status = json_of_value(psup_reply_value(reply));
+	psup_reply_free(&reply);
+	return show(c, status);
+}
+
+const struct command cmd_status = {
+	.name = "status",
+	.usage = "[--json]",
+	.summary = "Show the state of the server",
+	.help = "",
+	.run = run,
+};

@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A command in the foreground: output, input, signals and the exit code go
+ * through as if it were a child of this shell. One poll(2) loop; nothing in it
+ * blocks. Called by cmd_exec.c.
+ *
+ * Lossless: while our own reader is slow the connection is not read, and the
+ * server then slows the command.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "sink.h"
+
+#define HELD_BYTES   524288u /* output we hold before the server must wait */
+#define STDIN_BYTES  262144u
+#define ROOM_WAIT_MS 30000
+#define AGAIN_NS     2000000000ull /* a second Ctrl-C within this escalates */
+#define BACK_MS      10000 /* a master that restarts waits as long for us */
+#define TTY_CHECK_MS 300   /* are we in the foreground again? */
+
+static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+
+struct run {
+	struct cli *c;
+	const struct run_options *o;
+	uint32_t exec_id;
+	bool answered, lost;
+	int status;        /* of the answer */
+	psup_reply *reply; /* the answer */
+	char error[640];   /* why there is none */
+	char session[64];  /* "": none yet */
+	bool running;
+	uint64_t next;     /* position of the output to come */
+	uint64_t dropped;
+	struct sink out, err;
+	/* stdin */
+	bool in_open, in_tty, in_busy; /* busy: a write is under way */
+	bool in_eof;
+	char *in;
+	size_t in_at, in_len;
+	/* signals */
+	int signal_fd;
+	sigset_t old_mask;
+	int waiting_signal; /* came before there was a session */
+	bool from_terminal; /* the last SIGINT was a Ctrl-C */
+	uint64_t last_int_ns;
+	unsigned ints;
+};
+
+/* ------------------------------------------------------------------ output */
+
+/* A piece of output; what a repeated exec sends again is skipped. */
+static void
+take_output(struct run *r, const psup_value *params)
+{
+	uint64_t pos = (uint64_t)psup_get_int(params, "pos", 0);
+	int64_t dropped = psup_get_int(params, "dropped", 0);
+	const char *data;
+	size_t len, skip = 0;
+
+	data = psup_get_str(params, "data", &len);
+	if (dropped > 0)
+		r->dropped += (uint64_t)dropped;
+	if (pos < r->next)
+		skip = r->next - pos < len ? (size_t)(r->next - pos) : len;
+	if (pos + len > r->next)
+		r->next = pos + len;
+	if (data == NULL || skip == len || r->o->quiet)
+		return;
+	if (sink_put(psup_get_is(params, "stream", "stderr") ? &r->err
+	                                                     : &r->out,
+	        data + skip, len - skip) < 0)
+		r->dropped += len - skip;
+}
+
+static void send_signal(struct run *r, int sig);
+
+/* Notifications of our exec. */
+static void
+on_note(void *arg, const char *name, const psup_value *params)
+{
+	struct run *r = arg;
+	int sig = r->waiting_signal;
+
+	if ((uint32_t)psup_get_int(params, "msgid", -1) != r->exec_id)
+		return;
+	if (strcmp(name, "output") == 0) {
+		take_output(r, params);
+	} else if (strcmp(name, "session") == 0) {
+		psup_get_copy(params, "sessionId", r->session,
+		    sizeof(r->session));
+		r->running = psup_get_is(params, "state", "running");
+		if (r->running && sig != 0) {
+			r->waiting_signal = 0;
+			send_signal(r, sig);
+		}
+	}
+	if (sink_pending(&r->out) + sink_pending(&r->err) > HELD_BYTES)
+		psup_pause(r->c->p, true);
+}
+
+/* The answer of the exec. */
+static void
+on_answer(void *arg, int status, psup_reply *reply)
+{
+	struct run *r = arg;
+
+	if (status == PSUP_ERR_LOST) {
+		r->lost = true;
+		r->running = false;
+		return;
+	}
+	r->answered = true;
+	r->status = status;
+	r->reply = reply;
+	if (status != PSUP_OK)
+		snprintf(r->error, sizeof(r->error), "%s",
+		    psup_error_message(r->c->p));
+}
+
+/* ------------------------------------------------------------------- input */
+
+static void stdin_send(struct run *r);
+
+/* The server took a piece of stdin, or a part of it, or will take no more. */
+static void
+on_written(void *arg, int status, psup_reply *reply)
+{
+	struct run *r = arg;
+	const psup_value *details = psup_reply_details(reply);
+	int64_t accepted = psup_get_int(details, "accepted", -1);
+	bool full = psup_get_is(details, "error", "stdin-full");
+
+	r->in_busy = false;
+	if (status == PSUP_OK && !psup_reply_is_error(reply) && accepted < 0)
+		accepted = (int64_t)(r->in_len - r->in_at);
+	if (accepted > 0 && (uint64_t)accepted <= r->in_len - r->in_at)
+		r->in_at += (size_t)accepted;
+	if (status != PSUP_OK || (psup_reply_is_error(reply) && !full)) {
+		/* It has closed its stdin, or ended: nothing to say. */
+		r->in_open = false;
+		r->in_at = r->in_len;
+	}
+	psup_reply_free(&reply);
+	if (r->in_open && (r->in_at < r->in_len || r->in_eof))
+		stdin_send(r);
+}
+
+/* Sends what was read, or the end; the server waits for room. */
+static void
+stdin_send(struct run *r)
+{
+	psup_args *a = psup_args_new();
+	bool end = r->in_at == r->in_len;
+
+	if (a == NULL)
+		return;
+	psup_args_str(a, "sessionId", r->session);
+	psup_args_bytes(a, "data", r->in + r->in_at, r->in_len - r->in_at);
+	if (end)
+		psup_args_bool(a, "eof", true);
+	psup_args_int(a, "timeout", ROOM_WAIT_MS);
+	if (end)
+		r->in_open = false;
+	r->in_busy = psup_send(r->c->p, "write", a, on_written, r, NULL) ==
+	    PSUP_OK;
+	psup_args_free(&a);
+}
+
+/* May we read our terminal, or would that stop us? */
+static bool
+stdin_readable(const struct run *r)
+{
+	return !r->in_tty || tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+/* Is there something to read for? */
+static bool
+stdin_wanted(const struct run *r)
+{
+	return r->in_open && r->running && !r->in_busy && !r->in_eof &&
+	    r->in_at == r->in_len;
+}
+
+/* Reads a piece of our stdin and sends it. */
+static void
+stdin_read(struct run *r)
+{
+	ssize_t n = read(STDIN_FILENO, r->in, STDIN_BYTES);
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n < 0 && errno == EIO && r->in_tty && !stdin_readable(r))
+		return; /* SIGTTIN is ignored: not our turn */
+	r->in_at = 0;
+	r->in_len = n > 0 ? (size_t)n : 0;
+	r->in_eof = n <= 0;
+	stdin_send(r);
+}
+
+/* ----------------------------------------------------------------- signals */
+
+/* The answer to a kill; what it says shows in the exec's own. */
+static void
+on_killed(void *arg, int status, psup_reply *reply)
+{
+	(void)arg;
+	(void)status;
+	psup_reply_free(&reply);
+}
+
+/* One kill request; grace_ms < 0: just the signal. */
+static void
+send_kill(struct run *r, const char *signal, int grace_ms)
+{
+	psup_args *a = psup_args_new();
+
+	if (a == NULL)
+		return;
+	psup_args_str(a, "sessionId", r->session);
+	psup_args_str(a, "signal", signal);
+	psup_args_bool(a, "wait", false);
+	if (grace_ms < 0)
+		psup_args_bool(a, "escalate", false);
+	else
+		psup_args_int(a, "graceMs", grace_ms);
+	psup_send(r->c->p, "kill", a, on_killed, r, NULL);
+	psup_args_free(&a);
+}
+
+/* Hands a signal on; a second and third Ctrl-C within 2 s mean it. */
+static void
+send_signal(struct run *r, int sig)
+{
+	if (r->session[0] == '\0' || !r->running) {
+		/* Nothing runs yet: the request is given up. */
+		r->waiting_signal = sig;
+		psup_cancel(r->c->p, r->exec_id);
+		return;
+	}
+	if (sig == SIGINT && r->ints == 2)
+		send_kill(r, "TERM", 5000);
+	else if (sig == SIGINT && r->ints > 2)
+		send_kill(r, "KILL", 0);
+	else
+		send_kill(r, psup_signal_name(sig), -1);
+}
+
+/* Ctrl-Z: the command stops, then we; both go on together. */
+static void
+suspend(struct run *r)
+{
+	if (r->running)
+		send_kill(r, "STOP", -1);
+	while (r->running && psup_unsent(r->c->p) > 0)
+		if (psup_turn(r->c->p, 1000) != PSUP_OK)
+			break;
+	raise(SIGSTOP);
+	if (r->running)
+		send_kill(r, "CONT", -1);
+}
+
+/* Monotonic time. */
+static uint64_t
+now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Takes what the signalfd has. */
+static void
+take_signals(struct run *r)
+{
+	struct signalfd_siginfo info;
+	uint64_t now;
+
+	while (read(r->signal_fd, &info, sizeof(info)) ==
+	    (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGTSTP) {
+			suspend(r);
+			continue;
+		}
+		if (info.ssi_signo == SIGINT) {
+			now = now_ns();
+			if (now - r->last_int_ns > AGAIN_NS)
+				r->ints = 0;
+			r->last_int_ns = now;
+			r->ints++;
+			r->from_terminal = info.ssi_code == SI_KERNEL;
+		}
+		send_signal(r, (int)info.ssi_signo);
+	}
+}
+
+/* Signals that we were not started with as ignored come by a descriptor. */
+static int
+open_signals(struct run *r)
+{
+	struct sigaction sa;
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+		if (sigaction(forwarded[i], NULL, &sa) == 0 &&
+		    sa.sa_handler != SIG_IGN)
+			sigaddset(&mask, forwarded[i]);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTTIN, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
+	r->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->signal_fd < 0 ? -errno : 0;
+}
+
+/* -------------------------------------------------------------------- loop */
+
+/* Sends the exec, the first time or again after the master was away. */
+static int
+send_exec(struct run *r)
+{
+	return psup_send(r->c->p, "exec", r->o->args, on_answer, r,
+	    &r->exec_id);
+}
+
+/* The connection broke: the same request key finds the command again. */
+static void
+come_back(struct run *r)
+{
+	static const struct timespec pause = {0, 100000000};
+	uint64_t until = now_ns() + BACK_MS * 1000000ull;
+	int rc = PSUP_ERR_LOST;
+
+	snprintf(r->error, sizeof(r->error), "%s", psup_error_message(r->c->p));
+	if (r->in_busy)
+		cli_say("the connection was lost while input was under way; "
+		        "some of it may be lost");
+	r->in_busy = false;
+	r->in_at = r->in_len;
+	while (rc != PSUP_OK && now_ns() < until) {
+		nanosleep(&pause, NULL);
+		rc = cli_connect(r->c, CLI_NEVER_START, 2000);
+		if (rc == PSUP_ERR_NO_SERVER)
+			break; /* the keeper is gone, and the command with it */
+	}
+	r->lost = false;
+	if (rc == PSUP_OK)
+		rc = send_exec(r);
+	if (rc != PSUP_OK) {
+		r->answered = true;
+		r->status = PSUP_ERR_LOST;
+	}
+}
+
+/* Waits for whatever comes first, and handles it. */
+static void
+turn(struct run *r)
+{
+	enum { SERVER, SIGNALS, INPUT, OUTPUT, ERRORS, COUNT };
+	struct pollfd pfd[COUNT];
+	bool reading = stdin_wanted(r) && stdin_readable(r);
+	int timeout = stdin_wanted(r) && !reading ? TTY_CHECK_MS : -1;
+
+	for (int i = 0; i < COUNT; i++)
+		pfd[i] = (struct pollfd){.fd = -1};
+	pfd[SIGNALS] = (struct pollfd){r->signal_fd, POLLIN, 0};
+	if (!r->answered) {
+		pfd[SERVER].events = psup_fd_events(r->c->p);
+		if (pfd[SERVER].events != 0)
+			pfd[SERVER].fd = psup_fd(r->c->p);
+	}
+	if (reading && !r->answered)
+		pfd[INPUT] = (struct pollfd){STDIN_FILENO, POLLIN, 0};
+	if (sink_pending(&r->out) > 0)
+		pfd[OUTPUT] = (struct pollfd){r->out.fd, POLLOUT, 0};
+	if (sink_pending(&r->err) > 0)
+		pfd[ERRORS] = (struct pollfd){r->err.fd, POLLOUT, 0};
+	if (poll(pfd, COUNT, timeout) < 0)
+		return; /* EINTR */
+	if (pfd[OUTPUT].revents != 0)
+		sink_flush(&r->out);
+	if (pfd[ERRORS].revents != 0)
+		sink_flush(&r->err);
+	if (pfd[SIGNALS].revents != 0 && r->answered) {
+		/* Only our own reader is waited for: die as anybody would. */
+		sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
+		return;
+	}
+	if (pfd[SIGNALS].revents != 0)
+		take_signals(r);
+	if (pfd[INPUT].revents != 0)
+		stdin_read(r);
+	if (pfd[SERVER].revents != 0)
+		psup_dispatch(r->c->p);
+}
+
+/* Output to sinks at once, and the server goes on when there is room. */
+static void
+settle(struct run *r)
+{
+	sink_flush(&r->out);
+	sink_flush(&r->err);
+	if (r->answered || !psup_is_connected(r->c->p))
+		return;
+	if (sink_pending(&r->out) + sink_pending(&r->err) <= HELD_BYTES / 2) {
+		psup_pause(r->c->p, false);
+		psup_dispatch(r->c->p);
+	}
+}
+
+/* Until the command has ended and its output is with our reader. */
+static void
+loop(struct run *r)
+{
+	for (;;) {
+		settle(r);
+		if (r->out.broken && !r->answered) {
+			psup_cancel(r->c->p, r->exec_id);
+			while (psup_unsent(r->c->p) > 0 &&
+			    psup_turn(r->c->p, 1000) == PSUP_OK)
+				continue;
+			return;
+		}
+		if (r->lost)
+			come_back(r);
+		if (r->answered && sink_pending(&r->out) == 0 &&
+		    sink_pending(&r->err) == 0)
+			return;
+		turn(r);
+	}
+}
+
+/* --------------------------------------------------------------- exit code */
+
+/* A command that never ran, by its errno's name. */
+static int
+spawn_failure_code(const psup_value *details)
+{
+	if (psup_get_is(details, "error", "ENOENT"))
+		return EXIT_NO_COMMAND;
+	if (psup_get_is(details, "error", "EACCES") ||
+	    psup_get_is(details, "error", "ENOEXEC"))
+		return EXIT_CANNOT_RUN;
+	return EXIT_INTERNAL;
+}
+
+/* What the answer means to a shell. */
+static int
+code_of(const psup_reply *reply)
+{
+	const psup_value *details = psup_reply_details(reply);
+	char signal[32];
+	int64_t code = psup_get_int(details, "exitCode", -1);
+
+	if (psup_get_bool(details, "timedOut", false) ||
+	    psup_get_bool(details, "noOutputTimedOut", false))
+		return EXIT_TIMED_OUT;
+	if (psup_get_copy(details, "exitSignal", signal, sizeof(signal)) > 0 &&
+	    psup_signal_number(signal) > 0)
+		return 128 + psup_signal_number(signal);
+	if (code >= 0 && code <= 255)
+		return (int)code;
+	if (psup_get_is(details, "status", "running"))
+		return EXIT_OK; /* it went to the background */
+	return spawn_failure_code(details);
+}
+
+/* Says what a shell would say, or with --json prints the answer. */
+static int
+finish(struct run *r)
+{
+	const psup_value *details = psup_reply_details(r->reply);
+	const char *text;
+	size_t len;
+	int code = code_of(r->reply);
+	bool ran = psup_value_type(psup_value_get(details, "exitCode")) ==
+	        PSUP_INT ||
+	    psup_value_type(psup_value_get(details, "exitSignal")) == PSUP_STR;
+
+	if (r->dropped > 0)
+		cli_say("%llu bytes of output are missing (nobody read them "
+		        "for too long, or memory is full)",
+		    (unsigned long long)r->dropped);
+	if (r->o->quiet) {
+		cli_print_json(json_of_value(psup_reply_value(r->reply)));
+		return code;
+	}
+	text = psup_reply_text(r->reply, &len);
+	if (psup_get_is(details, "status", "running"))
+		cli_say("it goes on in the background as %s", r->session);
+	else if (code == EXIT_TIMED_OUT &&
+	    psup_get_bool(details, "noOutputTimedOut", false))
+		cli_say("ended after too long a silence");
+	else if (code == EXIT_TIMED_OUT &&
+	    psup_get_bool(details, "timedOut", false))
+		cli_say("timed out; what it did so far may have had effects");
+	else if (!ran && r->waiting_signal == 0)
+		cli_say("%.*s", len > 2000 ? 2000 : (int)len,
+		    text != NULL ? text : "it could not be run");
+	return code;
+}
+
+/* Ctrl-C ended it: end the same way, so that a shell loop stops too. */
+static void
+die_of_interrupt(void)
+{
+	sigset_t mask;
+
+	signal(SIGINT, SIG_DFL);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	raise(SIGINT);
+	sigprocmask(SIG_UNBLOCK, &mask, NULL);
+}
+
+/* The end of the loop, as an exit code. */
+static int
+judge(struct run *r)
+{
+	int code;
+
+	if (r->out.broken)
+		return 128 + SIGPIPE;
+	if (r->reply != NULL)
+		code = finish(r);
+	else
+		code = EXIT_INTERNAL;
+	if (r->waiting_signal != 0)
+		code = 128 + r->waiting_signal;
+	else if (r->reply == NULL)
+		cli_say("%s", r->error);
+	if (r->out.error != 0) {
+		cli_say("stdout: %s", strerror(r->out.error));
+		code = EXIT_INTERNAL;
+	}
+	return code;
+}
+
+int
+run_foreground(struct cli *c, const struct run_options *o)
+{
+	struct run r = {.c = c, .o = o, .signal_fd = -1};
+	psup_args *args = o->args;
+	int code, rc;
+
+	sink_open(&r.out, STDOUT_FILENO);
+	sink_open(&r.err, STDERR_FILENO);
+	r.in_open = o->forward_stdin;
+	r.in_tty = isatty(STDIN_FILENO) == 1;
+	r.in = malloc(STDIN_BYTES);
+	if (args == NULL || r.in == NULL || open_signals(&r) < 0) {
+		cli_say("no memory or no descriptor left");
+		code = EXIT_INTERNAL;
+	} else {
+		psup_on_note(c->p, on_note, &r);
+		rc = send_exec(&r);
+		if (rc == PSUP_OK)
+			loop(&r);
+		code = rc == PSUP_OK ? judge(&r) : cli_fail(c, rc);
+		if (rc == PSUP_ERR_REFUSED)
+			code = EXIT_INTERNAL;
+	}
+	psup_reply_free(&r.reply);
+	sink_close(&r.out);
+	sink_close(&r.err);
+	free(r.in);
+	if (r.signal_fd >= 0)
+		close(r.signal_fd);
+	psup_args_free(&args);
+	if (code == 128 + SIGINT && r.from_terminal)
+		die_of_interrupt();
+	return code;
+}

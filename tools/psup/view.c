@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What list, log and status show when the socket does not answer: shared
+ * memory, through libpsup's view. Nothing here talks to the server.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+#define READ_BYTES 65536u
+#define BUSY_TRIES 50
+
+/* Milliseconds since 1970. */
+static uint64_t
+wall_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
+}
+
+/* Opens the view, or says why not. */
+static int
+open_view(struct cli *c, psup_view **ret)
+{
+	char why[512] = "";
+	int rc;
+
+	rc = psup_view_open(c->runtime_dir, ret, why, sizeof(why));
+	if (rc == 0)
+		return EXIT_OK;
+	cli_say("%s", why[0] != '\0' ? why : strerror(-rc));
+	return rc == -ENOENT ? EXIT_NO_SERVER : EXIT_INTERNAL;
+}
+
+/* Newest start first. */
+static int
+newer_first(const void *a, const void *b)
+{
+	const struct psup_view_session *x = a, *y = b;
+
+	if (x->created_ms != y->created_ms)
+		return x->created_ms < y->created_ms ? 1 : -1;
+	return x->instance < y->instance ? 1 : x->instance > y->instance ? -1 : 0;
+}
+
+/* Every session there is, sorted. */
+static int
+collect(psup_view *v, struct psup_view_session **ret, size_t *ret_count)
+{
+	struct psup_view_session *rows = NULL, *more;
+	size_t count = 0, room = 0, cursor = 0;
+	struct psup_view_session row;
+
+	while (psup_view_next_session(v, &cursor, &row) == 1) {
+		if (count == room) {
+			room = room == 0 ? 64 : 2 * room;
+			more = realloc(rows, room * sizeof(*rows));
+			if (more == NULL) {
+				free(rows);
+				return -ENOMEM;
+			}
+			rows = more;
+		}
+		rows[count++] = row;
+	}
+	if (count > 1)
+		qsort(rows, count, sizeof(*rows), newer_first);
+	*ret = rows;
+	*ret_count = count;
+	return 0;
+}
+
+/* One row under the server's names. */
+static json_t *
+json_of_row(const struct psup_view_session *s)
+{
+	bool running = strcmp(s->status, "running") == 0;
+	char instance[24];
+	json_t *row = json_object();
+	uint64_t end = running ? wall_ms() : s->ended_ms;
+	uint64_t start = s->started_ms > 0 ? s->started_ms : s->created_ms;
+
+	snprintf(instance, sizeof(instance), "%016llx",
+	    (unsigned long long)s->instance);
+	json_object_set_new(row, "sessionId",
+	    json_of_text(s->id, strlen(s->id)));
+	json_object_set_new(row, "instanceId", json_string(instance));
+	json_object_set_new(row, "status", json_string(s->status));
+	json_object_set_new(row, "state", json_string(s->state));
+	json_object_set_new(row, "startedAt", json_integer((json_int_t)start));
+	json_object_set_new(row, "runtimeMs",
+	    json_integer(end > start ? (json_int_t)(end - start) : 0));
+	json_object_set_new(row, "command",
+	    json_of_text(s->command, strlen(s->command)));
+	json_object_set_new(row, "name",
+	    json_of_text(s->name, strlen(s->name)));
+	json_object_set_new(row, "totalOutputChars",
+	    json_integer((json_int_t)s->total_bytes));
+	if (running && s->pid > 0)
+		json_object_set_new(row, "pid", json_integer(s->pid));
+	if (!running) {
+		json_object_set_new(row, "exitCode",
+		    s->exit_code >= 0 ? json_integer(s->exit_code)
+		                      : json_null());
+		json_object_set_new(row, "exitSignal",
+		    s->exit_signal > 0
+		        ? json_string(psup_signal_name(s->exit_signal))
+		        : json_null());
+		json_object_set_new(row, "exitReason", json_string(s->reason));
+		json_object_set_new(row, "endedAt",
+		    json_integer((json_int_t)s->ended_ms));
+	}
+	return row;
+}
+
+/* One line for a person: ID STATUS DURATION :: NAME */
+static size_t
+text_of_row(const struct psup_view_session *s, char *line, size_t size)
+{
+	bool running = strcmp(s->status, "running") == 0;
+	uint64_t start = s->started_ms > 0 ? s->started_ms : s->created_ms;
+	uint64_t end = running ? wall_ms() : s->ended_ms;
+	char took[32];
+	int n;
+
+	psup_duration(end > start ? end - start : 0, took, sizeof(took));
+	n = snprintf(line, size, "%s %-9s %s :: %s\n", s->id, s->status, took,
+	    s->name[0] != '\0' ? s->name : s->command);
+	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}
+
+int
+view_list(struct cli *c)
+{
+	struct psup_view_session *rows = NULL;
+	json_t *sessions = json_array();
+	char line[400];
+	psup_view *v;
+	size_t count = 0;
+	int code;
+
+	code = open_view(c, &v);
+	if (code != EXIT_OK || collect(v, &rows, &count) < 0) {
+		json_decref(sessions);
+		return code != EXIT_OK ? code : EXIT_INTERNAL;
+	}
+	cli_say("the server does not answer; this is from its shared memory");
+	for (size_t i = 0; i < count; i++) {
+		if (c->json)
+			json_array_append_new(sessions, json_of_row(&rows[i]));
+		else
+			cli_print_text(line,
+			    text_of_row(&rows[i], line, sizeof(line)));
+	}
+	if (c->json)
+		cli_print_json(json_pack("{s:s, s:{s:s, s:b, s:O}, s:b}",
+		    "text", "", "details", "status", "completed",
+		    "fromSharedMemory", 1, "sessions", sessions, "isError", 0));
+	json_decref(sessions);
+	free(rows);
+	psup_view_close(&v);
+	return EXIT_OK;
+}
+
+/* Is this stream wanted? */
+static bool
+stream_wanted(const char *wanted, enum psup_stream stream)
+{
+	static const char *const names[] = {
+		[PSUP_STDOUT] = "stdout", [PSUP_STDERR] = "stderr",
+		[PSUP_MIXED] = "mixed"};
+
+	return wanted == NULL || strcmp(wanted, names[stream]) == 0;
+}
+
+/* Reads one stretch, trying again while a writer is in the way. */
+static ssize_t
+read_stretch(psup_view *v, uint64_t instance, uint64_t from, char *buf,
+    struct psup_view_chunk *ret)
+{
+	static const struct timespec pause = {0, 1000000};
+	ssize_t n;
+
+	for (int i = 0; i < BUSY_TRIES; i++) {
+		n = psup_view_read_output(v, instance, from, buf, READ_BYTES,
+		    ret);
+		if (n >= 0 || ret->verdict != PSUP_READ_BUSY)
+			return n;
+		nanosleep(&pause, NULL);
+	}
+	return -1;
+}
+
+/* Every retained byte, to stdout. */
+static int
+copy_output(psup_view *v, const struct psup_view_session *s,
+    const char *stream)
+{
+	static char buf[READ_BYTES];
+	struct psup_view_chunk chunk = {0};
+	uint64_t dropped = 0;
+	ssize_t n;
+
+	/* A command that goes on writing does not keep us here for ever. */
+	while (chunk.next < s->total_bytes || chunk.next == 0) {
+		n = read_stretch(v, s->instance, chunk.next, buf, &chunk);
+		if (n < 0 && chunk.verdict == PSUP_READ_GONE)
+			break; /* it never had any output */
+		if (n < 0) {
+			cli_say("%s: the output %s", s->id,
+			    chunk.verdict == PSUP_READ_BUSY
+			        ? "changes too fast to be read"
+			        : "is damaged");
+			return EXIT_INTERNAL;
+		}
+		dropped += chunk.dropped;
+		if (n == 0)
+			break;
+		if (stream_wanted(stream, chunk.stream) &&
+		    fwrite(buf, 1, (size_t)n, stdout) != (size_t)n) {
+			cli_say("stdout: %s", strerror(errno));
+			return EXIT_INTERNAL;
+		}
+	}
+	if (dropped > 0)
+		cli_say("%s: %llu bytes in the middle are not retained", s->id,
+		    (unsigned long long)dropped);
+	return EXIT_OK;
+}
+
+int
+view_log(struct cli *c, const char *id, const char *stream)
+{
+	struct psup_view_session s;
+	psup_view *v;
+	int code;
+
+	code = open_view(c, &v);
+	if (code != EXIT_OK)
+		return code;
+	if (psup_view_find(v, id, &s) == 0) {
+		code = copy_output(v, &s, stream);
+	} else {
+		cli_say("No session found for %.64s", id);
+		code = EXIT_NOT_FOUND;
+	}
+	psup_view_close(&v);
+	return code;
+}
+
+/* A process in the words of the status method. */
+static json_t *
+json_of_process(const struct psup_view_process *p)
+{
+	json_t *o = json_pack("{s:i, s:i, s:i, s:I}", "pid", p->pid,
+	    "generation", (int)p->generation, "restarts", (int)p->restarts,
+	    "sessions", (json_int_t)p->sessions);
+
+	if (p->slot >= 0) {
+		json_object_set_new(o, "slot", json_integer(p->slot));
+		json_object_set_new(o, "role", json_string(p->role));
+	}
+	if (p->heartbeat_age_ms != UINT64_MAX)
+		json_object_set_new(o, "heartbeatAgeMs",
+		    json_integer((json_int_t)p->heartbeat_age_ms));
+	if (p->last_words[0] != '\0')
+		json_object_set_new(o, "lastWords",
+		    json_of_text(p->last_words, strlen(p->last_words)));
+	return o;
+}
+
+json_t *
+view_status(const char *runtime_dir)
+{
+	struct psup_view_process process;
+	struct psup_view_totals t;
+	json_t *status = json_object(), *workers = json_array();
+	psup_view *v;
+	size_t cursor = 0;
+
+	if (psup_view_open(runtime_dir, &v, NULL, 0) < 0) {
+		json_decref(status);
+		json_decref(workers);
+		return NULL;
+	}
+	while (psup_view_next_process(v, &cursor, &process) == 1) {
+		if (process.slot >= 0)
+			json_array_append_new(workers,
+			    json_of_process(&process));
+		else
+			json_object_set_new(status, process.role,
+			    json_of_process(&process));
+	}
+	json_object_set_new(status, "workers", workers);
+	psup_view_totals(v, &t);
+	json_object_set_new(status, "sessions",
+	    json_pack("{s:I, s:I, s:I, s:I, s:I}", "queued",
+	        (json_int_t)t.queued, "starting", (json_int_t)t.starting,
+	        "running", (json_int_t)t.running, "exited",
+	        (json_int_t)t.exited, "ended", (json_int_t)t.ended));
+	json_object_set_new(status, "output",
+	    json_pack("{s:I, s:I}", "budgetBytes", (json_int_t)t.budget_bytes,
+	        "usedBytes", (json_int_t)t.budget_used));
+	json_object_set_new(status, "runtimeDir",
+	    json_string(psup_view_dir(v)));
+	json_object_set_new(status, "fromSharedMemory", json_true());
+	psup_view_close(&v);
+	return status;
+}
