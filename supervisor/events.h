@@ -69,7 +69,8 @@ int events_read(struct events *ev, const char *scope, uint64_t since,
 
 /* A subscriber's place (the last acknowledged number); a new one's is 0 and is
  * remembered from its first subscribe or events call on. A scope remembers
- * 256: the one furthest behind makes room. */
+ * 256: the one furthest behind makes room. Beyond 32 768 scopes those that were
+ * not used for long and have no events are forgotten with their subscribers. */
 uint64_t events_place(struct events *ev, const char *scope,
     const char *subscriber);
 /* Moves it (never back, never beyond the newest) and drops what nobody needs.

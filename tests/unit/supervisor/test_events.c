@@ -488,3 +488,24 @@ Test(events, many_scopes_do_not_slow_each_other)
 	cr_assert_eq(records(&rig), 0);
 	rig_close(&rig);
 }
+
+Test(events, idle_scopes_make_room)
+{
+	struct rig rig;
+	char scope[32];
+
+	rig_open(&rig, 10);
+	append(&rig, "kept", 1);
+	events_place(rig.ev, "kept", "a");
+	for (unsigned i = 0; i < 70000; i++) {
+		snprintf(scope, sizeof(scope), "s%u", i);
+		cr_assert_eq(append(&rig, scope, 1), i + 2);
+		cr_assert_eq(events_ack(rig.ev, scope, NULL, i + 2), i + 2);
+	}
+	cr_assert_str_eq(seqs(&rig, "kept", 0, 10), "1");
+	cr_assert_eq(events_place(rig.ev, "s69999", NULL), 70001);
+	cr_assert_eq(records(&rig), 1);
+	rig_restart(&rig, true);
+	cr_assert_str_eq(seqs(&rig, NULL, 0, 10), "1");
+	rig_close(&rig);
+}
