@@ -113,6 +113,7 @@ struct child {
 	uint64_t refill_ns;   /* tmpfs full: look again */
 	uint64_t forget_ns;   /* holders: is the ring still there? */
 	uint64_t no_space_ns; /* NO_SPACE was last said */
+	uint64_t oom_ns;      /* write the oom score again */
 
 	uint64_t turn;         /* of the loop, in which turn_bytes moved */
 	uint64_t turn_bytes;
@@ -121,6 +122,8 @@ struct child {
 	struct ctl_exit exit;  /* once EXITED */
 	struct ctl_end end;    /* once ENDED */
 	struct ctl_failed failed;
+	int32_t oom_score_adj; /* INT32_MIN: leave */
+	unsigned oom_tries;
 	uint32_t drop_mask;    /* CTL_FD_* at EOF, not yet told */
 	unsigned want[LINK_COUNT];
 	bool queued[LINK_COUNT];

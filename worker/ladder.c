@@ -175,6 +175,7 @@ ladder_arm(struct child *c)
 		earlier(&due, c->drop_ns);
 		earlier(&due, c->refill_ns);
 		earlier(&due, c->forget_ns);
+		earlier(&due, c->oom_ns);
 	}
 	if (c->timer.index == 0 || due < c->timer.due_ns)
 		timer_set(&c->w->timers, &c->timer, due);
@@ -243,6 +244,8 @@ ladder_due(struct child *c)
 			link_say(c, LINK_KEEPER, TELL_DROP);
 		if (is_due(&c->refill_ns, now))
 			pump_resume(c);
+		if (is_due(&c->oom_ns, now))
+			start_oom_score(c);
 		if (c->forget_ns != 0 && c->forget_ns <= now)
 			forget_check(c);
 		forced_check(c, now);

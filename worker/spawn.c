@@ -67,16 +67,15 @@ child_give_up(const struct spawn_args *a, unsigned stage, int error)
 CHILD_CODE static void
 child_reset_signals(void)
 {
+	uint64_t none = 0; /* the kernel's own set: 64 bits */
 	struct sigaction sa;
-	sigset_t none;
 	size_t i;
 
 	__builtin_memset(&sa, 0, sizeof(sa));
 	sa.sa_handler = SIG_DFL;
 	for (i = 0; i < sizeof(ignored_signals) / sizeof(int); i++)
 		sigaction(ignored_signals[i], &sa, NULL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 }
 
 /* The keeper learns the pid from the kernel, so a head says it all. */

@@ -382,21 +382,27 @@ clone_command(struct child *c)
 	return rc;
 }
 
-/* Commands are the first to go when memory is short. A child that is not
- * dumpable yet could not write this itself. */
-static void
-write_oom_score(const struct child *c, int32_t adj)
+/*
+ * A child that is not dumpable could not write this itself, and for a moment
+ * we cannot either: clone returns when exec lets go of our memory, just before
+ * the kernel makes the new program dumpable, and until then its files in /proc
+ * are root's.
+ */
+void
+start_oom_score(struct child *c)
 {
 	char name[64], text[16];
 	int fd, n;
 
-	if (adj == INT32_MIN)
-		return;
+	c->oom_ns = 0;
 	snprintf(name, sizeof(name), "/proc/%d/oom_score_adj", (int)c->pid);
 	fd = open(name, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return; /* it is dead already */
-	n = snprintf(text, sizeof(text), "%d", (int)adj);
+	if (fd < 0) {
+		if (errno == EACCES && ++c->oom_tries < START_OOM_TRIES)
+			c->oom_ns = c->w->now_ns + NSEC_PER_MSEC;
+		return; /* else it is dead, or nobody may look at it */
+	}
+	n = snprintf(text, sizeof(text), "%d", (int)c->oom_score_adj);
 	if (write(fd, text, (size_t)n) != n)
 		log_debug("session %llu keeps its oom score",
 		    (unsigned long long)c->sid.v);
@@ -407,15 +413,16 @@ write_oom_score(const struct child *c, int32_t adj)
 static void
 started(struct child *c)
 {
-	int32_t adj = c->plan->order.oom_score_adj;
-
+	c->oom_score_adj = c->plan->order.oom_score_adj;
 	atomic_store(&c->ring.hdr->pid, c->pid);
 	start_plan_free(c->plan); /* the command's ends: else no EOF ever */
 	c->plan = NULL;
-	write_oom_score(c, adj);
 	worker_count(&c->w->stats->spawned, 1);
 	child_set_state(c, CHILD_RUNNING, "exec");
 	child_watch(c);
+	if (c->oom_score_adj != INT32_MIN)
+		start_oom_score(c);
+	ladder_arm(c);
 }
 
 /* Not this time: once more later, or never. A full channel to the keeper is no

@@ -8,11 +8,14 @@
 #define START_BLOB_MAX  (8u << 20)
 #define START_COUNT_MAX 65536u
 #define START_TRIES     3u
+#define START_OOM_TRIES 20u /* a millisecond apart */
 
 /* A new session, as the master orders it. Takes over nothing of msg. */
 void start_session(struct worker *w, struct ctl_msg *msg);
 /* SPAWNING: its retry is due. */
 void start_retry(struct child *c);
+/* Makes a command one of the first to go when memory is short. */
+void start_oom_score(struct child *c);
 void start_plan_free(struct start_plan *plan);
 
 /* A dead worker's session, as the keeper gives it; takes over the

@@ -480,7 +480,7 @@ puppet_output(struct puppet *p, struct psession *s)
 	return text;
 }
 
-struct ring_header
+const struct ring_header *
 puppet_header(struct puppet *p, struct psession *s)
 {
 	struct ring_reader r;
@@ -489,7 +489,7 @@ puppet_header(struct puppet *p, struct psession *s)
 	cr_assert_eq(ring_reader_open(p->dirfd, s->sid, &r), 0);
 	cr_assert_eq(ring_facts(&r, &facts), RING_OK);
 	ring_reader_close(&r);
-	return facts.raw;
+	return &facts.raw;
 }
 
 const struct stats_page *

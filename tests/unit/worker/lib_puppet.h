@@ -90,7 +90,7 @@ void puppet_deadline(struct puppet *p);
 
 /* The retained output, NUL-terminated in a static buffer; the header. */
 const char *puppet_output(struct puppet *p, struct psession *s);
-struct ring_header puppet_header(struct puppet *p, struct psession *s);
+const struct ring_header *puppet_header(struct puppet *p, struct psession *s);
 /* The worker's own page. */
 const struct stats_page *puppet_stats(const struct puppet *p);
 /* Open descriptors of the worker; -1 where we may not look. */

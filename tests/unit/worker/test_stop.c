@@ -133,7 +133,7 @@ Test(stop, the_first_forced_reason_wins)
 	    .sh = "trap '' TERM; echo x; while :; do sleep 60; done",
 	    .timeout_ms = 100, .grace_ms = 60000});
 
-	UNTIL(&p, puppet_header(&p, s).end_reason != END_NONE);
+	UNTIL(&p, puppet_header(&p, s)->end_reason != END_NONE);
 	puppet_kill(&p, s, SIGTERM, 0, END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
 	UNTIL(&p, s->closed);
 	cr_assert_eq(s->end.reason, END_OVERALL_TIMEOUT);
@@ -151,7 +151,7 @@ Test(stop, a_holder_is_waited_for_until_it_is_silent)
 	cr_assert_eq(s->end.holders, 1);
 	cr_assert_eq(s->end.total, 3);
 	cr_assert_eq(s->end.reason, END_EXIT);
-	cr_assert_lt(ended_ns - puppet_header(&p, s).started_ns,
+	cr_assert_lt(ended_ns - puppet_header(&p, s)->started_ns,
 	    2 * NSEC_PER_SEC);
 	/* still held: a kill reaches it through the group */
 	cr_assert_not(s->closed);
