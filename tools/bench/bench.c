@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/* psup-bench: options, rounds and the table. See bench.h. */
+#include "bench.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROWS_MAX 64
+
+static struct row rows[ROWS_MAX];
+static int row_count;
+
+static const struct family {
+	const char *name;
+	void (*round)(struct bench *b);
+	const char *help;
+} families[] = {
+    {"starts", starts_round, "sessions/s and latency at 1, 8, 64 at once"},
+    {"output", output_round, "MB/s of one and of 100 children"},
+    {"idle", idle_round, "memory of idle sessions; list and poll"},
+    {"events", events_round, "exit to event; server start to first command"},
+};
+#define FAMILIES (sizeof(families) / sizeof(families[0]))
+
+uint64_t
+now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+/* The server of a run that fails must not stay: see main(). */
+static struct bench *running;
+
+void
+die(const char *fmt, ...)
+{
+	struct bench *b = running;
+	va_list ap;
+
+	va_start(ap, fmt);
+	fprintf(stderr, "psup-bench: ");
+	vfprintf(stderr, fmt, ap);
+	fprintf(stderr, "\n");
+	va_end(ap);
+	running = NULL;
+	if (b != NULL)
+		server_stop(b);
+	exit(1);
+}
+
+void
+need(const struct bench *b, int status, const char *what)
+{
+	if (status != PSUP_OK)
+		die("%s: %s", what, psup_error_message(b->client));
+}
+
+bool
+bench_wants(const struct bench *b, const char *family)
+{
+	return b->only == NULL || strcmp(b->only, family) == 0;
+}
+
+/* -------------------------------------------------------------- samples */
+
+void
+samples_add(struct samples *s, double us)
+{
+	if (s->n == s->room) {
+		size_t room = s->room == 0 ? 1024 : s->room * 2;
+		float *v = realloc(s->v, room * sizeof(*v));
+
+		if (v == NULL)
+			die("no memory");
+		s->v = v;
+		s->room = room;
+	}
+	s->v[s->n++] = (float)us;
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double
+samples_percentile(struct samples *s, double share)
+{
+	if (s->n == 0)
+		return 0;
+	qsort(s->v, s->n, sizeof(*s->v), by_value);
+	return (double)s->v[(size_t)((double)(s->n - 1) * share)];
+}
+
+void
+samples_free(struct samples *s)
+{
+	free(s->v);
+	*s = (struct samples){0};
+}
+
+/* ----------------------------------------------------------------- rows */
+
+struct row *
+row_get(const char *figure, const char *unit, const char *raw_is,
+    enum goal goal, double goal_value)
+{
+	struct row *r;
+
+	for (int i = 0; i < row_count; i++)
+		if (strcmp(rows[i].figure, figure) == 0)
+			return &rows[i];
+	if (row_count == ROWS_MAX)
+		die("too many rows");
+	r = &rows[row_count++];
+	snprintf(r->figure, sizeof(r->figure), "%s", figure);
+	r->unit = unit;
+	r->raw_is = raw_is;
+	r->goal = goal;
+	r->goal_value = goal_value;
+	return r;
+}
+
+static void
+add(double *v, int *n, double x)
+{
+	if (*n < ROUNDS_MAX)
+		v[(*n)++] = x;
+}
+
+void
+row_psup(struct row *r, double v)
+{
+	add(r->psup, &r->psup_n, v);
+}
+
+void
+row_raw(struct row *r, double v)
+{
+	add(r->raw, &r->raw_n, v);
+}
+
+void
+row_node(struct row *r, double v)
+{
+	if (v >= 0)
+		add(r->node, &r->node_n, v);
+}
+
+static int
+by_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* -1 where nothing was measured. */
+static double
+median(double *v, int n)
+{
+	if (n == 0)
+		return -1;
+	qsort(v, (size_t)n, sizeof(*v), by_double);
+	return n % 2 == 1 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* The ratio that was measured within each round, its median. */
+static double
+median_ratio(const struct row *r)
+{
+	double v[ROUNDS_MAX];
+	int n = r->psup_n < r->raw_n ? r->psup_n : r->raw_n;
+
+	for (int i = 0; i < n; i++)
+		v[i] = r->raw[i] > 0 ? r->psup[i] / r->raw[i] : 0;
+	return median(v, n);
+}
+
+/* A figure in at most four digits before a point, or a dash. */
+static const char *
+shown(double v, char buf[32])
+{
+	if (v < 0)
+		return "-";
+	snprintf(buf, 32, v < 10 ? "%.2f" : v < 100 ? "%.1f" : "%.0f", v);
+	return buf;
+}
+
+static const char *
+goal_text(const struct row *r, char buf[32])
+{
+	switch (r->goal) {
+	case GOAL_RATIO_MIN:
+		snprintf(buf, 32, ">= %.2f x", r->goal_value);
+		return buf;
+	case GOAL_VALUE_MAX:
+		snprintf(buf, 32, "<= %g", r->goal_value);
+		return buf;
+	case GOAL_NONE:
+		break;
+	}
+	return "";
+}
+
+/* "yes", "no", or "" without a goal. */
+static const char *
+met(const struct row *r, double mine, double ratio)
+{
+	if (r->goal == GOAL_NONE || mine < 0)
+		return "";
+	if (r->goal == GOAL_RATIO_MIN)
+		return ratio >= r->goal_value ? "yes" : "no";
+	return mine <= r->goal_value ? "yes" : "no";
+}
+
+static void
+print_table(const struct bench *b)
+{
+	printf("psup %s, %d workers, %d rounds, medians\n\n", psup_version(),
+	    b->workers, b->rounds);
+	printf("%-38s %-6s %8s %8s %8s %6s  %-10s %s\n", "figure", "unit",
+	    "psup", "raw", "node", "ratio", "goal", "met");
+	for (int i = 0; i < row_count; i++) {
+		struct row *r = &rows[i];
+		char t[5][32];
+		double ratio = median_ratio(r);
+		double mine = median(r->psup, r->psup_n);
+
+		printf("%-38s %-6s %8s %8s %8s %6s  %-10s %s\n", r->figure,
+		    r->unit, shown(mine, t[0]),
+		    shown(median(r->raw, r->raw_n), t[1]),
+		    shown(median(r->node, r->node_n), t[2]),
+		    shown(ratio, t[3]), goal_text(r, t[4]),
+		    met(r, mine, ratio));
+	}
+	printf("\nraw: ");
+	for (int i = 0; i < row_count; i++)
+		if (rows[i].raw_is != NULL &&
+		    (i == 0 || rows[i].raw_is != rows[i - 1].raw_is))
+			printf("%s\n     ", rows[i].raw_is);
+	printf("goal: of this stage; docs/architecture.md has the rest\n");
+}
+
+static void
+print_json(const struct bench *b)
+{
+	printf("{\"version\":\"%s\",\"workers\":%d,\"rounds\":%d,\"rows\":[",
+	    psup_version(), b->workers, b->rounds);
+	for (int i = 0; i < row_count; i++) {
+		struct row *r = &rows[i];
+		double ratio = median_ratio(r);
+		double mine = median(r->psup, r->psup_n);
+		double raw = median(r->raw, r->raw_n);
+		double node = median(r->node, r->node_n);
+
+		printf("%s\n{\"figure\":\"%s\",\"unit\":\"%s\"", i ? "," : "",
+		    r->figure, r->unit);
+		if (mine >= 0)
+			printf(",\"psup\":%.6g", mine);
+		if (raw >= 0)
+			printf(",\"raw\":%.6g,\"ratio\":%.4g", raw, ratio);
+		if (node >= 0)
+			printf(",\"node\":%.6g", node);
+		if (r->goal != GOAL_NONE)
+			printf(",\"goal\":%g,\"met\":%s", r->goal_value,
+			    strcmp(met(r, mine, ratio), "yes") == 0 ? "true"
+			                                            : "false");
+		printf("}");
+	}
+	printf("\n]}\n");
+}
+
+/* ----------------------------------------------------------------- main */
+
+static void
+usage(FILE *to)
+{
+	fprintf(to,
+	    "usage: psup-bench [--quick] [--rounds N] [--only FAMILY] "
+	    "[--json]\n"
+	    "Measures psup beside a raw loop and Node, with a server of its "
+	    "own.\n\n"
+	    "  --quick        short loops, 2 rounds\n"
+	    "  --rounds N     1..%d, default 5\n"
+	    "  --json         one JSON object instead of the table\n"
+	    "  --only FAMILY  one of:\n", ROUNDS_MAX);
+	for (size_t i = 0; i < FAMILIES; i++)
+		fprintf(to, "      %-8s   %s\n", families[i].name,
+		    families[i].help);
+}
+
+static void __attribute__((noreturn))
+bad_usage(void)
+{
+	usage(stderr);
+	exit(2);
+}
+
+static void
+parse_options(struct bench *b, int argc, char **argv)
+{
+	static const struct option options[] = {
+	    {"quick", no_argument, NULL, 'q'},
+	    {"rounds", required_argument, NULL, 'r'},
+	    {"only", required_argument, NULL, 'o'},
+	    {"json", no_argument, NULL, 'j'},
+	    {"help", no_argument, NULL, 'h'},
+	    {NULL, 0, NULL, 0},
+	};
+	bool known = false;
+	int c, rounds = 0;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 'q':
+			b->quick = true;
+			break;
+		case 'r':
+			rounds = atoi(optarg);
+			if (rounds < 1 || rounds > ROUNDS_MAX)
+				bad_usage();
+			break;
+		case 'o':
+			b->only = optarg;
+			break;
+		case 'j':
+			b->json = true;
+			break;
+		case 'h':
+			usage(stdout);
+			exit(0);
+		default:
+			bad_usage();
+		}
+	}
+	for (size_t i = 0; i < FAMILIES; i++)
+		known = known || bench_wants(b, families[i].name);
+	if (!known || optind < argc)
+		bad_usage();
+	b->rounds = rounds > 0 ? rounds : b->quick ? 2 : 5;
+	b->turn_sec = b->quick ? 0.4 : 1.0;
+}
+
+static void
+on_signal(int sig)
+{
+	(void)sig;
+	if (running != NULL)
+		running->rounds = 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct bench b = {0};
+	ssize_t n;
+
+	if (argc > 2 && strcmp(argv[1], "--child") == 0)
+		return child_main(argc - 2, argv + 2);
+	parse_options(&b, argc, argv);
+	n = readlink("/proc/self/exe", b.self, sizeof(b.self) - 1);
+	if (n <= 0)
+		die("/proc/self/exe: %s", strerror(errno));
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	running = &b;
+	server_start(&b);
+	for (int round = 0; round < b.rounds; round++) {
+		for (size_t i = 0; i < FAMILIES; i++) {
+			if (!bench_wants(&b, families[i].name))
+				continue;
+			if (isatty(STDERR_FILENO))
+				fprintf(stderr, "\rround %d of %d: %-10s",
+				    round + 1, b.rounds, families[i].name);
+			families[i].round(&b);
+		}
+	}
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r%40s\r", "");
+	running = NULL;
+	server_stop(&b);
+	if (b.rounds == 0)
+		return 130;
+	if (b.json)
+		print_json(&b);
+	else
+		print_table(&b);
+	return 0;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* psup-bench's own server: in a runtime directory of its own, started and shut
+ * down through libpsup; what its processes take. */
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Learns who the server's processes are. */
+static void
+find_processes(struct bench *b)
+{
+	psup_reply *r = NULL;
+	const psup_value *v, *workers;
+
+	need(b, psup_status(b->client, &r), "status");
+	v = psup_reply_value(r);
+	b->pid_count = 0;
+	b->workers = 0;
+	b->pids[b->pid_count++] =
+	    (pid_t)psup_get_int(psup_value_get(v, "keeper"), "pid", 0);
+	b->master = (pid_t)psup_get_int(psup_value_get(v, "master"), "pid", 0);
+	b->pids[b->pid_count++] = b->master;
+	workers = psup_value_get(v, "workers");
+	for (size_t i = 0; i < psup_value_count(workers); i++) {
+		const psup_value *w = psup_value_at(workers, i);
+
+		if (b->pid_count < WORKERS_MAX + 3)
+			b->pids[b->pid_count++] =
+			    (pid_t)psup_get_int(w, "pid", 0);
+		if (psup_get_is(w, "role", "worker"))
+			b->workers++;
+	}
+	psup_reply_free(&r);
+	if (b->workers == 0 || b->workers > WORKERS_MAX)
+		die("the server names %d workers", b->workers);
+}
+
+void
+server_start(struct bench *b)
+{
+	struct psup_options o = PSUP_OPTIONS_INIT;
+
+	snprintf(b->dir, sizeof(b->dir), "/dev/shm/psup-bench-XXXXXX");
+	if (mkdtemp(b->dir) == NULL)
+		die("%s: %s", b->dir, strerror(errno));
+	o.runtime_dir = b->dir;
+	o.client = "psup-bench";
+	o.start = true;
+	if (psup_new(&b->client) != PSUP_OK)
+		die("no memory");
+	need(b, psup_connect(b->client, &o), "start a server");
+	find_processes(b);
+}
+
+static int
+remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	remove(path);
+	return 0;
+}
+
+void
+server_stop(struct bench *b)
+{
+	psup_reply *r = NULL;
+	int pidfd = -1;
+
+	if (b->pid_count > 0)
+		pidfd = (int)syscall(SYS_pidfd_open, b->pids[0], 0);
+	if (b->client != NULL)
+		psup_shutdown(b->client, 0, &r);
+	psup_reply_free(&r);
+	psup_free(&b->client);
+	if (pidfd >= 0) {
+		struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+		if (poll(&p, 1, 20000) <= 0)
+			fprintf(stderr, "psup-bench: the server at %s does "
+			    "not stop\n", b->dir);
+		close(pidfd);
+	}
+	if (b->dir[0] != '\0')
+		nftw(b->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	b->dir[0] = '\0';
+	b->pid_count = 0;
+}
+
+/* Private_Clean plus Private_Dirty of one process, in bytes. */
+static uint64_t
+private_bytes(pid_t pid)
+{
+	char path[64], line[256];
+	uint64_t sum = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return 0;
+	while (fgets(line, sizeof(line), f) != NULL) {
+		unsigned long long kib;
+
+		if (sscanf(line, "Private_Clean: %llu", &kib) == 1 ||
+		    sscanf(line, "Private_Dirty: %llu", &kib) == 1)
+			sum += kib * 1024;
+	}
+	fclose(f);
+	return sum;
+}
+
+uint64_t
+server_private_bytes(const struct bench *b)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < b->pid_count; i++)
+		sum += private_bytes(b->pids[i]);
+	return sum;
+}
+
+static uint64_t blocks;
+
+static int
+count_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)path;
+	(void)ftw;
+	if (kind == FTW_F)
+		blocks += (uint64_t)st->st_blocks;
+	return 0;
+}
+
+uint64_t
+server_shared_bytes(const struct bench *b)
+{
+	blocks = 0;
+	nftw(b->dir, count_one, 16, FTW_PHYS);
+	return blocks * 512;
+}
+
+uint64_t
+server_cpu_ns(const struct bench *b, bool master_only)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < b->pid_count; i++) {
+		char path[64];
+		unsigned long long ns = 0;
+		FILE *f;
+
+		if (master_only && b->pids[i] != b->master)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/schedstat",
+		    b->pids[i]);
+		f = fopen(path, "re");
+		if (f == NULL)
+			continue;
+		if (fscanf(f, "%llu", &ns) == 1)
+			sum += ns;
+		fclose(f);
+	}
+	return sum;
+}
+
+/* ---------------------------------------------------- background sessions */
+
+struct batch {
+	char (*ids)[48];
+	int done, failed;
+};
+
+static void
+on_started(void *arg, int status, psup_reply *r)
+{
+	struct batch *t = arg;
+
+	if (status != PSUP_OK || psup_reply_is_error(r))
+		t->failed++;
+	else
+		psup_get_copy(psup_reply_details(r), "sessionId",
+		    t->ids[t->done++], sizeof(t->ids[0]));
+	psup_reply_free(&r);
+}
+
+void
+server_background(struct bench *b, const char *const *argv, int n,
+    char (*ret_ids)[48])
+{
+	struct psup_exec x = PSUP_EXEC_INIT;
+	struct batch t = {.ids = ret_ids};
+	psup_args *a;
+
+	x.argv = argv;
+	x.background = true;
+	x.timeout_sec = 0;
+	a = psup_exec_args(&x);
+	if (a == NULL)
+		die("no memory");
+	for (int sent = 0; t.done + t.failed < n;) {
+		while (sent < n && psup_pending(b->client) < 48) {
+			need(b, psup_send(b->client, "exec", a, on_started,
+			            &t, NULL), "exec");
+			sent++;
+		}
+		need(b, psup_turn(b->client, 10000), "exec");
+	}
+	psup_args_free(&a);
+	if (t.failed > 0)
+		die("%d of %d sessions were not started", t.failed, n);
+}
+
+static void
+on_removed(void *arg, int status, psup_reply *r)
+{
+	(void)arg;
+	(void)status;
+	psup_reply_free(&r);
+}
+
+void
+server_remove(struct bench *b, char (*ids)[48], int n)
+{
+	for (int sent = 0; sent < n || psup_pending(b->client) > 0;) {
+		while (sent < n && psup_pending(b->client) < 48) {
+			psup_args *a = psup_args_new();
+
+			psup_args_str(a, "sessionId", ids[sent++]);
+			need(b, psup_send(b->client, "remove", a, on_removed,
+			            NULL, NULL), "remove");
+			psup_args_free(&a);
+		}
+		need(b, psup_turn(b->client, 10000), "remove");
+	}
+}
