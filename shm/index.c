@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -90,24 +91,42 @@ index_error(int rc)
 
 /* ------------------------------------------------------------------ room */
 
+/*
+ * How much to allocate next: a step, an eighth of one where the file system
+ * has no more, or 0. Asked first, because an allocation that fails half way
+ * takes everything for a moment, and a worker would find the tmpfs full.
+ */
+static uint64_t
+room_step(const struct index *ix)
+{
+	uint64_t left = UINT64_MAX;
+	struct statvfs fs;
+
+	if (fstatvfs(ix->fd, &fs) == 0 && fs.f_blocks > 0)
+		left = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (left > ix->step_bytes)
+		return ix->step_bytes;
+	return left > ix->step_bytes / 8 ? ix->step_bytes / 8 : 0;
+}
+
 /* Allocates one more step of data.mdb. False: no more. */
 static bool
 room_grow(struct index *ix)
 {
-	uint64_t to = ix->allocated + ix->step_bytes;
+	uint64_t step = room_step(ix);
 	int err;
 
-	if (to > ix->map_bytes)
-		to = ix->map_bytes;
-	if (to <= ix->allocated)
+	if (step > ix->map_bytes - ix->allocated)
+		step = ix->map_bytes - ix->allocated;
+	if (step == 0)
 		return false;
 	do
 		err = posix_fallocate(ix->fd, (off_t)ix->allocated,
-		    (off_t)(to - ix->allocated));
+		    (off_t)step);
 	while (err == EINTR);
 	if (err != 0)
 		return false;
-	ix->allocated = to;
+	ix->allocated += step;
 	return true;
 }
 
@@ -479,6 +498,7 @@ open_file(struct index *ix)
 	MDB_stat stat;
 	MDB_envinfo info;
 	struct stat st;
+	uint64_t used;
 	int rc;
 
 	rc = mdb_env_get_fd(ix->env, &ix->fd);
@@ -496,15 +516,21 @@ open_file(struct index *ix)
 		ix->reserve = RESERVE_PAGES;
 	/* The file may have holes where an allocation was cut short: allocate
 	 * what is there once more, it costs nothing where pages exist. */
-	ix->allocated = 0;
-	while (ix->allocated < (uint64_t)st.st_size ||
-	    ix->allocated <
-		(info.me_last_pgno + 1 + ix->reserve) * ix->page)
+	/* LMDB never maps less than there is. */
+	if (info.me_mapsize > ix->map_bytes)
+		ix->map_bytes = info.me_mapsize;
+	used = (info.me_last_pgno + 1) * ix->page;
+	ix->allocated = (uint64_t)st.st_size;
+	if (ix->allocated > ix->map_bytes)
+		ix->allocated = ix->map_bytes;
+	if (posix_fallocate(ix->fd, 0, (off_t)ix->allocated) != 0 ||
+	    ix->allocated < used)
+		ix->allocated = used;
+	/* A full tmpfs is told by the first put; deletes may still do. */
+	while (ix->allocated < ix->map_bytes &&
+	    ix->allocated < used + ix->reserve * ix->page)
 		if (!room_grow(ix))
 			break;
-	/* A full tmpfs is told by the first put; deletes may still do. */
-	if (ix->allocated < (info.me_last_pgno + 1) * ix->page)
-		ix->allocated = (info.me_last_pgno + 1) * ix->page;
 	return 0;
 }
 
