@@ -390,6 +390,66 @@ Test(lines, without_a_head_region_the_gap_is_at_the_front)
 	rig_close(&rig);
 }
 
+Test(lines, a_hole_is_counted_like_a_gap)
+{
+	struct rig rig;
+	struct retained r;
+	struct lines_page p;
+	char *text;
+
+	rig_open(&rig, 100, 4096);
+	puts_to(&rig, RING_STDOUT, "one\ntw");
+	cr_assert_eq(write(rig.pipe[1], "lost lost\n", 10), 10);
+	cr_assert_eq(ring_discard(&rig.w, rig.pipe[0], RING_STDOUT, 10), 10);
+	puts_to(&rig, RING_STDOUT, "o\nthree\n");
+	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_BOTH, &r),
+	    RING_OVERRUN);
+	cr_assert_eq(r.dropped, 10);
+	cr_assert_eq(r.gap_at, 6);
+	cr_assert_eq(r.to, 24);
+	cr_assert_eq(r.len, 14);
+	lines_page(&r, false, 0, false, 0, &p);
+	cr_assert_eq(p.total_lines, 4);
+	cr_assert_eq(p.gap_line, 1);
+	text = page_text(&r, &p);
+	cr_assert_str_eq(text, "one\ntw\no\nthree");
+	free(text);
+	retained_free(&r);
+	/* the last bytes, across the hole and behind it */
+	cr_assert_eq(retained_read(&rig.r, 0, 10, LINES_BOTH, &r),
+	    RING_OVERRUN);
+	cr_assert_eq(r.len, 10);
+	cr_assert_eq(r.from, 4);
+	cr_assert_eq(r.gap_at, 2);
+	retained_free(&r);
+	cr_assert_eq(retained_read(&rig.r, 0, 8, LINES_BOTH, &r), RING_OK);
+	cr_assert_eq(r.len, 8);
+	cr_assert_eq(r.from, 16);
+	retained_free(&r);
+	rig_close(&rig);
+}
+
+Test(lines, a_hole_at_the_end_is_told_once)
+{
+	struct rig rig;
+	struct retained r;
+
+	rig_open(&rig, 100, 4096);
+	puts_to(&rig, RING_STDOUT, "one");
+	cr_assert_eq(write(rig.pipe[1], "lost", 4), 4);
+	cr_assert_eq(ring_discard(&rig.w, rig.pipe[0], RING_STDOUT, 4), 4);
+	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_BOTH, &r),
+	    RING_OVERRUN);
+	cr_assert_eq(r.len, 3);
+	cr_assert_eq(r.dropped, 4);
+	cr_assert_eq(r.to, 7);
+	retained_free(&r);
+	cr_assert_eq(retained_read(&rig.r, 7, 0, LINES_BOTH, &r), RING_OK);
+	cr_assert_eq(r.dropped, 0);
+	retained_free(&r);
+	rig_close(&rig);
+}
+
 Test(lines, streams_apart)
 {
 	struct rig rig;
