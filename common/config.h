@@ -54,11 +54,12 @@ void config_defaults(struct config *ret);
  * is "path:line: section.key: reason". Errors: -ENOENT, -EINVAL, -errno. */
 int config_read_file(struct config *c, const char *path, char *why,
     size_t why_size);
-/* The three families of variable names over *c; what is no number or out of
- * range is clamped or, where it is no number, refused: -EINVAL and why. */
+/* The three families of variable names over *c; what is out of range is
+ * clamped, what is no number is refused: -EINVAL and why, *c unchanged. */
 int config_read_env(struct config *c, char *why, size_t why_size);
 /* $PSUP_CONFIG, else $XDG_CONFIG_HOME/psup/psup.conf, else
- * ~/.config/psup/psup.conf, else /etc/psup/psup.conf; "" where none exists. */
+ * ~/.config/psup/psup.conf, else /etc/psup/psup.conf; "" where none exists.
+ * $PSUP_CONFIG is taken even where it does not exist. */
 void config_default_path(char *ret_path, size_t size);
 
 #endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* psup.conf and the environment. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/config.h"
+
+static char dir[] = "/dev/shm/psup-test-config-XXXXXX";
+static char path[64];
+static char why[600];
+static struct config config;
+
+static void
+init(void)
+{
+	cr_assert_not_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/psup.conf", dir);
+	config_defaults(&config);
+}
+
+static void
+fini(void)
+{
+	(void)unlink(path);
+	(void)rmdir(dir);
+}
+
+/* Writes a file and reads it. */
+static int
+read_bytes(const char *text, size_t len)
+{
+	FILE *f = fopen(path, "we");
+
+	cr_assert_not_null(f);
+	cr_assert_eq(fwrite(text, 1, len, f), len);
+	cr_assert_eq(fclose(f), 0);
+	why[0] = '\0';
+	return config_read_file(&config, path, why, sizeof(why));
+}
+
+static int
+read_text(const char *text)
+{
+	return read_bytes(text, strlen(text));
+}
+
+TestSuite(config, .init = init, .fini = fini, .timeout = 20);
+
+Test(config, defaults)
+{
+	cr_assert_eq(config.background_ms, 10000);
+	cr_assert_eq(config.timeout_sec, 1800);
+	cr_assert_eq(config.cleanup_ms, 1800000);
+	cr_assert(config.notify_on_exit && config.child_oom_score_adj &&
+	    !config.notify_on_exit_empty_success && !config.any_fs);
+	cr_assert_eq(config.frame_bytes, 4u << 20);
+	cr_assert_eq(config.lane_count, 2);
+	cr_assert_str_eq(config.lanes[1].name, "subagent");
+	cr_assert_eq(config.lanes[1].width, 8);
+	cr_assert_eq(config.lanes[0].queue, 100000);
+}
+
+Test(config, reads_a_file)
+{
+	cr_assert_eq(read_text("; a comment\n"
+	    "[exec]\n"
+	    "background_ms = 20000\n"
+	    "  timeout_sec=-1 ; for ever is not on offer\n"
+	    "path_prepend = /opt/bin:/srv/bin\r\n"
+	    "notify_on_exit = No\n"
+	    "max_output_chars = 1000000\n"
+	    "[lane \"subagent\"]\nwidth = 16\n"
+	    "[lane \"cron:nightly\"]\nqueue = 5\n"
+	    "[server]\nworkers = 4\nany_fs = on"), 0, "%s", why);
+	cr_assert_eq(config.background_ms, 20000);
+	cr_assert_eq(config.timeout_sec, 1800);
+	cr_assert_str_eq(config.path_prepend, "/opt/bin:/srv/bin");
+	cr_assert(!config.notify_on_exit && config.any_fs);
+	cr_assert_eq(config.max_output_chars, 1000000);
+	cr_assert_eq(config.lane_count, 3);
+	cr_assert_eq(config.lanes[1].width, 16);
+	cr_assert_str_eq(config.lanes[2].name, "cron:nightly");
+	cr_assert_eq(config.lanes[2].queue, 5);
+	cr_assert_eq(config.lanes[2].width, 1);
+	cr_assert_eq(config.workers, 4);
+}
+
+Test(config, refuses_with_line_and_reason)
+{
+	static const struct {
+		const char *text, *said;
+	} cases[] = {
+		{ "[exec]\nbackground_ms = 10s\n",
+		    ":2: exec.background_ms: \"10s\" is no number" },
+		{ "[exec]\n\nbackground_ms = 5\n",
+		    ":3: exec.background_ms: 5 is out of range; expected 10 "
+		    "to 120000" },
+		{ "[exec]\nbackground_ms =\n", ":2: exec.background_ms: \"\"" },
+		{ "[exec]\nbackground_ms = 0x10\n", ":2: " },
+		{ "[exec]\nbackground_ms = 99999999999999999999999\n",
+		    "out of range" },
+		{ "[exec]\nnotify_on_exit = maybe\n",
+		    ":2: exec.notify_on_exit: \"maybe\"" },
+		{ "[exec]\nshell = bash\n", "no absolute path" },
+		{ "[exec]\npath_prepend = /a::/b\n", "no absolute path" },
+		{ "[exec]\npath_prepend = /a:\n", "empty path" },
+		{ "[exec]\nbackround_ms = 10\n",
+		    ":2: exec.backround_ms: no such setting" },
+		{ "[exce]\nbackground_ms = 10\n", "no such section" },
+		{ "background_ms = 10\n", "no such section" },
+		{ "[exec]\nnonsense\n", ":2: expected [section]" },
+		{ "[exec\n", ":1: expected [section]" },
+		{ "[lane \"a b\"]\nwidth = 1\n", "no such section" },
+		{ "[lane \"\"]\nwidth = 1\n", "no such section" },
+		{ "[lane main]\nwidth = 1\n", "no such section" },
+		{ "[lane \"0123456789012345678901234567890X\"]\nwidth = 1\n",
+		    "no such section" },
+		{ "[lane \"m\"]\nwidth = 0\n", "\"0\" is no number from 1" },
+		{ "[lane \"m\"]\nheight = 0\n", "expected width or queue" },
+	};
+	struct config before = config;
+	size_t i;
+
+	for (i = 0; i < NELEMS(cases); i++) {
+		cr_expect_eq(read_text(cases[i].text), -EINVAL, "%s",
+		    cases[i].text);
+		cr_expect_not_null(strstr(why, cases[i].said), "%s: %s",
+		    cases[i].text, why);
+		cr_expect_eq(strncmp(why, path, strlen(path)), 0);
+		cr_expect_eq(memcmp(&before, &config, sizeof(config)), 0);
+	}
+}
+
+Test(config, takes_a_file_whole_or_not)
+{
+	static char line[9000];
+
+	cr_assert_eq(read_text("[exec]\ngrace_ms = 1\ngrace_ms = x\n"),
+	    -EINVAL);
+	cr_assert_eq(config.grace_ms, 5000);
+	memset(line, 'a', sizeof(line));
+	memcpy(line, ";", 1);
+	cr_assert_eq(read_bytes(line, sizeof(line)), -EINVAL);
+	cr_assert_not_null(strstr(why, "8000 bytes"));
+	cr_assert_eq(read_bytes("[exec]\ngrace_ms = 1\0;\n", 22), -EINVAL);
+	cr_assert_not_null(strstr(why, "NUL"));
+	cr_assert_eq(config_read_file(&config, "/nonexistent/x", why,
+	    sizeof(why)), -ENOENT);
+	cr_assert_eq(config_read_file(&config, dir, why, sizeof(why)),
+	    -EISDIR);
+}
+
+Test(config, lanes_have_an_end)
+{
+	char text[8192];
+	size_t len = 0;
+	int i;
+
+	for (i = 0; i < CONFIG_LANES - 1; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
+		    "[lane \"l%d\"]\nwidth = 2\n", i);
+	cr_assert_eq(read_text(text), -EINVAL);
+	cr_assert_not_null(strstr(why, "more than 64 lanes"));
+}
+
+Test(config, environment)
+{
+	(void)setenv("PI_BASH_YIELD_MS", "500", 1);
+	(void)setenv("OPENCLAW_BASH_YIELD_MS", "", 1);
+	(void)setenv("PSUP_JOB_TTL_MS", "1", 1);
+	(void)setenv("OPENCLAW_BASH_JOB_TTL_MS", "100000", 1);
+	(void)setenv("CLAWDBOT_BASH_PENDING_MAX_OUTPUT_CHARS", "-7", 1);
+	(void)setenv("PSUP_MAX_OUTPUT_CHARS", "999999999", 1);
+	(void)setenv("OPENCLAW_CHILD_OOM_SCORE_ADJ", "off", 1);
+	cr_assert_eq(config_read_env(&config, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(config.background_ms, 500);
+	cr_assert_eq(config.cleanup_ms, 60000);
+	cr_assert_eq(config.pending_max_output_chars, 1000);
+	cr_assert_eq(config.max_output_chars, 200000);
+	cr_assert(!config.child_oom_score_adj);
+	(void)setenv("PSUP_YIELD_MS", "12a", 1);
+	(void)setenv("OPENCLAW_CHILD_OOM_SCORE_ADJ", "500", 1);
+	cr_assert_eq(config_read_env(&config, why, sizeof(why)), -EINVAL);
+	cr_assert_str_eq(why, "PSUP_YIELD_MS: \"12a\" is no number; expected "
+	    "10 to 120000");
+	cr_assert_eq(config.background_ms, 500);
+}
+
+Test(config, default_path)
+{
+	char found[1024];
+
+	(void)setenv("PSUP_CONFIG", "/nonexistent/psup.conf", 1);
+	config_default_path(found, sizeof(found));
+	cr_assert_str_eq(found, "/nonexistent/psup.conf");
+	(void)unsetenv("PSUP_CONFIG");
+	(void)setenv("XDG_CONFIG_HOME", dir, 1);
+	(void)setenv("HOME", dir, 1);
+	config_default_path(found, sizeof(found));
+	cr_assert(found[0] == '\0' || strncmp(found, "/etc/", 5) == 0);
+}
+
+Test(config, survives_mutation, .timeout = 60)
+{
+	static const char sample[] = "[exec]\nbackground_ms = 20000\nshell = "
+	    "/bin/sh\nnotify_on_exit = no\n[lane \"a\"]\nwidth = 3\n";
+	char text[sizeof(sample)];
+	uint64_t seed = 0x5eed0002;
+	int round, i, error;
+
+	for (round = 0; round < 3000; round++) {
+		memcpy(text, sample, sizeof(text));
+		for (i = 0; i < 3; i++) {
+			seed = seed * 6364136223846793005ull + 12345;
+			text[(seed >> 40) % (sizeof(text) - 1)] =
+			    (char)(seed >> 33);
+		}
+		config_defaults(&config);
+		error = read_bytes(text, sizeof(text) - 1);
+		cr_assert(error == 0 || error == -EINVAL);
+		cr_assert_eq(error == 0, why[0] == '\0', "seed %#llx",
+		    (unsigned long long)seed);
+	}
+}
