@@ -132,6 +132,12 @@ pump_once(struct child_out *s, size_t budget)
 		c->stalled_ns = 0;
 	if (n == -ENOSPC)
 		n = pump_no_space(s, max);
+	if (n == -ENOMEM || n == -EMFILE || n == -ENFILE) {
+		/* short of something for a moment; the pipe keeps the bytes */
+		c->refill_ns = c->w->now_ns + PUMP_REFILL_MS * NSEC_PER_MSEC;
+		pump_watching(c, false);
+		return -EAGAIN;
+	}
 	if (n < 0 && n != -EAGAIN && n != -EINTR) {
 		log_error("session %llu output lost: %s",
 		    (unsigned long long)c->sid.v, err_name((int)-n));

@@ -27,6 +27,7 @@
 #include "worker/start.h"
 
 #define MESSAGES_A_TURN 64 /* of one channel, then the others' turn */
+#define MESSAGES_TURN_NS NSEC_PER_MSEC /* a START takes a third of this */
 #define BEAT_NS         NSEC_PER_SEC
 
 /* The moment, and the session in hand. */
@@ -315,7 +316,7 @@ msg_close_fds(struct ctl_msg *msg)
 			close(msg->fds[i]);
 }
 
-/* Reads a channel until it is empty. Returns 0 if its other side is gone. */
+/* Reads a channel until it is empty or the turn is long. Returns 0 if its other side is gone. */
 static int
 worker_receive(struct worker *w, enum link_to to, unsigned from)
 {
@@ -323,16 +324,19 @@ worker_receive(struct worker *w, enum link_to to, unsigned from)
 	int i, rc;
 
 	for (i = 0; i < MESSAGES_A_TURN && w->link[to].fd == fd; i++) {
+		worker_begin(w, (struct sid){0});
+		if (w->now_ns - w->turn_began_ns > MESSAGES_TURN_NS)
+			return 1; /* what is left makes the channel readable */
 		rc = ctl_recv(fd, &w->msg);
 		if (rc == -EAGAIN)
 			return 1;
-		if (rc == -EPROTO || rc == -EMFILE) {
+		if (rc == 0 || rc == -ECONNRESET || rc == -EPIPE)
+			return 0;
+		if (rc < 0) {
 			worker_count(&w->stats->malformed, 1);
 			log_error("message lost: %s", err_name(-rc));
 			continue;
 		}
-		if (rc <= 0)
-			return 0;
 		worker_dispatch(w, from, &w->msg);
 		msg_close_fds(&w->msg);
 	}
