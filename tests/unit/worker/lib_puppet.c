@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -30,19 +31,47 @@ puppet_deadline(struct puppet *p)
 	p->deadline_ns = clock_boot_ns() + DEADLINE_SEC * NSEC_PER_SEC;
 }
 
-void
-puppet_init(struct puppet *p)
+static void
+make_dir(struct puppet *p)
 {
 	memset(p, 0, sizeof(*p));
 	p->keeper_fd = p->master_fd = -1;
 	strcpy(p->dir, "/dev/shm/psup-worker-XXXXXX");
 	cr_assert_not_null(mkdtemp(p->dir));
+}
+
+static void
+fill_dir(struct puppet *p)
+{
 	p->dirfd = open(p->dir, O_DIRECTORY | O_CLOEXEC);
 	cr_assert_geq(p->dirfd, 0);
 	cr_assert_eq(mkdirat(p->dirfd, "rings", 0700), 0);
 	cr_assert_eq(mkdirat(p->dirfd, "spool", 0700), 0);
 	cr_assert_eq(stats_create(p->dirfd, &p->stats), 0);
 	cr_assert_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+}
+
+void
+puppet_init(struct puppet *p)
+{
+	make_dir(p);
+	fill_dir(p);
+}
+
+bool
+puppet_init_small(struct puppet *p, unsigned kib)
+{
+	char options[32];
+
+	make_dir(p);
+	snprintf(options, sizeof(options), "size=%uk", kib);
+	if (mount("tmpfs", p->dir, "tmpfs", 0, options) != 0) {
+		rmdir(p->dir);
+		return false;
+	}
+	p->mounted = true;
+	fill_dir(p);
+	return true;
 }
 
 static void
@@ -91,6 +120,8 @@ puppet_fini(struct puppet *p)
 	unlinkat(p->dirfd, "stats", 0);
 	stats_detach(p->stats);
 	close(p->dirfd);
+	if (p->mounted)
+		cr_assert_eq(umount(p->dir), 0);
 	cr_assert_eq(rmdir(p->dir), 0);
 }
 

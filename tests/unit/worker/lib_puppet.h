@@ -40,6 +40,7 @@ struct puppet {
 	pid_t worker;
 	int keeper_fd, master_fd; /* our ends */
 	unsigned generation;
+	bool mounted; /* dir is a tmpfs of its own */
 	bool ready, dump_end, keep_quiet; /* do not answer END */
 	struct psession s[PUPPET_SESSIONS];
 	size_t count;
@@ -49,6 +50,8 @@ struct puppet {
 
 void puppet_init(struct puppet *p);
 void puppet_fini(struct puppet *p);
+/* The same on a tmpfs of its own, of `kib`; false: we may not mount one. */
+bool puppet_init_small(struct puppet *p, unsigned kib);
 
 /* A worker, ready and with a master. */
 void puppet_worker(struct puppet *p, const char *faults);
