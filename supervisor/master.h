@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything the master's modules share: one struct master, one struct
+ * session per session, one struct req per request under way. Nothing here is
+ * in shared memory; the board and the index hold what others and the next
+ * master need.
+ *
+ * One turn of the loop: events are handled, answers and orders are staged;
+ * turn_end() writes the records of touched sessions, commits, and only then
+ * sends. What a failed commit takes back is said at turn_end().
+ */
+#ifndef PSUP_MASTER_H
+#define PSUP_MASTER_H
+
+#include <sys/queue.h>
+#include <sys/tree.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/codec.h"
+#include "common/config.h"
+#include "common/ctl.h"
+#include "common/heritage.h"
+#include "common/ids.h"
+#include "common/proto.h"
+#include "common/slug.h"
+#include "shm/board.h"
+#include "shm/index.h"
+#include "shm/layout.h"
+#include "shm/ring.h"
+#include "supervisor/cursors.h"
+#include "supervisor/events.h"
+#include "supervisor/lane.h"
+#include "supervisor/sbuf.h"
+
+#define MASTER_WORKERS    (STATS_PAGES - 2u)
+#define MASTER_READERS    64u  /* ring readers kept open */
+#define MASTER_TAIL       2000u /* bytes of the tail field */
+#define MASTER_ATTEMPTS  3u   /* spawns that failed for a passing reason */
+#define MASTER_RESTARTS  32u  /* starts again after a worker's death */
+#define MASTER_RECENT     256u /* answered foreground sessions kept */
+#define MASTER_KEY_WAIT_MS 10000u /* a foreground session waits for its key */
+
+struct conn;
+struct conn_list;
+struct req;
+struct event;
+struct event_base;
+
+/* ------------------------------------------------------------- session */
+
+/* What START needs. The blob is as in ctl.h. */
+struct spec {
+	uint32_t argc, envc, path_count;
+	uint32_t blob_bytes;
+	char *blob;
+};
+
+/* A request's interest in a session. */
+struct watch {
+	LIST_ENTRY(watch) of_session;
+	LIST_ENTRY(watch) of_req;
+	struct req *req;
+	struct session *s;
+};
+
+struct session {
+	RB_ENTRY(session) by_sid;
+	RB_ENTRY(session) by_slug;
+	TAILQ_ENTRY(session) dirty_link;
+	TAILQ_ENTRY(session) ended_link;   /* ended, oldest end first */
+	TAILQ_ENTRY(session) pending_link; /* starting, no worker yet */
+	LIST_HEAD(, watch) watches;
+
+	/* identity; set once */
+	struct sid sid;
+	char slug[SLUG_MAX];
+	char *scope;       /* "": none */
+	char *command;     /* as shown, cut to 4096 */
+	char *name;
+	char *cwd;
+	char *label;       /* "": none; so the next four */
+	char *session_key;
+	char *request_key;
+	char *lane;
+	char *tags;        /* an encoded map; NULL: none */
+	size_t tags_bytes;
+	int priority;
+	uint64_t lane_seq;
+	uint64_t created_ms;
+	uint64_t timeout_ms, no_output_timeout_ms;
+	uint64_t ttl_ms;
+	uint32_t head_bytes, tail_bytes;
+	uint32_t grace_ms;
+	bool stdin_pipe;   /* write may feed it */
+	bool stream;       /* started lossless */
+
+	/* state: session_set_state() alone */
+	uint32_t state;    /* enum board_state */
+
+	/* facts */
+	uint32_t status;   /* enum board_status */
+	uint32_t reason;   /* enum end_reason */
+	int32_t pid;
+	int32_t exit_code;   /* -1: none */
+	int32_t exit_signal; /* 0: none */
+	int32_t error;       /* errno of a failed spawn */
+	uint32_t stage;      /* enum spawn_stage of it */
+	uint32_t attempt;
+	uint32_t holders;
+	uint32_t maxrss_kib;
+	uint64_t utime_us, stime_us, io_blocks;
+	uint64_t started_ms, ended_ms, duration_ms, deadline_ms;
+	uint64_t total, dropped_nospace, ring_bytes;
+	bool backgrounded, notify, notify_empty, exit_notified, hidden;
+	bool stdin_closed, no_space;
+	uint64_t spool_end;
+	uint64_t stdin_consumed;
+	bool spool_eof;
+	uint32_t forced;   /* reason asked for before it ran; END_NONE */
+
+	/* volatile */
+	struct spec *spec;
+	struct wid worker;
+	bool has_worker;   /* START went to, or a row names, `worker` */
+	bool confirmed;    /* RUNNING or END seen from that worker */
+	bool held;         /* a HELD row named it; until TABLE_END or DOWN */
+	bool recovering;   /* loaded at start, not yet reconciled */
+	bool dirty, fresh; /* fresh: its record was never committed */
+	bool pending;      /* on the list of those that wait for a worker */
+	bool watching;     /* CTL_WATCH is out */
+	bool watching_stdin;
+	bool end_order;    /* ENDED is owed to its worker */
+	bool answered;     /* its exec request has been answered */
+	bool in_ended;
+	bool recent;      /* counted in master.recent */
+	uint64_t watch_pos;
+	uint64_t ended_ns; /* boot; 0: ended before this master */
+	uint32_t board;    /* slot; UINT32_MAX: none */
+	char *tail;        /* of an ended one, read once */
+	size_t tail_len;
+	bool tail_read;
+};
+
+RB_HEAD(sid_tree, session);
+RB_HEAD(slug_tree, session);
+TAILQ_HEAD(session_list, session);
+
+/* A request key's owner. */
+struct keyed {
+	RB_ENTRY(keyed) by_key;
+	struct session *s;
+	size_t len;
+	char key[]; /* scope NUL key, as in the index */
+};
+RB_HEAD(key_tree, keyed);
+
+/* -------------------------------------------------------------- worker */
+
+struct order {
+	STAILQ_ENTRY(order) link;
+	struct sid sid;
+	bool committed_only; /* dropped where the turn's commit fails */
+	int fd;              /* sent beside it; -1: none */
+	size_t size;
+	unsigned char msg[];
+};
+STAILQ_HEAD(order_list, order);
+
+struct worker {
+	bool present;
+	bool dump_done;
+	struct wid wid;
+	int32_t pid;
+	uint32_t role;
+	uint32_t live;   /* sessions given and not ended */
+	int fd;
+	struct event *ev, *ev_write;
+	struct order_list staged, out;
+	struct master *m;
+};
+
+/* -------------------------------------------------------------- request */
+
+enum wake {
+	WAKE_OUTPUT = 1, /* there may be more output */
+	WAKE_STATE = 2,  /* running, exited, ended */
+	WAKE_STDIN = 4,  /* consumed, or closed */
+	WAKE_TIMER = 8,
+	WAKE_ROOM = 16,  /* the connection's out-queue has room */
+	WAKE_GONE = 32,  /* the session is being forgotten */
+};
+
+struct req {
+	TAILQ_ENTRY(req) link; /* of the connection */
+	LIST_HEAD(, watch) watches;
+	struct conn *conn;
+	uint32_t msgid;
+	enum proto_method method;
+	struct event *timer;
+	struct master *m;
+	/* exec */
+	bool streaming, stream_said, owner;
+	bool bg; /* answered as soon as there is a pid */
+	uint64_t stream_pos, stream_safe, stream_sent, stream_credit;
+	struct event *stall;
+	struct sbuf warnings;
+	/* poll */
+	char reader[72];
+	uint64_t since, max_bytes, idle_at_ms;
+	bool have_since, explicit_ack, raw;
+	/* wait */
+	bool any, timed_out;
+	/* write */
+	char *data;
+	size_t data_len, accepted;
+	bool eof;
+	/* kill */
+	int signal;
+	uint64_t deadline_ns; /* boot; 0: none */
+};
+
+/* --------------------------------------------------------------- master */
+
+struct reader_slot {
+	struct ring_reader r;
+	struct sid sid; /* 0: free */
+	uint64_t used;
+};
+
+struct master {
+	struct heritage h;
+	struct config cfg;
+	int dirfd;
+	struct event_base *base;
+	bool running, stopping, table_end, reconciled, set_aside;
+	bool again; /* the turn's end has more to commit or send */
+
+	struct index *ix;
+	struct board board;
+	uint32_t *board_free;
+	uint32_t board_free_count;
+	struct stats_page *stats;
+	const struct stats_page *pages; /* everybody's, read-only */
+	struct cursors *cursors;
+	struct events *events;
+	struct lanes *lanes;
+
+	struct sid_tree by_sid;
+	struct slug_tree by_slug;
+	struct key_tree by_key;
+	struct session_list dirty, ended, pending;
+	uint64_t next_sid;
+	bool next_dirty;
+	uint32_t live;     /* not ended */
+	uint64_t finished_bytes; /* ring bytes of ended sessions */
+	uint32_t recent;   /* answered foreground ones kept */
+	uint64_t budget;
+	uint64_t counts[STATE_COUNT];
+
+	struct worker workers[MASTER_WORKERS];
+	int keeper_fd;
+	struct event *keeper_ev;
+	struct event *lane_timer, *sweep_timer, *retry_timer, *heartbeat,
+	    *key_timer;
+
+	struct reader_slot readers[MASTER_READERS];
+	uint64_t reader_clock;
+	uint64_t events_sent; /* subscribers were told up to here */
+
+	struct conn_list *conns;
+	char *base_env; /* the server's own, filtered: NUL-terminated strings */
+	size_t base_env_bytes;
+	char home[4096];
+	char user_shell[1024];
+	char server_path[4096];
+};
+
+/* ------------------------------------------------------------- master.c */
+int master_init(struct master *m, const struct heritage *h);
+void master_fini(struct master *m);
+void master_loop(struct master *m);
+void master_reload(struct master *m);
+/* Arms a timer `ms` from now, making it where *ev is NULL. */
+void timer_in(struct master *m, struct event **ev,
+    void (*fn)(int, short, void *), void *arg, uint64_t ms);
+
+/* ----------------------------------------------------------- registry.c */
+struct session *session_by_sid(struct master *m, struct sid sid);
+struct session *session_by_slug(struct master *m, const char *slug);
+/* Slug or instance id, as a connection of `scope` (NULL: admin) sees it. */
+struct session *session_find(struct master *m, const char *scope,
+    const char *name);
+/* The owner of a request key, or NULL. */
+struct session *session_by_key(struct master *m, const char *scope,
+    const char *key);
+/* All of them, in order of instance id. */
+struct session *registry_first(struct master *m);
+struct session *registry_next(struct session *s);
+/* Into the trees; `s` has sid, scope, request_key; an empty slug is made. */
+int registry_add(struct master *m, struct session *s);
+/* Out of everything and freed: ring, spool, record, keys, cursors, board. */
+void registry_forget(struct master *m, struct session *s);
+/* Out of the trees and freed; index and files stay (the master ends). */
+void registry_drop(struct master *m, struct session *s);
+void session_free(struct session *s);
+/* The record and the board slot are written at the end of this turn. */
+void session_touch(struct master *m, struct session *s);
+void board_show(struct master *m, struct session *s);
+int registry_board_init(struct master *m);
+
+/* ------------------------------------------------------------ session.c */
+bool session_may_move(uint32_t from, uint32_t to);
+void session_set_state(struct master *m, struct session *s, uint32_t state,
+    const char *why);
+static inline bool
+session_live(const struct session *s)
+{
+	return s->state != STATE_ENDED;
+}
+/* Queued or admitted, by its lane. -ENOSPC-like verdicts as proto errors. */
+int session_admit(struct master *m, struct session *s,
+    struct proto_problem *why);
+/* Starts what the lanes let through now. */
+void session_pump_lanes(struct master *m);
+void session_background(struct master *m, struct session *s);
+/* Asks for the end: by order, or at once where it has not been given away. */
+void session_kill(struct master *m, struct session *s, int sig,
+    uint32_t grace_ms, uint32_t reason, bool escalate);
+void session_on_running(struct master *m, struct worker *w,
+    const struct ctl_running *msg);
+void session_on_failed(struct master *m, struct worker *w,
+    const struct ctl_failed *msg);
+void session_on_exited(struct master *m, struct worker *w,
+    const struct ctl_exit *msg);
+void session_on_end(struct master *m, struct worker *w,
+    const struct ctl_end *msg);
+/* Its worker is dead and it never ran: another start, or the end. */
+void session_again(struct master *m, struct session *s);
+/* The end by this master's own decision (never ran, lost, cancelled). */
+void session_end_here(struct master *m, struct session *s, uint32_t reason,
+    const char *why);
+/* No row and no worker speaks of it: what the ring's header says, or lost. */
+void session_end_by_ring(struct master *m, struct session *s);
+void session_wake(struct master *m, struct session *s, unsigned wake);
+/* The status word of the behaviour, from reason and code. */
+uint32_t session_status_of(uint32_t reason, int32_t exit_code);
+
+/* ------------------------------------------------------------- record.c */
+void record_encode(const struct session *s, struct enc *e);
+/* A new session from a record; NULL: does not decode. */
+struct session *record_decode(const void *data, size_t size);
+void spec_encode(const struct spec *sp, struct enc *e);
+struct spec *spec_decode(const void *data, size_t size);
+void spec_free(struct spec **sp);
+int record_write(struct master *m, struct session *s);
+int spec_write(struct master *m, struct session *s);
+/* Makes sure s->spec is there. -ENOENT, -ENOMEM */
+int spec_load(struct master *m, struct session *s);
+int key_write(struct master *m, struct session *s);
+
+/* --------------------------------------------------------------- pool.c */
+void pool_init(struct master *m);
+void pool_fini(struct master *m);
+void pool_on_peer(struct master *m, const struct ctl_peer *msg, int fd);
+void pool_on_down(struct master *m, const struct ctl_peer *msg);
+/* The worker's channel, or NULL where that incarnation is not here. */
+struct worker *pool_get(struct master *m, struct wid wid);
+/* Gives a starting session to the least loaded worker, or lets it wait. */
+void pool_dispatch(struct master *m, struct session *s);
+void pool_order(struct master *m, struct session *s, const void *msg,
+    size_t size, bool committed_only, int fd);
+/* To a given worker, for a session we may not know. */
+void pool_order_to(struct worker *w, struct sid sid, const void *msg,
+    size_t size, bool committed_only, int fd);
+void pool_turn_end(struct master *m, bool committed);
+void pool_drop_orders(struct master *m, struct sid sid);
+bool pool_dumps_done(const struct master *m);
+
+/* --------------------------------------------------------------- link.c */
+int link_open(struct master *m);
+void link_close(struct master *m);
+int link_send(struct master *m, const void *msg, size_t size);
+
+/* ------------------------------------------------------------ recover.c */
+int recover_scan(struct master *m);
+int recover_meta_put(struct master *m, const char *key, uint64_t v);
+void recover_on_held(struct master *m, const struct ctl_held *msg);
+void recover_step(struct master *m);
+/* A session that runs and that the index knows nothing of. */
+struct session *recover_adopt(struct master *m, struct sid sid, bool live);
+
+/* ------------------------------------------------------------ readers.c */
+struct ring_reader *readers_get(struct master *m, struct sid sid);
+void readers_forget(struct master *m, struct sid sid);
+void readers_close(struct master *m);
+/* The tail field, as valid UTF-8, into b. */
+void session_tail(struct master *m, struct session *s, struct sbuf *b,
+    size_t max);
+
+/* --------------------------------------------------------------- conn.c */
+int conn_listen(struct master *m);
+void conn_close_all(struct master *m);
+void conn_turn_end(struct master *m, bool committed);
+/* NULL: an admin connection. */
+const char *conn_scope(const struct conn *c);
+bool conn_process(const struct conn *c);
+/* Bytes that wait to be written, staged ones included. */
+size_t conn_queued(const struct conn *c);
+/* A notification: map built by the caller in *e. */
+void conn_notify(struct conn *c, const char *method, const void *map,
+    size_t size);
+void conn_answer(struct conn *c, uint32_t msgid, const void *result,
+    size_t size);
+void conn_fail(struct conn *c, uint32_t msgid, const struct proto_problem *p);
+/* After the last staged byte was written: the cursor is confirmed; where the
+ * connection dies before, it is unstaged. */
+void conn_mark_cursor(struct conn *c, struct sid sid, const char *reader,
+    uint64_t ack);
+/* After the last staged byte: stream position `pos` of `msgid` is out. */
+void conn_mark_stream(struct conn *c, uint32_t msgid, uint64_t pos);
+size_t conn_count(const struct master *m);
+/* Ends a connection from our side. */
+void conn_drop(struct conn *c);
+
+/* ------------------------------------------------------------ request.c */
+struct req *req_new(struct conn *c, uint32_t msgid, enum proto_method method);
+/* Answers and frees. *e holds the result. */
+void req_answer(struct req *r, struct enc *e);
+void req_fail(struct req *r, const struct proto_problem *p);
+void req_failf(struct req *r, enum proto_error code, const char *field,
+    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* A tool's failure: {text, details: {status failed, error}, isError true} */
+void req_refuse(struct req *r, enum proto_error code, const char *session,
+    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void req_free(struct req *r);
+int req_watch(struct req *r, struct session *s);
+struct session *req_session(struct req *r);
+void req_timer(struct req *r, uint64_t ms);
+void req_wake(struct req *r, struct session *s, unsigned wake);
+/* By cancel or by the connection's end. */
+void req_abandon(struct req *r, bool cancelled);
+
+/* ---------------------------------------------------------------- api.c */
+struct api_call {
+	struct master *m;
+	struct conn *conn;
+	struct req *req;
+	const struct val *params;
+};
+void api_dispatch(struct master *m, struct req *r, const struct val *params);
+/* The session a call names, or NULL after the refusal was sent. */
+struct session *api_session(struct api_call *c, bool backgrounded);
+typedef void api_fn(struct api_call *c);
+api_fn api_hello;
+api_fn api_exec, api_list, api_poll, api_log, api_wait, api_write, api_kill,
+    api_clear, api_remove, api_events, api_subscribe, api_ack, api_status,
+    api_shutdown;
+void api_exec_wake(struct req *r, struct session *s, unsigned wake);
+void api_poll_wake(struct req *r, struct session *s, unsigned wake);
+void api_wait_wake(struct req *r, struct session *s, unsigned wake);
+void api_write_wake(struct req *r, struct session *s, unsigned wake);
+void api_kill_wake(struct req *r, struct session *s, unsigned wake);
+void api_exec_abandon(struct req *r);
+/* Subscribers get what is new; called after the commit. */
+void api_events_push(struct master *m);
+/* hello's half in conn.c */
+int conn_set_hello(struct conn *c, const char *scope, bool process,
+    const char *client);
+struct subscriber {
+	bool on;
+	char name[72];
+	uint64_t next_after; /* told up to here */
+};
+struct subscriber *conn_subscriber(struct conn *c);
+void conn_each(struct master *m, void (*fn)(struct conn *, void *), void *arg);
+
+/* ------------------------------------------------------------- stream.c */
+void stream_begin(struct req *r, struct session *s);
+/* Moves what the out-queue takes; true: everything there is was queued. */
+bool stream_pump(struct req *r, struct session *s);
+void stream_written(struct req *r, uint64_t pos);
+void stream_end(struct req *r, struct session *s);
+
+/* -------------------------------------------------------------- sweep.c */
+void sweep_ended(struct master *m, struct session *s); /* has just ended */
+void sweep_arm(struct master *m);
+void sweep_evict_for(struct master *m, uint64_t bytes);
+/* May one more session start? 0 or -ENOSPC with the sentence. */
+int sweep_admit(struct master *m, struct session *s,
+    struct proto_problem *why);
+void sweep_budget(struct master *m);
+uint64_t sweep_used(const struct master *m);
+/* An answered foreground session is kept for a while, then forgotten. */
+void sweep_answered(struct master *m, struct session *s);
+
+#endif

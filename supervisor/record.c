@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session as the index holds it: one msgpack map with a schema version `v`,
+ * from one table of fields. The spec (argv, environment, directory) is a
+ * record of its own, gone once the command runs. What does not decode is the
+ * caller's to count and skip.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/check.h"
+#include "supervisor/master.h"
+
+#define RECORD_VERSION 1u
+#define SPEC_VERSION   1u
+
+enum kind { K_STR, K_U64, K_U32, K_I32, K_BOOL };
+
+/* Every field that survives the master: its key, its kind, its place. */
+static const struct field {
+	const char *key;
+	enum kind kind;
+	size_t at;
+} fields[] = {
+#define F(key, kind, member) {key, kind, offsetof(struct session, member)}
+    F("scope", K_STR, scope), F("cmd", K_STR, command),
+    F("name", K_STR, name), F("cwd", K_STR, cwd), F("label", K_STR, label),
+    F("skey", K_STR, session_key), F("rkey", K_STR, request_key),
+    F("lane", K_STR, lane), F("prio", K_I32, priority),
+    F("lseq", K_U64, lane_seq), F("created", K_U64, created_ms),
+    F("tmo", K_U64, timeout_ms), F("ntmo", K_U64, no_output_timeout_ms),
+    F("ttl", K_U64, ttl_ms), F("hbytes", K_U32, head_bytes),
+    F("tbytes", K_U32, tail_bytes), F("grace", K_U32, grace_ms),
+    F("pipe", K_BOOL, stdin_pipe), F("stream", K_BOOL, stream),
+    F("state", K_U32, state), F("status", K_U32, status),
+    F("reason", K_U32, reason), F("pid", K_I32, pid),
+    F("code", K_I32, exit_code), F("sig", K_I32, exit_signal),
+    F("err", K_I32, error), F("stage", K_U32, stage),
+    F("try", K_U32, attempt), F("holders", K_U32, holders),
+    F("rss", K_U32, maxrss_kib), F("ut", K_U64, utime_us),
+    F("st", K_U64, stime_us), F("io", K_U64, io_blocks),
+    F("started", K_U64, started_ms), F("ended", K_U64, ended_ms),
+    F("dur", K_U64, duration_ms), F("deadline", K_U64, deadline_ms),
+    F("total", K_U64, total), F("nospace", K_U64, dropped_nospace),
+    F("ring", K_U64, ring_bytes), F("bg", K_BOOL, backgrounded),
+    F("notify", K_BOOL, notify), F("nempty", K_BOOL, notify_empty),
+    F("notified", K_BOOL, exit_notified), F("hidden", K_BOOL, hidden),
+    F("answered", K_BOOL, answered), F("spool", K_U64, spool_end),
+    F("eof", K_BOOL, spool_eof), F("forced", K_U32, forced),
+    F("wslot", K_U32, worker.slot), F("wgen", K_U32, worker.generation),
+    F("given", K_BOOL, has_worker),
+#undef F
+};
+
+/* The place of a field in a session. */
+#define AT(s, f, type) ((type *)(void *)((char *)(s) + (f)->at))
+#define CAT(s, f, type) \
+	((type const *)(const void *)((const char *)(s) + (f)->at))
+
+/* Appends one field; what is empty or 0 is left out. */
+static void
+field_encode(const struct session *s, const struct field *f, struct enc *e)
+{
+	switch (f->kind) {
+	case K_STR: {
+		const char *v = *CAT(s, f, char *);
+
+		if (v != NULL && v[0] != '\0')
+			enc_kv_str(e, f->key, v);
+		break;
+	}
+	case K_U64:
+		if (*CAT(s, f, uint64_t) != 0)
+			enc_kv_uint(e, f->key, *CAT(s, f, uint64_t));
+		break;
+	case K_U32:
+		if (*CAT(s, f, uint32_t) != 0)
+			enc_kv_uint(e, f->key, *CAT(s, f, uint32_t));
+		break;
+	case K_I32:
+		if (*CAT(s, f, int32_t) != 0)
+			enc_kv_int(e, f->key, *CAT(s, f, int32_t));
+		break;
+	case K_BOOL:
+		if (*CAT(s, f, bool))
+			enc_kv_bool(e, f->key, true);
+		break;
+	}
+}
+
+/* Appends the whole record. */
+void
+record_encode(const struct session *s, struct enc *e)
+{
+	enc_map(e);
+	enc_kv_uint(e, "v", RECORD_VERSION);
+	enc_kv_uint(e, "sid", s->sid.v);
+	enc_kv_str(e, "slug", s->slug);
+	for (size_t i = 0; i < NELEMS(fields); i++)
+		field_encode(s, &fields[i], e);
+	if (s->tags != NULL) {
+		enc_key(e, "tags");
+		enc_raw(e, s->tags, s->tags_bytes);
+	}
+	enc_end(e);
+}
+
+/* A copy of a str of the map; "" where absent. NULL: no memory. */
+static char *
+copy_str(const struct val *map, const char *key)
+{
+	struct val_str v = val_str(map, key);
+
+	return strndup(v.ptr != NULL ? v.ptr : "", v.len);
+}
+
+/* Takes one field from the map. */
+static int
+field_decode(struct session *s, const struct field *f, const struct val *map)
+{
+	switch (f->kind) {
+	case K_STR:
+		*AT(s, f, char *) = copy_str(map, f->key);
+		return *AT(s, f, char *) != NULL ? 0 : -ENOMEM;
+	case K_U64:
+		*AT(s, f, uint64_t) = val_uint(map, f->key, 0);
+		return 0;
+	case K_U32:
+		*AT(s, f, uint32_t) = (uint32_t)val_uint(map, f->key, 0);
+		return 0;
+	case K_I32:
+		*AT(s, f, int32_t) = (int32_t)val_int(map, f->key, 0);
+		return 0;
+	case K_BOOL:
+		*AT(s, f, bool) = val_bool(map, f->key, false);
+		return 0;
+	}
+	UNREACHABLE();
+}
+
+/* Keeps the tags as they are encoded. */
+static int
+tags_decode(struct session *s, const struct val *tags)
+{
+	struct enc e = ENC_INIT;
+
+	if (tags == NULL || tags->type != VAL_MAP)
+		return 0;
+	enc_val(&e, tags);
+	if (e.failed) {
+		enc_fini(&e);
+		return -ENOMEM;
+	}
+	s->tags = e.buf;
+	s->tags_bytes = e.len;
+	return 0;
+}
+
+/* Fills a session from a decoded map. */
+static int
+record_fill(struct session *s, const struct val *map)
+{
+	if (val_uint(map, "v", 0) != RECORD_VERSION)
+		return -EPROTO;
+	s->sid.v = val_uint(map, "sid", 0);
+	val_copy(map, "slug", s->slug, sizeof(s->slug));
+	for (size_t i = 0; i < NELEMS(fields); i++)
+		if (field_decode(s, &fields[i], map) < 0)
+			return -ENOMEM;
+	if (s->sid.v == 0 || !slug_is_valid(s->slug, strlen(s->slug)) ||
+	    s->state == STATE_FREE || s->state >= STATE_COUNT ||
+	    s->status >= STATUS_COUNT || s->reason > END_SHUTDOWN)
+		return -EBADMSG;
+	return tags_decode(s, val_get(map, "tags"));
+}
+
+/* A session from its record. */
+struct session *
+record_decode(const void *data, size_t size)
+{
+	struct codec_arena *arena = NULL;
+	const struct val *map;
+	struct session *s;
+	char why[128];
+	size_t used;
+
+	if (codec_decode(data, size, &codec_limits_trusted, &used, &arena, &map,
+		why, sizeof(why)) != CODEC_OK)
+		return NULL;
+	s = calloc(1, sizeof(*s));
+	if (s != NULL) {
+		s->board = UINT32_MAX;
+		LIST_INIT(&s->watches);
+		if (record_fill(s, map) < 0) {
+			session_free(s);
+			s = NULL;
+		}
+	}
+	codec_arena_free(&arena);
+	return s;
+}
+
+/* Appends a spec. */
+void
+spec_encode(const struct spec *sp, struct enc *e)
+{
+	enc_map(e);
+	enc_kv_uint(e, "v", SPEC_VERSION);
+	enc_kv_uint(e, "argc", sp->argc);
+	enc_kv_uint(e, "envc", sp->envc);
+	enc_kv_uint(e, "paths", sp->path_count);
+	enc_key(e, "blob");
+	enc_bin(e, sp->blob, sp->blob_bytes);
+	enc_end(e);
+}
+
+/* Does the blob hold as many strings as the counts say? */
+static bool
+spec_is_whole(const struct spec *sp)
+{
+	uint64_t want = 1ull + sp->argc + sp->envc + sp->path_count, n = 0;
+
+	if (sp->argc == 0 || sp->path_count == 0 || sp->blob_bytes == 0 ||
+	    sp->blob[sp->blob_bytes - 1] != '\0')
+		return false;
+	for (uint32_t i = 0; i < sp->blob_bytes; i++)
+		n += sp->blob[i] == '\0';
+	return n == want;
+}
+
+/* A spec from its record; NULL: damaged, or no memory. */
+struct spec *
+spec_decode(const void *data, size_t size)
+{
+	struct codec_limits limits = codec_limits_trusted;
+	struct codec_arena *arena = NULL;
+	const struct val *map;
+	struct spec *sp;
+	struct val_str blob;
+	char why[128];
+	size_t used;
+
+	limits.string = 8u << 20;
+	limits.bytes = 16u << 20;
+	if (codec_decode(data, size, &limits, &used, &arena, &map, why,
+		sizeof(why)) != CODEC_OK)
+		return NULL;
+	blob = val_str(map, "blob");
+	sp = calloc(1, sizeof(*sp));
+	if (sp != NULL && blob.ptr != NULL && blob.len < (8u << 20) &&
+	    val_uint(map, "v", 0) == SPEC_VERSION) {
+		sp->argc = (uint32_t)val_uint(map, "argc", 0);
+		sp->envc = (uint32_t)val_uint(map, "envc", 0);
+		sp->path_count = (uint32_t)val_uint(map, "paths", 0);
+		sp->blob = malloc(blob.len != 0 ? blob.len : 1);
+		if (sp->blob != NULL) {
+			memcpy(sp->blob, blob.ptr, blob.len);
+			sp->blob_bytes = (uint32_t)blob.len;
+		}
+	}
+	codec_arena_free(&arena);
+	if (sp != NULL && (sp->blob == NULL || !spec_is_whole(sp)))
+		spec_free(&sp);
+	return sp;
+}
+
+/* Frees a spec; it holds an environment, so it is wiped. */
+void
+spec_free(struct spec **sp)
+{
+	if (*sp == NULL)
+		return;
+	if ((*sp)->blob != NULL)
+		explicit_bzero((*sp)->blob, (*sp)->blob_bytes);
+	free((*sp)->blob);
+	free(*sp);
+	*sp = NULL;
+}
+
+/* Puts what `e` holds under the session's id. */
+static int
+put_by_sid(struct master *m, enum index_db db, struct sid sid, struct enc *e)
+{
+	struct index_key64 id = index_key64(sid.v);
+	int r = -ENOMEM;
+
+	if (!e->failed)
+		r = index_put(m->ix, db, (struct index_bytes){id.b, 8},
+		    (struct index_bytes){e->buf, e->len});
+	enc_fini(e);
+	return r;
+}
+
+/* Writes the session's record into the open transaction. */
+int
+record_write(struct master *m, struct session *s)
+{
+	struct enc e = ENC_INIT;
+
+	record_encode(s, &e);
+	return put_by_sid(m, INDEX_SESSIONS, s->sid, &e);
+}
+
+/* Writes the session's spec into the open transaction. */
+int
+spec_write(struct master *m, struct session *s)
+{
+	struct enc e = ENC_INIT;
+
+	spec_encode(s->spec, &e);
+	return put_by_sid(m, INDEX_SPECS, s->sid, &e);
+}
+
+/* Brings the spec back from the index where it is not in memory. */
+int
+spec_load(struct master *m, struct session *s)
+{
+	struct index_key64 id = index_key64(s->sid.v);
+	struct index_bytes val;
+
+	if (s->spec != NULL)
+		return 0;
+	if (index_get(m->ix, INDEX_SPECS, (struct index_bytes){id.b, 8},
+		&val) < 0)
+		return -ENOENT;
+	s->spec = spec_decode(val.data, val.size);
+	return s->spec != NULL ? 0 : -ENOENT;
+}
+
+/* Writes the session's request key into the open transaction. */
+int
+key_write(struct master *m, struct session *s)
+{
+	struct index_key64 id = index_key64(s->sid.v);
+	char key[256];
+	size_t a = strlen(s->scope), b = strlen(s->request_key);
+
+	if (b == 0)
+		return 0;
+	if (a + 1 + b > sizeof(key))
+		return -EINVAL;
+	memcpy(key, s->scope, a + 1);
+	memcpy(key + a + 1, s->request_key, b);
+	return index_put(m->ix, INDEX_KEYS,
+	    (struct index_bytes){key, a + 1 + b},
+	    (struct index_bytes){id.b, 8});
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who there is: the sessions by instance id, by slug and by request key, and
+ * their slots on the board. session.c changes their state; this file finds,
+ * adds, shows and forgets them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/log.h"
+#include "common/rundir.h"
+#include "common/text.h"
+#include "supervisor/master.h"
+
+/* Order of the tree of instance ids. */
+static int
+sid_cmp(const struct session *a, const struct session *b)
+{
+	return a->sid.v < b->sid.v ? -1 : a->sid.v > b->sid.v;
+}
+
+/* Order of the tree of slugs. */
+static int
+slug_cmp(const struct session *a, const struct session *b)
+{
+	return strcmp(a->slug, b->slug);
+}
+
+/* Order of the tree of request keys. */
+static int
+key_cmp(const struct keyed *a, const struct keyed *b)
+{
+	size_t n = a->len < b->len ? a->len : b->len;
+	int c = memcmp(a->key, b->key, n);
+
+	if (c != 0)
+		return c;
+	return a->len < b->len ? -1 : a->len > b->len;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+RB_GENERATE_INTERNAL(sid_tree, session, by_sid, sid_cmp, static)
+RB_GENERATE_INTERNAL(slug_tree, session, by_slug, slug_cmp, static)
+RB_GENERATE_INTERNAL(key_tree, keyed, by_key, key_cmp, static)
+#pragma GCC diagnostic pop
+
+/* The session of an instance id, or NULL. */
+struct session *
+session_by_sid(struct master *m, struct sid sid)
+{
+	struct session probe;
+
+	probe.sid = sid;
+	return RB_FIND(sid_tree, &m->by_sid, &probe);
+}
+
+/* The session of a slug, or NULL. */
+struct session *
+session_by_slug(struct master *m, const char *slug)
+{
+	struct session probe;
+
+	if (strlen(slug) >= sizeof(probe.slug))
+		return NULL;
+	strcpy(probe.slug, slug);
+	return RB_FIND(slug_tree, &m->by_slug, &probe);
+}
+
+/* The oldest session, or NULL. */
+struct session *
+registry_first(struct master *m)
+{
+	return RB_MIN(sid_tree, &m->by_sid);
+}
+
+/* The one after it, or NULL. */
+struct session *
+registry_next(struct session *s)
+{
+	return RB_NEXT(sid_tree, NULL, s);
+}
+
+/* "<incarnation>.<sid>", "<sid>" in 16 hex digits each, or 0. */
+static struct sid
+sid_of_text(const struct master *m, const char *s)
+{
+	unsigned long long v;
+	char inc[20];
+	char *end;
+	size_t n = strlen(s);
+
+	if (n == 33 && s[16] == '.') {
+		snprintf(inc, sizeof(inc), "%016llx",
+		    (unsigned long long)m->h.incarnation);
+		if (memcmp(inc, s, 16) != 0)
+			return (struct sid){0};
+		s += 17;
+		n -= 17;
+	}
+	if (n != 16 || strspn(s, "0123456789abcdef") != 16)
+		return (struct sid){0};
+	v = strtoull(s, &end, 16);
+	return (struct sid){v};
+}
+
+/* The one place that decides what a scope may see. */
+struct session *
+session_find(struct master *m, const char *scope, const char *name)
+{
+	struct session *s = session_by_slug(m, name);
+
+	if (s == NULL) {
+		struct sid sid = sid_of_text(m, name);
+
+		s = sid.v != 0 ? session_by_sid(m, sid) : NULL;
+	}
+	if (s == NULL || s->hidden)
+		return NULL;
+	if (scope != NULL && strcmp(scope, s->scope) != 0)
+		return NULL;
+	return s;
+}
+
+/* An entry of the key tree, not linked; NULL: no memory. */
+static struct keyed *
+keyed_new(const char *scope, const char *key)
+{
+	size_t a = strlen(scope), b = strlen(key);
+	struct keyed *k = malloc(sizeof(*k) + a + 1 + b);
+
+	if (k == NULL)
+		return NULL;
+	k->len = a + 1 + b;
+	memcpy(k->key, scope, a + 1);
+	memcpy(k->key + a + 1, key, b);
+	return k;
+}
+
+/* The entry of a request key, or NULL. */
+static struct keyed *
+keyed_find(struct master *m, const char *scope, const char *key)
+{
+	struct keyed *probe = keyed_new(scope, key), *k;
+
+	if (probe == NULL)
+		return NULL;
+	k = RB_FIND(key_tree, &m->by_key, probe);
+	free(probe);
+	return k;
+}
+
+/* The owner of a request key, or NULL. */
+struct session *
+session_by_key(struct master *m, const char *scope, const char *key)
+{
+	struct keyed *k = keyed_find(m, scope, key);
+
+	return k != NULL ? k->s : NULL;
+}
+
+/* For slug_make: is there a session of that slug? */
+static bool
+slug_taken(void *arg, const char *slug)
+{
+	return session_by_slug(arg, slug) != NULL;
+}
+
+/* Puts a session into the trees. */
+int
+registry_add(struct master *m, struct session *s)
+{
+	struct keyed *k = NULL;
+
+	if (s->request_key[0] != '\0') {
+		k = keyed_new(s->scope, s->request_key);
+		if (k == NULL)
+			return -ENOMEM;
+		k->s = s;
+	}
+	if (s->slug[0] == '\0' || session_by_slug(m, s->slug) != NULL)
+		slug_make(slug_taken, m, s->slug);
+	if (RB_INSERT(sid_tree, &m->by_sid, s) != NULL) {
+		free(k);
+		return -EEXIST;
+	}
+	RB_INSERT(slug_tree, &m->by_slug, s);
+	if (k != NULL && RB_INSERT(key_tree, &m->by_key, k) != NULL)
+		free(k);
+	m->counts[s->state]++;
+	if (session_live(s))
+		m->live++;
+	return 0;
+}
+
+/* Frees a session that is in no tree and no list. */
+void
+session_free(struct session *s)
+{
+	if (s == NULL)
+		return;
+	free(s->scope);
+	free(s->command);
+	free(s->name);
+	free(s->cwd);
+	free(s->label);
+	free(s->session_key);
+	free(s->request_key);
+	free(s->lane);
+	free(s->tags);
+	free(s->tail);
+	spec_free(&s->spec);
+	free(s);
+}
+
+/* Takes it out of the index: record, spec, key. */
+static void
+index_forget(struct master *m, struct session *s, const struct keyed *k)
+{
+	struct index_key64 id = index_key64(s->sid.v);
+	struct index_bytes key = {id.b, sizeof(id.b)};
+
+	(void)index_del(m->ix, INDEX_SESSIONS, key);
+	(void)index_del(m->ix, INDEX_SPECS, key);
+	if (k != NULL)
+		(void)index_del(m->ix, INDEX_KEYS,
+		    (struct index_bytes){k->key, k->len});
+	cursors_forget(m->cursors, s->sid);
+}
+
+/* Unlinks its ring and spool. */
+static void
+files_forget(struct master *m, struct session *s)
+{
+	char name[RUNDIR_NAME_MAX];
+
+	readers_forget(m, s->sid);
+	rundir_ring_name(s->sid, name);
+	if (unlinkat(m->dirfd, name, 0) < 0 && errno != ENOENT)
+		log_warn("session %s ring not unlinked: %s", s->slug,
+		    strerror(errno));
+	if (s->spool_end == 0)
+		return;
+	rundir_spool_name(s->sid, name);
+	(void)unlinkat(m->dirfd, name, 0);
+}
+
+/* Forgets a session for good. */
+void
+registry_forget(struct master *m, struct session *s)
+{
+	struct keyed *k = NULL;
+	struct watch *w, *next;
+
+	session_wake(m, s, WAKE_GONE);
+	LIST_FOREACH_SAFE(w, &s->watches, of_session, next) {
+		LIST_REMOVE(w, of_session);
+		LIST_REMOVE(w, of_req);
+		free(w);
+	}
+	if (s->request_key[0] != '\0') {
+		k = keyed_find(m, s->scope, s->request_key);
+		if (k != NULL && k->s != s)
+			k = NULL;
+	}
+	index_forget(m, s, k);
+	if (k != NULL) {
+		RB_REMOVE(key_tree, &m->by_key, k);
+		free(k);
+	}
+	files_forget(m, s);
+	if (s->board != UINT32_MAX) {
+		board_clear(&m->board, s->board);
+		m->board_free[m->board_free_count++] = s->board;
+	}
+	if (s->dirty)
+		TAILQ_REMOVE(&m->dirty, s, dirty_link);
+	if (s->pending)
+		TAILQ_REMOVE(&m->pending, s, pending_link);
+	if (s->in_ended) {
+		TAILQ_REMOVE(&m->ended, s, ended_link);
+		m->finished_bytes -= s->ring_bytes;
+		if (s->recent)
+			m->recent--;
+	}
+	if (session_live(s)) {
+		m->live--;
+		lanes_leave(m->lanes, s->sid);
+	}
+	m->counts[s->state]--;
+	RB_REMOVE(sid_tree, &m->by_sid, s);
+	RB_REMOVE(slug_tree, &m->by_slug, s);
+	log_debug("session %s forgotten", s->slug);
+	session_free(s);
+}
+
+/* Frees a session of a master that ends: what others hold stays. */
+void
+registry_drop(struct master *m, struct session *s)
+{
+	struct keyed *k = NULL;
+
+	if (s->request_key[0] != '\0')
+		k = keyed_find(m, s->scope, s->request_key);
+	if (k != NULL && k->s == s) {
+		RB_REMOVE(key_tree, &m->by_key, k);
+		free(k);
+	}
+	RB_REMOVE(sid_tree, &m->by_sid, s);
+	RB_REMOVE(slug_tree, &m->by_slug, s);
+	session_free(s);
+}
+
+/* Has its record and slot written at the end of this turn. */
+void
+session_touch(struct master *m, struct session *s)
+{
+	if (s->dirty)
+		return;
+	s->dirty = true;
+	TAILQ_INSERT_TAIL(&m->dirty, s, dirty_link);
+}
+
+/* The list of free board slots; the lowest are given out first. */
+int
+registry_board_init(struct master *m)
+{
+	uint32_t n = m->board.slot_count;
+
+	m->board_free = calloc(n != 0 ? n : 1, sizeof(*m->board_free));
+	if (m->board_free == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		board_clear(&m->board, i);
+		m->board_free[n - 1 - i] = i;
+	}
+	m->board_free_count = n;
+	return 0;
+}
+
+/* Copies a string into a fixed field of a slot, cut on a character border. */
+static void
+slot_text(char *dst, size_t size, const char *src)
+{
+	size_t len = strlen(src);
+	size_t n = text_cut_back(src, len, size - 1);
+
+	memcpy(dst, src, n);
+	dst[n] = '\0';
+}
+
+/* Writes the session's slot of the board. */
+void
+board_show(struct master *m, struct session *s)
+{
+	struct board_slot b = {0};
+
+	if (s->hidden)
+		return;
+	if (s->board == UINT32_MAX) {
+		if (m->board_free_count == 0)
+			return;
+		s->board = m->board_free[--m->board_free_count];
+	}
+	b.sid = s->sid.v;
+	b.state = s->state;
+	b.status = s->status;
+	b.reason = s->reason;
+	b.pid = s->pid;
+	b.exit_code = s->exit_code;
+	b.exit_signal = s->exit_signal;
+	b.worker_slot = s->has_worker ? s->worker.slot : UINT32_MAX;
+	b.worker_generation = s->has_worker ? s->worker.generation : 0;
+	b.created_ms = s->created_ms;
+	b.started_ms = s->started_ms;
+	b.ended_ms = s->ended_ms;
+	b.deadline_ms = s->deadline_ms;
+	b.total = s->total;
+	b.flags = (s->backgrounded ? BOARD_BACKGROUNDED : 0u) |
+	    (s->stdin_pipe && !s->stdin_closed ? BOARD_STDIN_OPEN : 0u);
+	if (s->state == STATE_QUEUED)
+		b.lane_pos = lanes_position(m->lanes, s->sid);
+	slot_text(b.slug, sizeof(b.slug), s->slug);
+	slot_text(b.name, sizeof(b.name), s->name);
+	slot_text(b.scope, sizeof(b.scope), s->scope);
+	slot_text(b.lane, sizeof(b.lane), s->lane);
+	slot_text(b.label, sizeof(b.label), s->label);
+	slot_text(b.command, sizeof(b.command), s->command);
+	board_put(&m->board, s->board, &b);
+}
