@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words and fields of answers. Names, status words and numbers are what
+ * gateways already know; see docs/protocol.md. Called by session.c for exit
+ * events and by the api_ files.
+ */
+#include "supervisor/result.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/err.h"
+#include "common/text.h"
+#include "shm/state_names.h"
+#include "supervisor/lines.h"
+
+/* The status word of an answer. */
+const char *
+result_status(const struct session *s)
+{
+	if (s->state != STATE_ENDED)
+		return "running";
+	return s->status == STATUS_COMPLETED ? "completed" : "failed";
+}
+
+/* Why it counts as failed. */
+const char *
+result_failure_kind(const struct session *s)
+{
+	switch (s->reason) {
+	case END_NONE:
+		return NULL;
+	case END_EXIT:
+		return s->exit_code == 127 ? "shell-command-not-found"
+		    : s->exit_code == 126  ? "shell-not-executable"
+					   : NULL;
+	case END_SIGNAL:
+		return "signal";
+	case END_OVERALL_TIMEOUT:
+	case END_NO_OUTPUT_TIMEOUT:
+	case END_OOM:
+	case END_LIMIT:
+	case END_LOST:
+		return reason_name(s->reason);
+	case END_MANUAL_CANCEL:
+	case END_ABORTED:
+	case END_SHUTDOWN:
+		return "aborted";
+	default:
+		return "runtime-error";
+	}
+}
+
+static const char guidance[] =
+    " The command was ended, but side effects outside it may already have "
+    "happened. Check the state before running it again; a retry is not "
+    "automatically safe.";
+
+/* Milliseconds as seconds without a needless fraction. */
+static void
+add_seconds(struct sbuf *b, uint64_t ms)
+{
+	if (ms % 1000 == 0)
+		sbuf_addf(b, "%" PRIu64, ms / 1000);
+	else
+		sbuf_addf(b, "%" PRIu64 ".%03u", ms / 1000,
+		    (unsigned)(ms % 1000));
+}
+
+/* Why a spawn failed, in words. */
+static void
+add_spawn_error(const struct session *s, struct sbuf *b)
+{
+	int e = s->error < 0 ? -s->error : s->error;
+
+	sbuf_addf(b, "The command could not be started: %s (%s at %s)",
+	    strerror(e), err_name(e), stage_name(s->stage));
+}
+
+/* How it ended, for the end of the text; nothing for exit 0. */
+void
+result_end_words(const struct session *s, struct sbuf *b)
+{
+	switch (s->reason) {
+	case END_EXIT:
+		if (s->exit_code == 127)
+			sbuf_add(b, "Command not found ");
+		else if (s->exit_code == 126)
+			sbuf_add(b,
+			    "Command not executable (permission denied) ");
+		if (s->exit_code != 0)
+			sbuf_addf(b, "(Command exited with code %d)",
+			    (int)s->exit_code);
+		break;
+	case END_OVERALL_TIMEOUT:
+		sbuf_add(b, "Command timed out after ");
+		add_seconds(b, s->timeout_ms);
+		sbuf_add(b, " seconds.");
+		sbuf_add(b, guidance);
+		sbuf_add(b, " For long work raise timeout, or use background "
+			    "or yieldMs instead of a trailing &.");
+		break;
+	case END_NO_OUTPUT_TIMEOUT:
+		sbuf_add(b, "Command timed out waiting for output (silent for ");
+		add_seconds(b, s->no_output_timeout_ms);
+		sbuf_add(b, " seconds).");
+		sbuf_add(b, guidance);
+		break;
+	case END_SIGNAL:
+		sbuf_addf(b, "Command aborted by signal %s",
+		    text_signal_name(s->exit_signal));
+		if (s->exit_signal == SIGKILL)
+			sbuf_add(b, " (perhaps the kernel's out-of-memory "
+				    "killer)");
+		break;
+	case END_MANUAL_CANCEL:
+		sbuf_add(b, "Command was ended on request");
+		break;
+	case END_ABORTED:
+		sbuf_add(b, "Command was ended: its request was given up");
+		break;
+	case END_SHUTDOWN:
+		sbuf_add(b, "Command was ended by the server's shutdown");
+		break;
+	case END_SPAWN_ERROR:
+		add_spawn_error(s, b);
+		break;
+	case END_LOST:
+		sbuf_add(b, "Command lost: the supervisor was killed; its exit "
+			    "status is unknown.");
+		sbuf_add(b, guidance);
+		break;
+	case END_OOM:
+		sbuf_add(b, "Command ended by the out-of-memory killer");
+		break;
+	case END_LIMIT:
+		sbuf_add(b, "Command ended by a resource limit");
+		break;
+	default:
+		break;
+	}
+}
+
+/* How it ended, for poll. */
+void
+result_exit_words(const struct session *s, struct sbuf *b)
+{
+	if (s->exit_signal != 0)
+		sbuf_addf(b, "Process exited with signal %s.",
+		    text_signal_name(s->exit_signal));
+	else if (s->exit_code >= 0)
+		sbuf_addf(b, "Process exited with code %d.",
+		    (int)s->exit_code);
+	else if (s->reason == END_SPAWN_ERROR)
+		add_spawn_error(s, b);
+	else
+		sbuf_add(b, "Process exited with unknown exit code.");
+	if (s->reason == END_OVERALL_TIMEOUT ||
+	    s->reason == END_NO_OUTPUT_TIMEOUT || s->reason == END_LOST) {
+		sbuf_add(b, "\n\n");
+		result_end_words(s, b);
+	}
+}
+
+/* What is missing, exactly. */
+void
+result_note(uint64_t omitted, uint64_t dropped, struct sbuf *b)
+{
+	if (dropped >= omitted && dropped > 0)
+		sbuf_addf(b,
+		    "[%" PRIu64 " bytes of earlier output were dropped at the "
+		    "retention cap and cannot be recovered]\n\n",
+		    dropped);
+	else if (omitted > 0 && dropped > 0)
+		sbuf_addf(b,
+		    "[%" PRIu64 " bytes of earlier output are left out here; "
+		    "%" PRIu64 " of them were dropped at the retention cap, "
+		    "log shows the others]\n\n",
+		    omitted, dropped);
+	else if (omitted > 0)
+		sbuf_addf(b,
+		    "[%" PRIu64 " bytes of earlier output are left out here; "
+		    "log with offset and limit shows them]\n\n",
+		    omitted);
+}
+
+/* The exit fields of details. */
+void
+result_exit_fields(const struct session *s, struct enc *e)
+{
+	enc_key(e, "exitCode");
+	if (s->exit_code >= 0)
+		enc_int(e, s->exit_code);
+	else
+		enc_nil(e);
+	enc_key(e, "exitSignal");
+	if (s->exit_signal != 0)
+		enc_str(e, text_signal_name(s->exit_signal));
+	else
+		enc_nil(e);
+	enc_kv_str(e, "exitReason",
+	    s->reason == END_ABORTED ? reason_name(END_MANUAL_CANCEL)
+				     : reason_name(s->reason));
+	enc_kv_bool(e, "timedOut",
+	    s->reason == END_OVERALL_TIMEOUT ||
+		s->reason == END_NO_OUTPUT_TIMEOUT);
+	enc_kv_bool(e, "noOutputTimedOut", s->reason == END_NO_OUTPUT_TIMEOUT);
+	if (s->reason == END_SPAWN_ERROR) {
+		enc_kv_str(e, "errno", err_name(s->error));
+		enc_kv_str(e, "stage", stage_name(s->stage));
+	}
+}
+
+/* May it be written to? */
+bool
+result_stdin_writable(const struct session *s)
+{
+	return session_live(s) && s->state != STATE_EXITED && s->stdin_pipe &&
+	    !s->stdin_closed && !s->spool_eof;
+}
+
+/* The idle rule. */
+bool
+result_waits_for_input(struct master *m, struct session *s,
+    uint64_t *ret_idle_ms, uint64_t *ret_last_ms)
+{
+	struct ring_reader *r;
+	struct ring_facts *f;
+	uint64_t now = clock_wall_ms(), since = s->started_ms, last = 0;
+
+	*ret_idle_ms = 0;
+	*ret_last_ms = 0;
+	if (s->state != STATE_RUNNING && s->state != STATE_EXITED)
+		return false;
+	r = readers_get(m, s->sid);
+	f = r != NULL ? malloc(sizeof(*f)) : NULL;
+	if (f != NULL && ring_facts(r, f) == RING_OK) {
+		last = f->raw.last_output_ms;
+		s->total = f->head > s->total ? f->head : s->total;
+		if (f->raw.stdin_state == STDIN_CLOSED)
+			s->stdin_closed = true;
+	}
+	free(f);
+	if (last > since)
+		since = last;
+	*ret_last_ms = last;
+	*ret_idle_ms = now > since ? now - since : 0;
+	return result_stdin_writable(s) &&
+	    *ret_idle_ms >= m->cfg.input_wait_idle_ms;
+}
+
+/* "<incarnation>.<sid>" */
+static void
+enc_instance(struct master *m, const struct session *s, struct enc *e)
+{
+	char buf[40];
+
+	snprintf(buf, sizeof(buf), "%016" PRIx64 ".%016" PRIx64,
+	    m->h.incarnation, s->sid.v);
+	enc_kv_str(e, "instanceId", buf);
+}
+
+/* A key whose value is nil where the text is empty. */
+static void
+enc_opt(struct enc *e, const char *key, const char *v)
+{
+	if (v[0] == '\0')
+		return;
+	enc_kv_str(e, key, v);
+}
+
+/* The status word of a row: killed and lost have their own. */
+static const char *
+row_status(const struct session *s)
+{
+	return s->state == STATE_ENDED ? status_name(s->status) : "running";
+}
+
+/* How long it ran, or has run. */
+static uint64_t
+runtime_ms(const struct session *s, uint64_t now)
+{
+	uint64_t from = s->started_ms != 0 ? s->started_ms : s->created_ms;
+
+	if (s->state == STATE_ENDED)
+		return s->duration_ms;
+	return now > from ? now - from : 0;
+}
+
+/* What a running row has beside the common fields. */
+static void
+row_running(struct master *m, struct session *s, struct enc *e)
+{
+	uint64_t idle, last;
+	bool waits = result_waits_for_input(m, s, &idle, &last);
+
+	enc_key(e, "pid");
+	if (s->pid > 0)
+		enc_int(e, s->pid);
+	else
+		enc_nil(e);
+	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
+	enc_kv_bool(e, "waitingForInput", waits);
+	enc_kv_uint(e, "idleMs", idle);
+	enc_key(e, "lastOutputAt");
+	if (last != 0)
+		enc_uint(e, last);
+	else
+		enc_nil(e);
+	if (s->deadline_ms != 0)
+		enc_kv_uint(e, "deadlineAt", s->deadline_ms);
+	if (s->has_worker)
+		enc_kv_uint(e, "worker", s->worker.slot);
+	if (s->state == STATE_QUEUED)
+		enc_kv_uint(e, "queuePosition",
+		    lanes_position(m->lanes, s->sid));
+}
+
+/* What an ended row has beside the common fields. */
+static void
+row_ended(const struct session *s, struct enc *e)
+{
+	result_exit_fields(s, e);
+	enc_kv_uint(e, "endedAt", s->ended_ms);
+	enc_kv_uint(e, "holders", s->holders);
+	enc_key(e, "usage");
+	enc_map(e);
+	enc_kv_uint(e, "cpuMs", (s->utime_us + s->stime_us) / 1000);
+	enc_kv_uint(e, "maxRssBytes", (uint64_t)s->maxrss_kib * 1024);
+	enc_kv_uint(e, "ioBytes", s->io_blocks * 512);
+	enc_end(e);
+}
+
+/* One row of list. */
+void
+result_row(struct master *m, struct session *s, struct enc *e)
+{
+	struct sbuf tail = SBUF_INIT;
+
+	session_tail(m, s, &tail, MASTER_TAIL);
+	enc_map(e);
+	enc_kv_str(e, "sessionId", s->slug);
+	enc_instance(m, s, e);
+	enc_kv_str(e, "status", row_status(s));
+	enc_kv_str(e, "state", state_name(s->state));
+	enc_kv_uint(e, "startedAt",
+	    s->started_ms != 0 ? s->started_ms : s->created_ms);
+	enc_kv_uint(e, "runtimeMs", runtime_ms(s, clock_wall_ms()));
+	enc_kv_str(e, "cwd", s->cwd);
+	enc_kv_str(e, "command", s->command);
+	enc_kv_str(e, "name", s->name);
+	if (s->state == STATE_ENDED)
+		row_ended(s, e);
+	else
+		row_running(m, s, e);
+	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
+	enc_kv_bool(e, "truncated",
+	    s->total > (uint64_t)s->head_bytes + s->tail_bytes);
+	enc_kv_uint(e, "totalOutputChars", s->total);
+	enc_kv_bool(e, "backgrounded", s->backgrounded);
+	enc_opt(e, "scopeKey", s->scope);
+	enc_opt(e, "sessionKey", s->session_key);
+	enc_opt(e, "lane", s->lane);
+	enc_opt(e, "label", s->label);
+	if (s->tags != NULL) {
+		enc_key(e, "tags");
+		enc_raw(e, s->tags, s->tags_bytes);
+	}
+	enc_end(e);
+	sbuf_fini(&tail);
+}
+
+/* ID STATUS DURATION [marker] :: NAME */
+void
+result_line(const struct session *s, uint64_t now_ms, struct sbuf *b)
+{
+	char dur[32];
+
+	text_duration(runtime_ms(s, now_ms), dur, sizeof(dur));
+	sbuf_addf(b, "%s %-9s %s", s->slug, row_status(s), dur);
+	if (s->reason == END_OVERALL_TIMEOUT ||
+	    s->reason == END_NO_OUTPUT_TIMEOUT)
+		sbuf_addf(b, " [%s]", reason_name(s->reason));
+	if (s->state == STATE_QUEUED)
+		sbuf_add(b, " [queued]");
+	sbuf_addf(b, " :: %s\n", s->name);
+}
+
+/* Retained output as text. */
+void
+output_read(struct master *m, struct session *s, size_t max,
+    struct output *ret)
+{
+	struct ring_reader *r = readers_get(m, s->sid);
+	struct retained k;
+	enum ring_verdict v;
+	size_t at = 0;
+
+	*ret = (struct output){0};
+	if (r == NULL || s->state == STATE_QUEUED)
+		return;
+	v = retained_read(r, 0, 0, LINES_BOTH, &k);
+	if (v != RING_OK && v != RING_OVERRUN)
+		return;
+	if (k.to > s->total)
+		s->total = k.to;
+	if (k.gap_at < k.len)
+		at = k.gap_at;
+	if (k.len - at > max)
+		at = k.len - max;
+	at += text_skip_partial(k.data + at, k.len - at);
+	ret->omitted = k.to - (k.len - at);
+	ret->dropped = k.dropped;
+	sbuf_add_repaired(&ret->text, k.data + at, k.len - at);
+	retained_free(&k);
+}
+
+/* The fields that both kinds of an exec answer begin with. */
+static void
+exec_common(struct master *m, struct session *s, const char *warnings,
+    struct enc *e)
+{
+	enc_kv_str(e, "status", result_status(s));
+	enc_kv_str(e, "sessionId", s->slug);
+	enc_instance(m, s, e);
+	enc_kv_str(e, "name", s->name);
+	enc_kv_str(e, "state", state_name(s->state));
+	enc_kv_str(e, "cwd", s->cwd);
+	enc_key(e, "pid");
+	if (s->pid > 0)
+		enc_int(e, s->pid);
+	else
+		enc_nil(e);
+	enc_kv_uint(e, "startedAt",
+	    s->started_ms != 0 ? s->started_ms : s->created_ms);
+	if (warnings[0] != '\0') {
+		enc_key(e, "warnings");
+		enc_array(e);
+		enc_str(e, warnings);
+		enc_end(e);
+	}
+}
+
+/* The words of an ended exec. */
+static void
+ended_text(const struct session *s, const struct output *o,
+    const char *warnings, struct sbuf *b)
+{
+	struct sbuf how = SBUF_INIT;
+
+	if (warnings[0] != '\0')
+		sbuf_addf(b, "Warning: %s\n\n", warnings);
+	result_note(o->omitted, o->dropped, b);
+	if (o->text.len > 0)
+		sbuf_addn(b, o->text.p, o->text.len);
+	result_end_words(s, &how);
+	if (o->text.len == 0 && s->reason != END_SPAWN_ERROR)
+		sbuf_add(b, "(no output)");
+	if (how.len > 0) {
+		while (b->len > 0 && b->p[b->len - 1] == '\n')
+			b->p[--b->len] = '\0';
+		sbuf_addf(b, "%s%s", b->len > 0 ? "\n\n" : "", how.p);
+	}
+	sbuf_fini(&how);
+}
+
+/* The answer of an exec whose session ended. */
+void
+result_exec_ended(struct master *m, struct session *s, const char *warnings,
+    struct enc *e)
+{
+	const char *kind = result_failure_kind(s);
+	struct sbuf text = SBUF_INIT;
+	struct output o;
+
+	output_read(m, s, m->cfg.max_output_chars, &o);
+	ended_text(s, &o, warnings, &text);
+	enc_map(e);
+	enc_kv_strn(e, "text", text.p != NULL ? text.p : "", text.len);
+	enc_key(e, "details");
+	enc_map(e);
+	exec_common(m, s, warnings, e);
+	result_exit_fields(s, e);
+	if (kind != NULL)
+		enc_kv_str(e, "failureKind", kind);
+	enc_kv_uint(e, "durationMs", s->duration_ms);
+	enc_kv_uint(e, "endedAt", s->ended_ms);
+	enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
+	    o.text.len);
+	enc_kv_bool(e, "truncated", o.omitted > 0);
+	enc_kv_uint(e, "droppedBytes", o.dropped);
+	enc_kv_uint(e, "totalOutputChars", s->total);
+	enc_kv_uint(e, "holders", s->holders);
+	enc_end(e);
+	enc_kv_bool(e, "isError", s->status != STATUS_COMPLETED);
+	enc_end(e);
+	sbuf_fini(&text);
+	sbuf_fini(&o.text);
+}
+
+/* The answer of an exec whose session goes on in the background. */
+void
+result_exec_running(struct master *m, struct session *s, const char *warnings,
+    struct enc *e)
+{
+	struct sbuf text = SBUF_INIT, tail = SBUF_INIT;
+
+	if (warnings[0] != '\0')
+		sbuf_addf(&text, "Warning: %s\n\n", warnings);
+	if (s->state == STATE_QUEUED)
+		sbuf_addf(&text, "Command queued (session %s, lane %s, place "
+				 "%u).",
+		    s->slug, s->lane, lanes_position(m->lanes, s->sid));
+	else if (s->pid > 0)
+		sbuf_addf(&text, "Command still running (session %s, pid %d).",
+		    s->slug, (int)s->pid);
+	else
+		sbuf_addf(&text, "Command still running (session %s, pid n/a).",
+		    s->slug);
+	sbuf_add(&text, s->notify
+		? " An exit event will tell when it ends; use process (list, "
+		  "poll, log, write, kill, clear, remove) to follow it."
+		: " No exit event will come; use process poll with a timeout "
+		  "to follow it.");
+	session_tail(m, s, &tail, MASTER_TAIL);
+	enc_map(e);
+	enc_kv_strn(e, "text", text.p != NULL ? text.p : "", text.len);
+	enc_key(e, "details");
+	enc_map(e);
+	exec_common(m, s, warnings, e);
+	if (s->state == STATE_QUEUED)
+		enc_kv_uint(e, "queuePosition",
+		    lanes_position(m->lanes, s->sid));
+	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
+	enc_kv_uint(e, "totalOutputChars", s->total);
+	enc_end(e);
+	enc_kv_bool(e, "isError", false);
+	enc_end(e);
+	sbuf_fini(&text);
+	sbuf_fini(&tail);
+}
+
+/* Exec completed (nova-gulf, code 0) :: <end of the output> */
+void
+result_event_text(struct master *m, struct session *s, struct sbuf *b)
+{
+	struct sbuf tail = SBUF_INIT;
+	char fold[200];
+
+	sbuf_addf(b, "Exec %s (%s, ", result_status(s), s->slug);
+	if (s->exit_signal != 0)
+		sbuf_addf(b, "signal %s)", text_signal_name(s->exit_signal));
+	else if (s->exit_code >= 0)
+		sbuf_addf(b, "code %d)", (int)s->exit_code);
+	else
+		sbuf_addf(b, "%s)", reason_name(s->reason));
+	session_tail(m, s, &tail, 400);
+	if (tail.len > 0) {
+		text_fold(tail.p, tail.len, 180, fold, sizeof(fold));
+		if (fold[0] != '\0')
+			sbuf_addf(b, " :: %s", fold);
+	}
+	if (s->reason == END_OVERALL_TIMEOUT ||
+	    s->reason == END_NO_OUTPUT_TIMEOUT) {
+		sbuf_add(b, " ");
+		result_end_words(s, b);
+	}
+	sbuf_fini(&tail);
+}
