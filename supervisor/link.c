@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The channel to the keeper: peers, deaths, the table, reload and the end.
+ * EOF means that the keeper is gone, and then so are we.
+ */
+#include <errno.h>
+#include <event2/event.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "supervisor/master.h"
+
+static struct ctl_msg inbox; /* 64 KiB: too large for the stack */
+
+/* A worker's role has changed. */
+static void
+on_role(struct master *m, const struct ctl_role *msg)
+{
+	struct worker *w = pool_get(m, msg->wid);
+
+	if (w != NULL)
+		w->role = msg->role;
+}
+
+/* The keeper ends everything: nothing new starts. */
+static void
+on_stopping(struct master *m)
+{
+	log_note("the keeper is ending everything");
+	m->stopping = true;
+}
+
+/* One message of the keeper. */
+static void
+keeper_message(struct master *m, struct ctl_msg *msg)
+{
+	switch (msg->head.type) {
+	case CTL_PEER:
+		if (msg->nfds < 1)
+			break;
+		pool_on_peer(m, (const void *)msg->bytes, msg->fds[0]);
+		msg->fds[0] = -1;
+		break;
+	case CTL_WORKER_DOWN:
+		pool_on_down(m, (const void *)msg->bytes);
+		break;
+	case CTL_HELD:
+		recover_on_held(m, (const void *)msg->bytes);
+		break;
+	case CTL_TABLE_END:
+		m->table_end = true;
+		recover_step(m);
+		break;
+	case CTL_ROLE:
+		on_role(m, (const void *)msg->bytes);
+		break;
+	case CTL_RELOAD:
+		master_reload(m);
+		break;
+	case CTL_STOPPING:
+		on_stopping(m);
+		break;
+	default:
+		log_warn("the keeper sent %s", ctl_type_name(msg->head.type));
+	}
+}
+
+/* The keeper's channel is readable. */
+static void
+on_keeper(int fd, short what, void *arg)
+{
+	struct master *m = arg;
+
+	(void)what;
+	for (int i = 0; i < 256; i++) {
+		int r = ctl_recv(fd, &inbox);
+
+		if (r == -EAGAIN)
+			return;
+		if (r == -EPROTO || r == -EMFILE || r == -EINTR) {
+			log_warn("keeper's message dropped: %s", strerror(-r));
+			continue;
+		}
+		if (r <= 0) {
+			log_note("the keeper is gone");
+			m->running = false;
+			return;
+		}
+		keeper_message(m, &inbox);
+		for (size_t k = 0; k < inbox.nfds; k++)
+			if (inbox.fds[k] >= 0)
+				close(inbox.fds[k]);
+	}
+}
+
+/* Listens to the keeper and tells it that we are ready. */
+int
+link_open(struct master *m)
+{
+	struct ctl_head ready = {.version = CTL_VERSION, .type = CTL_READY,
+	    .size = sizeof(ready)};
+
+	m->keeper_fd = HERITAGE_FD_KEEPER;
+	m->keeper_ev = event_new(m->base, m->keeper_fd, EV_READ | EV_PERSIST,
+	    on_keeper, m);
+	if (m->keeper_ev == NULL || event_add(m->keeper_ev, NULL) < 0)
+		return -ENOMEM;
+	return link_send(m, &ready, sizeof(ready));
+}
+
+/* Stops listening to the keeper. */
+void
+link_close(struct master *m)
+{
+	if (m->keeper_ev != NULL)
+		event_free(m->keeper_ev);
+	m->keeper_ev = NULL;
+}
+
+/* One message to the keeper. */
+int
+link_send(struct master *m, const void *msg, size_t size)
+{
+	return ctl_send(m->keeper_fd, msg, size, NULL, 0);
+}

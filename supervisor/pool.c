@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The workers: who is there, which one gets the next session, and the orders
+ * on their way to each. Orders are staged during a turn and leave after its
+ * commit; a full channel is waited for, never blocked on.
+ */
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/fault.h"
+#include "common/log.h"
+#include "shm/stats.h"
+#include "supervisor/master.h"
+#include "supervisor/pool.h"
+
+/* Messages of one worker taken in one turn: the others get their share. */
+#define POOL_BURST 64
+
+static struct ctl_msg inbox; /* 64 KiB: too large for the stack */
+
+/* No worker is there yet. */
+void
+pool_init(struct master *m)
+{
+	for (size_t i = 0; i < MASTER_WORKERS; i++) {
+		struct worker *w = &m->workers[i];
+
+		w->m = m;
+		w->fd = -1;
+		STAILQ_INIT(&w->staged);
+		STAILQ_INIT(&w->out);
+	}
+}
+
+/* Throws a list of orders away. */
+static void
+orders_free(struct order_list *list)
+{
+	struct order *o;
+
+	while ((o = STAILQ_FIRST(list)) != NULL) {
+		STAILQ_REMOVE_HEAD(list, link);
+		if (o->fd >= 0)
+			close(o->fd);
+		explicit_bzero(o->msg, o->size);
+		free(o);
+	}
+}
+
+/* Closes the channel of a worker: events first, then the descriptor. */
+static void
+worker_close(struct worker *w)
+{
+	if (w->ev != NULL)
+		event_free(w->ev);
+	if (w->ev_write != NULL)
+		event_free(w->ev_write);
+	w->ev = w->ev_write = NULL;
+	if (w->fd >= 0)
+		close(w->fd);
+	w->fd = -1;
+	orders_free(&w->staged);
+	orders_free(&w->out);
+}
+
+/* Forgets all workers. */
+void
+pool_fini(struct master *m)
+{
+	for (size_t i = 0; i < MASTER_WORKERS; i++)
+		worker_close(&m->workers[i]);
+}
+
+/* The worker of that incarnation, or NULL. */
+struct worker *
+pool_get(struct master *m, struct wid wid)
+{
+	if (wid.slot >= MASTER_WORKERS || !m->workers[wid.slot].present ||
+	    !wid_eq(m->workers[wid.slot].wid, wid))
+		return NULL;
+	return &m->workers[wid.slot];
+}
+
+/* One message of a worker. */
+static void
+worker_message(struct worker *w, const struct ctl_msg *msg)
+{
+	struct master *m = w->m;
+	struct session *s;
+
+	switch (msg->head.type) {
+	case CTL_RUNNING:
+		session_on_running(m, w, (const void *)msg->bytes);
+		break;
+	case CTL_FAILED:
+		session_on_failed(m, w, (const void *)msg->bytes);
+		break;
+	case CTL_EXITED:
+		session_on_exited(m, w, (const void *)msg->bytes);
+		break;
+	case CTL_END:
+		session_on_end(m, w, (const void *)msg->bytes);
+		break;
+	case CTL_OUTPUT:
+		s = session_by_sid(m, msg->head.sid);
+		if (s == NULL || !wid_eq(s->worker, w->wid))
+			break;
+		s->watching = false;
+		session_wake(m, s, WAKE_OUTPUT);
+		break;
+	case CTL_STDIN_AT: {
+		const struct ctl_stdin *in = (const void *)msg->bytes;
+
+		s = session_by_sid(m, msg->head.sid);
+		if (s == NULL || !wid_eq(s->worker, w->wid))
+			break;
+		s->watching_stdin = false;
+		if (in->pos <= s->spool_end && in->pos > s->stdin_consumed)
+			s->stdin_consumed = in->pos;
+		if (in->eof != 0 && !s->stdin_closed) {
+			s->stdin_closed = true;
+			session_touch(m, s);
+		}
+		session_wake(m, s, WAKE_STDIN);
+		break;
+	}
+	case CTL_NO_SPACE:
+		s = session_by_sid(m, msg->head.sid);
+		if (s != NULL && wid_eq(s->worker, w->wid) && !s->no_space) {
+			s->no_space = true;
+			log_warn("session %s: tmpfs full, output is dropped",
+			    s->slug);
+		}
+		break;
+	case CTL_DUMP_END:
+		w->dump_done = true;
+		recover_step(m);
+		break;
+	default:
+		log_warn("worker %u sent %s", w->wid.slot,
+		    ctl_type_name(msg->head.type));
+	}
+}
+
+/* Takes up to `max` messages. 1: there may be more, 0: none, -1: EOF. */
+static int
+worker_read(struct worker *w, unsigned max)
+{
+	for (unsigned i = 0; i < max; i++) {
+		int r = ctl_recv(w->fd, &inbox);
+
+		if (r == -EAGAIN)
+			return 0;
+		if (r == -EPROTO || r == -EMFILE || r == -EINTR) {
+			if (r == -EPROTO)
+				atomic_fetch_add_explicit(
+				    &w->m->stats->malformed, 1,
+				    memory_order_relaxed);
+			continue;
+		}
+		if (r <= 0)
+			return -1;
+		for (size_t k = 0; k < inbox.nfds; k++)
+			close(inbox.fds[k]);
+		worker_message(w, &inbox);
+	}
+	return 1;
+}
+
+/* A worker's channel is readable. At EOF it is left alone until WORKER_DOWN
+ * says that it is dead for sure. */
+static void
+on_worker(int fd, short what, void *arg)
+{
+	struct worker *w = arg;
+
+	(void)fd;
+	(void)what;
+	if (worker_read(w, POOL_BURST) < 0)
+		event_del(w->ev);
+}
+
+/* Sends what waits; false where the channel is full. */
+static bool
+worker_flush(struct worker *w)
+{
+	struct order *o;
+
+	while ((o = STAILQ_FIRST(&w->out)) != NULL) {
+		int r = ctl_send(w->fd, o->msg, o->size, &o->fd,
+		    o->fd >= 0 ? 1 : 0);
+
+		if (r == -EAGAIN || r == -ENOBUFS)
+			return false;
+		if (r < 0)
+			log_debug("worker %u order lost: %s", w->wid.slot,
+			    strerror(-r)); /* it died: WORKER_DOWN follows */
+		FAULT("master.after-order");
+		STAILQ_REMOVE_HEAD(&w->out, link);
+		if (o->fd >= 0)
+			close(o->fd);
+		explicit_bzero(o->msg, o->size);
+		free(o);
+	}
+	return true;
+}
+
+/* A full channel has room again. */
+static void
+on_worker_write(int fd, short what, void *arg)
+{
+	struct worker *w = arg;
+
+	(void)fd;
+	(void)what;
+	if (!worker_flush(w))
+		event_add(w->ev_write, NULL);
+}
+
+/* A worker and its channel. */
+void
+pool_on_peer(struct master *m, const struct ctl_peer *msg, int fd)
+{
+	struct worker *w;
+
+	if (msg->wid.slot >= MASTER_WORKERS) {
+		log_warn("worker slot %u out of range", msg->wid.slot);
+		close(fd);
+		return;
+	}
+	w = &m->workers[msg->wid.slot];
+	worker_close(w);
+	w->present = true;
+	w->dump_done = false;
+	w->wid = msg->wid;
+	w->pid = msg->pid;
+	w->role = msg->role;
+	w->live = 0;
+	w->fd = fd;
+	w->ev = event_new(m->base, fd, EV_READ | EV_PERSIST, on_worker, w);
+	w->ev_write = event_new(m->base, fd, EV_WRITE, on_worker_write, w);
+	CHECK(w->ev != NULL && w->ev_write != NULL);
+	event_add(w->ev, NULL);
+	log_note("worker %u.%u pid %d is there", w->wid.slot,
+	    w->wid.generation, (int)w->pid);
+	pool_dispatch_pending(m);
+}
+
+/* It is dead for sure. What it still said is read first; HELD rows came just
+ * before this message. */
+void
+pool_on_down(struct master *m, const struct ctl_peer *msg)
+{
+	struct worker *w = pool_get(m, msg->wid);
+	struct session *s, *next;
+
+	if (w != NULL) {
+		while (worker_read(w, POOL_BURST) > 0)
+			;
+		worker_close(w);
+		w->present = false;
+	}
+	log_note("worker %u.%u is down", msg->wid.slot, msg->wid.generation);
+	for (s = registry_first(m); s != NULL; s = next) {
+		next = registry_next(s);
+		if (!session_live(s) || !s->has_worker ||
+		    !wid_eq(s->worker, msg->wid))
+			continue;
+		s->watching = s->watching_stdin = false;
+		if (s->recovering)
+			continue; /* recover_step() decides */
+		if (s->held) {
+			s->held = false;
+			continue; /* another worker will say RUNNING */
+		}
+		if (s->state == STATE_STARTING)
+			session_again(m, s);
+		else
+			session_end_by_ring(m, s);
+	}
+	recover_step(m);
+}
+
+/* Does this worker take new sessions? Its role is the keeper's word. */
+static uint32_t
+worker_role(struct master *m, const struct worker *w)
+{
+	const struct stats_page *p = m->pages != NULL
+	    ? &m->pages[STATS_PAGE_OF_WORKER(w->wid.slot)]
+	    : NULL;
+	uint32_t role = p != NULL
+	    ? atomic_load_explicit(&p->role, memory_order_relaxed)
+	    : 0;
+
+	if (role == HERITAGE_WORKER || role == HERITAGE_STANDBY)
+		return role;
+	return w->role;
+}
+
+/* The least loaded active worker, else a standby, else NULL. */
+static struct worker *
+pool_choose(struct master *m)
+{
+	struct worker *best = NULL, *standby = NULL;
+
+	for (size_t i = 0; i < MASTER_WORKERS; i++) {
+		struct worker *w = &m->workers[i];
+
+		if (!w->present || w->fd < 0)
+			continue;
+		if (worker_role(m, w) == HERITAGE_STANDBY) {
+			if (standby == NULL || w->live < standby->live)
+				standby = w;
+		} else if (best == NULL || w->live < best->live) {
+			best = w;
+		}
+	}
+	return best != NULL ? best : standby;
+}
+
+/* The blob in a sealed memfd, or -errno. */
+static int
+blob_memfd(const struct spec *sp)
+{
+	int fd = memfd_create("psup-start", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	uint32_t done = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (done < sp->blob_bytes) {
+		ssize_t n = write(fd, sp->blob + done, sp->blob_bytes - done);
+
+		if (n <= 0) {
+			int e = n < 0 ? errno : EIO;
+
+			if (e == EINTR)
+				continue;
+			close(fd);
+			return -e;
+		}
+		done += (uint32_t)n;
+	}
+	if (lseek(fd, 0, SEEK_SET) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE |
+		    F_SEAL_SEAL) < 0) {
+		int e = errno;
+
+		close(fd);
+		return -e;
+	}
+	return fd;
+}
+
+/* Everything START says but the blob. */
+static struct ctl_start
+start_of(const struct master *m, const struct session *s)
+{
+	const struct spec *sp = s->spec;
+
+	return (struct ctl_start){
+	    .head = CTL_INIT(CTL_START, s->sid, struct ctl_start),
+	    .flags = (s->stdin_pipe ? (uint32_t)CTL_START_STDIN_OPEN : 0u) |
+		(s->stream ? (uint32_t)CTL_START_LOSSLESS : 0u),
+	    .argc = sp->argc,
+	    .envc = sp->envc,
+	    .path_count = sp->path_count,
+	    .blob_bytes = sp->blob_bytes,
+	    .grace_ms = s->grace_ms,
+	    .timeout_ms = s->timeout_ms,
+	    .no_output_timeout_ms = s->no_output_timeout_ms,
+	    .credit = s->stream ? s->tail_bytes : UINT64_MAX,
+	    .stdin_end = s->spool_end,
+	    .stdin_eof = s->spool_eof,
+	    .attempt = s->attempt,
+	    .head_bytes = s->head_bytes,
+	    .tail_bytes = s->tail_bytes,
+	    .oom_score_adj = m->cfg.child_oom_score_adj ? 1000 : INT32_MIN,
+	};
+}
+
+/* Stages START for a worker. */
+static int
+order_start(struct master *m, struct worker *w, struct session *s)
+{
+	struct ctl_start st = start_of(m, s);
+	size_t size = sizeof(st) + s->spec->blob_bytes;
+	unsigned char *buf;
+
+	if (size > CTL_MAX_BYTES) {
+		int fd = blob_memfd(s->spec);
+
+		if (fd < 0)
+			return fd;
+		st.flags |= CTL_START_BLOB_FD;
+		pool_order_to(w, s->sid, &st, sizeof(st), true, fd);
+		return 0;
+	}
+	buf = malloc(size);
+	if (buf == NULL)
+		return -ENOMEM;
+	st.head.size = (uint32_t)size;
+	memcpy(buf, &st, sizeof(st));
+	memcpy(buf + sizeof(st), s->spec->blob, s->spec->blob_bytes);
+	pool_order_to(w, s->sid, buf, size, true, -1);
+	explicit_bzero(buf, size);
+	free(buf);
+	return 0;
+}
+
+/* Gives a starting session to a worker, or lets it wait for one. */
+void
+pool_dispatch(struct master *m, struct session *s)
+{
+	struct worker *w = pool_choose(m);
+	int r;
+
+	if (w == NULL) {
+		if (!s->pending) {
+			s->pending = true;
+			TAILQ_INSERT_TAIL(&m->pending, s, pending_link);
+		}
+		return;
+	}
+	r = spec_load(m, s);
+	if (r == 0)
+		r = order_start(m, w, s);
+	if (r < 0) {
+		s->error = -r;
+		s->stage = STAGE_PREPARE;
+		session_end_here(m, s, END_SPAWN_ERROR, "START not made");
+		return;
+	}
+	s->worker = w->wid;
+	s->has_worker = true;
+	s->confirmed = false;
+	w->live++;
+	session_touch(m, s);
+}
+
+/* A worker has come: those that waited for one get it. */
+void
+pool_dispatch_pending(struct master *m)
+{
+	struct session *s;
+
+	while ((s = TAILQ_FIRST(&m->pending)) != NULL &&
+	    pool_choose(m) != NULL) {
+		TAILQ_REMOVE(&m->pending, s, pending_link);
+		s->pending = false;
+		if (s->state == STATE_STARTING)
+			pool_dispatch(m, s);
+	}
+}
+
+/* Stages one order; takes the descriptor over. */
+void
+pool_order_to(struct worker *w, struct sid sid, const void *msg, size_t size,
+    bool committed_only, int fd)
+{
+	struct order *o = malloc(sizeof(*o) + size);
+
+	if (o == NULL) {
+		log_error("worker %u order dropped: out of memory",
+		    w->wid.slot);
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	o->sid = sid;
+	o->committed_only = committed_only;
+	o->fd = fd;
+	o->size = size;
+	memcpy(o->msg, msg, size);
+	STAILQ_INSERT_TAIL(&w->staged, o, link);
+}
+
+/* Stages an order for whoever babysits the session; nobody: nothing. */
+void
+pool_order(struct master *m, struct session *s, const void *msg, size_t size,
+    bool committed_only, int fd)
+{
+	struct worker *w = s->has_worker ? pool_get(m, s->worker) : NULL;
+
+	if (w == NULL || w->fd < 0) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	pool_order_to(w, s->sid, msg, size, committed_only, fd);
+}
+
+/* Takes back what is staged for a session. */
+void
+pool_drop_orders(struct master *m, struct sid sid)
+{
+	for (size_t i = 0; i < MASTER_WORKERS; i++) {
+		struct worker *w = &m->workers[i];
+		struct order *o, *next;
+
+		STAILQ_FOREACH_SAFE(o, &w->staged, link, next) {
+			if (!sid_eq(o->sid, sid))
+				continue;
+			STAILQ_REMOVE(&w->staged, o, order, link);
+			if (o->fd >= 0)
+				close(o->fd);
+			free(o);
+		}
+	}
+}
+
+/* After the commit: what was staged leaves. */
+void
+pool_turn_end(struct master *m, bool committed)
+{
+	for (size_t i = 0; i < MASTER_WORKERS; i++) {
+		struct worker *w = &m->workers[i];
+		struct order *o;
+		bool idle = STAILQ_EMPTY(&w->out);
+
+		if (STAILQ_EMPTY(&w->staged))
+			continue;
+		while ((o = STAILQ_FIRST(&w->staged)) != NULL) {
+			STAILQ_REMOVE_HEAD(&w->staged, link);
+			if (!committed && o->committed_only) {
+				if (o->fd >= 0)
+					close(o->fd);
+				free(o);
+				continue;
+			}
+			STAILQ_INSERT_TAIL(&w->out, o, link);
+		}
+		if (w->fd >= 0 && idle && !worker_flush(w))
+			event_add(w->ev_write, NULL);
+	}
+}
+
+/* Has every worker that is there told what it has? */
+bool
+pool_dumps_done(const struct master *m)
+{
+	for (size_t i = 0; i < MASTER_WORKERS; i++)
+		if (m->workers[i].present && m->workers[i].fd >= 0 &&
+		    !m->workers[i].dump_done)
+			return false;
+	return true;
+}

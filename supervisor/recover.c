@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A new master finds out what there is: the index first, then the keeper's
+ * rows, then what every worker has. State is reconciled from what exists,
+ * never replayed. Once all have spoken, whoever is in nobody's hands is
+ * started again (same keeper, never ran), ended by its ring, or lost.
+ */
+#include <errno.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/rundir.h"
+#include "shm/state_names.h"
+#include "supervisor/master.h"
+#include "supervisor/pool.h"
+
+struct scan {
+	struct master *m;
+	unsigned loaded, bad;
+};
+
+/* One record of the index. */
+static int
+on_record(void *arg, struct index_bytes key, struct index_bytes val)
+{
+	struct scan *sc = arg;
+	struct session *s = record_decode(val.data, val.size);
+	struct index_key64 id;
+
+	if (s == NULL) {
+		sc->bad++;
+		return 0;
+	}
+	id = index_key64(s->sid.v);
+	if (key.size != 8 || memcmp(key.data, id.b, 8) != 0 ||
+	    registry_add(sc->m, s) < 0) {
+		sc->bad++;
+		session_free(s);
+		return 0;
+	}
+	if (s->sid.v >= sc->m->next_sid)
+		sc->m->next_sid = s->sid.v + 1;
+	s->recovering = session_live(s);
+	s->has_worker = false; /* until a worker speaks of it */
+	sc->loaded++;
+	return 0;
+}
+
+/* An unsigned value of the META table, or 0. */
+static uint64_t
+meta_get(struct master *m, const char *key)
+{
+	struct codec_arena *arena = NULL;
+	const struct val *v;
+	struct index_bytes val;
+	uint64_t n = 0;
+	char why[64];
+	size_t used;
+
+	if (index_get(m->ix, INDEX_META,
+		(struct index_bytes){key, strlen(key)}, &val) < 0)
+		return 0;
+	if (codec_decode(val.data, val.size, &codec_limits_trusted, &used,
+		&arena, &v, why, sizeof(why)) != CODEC_OK)
+		return 0;
+	if (v->type == VAL_UINT)
+		n = v->u;
+	codec_arena_free(&arena);
+	return n;
+}
+
+/* Sets an unsigned value of the META table. */
+int
+recover_meta_put(struct master *m, const char *key, uint64_t v)
+{
+	struct enc e = ENC_INIT;
+	int r = -ENOMEM;
+
+	enc_uint(&e, v);
+	if (!e.failed)
+		r = index_put(m->ix, INDEX_META,
+		    (struct index_bytes){key, strlen(key)},
+		    (struct index_bytes){e.buf, e.len});
+	enc_fini(&e);
+	return r;
+}
+
+/* Orders ended sessions by the time of their end. */
+static int
+by_end(const void *a, const void *b)
+{
+	const struct session *x = *(struct session *const *)a;
+	const struct session *y = *(struct session *const *)b;
+
+	if (x->ended_ms != y->ended_ms)
+		return x->ended_ms < y->ended_ms ? -1 : 1;
+	return x->sid.v < y->sid.v ? -1 : x->sid.v > y->sid.v;
+}
+
+/* Orders queued sessions as their lane had them. */
+static int
+by_lane_seq(const void *a, const void *b)
+{
+	const struct session *x = *(struct session *const *)a;
+	const struct session *y = *(struct session *const *)b;
+
+	return x->lane_seq < y->lane_seq ? -1 : x->lane_seq > y->lane_seq;
+}
+
+/* All sessions that `want` says yes to, sorted; NULL: none or no memory. */
+static struct session **
+collect(struct master *m, bool (*want)(const struct session *),
+    int (*cmp)(const void *, const void *), size_t *ret_n)
+{
+	struct session **v, *s;
+	size_t n = 0;
+
+	for (s = registry_first(m); s != NULL; s = registry_next(s))
+		n += want(s);
+	*ret_n = 0;
+	if (n == 0)
+		return NULL;
+	v = calloc(n, sizeof(struct session *));
+	if (v == NULL)
+		return NULL;
+	for (s = registry_first(m); s != NULL; s = registry_next(s))
+		if (want(s))
+			v[(*ret_n)++] = s;
+	qsort(v, n, sizeof(struct session *), cmp);
+	return v;
+}
+
+static bool
+is_ended(const struct session *s)
+{
+	return s->state == STATE_ENDED;
+}
+
+static bool
+is_queued(const struct session *s)
+{
+	return s->state == STATE_QUEUED;
+}
+
+/* Puts lanes back: holders first, then the queue in its old order. */
+static void
+restore_lanes(struct master *m)
+{
+	struct session *s, **v;
+	size_t n;
+	uint32_t pos;
+
+	for (s = registry_first(m); s != NULL; s = registry_next(s))
+		if (s->lane[0] != '\0' && session_live(s) &&
+		    s->state != STATE_QUEUED)
+			(void)lanes_restore_active(m->lanes, s->lane, s->sid);
+	v = collect(m, is_queued, by_lane_seq, &n);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t seq = v[i]->lane_seq;
+
+		switch (lanes_enter(m->lanes, v[i]->lane, v[i]->priority,
+		    v[i]->sid, seq, clock_wall_ms(), &v[i]->lane_seq, &pos)) {
+		case LANE_ADMIT:
+			session_set_state(m, v[i], STATE_STARTING, "admitted");
+			v[i]->recovering = false;
+			pool_dispatch(m, v[i]);
+			break;
+		case LANE_QUEUED:
+			break;
+		case LANE_FULL:
+		case LANE_NOMEM:
+			session_end_here(m, v[i], END_LOST, "no place");
+			break;
+		}
+	}
+	free(v);
+}
+
+/* Puts ended sessions back into their order. */
+static void
+restore_ended(struct master *m)
+{
+	struct session **v;
+	size_t n;
+
+	v = collect(m, is_ended, by_end, &n);
+	for (size_t i = 0; i < n; i++)
+		sweep_ended(m, v[i]);
+	free(v);
+}
+
+/* Another keeper wrote this index: what ran then is lost. */
+static void
+lose_all(struct master *m)
+{
+	struct session *s, *next;
+
+	for (s = registry_first(m); s != NULL; s = next) {
+		next = registry_next(s);
+		if (!session_live(s) || s->state == STATE_QUEUED)
+			continue;
+		s->recovering = false;
+		s->backgrounded = true; /* its request cannot come back */
+		session_end_by_ring(m, s);
+	}
+}
+
+/* Rings that no record speaks of are unlinked, or, where the index had to be
+ * set aside, become records again. */
+static void
+sweep_rings(struct master *m, bool adopt)
+{
+	int fd = openat(m->dirfd, "rings",
+	    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *de;
+
+	if (d == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((de = readdir(d)) != NULL) {
+		struct sid sid;
+
+		if (strlen(de->d_name) != 16 ||
+		    strspn(de->d_name, "0123456789abcdef") != 16)
+			continue;
+		sid.v = strtoull(de->d_name, NULL, 16);
+		if (sid.v == 0 || session_by_sid(m, sid) != NULL)
+			continue;
+		if (adopt)
+			(void)recover_adopt(m, sid, false);
+		else
+			(void)unlinkat(fd, de->d_name, 0);
+	}
+	closedir(d);
+}
+
+/* Loads everything from the index. */
+int
+recover_scan(struct master *m)
+{
+	struct scan sc = {.m = m};
+	struct index_bytes from = {"", 0};
+	uint64_t incarnation;
+	int r;
+
+	m->next_sid = 1;
+	r = index_scan(m->ix, INDEX_SESSIONS, from, on_record, &sc);
+	if (r < 0)
+		return r;
+	incarnation = meta_get(m, "incarnation");
+	if (meta_get(m, "next") > m->next_sid)
+		m->next_sid = meta_get(m, "next");
+	if (sc.loaded > 0 || sc.bad > 0)
+		log_note("index: %u sessions, %u records do not decode",
+		    sc.loaded, sc.bad);
+	restore_ended(m);
+	if (incarnation != m->h.incarnation) {
+		lose_all(m);
+		r = recover_meta_put(m, "incarnation", m->h.incarnation);
+		if (r < 0)
+			return r;
+	}
+	restore_lanes(m);
+	for (struct session *s = registry_first(m); s != NULL;
+	     s = registry_next(s))
+		board_show(m, s);
+	return 0;
+}
+
+/* A session that exists and that the index knows nothing of. */
+struct session *
+recover_adopt(struct master *m, struct sid sid, bool live)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	LIST_INIT(&s->watches);
+	s->sid = sid;
+	s->board = UINT32_MAX;
+	s->scope = strdup("");
+	s->command = strdup("(recovered)");
+	s->name = strdup("(recovered)");
+	s->cwd = strdup("");
+	s->label = strdup("");
+	s->session_key = strdup("");
+	s->request_key = strdup("");
+	s->lane = strdup("");
+	s->backgrounded = s->answered = true;
+	s->exit_code = -1;
+	s->created_ms = clock_wall_ms();
+	s->ttl_ms = m->cfg.cleanup_ms;
+	s->grace_ms = (uint32_t)m->cfg.grace_ms;
+	s->tail_bytes = (uint32_t)m->cfg.max_output_chars;
+	s->state = STATE_STARTING;
+	s->recovering = live;
+	if (s->scope == NULL || s->command == NULL || s->name == NULL ||
+	    s->cwd == NULL || s->label == NULL || s->session_key == NULL ||
+	    s->request_key == NULL || s->lane == NULL ||
+	    registry_add(m, s) < 0) {
+		session_free(s);
+		return NULL;
+	}
+	if (sid.v >= m->next_sid) {
+		m->next_sid = sid.v + 1;
+		m->next_dirty = true;
+	}
+	log_warn("session %s recovered without a record", s->slug);
+	session_touch(m, s);
+	if (!live)
+		session_end_by_ring(m, s);
+	return s;
+}
+
+/* One row of the keeper's table. */
+void
+recover_on_held(struct master *m, const struct ctl_held *msg)
+{
+	struct session *s = session_by_sid(m, msg->head.sid);
+
+	if (s == NULL && !m->reconciled)
+		s = recover_adopt(m, msg->head.sid, true);
+	if (s == NULL || !session_live(s))
+		return;
+	s->held = true;
+	if (msg->pid > 0)
+		s->pid = msg->pid;
+}
+
+/* Nobody has this one in hand. */
+static void
+decide(struct master *m, struct session *s)
+{
+	if (s->state == STATE_QUEUED)
+		return;
+	if (s->state == STATE_STARTING) {
+		if (spec_load(m, s) == 0) {
+			log_note("session %s never ran: started again",
+			    s->slug);
+			session_again(m, s);
+			return;
+		}
+	}
+	session_end_by_ring(m, s);
+}
+
+/* Where keeper and workers have all spoken: decides about the rest. */
+void
+recover_step(struct master *m)
+{
+	struct session *s, *next;
+
+	if (m->reconciled || !m->table_end || !pool_dumps_done(m))
+		return;
+	m->reconciled = true;
+	for (s = registry_first(m); s != NULL; s = next) {
+		next = registry_next(s);
+		if (!s->recovering)
+			continue;
+		s->recovering = false;
+		if (s->held || s->has_worker) {
+			s->held = false;
+			continue;
+		}
+		if (session_live(s))
+			decide(m, s);
+	}
+	sweep_rings(m, m->set_aside);
+	log_note("reconciled: %u sessions live", m->live);
+}

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What happens to a session: one function sets the state, checked against a
+ * table; the worker's messages and the clients' wishes come in here. Nothing
+ * is sent from here: orders and answers are staged for the end of the turn.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/check.h"
+#include "common/clock.h"
+#include "common/fault.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "shm/state_names.h"
+#include "supervisor/master.h"
+#include "supervisor/result.h"
+
+/* Allowed moves, a bit per state to go to. FREE: a session that is being
+ * made. */
+static const uint8_t moves[STATE_COUNT] = {
+    [STATE_FREE] = 1 << STATE_QUEUED | 1 << STATE_STARTING,
+    [STATE_QUEUED] = 1 << STATE_STARTING | 1 << STATE_ENDED,
+    [STATE_STARTING] = 1 << STATE_RUNNING | 1 << STATE_EXITED |
+	1 << STATE_ENDED,
+    [STATE_RUNNING] = 1 << STATE_EXITED | 1 << STATE_ENDED,
+    [STATE_EXITED] = 1 << STATE_ENDED,
+    [STATE_ENDED] = 0,
+};
+
+/* Is this move in the table? */
+bool
+session_may_move(uint32_t from, uint32_t to)
+{
+	return from < STATE_COUNT && to < STATE_COUNT &&
+	    (moves[from] >> to & 1) != 0;
+}
+
+/* Sets the state: the only place that does. */
+void
+session_set_state(struct master *m, struct session *s, uint32_t state,
+    const char *why)
+{
+	CHECK(session_may_move(s->state, state));
+	log_debug("session %s %s -> %s: %s", s->slug, state_name(s->state),
+	    state_name(state), why);
+	m->counts[s->state]--;
+	m->counts[state]++;
+	s->state = state;
+	session_touch(m, s);
+}
+
+/* The status word, from reason and code. */
+uint32_t
+session_status_of(uint32_t reason, int32_t exit_code)
+{
+	switch (reason) {
+	case END_NONE:
+		return STATUS_RUNNING;
+	case END_EXIT:
+		return exit_code == 126 || exit_code == 127
+		    ? STATUS_FAILED
+		    : STATUS_COMPLETED;
+	case END_MANUAL_CANCEL:
+		return STATUS_KILLED;
+	case END_LOST:
+		return STATUS_LOST;
+	default:
+		return STATUS_FAILED;
+	}
+}
+
+/* Tells every request that watches the session. */
+void
+session_wake(struct master *m, struct session *s, unsigned wake)
+{
+	struct watch *w, *next;
+
+	(void)m;
+	LIST_FOREACH_SAFE(w, &s->watches, of_session, next)
+		req_wake(w->req, s, wake);
+}
+
+/* Queued, or starting at once. */
+int
+session_admit(struct master *m, struct session *s, struct proto_problem *why)
+{
+	uint32_t pos = 0;
+
+	if (s->lane[0] == '\0') {
+		session_set_state(m, s, STATE_STARTING, "no lane");
+		pool_dispatch(m, s);
+		return 0;
+	}
+	switch (lanes_enter(m->lanes, s->lane, s->priority, s->sid, s->lane_seq,
+	    clock_wall_ms(), &s->lane_seq, &pos)) {
+	case LANE_ADMIT:
+		session_set_state(m, s, STATE_STARTING, "admitted");
+		pool_dispatch(m, s);
+		return 0;
+	case LANE_QUEUED:
+		session_set_state(m, s, STATE_QUEUED, "the lane is busy");
+		session_pump_lanes(m);
+		return 0;
+	case LANE_FULL:
+		proto_problem_set(why, PROTO_E_QUEUE_FULL, "lane",
+		    "the queue of lane %s is full", s->lane);
+		return -ENOSPC;
+	case LANE_NOMEM:
+		break;
+	}
+	proto_problem_set(why, PROTO_E_NO_SPACE, "lane", "out of memory");
+	return -ENOMEM;
+}
+
+/* For the lane timer: an ageing step may let somebody through. */
+static void
+on_lane_timer(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	session_pump_lanes(arg);
+}
+
+/* Starts what may start now, and arms the timer of the next ageing step. */
+void
+session_pump_lanes(struct master *m)
+{
+	uint64_t now = clock_wall_ms(), due;
+	struct session *s;
+	struct sid sid;
+
+	while (!m->stopping && (sid = lanes_next(m->lanes, now)).v != 0) {
+		s = session_by_sid(m, sid);
+		if (s == NULL || s->state != STATE_QUEUED) {
+			lanes_leave(m->lanes, sid);
+			continue;
+		}
+		session_set_state(m, s, STATE_STARTING, "its turn has come");
+		pool_dispatch(m, s);
+		session_wake(m, s, WAKE_STATE);
+	}
+	due = lanes_due(m->lanes);
+	if (due != UINT64_MAX)
+		timer_in(m, &m->lane_timer, on_lane_timer, m,
+		    due > now ? due - now : 1);
+}
+
+/* From here on the request that began it has no say in its end. */
+void
+session_background(struct master *m, struct session *s)
+{
+	if (s->backgrounded)
+		return;
+	s->backgrounded = true;
+	log_debug("session %s goes to the background", s->slug);
+	session_touch(m, s);
+}
+
+/* Sends CTL_KILL to whoever babysits it. */
+static void
+order_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
+    uint32_t reason, bool escalate)
+{
+	struct ctl_kill k = {.head = CTL_INIT(CTL_KILL, s->sid,
+				 struct ctl_kill),
+	    .signal = sig, .grace_ms = grace_ms, .reason = reason,
+	    .flags = escalate ? CTL_KILL_ESCALATE : 0};
+
+	pool_order(m, s, &k, sizeof(k), false, -1);
+}
+
+/* Asks for the end of a session. */
+void
+session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
+    uint32_t reason, bool escalate)
+{
+	if (!session_live(s))
+		return;
+	if (escalate && s->forced == END_NONE) {
+		s->forced = reason;
+		session_touch(m, s);
+	}
+	if (s->state == STATE_QUEUED ||
+	    (s->state == STATE_STARTING && !s->has_worker)) {
+		if (escalate)
+			session_end_here(m, s, reason, "before it started");
+		return;
+	}
+	order_kill(m, s, sig, grace_ms, reason, escalate);
+}
+
+/* Notes that the exit event is due, unless the rules say none is. */
+static void
+exit_event(struct master *m, struct session *s)
+{
+	struct sbuf text = SBUF_INIT;
+	struct event_in in;
+
+	if (!s->backgrounded || !s->notify || s->exit_notified || s->hidden ||
+	    s->reason == END_MANUAL_CANCEL)
+		return;
+	if (s->reason == END_EXIT && s->exit_code == 0 && s->total == 0 &&
+	    !s->notify_empty)
+		return;
+	s->exit_notified = true;
+	result_event_text(m, s, &text);
+	in = (struct event_in){.scope = s->scope, .sid = s->sid,
+	    .kind = "exited", .slug = s->slug, .session_key = s->session_key,
+	    .text = text.p != NULL ? text.p : "",
+	    .status = status_name(s->status),
+	    .exit_signal = s->exit_signal != 0
+		? text_signal_name(s->exit_signal)
+		: NULL,
+	    .exit_reason = reason_name(s->reason), .exit_code = s->exit_code,
+	    .at_ms = s->ended_ms};
+	if (in.session_key[0] == '\0')
+		in.session_key = NULL;
+	if (events_append(m->events, &in) < 0)
+		log_warn("session %s exit event not written", s->slug);
+	sbuf_fini(&text);
+}
+
+/* Everything an end brings with it, whatever ended the session. */
+static void
+session_ended(struct master *m, struct session *s, const char *why)
+{
+	struct index_key64 id = index_key64(s->sid.v);
+	struct worker *w = s->has_worker ? pool_get(m, s->worker) : NULL;
+
+	if (w != NULL && w->live > 0)
+		w->live--;
+	s->status = session_status_of(s->reason, s->exit_code);
+	s->stdin_closed = true;
+	if (s->pending) {
+		TAILQ_REMOVE(&m->pending, s, pending_link);
+		s->pending = false;
+	}
+	session_set_state(m, s, STATE_ENDED, why);
+	m->live--;
+	s->ended_ns = clock_boot_ns();
+	if (s->spec != NULL || s->pid == 0)
+		(void)index_del(m->ix, INDEX_SPECS,
+		    (struct index_bytes){id.b, 8});
+	spec_free(&s->spec);
+	lanes_leave(m->lanes, s->sid);
+	exit_event(m, s);
+	sweep_ended(m, s);
+	session_wake(m, s, WAKE_STATE);
+	if (s->hidden)
+		registry_forget(m, s);
+	session_pump_lanes(m);
+}
+
+/* The end by the master's own decision. */
+void
+session_end_here(struct master *m, struct session *s, uint32_t reason,
+    const char *why)
+{
+	if (!session_live(s))
+		return;
+	s->reason = s->forced != END_NONE && reason != END_LOST ? s->forced
+								: reason;
+	s->ended_ms = clock_wall_ms();
+	if (s->started_ms != 0 && s->ended_ms > s->started_ms)
+		s->duration_ms = s->ended_ms - s->started_ms;
+	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
+	    memory_order_relaxed);
+	session_ended(m, s, why);
+}
+
+/* Takes exit facts as waitid tells them. */
+static void
+take_exit(struct session *s, int32_t code, int32_t status)
+{
+	s->exit_code = -1;
+	s->exit_signal = 0;
+	if (code == CLD_EXITED)
+		s->exit_code = status & 0xff;
+	else if ((code == CLD_KILLED || code == CLD_DUMPED) && status > 0 &&
+	    status < NSIG)
+		s->exit_signal = status;
+}
+
+/* What the ring's header says of an end nobody could tell; else lost. */
+void
+session_end_by_ring(struct master *m, struct session *s)
+{
+	struct ring_reader *r = readers_get(m, s->sid);
+	struct ring_facts *f = malloc(sizeof(*f));
+	bool known = false;
+
+	if (r != NULL && f != NULL && ring_facts(r, f) == RING_OK) {
+		int32_t code = f->raw.exit_code;
+
+		s->total = f->head;
+		s->ring_bytes = f->raw.head_bytes + f->raw.tail_bytes;
+		if (s->ring_bytes > f->head)
+			s->ring_bytes = f->head;
+		s->ring_bytes += SHM_PAGE;
+		if (s->started_ms == 0)
+			s->started_ms = f->raw.started_ms;
+		if (code == CLD_EXITED || code == CLD_KILLED ||
+		    code == CLD_DUMPED) {
+			take_exit(s, code, f->raw.exit_status);
+			known = true;
+			s->reason = f->raw.end_reason;
+			if (s->reason == END_NONE || s->reason > END_SHUTDOWN)
+				s->reason = s->exit_signal != 0 ? END_SIGNAL
+								: END_EXIT;
+		}
+	}
+	free(f);
+	if (known) {
+		uint32_t reason = s->reason;
+
+		s->forced = END_NONE;
+		session_end_here(m, s, reason, "told by its ring");
+	} else {
+		session_end_here(m, s, END_LOST, "nobody knows of it");
+	}
+}
+
+/* Not running yet and given to nobody alive: start it elsewhere. */
+void
+session_again(struct master *m, struct session *s)
+{
+	s->has_worker = false;
+	s->confirmed = false;
+	s->watching = s->watching_stdin = false;
+	pool_drop_orders(m, s->sid);
+	if (s->forced != END_NONE) {
+		session_end_here(m, s, s->forced, "before it started");
+		return;
+	}
+	if (++s->attempt >= MASTER_RESTARTS) {
+		session_end_here(m, s, END_SPAWN_ERROR, "no worker starts it");
+		return;
+	}
+	session_touch(m, s);
+	pool_dispatch(m, s);
+}
+
+/* Does this worker have a say in this session? NULL with ENDED sent where
+ * the session is over or unknown. */
+static struct session *
+claim(struct master *m, struct worker *w, struct sid sid)
+{
+	struct session *s = session_by_sid(m, sid);
+
+	if (s == NULL || !session_live(s)) {
+		struct ctl_head ended = {.version = CTL_VERSION,
+		    .type = CTL_ENDED, .size = sizeof(ended), .sid = sid};
+
+		pool_order_to(w, sid, &ended, sizeof(ended), true, -1);
+		return NULL;
+	}
+	if (s->state == STATE_QUEUED)
+		return NULL; /* never given to anybody: a stranger's tale */
+	if (!s->has_worker || !wid_eq(s->worker, w->wid)) {
+		struct worker *old;
+
+		old = s->has_worker ? pool_get(m, s->worker) : NULL;
+		if (old != NULL && old->live > 0)
+			old->live--;
+		if (s->pending) {
+			TAILQ_REMOVE(&m->pending, s, pending_link);
+			s->pending = false;
+		}
+		s->worker = w->wid;
+		s->has_worker = true;
+		w->live++;
+		session_touch(m, s);
+	}
+	s->confirmed = true;
+	s->recovering = false;
+	return s;
+}
+
+/* A command runs whose session is over here: it must not go on. */
+static void
+kill_stray(struct worker *w, struct sid sid)
+{
+	struct ctl_kill k = {.head = CTL_INIT(CTL_KILL, sid, struct ctl_kill),
+	    .signal = SIGKILL, .reason = END_LOST, .flags = CTL_KILL_ESCALATE};
+
+	pool_order_to(w, sid, &k, sizeof(k), false, -1);
+}
+
+/* It runs: the spec is not needed any more. */
+void
+session_on_running(struct master *m, struct worker *w,
+    const struct ctl_running *msg)
+{
+	struct session *s = session_by_sid(m, msg->head.sid);
+	struct index_key64 id = index_key64(msg->head.sid.v);
+	bool moved;
+
+	if (s == NULL)
+		s = recover_adopt(m, msg->head.sid, true);
+	if (s != NULL && !session_live(s)) {
+		kill_stray(w, s->sid);
+		return;
+	}
+	moved = s != NULL && s->has_worker && !wid_eq(s->worker, w->wid);
+	s = claim(m, w, msg->head.sid);
+	if (s == NULL)
+		return;
+	s->pid = msg->pid > 0 ? msg->pid : 0;
+	s->started_ms = msg->started_ms;
+	s->deadline_ms = msg->deadline_ms;
+	s->watching = s->watching_stdin = false;
+	if (s->state == STATE_STARTING) {
+		session_set_state(m, s,
+		    msg->exited != 0 ? STATE_EXITED : STATE_RUNNING, "spawned");
+		(void)index_del(m->ix, INDEX_SPECS,
+		    (struct index_bytes){id.b, 8});
+		spec_free(&s->spec);
+		atomic_fetch_add_explicit(&m->board.hdr->started_total, 1,
+		    memory_order_relaxed);
+	} else if (s->state == STATE_RUNNING && msg->exited != 0) {
+		session_set_state(m, s, STATE_EXITED, "told by its worker");
+	}
+	if (s->spool_end > 0 || s->spool_eof) {
+		struct ctl_stdin in = {.head = CTL_INIT(CTL_STDIN, s->sid,
+					   struct ctl_stdin),
+		    .pos = s->spool_end, .eof = s->spool_eof};
+
+		pool_order(m, s, &in, sizeof(in), false, -1);
+	}
+	if (moved && s->forced != END_NONE)
+		order_kill(m, s, SIGTERM, s->grace_ms, s->forced, true);
+	session_wake(m, s, WAKE_STATE | WAKE_OUTPUT | WAKE_STDIN);
+}
+
+/* It could not be spawned. */
+void
+session_on_failed(struct master *m, struct worker *w,
+    const struct ctl_failed *msg)
+{
+	struct session *s = claim(m, w, msg->head.sid);
+
+	if (s == NULL || s->state != STATE_STARTING)
+		return;
+	s->error = msg->error;
+	s->stage = msg->stage;
+	atomic_fetch_add_explicit(&m->board.hdr->failed_total, 1,
+	    memory_order_relaxed);
+	log_note("session %s not spawned: %s at %s", s->slug,
+	    strerror(msg->error < 0 ? -msg->error : msg->error),
+	    stage_name(msg->stage));
+	if (msg->transient != 0 && s->attempt + 1 < MASTER_ATTEMPTS) {
+		if (w->live > 0)
+			w->live--;
+		session_again(m, s);
+		return;
+	}
+	session_end_here(m, s, END_SPAWN_ERROR, "spawn failed");
+}
+
+/* Its root has exited, output is still open. */
+void
+session_on_exited(struct master *m, struct worker *w,
+    const struct ctl_exit *msg)
+{
+	struct session *s = claim(m, w, msg->head.sid);
+
+	if (s == NULL || s->state == STATE_EXITED)
+		return;
+	take_exit(s, msg->code, msg->status);
+	session_set_state(m, s, STATE_EXITED, "its root exited");
+	session_wake(m, s, WAKE_STATE);
+}
+
+/* Owes ENDED to the worker, after the commit. */
+static void
+order_ended(struct session *s, struct worker *w)
+{
+	struct ctl_head ended = {.version = CTL_VERSION, .type = CTL_ENDED,
+	    .size = sizeof(ended), .sid = s->sid};
+
+	pool_order_to(w, s->sid, &ended, sizeof(ended), true, -1);
+}
+
+/* Over: closed and drained. */
+void
+session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
+{
+	struct session *s = claim(m, w, msg->head.sid);
+
+	if (s == NULL)
+		return;
+	FAULT("master.end");
+	take_exit(s, msg->exit.code, msg->exit.status);
+	s->reason = msg->reason;
+	if (s->reason == END_NONE || s->reason > END_SHUTDOWN)
+		s->reason = s->exit_signal != 0 ? END_SIGNAL
+		    : s->exit_code >= 0		? END_EXIT
+						: END_LOST;
+	s->holders = msg->holders;
+	s->total = msg->total;
+	s->dropped_nospace = msg->dropped_nospace;
+	s->ring_bytes = msg->ring_bytes;
+	s->utime_us = msg->exit.utime_us;
+	s->stime_us = msg->exit.stime_us;
+	s->io_blocks = msg->exit.io_blocks;
+	s->maxrss_kib = msg->exit.maxrss_kib;
+	if (msg->exit.pid > 0 && s->pid == 0)
+		s->pid = msg->exit.pid;
+	if (msg->started_ms != 0)
+		s->started_ms = msg->started_ms;
+	s->ended_ms = msg->ended_ms != 0 ? msg->ended_ms : clock_wall_ms();
+	s->duration_ms = msg->duration_ms;
+	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
+	    memory_order_relaxed);
+	order_ended(s, w);
+	session_ended(m, s, reason_name(s->reason));
+}
