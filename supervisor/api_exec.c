@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exec: a request becomes a session; the foreground wait ends at the first of
+ * its end, the yield, background, cancel or the client's end.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "shm/spool.h"
+#include "supervisor/exec_spec.h"
+#include "supervisor/master.h"
+#include "supervisor/result.h"
+
+/* Answers with the end. */
+static void
+answer_ended(struct req *r, struct session *s)
+{
+	struct master *m = r->m;
+	struct enc e = ENC_INIT;
+
+	result_exec_ended(m, s, r->warnings.p != NULL ? r->warnings.p : "",
+	    &e);
+	if (!s->answered) {
+		s->answered = true;
+		session_touch(m, s);
+	}
+	req_answer(r, &e);
+	enc_fini(&e);
+	sweep_answered(m, s);
+}
+
+/* Answers that it goes on in the background. */
+static void
+answer_running(struct req *r, struct session *s)
+{
+	struct enc e = ENC_INIT;
+
+	if (r->streaming)
+		stream_end(r, s);
+	session_background(r->m, s);
+	s->answered = true;
+	result_exec_running(r->m, s,
+	    r->warnings.p != NULL ? r->warnings.p : "", &e);
+	req_answer(r, &e);
+	enc_fini(&e);
+}
+
+/* Something happened that an exec may wait for. */
+void
+api_exec_wake(struct req *r, struct session *s, unsigned wake)
+{
+	if (s == NULL)
+		return;
+	if (wake & WAKE_GONE) {
+		req_failf(r, PROTO_E_NOT_FOUND, "", "the session was removed");
+		return;
+	}
+	if (r->streaming && !stream_pump(r, s) && !session_live(s))
+		return; /* the answer comes after the last byte */
+	if (!session_live(s))
+		answer_ended(r, s);
+	else if ((wake & WAKE_TIMER) || (r->bg && s->state != STATE_STARTING))
+		answer_running(r, s);
+}
+
+/* Its client gave it up: a foreground command ends with it. */
+void
+api_exec_abandon(struct req *r)
+{
+	struct session *s = req_session(r);
+
+	if (s == NULL || !r->owner)
+		return;
+	if (r->streaming)
+		stream_end(r, s);
+	if (s->backgrounded || !session_live(s))
+		return;
+	session_kill(r->m, s, SIGTERM, s->grace_ms, END_ABORTED, true);
+}
+
+/* Seconds as milliseconds. */
+static uint64_t
+seconds_ms(double v)
+{
+	return v > 0 ? (uint64_t)(v * 1000 + 0.5) : 0;
+}
+
+/* A copy of a param; "" where absent. */
+static char *
+param_dup(const struct val *params, const char *name)
+{
+	struct val_str v = val_str(params, name);
+
+	return strndup(v.ptr != NULL ? v.ptr : "", v.len);
+}
+
+/* The texts of a session. */
+static int
+session_texts(struct session *s, struct api_call *c, const char *cwd)
+{
+	const char *scope = conn_scope(c->conn);
+	struct sbuf shown = SBUF_INIT;
+	char name[160];
+
+	exec_shown(c->params, &shown);
+	text_derive_name(shown.p != NULL ? shown.p : "", shown.len, name,
+	    sizeof(name));
+	s->command = shown.p;
+	s->scope = scope != NULL ? strdup(scope)
+				 : param_dup(c->params, "scope");
+	s->name = strdup(name);
+	s->cwd = strdup(cwd);
+	s->label = param_dup(c->params, "label");
+	s->session_key = param_dup(c->params, "sessionKey");
+	s->request_key = param_dup(c->params, "requestKey");
+	s->lane = param_dup(c->params, "lane");
+	if (s->command == NULL || s->scope == NULL || s->name == NULL ||
+	    s->cwd == NULL || s->label == NULL || s->session_key == NULL ||
+	    s->request_key == NULL || s->lane == NULL)
+		return -ENOMEM;
+	return 0;
+}
+
+/* The tags of a session, as encoded. */
+static int
+session_tags(struct session *s, const struct val *params)
+{
+	const struct val *tags = val_get(params, "tags");
+	struct enc e = ENC_INIT;
+
+	if (tags == NULL || tags->a.count == 0)
+		return 0;
+	enc_val(&e, tags);
+	if (e.failed) {
+		enc_fini(&e);
+		return -ENOMEM;
+	}
+	s->tags = e.buf;
+	s->tags_bytes = e.len;
+	return 0;
+}
+
+/* The numbers and switches of a session. */
+static void
+session_numbers(struct session *s, struct master *m, const struct val *p)
+{
+	const struct config *cfg = &m->cfg;
+	double timeout = val_num(p, "timeout",
+	    val_num(p, "timeoutSeconds", (double)cfg->timeout_sec));
+
+	s->created_ms = clock_wall_ms();
+	s->timeout_ms = seconds_ms(timeout);
+	s->no_output_timeout_ms = seconds_ms(val_num(p, "noOutputTimeout", 0));
+	s->ttl_ms = cfg->cleanup_ms;
+	s->head_bytes = (uint32_t)cfg->head_output_chars;
+	s->tail_bytes = (uint32_t)cfg->max_output_chars;
+	if (s->tail_bytes < 4096)
+		s->tail_bytes = 4096;
+	s->grace_ms = (uint32_t)cfg->grace_ms;
+	s->priority = (int)val_int(p, "priority", 0);
+	s->notify = val_bool(p, "notifyOnExit", cfg->notify_on_exit);
+	s->notify_empty = cfg->notify_on_exit_empty_success;
+	s->exit_code = -1;
+	s->board = UINT32_MAX;
+}
+
+/* stdin: a pipe, nothing, or a text that is spooled before the start. */
+static int
+session_stdin(struct session *s, struct master *m, const struct val *params,
+    struct proto_problem *why)
+{
+	const struct val *in = val_get(params, "stdin");
+	struct val_str text = val_str(in, "text");
+	int fd, r = 0;
+
+	s->stdin_pipe = true;
+	if (in == NULL || val_is_str(in, "open"))
+		return 0;
+	s->spool_eof = true;
+	if (text.ptr == NULL) {
+		s->stdin_pipe = false;
+		s->stdin_closed = true;
+		return 0;
+	}
+	if (text.len == 0)
+		return 0;
+	fd = spool_open_append(m->dirfd, s->sid);
+	if (fd >= 0) {
+		r = spool_append(fd, 0, text.ptr, text.len);
+		close(fd);
+	} else {
+		r = fd;
+	}
+	s->spool_end = r == 0 ? text.len : 0;
+	if (r < 0)
+		proto_problem_set(why, PROTO_E_NO_SPACE, "stdin",
+		    "no space for stdin: %s", strerror(-r));
+	return r;
+}
+
+/* The spec of a session. */
+static int
+session_spec(struct session *s, struct master *m, const struct val *params,
+    struct proto_problem *why)
+{
+	struct exec_base b = {.cfg = &m->cfg, .base_env = m->base_env,
+	    .base_env_bytes = m->base_env_bytes, .home = m->home,
+	    .user_shell = m->user_shell, .path = m->server_path};
+	char instance[40];
+	struct exec_ids ids = {.slug = s->slug, .scope = s->scope,
+	    .instance = instance};
+
+	snprintf(instance, sizeof(instance), "%016" PRIx64 ".%016" PRIx64,
+	    m->h.incarnation, s->sid.v);
+	return exec_spec_make(&b, params, s->cwd, &ids, &s->spec, why);
+}
+
+/* A session in the registry, with everything but a state. NULL: *why. */
+static struct session *
+session_make(struct api_call *c, const char *cwd, struct proto_problem *why)
+{
+	struct master *m = c->m;
+	struct session *s = calloc(1, sizeof(*s));
+	int r = -ENOMEM;
+
+	proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
+	if (s == NULL)
+		return NULL;
+	LIST_INIT(&s->watches);
+	session_numbers(s, m, c->params);
+	s->sid.v = m->next_sid++;
+	m->next_dirty = true;
+	if (session_texts(s, c, cwd) == 0 && session_tags(s, c->params) == 0)
+		r = registry_add(m, s);
+	if (r < 0) {
+		session_free(s);
+		return NULL;
+	}
+	s->fresh = true;
+	session_touch(m, s);
+	r = session_stdin(s, m, c->params, why);
+	if (r == 0)
+		r = session_spec(s, m, c->params, why);
+	if (r < 0) {
+		registry_forget(m, s);
+		return NULL;
+	}
+	return s;
+}
+
+/* The same request key again: the first one's answer, nothing new. */
+static void
+exec_attach(struct api_call *c, struct session *s)
+{
+	struct req *r = c->req;
+
+	if (!session_live(s)) {
+		answer_ended(r, s);
+		return;
+	}
+	if (s->backgrounded) {
+		answer_running(r, s);
+		return;
+	}
+	if (req_watch(r, s) < 0) {
+		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		return;
+	}
+	r->owner = true;
+}
+
+/* How long the foreground lasts; answers at once for background. */
+static void
+exec_wait(struct api_call *c, struct session *s)
+{
+	const struct val *yield = val_get(c->params, "yieldMs");
+	bool may = conn_process(c->conn);
+	struct req *r = c->req;
+
+	if (may && val_bool(c->params, "background", false)) {
+		/* the answer names the pid, so it waits for the spawn */
+		session_background(c->m, s);
+		r->bg = true;
+		if (s->state != STATE_STARTING)
+			answer_running(r, s);
+		else
+			req_timer(r, c->m->cfg.background_ms);
+		return;
+	}
+	if (!may && (yield != NULL || val_bool(c->params, "background", false)))
+		sbuf_add(&r->warnings, "continuation options are unavailable; "
+				       "running synchronously");
+	if (may && (yield == NULL || yield->type != VAL_NIL))
+		req_timer(r, (uint64_t)proto_int(PROTO_EXEC, c->params,
+				 "yieldMs", (int64_t)c->m->cfg.background_ms));
+}
+
+/* Refuses what cannot start now. */
+static bool
+exec_refused(struct api_call *c, struct proto_problem *why)
+{
+	if (c->m->stopping) {
+		proto_problem_set(why, PROTO_E_STOPPING, "",
+		    "the server is shutting down");
+		return true;
+	}
+	if (exec_check(c->params, why) < 0)
+		return true;
+	if (conn_scope(c->conn) != NULL &&
+	    val_get(c->params, "scope") != NULL &&
+	    !val_is_str(val_get(c->params, "scope"), conn_scope(c->conn))) {
+		proto_problem_set(why, PROTO_E_FORBIDDEN, "scope",
+		    "this connection belongs to another scope");
+		return true;
+	}
+	return sweep_admit(c->m, NULL, why) < 0;
+}
+
+/* Does the key belong to a session already? */
+static struct session *
+exec_known(struct api_call *c)
+{
+	const char *scope = conn_scope(c->conn);
+	char key[136], own[48];
+
+	if (val_copy(c->params, "requestKey", key, sizeof(key)) == 0)
+		return NULL;
+	if (scope == NULL) {
+		val_copy(c->params, "scope", own, sizeof(own));
+		scope = own;
+	}
+	return session_by_key(c->m, scope, key);
+}
+
+/* exec */
+void
+api_exec(struct api_call *c)
+{
+	struct exec_base b = {.cfg = &c->m->cfg, .base_env = c->m->base_env,
+	    .base_env_bytes = c->m->base_env_bytes, .home = c->m->home};
+	struct session *s = exec_known(c);
+	struct master *m = c->m;
+	struct proto_problem why;
+	struct req *r = c->req;
+	char cwd[4096];
+
+	if (s != NULL) {
+		exec_attach(c, s);
+		return;
+	}
+	if (exec_refused(c, &why)) {
+		req_fail(r, &why);
+		return;
+	}
+	if (exec_workdir(&b, c->params, cwd, sizeof(cwd), &why) < 0) {
+		req_refuse(r, PROTO_E_WORKDIR, NULL, "%s", why.message);
+		return;
+	}
+	s = session_make(c, cwd, &why);
+	if (s == NULL) {
+		req_fail(r, &why);
+		return;
+	}
+	s->stream = val_bool(c->params, "stream", false);
+	if (req_watch(r, s) < 0 || session_admit(m, s, &why) < 0) {
+		LIST_INIT(&s->watches);
+		LIST_INIT(&r->watches);
+		registry_forget(m, s);
+		req_fail(r, &why);
+		return;
+	}
+	r->owner = true;
+	if (!session_live(s)) {
+		answer_ended(r, s); /* START could not even be made */
+		return;
+	}
+	if (s->stream)
+		stream_begin(r, s);
+	exec_wait(c, s);
+}

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a command is started with. Called by api_exec.c; starts nothing and
+ * remembers nothing.
+ */
+#include "supervisor/exec_spec.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/envpolicy.h"
+#include "common/text.h"
+
+#define ARG_ONE_MAX 131071u
+#define ARG_SUM_MAX (2u * 1024 * 1024 - 32 * 1024)
+#define PATHS_MAX   64u
+#define ENV_MAX     2200u
+
+struct pair {
+	const char *key;
+	size_t key_len;
+	const char *val;
+	size_t val_len;
+};
+
+struct build {
+	struct pair env[ENV_MAX];
+	size_t envc;
+	struct sbuf blob;
+	uint64_t sum; /* as execve counts: strings and pointers */
+	struct proto_problem *why;
+};
+
+/* Is this param given and true? */
+static bool
+asked(const struct val *params, const char *name)
+{
+	return val_bool(params, name, false);
+}
+
+/* Rules about params alone. */
+int
+exec_check(const struct val *params, struct proto_problem *why)
+{
+	const struct val *cmd = val_get(params, "command");
+	const struct val *argv = val_get(params, "argv");
+	const struct val *host = val_get(params, "host");
+	const struct val *limits = val_get(params, "limits");
+
+	if (cmd != NULL && argv != NULL) {
+		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "command",
+		    "command and argv exclude each other: give one");
+		return -EINVAL;
+	}
+	if (cmd == NULL && argv == NULL) {
+		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "command",
+		    "command is required (or argv)");
+		return -EINVAL;
+	}
+	if (argv != NULL && argv->a.items[0].s.len == 0) {
+		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "argv",
+		    "argv[0], the program, is empty");
+		return -EINVAL;
+	}
+	if (asked(params, "pty")) {
+		proto_problem_set(why, PROTO_E_UNSUPPORTED, "pty",
+		    "pty: terminals are not built yet; leave pty out to run "
+		    "with pipes");
+		return -ENOTSUP;
+	}
+	if (asked(params, "elevated")) {
+		proto_problem_set(why, PROTO_E_UNSUPPORTED, "elevated",
+		    "elevated: no sandbox is built yet, so there is nothing "
+		    "to be outside of (gate: host sandbox)");
+		return -ENOTSUP;
+	}
+	if (limits != NULL && limits->type == VAL_MAP && limits->a.count > 0) {
+		proto_problem_set(why, PROTO_E_UNSUPPORTED, "limits",
+		    "limits are not built yet");
+		return -ENOTSUP;
+	}
+	if (host != NULL && !val_is_str(host, "auto") &&
+	    !val_is_str(host, "gateway")) {
+		if (val_is_str(host, "sandbox") || val_is_str(host, "node"))
+			proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
+			    "host %.*s is not built yet; use gateway",
+			    (int)host->s.len, host->s.ptr);
+		else
+			proto_problem_set(why, PROTO_E_INVALID_PARAMS, "host",
+			    "host: expected auto or gateway");
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+/* The command line as shown, cut to 4096 bytes. */
+void
+exec_shown(const struct val *params, struct sbuf *b)
+{
+	struct val_str cmd = val_str(params, "command");
+	const struct val *argv = val_get(params, "argv");
+
+	if (cmd.ptr != NULL)
+		sbuf_addn(b, cmd.ptr, text_cut_back(cmd.ptr, cmd.len, 4096));
+	for (size_t i = 0; argv != NULL && i < argv->a.count; i++) {
+		const struct val *a = &argv->a.items[i];
+		bool quote = a->s.len == 0 ||
+		    memchr(a->s.ptr, ' ', a->s.len) != NULL;
+
+		if (i > 0)
+			sbuf_add(b, " ");
+		if (quote)
+			sbuf_add(b, "'");
+		sbuf_addn(b, a->s.ptr, text_cut_back(a->s.ptr, a->s.len, 1024));
+		if (quote)
+			sbuf_add(b, "'");
+		if (b->len > 4000)
+			break;
+	}
+}
+
+/* A variable of the base environment the client sent, or the server's. */
+static bool
+base_get(const struct exec_base *b, const struct val *params, const char *key,
+    char *ret, size_t size)
+{
+	const struct val *env = val_get(params, "baseEnv");
+	size_t n = strlen(key);
+
+	if (env != NULL)
+		return val_copy(env, key, ret, size) > 0;
+	for (size_t at = 0; at < b->base_env_bytes;
+	     at += strlen(b->base_env + at) + 1) {
+		const char *e = b->base_env + at;
+
+		if (strncmp(e, key, n) == 0 && e[n] == '=') {
+			snprintf(ret, size, "%s", e + n + 1);
+			return ret[0] != '\0';
+		}
+	}
+	return false;
+}
+
+/* The directory the command runs in. */
+int
+exec_workdir(const struct exec_base *b, const struct val *params, char *ret,
+    size_t size, struct proto_problem *why)
+{
+	char dir[4200], base[4200], home[4200], shown[200];
+	struct stat st;
+	int n;
+
+	val_copy(params, "baseDir", base, sizeof(base));
+	if (val_copy(params, "workdir", dir, sizeof(dir)) == 0)
+		snprintf(dir, sizeof(dir), "%s",
+		    b->cfg->workdir[0] != '\0' ? b->cfg->workdir
+			: base[0] != '\0'      ? base
+					       : b->home);
+	if (!base_get(b, params, "HOME", home, sizeof(home)))
+		snprintf(home, sizeof(home), "%s", b->home);
+	if (dir[0] == '~' && (dir[1] == '\0' || dir[1] == '/'))
+		n = snprintf(ret, size, "%s%s", home, dir + 1);
+	else if (dir[0] == '/')
+		n = snprintf(ret, size, "%s", dir);
+	else if (base[0] == '/')
+		n = snprintf(ret, size, "%s/%s", base, dir);
+	else
+		n = -1;
+	text_escape(dir, strlen(dir), false, shown, sizeof(shown));
+	if (n < 0 || (size_t)n >= size) {
+		proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
+		    "workdir %s is %s; nothing was run", shown,
+		    n < 0 ? "relative, and no baseDir was given" : "too long");
+		return -EINVAL;
+	}
+	if (stat(ret, &st) < 0) {
+		int e = errno;
+
+		proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
+		    "workdir %s: %s; nothing was run", shown, strerror(e));
+		return -e;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
+		    "workdir %s is not a directory; nothing was run", shown);
+		return -ENOTDIR;
+	}
+	return 0;
+}
+
+/* Sets a variable, over an earlier one of that name. */
+static void
+env_set(struct build *bl, const char *key, size_t key_len, const char *val,
+    size_t val_len)
+{
+	size_t i;
+
+	for (i = 0; i < bl->envc; i++)
+		if (bl->env[i].key_len == key_len &&
+		    memcmp(bl->env[i].key, key, key_len) == 0)
+			break;
+	if (i == ENV_MAX)
+		return;
+	bl->env[i] = (struct pair){key, key_len, val, val_len};
+	if (i == bl->envc)
+		bl->envc++;
+}
+
+/* The base: what the client sent, filtered, else the server's own. */
+static void
+env_base(struct build *bl, const struct exec_base *b, const struct val *params)
+{
+	const struct val *env = val_get(params, "baseEnv");
+
+	for (size_t i = 0; env != NULL && i < env->a.count; i++) {
+		const struct val *k = &env->a.items[2 * i], *v = k + 1;
+
+		if (k->s.len > 0 && memchr(k->s.ptr, '=', k->s.len) == NULL &&
+		    env_may_inherit(k->s.ptr, k->s.len))
+			env_set(bl, k->s.ptr, k->s.len, v->s.ptr, v->s.len);
+	}
+	for (size_t at = 0; env == NULL && at < b->base_env_bytes;
+	     at += strlen(b->base_env + at) + 1) {
+		const char *e = b->base_env + at;
+		size_t n = strcspn(e, "=");
+
+		env_set(bl, e, n, e + n + 1, strlen(e + n + 1));
+	}
+}
+
+/* What the call asks for; a refusal names the key. */
+static int
+env_call(struct build *bl, const struct val *params)
+{
+	const struct val *env = val_get(params, "env");
+
+	for (size_t i = 0; env != NULL && i < env->a.count; i++) {
+		const struct val *k = &env->a.items[2 * i], *v = k + 1;
+		char why[200];
+		int r = env_may_set(k->s.ptr, k->s.len, why, sizeof(why));
+
+		if (r < 0) {
+			proto_problem_set(bl->why,
+			    r == -EPERM ? PROTO_E_FORBIDDEN
+					: PROTO_E_INVALID_PARAMS,
+			    "env", "%s", why);
+			return -EINVAL;
+		}
+		env_set(bl, k->s.ptr, k->s.len, v->s.ptr, v->s.len);
+	}
+	return 0;
+}
+
+/* The value of a variable as it stands now; NULL: unset. */
+static const struct pair *
+env_find(const struct build *bl, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (size_t i = 0; i < bl->envc; i++)
+		if (bl->env[i].key_len == n &&
+		    memcmp(bl->env[i].key, key, n) == 0)
+			return &bl->env[i];
+	return NULL;
+}
+
+/* Appends one string of the blob: two parts and a NUL, within the limits. */
+static int
+blob_put(struct build *bl, const char *what, const char *a, size_t a_len,
+    const char *b, size_t b_len)
+{
+	char shown[80];
+
+	if (a_len + b_len > ARG_ONE_MAX) {
+		text_escape(a, a_len < 40 ? a_len : 40, false, shown,
+		    sizeof(shown));
+		proto_problem_set(bl->why, PROTO_E_TOO_BIG, what,
+		    "%s %s... has %zu bytes, the kernel takes %u in one", what,
+		    shown, a_len + b_len, ARG_ONE_MAX);
+		return -E2BIG;
+	}
+	bl->sum += a_len + b_len + 1 + sizeof(char *);
+	if (bl->sum > ARG_SUM_MAX) {
+		proto_problem_set(bl->why, PROTO_E_TOO_BIG, what,
+		    "arguments and environment have over %u bytes together, "
+		    "the kernel takes no more",
+		    ARG_SUM_MAX);
+		return -E2BIG;
+	}
+	sbuf_addn(&bl->blob, a, a_len);
+	sbuf_addn(&bl->blob, b, b_len);
+	sbuf_addn(&bl->blob, "", 1);
+	return 0;
+}
+
+/* Looks a program up in a PATH. */
+static bool
+path_find(const char *path, const char *name, char *ret, size_t size)
+{
+	while (*path != '\0') {
+		size_t n = strcspn(path, ":");
+
+		if (n > 0 && path[0] == '/' &&
+		    snprintf(ret, size, "%.*s/%s", (int)n, path, name) <
+			(int)size &&
+		    access(ret, X_OK) == 0)
+			return true;
+		path += n + (path[n] == ':');
+	}
+	return false;
+}
+
+/* The last component. */
+static const char *
+base_name(const char *path)
+{
+	const char *p = strrchr(path, '/');
+
+	return p != NULL ? p + 1 : path;
+}
+
+/* Would a command string be understood by it? */
+static bool
+is_posix_shell(const char *path)
+{
+	static const char *const no[] = {"fish", "false", "nologin", "true"};
+	const char *name = base_name(path);
+
+	if (path[0] != '/' || access(path, X_OK) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		if (strcmp(name, no[i]) == 0)
+			return false;
+	return true;
+}
+
+/* The shell of a command string. */
+static void
+shell_choose(const struct exec_base *b, const struct val *params, char *ret,
+    size_t size)
+{
+	if (b->cfg->shell[0] != '\0') {
+		snprintf(ret, size, "%s", b->cfg->shell);
+		return;
+	}
+	if (base_get(b, params, "SHELL", ret, size) && is_posix_shell(ret))
+		return;
+	snprintf(ret, size, "%s", b->user_shell);
+	if (is_posix_shell(ret))
+		return;
+	if (path_find(b->path, "bash", ret, size) ||
+	    path_find(b->path, "sh", ret, size))
+		return;
+	snprintf(ret, size, "/bin/sh");
+}
+
+/* argv of a command string; returns argc, or -errno. */
+static int
+put_shell(struct build *bl, const char *shell, const struct val *params)
+{
+	static const char *const bash[] = {"--noprofile", "--norc", "-c", NULL};
+	static const char *const zsh[] = {"-f", "-c", NULL};
+	static const char *const other[] = {"-c", NULL};
+	const char *name = base_name(shell);
+	const char *const *opt = strcmp(name, "bash") == 0 ? bash
+	    : strcmp(name, "zsh") == 0			   ? zsh
+							   : other;
+	struct val_str cmd = val_str(params, "command");
+	int argc = 1;
+	int r = blob_put(bl, "shell", shell, strlen(shell), "", 0);
+
+	for (; r == 0 && *opt != NULL; opt++, argc++)
+		r = blob_put(bl, "shell", *opt, strlen(*opt), "", 0);
+	if (r == 0)
+		r = blob_put(bl, "command", cmd.ptr, cmd.len, "", 0);
+	return r < 0 ? r : argc + 1;
+}
+
+/* argv as given. */
+static int
+put_argv(struct build *bl, const struct val *argv)
+{
+	for (size_t i = 0; i < argv->a.count; i++) {
+		const struct val *a = &argv->a.items[i];
+		int r = blob_put(bl, "argv", a->s.ptr, a->s.len, "", 0);
+
+		if (r < 0)
+			return r;
+	}
+	return (int)argv->a.count;
+}
+
+/* The candidates of a program without a slash: every directory of the
+ * command's own PATH. Returns how many. */
+static uint32_t
+put_path_dirs(struct build *bl, const char *cwd, const char *prog, size_t len,
+    const char *path, size_t path_len)
+{
+	uint32_t n = 0;
+	size_t at = 0;
+
+	while (at <= path_len && n < PATHS_MAX) {
+		size_t d = 0;
+
+		while (at + d < path_len && path[at + d] != ':')
+			d++;
+		if (d > 0 && path[at] == '/' && d + len < 4094) {
+			sbuf_addn(&bl->blob, path + at, d);
+			sbuf_add(&bl->blob, "/");
+			sbuf_addn(&bl->blob, prog, len);
+			sbuf_addn(&bl->blob, "", 1);
+			n++;
+		} else if (d + strlen(cwd) + len < 4092) {
+			sbuf_add(&bl->blob, cwd);
+			sbuf_add(&bl->blob, "/");
+			sbuf_addn(&bl->blob, path + at, d);
+			sbuf_add(&bl->blob, d > 0 ? "/" : "");
+			sbuf_addn(&bl->blob, prog, len);
+			sbuf_addn(&bl->blob, "", 1);
+			n++;
+		}
+		at += d + 1;
+	}
+	return n;
+}
+
+/* The absolute candidates of the program. */
+static uint32_t
+put_paths(struct build *bl, const char *cwd, const char *prog, size_t len)
+{
+	static const char fallback[] = "/usr/local/bin:/usr/bin:/bin";
+	const struct pair *path;
+
+	if (memchr(prog, '/', len) != NULL) {
+		if (prog[0] != '/') {
+			sbuf_add(&bl->blob, cwd);
+			sbuf_add(&bl->blob, "/");
+		}
+		sbuf_addn(&bl->blob, prog, len);
+		sbuf_addn(&bl->blob, "", 1);
+		return 1;
+	}
+	path = env_find(bl, "PATH");
+	if (path == NULL || path->val_len == 0)
+		return put_path_dirs(bl, cwd, prog, len, fallback,
+		    sizeof(fallback) - 1);
+	return put_path_dirs(bl, cwd, prog, len, path->val, path->val_len);
+}
+
+/* The variables psup itself sets, and PATH with what config puts first. */
+static void
+env_own(struct build *bl, const struct exec_base *b, const struct exec_ids *ids,
+    const char *cwd, struct sbuf *path)
+{
+	const struct pair *p = env_find(bl, "PATH");
+
+#define SET(key, val) env_set(bl, key, sizeof(key) - 1, val, strlen(val))
+	if (b->cfg->path_prepend[0] != '\0') {
+		sbuf_add(path, b->cfg->path_prepend);
+		sbuf_add(path, ":");
+		if (p != NULL)
+			sbuf_addn(path, p->val, p->val_len);
+		else
+			sbuf_add(path, b->path);
+		if (!path->failed)
+			SET("PATH", path->p);
+	} else if (p == NULL) {
+		SET("PATH", b->path);
+	}
+	SET("PWD", cwd);
+	SET("OPENCLAW_SHELL", "exec");
+	SET("PSUP_SESSION_ID", ids->slug);
+	SET("PSUP_SCOPE", ids->scope);
+	SET("PSUP_INSTANCE", ids->instance);
+#undef SET
+}
+
+/* Environment strings of the blob. */
+static int
+put_env(struct build *bl)
+{
+	for (size_t i = 0; i < bl->envc; i++) {
+		const struct pair *p = &bl->env[i];
+		char key[160];
+		int r;
+
+		if (p->key_len >= sizeof(key) - 2)
+			r = -E2BIG;
+		else {
+			memcpy(key, p->key, p->key_len);
+			key[p->key_len] = '=';
+			r = blob_put(bl, "env", key, p->key_len + 1, p->val,
+			    p->val_len);
+		}
+		if (r == -E2BIG && p->key_len >= sizeof(key) - 2) {
+			proto_problem_set(bl->why, PROTO_E_TOO_BIG, "env",
+			    "a variable's name has %zu bytes", p->key_len);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Fills the spec from a build. */
+static int
+spec_fill(struct build *bl, const struct exec_base *b, const struct val *params,
+    const char *cwd, struct spec *sp)
+{
+	const struct val *argv = val_get(params, "argv");
+	char shell[4200] = "";
+	int r = blob_put(bl, "workdir", cwd, strlen(cwd), "", 0);
+
+	if (r < 0)
+		return r;
+	if (argv == NULL)
+		shell_choose(b, params, shell, sizeof(shell));
+	r = argv != NULL ? put_argv(bl, argv) : put_shell(bl, shell, params);
+	if (r < 0)
+		return r;
+	sp->argc = (uint32_t)r;
+	r = put_env(bl);
+	if (r < 0)
+		return r;
+	sp->envc = (uint32_t)bl->envc;
+	if (argv != NULL)
+		sp->path_count = put_paths(bl, cwd, argv->a.items[0].s.ptr,
+		    argv->a.items[0].s.len);
+	else
+		sp->path_count = put_paths(bl, cwd, shell, strlen(shell));
+	if (sp->path_count == 0) {
+		proto_problem_set(bl->why, PROTO_E_INVALID_PARAMS, "argv",
+		    "the program's name is too long");
+		return -ENAMETOOLONG;
+	}
+	return 0;
+}
+
+/* Everything START needs. */
+int
+exec_spec_make(const struct exec_base *b, const struct val *params,
+    const char *cwd, const struct exec_ids *ids, struct spec **ret,
+    struct proto_problem *why)
+{
+	struct build *bl = calloc(1, sizeof(*bl));
+	struct spec *sp = calloc(1, sizeof(*sp));
+	struct sbuf path = SBUF_INIT;
+	int r = -ENOMEM;
+
+	if (bl != NULL && sp != NULL) {
+		bl->why = why;
+		env_base(bl, b, params);
+		r = env_call(bl, params);
+		if (r == 0) {
+			env_own(bl, b, ids, cwd, &path);
+			r = spec_fill(bl, b, params, cwd, sp);
+		}
+		if (r == 0 && (bl->blob.failed || path.failed))
+			r = -ENOMEM;
+	}
+	if (r == -ENOMEM)
+		proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
+	if (r == 0) {
+		sp->blob = bl->blob.p;
+		sp->blob_bytes = (uint32_t)bl->blob.len;
+		*ret = sp;
+	} else {
+		if (bl != NULL)
+			sbuf_fini(&bl->blob);
+		free(sp);
+	}
+	sbuf_fini(&path);
+	free(bl);
+	return r;
+}

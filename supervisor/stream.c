@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A streamed exec: output leaves as notifications, without losing a byte. The
+ * ring is read only while the connection's out-queue is short; the worker's
+ * credit follows what the socket took, so that the pipe pushes back. Lifted
+ * at yield, cancel, the client's death, or after 30 s without progress.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "shm/state_names.h"
+#include "supervisor/master.h"
+
+#define STREAM_QUEUE   (256u << 10)
+#define STREAM_CHUNK   (64u << 10)
+#define STREAM_TURN    4 /* chunks of one session in one turn */
+#define STREAM_STALL_MS 30000u
+
+/* Orders the worker not to go beyond `pos`; UINT64_MAX: no limit. */
+static void
+order_credit(struct req *r, struct session *s, uint64_t pos)
+{
+	struct ctl_pos c = {.head = CTL_INIT(CTL_CREDIT, s->sid,
+				struct ctl_pos),
+	    .pos = pos};
+
+	r->stream_credit = pos;
+	pool_order(r->m, s, &c, sizeof(c), false, -1);
+}
+
+/* Tells the client which session it is. */
+static void
+say_session(struct req *r, struct session *s)
+{
+	struct enc e = ENC_INIT;
+	char instance[40];
+
+	snprintf(instance, sizeof(instance), "%016" PRIx64 ".%016" PRIx64,
+	    r->m->h.incarnation, s->sid.v);
+	enc_map(&e);
+	enc_kv_uint(&e, "msgid", r->msgid);
+	enc_kv_str(&e, "sessionId", s->slug);
+	enc_kv_str(&e, "instanceId", instance);
+	enc_kv_str(&e, "state",
+	    s->state == STATE_QUEUED ? "queued" : "running");
+	enc_key(&e, "pid");
+	if (s->pid > 0)
+		enc_int(&e, s->pid);
+	else
+		enc_nil(&e);
+	enc_end(&e);
+	if (!e.failed)
+		conn_notify(r->conn, "session", e.buf, e.len);
+	enc_fini(&e);
+}
+
+/* 30 s in which the client took nothing. */
+static void
+on_stall(int fd, short what, void *arg)
+{
+	struct req *r = arg;
+	struct session *s = req_session(r);
+
+	(void)fd;
+	(void)what;
+	if (s == NULL || !session_live(s) ||
+	    r->stream_credit == UINT64_MAX)
+		return;
+	log_note("session %s: its reader stands still, it is not slowed any "
+		 "more",
+	    s->slug);
+	order_credit(r, s, UINT64_MAX);
+}
+
+/* Begins with the first byte. */
+void
+stream_begin(struct req *r, struct session *s)
+{
+	r->streaming = true;
+	r->stream_credit = s->tail_bytes;
+	if (s->state == STATE_QUEUED)
+		say_session(r, s);
+}
+
+/* One stretch of one stream. */
+static void
+say_output(struct req *r, enum ring_stream stream, uint64_t pos,
+    uint64_t dropped, const char *data, size_t len)
+{
+	struct enc e = ENC_INIT;
+
+	enc_map(&e);
+	enc_kv_uint(&e, "msgid", r->msgid);
+	enc_kv_str(&e, "stream", stream_name(stream));
+	enc_kv_uint(&e, "pos", pos);
+	enc_key(&e, "data");
+	enc_bin(&e, data, len);
+	enc_kv_uint(&e, "dropped", dropped);
+	enc_end(&e);
+	if (!e.failed)
+		conn_notify(r->conn, "output", e.buf, e.len);
+	enc_fini(&e);
+}
+
+/* Cuts a chunk where the stream changes. */
+static void
+say_chunk(struct req *r, const struct ring_header *raw, uint64_t pos,
+    uint64_t dropped, const char *data, size_t len)
+{
+	while (len > 0) {
+		uint64_t end, wall;
+		enum ring_stream st = ring_stream_at(raw, pos, &end, &wall);
+		size_t n = end > pos && end - pos < len ? (size_t)(end - pos)
+							: len;
+
+		say_output(r, st, pos, dropped, data, n);
+		dropped = 0;
+		pos += n;
+		data += n;
+		len -= n;
+	}
+}
+
+/* Has the worker tell when there is more. */
+static void
+stream_watch(struct req *r, struct session *s)
+{
+	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH, s->sid, struct ctl_pos),
+	    .pos = r->stream_pos};
+
+	if (s->watching || !session_live(s))
+		return;
+	s->watching = true;
+	s->watch_pos = r->stream_pos;
+	pool_order(r->m, s, &w, sizeof(w), false, -1);
+}
+
+/* Moves what the out-queue takes. true: nothing is left to move. */
+bool
+stream_pump(struct req *r, struct session *s)
+{
+	static char buf[STREAM_CHUNK];
+	struct ring_reader *rd;
+	struct ring_facts *f;
+	bool dry = true;
+
+	if (s->pid > 0 && !r->stream_said) {
+		r->stream_said = true;
+		say_session(r, s);
+	}
+	rd = s->state != STATE_QUEUED ? readers_get(r->m, s->sid) : NULL;
+	f = rd != NULL ? malloc(sizeof(*f)) : NULL;
+	if (f == NULL || ring_facts(rd, f) != RING_OK) {
+		free(f);
+		return true;
+	}
+	for (int i = 0;; i++) {
+		uint64_t pos = r->stream_pos, dropped = 0;
+		enum ring_verdict v;
+		ssize_t n;
+
+		if (conn_queued(r->conn) >= STREAM_QUEUE || i == STREAM_TURN) {
+			dry = r->stream_pos >= f->head;
+			break;
+		}
+		n = ring_read(rd, &pos, buf, sizeof(buf), &dropped, &v);
+		if (n <= 0)
+			break;
+		say_chunk(r, &f->raw, pos, dropped, buf, (size_t)n);
+		r->stream_pos = pos + (uint64_t)n;
+		conn_mark_stream(r->conn, r->msgid, r->stream_pos);
+		timer_in(r->m, &r->stall, on_stall, r, STREAM_STALL_MS);
+	}
+	free(f);
+	if (dry)
+		stream_watch(r, s);
+	return dry;
+}
+
+/* The socket took everything up to `pos`: the command may go on. */
+void
+stream_written(struct req *r, uint64_t pos)
+{
+	struct session *s = req_session(r);
+
+	r->stream_sent = pos;
+	if (s == NULL || !session_live(s))
+		return;
+	timer_in(r->m, &r->stall, on_stall, r, STREAM_STALL_MS);
+	if (r->stream_credit == UINT64_MAX && r->stall == NULL)
+		return;
+	if (r->stream_credit == UINT64_MAX ||
+	    pos + s->tail_bytes >= r->stream_credit + s->tail_bytes / 4)
+		order_credit(r, s, pos + s->tail_bytes);
+}
+
+/* From here on nobody waits for this reader. */
+void
+stream_end(struct req *r, struct session *s)
+{
+	r->streaming = false;
+	if (session_live(s))
+		order_credit(r, s, UINT64_MAX);
+}
