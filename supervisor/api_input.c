@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Input and end: write into the spool of a session, bounded; kill by the
+ * worker's stop ladder. A command that does not read blocks nobody.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/text.h"
+#include "shm/spool.h"
+#include "supervisor/master.h"
+#include "supervisor/result.h"
+
+/* ----------------------------------------------------------------- write */
+
+/* Bytes of the queue that the command has not taken; the ring's header knows
+ * best. */
+static uint64_t
+stdin_queued(struct master *m, struct session *s)
+{
+	struct ring_reader *rd;
+	struct ring_facts *f;
+
+	if (s->spool_end == s->stdin_consumed)
+		return 0;
+	rd = s->state != STATE_QUEUED ? readers_get(m, s->sid) : NULL;
+	f = rd != NULL ? malloc(sizeof(*f)) : NULL;
+	if (f != NULL && ring_facts(rd, f) == RING_OK &&
+	    f->consumed <= s->spool_end && f->consumed > s->stdin_consumed)
+		s->stdin_consumed = f->consumed;
+	free(f);
+	return s->spool_end - s->stdin_consumed;
+}
+
+/* Appends what fits of the rest. 0 or -errno. */
+static int
+write_some(struct req *r, struct session *s)
+{
+	uint64_t queued = stdin_queued(r->m, s);
+	uint64_t room = r->m->cfg.stdin_queue > queued
+	    ? r->m->cfg.stdin_queue - queued
+	    : 0;
+	size_t n = r->data_len - r->accepted;
+	int fd, e;
+
+	if (n > room)
+		n = (size_t)room;
+	if (n == 0)
+		return 0;
+	fd = spool_open_append(r->m->dirfd, s->sid);
+	if (fd < 0)
+		return fd;
+	e = spool_append(fd, s->spool_end, r->data + r->accepted, n);
+	close(fd);
+	if (e < 0)
+		return e;
+	s->spool_end += n;
+	r->accepted += n;
+	session_touch(r->m, s);
+	return 0;
+}
+
+/* Tells the worker that the spool has grown, or ends. */
+static void
+order_stdin(struct master *m, struct session *s)
+{
+	struct ctl_stdin in = {.head = CTL_INIT(CTL_STDIN, s->sid,
+				   struct ctl_stdin),
+	    .pos = s->spool_end, .eof = s->spool_eof};
+
+	pool_order(m, s, &in, sizeof(in), false, -1);
+}
+
+/* Has the worker tell when the queue shrinks. */
+static void
+watch_stdin(struct master *m, struct session *s)
+{
+	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH_STDIN, s->sid,
+				struct ctl_pos),
+	    .pos = s->stdin_consumed};
+
+	if (s->watching_stdin)
+		return;
+	s->watching_stdin = true;
+	pool_order(m, s, &w, sizeof(w), false, -1);
+}
+
+/* Everything was accepted. */
+static void
+write_answer(struct req *r, struct session *s)
+{
+	struct enc e = ENC_INIT;
+	char text[160];
+
+	snprintf(text, sizeof(text), "Wrote %zu bytes to session %s%s.",
+	    r->accepted, s->slug, r->eof ? " (stdin closed)" : "");
+	enc_map(&e);
+	enc_kv_str(&e, "text", text);
+	enc_key(&e, "details");
+	enc_map(&e);
+	enc_kv_str(&e, "status", "running");
+	enc_kv_str(&e, "sessionId", s->slug);
+	enc_kv_str(&e, "name", s->name);
+	enc_kv_uint(&e, "accepted", r->accepted);
+	enc_kv_uint(&e, "queued", stdin_queued(r->m, s));
+	enc_kv_bool(&e, "stdinWritable", result_stdin_writable(s));
+	enc_end(&e);
+	enc_kv_bool(&e, "isError", false);
+	enc_end(&e);
+	req_answer(r, &e);
+	enc_fini(&e);
+}
+
+/* Takes what fits; answers when all is in, on errors, or when time is up. */
+static void
+write_try(struct req *r, struct session *s, bool final)
+{
+	uint64_t before = s->spool_end;
+	int e;
+
+	if (!result_stdin_writable(s)) {
+		req_refuse(r, PROTO_E_STDIN_CLOSED, s->slug,
+		    "Session %s stdin is not writable.", s->slug);
+		return;
+	}
+	e = write_some(r, s);
+	if (e == 0 && r->accepted == r->data_len && r->eof) {
+		s->spool_eof = true;
+		session_touch(r->m, s);
+	}
+	if (s->spool_end != before || s->spool_eof)
+		order_stdin(r->m, s);
+	if (e < 0)
+		req_refuse(r, PROTO_E_NO_SPACE, s->slug,
+		    "no space for stdin: %s, %zu bytes accepted", strerror(-e),
+		    r->accepted);
+	else if (r->accepted == r->data_len)
+		write_answer(r, s);
+	else if (final)
+		req_refuse(r, PROTO_E_STDIN_FULL, s->slug,
+		    "stdin of session %s is full, %zu bytes accepted", s->slug,
+		    r->accepted);
+	else
+		watch_stdin(r->m, s);
+}
+
+/* A waiting write is woken. */
+void
+api_write_wake(struct req *r, struct session *s, unsigned wake)
+{
+	if (s == NULL)
+		return;
+	if (wake & WAKE_GONE)
+		req_refuse(r, PROTO_E_NOT_RUNNING, NULL,
+		    "No active session found for %s", s->slug);
+	else if (wake & (WAKE_STDIN | WAKE_STATE | WAKE_TIMER))
+		write_try(r, s, (wake & WAKE_TIMER) != 0);
+}
+
+/* The running session a call names; NULL: the refusal is sent. */
+static struct session *
+running_session(struct api_call *c)
+{
+	struct session *s = api_session(c, true);
+
+	if (s == NULL)
+		return NULL;
+	if (!session_live(s)) {
+		req_refuse(c->req, PROTO_E_NOT_RUNNING, s->slug,
+		    "No active session found for %s", s->slug);
+		return NULL;
+	}
+	return s;
+}
+
+/* write */
+void
+api_write(struct api_call *c)
+{
+	struct session *s = running_session(c);
+	struct val_str data = val_str(c->params, "data");
+	struct req *r = c->req;
+	uint64_t timeout;
+
+	if (s == NULL)
+		return;
+	if (s->state == STATE_EXITED) {
+		req_refuse(r, PROTO_E_FINALIZING, s->slug,
+		    "Session %s is finalizing.", s->slug);
+		return;
+	}
+	r->eof = val_bool(c->params, "eof", false);
+	r->data_len = data.ptr != NULL ? data.len : 0;
+	r->data = malloc(r->data_len != 0 ? r->data_len : 1);
+	if (r->data == NULL) {
+		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		return;
+	}
+	if (r->data_len > 0)
+		memcpy(r->data, data.ptr, r->data_len);
+	timeout = (uint64_t)proto_int(PROTO_WRITE, c->params, "timeout", 0);
+	if (timeout == 0 || req_watch(r, s) < 0) {
+		write_try(r, s, true);
+		return;
+	}
+	req_timer(r, timeout);
+	write_try(r, s, false);
+}
+
+/* ------------------------------------------------------------------ kill */
+
+/* Is the process of that /proc entry in the group, and not a zombie? */
+static bool
+in_group(int proc, const char *pid, int32_t pgrp)
+{
+	char path[64], buf[512], state;
+	const char *p;
+	ssize_t n;
+	int fd, ppid, grp;
+
+	snprintf(path, sizeof(path), "%.20s/stat", pid);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	p = strrchr(buf, ')');
+	if (p == NULL ||
+	    sscanf(p + 1, " %c %d %d", &state, &ppid, &grp) != 3)
+		return false;
+	return grp == pgrp && state != 'Z' && state != 'X';
+}
+
+/* Processes left in a group; looks only where there is one at all. */
+static unsigned
+group_left(int32_t pgrp)
+{
+	struct dirent *de;
+	unsigned n = 0, seen = 0;
+	DIR *d;
+
+	if (pgrp <= 1 || (kill(-pgrp, 0) < 0 && errno == ESRCH))
+		return 0;
+	d = opendir("/proc");
+	if (d == NULL)
+		return 0;
+	while ((de = readdir(d)) != NULL && seen < 100000) {
+		if (!isdigit((unsigned char)de->d_name[0]))
+			continue;
+		seen++;
+		n += in_group(dirfd(d), de->d_name, pgrp);
+	}
+	closedir(d);
+	return n;
+}
+
+/* Answers a kill. */
+static void
+kill_answer(struct req *r, struct session *s)
+{
+	bool over = !session_live(s);
+	struct enc e = ENC_INIT;
+	char text[200];
+
+	if (over)
+		snprintf(text, sizeof(text), "Session %s is ended.", s->slug);
+	else if (r->any)
+		snprintf(text, sizeof(text), "Sent %s to session %s.",
+		    text_signal_name(r->signal), s->slug);
+	else
+		snprintf(text, sizeof(text),
+		    "Termination requested for session %s.", s->slug);
+	enc_map(&e);
+	enc_kv_str(&e, "text", text);
+	enc_key(&e, "details");
+	enc_map(&e);
+	enc_kv_str(&e, "status", over || !r->any ? "completed" : "running");
+	enc_kv_str(&e, "sessionId", s->slug);
+	enc_kv_str(&e, "name", s->name);
+	enc_kv_str(&e, "signal", text_signal_name(r->signal));
+	if (over)
+		result_exit_fields(s, &e);
+	if (over)
+		enc_kv_uint(&e, "remaining", group_left(s->pid));
+	enc_end(&e);
+	enc_kv_bool(&e, "isError", false);
+	enc_end(&e);
+	req_answer(r, &e);
+	enc_fini(&e);
+}
+
+/* The session of a waiting kill has ended. */
+void
+api_kill_wake(struct req *r, struct session *s, unsigned wake)
+{
+	if (s == NULL)
+		return;
+	if (!session_live(s) || (wake & (WAKE_GONE | WAKE_TIMER)))
+		kill_answer(r, s);
+}
+
+/* kill */
+void
+api_kill(struct api_call *c)
+{
+	struct session *s = running_session(c);
+	bool escalate = val_bool(c->params, "escalate", true);
+	bool wait = val_bool(c->params, "wait", true) && escalate;
+	struct req *r = c->req;
+	char name[24] = "TERM";
+	uint32_t grace;
+
+	if (s == NULL)
+		return;
+	if (val_get(c->params, "signal") != NULL)
+		val_copy(c->params, "signal", name, sizeof(name));
+	r->signal = text_signal_number(name, strlen(name));
+	if (r->signal <= 0) {
+		req_failf(r, PROTO_E_INVALID_PARAMS, "signal",
+		    "signal: there is no such signal");
+		return;
+	}
+	r->any = !escalate;
+	grace = (uint32_t)proto_int(PROTO_KILL, c->params, "graceMs",
+	    (int64_t)c->m->cfg.grace_ms);
+	if (grace == 0 && escalate)
+		r->signal = SIGKILL;
+	if (wait && req_watch(r, s) == 0) {
+		/* the ladder is over within grace + 1 s; a worker that died
+		 * meanwhile needs a little longer */
+		req_timer(r, grace + 10000);
+		session_kill(c->m, s, r->signal, grace, END_MANUAL_CANCEL,
+		    true);
+		return;
+	}
+	session_kill(c->m, s, r->signal, grace,
+	    escalate ? END_MANUAL_CANCEL : END_NONE, escalate);
+	kill_answer(r, s);
+}
