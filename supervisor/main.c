@@ -1,6 +1,73 @@
 /* SPDX-License-Identifier: MIT */
-int
-main(void)
+/*
+ * psup-master: takes its heritage from the keeper, opens what it owns and
+ * turns the loop. Started by psupd alone, never by hand.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "supervisor/master.h"
+
+/* The keeper decides when we end; a terminal's signals are its business. */
+static void
+signals_ignore(void)
 {
+	static const int list[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		signal(list[i], SIG_IGN);
+}
+
+/* As many descriptors as we may have: connections and ring readers. */
+static void
+limits_raise(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+		rl.rlim_cur = rl.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &rl);
+	}
+	rl.rlim_cur = rl.rlim_max = 0;
+	(void)setrlimit(RLIMIT_CORE, &rl);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct master m;
+	struct heritage h;
+	int r;
+
+	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+		puts("psup-master " PSUP_VERSION);
+		return 0;
+	}
+	prctl(PR_SET_DUMPABLE, 0);
+	signals_ignore();
+	r = heritage_receive(&h);
+	if (r < 0) {
+		fprintf(stderr,
+		    "psup-master: is started by psupd, not by hand (%s)\n",
+		    strerror(-r));
+		return 2;
+	}
+	log_open("master", STDERR_FILENO, (enum log_level)h.log_level);
+	limits_raise();
+	r = master_init(&m, &h);
+	if (r < 0) {
+		log_error("master not started: %s", strerror(-r));
+		return 1;
+	}
+	log_note("master %u started, pid %d", h.wid.generation, (int)getpid());
+	master_loop(&m);
+	master_fini(&m);
 	return 0;
 }

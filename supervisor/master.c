@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The master's life: it opens what it owns, turns the loop, and ends each
+ * turn by committing what was decided and only then sending it.
+ */
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/clock.h"
+#include "common/envpolicy.h"
+#include "common/fault.h"
+#include "common/log.h"
+#include "shm/stats.h"
+#include "supervisor/master.h"
+
+#define HEARTBEAT_MS 1000u
+#define RETRY_MS     1000u
+
+extern char **environ;
+
+/* Arms a one-shot timer. */
+void
+timer_in(struct master *m, struct event **ev, void (*fn)(int, short, void *),
+    void *arg, uint64_t ms)
+{
+	struct timeval tv = {.tv_sec = (time_t)(ms / 1000),
+	    .tv_usec = (suseconds_t)(ms % 1000) * 1000};
+
+	if (*ev == NULL)
+		*ev = evtimer_new(m->base, fn, arg);
+	if (*ev == NULL || evtimer_add(*ev, &tv) < 0)
+		log_error("a timer could not be armed: out of memory");
+}
+
+/* Once a second: the heartbeat that the keeper watches. */
+static void
+on_heartbeat(int fd, short what, void *arg)
+{
+	struct master *m = arg;
+
+	(void)fd;
+	(void)what;
+	atomic_store_explicit(&m->stats->heartbeat_ns, clock_boot_ns(),
+	    memory_order_relaxed);
+	atomic_store_explicit(&m->board.hdr->budget_used, sweep_used(m),
+	    memory_order_relaxed);
+	timer_in(m, &m->heartbeat, on_heartbeat, m, HEARTBEAT_MS);
+}
+
+/* After a failed commit: the next turn tries again. */
+static void
+on_retry(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)arg;
+}
+
+/* Foreground sessions whose request did not come back belong to nobody. */
+static void
+on_key_timer(int fd, short what, void *arg)
+{
+	struct master *m = arg;
+	struct session *s;
+
+	(void)fd;
+	(void)what;
+	for (s = registry_first(m); s != NULL; s = registry_next(s))
+		if (session_live(s) && !s->backgrounded && !s->answered &&
+		    LIST_EMPTY(&s->watches))
+			session_background(m, s);
+}
+
+/* The server's own environment, filtered, as the base where a client sends
+ * none. */
+static int
+base_env_init(struct master *m)
+{
+	const struct passwd *pw = getpwuid(geteuid());
+	const char *v;
+	size_t at = 0;
+
+	for (char **e = environ; *e != NULL; e++) {
+		size_t key = strcspn(*e, "=");
+
+		if ((*e)[key] == '=' && env_is_basic(*e, key))
+			m->base_env_bytes += strlen(*e) + 1;
+	}
+	m->base_env = malloc(m->base_env_bytes + 1);
+	if (m->base_env == NULL)
+		return -ENOMEM;
+	for (char **e = environ; *e != NULL; e++) {
+		size_t key = strcspn(*e, "=");
+
+		if ((*e)[key] != '=' || !env_is_basic(*e, key))
+			continue;
+		memcpy(m->base_env + at, *e, strlen(*e) + 1);
+		at += strlen(*e) + 1;
+	}
+	v = getenv("HOME");
+	if (v == NULL || v[0] != '/')
+		v = pw != NULL ? pw->pw_dir : "/";
+	snprintf(m->home, sizeof(m->home), "%s", v);
+	v = getenv("SHELL");
+	if (v == NULL)
+		v = pw != NULL ? pw->pw_shell : "";
+	snprintf(m->user_shell, sizeof(m->user_shell), "%s", v);
+	v = getenv("PATH");
+	snprintf(m->server_path, sizeof(m->server_path), "%s",
+	    v != NULL && v[0] != '\0' ? v : "/usr/local/bin:/usr/bin:/bin");
+	return 0;
+}
+
+/* Reads file and environment over the defaults. */
+static int
+config_load(struct master *m, struct config *ret, char *why, size_t why_size)
+{
+	struct config *c = malloc(sizeof(*c));
+	int r = 0;
+
+	if (c == NULL)
+		return -ENOMEM;
+	config_defaults(c);
+	if (m->h.config_path[0] != '\0')
+		r = config_read_file(c, m->h.config_path, why, why_size);
+	if (r == 0)
+		r = config_read_env(c, why, why_size);
+	if (r == 0)
+		*ret = *c;
+	free(c);
+	return r;
+}
+
+/* Gives the lanes their configured widths. */
+static void
+lanes_apply(struct master *m)
+{
+	for (uint32_t i = 0; i < m->cfg.lane_count; i++)
+		(void)lanes_configure(m->lanes, m->cfg.lanes[i].name,
+		    m->cfg.lanes[i].width, m->cfg.lanes[i].queue);
+}
+
+/* SIGHUP: new values, or the old ones and a reason in the log. */
+void
+master_reload(struct master *m)
+{
+	char why[512] = "";
+
+	if (config_load(m, &m->cfg, why, sizeof(why)) < 0) {
+		log_error("configuration not taken: %s", why);
+		return;
+	}
+	lanes_apply(m);
+	events_set_keep(m->events, m->cfg.events);
+	sweep_budget(m);
+	session_pump_lanes(m);
+	log_note("configuration read again");
+}
+
+/* Opens the shared files and the index. */
+static int
+open_shared(struct master *m)
+{
+	int r;
+
+	m->dirfd = open(m->h.runtime_dir,
+	    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (m->dirfd < 0)
+		return -errno;
+	r = stats_attach_own(m->dirfd, 1, &m->stats);
+	if (r < 0)
+		return r;
+	stats_keep_last_words(m->stats);
+	r = stats_attach(m->dirfd, &m->pages);
+	if (r == 0)
+		r = board_attach(m->dirfd, true, &m->board);
+	if (r == 0)
+		r = registry_board_init(m);
+	if (r < 0)
+		return r;
+	r = index_open(m->h.runtime_dir, &m->ix, &m->set_aside);
+	if (r < 0)
+		return r;
+	if (m->set_aside)
+		log_warn("the index did not open: set aside, a new one made");
+	r = cursors_open(m->ix, &m->cursors);
+	if (r == 0)
+		r = events_open(m->ix, m->cfg.events, &m->events);
+	return r;
+}
+
+/* Opens everything; the listener last. */
+int
+master_init(struct master *m, const struct heritage *h)
+{
+	char why[512] = "";
+	int r;
+
+	m->h = *h;
+	m->dirfd = -1;
+	RB_INIT(&m->by_sid);
+	RB_INIT(&m->by_slug);
+	RB_INIT(&m->by_key);
+	TAILQ_INIT(&m->dirty);
+	TAILQ_INIT(&m->ended);
+	TAILQ_INIT(&m->pending);
+	pool_init(m);
+	r = config_load(m, &m->cfg, why, sizeof(why));
+	if (r < 0) {
+		log_error("configuration: %s; the defaults are in force",
+		    why);
+		config_defaults(&m->cfg);
+	}
+	m->base = event_base_new();
+	m->lanes = lanes_new();
+	if (m->base == NULL || m->lanes == NULL)
+		return -ENOMEM;
+	lanes_apply(m);
+	r = base_env_init(m);
+	if (r == 0)
+		r = open_shared(m);
+	if (r < 0)
+		return r;
+	sweep_budget(m);
+	atomic_store_explicit(&m->board.hdr->master_generation,
+	    h->wid.generation, memory_order_relaxed);
+	r = recover_scan(m);
+	if (r < 0)
+		return r;
+	m->events_sent = events_last(m->events);
+	r = index_commit(m->ix);
+	if (r < 0)
+		return r;
+	r = conn_listen(m);
+	if (r == 0)
+		r = link_open(m);
+	if (r < 0)
+		return r;
+	on_heartbeat(-1, 0, m);
+	if (m->live > 0)
+		timer_in(m, &m->key_timer, on_key_timer, m,
+		    MASTER_KEY_WAIT_MS);
+	return 0;
+}
+
+/* Frees a timer. */
+static void
+timer_free(struct event **ev)
+{
+	if (*ev != NULL)
+		event_free(*ev);
+	*ev = NULL;
+}
+
+/* Closes everything, in the other order. */
+void
+master_fini(struct master *m)
+{
+	struct session *s;
+
+	link_close(m);
+	conn_close_all(m);
+	pool_fini(m);
+	timer_free(&m->lane_timer);
+	timer_free(&m->sweep_timer);
+	timer_free(&m->retry_timer);
+	timer_free(&m->heartbeat);
+	timer_free(&m->key_timer);
+	readers_close(m);
+	while ((s = registry_first(m)) != NULL)
+		registry_drop(m, s);
+	if (m->events != NULL)
+		events_close(&m->events);
+	if (m->cursors != NULL)
+		cursors_close(&m->cursors);
+	if (m->ix != NULL)
+		index_close(&m->ix);
+	if (m->lanes != NULL)
+		lanes_free(&m->lanes);
+	free(m->board_free);
+	free(m->base_env);
+	if (m->base != NULL)
+		event_base_free(m->base);
+}
+
+/* Writes what this turn changed. -ENOSPC and others: nothing of it counts. */
+static int
+turn_commit(struct master *m)
+{
+	struct session *s;
+	int r = 0;
+
+	if (m->next_dirty) {
+		r = recover_meta_put(m, "next", m->next_sid);
+		if (r < 0)
+			return r;
+	}
+	TAILQ_FOREACH(s, &m->dirty, dirty_link) {
+		r = record_write(m, s);
+		if (r == 0 && s->fresh && s->spec != NULL)
+			r = spec_write(m, s);
+		if (r == 0 && s->fresh)
+			r = key_write(m, s);
+		if (r < 0)
+			return r;
+	}
+	FAULT("master.before-commit");
+	return index_commit(m->ix);
+}
+
+/* The commit failed: sessions made in this turn never were. The others keep
+ * the state that is true and are written again. */
+static void
+turn_undo(struct master *m)
+{
+	struct session *s, *next;
+
+	TAILQ_FOREACH_SAFE(s, &m->dirty, dirty_link, next) {
+		if (!s->fresh)
+			continue;
+		log_warn("session %s taken back: the index is full", s->slug);
+		s->has_worker = false;
+		pool_drop_orders(m, s->sid);
+		registry_forget(m, s);
+	}
+	sweep_evict_for(m, m->budget / 4);
+	timer_in(m, &m->retry_timer, on_retry, m, RETRY_MS);
+}
+
+/* Everything of this turn is in the index: it may leave. */
+static void
+turn_send(struct master *m)
+{
+	struct session *s, *next;
+
+	m->next_dirty = false;
+	TAILQ_FOREACH_SAFE(s, &m->dirty, dirty_link, next) {
+		TAILQ_REMOVE(&m->dirty, s, dirty_link);
+		s->dirty = s->fresh = false;
+		if (s->state == STATE_QUEUED)
+			spec_free(&s->spec);
+		board_show(m, s);
+	}
+	FAULT("master.after-commit");
+	pool_turn_end(m, true);
+	api_events_push(m);
+	conn_turn_end(m, true);
+}
+
+/* Commit, then send; again where sending brought something new. */
+static void
+turn_end(struct master *m)
+{
+	for (int i = 0; i < 8; i++) {
+		int r = turn_commit(m);
+
+		m->again = false;
+		if (r < 0) {
+			log_error("commit failed: %s", strerror(-r));
+			conn_turn_end(m, false);
+			pool_turn_end(m, false);
+			turn_undo(m);
+			(void)index_commit(m->ix);
+			return;
+		}
+		turn_send(m);
+		if (!m->again)
+			return;
+	}
+	timer_in(m, &m->retry_timer, on_retry, m, 0);
+}
+
+/* Turns until the keeper is gone. */
+void
+master_loop(struct master *m)
+{
+	m->running = true;
+	while (m->running) {
+		uint64_t t0 = clock_boot_ns(), dt;
+
+		turn_end(m);
+		dt = clock_boot_ns() - t0;
+		if (dt > atomic_load_explicit(&m->stats->longest_turn_ns,
+			     memory_order_relaxed))
+			atomic_store_explicit(&m->stats->longest_turn_ns, dt,
+			    memory_order_relaxed);
+		if (event_base_loop(m->base, EVLOOP_ONCE) < 0)
+			break;
+		atomic_fetch_add_explicit(&m->stats->loop_turns, 1,
+		    memory_order_relaxed);
+	}
+}
