@@ -352,8 +352,6 @@ run_timers(struct keeper *k, uint64_t now)
 		k->check_ns = now + CHECK_NS;
 		rundir_check(k);
 	}
-	if (k->stop != STOP_NO)
-		run_stop(k, now);
 }
 
 /* How long to sleep: to the next thing that is due, -1 never. */
@@ -402,6 +400,8 @@ loop(struct keeper *k)
 	while (k->stop != STOP_DONE) {
 		run_timers(k, now);
 		send_all(k);
+		if (k->stop != STOP_NO)
+			run_stop(k, now);
 		note_stats(k, now);
 		if (k->stop == STOP_DONE)
 			break;
