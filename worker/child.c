@@ -418,11 +418,15 @@ child_step(struct child *c)
 	ladder_arm(c);
 }
 
-/* The master has it. */
+/* The master has it. Where the command still runs, the master counts it as
+ * over for another reason, so nothing of it must run on. */
 void
 child_committed(struct child *c)
 {
 	c->committed = true;
+	if (c->state == CHILD_RUNNING)
+		ladder_begin(c, SIGTERM, atomic_load(&c->ring.hdr->grace_ms),
+		    END_LOST);
 	if (c->state != CHILD_ENDED)
 		return;
 	c->want[LINK_MASTER] &= ~(unsigned)SAY_END;

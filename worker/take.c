@@ -131,6 +131,9 @@ start_take_over(struct worker *w, struct ctl_msg *msg)
 	if (rc < 0) {
 		log_warn("session %llu cannot be taken over: %s",
 		    (unsigned long long)c->sid.v, err_name(-rc));
+		/* what cannot be babysat must not run on */
+		if (c->pid > 1)
+			(void)kill(-c->pid, SIGKILL);
 		child_fail(c, -rc, stage);
 		return;
 	}

@@ -200,6 +200,16 @@ Test(stop, the_end_is_repeated_to_a_new_master)
 	UNTIL(&p, s->closed);
 }
 
+Test(stop, what_the_master_counts_as_over_is_ended)
+{
+	struct psession *s = ready(&(struct order){
+	    .sh = "echo x; exec sleep 60", .grace_ms = 1000});
+
+	puppet_ended(&p, s);
+	UNTIL(&p, s->closed);
+	cr_assert_not(s->ended);
+}
+
 Test(stop, without_a_master_the_work_goes_on)
 {
 	struct psession *s =
