@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * psup-gendoc INTRODUCTION: prints docs/protocol.md: the introduction, an
+ * example encoded by the real encoder, and every row of the protocol table.
+ * A build tool, never installed; the one tool that includes common/.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/check.h"
+#include "common/proto.h"
+
+static const char *const kind_words[] = {
+	[PROTO_TOOL] = "any connection",
+	[PROTO_SYSTEM] = "any connection",
+	[PROTO_ADMIN] = "admin connections",
+};
+
+struct note {
+	const char *name, *direction, *doc;
+};
+static const struct note notes[] = {
+#define NOTE(name, direction, doc) { name, direction, doc },
+#include "common/proto.def"
+};
+
+static const struct {
+	const char *note, *name, *type, *doc;
+} note_fields[] = {
+#define NOTEFIELD(note, name, type, doc) { note, name, type, doc },
+#include "common/proto.def"
+};
+
+/* Text in a table's cell. */
+static void
+cell(const char *s)
+{
+	putchar(' ');
+	for (; *s != '\0'; s++) {
+		if (*s == '|')
+			putchar('\\');
+		putchar(*s);
+	}
+	fputs(" |", stdout);
+}
+
+/* Copies the introduction. */
+static bool
+print_file(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	int c;
+
+	if (f == NULL)
+		return false;
+	while ((c = getc(f)) != EOF)
+		putchar(c);
+	return fclose(f) == 0;
+}
+
+/* One message in the shortest encoding, as a client's library writes it. */
+static void
+print_hex(const char *notation, struct enc *e)
+{
+	struct codec_arena *arena;
+	const struct val *v;
+	struct enc compact = ENC_INIT;
+	char why[100];
+	size_t used, i;
+
+	CHECK(codec_decode(e->buf, e->len, &codec_limits_default, &used,
+	    &arena, &v, why, sizeof(why)) == CODEC_OK);
+	enc_val(&compact, v);
+	CHECK(!compact.failed);
+	printf("    %s\n\n   ", notation);
+	for (i = 0; i < compact.len; i++)
+		printf("%s%02x", i > 0 && i % 24 == 0 ? "\n    " : " ",
+		    (unsigned)(unsigned char)compact.buf[i]);
+	fputs("\n\n", stdout);
+	codec_arena_free(&arena);
+	enc_fini(&compact);
+	enc_reset(e);
+}
+
+/* [0, id, method, */
+static void
+begin_request(struct enc *e, uint64_t id, const char *method)
+{
+	enc_array(e);
+	enc_uint(e, 0);
+	enc_uint(e, id);
+	enc_str(e, method);
+}
+
+/* An exchange, byte by byte. */
+static void
+print_example(void)
+{
+	struct enc e = ENC_INIT;
+	struct proto_problem problem;
+
+	puts("The client runs a command and asks for a session that is not "
+	    "there. Client:\n");
+	begin_request(&e, 1, "exec");
+	enc_map(&e);
+	enc_kv_str(&e, "command", "echo hi");
+	enc_end(&e);
+	enc_end(&e);
+	print_hex("[0, 1, \"exec\", {\"command\": \"echo hi\"}]", &e);
+	puts("Server (of the details, two are shown):\n");
+	enc_array(&e);
+	enc_uint(&e, 1);
+	enc_uint(&e, 1);
+	enc_nil(&e);
+	enc_map(&e);
+	enc_kv_str(&e, "text", "hi\n");
+	enc_key(&e, "details");
+	enc_map(&e);
+	enc_kv_str(&e, "status", "completed");
+	enc_kv_int(&e, "exitCode", 0);
+	enc_end(&e);
+	enc_kv_bool(&e, "isError", false);
+	enc_end(&e);
+	enc_end(&e);
+	print_hex("[1, 1, nil, {\"text\": \"hi\\n\", \"details\": {\"status\": "
+	    "\"completed\", \"exitCode\": 0}, \"isError\": false}]", &e);
+	puts("Client:\n");
+	begin_request(&e, 2, "kill");
+	enc_map(&e);
+	enc_kv_str(&e, "sessionId", "nova-gulf");
+	enc_end(&e);
+	enc_end(&e);
+	print_hex("[0, 2, \"kill\", {\"sessionId\": \"nova-gulf\"}]", &e);
+	puts("Server:\n");
+	proto_problem_set(&problem, PROTO_E_NOT_FOUND, "sessionId",
+	    "no session nova-gulf");
+	enc_array(&e);
+	enc_uint(&e, 1);
+	enc_uint(&e, 2);
+	proto_encode_problem(&e, &problem);
+	enc_nil(&e);
+	enc_end(&e);
+	print_hex("[1, 2, {\"code\": \"not-found\", \"message\": \"no session "
+	    "nova-gulf\", \"field\": \"sessionId\"}, nil]", &e);
+	enc_fini(&e);
+}
+
+/* A parameter's type and range, in words. */
+static void
+type_words(const struct proto_param *p, char *dst, size_t size)
+{
+	long long min = (long long)p->min, max = (long long)p->max;
+
+	switch (p->type) {
+	case PT_STR:
+		(void)snprintf(dst, size, "str, %lld..%lld bytes", min, max);
+		break;
+	case PT_DATA:
+		(void)snprintf(dst, size, "data, %lld..%lld bytes", min, max);
+		break;
+	case PT_INT:
+		(void)snprintf(dst, size, "int, %lld..%lld%s%s", min, max,
+		    p->clamp ? ", clamped" : "", p->nullable ? ", or nil" : "");
+		break;
+	case PT_NUM:
+		(void)snprintf(dst, size, "number, %lld..%lld", min, max);
+		break;
+	case PT_BOOL:
+		(void)snprintf(dst, size, "bool");
+		break;
+	case PT_STRMAP:
+		(void)snprintf(dst, size, "map of str to %s, at most %lld",
+		    p->any_bytes ? "data" : "str", max);
+		break;
+	case PT_STRLIST:
+		(void)snprintf(dst, size, "array of str, %lld..%lld", min, max);
+		break;
+	case PT_OBJECT:
+		(void)snprintf(dst, size, "map");
+		break;
+	case PT_STDIN:
+		(void)snprintf(dst, size, "str or map");
+		break;
+	}
+}
+
+/* The tables of one method. */
+static void
+print_method(enum proto_method m)
+{
+	bool any = false;
+	char type[100];
+	size_t i;
+
+	printf("### %s\n\n%s\n\nFor %s.\n\n", proto_method_name(m),
+	    proto_method_doc(m), kind_words[proto_method_kind(m)]);
+	for (i = 0; i < proto_param_count; i++) {
+		const struct proto_param *p = &proto_params[i];
+
+		if (p->method != m)
+			continue;
+		if (!any)
+			puts("| parameter | type | default | |\n"
+			    "|---|---|---|---|");
+		any = true;
+		type_words(p, type, sizeof(type));
+		putchar('|');
+		cell(p->name);
+		cell(type);
+		cell(p->required ? "required" : p->dflt);
+		cell(p->doc);
+		putchar('\n');
+	}
+	puts(any ? "" : "No parameters.\n");
+	puts("| result | type | |\n|---|---|---|");
+	for (i = 0; i < proto_field_count; i++) {
+		if (proto_fields[i].method != m)
+			continue;
+		putchar('|');
+		cell(proto_fields[i].name);
+		cell(proto_fields[i].type);
+		cell(proto_fields[i].doc);
+		putchar('\n');
+	}
+	putchar('\n');
+}
+
+/* The table of one notification. */
+static void
+print_note(const struct note *note)
+{
+	size_t i;
+
+	printf("### %s\n\n%s (%s)\n\n| field | type | |\n|---|---|---|\n",
+	    note->name, note->doc, note->direction);
+	for (i = 0; i < NELEMS(note_fields); i++) {
+		if (strcmp(note_fields[i].note, note->name) != 0)
+			continue;
+		putchar('|');
+		cell(note_fields[i].name);
+		cell(note_fields[i].type);
+		cell(note_fields[i].doc);
+		putchar('\n');
+	}
+	putchar('\n');
+}
+
+int
+main(int argc, char **argv)
+{
+	size_t i;
+
+	if (argc != 2 || !print_file(argv[1])) {
+		fputs("usage: psup-gendoc INTRODUCTION\n", stderr);
+		return 2;
+	}
+	print_example();
+	puts("## 9. Shapes\n\nA type like `str|nil` may be nil. Where a "
+	    "number is clamped, one out of range is moved into it; elsewhere "
+	    "it is refused. Times are ms since 1970 unless a row says "
+	    "otherwise.\n\n## 10. Methods\n");
+	for (i = 0; i < PROTO_METHOD_COUNT; i++)
+		print_method((enum proto_method)i);
+	puts("## 11. Notifications\n");
+	for (i = 0; i < NELEMS(notes); i++)
+		print_note(&notes[i]);
+	puts("## 12. Error codes\n\n| code | |\n|---|---|");
+	for (i = 0; i < PROTO_ERROR_COUNT; i++) {
+		putchar('|');
+		cell(proto_error_name((enum proto_error)i));
+		cell(proto_error_doc((enum proto_error)i));
+		putchar('\n');
+	}
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}
