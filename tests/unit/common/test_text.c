@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* Text for people: borders, repair, escapes, small formats, slugs. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/check.h"
+#include "common/err.h"
+#include "common/slug.h"
+#include "common/text.h"
+
+static char out[4096];
+
+#define S(s) (s), sizeof(s) - 1
+
+Test(text, utf8, .timeout = 10)
+{
+	cr_expect(text_is_utf8(S("")) && text_is_utf8(S("aé€😀")));
+	cr_expect(!text_is_utf8(S("\x80")) && !text_is_utf8(S("\xc0\x80")));
+	cr_expect(!text_is_utf8(S("\xed\xa0\x80")) && !text_is_utf8(S("\xe2\x82")));
+	cr_expect(!text_is_utf8(S("\xf4\x90\x80\x80")));
+}
+
+Test(text, borders, .timeout = 10)
+{
+	const char s[] = "a€b"; /* 61 e2 82 ac 62 */
+	static const size_t cuts[] = { 0, 1, 1, 1, 4, 5, 5 };
+	size_t i;
+
+	for (i = 0; i < NELEMS(cuts); i++)
+		cr_expect_eq(text_cut_back(s, 5, i), cuts[i], "%zu", i);
+	cr_expect_eq(text_skip_partial(s + 2, 3), 2);
+	cr_expect_eq(text_skip_partial(s, 5), 0);
+	cr_expect_eq(text_skip_partial(S("\x80\x80\x80\x80")), 3);
+	cr_expect_eq(text_unfinished(s, 3), 2);
+	cr_expect_eq(text_unfinished(s, 4), 0);
+	cr_expect_eq(text_unfinished(S("\xf0\x9f\x98")), 3);
+	cr_expect_eq(text_unfinished(S("\x80\x80\x80\x80")), 0);
+	cr_expect_eq(text_unfinished(S("")), 0);
+}
+
+Test(text, repair, .timeout = 10)
+{
+	size_t n = text_repair(S("a\xff€\xe2\x82z"), out);
+
+	out[n] = '\0';
+	cr_expect_str_eq(out, "a\xef\xbf\xbd€\xef\xbf\xbd\xef\xbf\xbdz");
+}
+
+Test(text, escape, .timeout = 10)
+{
+	static const struct {
+		const char *in;
+		size_t len;
+		bool keep;
+		const char *out;
+	} cases[] = {
+		{ S("plain é€😀"), false, "plain é€😀" },
+		{ S("\x1b[31m"), false, "\\x1b[31m" },
+		{ S("a\tb\nc\r"), false, "a\\x09b\\x0ac\\x0d" },
+		{ S("a\tb\nc\r"), true, "a\tb\nc\\x0d" },
+		{ S("\0\x7f"), false, "\\x00\\x7f" },
+		{ S("\xc2\x9b"), false, "\\xc2\\x9b" },
+		{ S("\x9b\xff"), false, "\\x9b\\xff" },
+		{ S("\xe2\x80\xae"), false, "\\xe2\\x80\\xae" },
+		{ S("\xe2\x81\xa6\xe2\x80\x8f"), false,
+		    "\\xe2\\x81\\xa6\\xe2\\x80\\x8f" },
+		{ S("\xe2\x82"), false, "\\xe2\\x82" },
+	};
+	size_t i;
+
+	for (i = 0; i < NELEMS(cases); i++) {
+		cr_expect_eq(text_escape(cases[i].in, cases[i].len,
+		    cases[i].keep, out, sizeof(out)), strlen(cases[i].out));
+		cr_expect_str_eq(out, cases[i].out);
+	}
+	cr_expect_eq(text_escape(S("ab\x01"), false, out, 6), 2);
+	cr_expect_str_eq(out, "ab");
+	cr_expect_eq(text_escape(S("a€"), false, out, 4), 1);
+	cr_expect_eq(text_escape(S("a"), false, out, 1), 0);
+	cr_expect_eq(text_escape(S("a"), false, NULL, 0), 0);
+}
+
+Test(text, escape_is_always_clean, .timeout = 60)
+{
+	static const char pieces[] = "\xe2\x80\xae\xc2\x9b\x1b\n\t\xf0\x9f\x98"
+	    "\x80\xed\xa0\xff" "az";
+	char in[40], folded[64];
+	uint64_t seed = 0x5eed0003;
+	size_t round, i, n, size, len;
+
+	for (round = 0; round < 200000; round++) {
+		uint64_t at = seed;
+
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		len = (seed >> 58) % sizeof(in);
+		size = 1 + (seed >> 33) % 100;
+		for (i = 0; i < len; i++) {
+			seed = seed * 6364136223846793005ull + 12345;
+			in[i] = (seed >> 60) % 2 != 0 ?
+			    pieces[(seed >> 33) % (sizeof(pieces) - 1)] :
+			    (char)(seed >> 40);
+		}
+		n = text_escape(in, len, false, out, size);
+		cr_assert(n < size && strlen(out) == n && text_is_utf8(out, n),
+		    "seed %#llx", (unsigned long long)at);
+		for (i = 0; i < n; i++)
+			cr_assert((unsigned char)out[i] >= 0x20 &&
+			    out[i] != 0x7f, "seed %#llx",
+			    (unsigned long long)at);
+		n = text_repair(in, len, out);
+		cr_assert(n <= 3 * len && text_is_utf8(out, n));
+		text_fold(out, n, 30, folded, sizeof(folded));
+		cr_assert(strlen(folded) <= 30 &&
+		    text_is_utf8(folded, strlen(folded)));
+		text_middle(out, n, 20, folded, sizeof(folded));
+		cr_assert(strlen(folded) <= 20 &&
+		    text_is_utf8(folded, strlen(folded)));
+		text_derive_name(out, n, folded, sizeof(folded));
+		cr_assert(text_is_utf8(folded, strlen(folded)));
+		cr_assert(text_cut_back(in, len, size) <= size);
+	}
+}
+
+Test(text, middle_and_fold, .timeout = 10)
+{
+	text_middle(S("0123456789"), 10, out, sizeof(out));
+	cr_expect_str_eq(out, "0123456789");
+	text_middle(S("0123456789"), 9, out, sizeof(out));
+	cr_expect_str_eq(out, "012...789");
+	text_middle(S("€€€€€"), 11, out, sizeof(out));
+	cr_expect_str_eq(out, "€...€");
+	text_middle(S("0123456789"), 100, out, 8);
+	cr_expect_str_eq(out, "01...89");
+	text_fold(S("  a \n\n b\t"), 10, out, sizeof(out));
+	cr_expect_str_eq(out, "a b");
+	text_fold(S("aaaa bbbb cccc"), 10, out, sizeof(out));
+	cr_expect_str_eq(out, "aaaa bb...");
+	text_fold(S("aaaa bbbb "), 9, out, sizeof(out));
+	cr_expect_str_eq(out, "aaaa bbbb");
+	text_fold(S("€€€€"), 10, out, sizeof(out));
+	cr_expect_str_eq(out, "€€...");
+}
+
+Test(text, duration, .timeout = 10)
+{
+	static const struct {
+		uint64_t ms;
+		const char *out;
+	} cases[] = { { 0, "0ms" }, { 500, "500ms" }, { 999, "999ms" },
+		{ 1000, "1s" }, { 45999, "45s" }, { 60000, "1m" },
+		{ 125000, "2m5s" }, { 5400000, "1h30m" }, { 3600000, "1h" },
+		{ 90000000, "1d1h" } };
+	size_t i;
+
+	for (i = 0; i < NELEMS(cases); i++) {
+		text_duration(cases[i].ms, out, sizeof(out));
+		cr_expect_str_eq(out, cases[i].out);
+	}
+}
+
+Test(text, derive_name, .timeout = 10)
+{
+	static const struct {
+		const char *command, *name;
+	} cases[] = {
+		{ "", "" },
+		{ "  \t", "" },
+		{ "ls", "ls" },
+		{ "npm install left-pad", "npm install" },
+		{ "make -j8 -k all", "make all" },
+		{ "ls -la", "ls -la" },
+		{ "grep -r \"two words\" .", "grep two words" },
+		{ "echo 'it is' x", "echo it is" },
+		{ "say \"a \\\" b\" c", "say a \\\" b" },
+		{ "echo \"open", "echo \"open" },
+		{ "FOO=\"a b\"c run", "FOO=\"a b\"c run" },
+		{ "cat /a/very/long/path/that/goes/on/and/on/for/ever/file.txt",
+		    "cat /a/very/long/path/that...d/on/for/ever/file.txt" },
+	};
+	size_t i;
+
+	for (i = 0; i < NELEMS(cases); i++) {
+		text_derive_name(cases[i].command, strlen(cases[i].command),
+		    out, sizeof(out));
+		cr_expect_str_eq(out, cases[i].name);
+	}
+	text_derive_name(S("averyveryverylongverb target"), out, 16);
+	cr_expect_eq(strlen(out), 15);
+}
+
+Test(text, signals_and_errors, .timeout = 10)
+{
+	int sig;
+
+	cr_expect_str_eq(text_signal_name(15), "SIGTERM");
+	cr_expect_str_eq(text_signal_name(34), "SIG34");
+	cr_expect_str_eq(text_signal_name(0), "SIG?");
+	for (sig = 1; sig <= 64; sig++)
+		cr_expect_eq(text_signal_number(text_signal_name(sig),
+		    strlen(text_signal_name(sig))), sig);
+	cr_expect_eq(text_signal_number(S("TERM")), 15);
+	cr_expect_eq(text_signal_number(S("term")), 15);
+	cr_expect_eq(text_signal_number(S("sigkill")), 9);
+	cr_expect_eq(text_signal_number(S("9")), 9);
+	cr_expect_eq(text_signal_number(S("65")), 0);
+	cr_expect_eq(text_signal_number(S("0")), 0);
+	cr_expect_eq(text_signal_number(S("")), 0);
+	cr_expect_eq(text_signal_number(S("SIG")), 0);
+	cr_expect_eq(text_signal_number(S("9x")), 0);
+	cr_expect_eq(text_signal_number(S("-9")), 0);
+	cr_expect_eq(text_signal_number(S("99999999999999999999")), 0);
+	cr_expect_str_eq(err_name(2), "ENOENT");
+	cr_expect_str_eq(err_name(-2), "ENOENT");
+	cr_expect_str_eq(err_name(100000), "E?");
+}
+
+/* Refuses the first *arg slugs. */
+static bool
+refuse_some(void *arg, const char *slug)
+{
+	int *left = arg;
+
+	cr_assert(slug_is_valid(slug, strlen(slug)), "%s", slug);
+	return (*left)-- > 0;
+}
+
+/* How many dashes. */
+static int
+dashes(const char *s)
+{
+	int n = 0;
+
+	for (; *s != '\0'; s++)
+		n += *s == '-';
+	return n;
+}
+
+Test(text, slugs, .timeout = 10)
+{
+	static const struct {
+		int refused, dashes;
+		const char *suffix;
+	} cases[] = { { 0, 1, "" }, { 1, 2, "-2" }, { 11, 2, "-12" },
+		{ 12, 1, "" }, { 144, 2, "" }, { 145, 3, "-2" },
+		{ 288, 3, "" }, { 289, 4, "" } };
+	char slug[SLUG_MAX];
+	size_t i, n;
+	int left;
+
+	for (i = 0; i < NELEMS(cases); i++) {
+		left = cases[i].refused;
+		slug_make(refuse_some, &left, slug);
+		n = strlen(cases[i].suffix);
+		cr_expect_eq(dashes(slug), cases[i].dashes, "%d: %s",
+		    cases[i].refused, slug);
+		cr_expect_str_eq(slug + strlen(slug) - n, cases[i].suffix);
+	}
+	left = 1000000;
+	slug_make(refuse_some, &left, slug);
+	cr_expect(slug_is_valid(slug, strlen(slug)));
+	cr_expect(!slug_is_valid("", 0) && !slug_is_valid("A", 1) &&
+	    !slug_is_valid("a/b", 3));
+}
