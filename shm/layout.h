@@ -259,7 +259,8 @@ struct stats_page {
 	_Atomic uint64_t orphans_reaped; /* keeper */
 	_Atomic uint64_t loop_turns, longest_turn_ns;
 	char last_words[512];          /* of the incarnation that died */
+	unsigned char pad[SHM_PAGE - 680]; /* so that pages[i] is page i */
 };
-static_assert(sizeof(struct stats_page) <= SHM_PAGE, "stats page");
+static_assert(sizeof(struct stats_page) == SHM_PAGE, "stats page");
 
 #endif
