@@ -7,8 +7,10 @@
  * worker would: cloned as the keeper's child, SPAWNED sent before the exec.
  *
  * $PSUP_TEST_DIE: exits with that code instead of saying READY.
+ * $PSUP_TEST_BEAT: its stats page shows a heartbeat at every turn.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,9 +22,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "ctl.h"
 #include "heritage.h"
 #include "relay.h"
+#include "shm/stats.h"
 
 static struct ctl_msg msg;
 static struct heritage heritage;
@@ -91,12 +95,27 @@ pass(int from, int to)
 	return 1;
 }
 
+/* The stats page, where one is asked for. */
+static struct stats_page *
+own_page(void)
+{
+	struct stats_page *page = NULL;
+	int dir = open(heritage.runtime_dir, O_RDONLY | O_CLOEXEC);
+
+	if (heritage.role != HERITAGE_MASTER)
+		stats_attach_own(dir, STATS_PAGE_OF_WORKER(heritage.wid.slot),
+		    &page);
+	close(dir);
+	return page;
+}
+
 int
 main(void)
 {
 	struct ctl_head ready = CTL_INIT(CTL_READY, (struct sid){ 0 },
 	    struct ctl_head);
 	const char *die = getenv("PSUP_TEST_DIE");
+	struct stats_page *page = NULL;
 	struct pollfd p[2] = { { .fd = HERITAGE_FD_KEEPER, .events = POLLIN },
 		{ .events = POLLIN } };
 
@@ -104,6 +123,8 @@ main(void)
 		return atoi(die);
 	if (heritage_receive(&heritage) < 0)
 		return 90;
+	if (getenv("PSUP_TEST_BEAT") != NULL)
+		page = own_page();
 	p[1].fd = dial();
 	if (p[1].fd < 0 ||
 	    send(p[1].fd, &heritage, sizeof(heritage), MSG_NOSIGNAL) < 0)
@@ -111,6 +132,8 @@ main(void)
 	if (ctl_send(HERITAGE_FD_KEEPER, &ready, sizeof(ready), NULL, 0) < 0)
 		return 91;
 	for (;;) {
+		if (page != NULL)
+			atomic_store(&page->heartbeat_ns, clock_boot_ns());
 		poll(p, 2, -1);
 		if (p[0].revents != 0) {
 			if (p[1].fd >= 0) {

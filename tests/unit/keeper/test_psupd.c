@@ -133,6 +133,7 @@ setup(void)
 	setenv("PSUP_TEST_SOCKET", sock, 1);
 	setenv("GUARD_REMOVE", dir, 1);
 	unsetenv("PSUP_TEST_DIE");
+	unsetenv("PSUP_TEST_BEAT");
 	peer_count = 0;
 }
 
@@ -160,8 +161,14 @@ static void
 await(int fd, const char *what)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char log[4096] = "";
 
-	cr_assert_eq(poll(&p, 1, DEADLINE_MS), 1, "no %s in time", what);
+	if (poll(&p, 1, DEADLINE_MS) == 1)
+		return;
+	fcntl(errors, F_SETFL, O_NONBLOCK);
+	if (read(errors, log, sizeof(log) - 1) < 0)
+		log[0] = '\0';
+	cr_assert_fail("no %s in time; the server said:\n%s", what, log);
 }
 
 /* The next relay that calls. */
@@ -679,4 +686,126 @@ Test(psupd, second_signal_does_not_wait)
 	cr_expect_eq(exit_of(guard), 0);
 	guard = 0;
 	cr_expect_lt(clock_boot_ns() - begun, 5 * NSEC_PER_SEC);
+}
+
+Test(psupd, stopped_master_hears_it_all_later)
+{
+	const uint64_t rows = 3000; /* more than a channel takes at once */
+	struct peer *w, *m;
+	uint64_t sid, last = 0;
+	int fds[2];
+
+	up();
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	m = peer_of(HERITAGE_MASTER, 0, 1);
+	if (w->h.max_sessions < rows)
+		cr_skip_test("too few descriptors allowed");
+	expect(m, CTL_TABLE_END);
+	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
+	for (sid = 1; sid <= rows; sid++) {
+		struct pollfd room = { .fd = w->fd, .events = POLLOUT };
+
+		cr_assert_eq(poll(&room, 1, DEADLINE_MS), 1);
+		hold(w, sid, fds[0]);
+	}
+	close(fds[0]);
+	close(fds[1]);
+	(void)run_session(w, rows + 1, "exit 0"); /* all before are in */
+	kill(m->pid, SIGKILL);
+	m = peer_of(HERITAGE_MASTER, 0, 2);
+	kill(m->pid, SIGSTOP);
+	/* the keeper serves others meanwhile */
+	(void)run_session(w, rows + 2, "exit 0");
+	tell_head(w, CTL_CLOSED, rows + 2);
+	kill(m->pid, SIGCONT);
+	for (sid = 1; sid <= rows; sid++) {
+		last = expect(m, CTL_HELD)->head.sid.v;
+		cr_assert_eq(last, sid);
+	}
+	expect(m, CTL_TABLE_END);
+}
+
+Test(psupd, nonsense_is_dropped)
+{
+	struct ctl_fds two = { .head = CTL_INIT(CTL_HOLD, (struct sid){ 8 },
+		struct ctl_fds), .mask = CTL_FD_OUT | CTL_FD_ERR };
+	struct ctl_shutdown down = { .head = CTL_INIT(CTL_SHUTDOWN,
+		(struct sid){ 0 }, struct ctl_shutdown) };
+	struct peer *w, *other;
+	struct ctl_exit e;
+	int fds[2];
+
+	up();
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	other = peer_of(HERITAGE_WORKER, 1, 1);
+	e = run_session(w, 1, "exit 4");
+	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
+	hold(w, 1, fds[0]);                       /* held already */
+	hold(w, 0, fds[0]);                       /* no session */
+	tell(w, &two, sizeof(two), fds, 1);       /* mask says two */
+	tell_head(w, CTL_CLOSED, 99);             /* unknown */
+	tell_head(w, CTL_SPAWNED, 1);             /* by the worker itself */
+	tell(w, &down, sizeof(down), NULL, 0);    /* not its business */
+	tell_head(other, CTL_CLOSED, 1);          /* somebody else's */
+	tell_head(other, CTL_READY, 0);           /* twice */
+	close(fds[0]);
+	close(fds[1]);
+	e = run_session(other, 2, "exit 5");
+	cr_expect_eq(e.status, 5);
+	e = exit_told(w, 1);
+	cr_expect_eq(e.status, 4, "the row is what it was");
+	cr_expect_eq(state_of(e.pid), 'Z');
+}
+
+Test(psupd, unheld_command_is_killed)
+{
+	struct peer *w;
+	char path[96], text[16] = "";
+	int fd, i;
+
+	up();
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	snprintf(path, sizeof(path), "echo $$ >%s/u; exec sleep 1000", dir);
+	spawn(w, 77, path);
+	snprintf(path, sizeof(path), "%s/u", dir);
+	/* it may be killed before it wrote anything */
+	for (i = 0; i < 50 && (fd = open(path, O_RDONLY | O_CLOEXEC)) < 0; i++)
+		poll(NULL, 0, 1);
+	if (i < 50) {
+		if (read(fd, text, sizeof(text) - 1) > 0)
+			await_gone(atoi(text));
+		close(fd);
+	}
+	cr_expect_eq(run_session(w, 1, "exit 3").status, 3);
+}
+
+Test(psupd, hup_reloads_a_service)
+{
+	pid_t keeper = up();
+
+	kill(keeper, SIGHUP);
+	expect(peer_of(HERITAGE_MASTER, 0, 1), CTL_RELOAD);
+	expect(peer_of(HERITAGE_WORKER, 0, 1), CTL_RELOAD);
+	expect(peer_of(HERITAGE_WORKER, WORKERS, 1), CTL_RELOAD);
+}
+
+Test(psupd, stopped_worker_is_replaced)
+{
+	struct peer *w, *idle, *s;
+	struct ctl_exit e;
+
+	setenv("PSUP_TEST_BEAT", "1", 1);
+	up();
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	idle = peer_of(HERITAGE_WORKER, 1, 1);
+	s = peer_of(HERITAGE_WORKER, WORKERS, 1);
+	e = run_session(w, 1, "exit 6");
+	kill(w->pid, SIGSTOP);
+	expect(s, CTL_GIVE);
+	cr_expect_eq(msg.head.sid.v, 1);
+	close(msg.fds[0]);
+	cr_expect_eq(exit_told(s, 1).status, 6);
+	cr_expect_neq(state_of(idle->pid), 0, "idle is not hung");
+	tell_head(s, CTL_CLOSED, 1);
+	await_gone(e.pid);
 }
