@@ -316,7 +316,8 @@ msg_close_fds(struct ctl_msg *msg)
 			close(msg->fds[i]);
 }
 
-/* Reads a channel until it is empty or the turn is long. Returns 0 if its other side is gone. */
+/* Reads a channel until it is empty or the turn is long. Returns 0 if its
+ * other side is gone. */
 static int
 worker_receive(struct worker *w, enum link_to to, unsigned from)
 {
