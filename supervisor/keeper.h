@@ -30,9 +30,9 @@ struct keeper_options {
 	struct config config;
 	enum log_level log_level;
 	bool any_fs;
-	bool hangup_ends; /* SIGHUP is like SIGTERM: somebody's foreground
-	                   * child */
-	bool detached;    /* stderr becomes <runtime>/log */
+	/* SIGHUP is like SIGTERM: we are somebody's foreground child */
+	bool hangup_ends;
+	bool detached; /* stderr becomes <runtime>/log */
 	int ready_fd;     /* gets one exit code byte and a text once known; -1 */
 };
 

@@ -344,11 +344,12 @@ judge(struct proc *p, const struct down *d)
 
 /* What its stats page says last, once. */
 static void
-say_last_words(struct proc *p, const struct down *d)
+say_last_words(struct proc *p, const struct down *d, bool expected)
 {
 	char words[sizeof(p->page->last_words)];
 
-	log_warn("%s %u.%u pid=%d died code=%d status=%d in_hand=%llu",
+	log_line(expected ? LOG_NOTE : LOG_WARN,
+	    "%s %u.%u pid=%d died code=%d status=%d in_hand=%llu",
 	    procs_name(p), p->wid.slot, p->wid.generation, (int)p->pid,
 	    (int)d->code, (int)d->status, (unsigned long long)d->in_hand.v);
 	memcpy(words, p->page->last_words, sizeof(words));
@@ -380,7 +381,7 @@ finish_death(struct keeper *k, struct proc *p, uint64_t now)
 	struct down d;
 
 	collect(p, &d);
-	say_last_words(p, &d);
+	say_last_words(p, &d, k->stop >= STOP_WORKERS);
 	if (!p->chan_eof)
 		keeper_epoll_del(k, p->chan);
 	(void)close(p->chan);

@@ -94,8 +94,8 @@ put_head(struct keeper *k, struct proc *p, unsigned type)
 static int
 put_stop(struct keeper *k, struct proc *p)
 {
-	struct ctl_shutdown m = { .head = CTL_INIT(
-		(uint16_t)(p->role == HERITAGE_MASTER ? CTL_STOPPING : CTL_STOP),
+	uint16_t type = p->role == HERITAGE_MASTER ? CTL_STOPPING : CTL_STOP;
+	struct ctl_shutdown m = { .head = CTL_INIT(type,
 		(struct sid){ 0 }, struct ctl_shutdown),
 		.grace_ms = k->stop_grace_ms, .signal = k->stop_signal };
 

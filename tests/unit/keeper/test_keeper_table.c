@@ -127,8 +127,10 @@ Test(table, many_rows_come_and_go)
 
 		cr_assert_not_null(r);
 		table_set_pid(t, r, (int32_t)(1000 + sid % 5000));
-		if (sid > 60)
-			table_remove(t, table_find(t, (struct sid){ sid - 60 }));
+		if (sid <= 60)
+			continue;
+		r = table_find(t, (struct sid){ sid - 60 });
+		table_remove(t, r);
 	}
 	cr_expect_eq(table_count(t), 60);
 	cr_expect_leq(table_high(t), 61);
