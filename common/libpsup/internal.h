@@ -83,8 +83,16 @@ int wire_flush(struct psup *p);
 /* Receives up to `max` bytes. Bytes, 0: EOF, -EAGAIN, -errno. */
 ssize_t wire_fill(struct psup *p, size_t max);
 
-/* client.c: every request under way gets this error; closes. */
+/* client.c */
+/* Every request under way gets this error; closes. */
 int client_fail(struct psup *p, int rc);
+/* The connection broke: said once, to everybody who waits. */
+int client_lost(struct psup *p, int errnum);
+/* Takes a request out of the table; NULL: there is none of that id. */
+struct request *request_take(struct psup *p, uint32_t id);
+/* Answers a request that was taken out, once, and frees it. */
+void request_finish(struct psup *p, struct request *r, int status,
+    psup_reply *reply);
 
 /* start.c */
 int resolve_dir(struct psup *p, const struct psup_options *o,

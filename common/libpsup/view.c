@@ -208,25 +208,28 @@ psup_view_next_session(struct psup_view *v, size_t *cursor,
 	return 0;
 }
 
-/* An instance id in decimal or 16 hex digits; 0: neither. */
+/* The number of an instance id, "INCARNATION.NUMBER" in hex digits, or of a
+ * plain decimal one; 0: neither, or of another incarnation. */
 static uint64_t
-parse_instance(const char *id)
+parse_instance(const struct psup_view *v, const char *id)
 {
-	size_t len = strlen(id);
-	char *end;
-	unsigned long long v;
+	unsigned long long incarnation, number;
+	int end = 0;
 
-	if (len == 0 || len > 20 || strspn(id, "0123456789abcdef") != len)
+	if (sscanf(id, "%16llx.%16llx%n", &incarnation, &number, &end) == 2 &&
+	    id[end] == '\0')
+		return incarnation == v->board.hdr->incarnation ? number : 0;
+	if (id[0] == '\0' || strlen(id) > 19 ||
+	    strspn(id, "0123456789") != strlen(id))
 		return 0;
-	v = strtoull(id, &end, len == 16 ? 16 : 10);
-	return *end == '\0' ? v : 0;
+	return strtoull(id, NULL, 10);
 }
 
 int
 psup_view_find(struct psup_view *v, const char *id,
     struct psup_view_session *ret)
 {
-	uint64_t instance = parse_instance(id);
+	uint64_t instance = parse_instance(v, id);
 	struct board_slot slot;
 	uint32_t high = v->board.hdr->slots_high;
 

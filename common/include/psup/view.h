@@ -62,7 +62,8 @@ struct psup_view_session {
 PSUP_API int psup_view_next_session(psup_view *v, size_t *cursor,
     struct psup_view_session *ret);
 
-/* By slug, or by instance id (decimal, or 16 hex digits). 0 or -ENOENT. */
+/* By slug, by instanceId as the server spells it, or by `instance` in decimal.
+ * 0 or -ENOENT. */
 PSUP_API int psup_view_find(psup_view *v, const char *id,
     struct psup_view_session *ret);
 
