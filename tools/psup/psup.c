@@ -3,9 +3,11 @@
  * psup: the command line. Finds the command in the table, and says what there
  * is. Everything it does goes through libpsup.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -126,6 +128,19 @@ run_command(struct cli *c, int argc, char **argv)
 	return unknown_command(argv[0]);
 }
 
+/* A closed stdin must not become a socket's number. */
+static void
+open_standard_files(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -137,6 +152,7 @@ main(int argc, char **argv)
 	struct cli c = {0};
 	int opt;
 
+	open_standard_files();
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "+hV", options, NULL)) != -1) {
 		switch (opt) {

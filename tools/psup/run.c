@@ -18,8 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "sink.h"
+#include "run.h"
 
 #define HELD_BYTES   524288u /* output we hold before the server must wait */
 #define STDIN_BYTES  262144u
@@ -29,33 +28,6 @@
 #define TTY_CHECK_MS 300   /* are we in the foreground again? */
 
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
-
-struct run {
-	struct cli *c;
-	const struct run_options *o;
-	uint32_t exec_id;
-	bool answered, lost;
-	int status;        /* of the answer */
-	psup_reply *reply; /* the answer */
-	char error[640];   /* why there is none */
-	char session[64];  /* "": none yet */
-	bool running;
-	uint64_t next;     /* position of the output to come */
-	uint64_t dropped;
-	struct sink out, err;
-	/* stdin */
-	bool in_open, in_tty, in_busy; /* busy: a write is under way */
-	bool in_eof;
-	char *in;
-	size_t in_at, in_len;
-	/* signals */
-	int signal_fd;
-	sigset_t old_mask;
-	int waiting_signal; /* came before there was a session */
-	bool from_terminal; /* the last SIGINT was a Ctrl-C */
-	uint64_t last_int_ns;
-	unsigned ints;
-};
 
 /* ------------------------------------------------------------------ output */
 
@@ -123,6 +95,8 @@ on_answer(void *arg, int status, psup_reply *reply)
 	r->answered = true;
 	r->status = status;
 	r->reply = reply;
+	if (r->came_back)
+		run_fetch_rest(r);
 	if (status != PSUP_OK)
 		snprintf(r->error, sizeof(r->error), "%s",
 		    psup_error_message(r->c->p));
@@ -355,6 +329,7 @@ come_back(struct run *r)
 			break; /* the keeper is gone, and the command with it */
 	}
 	r->lost = false;
+	r->came_back = true;
 	if (rc == PSUP_OK)
 		rc = send_exec(r);
 	if (rc != PSUP_OK) {
@@ -441,76 +416,6 @@ loop(struct run *r)
 	}
 }
 
-/* --------------------------------------------------------------- exit code */
-
-/* A command that never ran, by its errno's name. */
-static int
-spawn_failure_code(const psup_value *details)
-{
-	if (psup_get_is(details, "error", "ENOENT"))
-		return EXIT_NO_COMMAND;
-	if (psup_get_is(details, "error", "EACCES") ||
-	    psup_get_is(details, "error", "ENOEXEC"))
-		return EXIT_CANNOT_RUN;
-	return EXIT_INTERNAL;
-}
-
-/* What the answer means to a shell. */
-static int
-code_of(const psup_reply *reply)
-{
-	const psup_value *details = psup_reply_details(reply);
-	char signal[32];
-	int64_t code = psup_get_int(details, "exitCode", -1);
-
-	if (psup_get_bool(details, "timedOut", false) ||
-	    psup_get_bool(details, "noOutputTimedOut", false))
-		return EXIT_TIMED_OUT;
-	if (psup_get_copy(details, "exitSignal", signal, sizeof(signal)) > 0 &&
-	    psup_signal_number(signal) > 0)
-		return 128 + psup_signal_number(signal);
-	if (code >= 0 && code <= 255)
-		return (int)code;
-	if (psup_get_is(details, "status", "running"))
-		return EXIT_OK; /* it went to the background */
-	return spawn_failure_code(details);
-}
-
-/* Says what a shell would say, or with --json prints the answer. */
-static int
-finish(struct run *r)
-{
-	const psup_value *details = psup_reply_details(r->reply);
-	const char *text;
-	size_t len;
-	int code = code_of(r->reply);
-	bool ran = psup_value_type(psup_value_get(details, "exitCode")) ==
-	        PSUP_INT ||
-	    psup_value_type(psup_value_get(details, "exitSignal")) == PSUP_STR;
-
-	if (r->dropped > 0)
-		cli_say("%llu bytes of output are missing (nobody read them "
-		        "for too long, or memory is full)",
-		    (unsigned long long)r->dropped);
-	if (r->o->quiet) {
-		cli_print_json(json_of_value(psup_reply_value(r->reply)));
-		return code;
-	}
-	text = psup_reply_text(r->reply, &len);
-	if (psup_get_is(details, "status", "running"))
-		cli_say("it goes on in the background as %s", r->session);
-	else if (code == EXIT_TIMED_OUT &&
-	    psup_get_bool(details, "noOutputTimedOut", false))
-		cli_say("ended after too long a silence");
-	else if (code == EXIT_TIMED_OUT &&
-	    psup_get_bool(details, "timedOut", false))
-		cli_say("timed out; what it did so far may have had effects");
-	else if (!ran && r->waiting_signal == 0)
-		cli_say("%.*s", len > 2000 ? 2000 : (int)len,
-		    text != NULL ? text : "it could not be run");
-	return code;
-}
-
 /* Ctrl-C ended it: end the same way, so that a shell loop stops too. */
 static void
 die_of_interrupt(void)
@@ -522,29 +427,6 @@ die_of_interrupt(void)
 	sigaddset(&mask, SIGINT);
 	raise(SIGINT);
 	sigprocmask(SIG_UNBLOCK, &mask, NULL);
-}
-
-/* The end of the loop, as an exit code. */
-static int
-judge(struct run *r)
-{
-	int code;
-
-	if (r->out.broken)
-		return 128 + SIGPIPE;
-	if (r->reply != NULL)
-		code = finish(r);
-	else
-		code = EXIT_INTERNAL;
-	if (r->waiting_signal != 0)
-		code = 128 + r->waiting_signal;
-	else if (r->reply == NULL)
-		cli_say("%s", r->error);
-	if (r->out.error != 0) {
-		cli_say("stdout: %s", strerror(r->out.error));
-		code = EXIT_INTERNAL;
-	}
-	return code;
 }
 
 int
@@ -567,7 +449,7 @@ run_foreground(struct cli *c, const struct run_options *o)
 		rc = send_exec(&r);
 		if (rc == PSUP_OK)
 			loop(&r);
-		code = rc == PSUP_OK ? judge(&r) : cli_fail(c, rc);
+		code = rc == PSUP_OK ? run_judge(&r) : cli_fail(c, rc);
 		if (rc == PSUP_ERR_REFUSED)
 			code = EXIT_INTERNAL;
 	}

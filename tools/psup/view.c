@@ -79,15 +79,16 @@ collect(psup_view *v, struct psup_view_session **ret, size_t *ret_count)
 
 /* One row under the server's names. */
 static json_t *
-json_of_row(const struct psup_view_session *s)
+json_of_row(const struct psup_view_session *s, uint64_t incarnation)
 {
 	bool running = strcmp(s->status, "running") == 0;
-	char instance[24];
+	char instance[40];
 	json_t *row = json_object();
 	uint64_t end = running ? wall_ms() : s->ended_ms;
 	uint64_t start = s->started_ms > 0 ? s->started_ms : s->created_ms;
 
-	snprintf(instance, sizeof(instance), "%016llx",
+	snprintf(instance, sizeof(instance), "%016llx.%016llx",
+	    (unsigned long long)incarnation,
 	    (unsigned long long)s->instance);
 	json_object_set_new(row, "sessionId",
 	    json_of_text(s->id, strlen(s->id)));
@@ -141,6 +142,7 @@ view_list(struct cli *c)
 {
 	struct psup_view_session *rows = NULL;
 	json_t *sessions = json_array();
+	struct psup_view_totals totals;
 	char line[400];
 	psup_view *v;
 	size_t count = 0;
@@ -152,9 +154,11 @@ view_list(struct cli *c)
 		return code != EXIT_OK ? code : EXIT_INTERNAL;
 	}
 	cli_say("the server does not answer; this is from its shared memory");
+	psup_view_totals(v, &totals);
 	for (size_t i = 0; i < count; i++) {
 		if (c->json)
-			json_array_append_new(sessions, json_of_row(&rows[i]));
+			json_array_append_new(sessions, json_of_row(&rows[i],
+			        totals.incarnation));
 		else
 			cli_print_text(line,
 			    text_of_row(&rows[i], line, sizeof(line)));

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* A foreground exec under way: what run.c and run_exit.c share. */
+#ifndef PSUP_RUN_H
+#define PSUP_RUN_H
+
+#include <signal.h>
+
+#include "cli.h"
+#include "sink.h"
+
+struct run {
+	struct cli *c;
+	const struct run_options *o;
+	uint32_t exec_id;
+	bool answered, lost;
+	bool came_back;    /* the connection is not the first */
+	int status;        /* of the answer */
+	psup_reply *reply; /* the answer */
+	char error[640];   /* why there is none */
+	char session[64];  /* "": none yet */
+	bool running;
+	uint64_t next;     /* position of the output to come */
+	uint64_t dropped;
+	struct sink out, err;
+	/* stdin */
+	bool in_open, in_tty, in_busy; /* busy: a write is under way */
+	bool in_eof;
+	char *in;
+	size_t in_at, in_len;
+	/* signals */
+	int signal_fd;
+	sigset_t old_mask;
+	int waiting_signal; /* came before there was a session */
+	bool from_terminal; /* the last SIGINT was a Ctrl-C */
+	uint64_t last_int_ns;
+	unsigned ints;
+};
+
+/* Output that a lost connection kept from us, as far as it is retained. */
+void run_fetch_rest(struct run *r);
+/* Says what a shell would say; the exit code. */
+int run_judge(struct run *r);
+
+#endif

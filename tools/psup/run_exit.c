@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a foreground exec: what is still to be shown, what is to be said
+ * and the exit code. Called by run.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "run.h"
+
+/* A command that never ran, by its errno's name. */
+static int
+spawn_failure_code(const psup_value *details)
+{
+	if (psup_get_is(details, "errno", "ENOENT"))
+		return EXIT_NO_COMMAND;
+	if (psup_get_is(details, "errno", "EACCES") ||
+	    psup_get_is(details, "errno", "ENOEXEC"))
+		return EXIT_CANNOT_RUN;
+	return EXIT_INTERNAL;
+}
+
+/* What the answer means to a shell. */
+static int
+code_of(const psup_reply *reply)
+{
+	const psup_value *details = psup_reply_details(reply);
+	char signal[32];
+	int64_t code = psup_get_int(details, "exitCode", -1);
+
+	if (psup_get_bool(details, "timedOut", false) ||
+	    psup_get_bool(details, "noOutputTimedOut", false))
+		return EXIT_TIMED_OUT;
+	if (psup_get_copy(details, "exitSignal", signal, sizeof(signal)) > 0 &&
+	    psup_signal_number(signal) > 0)
+		return 128 + psup_signal_number(signal);
+	if (code >= 0 && code <= 255)
+		return (int)code;
+	if (psup_get_is(details, "status", "running"))
+		return EXIT_OK; /* it went to the background */
+	return spawn_failure_code(details);
+}
+
+/* Says what a shell would say, or with --json prints the answer. */
+static int
+finish(struct run *r)
+{
+	const psup_value *details = psup_reply_details(r->reply);
+	const char *text;
+	size_t len;
+	int code = code_of(r->reply);
+	bool ran = psup_value_type(psup_value_get(details, "exitCode")) ==
+	        PSUP_INT ||
+	    psup_value_type(psup_value_get(details, "exitSignal")) == PSUP_STR;
+
+	if (r->dropped > 0)
+		cli_say("%llu bytes of output are missing (nobody read them "
+		        "for too long, or memory is full)",
+		    (unsigned long long)r->dropped);
+	if (r->o->quiet) {
+		cli_print_json(json_of_value(psup_reply_value(r->reply)));
+		return code;
+	}
+	text = psup_reply_text(r->reply, &len);
+	if (psup_get_is(details, "status", "running"))
+		cli_say("it goes on in the background as %s", r->session);
+	else if (code == EXIT_TIMED_OUT &&
+	    psup_get_bool(details, "noOutputTimedOut", false))
+		cli_say("ended after too long a silence");
+	else if (code == EXIT_TIMED_OUT &&
+	    psup_get_bool(details, "timedOut", false))
+		cli_say("timed out; what it did so far may have had effects");
+	else if (!ran && r->waiting_signal == 0)
+		cli_say("%.*s", len > 2000 ? 2000 : (int)len,
+		    text != NULL ? text : "it could not be run");
+	return code;
+}
+
+/* The end of the loop, as an exit code. */
+int
+run_judge(struct run *r)
+{
+	int code;
+
+	if (r->out.broken)
+		return 128 + SIGPIPE;
+	if (r->reply != NULL)
+		code = finish(r);
+	else
+		code = EXIT_INTERNAL;
+	if (r->waiting_signal != 0)
+		code = 128 + r->waiting_signal;
+	else if (r->reply == NULL)
+		cli_say("%s", r->error);
+	if (r->out.error != 0) {
+		cli_say("stdout: %s", strerror(r->out.error));
+		code = EXIT_INTERNAL;
+	}
+	return code;
+}
+
+void
+run_fetch_rest(struct run *r)
+{
+	static char buf[65536];
+	struct psup_view_session s;
+	struct psup_view_chunk chunk;
+	psup_view *v;
+	ssize_t n;
+
+	if (r->o->quiet ||
+	    psup_view_open(psup_runtime_dir(r->c->p), &v, NULL, 0) < 0)
+		return;
+	while (psup_view_find(v, r->session, &s) == 0 &&
+	    r->next < s.total_bytes) {
+		n = psup_view_read_output(v, s.instance, r->next, buf,
+		    sizeof(buf), &chunk);
+		if (n <= 0)
+			break;
+		r->dropped += chunk.dropped;
+		r->next = chunk.next;
+		if (sink_put(chunk.stream == PSUP_STDERR ? &r->err : &r->out,
+		        buf, (size_t)n) < 0)
+			r->dropped += (size_t)n;
+	}
+	psup_view_close(&v);
+}
