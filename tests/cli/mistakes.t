@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Wrong usage and bad lines, with no server anywhere.
+. "$(dirname "$0")/lib.sh"
+
+code() { "$@" >/dev/null 2>&1; echo $?; }
+
+is "$(code psup --help)" 0 "--help is no failure"
+is "$(code psup)" 2 "nothing to do is wrong usage"
+like "$(psup exce 2>&1)" "*did you mean exec*" "a slip gets a suggestion"
+for c in exec list poll log write kill clear remove wait events status \
+    shutdown tool; do
+	like "$(psup $c --help)" "Usage: psup $c *" "$c --help"
+done
+is "$(code psup poll)" 2 "poll needs an id"
+is "$(code psup kill x --grace soon)" 2 "a number must be one"
+is "$(code psup list --nope)" 2 "an unknown option"
+for c in list status events shutdown; do
+	is "$(code psup $c)" 3 "$c: no server is exit code 3"
+done
+like "$(psup list 2>&1)" "*no server runs at $PSUP_RUNTIME_DIR*" \
+    "it says where"
+like "$(psup status --json 2>/dev/null)" '*"error":"no-server"*' "as JSON too"
+is "$(code psup exec --no-start true)" 3 "--no-start forbids a server"
+is "$(ls -A "$PSUP_RUNTIME_DIR")" "" "nobody started one"
+
+tool() { psup tool --no-start; }
+is "$(printf '' | tool)" "" "no line, no answer"
+like "$(echo '{"tool":"fly"}' | tool)" '*Unknown tool \\"fly\\"*' "a tool"
+like "$(echo '{"tool":"process","action":"fly"}' | tool)" \
+    '*Expected one of: list, poll*"field":"action"*' "an action"
+like "$(echo '[]' | tool)" '*"isError":true*' "an array is no call"
+like "$(echo '{"tool":' | tool)" '*not JSON*' "half an object"
+like "$(printf '{"tool":"exec","id":"a","command":"x\xffy"}\n' | tool)" \
+    '{"id":"a",*command: invalid UTF-8*"field":"command"*' "invalid UTF-8"
+like "$({ printf '{"id":7,"tool":"exec","command":"'
+	head -c 5000000 /dev/zero | tr '\0' x
+	echo '"}'; echo '{"id":8,"tool":"y"}'; } | tool)" \
+    '{"id":7,*E2BIG*too-big*command*{"id":8,*' "5 MB is named, and it goes on"
+is "$(printf '[]\n{}\n""\n' | tool | wc -l)" 3 "an answer for every line"
+is "$(printf '[]\n' | code tool)" 0 "bad lines are no failure of psup tool"

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What one does with sessions from the command line.
+. "$(dirname "$0")/lib.sh"
+
+code() { "$@" >/dev/null 2>&1; echo $?; }
+member() { python3 -c 'import json,sys
+v = json.load(sys.stdin)
+for k in sys.argv[1].split("."):
+    v = v[int(k)] if isinstance(v, list) else v[k]
+print(v)' "$1"; }
+
+cat_id=$(psup exec --background --label mine -- cat)
+like "$(psup list)" "*$cat_id running*" "list shows it"
+is "$(psup list --json | member details.sessions.0.sessionId)" "$cat_id" \
+    "list --json"
+is "$(psup poll "$cat_id" --json | member details.status)" running "poll"
+is "$(code psup poll no-such-one)" 4 "an unknown id is exit code 4"
+is "$(code psup clear "$cat_id")" 1 "clear refuses a running one"
+like "$(psup write "$cat_id" 'first
+')" "*6 bytes*" "write"
+like "$(psup poll "$cat_id" --timeout 5000)" "*first*" "poll has it"
+like "$(psup poll "$cat_id")" "*no new output*" "and only once"
+like "$(psup poll "$cat_id" --since 0)" "*first*" "--since repeats"
+printf 'second\n' | psup write "$cat_id" - --eof >/dev/null
+is "$(code psup wait "$cat_id" --timeout 10000)" 0 "wait"
+is "$(psup log "$cat_id" --offset 1 --limit 1)" second "log pages"
+is "$(psup log "$cat_id" -f)" "first
+second" "log -f ends with the session"
+is "$(psup log --raw "$cat_id" | wc -c)" 13 "log --raw"
+
+sleeper=$(psup exec --background 'sleep 600')
+is "$(code psup wait "$sleeper" --timeout 10)" 124 "wait times out"
+is "$(code psup kill "$sleeper")" 0 "kill"
+like "$(psup list)" "*$sleeper killed*" "list says killed"
+is "$(code psup clear "$sleeper")" 0 "clear"
+is "$(code psup log "$sleeper")" 4 "it is gone"
+like "$(psup events)" "*$cat_id*" "its exit event is there"
+is "$(psup events --ack >/dev/null; psup events --json | member events)" "[]" \
+    "acknowledged"
+like "$(psup status --json | member keeper.pid)" "[1-9]*" "status"
+is "$(psup status --json | member runtimeDir)" "$PSUP_RUNTIME_DIR" "its place"
+
+tool() { psup tool; }
+like "$(echo '{"tool":"exec","command":"echo hi","id":1}' | tool)" \
+    '{"id":1,*hi*"isError":false}' "tool: exec"
+out=$(printf '%s\n' '{"tool":"exec","command":"sleep 0.3; echo A"}' '[]' \
+    '{"tool":"exec","command":"echo B"}' | tool)
+is "$(echo "$out" | sed -n '1s/.*\(A\).*/\1/p;2s/.*\(true\)}/\1/p
+3s/.*"\(B\)..*/\1/p' | tr '\n' ' ')" "A true B " "without ids: in order"
+is "$(printf '%s\n' '{"tool":"exec","command":"sleep 1","id":"slow"}' \
+    '{"tool":"exec","command":"true","id":"fast"}' | tool |
+    sed 's/{"id":"\([a-z]*\).*/\1/' | tr '\n' ' ')" "fast slow " \
+    "with ids: side by side"
+like "$(echo '{"tool":"exec","command":"true","cwd":"/"}' | tool)" \
+    '*workdir*' "a hint for a slip"
+like "$(echo '{"tool":"exec","command":"a\u0000b"}' | tool)" \
+    '*command*"isError":true*' "a NUL byte"
+
+is "$(code psup shutdown --grace 300)" 0 "shutdown"
+is "$(code psup status)" 3 "nobody is left"
