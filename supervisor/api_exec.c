@@ -71,17 +71,29 @@ api_exec_wake(struct req *r, struct session *s, unsigned wake)
 		answer_running(r, s);
 }
 
+/* Does another request of the same key wait for it too? */
+static bool
+others_wait(const struct req *r, const struct session *s)
+{
+	const struct watch *w;
+
+	LIST_FOREACH(w, &s->watches, of_session)
+		if (w->req != r && w->req->method == PROTO_EXEC)
+			return true;
+	return false;
+}
+
 /* Its client gave it up: a foreground command ends with it. */
 void
 api_exec_abandon(struct req *r)
 {
 	struct session *s = req_session(r);
 
-	if (s == NULL || !r->owner)
+	if (s == NULL)
 		return;
 	if (r->streaming)
 		stream_end(r, s);
-	if (s->backgrounded || !session_live(s))
+	if (s->backgrounded || !session_live(s) || others_wait(r, s))
 		return;
 	session_kill(r->m, s, SIGTERM, s->grace_ms, END_ABORTED, true);
 }
@@ -256,27 +268,6 @@ session_make(struct api_call *c, const char *cwd, struct proto_problem *why)
 	return s;
 }
 
-/* The same request key again: the first one's answer, nothing new. */
-static void
-exec_attach(struct api_call *c, struct session *s)
-{
-	struct req *r = c->req;
-
-	if (!session_live(s)) {
-		answer_ended(r, s);
-		return;
-	}
-	if (s->backgrounded) {
-		answer_running(r, s);
-		return;
-	}
-	if (req_watch(r, s) < 0) {
-		req_failf(r, PROTO_E_BUSY, "", "out of memory");
-		return;
-	}
-	r->owner = true;
-}
-
 /* How long the foreground lasts; answers at once for background. */
 static void
 exec_wait(struct api_call *c, struct session *s)
@@ -301,6 +292,33 @@ exec_wait(struct api_call *c, struct session *s)
 	if (may && (yield == NULL || yield->type != VAL_NIL))
 		req_timer(r, (uint64_t)proto_int(PROTO_EXEC, c->params,
 				 "yieldMs", (int64_t)c->m->cfg.background_ms));
+}
+
+/* The same request key again: the first one's answer, nothing new. */
+static void
+exec_attach(struct api_call *c, struct session *s)
+{
+	struct req *r = c->req;
+
+	if (!session_live(s)) {
+		answer_ended(r, s);
+		return;
+	}
+	if (s->backgrounded) {
+		answer_running(r, s);
+		return;
+	}
+	if (req_watch(r, s) < 0) {
+		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		return;
+	}
+	if (val_bool(c->params, "stream", false) && s->stream) {
+		stream_begin(r, s);
+		(void)stream_pump(r, s);
+	} else if (s->stream && !others_wait(r, s)) {
+		stream_end(r, s);
+	}
+	exec_wait(c, s);
 }
 
 /* Refuses what cannot start now. */
@@ -377,7 +395,6 @@ api_exec(struct api_call *c)
 		req_fail(r, &why);
 		return;
 	}
-	r->owner = true;
 	if (!session_live(s)) {
 		answer_ended(r, s); /* START could not even be made */
 		return;

@@ -367,9 +367,9 @@ turn_end(struct master *m)
 		m->again = false;
 		if (r < 0) {
 			log_error("commit failed: %s", strerror(-r));
-			conn_turn_end(m, false);
 			pool_turn_end(m, false);
 			turn_undo(m);
+			conn_turn_end(m, false);
 			(void)index_commit(m->ix);
 			return;
 		}

@@ -202,7 +202,7 @@ struct req {
 	struct event *timer;
 	struct master *m;
 	/* exec */
-	bool streaming, stream_said, owner;
+	bool streaming, stream_said;
 	bool bg; /* answered as soon as there is a pid */
 	uint64_t stream_pos, stream_safe, stream_sent, stream_credit;
 	struct event *stall;

@@ -158,6 +158,13 @@ session_background(struct master *m, struct session *s)
 		return;
 	s->backgrounded = true;
 	log_debug("session %s goes to the background", s->slug);
+	if (s->stream && session_live(s)) {
+		struct ctl_pos c = {.head = CTL_INIT(CTL_CREDIT, s->sid,
+					struct ctl_pos),
+		    .pos = UINT64_MAX};
+
+		pool_order(m, s, &c, sizeof(c), false, -1);
+	}
 	session_touch(m, s);
 }
 
