@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* What a command is started with: shell, environment, directory, limits. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/exec_spec.h"
+
+static struct config cfg;
+static const char server_env[] = "HOME=/tmp\0PATH=/usr/bin:/bin";
+static struct exec_base base = {.cfg = &cfg, .base_env = server_env,
+    .base_env_bytes = sizeof(server_env), .home = "/tmp",
+    .user_shell = "/usr/sbin/nologin", .path = "/usr/bin:/bin"};
+static const struct exec_ids ids = {"nova-gulf", "alpha", "1.2"};
+
+struct params {
+	struct enc e;
+	struct codec_arena *arena;
+	const struct val *v;
+};
+
+/* Begins a params map. */
+static void
+params_begin(struct params *p)
+{
+	memset(p, 0, sizeof(*p));
+	config_defaults(&cfg);
+	enc_map(&p->e);
+}
+
+/* Ends and decodes it. */
+static const struct val *
+params_end(struct params *p)
+{
+	char why[100];
+	size_t used;
+
+	enc_end(&p->e);
+	cr_assert_eq(codec_decode(p->e.buf, p->e.len, &codec_limits_trusted,
+			 &used, &p->arena, &p->v, why, sizeof(why)),
+	    CODEC_OK, "%s", why);
+	return p->v;
+}
+
+static void
+params_fini(struct params *p)
+{
+	codec_arena_free(&p->arena);
+	enc_fini(&p->e);
+}
+
+/* Is that string in the blob? */
+static bool
+has(const struct spec *sp, const char *want)
+{
+	for (uint32_t i = 0; i < sp->blob_bytes;
+	     i += (uint32_t)strlen(sp->blob + i) + 1)
+		if (strcmp(sp->blob + i, want) == 0)
+			return true;
+	return false;
+}
+
+Test(exec_spec, command_and_argv_exclude_each_other, .timeout = 10)
+{
+	struct proto_problem why;
+	struct params p;
+
+	params_begin(&p);
+	cr_assert_lt(exec_check(params_end(&p), &why), 0);
+	cr_assert_eq(why.code, PROTO_E_INVALID_PARAMS);
+	params_fini(&p);
+	params_begin(&p);
+	enc_kv_str(&p.e, "command", "true");
+	enc_key(&p.e, "argv");
+	enc_array(&p.e);
+	enc_str(&p.e, "true");
+	enc_end(&p.e);
+	cr_assert_lt(exec_check(params_end(&p), &why), 0);
+	params_fini(&p);
+}
+
+Test(exec_spec, what_is_not_built_is_refused_by_name, .timeout = 10)
+{
+	static const char *const names[] = {"pty", "elevated"};
+	struct proto_problem why;
+	struct params p;
+
+	for (size_t i = 0; i < 2; i++) {
+		params_begin(&p);
+		enc_kv_str(&p.e, "command", "true");
+		enc_kv_bool(&p.e, names[i], true);
+		cr_assert_lt(exec_check(params_end(&p), &why), 0);
+		cr_assert_eq(why.code, PROTO_E_UNSUPPORTED);
+		cr_assert_str_eq(why.field, names[i]);
+		params_fini(&p);
+	}
+	params_begin(&p);
+	enc_kv_str(&p.e, "command", "true");
+	enc_kv_str(&p.e, "host", "sandbox");
+	cr_assert_lt(exec_check(params_end(&p), &why), 0);
+	cr_assert_eq(why.code, PROTO_E_UNSUPPORTED);
+	params_fini(&p);
+}
+
+Test(exec_spec, a_command_gets_a_shell_and_its_marks, .timeout = 10)
+{
+	struct proto_problem why;
+	struct spec *sp = NULL;
+	struct params p;
+
+	params_begin(&p);
+	enc_kv_str(&p.e, "command", "echo $X");
+	enc_key(&p.e, "env");
+	enc_map(&p.e);
+	enc_kv_str(&p.e, "X", "a b");
+	enc_end(&p.e);
+	strcpy(cfg.shell, "/opt/bash");
+	strcpy(cfg.path_prepend, "/first");
+	cr_assert_eq(exec_spec_make(&base, params_end(&p), "/tmp", &ids, &sp,
+			 &why), 0);
+	cr_assert_eq(sp->argc, 5);
+	cr_assert(has(sp, "--norc"));
+	cr_assert(has(sp, "echo $X"));
+	cr_assert(has(sp, "X=a b"));
+	cr_assert(has(sp, "OPENCLAW_SHELL=exec"));
+	cr_assert(has(sp, "PSUP_SESSION_ID=nova-gulf"));
+	cr_assert(has(sp, "PSUP_SCOPE=alpha"));
+	cr_assert(has(sp, "PATH=/first:/usr/bin:/bin"));
+	cr_assert(has(sp, "HOME=/tmp"));
+	spec_free(&sp);
+	params_fini(&p);
+}
+
+Test(exec_spec, a_program_is_looked_up_in_the_commands_path, .timeout = 10)
+{
+	struct proto_problem why;
+	struct spec *sp = NULL;
+	struct params p;
+
+	params_begin(&p);
+	enc_key(&p.e, "argv");
+	enc_array(&p.e);
+	enc_str(&p.e, "prog");
+	enc_end(&p.e);
+	enc_key(&p.e, "baseEnv");
+	enc_map(&p.e);
+	enc_kv_str(&p.e, "PATH", "/a::b");
+	enc_kv_str(&p.e, "LD_PRELOAD", "x");
+	enc_end(&p.e);
+	cr_assert_eq(exec_spec_make(&base, params_end(&p), "/w", &ids, &sp,
+			 &why), 0);
+	cr_assert_eq(sp->path_count, 3);
+	cr_assert(has(sp, "/a/prog"));
+	cr_assert(has(sp, "/w/prog"));
+	cr_assert(has(sp, "/w/b/prog"));
+	cr_assert_not(has(sp, "LD_PRELOAD=x"));
+	spec_free(&sp);
+	params_fini(&p);
+}
+
+Test(exec_spec, too_big_is_refused_before_the_spawn, .timeout = 10)
+{
+	char *big = malloc(131073);
+	struct proto_problem why;
+	struct spec *sp = NULL;
+	struct params p;
+
+	memset(big, 'x', 131072);
+	big[131072] = '\0';
+	params_begin(&p);
+	enc_key(&p.e, "argv");
+	enc_array(&p.e);
+	enc_str(&p.e, "/bin/true");
+	enc_str(&p.e, big);
+	enc_end(&p.e);
+	cr_assert_lt(exec_spec_make(&base, params_end(&p), "/", &ids, &sp,
+			 &why), 0);
+	cr_assert_eq(why.code, PROTO_E_TOO_BIG);
+	cr_assert_null(sp);
+	params_fini(&p);
+	params_begin(&p);
+	enc_key(&p.e, "argv");
+	enc_array(&p.e);
+	for (int i = 0; i < 20; i++)
+		enc_strn(&p.e, big, 131000);
+	enc_end(&p.e);
+	cr_assert_lt(exec_spec_make(&base, params_end(&p), "/", &ids, &sp,
+			 &why), 0);
+	cr_assert_eq(why.code, PROTO_E_TOO_BIG);
+	params_fini(&p);
+	free(big);
+}
+
+Test(exec_spec, directories_exist_or_nothing_runs, .timeout = 10)
+{
+	struct proto_problem why;
+	struct params p;
+	char dir[4096];
+
+	params_begin(&p);
+	enc_kv_str(&p.e, "workdir", "~/.");
+	cr_assert_eq(exec_workdir(&base, params_end(&p), dir, sizeof(dir),
+			 &why), 0);
+	cr_assert_str_eq(dir, "/tmp/.");
+	params_fini(&p);
+	params_begin(&p);
+	enc_kv_str(&p.e, "workdir", "/nonesuch-directory");
+	cr_assert_lt(exec_workdir(&base, params_end(&p), dir, sizeof(dir),
+			 &why), 0);
+	cr_assert_eq(why.code, PROTO_E_WORKDIR);
+	params_fini(&p);
+	params_begin(&p);
+	enc_kv_str(&p.e, "workdir", "relative");
+	cr_assert_lt(exec_workdir(&base, params_end(&p), dir, sizeof(dir),
+			 &why), 0);
+	params_fini(&p);
+	params_begin(&p);
+	enc_kv_str(&p.e, "workdir", "..");
+	enc_kv_str(&p.e, "baseDir", "/tmp");
+	cr_assert_eq(exec_workdir(&base, params_end(&p), dir, sizeof(dir),
+			 &why), 0);
+	cr_assert_str_eq(dir, "/tmp/..");
+	params_fini(&p);
+}
