@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "shm/ring.h"
 
@@ -68,6 +70,8 @@ main(int argc, char **argv)
 	bool ended[2] = { false, false };
 	int dirfd, err;
 
+	/* A test that failed gives no more credit. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (argc != 4)
 		return 2;
 	srandom((unsigned)strtoul(argv[2], NULL, 10));
