@@ -208,8 +208,8 @@ psup_view_next_session(struct psup_view *v, size_t *cursor,
 	return 0;
 }
 
-/* The number of an instance id, "INCARNATION.NUMBER" in hex digits, or of a
- * plain decimal one; 0: neither, or of another incarnation. */
+/* The number of an instance id, "INCARNATION.NUMBER" or NUMBER in 16 hex
+ * digits, or of a plain decimal one; 0: none, or of another incarnation. */
 static uint64_t
 parse_instance(const struct psup_view *v, const char *id)
 {
@@ -219,7 +219,9 @@ parse_instance(const struct psup_view *v, const char *id)
 	if (sscanf(id, "%16llx.%16llx%n", &incarnation, &number, &end) == 2 &&
 	    id[end] == '\0')
 		return incarnation == v->board.hdr->incarnation ? number : 0;
-	if (id[0] == '\0' || strlen(id) > 19 ||
+	if (strlen(id) == 16 && strspn(id, "0123456789abcdef") == 16)
+		return strtoull(id, NULL, 16);
+	if (id[0] == '\0' || strlen(id) > 15 ||
 	    strspn(id, "0123456789") != strlen(id))
 		return 0;
 	return strtoull(id, NULL, 10);

@@ -103,7 +103,7 @@ void args_add_json(psup_args *a, const char *key, const json_t *v);
 /* ------------------------------------------------------------------- view */
 
 /* The list from shared memory: rows as the server's, text as the server's. */
-int view_list(struct cli *c);
+int view_list(struct cli *c, bool all);
 /* Retained output from shared memory, as it is. stream: NULL, "stdout" ... */
 int view_log(struct cli *c, const char *id, const char *stream);
 /* What shared memory knows of the server's state. */

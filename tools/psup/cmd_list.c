@@ -24,7 +24,7 @@ run(struct cli *c, int argc, char **argv)
 	if (rc == PSUP_OK)
 		rc = psup_list(c->p, all, &reply);
 	if (rc == PSUP_ERR_TIMEOUT || rc == PSUP_ERR_LOST)
-		return view_list(c);
+		return view_list(c, all);
 	return rc == PSUP_OK ? cli_answer(c, &reply) : cli_fail(c, rc);
 }
 

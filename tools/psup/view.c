@@ -50,15 +50,18 @@ newer_first(const void *a, const void *b)
 	return x->instance < y->instance ? 1 : x->instance > y->instance ? -1 : 0;
 }
 
-/* Every session there is, sorted. */
+/* The backgrounded sessions, or all of them, sorted. */
 static int
-collect(psup_view *v, struct psup_view_session **ret, size_t *ret_count)
+collect(psup_view *v, bool all, struct psup_view_session **ret,
+    size_t *ret_count)
 {
 	struct psup_view_session *rows = NULL, *more;
 	size_t count = 0, room = 0, cursor = 0;
 	struct psup_view_session row;
 
 	while (psup_view_next_session(v, &cursor, &row) == 1) {
+		if (!all && !row.backgrounded)
+			continue;
 		if (count == room) {
 			room = room == 0 ? 64 : 2 * room;
 			more = realloc(rows, room * sizeof(*rows));
@@ -138,7 +141,7 @@ text_of_row(const struct psup_view_session *s, char *line, size_t size)
 }
 
 int
-view_list(struct cli *c)
+view_list(struct cli *c, bool all)
 {
 	struct psup_view_session *rows = NULL;
 	json_t *sessions = json_array();
@@ -149,7 +152,7 @@ view_list(struct cli *c)
 	int code;
 
 	code = open_view(c, &v);
-	if (code != EXIT_OK || collect(v, &rows, &count) < 0) {
+	if (code != EXIT_OK || collect(v, all, &rows, &count) < 0) {
 		json_decref(sessions);
 		return code != EXIT_OK ? code : EXIT_INTERNAL;
 	}
