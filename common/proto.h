@@ -92,10 +92,11 @@ struct proto_problem {
 const struct val *proto_params_map(const struct val *params);
 
 /*
- * Checks params (as received, or its map) against the method's rows: unknown name (with a hint for the
- * usual slips: cwd, timeoutMs), missing, wrong type, out of range, NUL or
- * invalid UTF-8 in a PT_STR, more than 64 keys. A clamp is not applied here:
- * read with proto_int(). Returns 0, or -EINVAL with *ret filled.
+ * Checks params (as received, or its map) against the method's rows:
+ * unknown name (with a hint for the usual slips: cwd, timeoutMs), missing,
+ * wrong type, out of range, NUL or invalid UTF-8 in a PT_STR, more than 64
+ * keys. A clamp is not applied here: read with proto_int(). Returns 0, or
+ * -EINVAL with *ret filled.
  */
 int proto_check(enum proto_method m, const struct val *params,
     struct proto_problem *ret);

@@ -34,7 +34,8 @@ static const struct {
 };
 
 static const char *const type_names[] = {
-	[VAL_NIL] = "no value", [VAL_BOOL] = "a boolean", [VAL_INT] = "an integer",
+	[VAL_NIL] = "no value", [VAL_BOOL] = "a boolean",
+	[VAL_INT] = "an integer",
 	[VAL_UINT] = "an integer", [VAL_DOUBLE] = "a number",
 	[VAL_STR] = "a string", [VAL_BIN] = "binary data",
 	[VAL_ARRAY] = "an array", [VAL_MAP] = "a map",

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values to MessagePack, appended to one growing buffer. Scalars and strings
+ * are packed by msgpack-c; a map or array that is still open has a 32-bit
+ * count, which is patched at its end. Running out of memory is remembered and
+ * asked for once, at the end.
+ */
+#include <msgpack.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "codec.h"
+
+#define ENC_FIRST_CAP 512
+
+void
+enc_fini(struct enc *e)
+{
+	free(e->buf);
+	memset(e, 0, sizeof(*e));
+}
+
+void
+enc_reset(struct enc *e)
+{
+	e->len = 0;
+	e->depth = 0;
+	e->failed = false;
+}
+
+/* Room for n more bytes; false: out of memory, now or before. */
+static bool
+enc_reserve(struct enc *e, size_t n)
+{
+	size_t cap = e->cap > 0 ? e->cap : ENC_FIRST_CAP;
+	char *buf;
+
+	if (e->failed)
+		return false;
+	if (n <= e->cap - e->len)
+		return true;
+	while (cap - e->len < n) {
+		if (cap > SIZE_MAX / 4) {
+			e->failed = true;
+			return false;
+		}
+		cap *= 2;
+	}
+	buf = realloc(e->buf, cap);
+	if (buf == NULL) {
+		e->failed = true;
+		return false;
+	}
+	e->buf = buf;
+	e->cap = cap;
+	return true;
+}
+
+/* Where msgpack-c writes to. */
+static int
+enc_write(void *data, const char *p, size_t n)
+{
+	struct enc *e = data;
+
+	if (!enc_reserve(e, n))
+		return -1;
+	if (n > 0)
+		memcpy(e->buf + e->len, p, n);
+	e->len += n;
+	return 0;
+}
+
+/* A packer of msgpack-c for one value. */
+static msgpack_packer
+packer(struct enc *e)
+{
+	msgpack_packer pk;
+
+	msgpack_packer_init(&pk, e, enc_write);
+	return pk;
+}
+
+/* Counts one value, or one key, into what is open. */
+static void
+enc_count(struct enc *e)
+{
+	if (e->depth > 0)
+		e->open[e->depth - 1].count++;
+}
+
+/* Opens a map or array whose 32-bit count enc_end() writes. */
+static void
+enc_open(struct enc *e, bool map)
+{
+	const char head[5] = { (char)(map ? 0xdf : 0xdd), 0, 0, 0, 0 };
+
+	CHECK(e->depth < NELEMS(e->open));
+	enc_count(e);
+	e->open[e->depth].at = e->len + 1;
+	e->open[e->depth].count = 0;
+	e->open[e->depth].map = map;
+	e->depth++;
+	(void)enc_write(e, head, sizeof(head));
+}
+
+void
+enc_map(struct enc *e)
+{
+	enc_open(e, true);
+}
+
+void
+enc_array(struct enc *e)
+{
+	enc_open(e, false);
+}
+
+void
+enc_end(struct enc *e)
+{
+	uint32_t count;
+	int i;
+
+	CHECK(e->depth > 0);
+	e->depth--;
+	count = e->open[e->depth].count;
+	if (e->open[e->depth].map) {
+		CHECK(count % 2 == 0); /* a key without a value */
+		count /= 2;
+	}
+	for (i = 3; i >= 0 && !e->failed; i--, count >>= 8)
+		e->buf[e->open[e->depth].at + (size_t)i] = (char)(count & 255);
+}
+
+void
+enc_key(struct enc *e, const char *key)
+{
+	CHECK(e->depth > 0 && e->open[e->depth - 1].map &&
+	    e->open[e->depth - 1].count % 2 == 0);
+	enc_str(e, key);
+}
+
+void
+enc_nil(struct enc *e)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	msgpack_pack_nil(&pk);
+}
+
+void
+enc_bool(struct enc *e, bool v)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	if (v)
+		msgpack_pack_true(&pk);
+	else
+		msgpack_pack_false(&pk);
+}
+
+void
+enc_int(struct enc *e, int64_t v)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	msgpack_pack_int64(&pk, v);
+}
+
+void
+enc_uint(struct enc *e, uint64_t v)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	msgpack_pack_uint64(&pk, v);
+}
+
+void
+enc_double(struct enc *e, double v)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	msgpack_pack_double(&pk, v);
+}
+
+void
+enc_strn(struct enc *e, const char *s, size_t n)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	if (n > UINT32_MAX) {
+		e->failed = true;
+		return;
+	}
+	msgpack_pack_str(&pk, n);
+	msgpack_pack_str_body(&pk, s, n);
+}
+
+void
+enc_str(struct enc *e, const char *s)
+{
+	enc_strn(e, s, strlen(s));
+}
+
+void
+enc_bin(struct enc *e, const void *p, size_t n)
+{
+	msgpack_packer pk = packer(e);
+
+	enc_count(e);
+	if (n > UINT32_MAX) {
+		e->failed = true;
+		return;
+	}
+	msgpack_pack_bin(&pk, n);
+	msgpack_pack_bin_body(&pk, p, n);
+}
+
+void
+enc_raw(struct enc *e, const void *p, size_t n)
+{
+	enc_count(e);
+	(void)enc_write(e, p, n);
+}
+
+/* The count of a decoded array or map is known, so its head is the shortest;
+ * the depth is what decoding allowed. */
+static void
+enc_items(struct enc *e, const struct val *v)
+{
+	bool map = v->type == VAL_MAP;
+	msgpack_packer pk = packer(e);
+	uint32_t depth = e->depth;
+	size_t i, n = map ? 2 * v->a.count : v->a.count;
+
+	enc_count(e);
+	if (map)
+		msgpack_pack_map(&pk, v->a.count);
+	else
+		msgpack_pack_array(&pk, v->a.count);
+	e->depth = 0; /* the items count into nothing that is open */
+	for (i = 0; i < n; i++)
+		enc_val(e, &v->a.items[i]);
+	e->depth = depth;
+}
+
+void
+enc_val(struct enc *e, const struct val *v)
+{
+	switch (v->type) {
+	case VAL_NIL:
+		enc_nil(e);
+		break;
+	case VAL_BOOL:
+		enc_bool(e, v->b);
+		break;
+	case VAL_INT:
+		enc_int(e, v->i);
+		break;
+	case VAL_UINT:
+		enc_uint(e, v->u);
+		break;
+	case VAL_DOUBLE:
+		enc_double(e, v->d);
+		break;
+	case VAL_STR:
+		enc_strn(e, v->s.ptr, v->s.len);
+		break;
+	case VAL_BIN:
+		enc_bin(e, v->s.ptr, v->s.len);
+		break;
+	case VAL_ARRAY:
+	case VAL_MAP:
+		enc_items(e, v);
+		break;
+	}
+}

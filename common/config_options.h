@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of options and how a value gets into its place. Between
+ * config_options.c and config.c. */
+#ifndef PSUP_CONFIG_OPTIONS_H
+#define PSUP_CONFIG_OPTIONS_H
+
+#include "config.h"
+
+enum config_type {
+	OPT_UINT,
+	OPT_SECONDS, /* as UINT; 0 and less mean the default */
+	OPT_BOOL,
+	OPT_OPT_OUT, /* as BOOL; from the environment only a no counts */
+	OPT_DIR,     /* absolute path or empty */
+	OPT_PATHS    /* absolute paths, colon-separated, or empty */
+};
+
+struct config_option {
+	const char *section, *name;
+	enum config_type type;
+	size_t offset, size;
+	uint64_t dflt, min, max;
+	uint64_t env_max; /* 0: max */
+	const char *env[3]; /* the first that is set counts */
+};
+extern const struct config_option config_options[];
+extern const size_t config_option_count;
+
+/* One value into its place; from the environment it is clamped. 0, or -EINVAL
+ * and the reason. */
+int config_set(struct config *c, const struct config_option *o,
+    const char *value, bool from_env, char *why, size_t why_size);
+
+/* Digits with an optional sign and nothing else. What is too large for an
+ * int64 becomes a very large one. */
+bool config_parse_number(const char *s, int64_t *ret);
+
+/* Writes a sentence; -EINVAL, for callers that return it. */
+int config_refuse(char *why, size_t why_size, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
