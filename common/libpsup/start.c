@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/envpolicy.h"
 #include "internal.h"
 
 #define START_MS       20000
@@ -25,11 +26,9 @@
 #define SAID_BYTES     480
 #define ENVIRON_MAX    256
 
-/* What a server is started with: the basics, and its settings. */
+/* What a server is started with beside the basics: its settings. */
 static const char *const passed[] = {
-	"PATH=", "HOME=", "USER=", "LOGNAME=", "SHELL=", "LANG=", "LC_",
-	"TERM=", "TZ=", "TMPDIR=", "XDG_RUNTIME_DIR=", "PSUP_",
-	"OPENCLAW_BASH_", "PI_BASH_", "CLAWDBOT_BASH_",
+	"PSUP_", "OPENCLAW_BASH_", "PI_BASH_", "CLAWDBOT_BASH_",
 	"OPENCLAW_PROCESS_INPUT_WAIT_IDLE_MS=",
 	"OPENCLAW_CHILD_OOM_SCORE_ADJ=", "XDG_CONFIG_HOME=",
 };
@@ -116,6 +115,8 @@ environ_allowed(const char *var)
 {
 	if (strncmp(var, "PSUP_RUNTIME_DIR=", 17) == 0)
 		return false; /* given below */
+	if (env_is_basic(var, strcspn(var, "=")))
+		return true;
 	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
 		if (strncmp(var, passed[i], strlen(passed[i])) == 0)
 			return true;
