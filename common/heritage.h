@@ -13,7 +13,7 @@
 
 #include "ids.h"
 
-#define HERITAGE_VERSION 1u
+#define HERITAGE_VERSION 2u
 
 enum {
 	HERITAGE_FD_KEEPER = 3,   /* SOCK_SEQPACKET to the keeper (ctl.h) */
@@ -39,6 +39,9 @@ struct heritage {
 	uint32_t max_sessions; /* what the keeper's descriptors allow at once */
 	uint32_t log_level;    /* enum log_level */
 	uint32_t flags;
+	uint64_t nofile_soft;  /* RLIMIT_NOFILE as the keeper found it: commands
+	                        * get it back; a program that uses select(2)
+	                        * counts on a low one */
 	char runtime_dir[108];  /* absolute, NUL-terminated */
 	char config_path[1024]; /* absolute, or empty: none */
 };

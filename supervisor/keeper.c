@@ -414,9 +414,10 @@ loop(struct keeper *k)
 	}
 }
 
-/* As many descriptors as allowed; how many sessions that makes. */
+/* As many descriptors as allowed; how many sessions that makes, and the soft
+ * limit found, which commands get back. */
 static uint32_t
-raise_limits(void)
+raise_limits(uint64_t *ret_soft)
 {
 	struct rlimit rl, none = { 0, 0 };
 	uint64_t n;
@@ -424,6 +425,7 @@ raise_limits(void)
 	(void)setrlimit(RLIMIT_CORE, &none);
 	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
 		return 1;
+	*ret_soft = rl.rlim_cur;
 	rl.rlim_cur = rl.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &rl);
 	n = rl.rlim_max > OWN_FDS ? (rl.rlim_max - OWN_FDS) / TABLE_FDS : 1;
@@ -475,7 +477,7 @@ prepare(struct keeper *k)
 {
 	int r;
 
-	k->max_sessions = raise_limits();
+	k->max_sessions = raise_limits(&k->nofile_soft);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return keeper_fail(k->opt, KEEPER_FAILED,
 		    "cannot become the child subreaper: %s", strerror(errno));

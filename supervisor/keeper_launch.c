@@ -102,6 +102,7 @@ seal(const struct keeper *k, const struct proc *p)
 	h.incarnation = k->incarnation;
 	h.workers = k->workers;
 	h.max_sessions = k->max_sessions;
+	h.nofile_soft = k->nofile_soft;
 	h.log_level = (uint32_t)k->opt->log_level;
 	memcpy(h.runtime_dir, k->opt->runtime_dir, sizeof(h.runtime_dir));
 	memcpy(h.config_path, k->opt->config_path, sizeof(h.config_path));

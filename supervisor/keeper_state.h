@@ -93,6 +93,7 @@ struct keeper {
 	uint32_t workers;      /* active ones wanted */
 	uint32_t slots;        /* workers + 1 */
 	uint32_t max_sessions;
+	uint64_t nofile_soft; /* before it was raised; commands get it back */
 	int epoll, signals, dir, lock, listener, null;
 
 	struct proc master;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -78,6 +79,19 @@ child_reset_signals(void)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 }
 
+/* psup's own processes hold many descriptors; a command gets the soft limit
+ * back that the keeper was started with. */
+CHILD_CODE static void
+child_lower_nofile(uint64_t soft)
+{
+	struct rlimit rl;
+
+	if (soft == 0 || getrlimit(RLIMIT_NOFILE, &rl) != 0)
+		return;
+	rl.rlim_cur = soft < rl.rlim_max ? soft : rl.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &rl);
+}
+
 /* The keeper learns the pid from the kernel, so a head says it all. */
 CHILD_CODE static int
 child_tell(struct sid sid)
@@ -140,6 +154,7 @@ child_main(void *arg)
 		child_give_up(a, STAGE_CHDIR, errno);
 	umask(022);
 	child_reset_signals();
+	child_lower_nofile(a->nofile_soft);
 	/* in this order: whoever dies in between is seen by one of the two */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
 		child_give_up(a, STAGE_PARENT, errno);

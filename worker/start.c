@@ -363,6 +363,7 @@ clone_command(struct child *c)
 	    .sid = c->sid,
 	    .hdr = c->ring.hdr,
 	    .keeper_pid = c->w->heritage.keeper_pid,
+	    .nofile_soft = c->w->heritage.nofile_soft,
 	    .paths = plan->paths,
 	    .argv = (char *const *)(uintptr_t)plan->argv,
 	    .envp = (char *const *)(uintptr_t)plan->envp,
