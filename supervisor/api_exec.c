@@ -95,6 +95,9 @@ api_exec_abandon(struct req *r)
 		stream_end(r, s);
 	if (s->backgrounded || !session_live(s) || others_wait(r, s))
 		return;
+	/* One that does not run yet ends here and now: its end must not answer
+	 * the request that is being given up. */
+	req_unwatch(r);
 	session_kill(r->m, s, SIGTERM, s->grace_ms, END_ABORTED, true);
 }
 

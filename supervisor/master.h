@@ -437,6 +437,7 @@ void req_refuse(struct req *r, enum proto_error code, const char *session,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void req_free(struct req *r);
 int req_watch(struct req *r, struct session *s);
+void req_unwatch(struct req *r);
 struct session *req_session(struct req *r);
 void req_timer(struct req *r, uint64_t ms);
 void req_wake(struct req *r, struct session *s, unsigned wake);

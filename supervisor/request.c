@@ -31,9 +31,9 @@ req_new(struct conn *c, uint32_t msgid, enum proto_method method)
 	return r;
 }
 
-/* Frees it; its connection has room again. */
+/* No session wakes it any more. */
 void
-req_free(struct req *r)
+req_unwatch(struct req *r)
 {
 	struct watch *w;
 
@@ -42,6 +42,13 @@ req_free(struct req *r)
 		LIST_REMOVE(w, of_req);
 		free(w);
 	}
+}
+
+/* Frees it; its connection has room again. */
+void
+req_free(struct req *r)
+{
+	req_unwatch(r);
 	if (r->timer != NULL)
 		event_free(r->timer);
 	if (r->stall != NULL)
