@@ -41,18 +41,26 @@ put(int fd, const char *buf, size_t len)
 	}
 }
 
+/* A line in one write: a reader sees all of it or nothing. */
+static void
+put_line(int fd, const char *text)
+{
+	char line[PATTERN_BYTES];
+	int len = snprintf(line, sizeof(line), "%s\n", text);
+
+	put(fd, line, (size_t)len);
+}
+
 static void
 do_print(const char *arg)
 {
-	put(STDOUT_FILENO, arg, strlen(arg));
-	put(STDOUT_FILENO, "\n", 1);
+	put_line(STDOUT_FILENO, arg);
 }
 
 static void
 do_stderr(const char *arg)
 {
-	put(STDERR_FILENO, arg, strlen(arg));
-	put(STDERR_FILENO, "\n", 1);
+	put_line(STDERR_FILENO, arg);
 }
 
 /* Byte i is the letter 'a' + i % 26, so that a reader can check a place. */

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Many sessions at once: all listed, all polled to their last byte, every
+ * exit event exactly once; and 50 of them while worker and master die. */
+#include "lib_scn.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CROWD 200
+#define FEW   50
+
+TestSuite(crowd);
+
+/* Starts n at once: all requests are under way before one is waited for. Each
+ * says who it is, then does the rest. */
+static void
+start_all(int n, const char *rest, const char **ret_ids)
+{
+	static struct question *q[CROWD];
+
+	for (int i = 0; i < n; i++) {
+		char text[300];
+
+		snprintf(text, sizeof(text), "print I am %d; %s", i, rest);
+		q[i] = ask_later(NULL, "exec", PUPPET(text),
+		    YES("background"));
+	}
+	for (int i = 0; i < n; i++)
+		ret_ids[i] = id_of(answer_of(q[i]));
+}
+
+SCENARIO(crowd, two_hundred_at_once)
+{
+	static const char *ids[CROWD];
+	static int seen[CROWD];
+	const psup_value *rows;
+	struct answer *a;
+	struct peer *gateway;
+	int64_t last = 0;
+
+	psupd();
+	gateway = peer(NULL);
+	listen_to_events(gateway, "gateway");
+	start_all(CROWD, "bytes 5000; print end", ids);
+	a = ask("list");
+	rows = psup_value_get(details(a), "sessions");
+	expect(psup_value_count(rows) == CROWD, "%zu listed",
+	    psup_value_count(rows));
+	for (int i = 0; i < CROWD; i++) {
+		struct output o = poll_to_the_end(ids[i], "r");
+		char want[32];
+		int len = snprintf(want, sizeof(want), "I am %d\n", i);
+
+		expect_str(o.last, "status", "completed");
+		expect(o.len == (size_t)len + 5004 &&
+		        memcmp(o.bytes, want, (size_t)len) == 0 &&
+		        memcmp(o.bytes + o.len - 4, "end\n", 4) == 0,
+		    "session %d: %zu bytes", i, o.len);
+	}
+	expect(await_events(gateway, CROWD) == CROWD, "too many events");
+	for (size_t k = 0; k < CROWD; k++) {
+		const struct event *e = event_at(gateway, k);
+
+		expect(e->seq > last, "out of order");
+		last = e->seq;
+		for (int i = 0; i < CROWD; i++)
+			seen[i] += strcmp(e->id, ids[i]) == 0;
+	}
+	for (int i = 0; i < CROWD; i++)
+		expect(seen[i] == 1, "%s: %d events", ids[i], seen[i]);
+}
+
+/* Every session answers list, and log with its first line. */
+static void
+expect_all_readable(const char **ids, int n)
+{
+	for (int i = 0; i < n; i++) {
+		char want[32];
+		struct answer *a = ask("log", STR("sessionId", ids[i]));
+
+		snprintf(want, sizeof(want), "I am %d", i);
+		expect_ok(a);
+		expect_text(a, want);
+	}
+}
+
+SCENARIO(crowd, a_killed_worker_takes_nobody_elses_sessions)
+{
+	static const char *ids[FEW];
+	pid_t victim;
+	int others = 0;
+
+	psupd(.workers = 2);
+	start_all(FEW, "hang", ids);
+	for (int i = 0; i < FEW; i++)
+		await_output(ids[i], "\n");
+	victim = worker_of(ids[0]);
+	kill_now(victim, SIGKILL);
+	await_gone(victim);
+	expect_all_readable(ids, FEW);
+	for (int i = 0; i < FEW; i++) {
+		expect(is_listed(NULL, ids[i]));
+		if (worker_of(ids[i]) == victim)
+			continue;
+		others++;
+		expect(is_alive(pid_of(ids[i])), "%s", ids[i]);
+	}
+	expect(others > 0, "one worker had them all");
+	expect_str(ask("exec", STR("command", "echo new")), "status",
+	    "completed");
+}
+
+SCENARIO(crowd, a_killed_master_comes_back_with_everything)
+{
+	static const char *ids[FEW];
+
+	psupd(.workers = 2);
+	start_all(FEW, "hang", ids);
+	for (int i = 0; i < FEW; i++)
+		await_output(ids[i], "\n");
+	kill_master();
+	expect_all_readable(ids, FEW);
+	for (int i = 0; i < FEW; i++) {
+		expect(is_listed(NULL, ids[i]));
+		expect(is_alive(pid_of(ids[i])), "%s", ids[i]);
+	}
+	expect_str(ask("exec", STR("command", "echo new")), "status",
+	    "completed");
+	expect_ok(ask("kill", STR("sessionId", ids[7]), INT("graceMs", 0)));
+	expect_str(ask("poll", STR("sessionId", ids[7])), "exitReason",
+	    "manual-cancel");
+}
+
+SCENARIO(crowd, the_view_answers_while_the_master_is_down)
+{
+	struct psup_view_session s;
+	struct psup_view_chunk chunk;
+	psup_view *v;
+	const char *id;
+	char why[200], buf[64];
+	size_t cursor = 0;
+	pid_t master;
+	ssize_t n;
+
+	psupd();
+	id = background(PUPPET("print seen; hang"));
+	await_output(id, "seen\n");
+	master = master_pid();
+	kill_now(master, SIGSTOP);
+	expect(psup_view_open(runtime_dir(), &v, why, sizeof(why)) == 0, "%s",
+	    why);
+	expect(psup_view_next_session(v, &cursor, &s) == 1);
+	expect(strcmp(s.id, id) == 0 && strcmp(s.state, "running") == 0);
+	n = psup_view_read_output(v, s.instance, 0, buf, sizeof(buf), &chunk);
+	expect(n == 5 && memcmp(buf, "seen\n", 5) == 0);
+	psup_view_close(&v);
+	kill_now(master, SIGCONT);
+	expect_ok(ask("list"));
+}

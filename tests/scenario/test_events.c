@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Exit events: exactly one for each backgrounded session that ended, in
+ * order, kept until acknowledged. Compatibility point 12, as far as built. */
+#include "lib_scn.h"
+
+#include <stdio.h>
+#include <string.h>
+
+TestSuite(events);
+
+/* The events a subscriber has not acknowledged. */
+static struct answer *
+unacknowledged(const char *subscriber)
+{
+	struct answer *a = ask("events", STR("subscriber", subscriber));
+
+	expect(a->status == PSUP_OK, "%s", a->message);
+	return a;
+}
+
+/* How many of them are about this session. */
+static int
+count_of(const struct answer *a, const char *id)
+{
+	const psup_value *events = psup_value_get(details(a), "events");
+	int n = 0;
+
+	for (size_t i = 0; i < psup_value_count(events); i++)
+		n += psup_get_is(psup_value_at(events, i), "sessionId", id);
+	return n;
+}
+
+SCENARIO(events, one_for_a_background_session)
+{
+	const char *id;
+	struct answer *a;
+	const psup_value *e;
+	char text[256];
+
+	psupd();
+	id = background(STR("command", "echo built; exit 2"));
+	await_end(id);
+	a = unacknowledged("gw");
+	expect(count_of(a, id) == 1, "%d", count_of(a, id));
+	e = psup_value_at(psup_value_get(details(a), "events"), 0);
+	expect(psup_get_is(e, "kind", "exited"));
+	expect(psup_get_int(e, "exitCode", -1) == 2);
+	psup_get_copy(e, "text", text, sizeof(text));
+	expect(strstr(text, id) != NULL && strstr(text, "code 2") != NULL &&
+	        strstr(text, ":: built") != NULL,
+	    "%s", text);
+	expect(psup_get_int(e, "seq", 0) > 0);
+}
+
+SCENARIO(events, none_for_a_foreground_session)
+{
+	psupd();
+	ask("exec", STR("command", "echo done"));
+	expect(psup_value_count(psup_value_get(details(
+	           unacknowledged("gw")), "events")) == 0);
+}
+
+SCENARIO(events, none_where_none_is_wanted)
+{
+	const char *killed, *empty, *quiet, *loud;
+	struct answer *a;
+
+	psupd();
+	killed = background(PUPPET("print up; hang"));
+	await_output(killed, "up\n");
+	expect_ok(ask("kill", STR("sessionId", killed), INT("graceMs", 0)));
+	empty = background(STR("command", "true"));
+	quiet = background(STR("command", "echo out"), NO("notifyOnExit"));
+	loud = background(STR("command", "exit 1"));
+	await_end(empty);
+	await_end(quiet);
+	await_end(loud);
+	a = unacknowledged("gw");
+	expect(count_of(a, killed) == 0, "a manual kill");
+	expect(count_of(a, empty) == 0, "exit 0 without output");
+	expect(count_of(a, quiet) == 0, "notifyOnExit false");
+	expect(count_of(a, loud) == 1);
+}
+
+SCENARIO(events, an_empty_success_where_it_is_wanted)
+{
+	const char *id;
+
+	psupd(.conf = "[exec]\nnotify_on_exit_empty_success = true\n");
+	id = background(STR("command", "true"));
+	await_end(id);
+	expect(count_of(unacknowledged("gw"), id) == 1);
+}
+
+SCENARIO(events, are_kept_until_acknowledged)
+{
+	const char *id;
+	struct answer *a;
+	int64_t seq;
+
+	psupd();
+	id = background(STR("command", "echo x"));
+	await_end(id);
+	/* A subscriber is known from when it first asked. */
+	expect(count_of(unacknowledged("other"), id) == 1);
+	for (int i = 0; i < 3; i++)
+		expect(count_of(unacknowledged("gw"), id) == 1);
+	a = unacknowledged("gw");
+	seq = psup_get_int(psup_value_at(psup_value_get(details(a),
+	                       "events"), 0),
+	    "seq", 0);
+	expect_int(ask("ack", STR("subscriber", "gw"), INT("seq", seq)),
+	    "acknowledged", seq);
+	expect(count_of(unacknowledged("gw"), id) == 0);
+	/* Another subscriber's place is its own. */
+	expect(count_of(unacknowledged("other"), id) == 1);
+}
+
+SCENARIO(events, stay_within_their_scope)
+{
+	struct peer *a, *b;
+	const char *id;
+
+	psupd();
+	a = peer("a");
+	b = peer("b");
+	id = id_of(ask_as(a, "exec", STR("command", "echo x"),
+	    YES("background")));
+	expect_ok(ask_as(a, "wait", STR("sessionId", id)));
+	expect(count_of(ask_as(a, "events"), id) == 1);
+	expect(count_of(ask_as(b, "events"), id) == 0);
+}
+
+SCENARIO(events, survive_the_master)
+{
+	const char *id;
+	struct answer *a;
+	int64_t seq;
+
+	psupd();
+	id = background(STR("command", "echo x"));
+	await_end(id);
+	seq = psup_get_int(psup_value_at(psup_value_get(details(
+	                       unacknowledged("gw")), "events"), 0),
+	    "seq", 0);
+	kill_master();
+	a = unacknowledged("gw");
+	expect(count_of(a, id) == 1);
+	expect(psup_get_int(psup_value_at(psup_value_get(details(a),
+	                        "events"), 0),
+	           "seq", -1) == seq);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* exec from its request to its answer: how it ended, when it answers, what
+ * the command sees. Compatibility points 1 and 2. */
+#include "lib_scn.h"
+
+#include <stdio.h>
+#include <string.h>
+
+TestSuite(exec);
+
+SCENARIO(exec, answers_with_the_output)
+{
+	struct answer *a;
+
+	psupd();
+	a = ask("exec", STR("command", "echo hello; echo there >&2"));
+	expect_ok(a);
+	expect_str(a, "status", "completed");
+	expect_int(a, "exitCode", 0);
+	expect_str(a, "exitReason", "exit");
+	expect_text(a, "hello\n");
+	expect_text(a, "there\n");
+	expect_flag(a, "truncated", false);
+	expect_flag(a, "timedOut", false);
+	expect_int(a, "totalOutputChars", 12);
+	expect(number_of(a, "durationMs") >= 0);
+}
+
+SCENARIO(exec, says_so_where_there_is_no_output)
+{
+	psupd();
+	expect_text(ask("exec", STR("command", "true")), "(no output)");
+}
+
+SCENARIO(exec, completes_with_an_exit_code_that_is_not_zero)
+{
+	struct answer *a;
+
+	psupd();
+	a = ask("exec", STR("command", "echo out; exit 3"));
+	expect_ok(a);
+	expect_str(a, "status", "completed");
+	expect_int(a, "exitCode", 3);
+	expect_text(a, "out");
+	expect_text(a, "(Command exited with code 3)");
+	expect_absent(a, "failureKind");
+}
+
+SCENARIO(exec, fails_with_the_kind_of_failure)
+{
+	static const struct {
+		const char *command, *kind, *reason;
+		int code; /* -1: none */
+	} rows[] = {
+	    {"no-such-command-here", "shell-command-not-found", "exit", 127},
+	    {"./plain-file", "shell-not-executable", "exit", 126},
+	    {"kill -9 $$", "signal", "signal", -1},
+	    {"kill -SEGV $$", "signal", "signal", -1},
+	};
+
+	psupd();
+	fclose(fopen(file_in_scenario("plain-file"), "we"));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct answer *a = ask("exec", STR("command", rows[i].command),
+		    STR("workdir", file_in_scenario("")));
+
+		expect_str(a, "status", "failed");
+		expect_str(a, "failureKind", rows[i].kind);
+		expect_str(a, "exitReason", rows[i].reason);
+		if (rows[i].code >= 0)
+			expect_int(a, "exitCode", rows[i].code);
+		else
+			expect_absent(a, "exitCode");
+	}
+	expect_str(ask("exec", STR("command", "kill -9 $$")), "exitSignal",
+	    "SIGKILL");
+}
+
+SCENARIO(exec, runs_a_program_without_a_shell)
+{
+	struct answer *a;
+
+	psupd();
+	a = ask("exec", LIST("argv", "printf", "%s|", "a b", "$HOME", ""));
+	expect_str(a, "status", "completed");
+	expect_text(a, "a b|$HOME||");
+}
+
+SCENARIO(exec, a_program_that_cannot_be_started_is_a_failed_session)
+{
+	struct answer *a;
+
+	psupd();
+	a = ask("exec", LIST("argv", "/no/such/program"), YES("background"));
+	if (a->status == PSUP_OK && psup_get_is(details(a), "status",
+	        "running"))
+		a = poll_to_the_end(id_of(a), "r").last;
+	expect_str(a, "status", "failed");
+	expect_str(a, "exitReason", "spawn-error");
+	expect_text(a, "No such file");
+	expect_ok(ask("exec", STR("command", "true")));
+}
+
+SCENARIO(exec, yields_to_the_background)
+{
+	struct answer *a;
+	struct output o;
+
+	psupd();
+	a = ask("exec", PUPPET("print before; sleep 500; print after"),
+	    INT("yieldMs", 100));
+	expect_ok(a);
+	expect_str(a, "status", "running");
+	expect_str(a, "tail", "before\n");
+	expect(number_of(a, "pid") > 1);
+	expect(number_of(a, "startedAt") > 0);
+	o = poll_to_the_end(id_of(a), "r");
+	expect_str(o.last, "status", "completed");
+	expect(o.len == 13 && memcmp(o.bytes, "before\nafter\n", 13) == 0,
+	    "%.*s", (int)o.len, o.bytes);
+}
+
+SCENARIO(exec, clamps_the_yield)
+{
+	int64_t start;
+	struct answer *a;
+
+	psupd();
+	start = now_ms();
+	a = ask("exec", PUPPET("hang"), INT("yieldMs", 1));
+	expect_str(a, "status", "running");
+	expect(now_ms() - start >= 9, "it came too early");
+	/* 999 999 would be refused if it were not clamped to 120 000. */
+	expect_str(ask("exec", STR("command", "true"),
+	               INT("yieldMs", 999999)),
+	    "status", "completed");
+}
+
+SCENARIO(exec, answers_at_once_in_the_background)
+{
+	const char *gate;
+	struct answer *a;
+	char script[300];
+
+	psupd();
+	gate = file_in_scenario("gate");
+	snprintf(script, sizeof(script), "await %s; print late", gate);
+	a = ask("exec", PUPPET(script), YES("background"));
+	expect_str(a, "status", "running");
+	expect_str(a, "tail", "");
+	fclose(fopen(gate, "we"));
+	expect_str(poll_to_the_end(id_of(a), "r").last, "status",
+	    "completed");
+}
+
+SCENARIO(exec, stays_in_the_foreground_without_a_yield)
+{
+	struct answer *a;
+
+	psupd();
+	a = ask("exec", STR("command", "sleep 0.3; echo done"),
+	    NIL("yieldMs"));
+	expect_str(a, "status", "completed");
+	expect_text(a, "done");
+}
+
+SCENARIO(exec, ends_at_its_timeout)
+{
+	struct answer *a;
+	int64_t start;
+
+	psupd();
+	start = now_ms();
+	a = ask("exec", PUPPET("print started; hang"), NUM("timeout", 0.3));
+	expect_str(a, "status", "failed");
+	expect_str(a, "failureKind", "overall-timeout");
+	expect_str(a, "exitReason", "overall-timeout");
+	expect_flag(a, "timedOut", true);
+	expect_text(a, "started");
+	expect(now_ms() - start < 5000, "%lld ms",
+	    (long long)(now_ms() - start));
+}
+
+SCENARIO(exec, ends_a_silent_command)
+{
+	struct answer *a;
+
+	psupd();
+	a = ask("exec", PUPPET("print once; hang"),
+	    NUM("noOutputTimeout", 0.3));
+	expect_str(a, "status", "failed");
+	expect_str(a, "failureKind", "no-output-timeout");
+	expect_str(a, "exitReason", "no-output-timeout");
+	expect_flag(a, "noOutputTimedOut", true);
+}
+
+SCENARIO(exec, kills_a_command_that_ignores_term)
+{
+	struct answer *a;
+	int64_t start;
+
+	psupd(.conf = "[exec]\ngrace_ms = 200\n");
+	start = now_ms();
+	a = ask("exec", PUPPET("ignore 15; print deaf; hang"),
+	    NUM("timeout", 0.2));
+	expect_str(a, "exitReason", "overall-timeout");
+	expect(now_ms() - start < 3000, "%lld ms",
+	    (long long)(now_ms() - start));
+}
+
+SCENARIO(exec, runs_in_its_directory_with_its_environment)
+{
+	struct answer *a;
+
+	psupd();
+	a = ask("exec", STR("command", "pwd; echo $COLOUR-$OPENCLAW_SHELL; "
+	                               "test -n \"$PSUP_SESSION_ID\""),
+	    STR("workdir", "/usr"), MAP("env", "COLOUR", "blue green"));
+	expect_ok(a);
+	expect_int(a, "exitCode", 0);
+	expect_text(a, "/usr\nblue green-exec\n");
+	expect_str(a, "cwd", "/usr");
+}
+
+SCENARIO(exec, refuses_what_would_load_code)
+{
+	static const char *const names[] = {"LD_PRELOAD", "PATH", "BASH_ENV",
+	    "NODE_OPTIONS", "PYTHONPATH", "IFS", "1X", "A-B"};
+
+	psupd();
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct answer *a = ask("exec", STR("command", "true"),
+		    MAP("env", names[i], "x"));
+
+		expect(a->status == PSUP_ERR_REFUSED, "%s", names[i]);
+		expect(strstr(a->message, names[i]) != NULL, "%s", a->message);
+	}
+}
+
+SCENARIO(exec, feeds_a_text_and_closes)
+{
+	psupd();
+	expect_text(ask("exec", STR("command", "cat; echo .end"),
+	                STDIN_TEXT("one\ntwo\n")),
+	    "one\ntwo\n.end");
+	expect_text(ask("exec", STR("command", "cat; echo .end"),
+	                STR("stdin", "closed")),
+	    ".end");
+}
+
+SCENARIO(exec, the_same_key_starts_nothing_twice)
+{
+	const char *file;
+	char command[300];
+	struct answer *a, *b;
+
+	psupd();
+	file = file_in_scenario("count");
+	snprintf(command, sizeof(command), "echo x >> %s; cat %s", file,
+	    file);
+	a = ask("exec", STR("command", command), STR("requestKey", "k1"));
+	b = ask("exec", STR("command", command), STR("requestKey", "k1"));
+	expect_ok(a);
+	expect_ok(b);
+	expect_int(b, "exitCode", 0);
+	expect(strcmp(words_of(a),
+	           words_of(b)) == 0,
+	    "%s", words_of(b));
+	expect_text(ask("exec", STR("command", command)), "x\nx\n");
+}
+
+SCENARIO(exec, what_is_not_built_is_refused)
+{
+	psupd();
+	expect_refused_for(ask("exec", STR("command", "true"), YES("pty")),
+	    "unsupported", "pty");
+	expect_refused_for(
+	    ask("exec", STR("command", "true"), STR("host", "sandbox")),
+	    "unsupported", "host");
+	expect_refused_for(
+	    ask("exec", STR("command", "true"), STR("host", "node")),
+	    "unsupported", "host");
+	expect_refused_for(ask("exec", STR("command", "true"),
+	                       YES("elevated")),
+	    "unsupported", "elevated");
+	expect_refused_for(ask("exec", STR("command", "true"),
+	                       MAP("limits", "cpu", "1")),
+	    "unsupported", "limits");
+}
+
+SCENARIO(exec, a_request_that_is_given_up_ends_its_command)
+{
+	struct question *q;
+	struct answer *a;
+
+	psupd();
+	q = ask_later(NULL, "exec", PUPPET("print here; hang"),
+	    NIL("yieldMs"), STR("label", "given-up"));
+	give_up(q);
+	a = answer_of(q);
+	if (a->status == PSUP_OK) {
+		expect_str(a, "status", "failed");
+		expect_str(a, "failureKind", "aborted");
+	} else {
+		expect_refused(a, "cancelled");
+	}
+}
+
+SCENARIO(exec, the_command_of_a_client_that_is_gone_ends)
+{
+	struct peer *gateway;
+	const char *file;
+	char script[300], text[32] = "";
+	FILE *f;
+
+	psupd();
+	gateway = peer(NULL);
+	file = file_in_scenario("pid");
+	snprintf(script, sizeof(script), "echo $$ > %s.new; mv %s.new %s; "
+	    "exec sleep 1000", file, file, file);
+	ask_later(gateway, "exec", STR("command", script), NIL("yieldMs"));
+	await_file(file);
+	f = fopen(file, "re");
+	expect(f != NULL && fgets(text, sizeof(text), f) != NULL);
+	fclose(f);
+	hang_up(gateway);
+	await_gone(atoi(text));
+}
+
+SCENARIO(exec, a_background_session_outlives_its_client)
+{
+	struct peer *gateway;
+	const char *id;
+
+	psupd();
+	gateway = peer(NULL);
+	id = id_of(ask_as(gateway, "exec", PUPPET("print on; hang"),
+	    YES("background")));
+	hang_up(gateway);
+	await_output(id, "on\n");
+	expect(is_alive(pid_of(id)));
+	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* psup tool: the tool calls that gateways make, one JSON object a line. */
+#include "lib_scn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(tool);
+
+/* The lines of an output, each a string of its own; returns how many. */
+static int
+lines_of(struct run *r, char **ret, int room)
+{
+	char *rest = r->out, *line;
+	int n = 0;
+
+	while (n < room && (line = strsep(&rest, "\n")) != NULL)
+		if (*line != '\0')
+			ret[n++] = line;
+	return n;
+}
+
+static struct run *
+tool(const char *lines)
+{
+	return cli_fed(lines, strlen(lines), "tool");
+}
+
+#define has(line, part) \
+	expect(strstr(line, part) != NULL, "%s is not in %s", part, line)
+
+SCENARIO(tool, the_lines_of_the_seeds)
+{
+	char *line[8], id[64], more[1024];
+	struct run *r;
+	const char *at;
+
+	psupd();
+	r = tool("{\"tool\":\"exec\",\"command\":\"sleep 1 && echo done\","
+	         "\"yieldMs\":100}\n"
+	         "{\"tool\":\"exec\",\"command\":\"read a; echo got $a\","
+	         "\"background\":true}\n"
+	         "{\"tool\":\"process\",\"action\":\"list\"}\n");
+	expect_exit(r, 0);
+	expect(lines_of(r, line, 8) == 3, "%s", r->out);
+	has(line[0], "\"status\":\"running\"");
+	has(line[0], "\"isError\":false");
+	has(line[1], "\"sessionId\":\"");
+	has(line[2], "\"sessions\":[");
+	at = strstr(line[1], "\"sessionId\":\"") + 13;
+	snprintf(id, sizeof(id), "%.*s", (int)strcspn(at, "\""), at);
+	snprintf(more, sizeof(more),
+	    "{\"tool\":\"process\",\"action\":\"write\",\"sessionId\":\"%s\","
+	    "\"data\":\"y\\n\"}\n"
+	    "{\"tool\":\"process\",\"action\":\"poll\",\"sessionId\":\"%s\","
+	    "\"timeout\":10000}\n"
+	    "{\"tool\":\"process\",\"action\":\"log\",\"sessionId\":\"%s\","
+	    "\"offset\":0,\"limit\":5}\n"
+	    "{\"tool\":\"process\",\"action\":\"remove\",\"sessionId\":\"%s\"}"
+	    "\n", id, id, id, id);
+	r = tool(more);
+	expect_exit(r, 0);
+	expect(lines_of(r, line, 8) == 4, "%s", r->out);
+	has(line[1], "got y");
+	has(line[2], "got y");
+	has(line[3], "\"isError\":false");
+}
+
+SCENARIO(tool, errors_are_answers)
+{
+	char *line[8];
+	struct run *r;
+
+	psupd();
+	r = tool("{\"tool\":\"frobnicate\"}\n"
+	         "{\"tool\":\"process\",\"action\":\"dance\"}\n"
+	         "{\"tool\":\"process\",\"action\":\"poll\","
+	         "\"sessionId\":\"nobody\"}\n"
+	         "{\"tool\":\"exec\"}\n"
+	         "this is no JSON\n"
+	         "{\"tool\":\"exec\",\"command\":\"echo on\"}\n");
+	expect(lines_of(r, line, 8) == 6, "%s", r->out);
+	for (int i = 0; i < 5; i++) {
+		has(line[i], "\"isError\":true");
+		has(line[i], "\"status\":\"failed\"");
+	}
+	has(line[1], "poll");
+	has(line[2], "nobody");
+	has(line[5], "\"isError\":false");
+}
+
+SCENARIO(tool, ids_are_echoed_and_several_run_at_once)
+{
+	char *line[8];
+	struct run *r;
+	int64_t start;
+
+	psupd();
+	start = now_ms();
+	r = tool("{\"id\":1,\"tool\":\"exec\",\"command\":\"sleep 1\"}\n"
+	         "{\"id\":\"b\",\"tool\":\"exec\",\"command\":\"sleep 1\"}\n"
+	         "{\"id\":3,\"tool\":\"exec\",\"command\":\"echo quick\"}\n");
+	expect(now_ms() - start < 1900, "%lld ms",
+	    (long long)(now_ms() - start));
+	expect(lines_of(r, line, 8) == 3, "%s", r->out);
+	has(line[0], "\"id\":3");
+	has(r->out, "quick");
+}
