@@ -36,7 +36,7 @@
 #include "supervisor/sbuf.h"
 
 #define MASTER_WORKERS    (STATS_PAGES - 2u)
-#define MASTER_READERS    64u  /* ring readers kept open */
+#define MASTER_READERS    1024u /* ring readers kept open at most */
 #define MASTER_TAIL       2000u /* bytes of the tail field */
 #define MASTER_ATTEMPTS  3u   /* spawns that failed for a passing reason */
 #define MASTER_RESTARTS  32u  /* starts again after a worker's death */
@@ -139,7 +139,8 @@ struct session {
 	uint64_t watch_pos;
 	uint64_t ended_ns; /* boot; 0: ended before this master */
 	uint32_t board;    /* slot; UINT32_MAX: none */
-	char *tail;        /* of an ended one, read once */
+	char *tail;        /* as of tail_at */
+	uint64_t tail_at;  /* total when it was read */
 	size_t tail_len;
 	bool tail_read;
 };
@@ -227,7 +228,6 @@ struct req {
 struct reader_slot {
 	struct ring_reader r;
 	struct sid sid; /* 0: free */
-	uint64_t used;
 };
 
 struct master {
@@ -267,7 +267,6 @@ struct master {
 	    *key_timer;
 
 	struct reader_slot readers[MASTER_READERS];
-	uint64_t reader_clock;
 	uint64_t events_sent; /* subscribers were told up to here */
 
 	struct conn_list *conns;
@@ -396,9 +395,10 @@ struct session *recover_adopt(struct master *m, struct sid sid, bool live);
 struct ring_reader *readers_get(struct master *m, struct sid sid);
 void readers_forget(struct master *m, struct sid sid);
 void readers_close(struct master *m);
-/* The tail field, as valid UTF-8, into b. */
+/* The tail field, as valid UTF-8, into b. head_known: s->total was just read
+ * from the ring. */
 void session_tail(struct master *m, struct session *s, struct sbuf *b,
-    size_t max);
+    size_t max, bool head_known);
 
 /* --------------------------------------------------------------- conn.c */
 int conn_listen(struct master *m);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ring readers, a bounded number of them kept open, the longest unused closed
- * first. Their owner is this file: a caller uses one at once and keeps no
- * pointer beyond its own function.
+ * Ring readers, a bounded number of them kept open: a table in which an
+ * instance id has one place, and whoever needs the place takes it. Their owner
+ * is this file: a caller uses one at once and keeps no pointer beyond its own
+ * function.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,96 +11,119 @@
 #include "common/text.h"
 #include "supervisor/master.h"
 
+/* The place of an instance id. */
+static struct reader_slot *
+slot_of(struct master *m, struct sid sid)
+{
+	return &m->readers[sid.v % MASTER_READERS];
+}
+
+/* Closes what a place holds. */
+static void
+slot_clear(struct reader_slot *sl)
+{
+	if (sl->sid.v != 0)
+		ring_reader_close(&sl->r);
+	sl->sid.v = 0;
+}
+
 /* A reader for the session's ring, or NULL where there is none. */
 struct ring_reader *
 readers_get(struct master *m, struct sid sid)
 {
-	struct reader_slot *victim = &m->readers[0];
+	struct reader_slot *sl = slot_of(m, sid);
 
-	for (size_t i = 0; i < MASTER_READERS; i++) {
-		struct reader_slot *sl = &m->readers[i];
-
-		if (sid_eq(sl->sid, sid)) {
-			sl->used = ++m->reader_clock;
-			return &sl->r;
-		}
-		if (sl->used < victim->used)
-			victim = sl;
-	}
-	if (victim->sid.v != 0)
-		ring_reader_close(&victim->r);
-	victim->sid.v = 0;
-	victim->used = 0;
-	if (ring_reader_open(m->dirfd, sid, &victim->r) < 0)
+	if (sid_eq(sl->sid, sid))
+		return &sl->r;
+	slot_clear(sl);
+	if (ring_reader_open(m->dirfd, sid, &sl->r) < 0)
 		return NULL;
-	victim->sid = sid;
-	victim->used = ++m->reader_clock;
-	return &victim->r;
+	sl->sid = sid;
+	return &sl->r;
 }
 
 /* Closes the reader of a session that is being forgotten. */
 void
 readers_forget(struct master *m, struct sid sid)
 {
-	for (size_t i = 0; i < MASTER_READERS; i++) {
-		if (!sid_eq(m->readers[i].sid, sid))
-			continue;
-		ring_reader_close(&m->readers[i].r);
-		m->readers[i].sid.v = 0;
-		m->readers[i].used = 0;
-	}
+	struct reader_slot *sl = slot_of(m, sid);
+
+	if (sid_eq(sl->sid, sid))
+		slot_clear(sl);
 }
 
 /* Closes all of them. */
 void
 readers_close(struct master *m)
 {
-	for (size_t i = 0; i < MASTER_READERS; i++) {
-		if (m->readers[i].sid.v == 0)
-			continue;
-		ring_reader_close(&m->readers[i].r);
-		m->readers[i].sid.v = 0;
-	}
+	for (size_t i = 0; i < MASTER_READERS; i++)
+		slot_clear(&m->readers[i]);
+}
+
+/* The position after the newest byte, as the ring says; 0: no ring. */
+static uint64_t
+head_of(struct ring_reader *r)
+{
+	static struct ring_facts f; /* a page: used and forgotten here */
+
+	return ring_facts(r, &f) == RING_OK ? f.head : 0;
 }
 
 /* Reads up to `max` last bytes of the ring into buf. */
 static size_t
-tail_read(struct master *m, struct session *s, char *buf, size_t max)
+tail_read(struct master *m, struct session *s, char *buf, size_t max,
+    bool head_known)
 {
 	struct ring_reader *r = readers_get(m, s->sid);
-	struct ring_facts *f;
 	enum ring_verdict verdict;
-	uint64_t pos, dropped;
+	uint64_t pos, dropped, head = s->total;
 	size_t len = 0;
 	ssize_t n;
 
-	f = r != NULL ? malloc(sizeof(*f)) : NULL;
-	if (f == NULL)
+	if (r == NULL)
 		return 0;
-	if (ring_facts(r, f) == RING_OK && f->head > 0) {
-		s->total = f->head > s->total ? f->head : s->total;
-		pos = f->head > max ? f->head - max : 0;
-		for (int i = 0; i < 4 && len < max; i++) {
-			n = ring_read(r, &pos, buf + len, max - len, &dropped,
-			    &verdict);
-			if (n <= 0)
-				break;
-			if (dropped > 0 && len > 0) {
-				memmove(buf, buf + len, (size_t)n);
-				len = 0;
-			}
-			len += (size_t)n;
-			pos += (uint64_t)n;
+	if (!head_known)
+		head = head_of(r);
+	if (head > s->total)
+		s->total = head;
+	if (head == 0)
+		return 0;
+	pos = head > max ? head - max : 0;
+	for (int i = 0; i < 4 && len < max && pos < head; i++) {
+		n = ring_read(r, &pos, buf + len, max - len, &dropped,
+		    &verdict);
+		if (n <= 0)
+			break;
+		if (dropped > 0 && len > 0) {
+			memmove(buf, buf + len, (size_t)n);
+			len = 0;
 		}
+		len += (size_t)n;
+		pos += (uint64_t)n;
 	}
-	free(f);
 	return len;
 }
 
-/* The last bytes of a session, as valid UTF-8, into b. An ended one's are
- * read once. */
+/* Keeps the tail as it was read at the session's present total. */
+static void
+tail_keep(struct session *s, const char *buf, size_t len)
+{
+	char *p = realloc(s->tail, len != 0 ? len : 1);
+
+	s->tail_read = p != NULL;
+	if (p == NULL)
+		return;
+	memcpy(p, buf, len);
+	s->tail = p;
+	s->tail_len = len;
+	s->tail_at = s->total;
+}
+
+/* The last bytes of a session, as valid UTF-8, into b. Read again only where
+ * there is more output than the last time. */
 void
-session_tail(struct master *m, struct session *s, struct sbuf *b, size_t max)
+session_tail(struct master *m, struct session *s, struct sbuf *b, size_t max,
+    bool head_known)
 {
 	char buf[MASTER_TAIL];
 	const char *p = buf;
@@ -107,19 +131,13 @@ session_tail(struct master *m, struct session *s, struct sbuf *b, size_t max)
 
 	if (s->state == STATE_QUEUED || max > sizeof(buf))
 		return;
-	if (s->tail_read) {
+	if (s->tail_read && s->tail_at == s->total &&
+	    (head_known || !session_live(s))) {
 		p = s->tail;
 		len = s->tail_len;
 	} else {
-		len = tail_read(m, s, buf, sizeof(buf));
-		if (!session_live(s)) {
-			s->tail = malloc(len != 0 ? len : 1);
-			if (s->tail != NULL) {
-				memcpy(s->tail, buf, len);
-				s->tail_len = len;
-				s->tail_read = true;
-			}
-		}
+		len = tail_read(m, s, buf, sizeof(buf), head_known);
+		tail_keep(s, buf, len);
 	}
 	if (len > max) {
 		p += len - max;

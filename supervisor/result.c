@@ -228,8 +228,8 @@ bool
 result_waits_for_input(struct master *m, struct session *s,
     uint64_t *ret_idle_ms, uint64_t *ret_last_ms)
 {
+	static struct ring_facts f; /* a page: used and forgotten here */
 	struct ring_reader *r;
-	struct ring_facts *f;
 	uint64_t now = clock_wall_ms(), since = s->started_ms, last = 0;
 
 	*ret_idle_ms = 0;
@@ -237,14 +237,12 @@ result_waits_for_input(struct master *m, struct session *s,
 	if (s->state != STATE_RUNNING && s->state != STATE_EXITED)
 		return false;
 	r = readers_get(m, s->sid);
-	f = r != NULL ? malloc(sizeof(*f)) : NULL;
-	if (f != NULL && ring_facts(r, f) == RING_OK) {
-		last = f->raw.last_output_ms;
-		s->total = f->head > s->total ? f->head : s->total;
-		if (f->raw.stdin_state == STDIN_CLOSED)
+	if (r != NULL && ring_facts(r, &f) == RING_OK) {
+		last = f.raw.last_output_ms;
+		s->total = f.head > s->total ? f.head : s->total;
+		if (f.raw.stdin_state == STDIN_CLOSED)
 			s->stdin_closed = true;
 	}
-	free(f);
 	if (last > since)
 		since = last;
 	*ret_last_ms = last;
@@ -341,7 +339,6 @@ result_row(struct master *m, struct session *s, struct enc *e)
 {
 	struct sbuf tail = SBUF_INIT;
 
-	session_tail(m, s, &tail, MASTER_TAIL);
 	enc_map(e);
 	enc_kv_str(e, "sessionId", s->slug);
 	enc_instance(m, s, e);
@@ -357,6 +354,7 @@ result_row(struct master *m, struct session *s, struct enc *e)
 		row_ended(s, e);
 	else
 		row_running(m, s, e);
+	session_tail(m, s, &tail, MASTER_TAIL, true); /* read just above */
 	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
 	enc_kv_bool(e, "truncated",
 	    s->total > (uint64_t)s->head_bytes + s->tail_bytes);
@@ -526,7 +524,7 @@ result_exec_running(struct master *m, struct session *s, const char *warnings,
 		  "poll, log, write, kill, clear, remove) to follow it."
 		: " No exit event will come; use process poll with a timeout "
 		  "to follow it.");
-	session_tail(m, s, &tail, MASTER_TAIL);
+	session_tail(m, s, &tail, MASTER_TAIL, false);
 	enc_map(e);
 	enc_kv_strn(e, "text", text.p != NULL ? text.p : "", text.len);
 	enc_key(e, "details");
@@ -558,7 +556,7 @@ result_event_text(struct master *m, struct session *s, struct sbuf *b)
 		sbuf_addf(b, "code %d)", (int)s->exit_code);
 	else
 		sbuf_addf(b, "%s)", reason_name(s->reason));
-	session_tail(m, s, &tail, 400);
+	session_tail(m, s, &tail, 400, false);
 	if (tail.len > 0) {
 		text_fold(tail.p, tail.len, 180, fold, sizeof(fold));
 		if (fold[0] != '\0')
