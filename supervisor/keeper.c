@@ -313,7 +313,7 @@ on_event(struct keeper *k, const struct epoll_event *ev)
 		keeper_epoll_out(k, p, false);
 	}
 	if (ev->events & (EPOLLIN | EPOLLERR | EPOLLHUP))
-		recv_from(k, p);
+		(void)recv_from(k, p);
 }
 
 /* The earlier of two times. */

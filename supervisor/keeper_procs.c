@@ -414,12 +414,12 @@ procs_died(struct keeper *k, struct proc *p)
 		uint32_t i;
 
 		/* a last SHUTDOWN may be in it; nobody else writes to it */
-		recv_from(k, p);
+		(void)recv_from(k, p);
 		for (i = 0; i < k->slots; i++)
 			unlink_peer(&k->slot[i]);
 		p->drain_ns = 0;
 	} else {
-		recv_from(k, p);
+		(void)recv_from(k, p);
 	}
 }
 

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/fault.h"
 #include "supervisor/keeper_state.h"
 
 #define SWEEP_MAX 4096u /* orphans reaped in one sweep by the quick way */
@@ -111,17 +112,46 @@ is_known(const struct keeper *k, int32_t pid)
 	return false;
 }
 
-/* Reaps one child if it is a zombie and nobody's. True: it is gone. */
+/* Reads all that the workers' channels hold. False: there is still more. */
+static bool
+drain_workers(struct keeper *k)
+{
+	bool empty = true;
+	uint32_t i;
+
+	for (i = 0; i < k->slots; i++) {
+		if (k->slot[i].chan >= 0 && !k->slot[i].chan_eof)
+			empty = recv_from(k, &k->slot[i]) && empty;
+	}
+	return empty;
+}
+
+/*
+ * Reaps one child if it is a zombie and nobody's. True: it is gone.
+ *
+ * A command may have run and died before its SPAWNED was read. It was sent
+ * before the death, so whoever sees the zombie first and then finds the
+ * channels empty has read it, and may believe the table.
+ */
 static bool
 reap_orphan(struct keeper *k, int32_t pid)
 {
 	siginfo_t si;
 
 	si.si_pid = 0;
-	if (wait_raw(P_PID, pid, &si, 0, NULL) < 0)
+	if (wait_raw(P_PID, pid, &si, WNOWAIT, NULL) < 0)
 		return true;
 	if (si.si_pid == 0)
 		return false;
+	FAULT("keeper.before-reap");
+	if (!drain_workers(k)) {
+		k->activity = true;
+		return false;
+	}
+	if (is_known(k, pid))
+		return false;
+	if (wait_raw(P_PID, pid, &si, 0, NULL) < 0 || si.si_pid == 0)
+		return true;
 	atomic_fetch_add(&k->stats[0].orphans_reaped, 1);
 	return true;
 }
@@ -140,7 +170,8 @@ sweep_first(struct keeper *k)
 			return true;
 		if (is_known(k, si.si_pid))
 			return false;
-		(void)reap_orphan(k, si.si_pid);
+		if (!reap_orphan(k, si.si_pid))
+			return false;
 	}
 	k->activity = true;
 	return true;

@@ -226,8 +226,9 @@ dispatch(struct keeper *k, struct proc *p)
 	drop_fds();
 }
 
-/* Reads what a process has said; a dead one's until it is empty or EOF. */
-void
+/* Reads what a process has said; a dead one's until it is empty or EOF. True:
+ * nothing is left unread. */
+bool
 recv_from(struct keeper *k, struct proc *p)
 {
 	int n, r, max = p->state == PROC_DYING ? RECV_DRAIN : RECV_TURN;
@@ -240,7 +241,7 @@ recv_from(struct keeper *k, struct proc *p)
 		} else if (r == 0) {
 			procs_chan_eof(k, p);
 		} else if (r == -EAGAIN) {
-			return;
+			return true;
 		} else if (r == -EPROTO || r == -EMFILE) {
 			if (atomic_fetch_add(&k->stats[0].malformed, 1) <
 			    MALFORMED_LOG)
@@ -257,4 +258,5 @@ recv_from(struct keeper *k, struct proc *p)
 			procs_chan_eof(k, p);
 		}
 	}
+	return p->chan < 0 || p->chan_eof;
 }

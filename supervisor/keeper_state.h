@@ -149,8 +149,8 @@ bool procs_alive(const struct proc *p);
 const char *procs_name(const struct proc *p);
 void procs_signal(const struct proc *p, int sig);
 
-/* --- keeper_recv.c: reads what is there, up to a bound */
-void recv_from(struct keeper *k, struct proc *p);
+/* --- keeper_recv.c: reads what is there, up to a bound; true: all of it */
+bool recv_from(struct keeper *k, struct proc *p);
 
 /* --- keeper_send.c */
 void send_all(struct keeper *k);
