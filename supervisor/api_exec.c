@@ -4,7 +4,6 @@
  * its end, the yield, background, cancel or the client's end.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,12 +228,11 @@ session_spec(struct session *s, struct master *m, const struct val *params,
 	struct exec_base b = {.cfg = &m->cfg, .base_env = m->base_env,
 	    .base_env_bytes = m->base_env_bytes, .home = m->home,
 	    .user_shell = m->user_shell, .path = m->server_path};
-	char instance[40];
+	char instance[SESSION_INSTANCE_MAX];
 	struct exec_ids ids = {.slug = s->slug, .scope = s->scope,
 	    .instance = instance};
 
-	snprintf(instance, sizeof(instance), "%016" PRIx64 ".%016" PRIx64,
-	    m->h.incarnation, s->sid.v);
+	session_instance(m, s, instance);
 	return exec_spec_make(&b, params, s->cwd, &ids, &s->spec, why);
 }
 

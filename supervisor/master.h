@@ -344,6 +344,10 @@ void session_end_here(struct master *m, struct session *s, uint32_t reason,
 /* No row and no worker speaks of it: what the ring's header says, or lost. */
 void session_end_by_ring(struct master *m, struct session *s);
 void session_wake(struct master *m, struct session *s, unsigned wake);
+/* Its instance id as everybody spells it: INCARNATION.NUMBER. */
+#define SESSION_INSTANCE_MAX 40
+void session_instance(const struct master *m, const struct session *s,
+    char ret[SESSION_INSTANCE_MAX]);
 /* The status word of the behaviour, from reason and code. */
 uint32_t session_status_of(uint32_t reason, int32_t exit_code);
 

@@ -188,6 +188,14 @@ result_note(uint64_t omitted, uint64_t dropped, struct sbuf *b)
 		    omitted);
 }
 
+/* exitReason: what ended it, in the words gateways know. */
+const char *
+result_exit_reason(const struct session *s)
+{
+	return reason_name(s->reason == END_ABORTED ? END_MANUAL_CANCEL
+						    : s->reason);
+}
+
 /* The exit fields of details. */
 void
 result_exit_fields(const struct session *s, struct enc *e)
@@ -202,9 +210,7 @@ result_exit_fields(const struct session *s, struct enc *e)
 		enc_str(e, text_signal_name(s->exit_signal));
 	else
 		enc_nil(e);
-	enc_kv_str(e, "exitReason",
-	    s->reason == END_ABORTED ? reason_name(END_MANUAL_CANCEL)
-				     : reason_name(s->reason));
+	enc_kv_str(e, "exitReason", result_exit_reason(s));
 	enc_kv_bool(e, "timedOut",
 	    s->reason == END_OVERALL_TIMEOUT ||
 		s->reason == END_NO_OUTPUT_TIMEOUT);
@@ -255,10 +261,9 @@ result_waits_for_input(struct master *m, struct session *s,
 static void
 enc_instance(struct master *m, const struct session *s, struct enc *e)
 {
-	char buf[40];
+	char buf[SESSION_INSTANCE_MAX];
 
-	snprintf(buf, sizeof(buf), "%016" PRIx64 ".%016" PRIx64,
-	    m->h.incarnation, s->sid.v);
+	session_instance(m, s, buf);
 	enc_kv_str(e, "instanceId", buf);
 }
 

@@ -12,6 +12,8 @@
 const char *result_status(const struct session *s);
 /* failureKind, or NULL where nothing failed. */
 const char *result_failure_kind(const struct session *s);
+/* exitReason. */
+const char *result_exit_reason(const struct session *s);
 /* Words after the output: how it ended ("" for exit 0). */
 void result_end_words(const struct session *s, struct sbuf *b);
 /* "Process exited with code 1." for poll. */

@@ -5,6 +5,7 @@
  * is sent from here: orders and answers are staged for the end of the turn.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,15 @@ session_wake(struct master *m, struct session *s, unsigned wake)
 	(void)m;
 	LIST_FOREACH_SAFE(w, &s->watches, of_session, next)
 		req_wake(w->req, s, wake);
+}
+
+/* The one place that spells an instance id. */
+void
+session_instance(const struct master *m, const struct session *s,
+    char ret[SESSION_INSTANCE_MAX])
+{
+	snprintf(ret, SESSION_INSTANCE_MAX, "%016" PRIx64 ".%016" PRIx64,
+	    m->h.incarnation, s->sid.v);
 }
 
 /* Queued, or starting at once. */
@@ -205,6 +215,7 @@ session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
 static void
 exit_event(struct master *m, struct session *s)
 {
+	char instance[SESSION_INSTANCE_MAX];
 	struct sbuf text = SBUF_INIT;
 	struct event_in in;
 
@@ -216,14 +227,16 @@ exit_event(struct master *m, struct session *s)
 		return;
 	s->exit_notified = true;
 	result_event_text(m, s, &text);
+	session_instance(m, s, instance);
 	in = (struct event_in){.scope = s->scope, .sid = s->sid,
+	    .instance_id = instance,
 	    .kind = "exited", .slug = s->slug, .session_key = s->session_key,
 	    .text = text.p != NULL ? text.p : "",
 	    .status = status_name(s->status),
 	    .exit_signal = s->exit_signal != 0
 		? text_signal_name(s->exit_signal)
 		: NULL,
-	    .exit_reason = reason_name(s->reason), .exit_code = s->exit_code,
+	    .exit_reason = result_exit_reason(s), .exit_code = s->exit_code,
 	    .at_ms = s->ended_ms};
 	if (in.session_key[0] == '\0')
 		in.session_key = NULL;

@@ -5,7 +5,6 @@
  * credit follows what the socket took, so that the pipe pushes back. Lifted
  * at yield, cancel, the client's death, or after 30 s without progress.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,10 +34,9 @@ static void
 say_session(struct req *r, struct session *s)
 {
 	struct enc e = ENC_INIT;
-	char instance[40];
+	char instance[SESSION_INSTANCE_MAX];
 
-	snprintf(instance, sizeof(instance), "%016" PRIx64 ".%016" PRIx64,
-	    r->m->h.incarnation, s->sid.v);
+	session_instance(r->m, s, instance);
 	enc_map(&e);
 	enc_kv_uint(&e, "msgid", r->msgid);
 	enc_kv_str(&e, "sessionId", s->slug);

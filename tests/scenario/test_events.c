@@ -34,12 +34,13 @@ SCENARIO(events, one_for_a_background_session)
 {
 	const char *id;
 	struct answer *a;
-	const psup_value *e;
-	char text[256];
+	const psup_value *e, *row;
+	char text[256], instance[64];
 
 	psupd();
 	id = background(STR("command", "echo built; exit 2"));
-	await_end(id);
+	row = await_end(id);
+	psup_get_copy(row, "instanceId", instance, sizeof(instance));
 	a = unacknowledged("gw");
 	expect(count_of(a, id) == 1, "%d", count_of(a, id));
 	e = psup_value_at(psup_value_get(details(a), "events"), 0);
@@ -50,6 +51,7 @@ SCENARIO(events, one_for_a_background_session)
 	        strstr(text, ":: built") != NULL,
 	    "%s", text);
 	expect(psup_get_int(e, "seq", 0) > 0);
+	expect(psup_get_is(e, "instanceId", instance), "not %s", instance);
 }
 
 SCENARIO(events, none_for_a_foreground_session)
