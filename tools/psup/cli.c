@@ -14,6 +14,11 @@
 
 enum { OPT_HELP = 1000, OPT_JSON, OPT_DIR, OPT_NO_START };
 
+/* A master that is only busy gets BRIEF_MS in all; one whose heartbeat (one a
+ * second) is late is not waited for. */
+#define TRY_MS    300
+#define BRIEF_MS  3000
+#define SILENT_MS 1200
 #define OWN_OPTIONS 24
 
 /* ---------------------------------------------------------------- options */
@@ -143,6 +148,19 @@ cli_connect(struct cli *c, enum cli_start start, int timeout_ms)
 	o.timeout_ms = timeout_ms;
 	o.start = start == CLI_MAY_START && !c->no_start;
 	return psup_connect(c->p, &o);
+}
+
+int
+cli_connect_briefly(struct cli *c)
+{
+	int waited = 0, rc;
+
+	do {
+		rc = cli_connect(c, CLI_NEVER_START, TRY_MS);
+		waited += TRY_MS;
+	} while (rc == PSUP_ERR_TIMEOUT && waited < BRIEF_MS &&
+	    view_master_silent_ms(c->runtime_dir) <= SILENT_MS);
+	return rc;
 }
 
 json_t *

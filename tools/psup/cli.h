@@ -65,11 +65,13 @@ double cli_seconds(struct cli *c, const char *option, const char *text);
 /* ------------------------------------------------------------- connecting */
 
 enum cli_start { CLI_MAY_START, CLI_NEVER_START };
-/* How long a command that has another way (the view) waits for the socket. */
-#define CLI_SHORT_MS 3000
 
 /* Connects c->p. PSUP_OK or a psup_rc; nothing is said. */
 int cli_connect(struct cli *c, enum cli_start start, int timeout_ms);
+/* The same for a command that has another way, the view: never starts a
+ * server, and gives up (PSUP_ERR_TIMEOUT) as soon as the master's heartbeat
+ * stands still. */
+int cli_connect_briefly(struct cli *c);
 /* Says the handle's error (as JSON with --json). Returns the exit code. */
 int cli_fail(struct cli *c, int rc);
 /* Prints a tool's answer: its text, or with --json the object. Frees it.
@@ -108,6 +110,8 @@ int view_list(struct cli *c, bool all);
 int view_log(struct cli *c, const char *id, const char *stream);
 /* What shared memory knows of the server's state. */
 json_t *view_status(const char *runtime_dir);
+/* Since the master last said that it lives; UINT64_MAX: it never did. */
+uint64_t view_master_silent_ms(const char *runtime_dir);
 
 /* ------------------------------------------------------------------- exec */
 

@@ -20,7 +20,7 @@ run(struct cli *c, int argc, char **argv)
 		return EXIT_USAGE;
 	if (optind != argc)
 		return cli_usage(c, "it takes no argument");
-	rc = cli_connect(c, CLI_NEVER_START, CLI_SHORT_MS);
+	rc = cli_connect_briefly(c);
 	if (rc == PSUP_OK)
 		rc = psup_list(c->p, all, &reply);
 	if (rc == PSUP_ERR_TIMEOUT || rc == PSUP_ERR_LOST)

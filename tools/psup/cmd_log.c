@@ -150,7 +150,7 @@ run(struct cli *c, int argc, char **argv)
 		return view_log(c, o.id, o.stream);
 	if (o.follow && o.stream != NULL)
 		return cli_usage(c, "--follow shows both streams");
-	rc = cli_connect(c, CLI_NEVER_START, CLI_SHORT_MS);
+	rc = cli_connect_briefly(c);
 	if (o.follow)
 		return rc == PSUP_OK ? follow(c, &o) : cli_fail(c, rc);
 	return print_lines(c, &o, rc);

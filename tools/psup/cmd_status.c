@@ -78,13 +78,16 @@ run(struct cli *c, int argc, char **argv)
 		return EXIT_USAGE;
 	if (optind != argc)
 		return cli_usage(c, "it takes no argument");
-	rc = cli_connect(c, CLI_NEVER_START, CLI_SHORT_MS);
+	rc = cli_connect_briefly(c);
 	if (rc == PSUP_OK)
 		rc = psup_status(c->p, &reply);
 	if (rc == PSUP_ERR_TIMEOUT || rc == PSUP_ERR_LOST)
 		status = view_status(c->runtime_dir);
-	if (status != NULL)
+	if (status != NULL) {
+		cli_say("the server does not answer; this is from its shared "
+		        "memory");
 		return show(c, status);
+	}
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
 	status = json_of_value(psup_reply_value(reply));

@@ -283,6 +283,23 @@ json_of_process(const struct psup_view_process *p)
 	return o;
 }
 
+uint64_t
+view_master_silent_ms(const char *runtime_dir)
+{
+	struct psup_view_process process;
+	uint64_t silent = UINT64_MAX;
+	psup_view *v;
+	size_t cursor = 0;
+
+	if (psup_view_open(runtime_dir, &v, NULL, 0) < 0)
+		return silent;
+	while (psup_view_next_process(v, &cursor, &process) == 1)
+		if (strcmp(process.role, "master") == 0)
+			silent = process.heartbeat_age_ms;
+	psup_view_close(&v);
+	return silent;
+}
+
 json_t *
 view_status(const char *runtime_dir)
 {
