@@ -35,7 +35,16 @@ quote_end(const char *s, size_t len, size_t at)
 	return 0;
 }
 
-/* Takes the next word, without quotes that enclose all of it. */
+/* Is this the end of a simple command: ; & or |, not escaped? */
+static bool
+is_separator(const char *s, size_t len)
+{
+	return len > 0 && strchr(";&|", s[len - 1]) != NULL &&
+	    (len == 1 || s[len - 2] != '\\');
+}
+
+/* Takes the next word of the first simple command, without quotes that
+ * enclose all of it. */
 static bool
 next_token(const char *s, size_t len, size_t *pos, struct token *ret)
 {
@@ -51,6 +60,12 @@ next_token(const char *s, size_t len, size_t *pos, struct token *ret)
 		i = end > 0 ? end : i + 1;
 	}
 	*pos = i;
+	while (i > start && is_separator(s + start, i - start)) {
+		i--;
+		*pos = len; /* what follows is another command */
+	}
+	if (i == start)
+		return false;
 	ret->s = s + start;
 	ret->len = i - start;
 	if (ret->len >= 2 && (*ret->s == '"' || *ret->s == '\'') &&
