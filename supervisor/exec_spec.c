@@ -43,6 +43,16 @@ asked(const struct val *params, const char *name)
 	return val_bool(params, name, false);
 }
 
+/* timeout and timeoutSeconds are one parameter: they cannot differ. */
+static bool
+timeouts_differ(const struct val *params)
+{
+	double t = val_num(params, "timeout", -1);
+	double sec = val_num(params, "timeoutSeconds", -1);
+
+	return t >= 0 && sec >= 0 && (t < sec || t > sec);
+}
+
 /* Rules about params alone. */
 int
 exec_check(const struct val *params, struct proto_problem *why)
@@ -65,6 +75,12 @@ exec_check(const struct val *params, struct proto_problem *why)
 	if (argv != NULL && argv->a.items[0].s.len == 0) {
 		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "argv",
 		    "argv[0], the program, is empty");
+		return -EINVAL;
+	}
+	if (timeouts_differ(params)) {
+		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "timeoutSeconds",
+		    "timeout and timeoutSeconds are the same parameter and "
+		    "differ: give one");
 		return -EINVAL;
 	}
 	if (asked(params, "pty")) {

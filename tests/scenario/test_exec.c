@@ -181,6 +181,18 @@ SCENARIO(exec, ends_at_its_timeout)
 	    (long long)(now_ms() - start));
 }
 
+SCENARIO(exec, takes_timeout_under_either_name)
+{
+	psupd();
+	expect_str(ask("exec", PUPPET("hang"), NUM("timeoutSeconds", 0.1)),
+	    "exitReason", "overall-timeout");
+	expect_ok(ask("exec", STR("command", "true"), NUM("timeout", 9),
+	    INT("timeoutSeconds", 9)));
+	expect_refused_for(ask("exec", STR("command", "true"),
+	                       NUM("timeout", 9), NUM("timeoutSeconds", 8)),
+	    "invalid-params", "timeoutSeconds");
+}
+
 SCENARIO(exec, ends_a_silent_command)
 {
 	struct answer *a;
