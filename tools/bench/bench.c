@@ -65,6 +65,21 @@ need(const struct bench *b, int status, const char *what)
 		die("%s: %s", what, psup_error_message(b->client));
 }
 
+static volatile sig_atomic_t interrupted;
+
+void
+turn(psup *client)
+{
+	uint64_t start = now_ns();
+
+	if (interrupted)
+		die("interrupted");
+	if (psup_turn(client, 30000) != PSUP_OK)
+		die("%s", psup_error_message(client));
+	if (now_ns() - start > 29000000000ull)
+		die("nothing came for 30 seconds");
+}
+
 bool
 bench_wants(const struct bench *b, const char *family)
 {
@@ -358,9 +373,7 @@ parse_options(struct bench *b, int argc, char **argv)
 static void
 on_signal(int sig)
 {
-	(void)sig;
-	if (running != NULL)
-		running->rounds = 0;
+	interrupted = sig;
 }
 
 int
@@ -380,7 +393,7 @@ main(int argc, char **argv)
 	signal(SIGTERM, on_signal);
 	running = &b;
 	server_start(&b);
-	for (int round = 0; round < b.rounds; round++) {
+	for (int round = 0; round < b.rounds && !interrupted; round++) {
 		for (size_t i = 0; i < FAMILIES; i++) {
 			if (!bench_wants(&b, families[i].name))
 				continue;
@@ -394,7 +407,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "\r%40s\r", "");
 	running = NULL;
 	server_stop(&b);
-	if (b.rounds == 0)
+	if (interrupted)
 		return 130;
 	if (b.json)
 		print_json(&b);

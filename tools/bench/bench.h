@@ -79,6 +79,9 @@ void samples_free(struct samples *s);
 uint64_t now_ns(void);
 void die(const char *fmt, ...)
     __attribute__((noreturn, format(printf, 1, 2)));
+/* Waits for something on a connection; ends the program where it is lost, at
+ * a signal, or when nothing came for half a minute. */
+void turn(psup *client);
 /* Ends the program unless a libpsup call went well. */
 void need(const struct bench *b, int status, const char *what);
 

@@ -38,7 +38,7 @@ find_processes(struct bench *b)
 		if (b->pid_count < WORKERS_MAX + 3)
 			b->pids[b->pid_count++] =
 			    (pid_t)psup_get_int(w, "pid", 0);
-		if (psup_get_is(w, "role", "worker"))
+		if (psup_get_is(w, "role", "active"))
 			b->workers++;
 	}
 	psup_reply_free(&r);
@@ -216,7 +216,7 @@ server_background(struct bench *b, const char *const *argv, int n,
 			            &t, NULL), "exec");
 			sent++;
 		}
-		need(b, psup_turn(b->client, 10000), "exec");
+		turn(b->client);
 	}
 	psup_args_free(&a);
 	if (t.failed > 0)
@@ -243,6 +243,6 @@ server_remove(struct bench *b, char (*ids)[48], int n)
 			            NULL, NULL), "remove");
 			psup_args_free(&a);
 		}
-		need(b, psup_turn(b->client, 10000), "remove");
+		turn(b->client);
 	}
 }
