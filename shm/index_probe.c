@@ -7,6 +7,7 @@
  */
 #include "shm/index_probe.h"
 
+#include <lmdb.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

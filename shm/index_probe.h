@@ -6,9 +6,9 @@
 #ifndef PSUP_SHM_INDEX_PROBE_H
 #define PSUP_SHM_INDEX_PROBE_H
 
-#include <lmdb.h>
 #include <stdint.h>
 
+/* For whoever includes lmdb.h itself. */
 #define INDEX_ENV_FLAGS (MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD | MDB_NOLOCK)
 
 /* Walks every record in a child that may crash. 0: good, or there is none.

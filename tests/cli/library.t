@@ -2,6 +2,12 @@
 # SPDX-License-Identifier: MIT
 # An outside C program builds with nothing but pkg-config's flags, against the
 # shared and against the static library.
+# An instrumented library needs its runtime, which no outside program has; and
+# cmake --install leaves a list in the build folder.
+if [ "${PSUP_TEST_SANITIZE:-0}" = 1 ] || [ ! -w "$PSUP_TEST_BUILD" ]; then
+	echo "1..0 # SKIP instrumented, or the build folder is not ours"
+	exit 0
+fi
 . "$(dirname "$0")/lib.sh"
 
 prefix=$scratch/usr

@@ -164,8 +164,10 @@ SCENARIO(cli, exec_starts_a_server)
 	keeper = keeper_pid();
 	snprintf(link, sizeof(link), "/proc/%d/cwd", keeper);
 	n = readlink(link, target, sizeof(target));
-	expect(n == 1 && target[0] == '/', "cwd %.*s", (int)n, target);
-	for (int fd = 0; fd < 3; fd++) {
+	/* psup's processes are not dumpable: only root may look */
+	expect((n == 1 && target[0] == '/') || (n < 0 && geteuid() != 0),
+	    "cwd %.*s", (int)n, target);
+	for (int fd = 0; fd < 3 && geteuid() == 0; fd++) {
 		snprintf(link, sizeof(link), "/proc/%d/fd/%d", keeper, fd);
 		n = readlink(link, target, sizeof(target) - 1);
 		target[n > 0 ? n : 0] = '\0';

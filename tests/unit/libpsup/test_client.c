@@ -170,7 +170,7 @@ on_note(void *arg, const char *name, const psup_value *params)
 	const char *data = psup_get_str(params, "data", &len);
 
 	cr_expect_str_eq(name, "output");
-	cr_expect_eq(psup_get_int(params, "pos", -1), at);
+	cr_expect_eq(psup_get_int(params, "pos", -1), (int64_t)at);
 	memcpy(c->text + at, data, len);
 	c->text[at + len] = '\0';
 	c->notes++;

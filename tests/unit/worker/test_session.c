@@ -147,7 +147,8 @@ Test(session, that_cannot_be_execd_says_why)
 	cr_assert_eq(s->fail.transient, 0);
 	cr_assert_eq(puppet_header(&p, s)->exec_errno, ENOENT);
 	s = run(&(struct order){.argv = {"denied"}, .path = "/dev/null"});
-	cr_assert_eq(s->fail.error, EACCES);
+	cr_assert_eq(s->fail.error, EACCES, "error %d at stage %u",
+	    s->fail.error, s->fail.stage);
 }
 
 Test(session, without_its_directory_is_not_started)
