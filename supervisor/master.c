@@ -324,16 +324,20 @@ static void
 turn_undo(struct master *m)
 {
 	struct session *s, *next;
+	struct worker *w;
 
 	TAILQ_FOREACH_SAFE(s, &m->dirty, dirty_link, next) {
 		if (!s->fresh)
 			continue;
 		log_warn("session %s taken back: the index is full", s->slug);
-		s->has_worker = false;
+		w = s->has_worker ? pool_get(m, s->worker) : NULL;
+		if (w != NULL && w->live > 0 && session_live(s))
+			w->live--;
 		pool_drop_orders(m, s->sid);
 		registry_forget(m, s);
 	}
 	sweep_evict_for(m, m->budget / 4);
+	session_pump_lanes(m); /* what was taken back held a place */
 	timer_in(m, &m->retry_timer, on_retry, m, RETRY_MS);
 }
 

@@ -132,7 +132,6 @@ struct session {
 	bool pending;      /* on the list of those that wait for a worker */
 	bool watching;     /* CTL_WATCH is out */
 	bool watching_stdin;
-	bool end_order;    /* ENDED is owed to its worker */
 	bool answered;     /* its exec request has been answered */
 	bool in_ended;
 	bool recent;      /* counted in master.recent */
@@ -163,7 +162,7 @@ RB_HEAD(key_tree, keyed);
 struct order {
 	STAILQ_ENTRY(order) link;
 	struct sid sid;
-	bool committed_only; /* dropped where the turn's commit fails */
+	bool committed_only; /* waits for a commit that succeeds */
 	int fd;              /* sent beside it; -1: none */
 	size_t size;
 	unsigned char msg[];

@@ -2,7 +2,8 @@
 /*
  * The workers: who is there, which one gets the next session, and the orders
  * on their way to each. Orders are staged during a turn and leave after its
- * commit; a full channel is waited for, never blocked on.
+ * commit, or after the next one where it failed; a full channel is waited for,
+ * never blocked on.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -509,30 +510,47 @@ pool_drop_orders(struct master *m, struct sid sid)
 			STAILQ_REMOVE(&w->staged, o, order, link);
 			if (o->fd >= 0)
 				close(o->fd);
+			explicit_bzero(o->msg, o->size);
 			free(o);
 		}
 	}
 }
 
-/* After the commit: what was staged leaves. */
+/* After a failed commit: does this one wait for the next, for itself or not
+ * to overtake another of its session? */
+static bool
+order_waits(const struct worker *w, const struct order *o)
+{
+	const struct order *other;
+
+	if (o->committed_only)
+		return true;
+	STAILQ_FOREACH(other, &w->staged, link) {
+		if (other == o)
+			return false;
+		if (sid_eq(other->sid, o->sid))
+			return true;
+	}
+	return false;
+}
+
+/* After the commit: what was staged leaves. After a failed one only what does
+ * not depend on it; the rest stays for the next, since the records of its
+ * sessions do, too. */
 void
 pool_turn_end(struct master *m, bool committed)
 {
 	for (size_t i = 0; i < MASTER_WORKERS; i++) {
 		struct worker *w = &m->workers[i];
-		struct order *o;
+		struct order *o, *next;
 		bool idle = STAILQ_EMPTY(&w->out);
 
 		if (STAILQ_EMPTY(&w->staged))
 			continue;
-		while ((o = STAILQ_FIRST(&w->staged)) != NULL) {
-			STAILQ_REMOVE_HEAD(&w->staged, link);
-			if (!committed && o->committed_only) {
-				if (o->fd >= 0)
-					close(o->fd);
-				free(o);
+		STAILQ_FOREACH_SAFE(o, &w->staged, link, next) {
+			if (!committed && order_waits(w, o))
 				continue;
-			}
+			STAILQ_REMOVE(&w->staged, o, order, link);
 			STAILQ_INSERT_TAIL(&w->out, o, link);
 		}
 		if (w->fd >= 0 && idle && !worker_flush(w))

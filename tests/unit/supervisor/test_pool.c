@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Orders to workers: they leave after the commit, and a failed one loses none
+ * that the next will stand for. */
+#include <criterion/criterion.h>
+#include <event2/event.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "supervisor/master.h"
+#include "supervisor/pool.h"
+
+static struct master m;
+static int far; /* the worker's end */
+static struct ctl_msg msg;
+
+/* A master with one worker, played by the test. */
+static void
+begin(void)
+{
+	int ends[2];
+
+	cr_assert_eq(socketpair(AF_UNIX,
+	                 SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
+	                 ends),
+	    0);
+	m.base = event_base_new();
+	RB_INIT(&m.by_sid);
+	TAILQ_INIT(&m.pending);
+	pool_init(&m);
+	pool_on_peer(&m, &(struct ctl_peer){.wid = {0, 1}, .pid = 1,
+	    .role = HERITAGE_WORKER}, ends[0]);
+	far = ends[1];
+}
+
+static void
+finish(void)
+{
+	pool_fini(&m);
+	event_base_free(m.base);
+	close(far);
+}
+
+TestSuite(pool, .init = begin, .fini = finish, .timeout = 10);
+
+/* Stages a message of just a head. */
+static void
+order(unsigned type, uint64_t sid, bool committed_only)
+{
+	struct ctl_head h = CTL_INIT((uint16_t)type, (struct sid){sid},
+	    struct ctl_head);
+
+	pool_order_to(&m.workers[0], h.sid, &h, sizeof(h), committed_only,
+	    -1);
+}
+
+/* The next message is of this type and session. */
+static void
+expect_next(unsigned type, uint64_t sid)
+{
+	cr_assert_eq(ctl_recv(far, &msg), 1, "nothing came");
+	cr_assert_eq(msg.head.type, type, "%s came",
+	    ctl_type_name(msg.head.type));
+	cr_assert_eq(msg.head.sid.v, sid);
+}
+
+static void
+expect_nothing(void)
+{
+	cr_assert_eq(ctl_recv(far, &msg), -EAGAIN, "%s came",
+	    ctl_type_name(msg.head.type));
+}
+
+Test(pool, nothing_leaves_before_the_turn_ends)
+{
+	order(CTL_ENDED, 1, true);
+	order(CTL_READY, 2, false);
+	expect_nothing();
+	pool_turn_end(&m, true);
+	expect_next(CTL_ENDED, 1);
+	expect_next(CTL_READY, 2);
+	expect_nothing();
+}
+
+Test(pool, a_failed_commit_keeps_what_depends_on_it)
+{
+	order(CTL_ENDED, 1, true);
+	order(CTL_READY, 1, false); /* must not overtake */
+	order(CTL_READY, 2, false);
+	pool_turn_end(&m, false);
+	expect_next(CTL_READY, 2);
+	expect_nothing();
+	pool_turn_end(&m, false);
+	expect_nothing();
+	pool_turn_end(&m, true);
+	expect_next(CTL_ENDED, 1);
+	expect_next(CTL_READY, 1);
+	expect_nothing();
+}
+
+Test(pool, what_is_taken_back_is_never_ordered)
+{
+	order(CTL_ENDED, 1, true);
+	order(CTL_ENDED, 2, true);
+	pool_turn_end(&m, false);
+	pool_drop_orders(&m, (struct sid){1});
+	pool_turn_end(&m, true);
+	expect_next(CTL_ENDED, 2);
+	expect_nothing();
+}
