@@ -9,39 +9,41 @@
 #define PUSH_MAX   1000u
 #define PUSH_QUEUE (1u << 20)
 
-/* Whose place: the name given, else the scope. */
-static void
-who(struct api_call *c, char *ret, size_t size)
-{
-	const char *scope = conn_scope(c->conn);
-
-	if (val_copy(c->params, "subscriber", ret, size) == 0)
-		snprintf(ret, size, "%s", scope != NULL ? scope : "admin");
-}
-
 /* The scope whose log it is; an admin's subscriptions have one of their own. */
 static const char *
-place_scope(struct api_call *c)
+place_scope(const struct conn *c)
 {
-	const char *scope = conn_scope(c->conn);
+	const char *scope = conn_scope(c);
 
 	return scope != NULL ? scope : "";
 }
 
+/* Whose place: the name given, else the scope. */
+static void
+who(struct api_call *c, char *ret, size_t size)
+{
+	if (val_copy(c->params, "subscriber", ret, size) == 0)
+		snprintf(ret, size, "%s", place_scope(c->conn));
+}
+
 struct fill {
 	struct enc *e;
-	uint64_t last;
+	struct events *events;
+	const char *scope, *name;
+	bool all; /* asked for by number: acknowledged ones, too */
+	uint32_t left;
 };
 
-/* Appends one event. */
+/* Adds one event to the answer. 1: there is room for no more. */
 static int
 on_event(void *arg, uint64_t seq, const void *map, size_t size)
 {
 	struct fill *f = arg;
 
+	if (!f->all && events_acked(f->events, f->scope, f->name, seq))
+		return 0;
 	enc_raw(f->e, map, size);
-	f->last = seq;
-	return 0;
+	return --f->left == 0;
 }
 
 /* events */
@@ -49,22 +51,24 @@ void
 api_events(struct api_call *c)
 {
 	struct enc e = ENC_INIT;
-	struct fill f = {.e = &e};
 	char name[72];
+	struct fill f = {.e = &e, .events = c->m->events,
+	    .scope = place_scope(c->conn), .name = name,
+	    .all = val_get(c->params, "since") != NULL,
+	    .left = (uint32_t)proto_int(PROTO_EVENTS, c->params, "limit",
+		100)};
 	uint64_t place;
 
 	who(c, name, sizeof(name));
-	place = events_place(c->m->events, place_scope(c), name);
+	place = events_place(c->m->events, f.scope, name);
 	enc_map(&e);
 	enc_key(&e, "events");
 	enc_array(&e);
 	(void)events_read(c->m->events, conn_scope(c->conn),
-	    val_uint(c->params, "since", place),
-	    (uint32_t)proto_int(PROTO_EVENTS, c->params, "limit", 100),
-	    on_event, &f);
+	    val_uint(c->params, "since", place), UINT32_MAX, on_event, &f);
 	enc_end(&e);
 	enc_kv_uint(&e, "overflowed",
-	    events_overflowed(c->m->events, place_scope(c)));
+	    events_overflowed(c->m->events, place_scope(c->conn)));
 	enc_kv_uint(&e, "acknowledged", place);
 	enc_end(&e);
 	req_answer(c->req, &e);
@@ -80,15 +84,16 @@ api_subscribe(struct api_call *c)
 	uint64_t place;
 
 	who(c, sub->name, sizeof(sub->name));
-	place = events_place(c->m->events, place_scope(c), sub->name);
+	place = events_place(c->m->events, place_scope(c->conn), sub->name);
 	sub->on = true;
+	sub->all = val_get(c->params, "since") != NULL;
 	sub->next_after = val_uint(c->params, "since", place);
 	if (c->m->events_sent > sub->next_after)
 		c->m->events_sent = sub->next_after;
 	enc_map(&e);
 	enc_kv_uint(&e, "acknowledged", place);
 	enc_kv_uint(&e, "overflowed",
-	    events_overflowed(c->m->events, place_scope(c)));
+	    events_overflowed(c->m->events, place_scope(c->conn)));
 	enc_end(&e);
 	req_answer(c->req, &e);
 	enc_fini(&e);
@@ -104,7 +109,7 @@ api_ack(struct api_call *c)
 	who(c, name, sizeof(name));
 	enc_map(&e);
 	enc_kv_uint(&e, "acknowledged",
-	    events_ack(c->m->events, place_scope(c), name,
+	    events_ack(c->m->events, place_scope(c->conn), name,
 		val_uint(c->params, "seq", 0)));
 	enc_end(&e);
 	req_answer(c->req, &e);
@@ -114,17 +119,20 @@ api_ack(struct api_call *c)
 struct push {
 	struct conn *c;
 	struct subscriber *sub;
+	struct events *events;
 	unsigned n;
 };
 
-/* Tells one event to one subscriber. */
+/* Tells one event to one subscriber, unless a poll told it. */
 static int
 push_one(void *arg, uint64_t seq, const void *map, size_t size)
 {
 	struct push *p = arg;
 
-	conn_notify(p->c, "event", map, size);
 	p->sub->next_after = seq;
+	if (p->sub->all ||
+	    !events_acked(p->events, place_scope(p->c), p->sub->name, seq))
+		conn_notify(p->c, "event", map, size);
 	p->n++;
 	return conn_queued(p->c) > PUSH_QUEUE;
 }
@@ -134,7 +142,8 @@ static void
 push_conn(struct conn *c, void *arg)
 {
 	struct master *m = arg;
-	struct push p = {.c = c, .sub = conn_subscriber(c)};
+	struct push p = {.c = c, .sub = conn_subscriber(c),
+	    .events = m->events};
 
 	if (!p.sub->on || p.sub->next_after >= events_last(m->events))
 		return;

@@ -276,6 +276,20 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 	}
 }
 
+/* The cursor moves, and a reader that was told the end needs no event. */
+void
+api_poll_delivered(struct master *m, struct sid sid, const char *reader,
+    uint64_t ack)
+{
+	struct session *s = session_by_sid(m, sid);
+	bool told = cursors_get(m->cursors, sid, reader).end_told;
+
+	if (s == NULL || !cursors_confirm(m->cursors, sid, reader, ack))
+		return;
+	if (!told && cursors_get(m->cursors, sid, reader).end_told)
+		events_ack_session(m->events, s->scope, sid);
+}
+
 /* Answers a poll with what was read. */
 static void
 poll_answer(struct req *r, struct session *s, struct delivery *d)
@@ -304,8 +318,6 @@ poll_answer(struct req *r, struct session *s, struct delivery *d)
 	enc_kv_bool(&e, "isError", ended && s->status != STATUS_COMPLETED);
 	enc_end(&e);
 	snprintf(reader, sizeof(reader), "%s", r->reader);
-	if (ended && !r->have_since)
-		events_ack_session(m->events, s->scope, s->sid);
 	req_answer(r, &e);
 	if (ack != 0 && !explicit_ack)
 		conn_mark_cursor(conn, s->sid, reader, ack);
@@ -373,7 +385,7 @@ api_poll(struct api_call *c)
 	if (val_copy(c->params, "ack", ack, sizeof(ack)) > 0) {
 		r->explicit_ack = true;
 		if (strcmp(ack, "explicit") != 0)
-			(void)cursors_confirm(c->m->cursors, s->sid, r->reader,
+			api_poll_delivered(c->m, s->sid, r->reader,
 			    strtoull(ack, NULL, 10));
 	}
 	timeout = (uint64_t)proto_int(PROTO_POLL, c->params, "timeout", 0);

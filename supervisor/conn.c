@@ -159,9 +159,7 @@ mark_fire(struct conn *c, struct mark *mk)
 
 	switch (mk->kind) {
 	case MARK_CURSOR:
-		if (session_by_sid(c->m, mk->sid) != NULL)
-			(void)cursors_confirm(c->m->cursors, mk->sid,
-			    mk->reader, mk->v);
+		api_poll_delivered(c->m, mk->sid, mk->reader, mk->v);
 		c->m->again = true;
 		break;
 	case MARK_STREAM:

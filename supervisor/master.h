@@ -463,6 +463,9 @@ api_fn api_exec, api_list, api_poll, api_log, api_wait, api_write, api_kill,
     api_clear, api_remove, api_events, api_subscribe, api_ack, api_status,
     api_shutdown;
 void api_exec_wake(struct req *r, struct session *s, unsigned wake);
+/* A poll's answer has reached its reader. */
+void api_poll_delivered(struct master *m, struct sid sid, const char *reader,
+    uint64_t ack);
 void api_poll_wake(struct req *r, struct session *s, unsigned wake);
 void api_wait_wake(struct req *r, struct session *s, unsigned wake);
 void api_write_wake(struct req *r, struct session *s, unsigned wake);
@@ -475,6 +478,7 @@ int conn_set_hello(struct conn *c, const char *scope, bool process,
     const char *client);
 struct subscriber {
 	bool on;
+	bool all; /* asked for by number: acknowledged ones, too */
 	char name[72];
 	uint64_t next_after; /* told up to here */
 };

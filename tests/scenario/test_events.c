@@ -152,3 +152,87 @@ SCENARIO(events, survive_the_master)
 	                        "events"), 0),
 	           "seq", -1) == seq);
 }
+
+/* Events that a scope's own subscriber has not acknowledged. */
+static int
+owed_to(struct peer *p, const char *id)
+{
+	return count_of(ask_as(p, "events"), id);
+}
+
+SCENARIO(events, a_poll_that_told_the_end_acknowledges)
+{
+	struct peer *a;
+	const char *id, *other;
+
+	psupd();
+	a = peer("a");
+	expect(owed_to(a, "") == 0);
+	id = id_of(ask_as(a, "exec", STR("command", "echo x"),
+	    YES("background")));
+	expect_ok(ask_as(a, "wait", STR("sessionId", id)));
+	expect(count_of(ask_as(a, "events", STR("subscriber", "log")), id)
+	    == 1);
+	expect(owed_to(a, id) == 1);
+	expect_str(ask_as(a, "poll", STR("sessionId", id)), "status",
+	    "completed");
+	expect(owed_to(a, id) == 0, "told twice");
+	expect(count_of(ask_as(a, "events", STR("subscriber", "log")), id)
+	    == 1, "another name's event is gone");
+	/* An administrator's own subscriber is no other. */
+	other = background(STR("command", "echo y"));
+	await_end(other);
+	expect(owed_to(NULL, other) == 1);
+	expect_str(ask("poll", STR("sessionId", other)), "status",
+	    "completed");
+	expect(owed_to(NULL, other) == 0, "told twice");
+}
+
+SCENARIO(events, a_poll_that_was_not_acknowledged_keeps_the_event)
+{
+	struct answer *a;
+	const char *id;
+
+	psupd();
+	id = background(STR("command", "echo x"));
+	await_end(id);
+	a = ask("poll", STR("sessionId", id), STR("ack", "explicit"));
+	expect_str(a, "status", "completed");
+	expect(owed_to(NULL, id) == 1, "gone before it was acknowledged");
+	expect_str(ask("poll", STR("sessionId", id),
+	               STR("ack", text_of(a, "ack"))),
+	    "output", "");
+	expect(owed_to(NULL, id) == 0);
+}
+
+SCENARIO(events, wait_for_a_gateway_that_is_away)
+{
+	enum { KEPT = 5, ENDED = 8 };
+	const char *ids[ENDED];
+	struct peer *gateway;
+	struct answer *a;
+	int64_t last = 0;
+
+	psupd(.conf = "[retain]\nevents = 5\n");
+	gateway = peer(NULL);
+	listen_to_events(gateway, "gw");
+	hang_up(gateway);
+	for (int i = 0; i < ENDED; i++) {
+		ids[i] = background(STR("command", "echo x"));
+		await_end(ids[i]);
+	}
+	kill_master();
+	gateway = peer(NULL);
+	listen_to_events(gateway, "gw");
+	expect(await_events(gateway, KEPT) == KEPT);
+	for (size_t k = 0; k < KEPT; k++) {
+		const struct event *e = event_at(gateway, k);
+
+		expect(strcmp(e->id, ids[ENDED - KEPT + k]) == 0, "%s",
+		    e->id);
+		expect(e->seq > last, "out of order");
+		last = e->seq;
+	}
+	a = ask("events", STR("subscriber", "gw"));
+	expect_int(a, "overflowed", ENDED - KEPT);
+}
