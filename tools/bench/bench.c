@@ -245,6 +245,8 @@ met(const struct row *r, double mine, double ratio)
 static void
 print_table(const struct bench *b)
 {
+	const char *last = NULL;
+
 	printf("psup %s, %d workers, %d rounds, medians\n\n", psup_version(),
 	    b->workers, b->rounds);
 	printf("%-38s %-6s %8s %8s %8s %6s  %-10s %s\n", "figure", "unit",
@@ -262,12 +264,13 @@ print_table(const struct bench *b)
 		    shown(ratio, t[3]), goal_text(r, t[4]),
 		    met(r, mine, ratio));
 	}
-	printf("\nraw: ");
-	for (int i = 0; i < row_count; i++)
-		if (rows[i].raw_is != NULL &&
-		    (i == 0 || rows[i].raw_is != rows[i - 1].raw_is))
-			printf("%s\n     ", rows[i].raw_is);
-	printf("goal: of this stage; docs/architecture.md has the rest\n");
+	printf("\nraw:\n");
+	for (int i = 0; i < row_count; i++) {
+		if (rows[i].raw_is != NULL && rows[i].raw_is != last)
+			printf("  %s\n", rows[i].raw_is);
+		if (rows[i].raw_is != NULL)
+			last = rows[i].raw_is;
+	}
 }
 
 static void
