@@ -233,7 +233,7 @@ mount_tiny(size_t bytes)
 	if (unshare(CLONE_NEWNS) != 0 ||
 	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
 	    mount("tmpfs", scn.run, "tmpfs", MS_NOSUID | MS_NODEV, opts) != 0)
-		cr_skip_test("no tmpfs of one's own here: %s",
+		skip_scenario("no tmpfs of one's own here: %s",
 		    strerror(errno));
 }
 
@@ -264,6 +264,13 @@ scn_start(const struct server *how)
 	close(log);
 	if (!how->fails)
 		scn_connect();
+}
+
+/* No server was started: nobody else removes the directory. */
+void
+scn_forget(void)
+{
+	scn_remove_tree(scn.base);
 }
 
 void

@@ -42,6 +42,10 @@
 	}                                                 \
 	static void suite##_##name(void)
 
+/* Ends a scenario that this machine or user cannot play. */
+#define skip_scenario(...) (scn_forget(), cr_skip_test(__VA_ARGS__))
+void scn_forget(void);
+
 /* Ends the test with the timeline unless `cond`. */
 #define expect(cond, ...)                                           \
 	((cond) ? (void)0                                           \

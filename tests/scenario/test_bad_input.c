@@ -309,7 +309,7 @@ SCENARIO(bad_input, a_runtime_directory_that_is_a_link)
 SCENARIO(bad_input, a_runtime_directory_of_somebody_else)
 {
 	if (geteuid() != 0)
-		cr_skip_test("only root can give a directory away");
+		skip_scenario("only root can give a directory away");
 	expect(chown(runtime_dir(), 12345, 12345) == 0);
 	expect_no_start(runtime_dir());
 }
@@ -333,7 +333,7 @@ SCENARIO(bad_input, a_full_tmpfs_refuses_the_new_and_keeps_the_running)
 	int n = 0;
 
 	if (geteuid() != 0)
-		cr_skip_test("only root has a tmpfs of its own");
+		skip_scenario("only root has a tmpfs of its own");
 	psupd(.tmpfs_bytes = 24 << 20);
 	up = background(PUPPET("print up; cat"));
 	await_output(up, "up\n");
