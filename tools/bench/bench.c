@@ -264,10 +264,10 @@ print_table(const struct bench *b)
 		    shown(ratio, t[3]), goal_text(r, t[4]),
 		    met(r, mine, ratio));
 	}
-	printf("\nraw:\n");
+	printf("\n");
 	for (int i = 0; i < row_count; i++) {
 		if (rows[i].raw_is != NULL && rows[i].raw_is != last)
-			printf("  %s\n", rows[i].raw_is);
+			printf("raw %s\n", rows[i].raw_is);
 		if (rows[i].raw_is != NULL)
 			last = rows[i].raw_is;
 	}

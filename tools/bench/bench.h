@@ -89,7 +89,7 @@ void need(const struct bench *b, int status, const char *what);
 
 void server_start(struct bench *b);
 void server_stop(struct bench *b);
-/* Private bytes of psup's processes together, from smaps_rollup. */
+/* Anonymous bytes of psup's processes together, from smaps_rollup. */
 uint64_t server_private_bytes(const struct bench *b);
 /* What the runtime directory takes on its tmpfs. */
 uint64_t server_shared_bytes(const struct bench *b);

@@ -99,7 +99,8 @@ server_stop(struct bench *b)
 	b->pid_count = 0;
 }
 
-/* Private_Clean plus Private_Dirty of one process, in bytes. */
+/* Anonymous memory of one process, in bytes. Not "private": that would count
+ * a ring's header page, which lies on the tmpfs, a second time. */
 static uint64_t
 private_bytes(pid_t pid)
 {
@@ -114,8 +115,7 @@ private_bytes(pid_t pid)
 	while (fgets(line, sizeof(line), f) != NULL) {
 		unsigned long long kib;
 
-		if (sscanf(line, "Private_Clean: %llu", &kib) == 1 ||
-		    sscanf(line, "Private_Dirty: %llu", &kib) == 1)
+		if (sscanf(line, "Pss_Anon: %llu", &kib) == 1)
 			sum += kib * 1024;
 	}
 	fclose(f);
