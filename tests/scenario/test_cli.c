@@ -216,3 +216,31 @@ SCENARIO(cli, reads_shared_memory_while_the_master_is_stopped)
 	kill_now(master, SIGCONT);
 	expect_ok(ask("list"));
 }
+
+/* What was printed before the master died is not reported as missing after,
+ * though the ring has let go of it. */
+SCENARIO(cli, exec_counts_nothing_twice_after_the_master_died)
+{
+	struct running *r;
+	struct run *done;
+	char command[500];
+	const char *gate, *exit_gate;
+
+	psupd();
+	gate = file_in_scenario("gate");
+	exit_gate = file_in_scenario("exit");
+	snprintf(command, sizeof(command),
+	    "seq 1 100000; until test -e %s; do sleep 0.05; done; echo more; "
+	    "until test -e %s; do sleep 0.05; done",
+	    gate, exit_gate);
+	r = cli_start("exec", command);
+	await_run_output(r, "\n100000\n");
+	kill_master();
+	fclose(fopen(gate, "we"));
+	await_run_output(r, "\nmore\n"); /* it streams again */
+	fclose(fopen(exit_gate, "we"));
+	done = await_run(r);
+	expect_exit(done, 0);
+	expect(done->out_len == 588895 + 5, "%zu bytes", done->out_len);
+	expect(done->err_len == 0, "%s", done->err);
+}

@@ -41,8 +41,11 @@ take_output(struct run *r, const psup_value *params)
 	size_t len, skip = 0;
 
 	data = psup_get_str(params, "data", &len);
-	if (dropped > 0)
-		r->dropped += (uint64_t)dropped;
+	/* Of a gap before pos, what came over an earlier connection is here. */
+	if (dropped > 0 && pos > r->next)
+		r->dropped += (uint64_t)dropped < pos - r->next
+		    ? (uint64_t)dropped
+		    : pos - r->next;
 	if (pos < r->next)
 		skip = r->next - pos < len ? (size_t)(r->next - pos) : len;
 	if (pos + len > r->next)
