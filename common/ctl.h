@@ -73,11 +73,12 @@ enum ctl_type {
 	CTL_WATCH,       /* ctl_pos: tell me once (CTL_OUTPUT) when head > pos */
 	CTL_WATCH_STDIN, /* ctl_pos: tell me once (CTL_STDIN_AT) when the
 	                  * consumed position > pos, or stdin is closed */
-	CTL_ENDED,       /* head only: the end record is committed */
+	CTL_ENDED,       /* head only: END, or FAILED, is committed */
 
 	/* worker -> master */
 	CTL_RUNNING = 160, /* ctl_running; also in the dump to a new master */
-	CTL_FAILED,        /* ctl_failed: could not be spawned */
+	CTL_FAILED,        /* ctl_failed: could not be spawned, or taken
+	                    * over; repeated until ENDED */
 	CTL_OUTPUT,        /* ctl_pos: head is now here */
 	CTL_STDIN_AT,      /* ctl_stdin: consumed so far; eof: stdin is closed */
 	CTL_END,           /* ctl_end: closed, drained; repeated until ENDED */
@@ -219,11 +220,17 @@ struct ctl_running {
 	uint64_t deadline_ms; /* wall; 0: none */
 };
 
+enum ctl_transient {
+	CTL_FOR_GOOD,
+	CTL_TRY_AGAIN, /* another worker may have more luck */
+	CTL_NOT_TRIED, /* a new master shall decide: the old one is gone */
+};
+
 struct ctl_failed {
 	struct ctl_head head;
 	int32_t error;     /* errno */
 	uint32_t stage;    /* enum spawn_stage (shm/layout.h) */
-	uint32_t transient; /* 1: another worker may have more luck */
+	uint32_t transient; /* enum ctl_transient */
 	uint32_t pad;
 };
 

@@ -270,8 +270,8 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 	log_note("worker %u.%u is down", msg->wid.slot, msg->wid.generation);
 	for (s = registry_first(m); s != NULL; s = next) {
 		next = registry_next(s);
-		if (!session_live(s) || !s->has_worker ||
-		    !wid_eq(s->worker, msg->wid))
+		if (!session_live(s) ||
+		    !wid_eq(s->has_worker ? s->worker : s->row, msg->wid))
 			continue;
 		s->watching = s->watching_stdin = false;
 		if (s->recovering)

@@ -321,19 +321,22 @@ recover_adopt(struct master *m, struct sid sid, bool live)
 	return s;
 }
 
-/* One row of the keeper's table. */
+/* One row of the keeper's table. One without a pid says nothing: its worker is
+ * just spawning it and will speak, or dies and never ran it. */
 void
 recover_on_held(struct master *m, const struct ctl_held *msg)
 {
 	struct session *s = session_by_sid(m, msg->head.sid);
 
+	if (msg->pid <= 0)
+		return;
 	if (s == NULL && !m->reconciled)
 		s = recover_adopt(m, msg->head.sid, true);
 	if (s == NULL || !session_live(s))
 		return;
 	s->held = true;
-	if (msg->pid > 0)
-		s->pid = msg->pid;
+	s->row = msg->wid;
+	s->pid = msg->pid;
 }
 
 /* Nobody has this one in hand. */

@@ -352,7 +352,6 @@ session_again(struct master *m, struct session *s)
 	s->has_worker = false;
 	s->confirmed = false;
 	s->watching = s->watching_stdin = false;
-	pool_drop_orders(m, s->sid);
 	if (s->forced != END_NONE) {
 		session_end_here(m, s, s->forced, "before it started");
 		return;
@@ -397,7 +396,7 @@ claim(struct master *m, struct worker *w, struct sid sid)
 		session_touch(m, s);
 	}
 	s->confirmed = true;
-	s->recovering = false;
+	s->recovering = s->held = false;
 	return s;
 }
 
@@ -457,15 +456,38 @@ session_on_running(struct master *m, struct worker *w,
 	session_wake(m, s, WAKE_STATE | WAKE_OUTPUT | WAKE_STDIN);
 }
 
-/* It could not be spawned. */
+/* Owes ENDED to the worker, after the commit. */
+static void
+order_ended(struct session *s, struct worker *w)
+{
+	struct ctl_head ended = {.version = CTL_VERSION, .type = CTL_ENDED,
+	    .size = sizeof(ended), .sid = s->sid};
+
+	pool_order_to(w, s->sid, &ended, sizeof(ended), true, -1);
+}
+
+/* It could not be spawned, or, where it runs already, not be taken over. */
 void
 session_on_failed(struct master *m, struct worker *w,
     const struct ctl_failed *msg)
 {
 	struct session *s = claim(m, w, msg->head.sid);
 
-	if (s == NULL || s->state != STATE_STARTING)
+	if (s == NULL)
 		return;
+	order_ended(s, w);
+	if (s->state != STATE_STARTING) {
+		log_warn("session %s not taken over: %s", s->slug,
+		    strerror(msg->error < 0 ? -msg->error : msg->error));
+		session_end_by_ring(m, s);
+		return;
+	}
+	if (msg->transient == CTL_NOT_TRIED) {
+		if (w->live > 0)
+			w->live--;
+		session_again(m, s);
+		return;
+	}
 	s->error = msg->error;
 	s->stage = msg->stage;
 	atomic_fetch_add_explicit(&m->board.hdr->failed_total, 1,
@@ -473,7 +495,7 @@ session_on_failed(struct master *m, struct worker *w,
 	log_note("session %s not spawned: %s at %s", s->slug,
 	    strerror(msg->error < 0 ? -msg->error : msg->error),
 	    stage_name(msg->stage));
-	if (msg->transient != 0 && s->attempt + 1 < MASTER_ATTEMPTS) {
+	if (msg->transient != CTL_FOR_GOOD && s->attempt + 1 < MASTER_ATTEMPTS) {
 		if (w->live > 0)
 			w->live--;
 		session_again(m, s);
@@ -494,16 +516,6 @@ session_on_exited(struct master *m, struct worker *w,
 	take_exit(s, msg->code, msg->status);
 	session_set_state(m, s, STATE_EXITED, "its root exited");
 	session_wake(m, s, WAKE_STATE);
-}
-
-/* Owes ENDED to the worker, after the commit. */
-static void
-order_ended(struct session *s, struct worker *w)
-{
-	struct ctl_head ended = {.version = CTL_VERSION, .type = CTL_ENDED,
-	    .size = sizeof(ended), .sid = s->sid};
-
-	pool_order_to(w, s->sid, &ended, sizeof(ended), true, -1);
 }
 
 /* Over: closed and drained. */

@@ -212,7 +212,8 @@ child_fail(struct child *c, int error, unsigned stage)
 
 	c->failed.error = error;
 	c->failed.stage = stage;
-	c->failed.transient = error_is_transient(error);
+	if (c->failed.transient == CTL_FOR_GOOD && error_is_transient(error))
+		c->failed.transient = CTL_TRY_AGAIN;
 	log_note("session %llu not started: stage %s: %s",
 	    (unsigned long long)c->sid.v, stage_name(stage), err_name(error));
 	if (hdr != NULL) {
@@ -222,17 +223,28 @@ child_fail(struct child *c, int error, unsigned stage)
 		atomic_store(&hdr->closed_ms, c->w->now_ms);
 	}
 	worker_count(&c->w->stats->spawn_failed, 1);
+	c->retry_ns = 0;
 	child_set_state(c, CHILD_FAILED, err_name(error));
+	start_plan_free(c->plan);
+	c->plan = NULL;
 	pump_stop(c);
 	input_close(c);
 	pidfd_close(c);
 	c->want[LINK_KEEPER] &= ~(unsigned)TELL_DROP;
 	c->want[LINK_MASTER] &= ~(unsigned)SAY_STDIN_AT;
-	link_say(c, LINK_MASTER, SAY_FAILED);
+	/* the keeper first: it must have forgotten it when the master has it
+	 * started elsewhere */
 	if (c->held)
 		link_say(c, LINK_KEEPER, TELL_CLOSED);
-	c->all_said = true;
-	child_settle(c);
+	link_say(c, LINK_MASTER, SAY_FAILED);
+}
+
+/* Nobody's turn any more: the next master starts it where it likes. */
+void
+child_give_back(struct child *c)
+{
+	c->failed.transient = CTL_NOT_TRIED;
+	child_fail(c, EAGAIN, STAGE_PREPARE);
 }
 
 /* Writes the exit down where a replacement finds it. */
@@ -424,6 +436,12 @@ void
 child_committed(struct child *c)
 {
 	c->committed = true;
+	if (c->state == CHILD_FAILED) {
+		c->want[LINK_MASTER] = 0;
+		c->all_said = true;
+		child_settle(c);
+		return;
+	}
 	if (c->state == CHILD_RUNNING)
 		ladder_begin(c, SIGTERM, atomic_load(&c->ring.hdr->grace_ms),
 		    END_LOST);

@@ -21,7 +21,8 @@
  *                because the command that began them is over), and the zombie
  *                of the leader goes on pinning the group, so a kill still
  *                reaches them.
- *     FAILED     never ran; master (FAILED) and keeper (CLOSED) are to be told
+ *     FAILED     never ran; the keeper is told CLOSED, the master FAILED, again
+ *                and again until it says ENDED
  *     CLOSED     over; the keeper is to be told
  *     GONE       nothing more to say; freed between two turns
  */
@@ -146,6 +147,9 @@ void child_set_state(struct child *c, enum child_state to, const char *why);
 void child_watch(struct child *c);
 /* The spawn is given up. */
 void child_fail(struct child *c, int error, unsigned stage);
+/* One that waits to be tried again is left to the new master, which knows of
+ * it only what its index says: that it has not run. */
+void child_give_back(struct child *c);
 /* The keeper's answer to ASK_EXIT. */
 void child_exited(struct child *c, const struct ctl_exit *e);
 /* Freezes the end record and tells it, whatever still lives. */

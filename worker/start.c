@@ -432,7 +432,8 @@ static void
 not_started(struct child *c, int error, unsigned stage)
 {
 	struct start_plan *plan = c->plan;
-	bool full = stage == STAGE_TELL && error == EAGAIN;
+	bool full = stage == STAGE_TELL && (error == EAGAIN ||
+	    error == ENOBUFS || error == ETOOMANYREFS);
 	bool again = full || error == EAGAIN || error == ENOMEM ||
 	    error == EMFILE || error == ENFILE;
 

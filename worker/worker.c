@@ -237,8 +237,16 @@ on_peer(struct worker *w, struct child *none, struct ctl_msg *msg)
 	l->writing = true; /* collect first, then send in one go */
 	LIST_FOREACH(c, &w->sessions, all) {
 		c->watch_pos = c->in.watch_pos = UINT64_MAX;
-		if (c->state == CHILD_SPAWNING || c->state >= CHILD_FAILED)
+		if (c->state == CHILD_SPAWNING) {
+			child_give_back(c); /* says FAILED */
 			continue;
+		}
+		if (c->state > CHILD_FAILED)
+			continue;
+		if (c->state == CHILD_FAILED) {
+			link_say(c, LINK_MASTER, SAY_FAILED);
+			continue;
+		}
 		say = SAY_RUNNING;
 		if (c->exit.code != 0)
 			say |= SAY_EXITED;
@@ -296,7 +304,8 @@ worker_dispatch(struct worker *w, unsigned from, struct ctl_msg *msg)
 			c = child_find(w, msg->head.sid);
 		if (c == NULL && (row->flags & OF_SESSION) != 0)
 			return;
-		if (c != NULL && c->state >= CHILD_FAILED)
+		if (c != NULL && c->state >= CHILD_FAILED &&
+		    (c->state > CHILD_FAILED || row->type != CTL_ENDED))
 			return;
 		row->call(w, c, msg);
 		return;

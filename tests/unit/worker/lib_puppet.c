@@ -216,7 +216,8 @@ answer_exit(struct puppet *p, struct psession *s)
 	memset(&si, 0, sizeof(si));
 	cr_assert_eq(waitid(P_PID, (id_t)s->pid, &si,
 	                 WEXITED | WNOWAIT | WNOHANG),
-	    0);
+	    0, "session %llu pid %d", (unsigned long long)s->sid.v,
+	    (int)s->pid);
 	if (si.si_pid != 0) {
 		e.code = si.si_code;
 		e.status = si.si_status;
@@ -310,6 +311,9 @@ as_master(struct puppet *p, struct ctl_msg *m)
 	case CTL_FAILED:
 		memcpy(&s->fail, m->bytes, sizeof(s->fail));
 		s->failed = true;
+		s->fail_count++;
+		if (!p->keep_quiet)
+			puppet_ended(p, s);
 		break;
 	case CTL_OUTPUT:
 		memcpy(&pos, m->bytes, sizeof(pos));
@@ -351,7 +355,8 @@ drain(struct puppet *p, int fd, void (*as)(struct puppet *, struct ctl_msg *))
 void
 puppet_step(struct puppet *p)
 {
-	struct pollfd pfd[2] = {{.fd = p->keeper_fd, .events = POLLIN},
+	struct pollfd pfd[2] = {{.fd = p->deaf ? -1 : p->keeper_fd,
+	                            .events = POLLIN},
 	    {.fd = p->master_fd, .events = POLLIN}};
 
 	cr_assert(clock_boot_ns() < p->deadline_ns, "waited in vain");

@@ -23,7 +23,7 @@ struct psession {
 	pid_t pid;     /* as SPAWNED told the keeper; 0: not yet */
 	int fds[3];    /* held: out, err, in; -1 */
 	bool held, asked, exited_told, running, failed, ended, closed;
-	unsigned running_count, end_count, no_space;
+	unsigned running_count, end_count, fail_count, no_space;
 	struct ctl_running run;
 	struct ctl_failed fail;
 	struct ctl_end end;
@@ -41,7 +41,8 @@ struct puppet {
 	int keeper_fd, master_fd; /* our ends */
 	unsigned generation;
 	bool mounted; /* dir is a tmpfs of its own */
-	bool ready, dump_end, keep_quiet; /* do not answer END */
+	bool ready, dump_end, keep_quiet; /* do not answer END, FAILED */
+	bool deaf; /* the keeper reads nothing */
 	struct psession s[PUPPET_SESSIONS];
 	size_t count;
 	uint64_t deadline_ns;

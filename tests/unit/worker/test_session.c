@@ -34,7 +34,7 @@ run(const struct order *o)
 {
 	struct psession *s = puppet_start(&p, o);
 
-	UNTIL(&p, s->closed);
+	UNTIL(&p, s->closed && (s->ended || s->failed));
 	return s;
 }
 
@@ -149,6 +149,51 @@ Test(session, that_cannot_be_execd_says_why)
 	s = run(&(struct order){.argv = {"denied"}, .path = "/dev/null"});
 	cr_assert_eq(s->fail.error, EACCES, "error %d at stage %u",
 	    s->fail.error, s->fail.stage);
+}
+
+Test(session, that_failed_is_told_to_every_master_until_one_knows)
+{
+	struct psession *s;
+
+	p.keep_quiet = true;
+	s = puppet_start(&p, &(struct order){.argv = {"nothing"},
+	    .path = "/nonexistent/program"});
+	UNTIL(&p, s->fail_count == 1 && s->closed);
+	puppet_master(&p);
+	cr_assert_eq(s->fail_count, 2);
+	cr_assert_eq(s->fail.error, ENOENT);
+	puppet_ended(&p, s);
+	UNTIL(&p, puppet_stats(&p)->sessions == 0);
+	puppet_master(&p);
+	cr_assert_eq(s->fail_count, 2);
+}
+
+/* Its keeper does not read, so sessions wait to be held; then another master
+ * comes, which must hear of all of them. */
+Test(session, that_waits_to_be_started_is_given_back_to_a_new_master)
+{
+	enum { MANY = PUPPET_SESSIONS - 2 };
+	unsigned running = 0, back = 0;
+
+	p.deaf = true;
+	for (int i = 0; i < MANY; i++)
+		puppet_start(&p, &(struct order){.sh = "exit 3"});
+	UNTIL(&p, puppet_stats(&p)->sessions == MANY);
+	puppet_master(&p);
+	for (int i = 0; i < MANY; i++) {
+		running += p.s[i].running;
+		back += p.s[i].failed;
+		cr_assert_eq(p.s[i].running + p.s[i].failed, 1,
+		    "nothing was said of %d", i);
+		if (p.s[i].failed)
+			cr_assert_eq(p.s[i].fail.transient, CTL_NOT_TRIED);
+	}
+	cr_assert(running > 0 && back > 0, "%u run, %u do not", running,
+	    back);
+	p.deaf = false;
+	UNTIL(&p, puppet_stats(&p)->sessions == 0);
+	for (int i = 0; i < MANY; i++)
+		cr_assert_eq(p.s[i].failed || p.s[i].end.exit.status == 3, 1);
 }
 
 Test(session, without_its_directory_is_not_started)
