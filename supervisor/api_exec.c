@@ -295,17 +295,20 @@ exec_wait(struct api_call *c, struct session *s)
 				 "yieldMs", (int64_t)c->m->cfg.background_ms));
 }
 
-/* The same request key again: the first one's answer, nothing new. */
+/* The same request key again: the first one's answer, nothing new. Who asks
+ * for the stream gets it from the first byte that is kept, also where the
+ * first request had none, and where the command has ended meanwhile. */
 static void
 exec_attach(struct api_call *c, struct session *s)
 {
+	bool wanted = val_bool(c->params, "stream", false);
 	struct req *r = c->req;
 
-	if (!session_live(s)) {
+	if (!session_live(s) && !wanted) {
 		answer_ended(r, s);
 		return;
 	}
-	if (s->backgrounded) {
+	if (session_live(s) && s->backgrounded) {
 		answer_running(r, s);
 		return;
 	}
@@ -313,8 +316,14 @@ exec_attach(struct api_call *c, struct session *s)
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
 		return;
 	}
-	if (val_bool(c->params, "stream", false) && s->stream) {
+	if (wanted) {
 		stream_begin(r, s);
+		if (!session_live(s)) {
+			api_exec_wake(r, s, WAKE_STATE);
+			return;
+		}
+		s->stream = true; /* its background lifts the credit */
+		session_touch(c->m, s);
 		(void)stream_pump(r, s);
 	} else if (s->stream && !others_wait(r, s)) {
 		stream_end(r, s);

@@ -95,7 +95,7 @@ struct session {
 	uint32_t head_bytes, tail_bytes;
 	uint32_t grace_ms;
 	bool stdin_pipe;   /* write may feed it */
-	bool stream;       /* started lossless */
+	bool stream;       /* lossless, or was for a while */
 
 	/* state: session_set_state() alone */
 	uint32_t state;    /* enum board_state */

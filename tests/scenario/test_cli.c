@@ -244,3 +244,30 @@ SCENARIO(cli, exec_counts_nothing_twice_after_the_master_died)
 	expect(done->out_len == 588895 + 5, "%zu bytes", done->out_len);
 	expect(done->err_len == 0, "%s", done->err);
 }
+
+/* The same key again, this time with a stream: all of it, live or over. */
+SCENARIO(cli, exec_shows_what_its_key_ran)
+{
+	struct running *r;
+	struct run *done;
+	struct question *q;
+	char script[300];
+	const char *gate;
+
+	psupd();
+	gate = file_in_scenario("gate");
+	snprintf(script, sizeof(script), "print one; await %s; print two",
+	    gate);
+	q = ask_later(NULL, "exec", PUPPET(script), NIL("yieldMs"),
+	    STR("requestKey", "k"));
+	r = cli_start("exec", "--key", "k", "--stdin", "closed", "other");
+	await_run_output(r, "one\n");
+	fclose(fopen(gate, "we"));
+	done = await_run(r);
+	expect_exit(done, 0);
+	expect_out(done, "one\ntwo\n");
+	expect_text(answer_of(q), "one\ntwo\n");
+	done = cli("exec", "--key", "k", "other");
+	expect_exit(done, 0);
+	expect_out(done, "one\ntwo\n");
+}
