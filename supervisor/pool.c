@@ -259,7 +259,8 @@ void
 pool_on_down(struct master *m, const struct ctl_peer *msg)
 {
 	struct worker *w = pool_get(m, msg->wid);
-	struct session *s, *next;
+	struct session *s;
+	struct sid at;
 
 	if (w != NULL) {
 		while (worker_read(w, POOL_BURST) > 0)
@@ -268,8 +269,8 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 		w->present = false;
 	}
 	log_note("worker %u.%u is down", msg->wid.slot, msg->wid.generation);
-	for (s = registry_first(m); s != NULL; s = next) {
-		next = registry_next(s);
+	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
+		at = s->sid;
 		if (!session_live(s) ||
 		    !wid_eq(s->has_worker ? s->worker : s->row, msg->wid))
 			continue;

@@ -199,10 +199,11 @@ restore_ended(struct master *m)
 static void
 lose_all(struct master *m)
 {
-	struct session *s, *next;
+	struct session *s;
+	struct sid at;
 
-	for (s = registry_first(m); s != NULL; s = next) {
-		next = registry_next(s);
+	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
+		at = s->sid;
 		if (!session_live(s) || s->state == STATE_QUEUED)
 			continue;
 		s->recovering = false;
@@ -360,13 +361,14 @@ decide(struct master *m, struct session *s)
 void
 recover_step(struct master *m)
 {
-	struct session *s, *next;
+	struct session *s;
+	struct sid at;
 
 	if (m->reconciled || !m->table_end || !pool_dumps_done(m))
 		return;
 	m->reconciled = true;
-	for (s = registry_first(m); s != NULL; s = next) {
-		next = registry_next(s);
+	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
+		at = s->sid;
 		if (!s->recovering)
 			continue;
 		s->recovering = false;

@@ -86,6 +86,17 @@ registry_next(struct session *s)
 	return RB_NEXT(sid_tree, NULL, s);
 }
 
+/* The oldest one younger than `sid`, which may be gone meanwhile: for walks
+ * that end sessions, since an end makes others be forgotten. */
+struct session *
+registry_after(struct master *m, struct sid sid)
+{
+	struct session probe;
+
+	probe.sid.v = sid.v + 1;
+	return RB_NFIND(sid_tree, &m->by_sid, &probe);
+}
+
 /* "<incarnation>.<sid>", "<sid>" in 16 hex digits each, or 0. */
 static struct sid
 sid_of_text(const struct master *m, const char *s)

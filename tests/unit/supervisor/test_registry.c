@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Walking over the sessions while they come and go. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/master.h"
+
+static struct master m;
+
+/* A session in the trees. */
+static struct session *
+add(uint64_t sid)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	s->sid.v = sid;
+	s->board = UINT32_MAX;
+	s->state = STATE_QUEUED;
+	s->scope = strdup("");
+	s->request_key = strdup("");
+	cr_assert_eq(registry_add(&m, s), 0);
+	return s;
+}
+
+Test(registry, a_walk_goes_on_after_what_is_gone, .timeout = 10)
+{
+	struct session *s[5];
+	struct sid at;
+	uint64_t seen = 0;
+
+	RB_INIT(&m.by_sid);
+	RB_INIT(&m.by_slug);
+	RB_INIT(&m.by_key);
+	for (uint64_t i = 0; i < 5; i++)
+		s[i] = add(10 + i);
+	for (struct session *w = registry_first(&m); w != NULL;
+	     w = registry_after(&m, at)) {
+		at = w->sid;
+		seen = seen * 100 + at.v;
+		if (w == s[1]) {
+			registry_drop(&m, s[1]);
+			registry_drop(&m, s[2]);
+		}
+	}
+	cr_assert_eq(seen, 10111314);
+	registry_drop(&m, s[0]);
+	registry_drop(&m, s[3]);
+	registry_drop(&m, s[4]);
+	cr_assert_null(registry_first(&m));
+}
