@@ -7,7 +7,7 @@
 #include "supervisor/master.h"
 
 #define PUSH_MAX   1000u
-#define PUSH_QUEUE (1u << 20)
+#define PUSH_QUEUE (256u << 10) /* bytes that wait for a slow subscriber */
 
 /* The scope whose log it is; an admin's subscriptions have one of their own. */
 static const char *
@@ -88,6 +88,7 @@ api_subscribe(struct api_call *c)
 	sub->on = true;
 	sub->all = val_get(c->params, "since") != NULL;
 	sub->next_after = val_uint(c->params, "since", place);
+	sub->safe_after = sub->next_after;
 	if (c->m->events_sent > sub->next_after)
 		c->m->events_sent = sub->next_after;
 	enc_map(&e);
@@ -147,17 +148,25 @@ push_conn(struct conn *c, void *arg)
 
 	if (!p.sub->on || p.sub->next_after >= events_last(m->events))
 		return;
-	if (conn_queued(c) > PUSH_QUEUE) {
-		log_note("a subscriber that reads nothing is closed");
-		conn_drop(c);
-		return;
-	}
+	p.sub->behind = conn_queued(c) > PUSH_QUEUE;
+	if (p.sub->behind)
+		return; /* api_events_more() goes on */
 	(void)events_read(m->events, conn_scope(c), p.sub->next_after,
 	    PUSH_MAX, push_one, &p);
 	if (p.n == PUSH_MAX)
 		m->events_sent = 0; /* there may be more */
 	else if (p.n == 0)
 		p.sub->next_after = events_last(m->events);
+	else
+		p.sub->behind = p.sub->next_after < events_last(m->events);
+}
+
+/* The socket has taken some: a slow subscriber hears on. */
+void
+api_events_more(struct conn *c, struct master *m)
+{
+	if (conn_subscriber(c)->behind && conn_queued(c) <= PUSH_QUEUE / 2)
+		push_conn(c, m);
 }
 
 /* After the commit: subscribers are told. */

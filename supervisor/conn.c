@@ -492,6 +492,7 @@ conn_flush(struct conn *c)
 		TAILQ_FOREACH_SAFE(r, &c->reqs, link, next)
 			if (r->streaming)
 				req_wake(r, req_session(r), WAKE_ROOM);
+		api_events_more(c, c->m);
 		if (c->stalled && conn_may_read(c)) {
 			c->stalled = false;
 			conn_more(c);
@@ -520,6 +521,10 @@ conn_undo(struct conn *c)
 	    "no space: the index could not be written");
 	for (size_t i = 0; i < c->answered_count; i++)
 		put_failure(c->staged, c->answered[i], &p);
+	if (c->sub.next_after > c->sub.safe_after) {
+		c->sub.next_after = c->sub.safe_after;
+		c->m->events_sent = 0;
+	}
 }
 
 /* After the commit: what was staged moves to the socket. */
@@ -544,6 +549,7 @@ conn_turn_end(struct master *m, bool committed)
 		if (!committed)
 			conn_undo(c);
 		c->answered_count = 0;
+		c->sub.safe_after = c->sub.next_after;
 		TAILQ_FOREACH(r, &c->reqs, link) {
 			if (committed)
 				r->stream_safe = r->stream_pos;

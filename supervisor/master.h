@@ -477,6 +477,8 @@ void api_kill_wake(struct req *r, struct session *s, unsigned wake);
 void api_exec_abandon(struct req *r);
 /* Subscribers get what is new; called after the commit. */
 void api_events_push(struct master *m);
+/* Its out-queue is shorter: one that was behind gets more. */
+void api_events_more(struct conn *c, struct master *m);
 /* hello's half in conn.c */
 int conn_set_hello(struct conn *c, const char *scope, bool process,
     const char *client);
@@ -484,7 +486,9 @@ struct subscriber {
 	bool on;
 	bool all; /* asked for by number: acknowledged ones, too */
 	char name[72];
+	bool behind; /* there is more than its connection took */
 	uint64_t next_after; /* told up to here */
+	uint64_t safe_after; /* the same, of committed turns */
 };
 struct subscriber *conn_subscriber(struct conn *c);
 void conn_each(struct master *m, void (*fn)(struct conn *, void *), void *arg);

@@ -236,3 +236,30 @@ SCENARIO(events, wait_for_a_gateway_that_is_away)
 	a = ask("events", STR("subscriber", "gw"));
 	expect_int(a, "overflowed", ENDED - KEPT);
 }
+
+/* More than its connection takes at once: the rest follows as it reads. */
+SCENARIO(events, all_reach_a_subscriber_that_was_away_for_long)
+{
+	enum { MANY = 4000, AT_ONCE = 50 };
+	struct question *q[AT_ONCE];
+	struct peer *gateway;
+	char key[128];
+
+	psupd();
+	memset(key, 'k', sizeof(key) - 1);
+	key[sizeof(key) - 1] = '\0';
+	for (int i = 0; i < MANY; i += AT_ONCE) {
+		for (int k = 0; k < AT_ONCE; k++)
+			q[k] = ask_later(NULL, "exec",
+			    PUPPET("bytes 300; exit 1"), YES("background"),
+			    STR("sessionKey", key));
+		for (int k = 0; k < AT_ONCE; k++)
+			await_end(id_of(answer_of(q[k])));
+	}
+	gateway = peer(NULL);
+	listen_to_events(gateway, "late");
+	expect(await_events(gateway, MANY) == MANY);
+	for (size_t k = 1; k < MANY; k++)
+		expect(event_at(gateway, k)->seq >
+		    event_at(gateway, k - 1)->seq);
+}
