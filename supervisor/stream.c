@@ -154,17 +154,23 @@ stream_pump(struct req *r, struct session *s)
 		free(f);
 		return true;
 	}
-	for (int i = 0;; i++) {
+	for (int i = 0; r->stream_pos < f->head; i++) {
 		uint64_t pos = r->stream_pos, dropped = 0;
+		size_t want = sizeof(buf);
 		enum ring_verdict v;
 		ssize_t n;
 
 		if (conn_queued(r->conn) >= STREAM_QUEUE || i == STREAM_TURN) {
-			dry = r->stream_pos >= f->head;
+			dry = false;
 			break;
 		}
-		n = ring_read(rd, &pos, buf, sizeof(buf), &dropped, &v);
-		if (n <= 0)
+		/* not beyond the head of these facts: whose bytes those are,
+		 * only newer facts know */
+		if (want > f->head - pos)
+			want = (size_t)(f->head - pos);
+		n = ring_read(rd, &pos, buf, want, &dropped, &v);
+		if (n <= 0 || (pos + (uint64_t)n > f->head &&
+				  ring_facts(rd, f) != RING_OK))
 			break;
 		say_chunk(r, &f->raw, pos, dropped, buf, (size_t)n);
 		r->stream_pos = pos + (uint64_t)n;
