@@ -41,7 +41,7 @@ static const int ignored_signals[] = {
 /* Where close_range is not allowed, the table is copied as of old. */
 static bool no_unshare;
 
-/* Puts /dev/null where a command's stdio and directory will lie. */
+/* Puts /dev/null where a command's stdio will lie. */
 int
 spawn_reserve(int null_fd)
 {
@@ -150,7 +150,7 @@ child_main(void *arg)
 	if (dup2(SPAWN_FD_STDIN, 0) < 0 || dup2(SPAWN_FD_STDOUT, 1) < 0 ||
 	    dup2(SPAWN_FD_STDERR, 2) < 0)
 		child_give_up(a, STAGE_FDS, errno);
-	if (fchdir(SPAWN_FD_CWD) != 0)
+	if (chdir(a->cwd) != 0)
 		child_give_up(a, STAGE_CHDIR, errno);
 	umask(022);
 	child_reset_signals();

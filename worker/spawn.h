@@ -7,8 +7,8 @@
  * sessions would pay for each of them at each spawn: 0.1 ms becomes 1.7 ms at
  * 19 000 descriptors. With CLONE_FILES nothing is copied, and the child's first
  * act, close_range(SPAWN_FD_FIRST_OTHER, ~0, CLOSE_RANGE_UNSHARE), copies just
- * the low ones. That is why its stdio and directory lie at fixed low numbers
- * beforehand, and why nothing else may lie there.
+ * the low ones. That is why its stdio lies at fixed low numbers beforehand, and
+ * why nothing else may lie there.
  */
 #ifndef PSUP_WORKER_SPAWN_H
 #define PSUP_WORKER_SPAWN_H
@@ -23,11 +23,10 @@ enum {
 	SPAWN_FD_STDIN = 4,
 	SPAWN_FD_STDOUT = 5,
 	SPAWN_FD_STDERR = 6,
-	SPAWN_FD_CWD = 7,
-	SPAWN_FD_FIRST_OTHER = 8
+	SPAWN_FD_FIRST_OTHER = 7
 };
 
-/* Puts /dev/null (null_fd) at 4..7. -errno. */
+/* Puts /dev/null (null_fd) at 4..6. -errno. */
 int spawn_reserve(int null_fd);
 
 struct spawn_args {
@@ -35,6 +34,7 @@ struct spawn_args {
 	struct ring_header *hdr; /* exec_errno and exec_stage go here */
 	int32_t keeper_pid;
 	uint64_t nofile_soft; /* of the command; 0: leave as it is */
+	const char *cwd;
 	const char *const *paths; /* NULL-terminated, tried in order */
 	char *const *argv;
 	char *const *envp;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * START: what the master orders is copied, checked and made ready (ring,
- * pipes, directory), the keeper is given its copies, then the command is
- * cloned. A stage that fails for want of something is tried a few times.
- * Called by worker.c and, for a retry, by ladder.c.
+ * pipes), the keeper is given its copies, then the command is cloned. A stage
+ * that fails for want of something is tried a few times. Called by worker.c
+ * and, for a retry, by ladder.c.
  */
 #include "worker/start.h"
 
@@ -39,7 +39,6 @@ struct start_plan {
 	char **sh_argv;     /* "/bin/sh", the path, argv[1].., NULL */
 	unsigned tries;
 	int child_end[3]; /* stdin, stdout, stderr of the command; -1 */
-	int cwd_fd;       /* -1 */
 };
 
 /* Closes *fd and forgets it. */
@@ -61,7 +60,6 @@ start_plan_free(struct start_plan *plan)
 		return;
 	for (i = 0; i < 3; i++)
 		close_fd(&plan->child_end[i]);
-	close_fd(&plan->cwd_fd);
 	free(plan->blob);
 	free(plan->words);
 	free(plan->sh_argv);
@@ -289,15 +287,13 @@ static int
 prepare_pipe(int *ours, int *theirs, bool we_write)
 {
 	int fds[2];
-	int flags;
 
 	if (*ours >= 0)
 		return 0;
 	if (pipe2(fds, O_CLOEXEC) != 0)
 		return -errno;
-	flags = fcntl(fds[we_write ? 1 : 0], F_GETFL);
-	if (flags < 0 || fcntl(fds[we_write ? 1 : 0], F_SETFL,
-	                     flags | O_NONBLOCK) != 0) {
+	/* the only flag of a pipe that F_SETFL knows */
+	if (fcntl(fds[we_write ? 1 : 0], F_SETFL, O_NONBLOCK) != 0) {
 		close(fds[0]);
 		close(fds[1]);
 		return -EIO;
@@ -310,19 +306,11 @@ prepare_pipe(int *ours, int *theirs, bool we_write)
 /* Everything a command needs that can be had before the clone. What exists
  * already from a try before stays. */
 static int
-prepare(struct child *c, unsigned *ret_stage)
+prepare(struct child *c)
 {
 	struct start_plan *plan = c->plan;
 	int rc;
 
-	*ret_stage = STAGE_CHDIR;
-	if (plan->cwd_fd < 0) {
-		plan->cwd_fd =
-		    open(plan->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (plan->cwd_fd < 0)
-			return -errno;
-	}
-	*ret_stage = STAGE_PREPARE;
 	rc = prepare_ring(c);
 	if (rc == 0)
 		rc = prepare_pipe(&c->out[0].fd, &plan->child_end[1], false);
@@ -364,22 +352,24 @@ clone_command(struct child *c)
 	    .hdr = c->ring.hdr,
 	    .keeper_pid = c->w->heritage.keeper_pid,
 	    .nofile_soft = c->w->heritage.nofile_soft,
+	    .cwd = plan->cwd,
 	    .paths = plan->paths,
 	    .argv = (char *const *)(uintptr_t)plan->argv,
 	    .envp = (char *const *)(uintptr_t)plan->envp,
 	    .sh_argv = plan->sh_argv};
-	int in = plan->child_end[0] >= 0 ? plan->child_end[0] : c->w->null_fd;
 	int rc = 0;
 
-	if (dup3(in, SPAWN_FD_STDIN, O_CLOEXEC) < 0 ||
-	    dup3(plan->child_end[1], SPAWN_FD_STDOUT, O_CLOEXEC) < 0 ||
-	    dup3(plan->child_end[2], SPAWN_FD_STDERR, O_CLOEXEC) < 0 ||
-	    dup3(plan->cwd_fd, SPAWN_FD_CWD, O_CLOEXEC) < 0)
-		rc = -errno;
+	/* where no stdin is wanted, the reserved /dev/null is it */
+	for (int i = 0; i < 3 && rc == 0; i++)
+		if (plan->child_end[i] >= 0 &&
+		    dup3(plan->child_end[i], SPAWN_FD_STDIN + i, O_CLOEXEC) < 0)
+			rc = -errno;
 	if (rc == 0)
 		rc = spawn_clone(&args, &c->pid, &c->pidfd);
-	if (spawn_reserve(c->w->null_fd) != 0)
-		log_error("descriptors 4 to 7 are not reserved");
+	for (int i = 0; i < 3; i++)
+		if (plan->child_end[i] >= 0 &&
+		    dup3(c->w->null_fd, SPAWN_FD_STDIN + i, O_CLOEXEC) < 0)
+			log_error("descriptors 4 to 6 are not reserved");
 	return rc;
 }
 
@@ -451,13 +441,12 @@ not_started(struct child *c, int error, unsigned stage)
 void
 start_retry(struct child *c)
 {
-	unsigned stage;
 	uint32_t error;
 	int rc;
 
-	rc = prepare(c, &stage);
+	rc = prepare(c);
 	if (rc < 0) {
-		not_started(c, -rc, stage);
+		not_started(c, -rc, STAGE_PREPARE);
 		return;
 	}
 	header_fill(c);
@@ -503,7 +492,6 @@ start_session(struct worker *w, struct ctl_msg *msg)
 			child_fail(c, ENOMEM, STAGE_PREPARE);
 		return;
 	}
-	c->plan->cwd_fd = -1;
 	c->plan->child_end[0] = c->plan->child_end[1] =
 	    c->plan->child_end[2] = -1;
 	rc = plan_make(c->plan, msg);
