@@ -147,7 +147,8 @@ timers_expired(struct timers *ts, uint64_t now_ns)
 	return t;
 }
 
-/* One system call at most, and none while the earliest stays the same. */
+/* One system call at most, and none while the earliest stays the same or moves
+ * away: then the loop wakes once for nothing, and arms anew. */
 void
 timers_arm(struct timers *ts, uint64_t latest_ns)
 {
@@ -156,7 +157,7 @@ timers_arm(struct timers *ts, uint64_t latest_ns)
 
 	if (ts->count > 0 && ts->heap[1]->due_ns < due)
 		due = ts->heap[1]->due_ns;
-	if (due == ts->armed_ns)
+	if (ts->armed_ns != 0 && due >= ts->armed_ns)
 		return;
 	if (due == 0)
 		due = 1;
