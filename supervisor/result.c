@@ -398,13 +398,18 @@ void
 output_read(struct master *m, struct session *s, size_t max,
     struct output *ret)
 {
-	struct ring_reader *r = readers_get(m, s->sid);
+	struct ring_reader *r;
 	struct retained k;
 	enum ring_verdict v;
 	size_t at = 0;
 
 	*ret = (struct output){0};
-	if (r == NULL || s->state == STATE_QUEUED)
+	/* its worker counted: most commands that end say nothing at all */
+	if (s->state == STATE_QUEUED || (s->state == STATE_ENDED &&
+		s->total == 0 && s->reason != END_LOST))
+		return;
+	r = readers_get(m, s->sid);
+	if (r == NULL)
 		return;
 	v = retained_read(r, 0, 0, LINES_BOTH, &k);
 	if (v != RING_OK && v != RING_OVERRUN)
