@@ -124,6 +124,7 @@ struct session {
 	/* volatile */
 	struct spec *spec;
 	struct wid worker;
+	uint32_t tried;    /* slots that could not spawn it, a bit each */
 	bool has_worker;   /* START went to, or a row names, `worker` */
 	bool confirmed;    /* RUNNING or END seen from that worker */
 	bool held;         /* a HELD row named it; until TABLE_END or DOWN */

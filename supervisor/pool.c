@@ -305,16 +305,17 @@ worker_role(struct master *m, const struct worker *w)
 	return w->role;
 }
 
-/* The least loaded active worker, else a standby, else NULL. */
+/* The least loaded active worker, else a standby, else NULL. Slots in `avoid`
+ * are not asked. */
 static struct worker *
-pool_choose(struct master *m)
+pool_choose(struct master *m, uint32_t avoid)
 {
 	struct worker *best = NULL, *standby = NULL;
 
 	for (size_t i = 0; i < MASTER_WORKERS; i++) {
 		struct worker *w = &m->workers[i];
 
-		if (!w->present || w->fd < 0)
+		if (!w->present || w->fd < 0 || (avoid >> (i % 32) & 1) != 0)
 			continue;
 		if (worker_role(m, w) == HERITAGE_STANDBY) {
 			if (standby == NULL || w->live < standby->live)
@@ -419,9 +420,11 @@ order_start(struct master *m, struct worker *w, struct session *s)
 void
 pool_dispatch(struct master *m, struct session *s)
 {
-	struct worker *w = pool_choose(m);
+	struct worker *w = pool_choose(m, s->tried);
 	int r;
 
+	if (w == NULL)
+		w = pool_choose(m, 0); /* all have failed: once more */
 	if (w == NULL) {
 		if (!s->pending) {
 			s->pending = true;
@@ -452,7 +455,7 @@ pool_dispatch_pending(struct master *m)
 	struct session *s;
 
 	while ((s = TAILQ_FIRST(&m->pending)) != NULL &&
-	    pool_choose(m) != NULL) {
+	    pool_choose(m, 0) != NULL) {
 		TAILQ_REMOVE(&m->pending, s, pending_link);
 		s->pending = false;
 		if (s->state == STATE_STARTING)

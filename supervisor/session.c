@@ -498,6 +498,8 @@ session_on_failed(struct master *m, struct worker *w,
 	if (msg->transient != CTL_FOR_GOOD && s->attempt + 1 < MASTER_ATTEMPTS) {
 		if (w->live > 0)
 			w->live--;
+		/* it paused and tried again itself: somebody else's turn */
+		s->tried |= 1u << w->wid.slot % 32;
 		session_again(m, s);
 		return;
 	}

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 TestSuite(exec);
 
@@ -352,4 +353,54 @@ SCENARIO(exec, a_background_session_outlives_its_client)
 	await_output(id, "on\n");
 	expect(is_alive(pid_of(id)));
 	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
+}
+
+/* Takes a worker the descriptors that a spawn needs, or gives them back. */
+static void
+limit_worker(int slot, rlim_t files)
+{
+	struct psup_view_process p;
+	struct rlimit old, rl;
+	psup_view *v;
+	char why[200];
+	size_t at = 0;
+
+	expect(psup_view_open(runtime_dir(), &v, why, sizeof(why)) == 0, "%s",
+	    why);
+	while (psup_view_next_process(v, &at, &p) == 1)
+		if (p.slot == slot)
+			break;
+	psup_view_close(&v);
+	expect(p.slot == slot && prlimit(p.pid, RLIMIT_NOFILE, NULL, &old) == 0);
+	rl = (struct rlimit){files == 0 ? old.rlim_max : files, old.rlim_max};
+	expect(prlimit(p.pid, RLIMIT_NOFILE, &rl, NULL) == 0);
+}
+
+SCENARIO(exec, a_worker_without_descriptors_is_not_asked_again)
+{
+	struct answer *a;
+
+	psupd();
+	limit_worker(0, 3);
+	expect_str(ask("exec", STR("command", "true")), "status", "completed");
+	expect_str(ask("exec", STR("command", "true")), "status", "completed");
+	for (int slot = 1; slot < 3; slot++) /* the standby too */
+		limit_worker(slot, 3);
+	a = ask("exec", STR("command", "true"));
+	expect_str(a, "status", "failed");
+	expect_str(a, "exitReason", "spawn-error");
+	expect_str(a, "failureKind", "runtime-error");
+	expect_str(a, "errno", "EMFILE");
+	for (int slot = 0; slot < 3; slot++)
+		limit_worker(slot, 0);
+	expect_str(ask("exec", STR("command", "true")), "status", "completed");
+}
+
+/* Fewer workers than attempts: one of them is asked twice. */
+SCENARIO(exec, a_worker_may_fail_the_same_spawn_twice)
+{
+	psupd(.workers = 1);
+	for (int slot = 0; slot < 2; slot++)
+		limit_worker(slot, 3);
+	expect_str(ask("exec", STR("command", "true")), "errno", "EMFILE");
 }
