@@ -155,10 +155,8 @@ delivery_whole(struct session *s, struct delivery *d)
 	if (!session_live(s) || d->next != d->k.to)
 		return;
 	n = text_unfinished(d->k.data + d->at, d->len);
-	if (n < d->len) {
-		d->len -= n;
-		d->next -= n;
-	}
+	d->len -= n;
+	d->next -= n;
 }
 
 /* Reads from the cursor on. */
