@@ -69,7 +69,8 @@ write_some(struct req *r, struct session *s)
 	return 0;
 }
 
-/* Tells the worker that the spool has grown, or ends. */
+/* Tells the worker that the spool has grown, or ends: once the index says so,
+ * or a later master would write over what the command was given. */
 static void
 order_stdin(struct master *m, struct session *s)
 {
@@ -77,7 +78,7 @@ order_stdin(struct master *m, struct session *s)
 				   struct ctl_stdin),
 	    .pos = s->spool_end, .eof = s->spool_eof};
 
-	pool_order(m, s, &in, sizeof(in), false, -1);
+	pool_order(m, s, &in, sizeof(in), true, -1);
 }
 
 /* Has the worker tell when the queue shrinks. */

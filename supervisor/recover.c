@@ -212,12 +212,12 @@ lose_all(struct master *m)
 	}
 }
 
-/* Rings that no record speaks of are unlinked, or, where the index had to be
- * set aside, become records again. */
+/* Rings and spools that no record speaks of are unlinked; rings become records
+ * again where the index had to be set aside. */
 static void
-sweep_rings(struct master *m, bool adopt)
+sweep_files(struct master *m, const char *dir, bool adopt)
 {
-	int fd = openat(m->dirfd, "rings",
+	int fd = openat(m->dirfd, dir,
 	    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *de;
@@ -379,6 +379,7 @@ recover_step(struct master *m)
 		if (session_live(s))
 			decide(m, s);
 	}
-	sweep_rings(m, m->set_aside);
+	sweep_files(m, "rings", m->set_aside);
+	sweep_files(m, "spool", false);
 	log_note("reconciled: %u sessions live", m->live);
 }

@@ -449,7 +449,7 @@ session_on_running(struct master *m, struct worker *w,
 					   struct ctl_stdin),
 		    .pos = s->spool_end, .eof = s->spool_eof};
 
-		pool_order(m, s, &in, sizeof(in), false, -1);
+		pool_order(m, s, &in, sizeof(in), true, -1);
 	}
 	if (moved && s->forced != END_NONE)
 		order_kill(m, s, SIGTERM, s->grace_ms, s->forced, true);

@@ -3,10 +3,12 @@
  * exit event exactly once; and 50 of them while worker and master die. */
 #include "lib_scn.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CROWD 200
 #define FEW   50
@@ -131,6 +133,42 @@ SCENARIO(crowd, a_killed_master_comes_back_with_everything)
 	expect_ok(ask("kill", STR("sessionId", ids[7]), INT("graceMs", 0)));
 	expect_str(ask("poll", STR("sessionId", ids[7])), "exitReason",
 	    "manual-cancel");
+}
+
+/* A file of the runtime directory that belongs to no session. */
+static const char *
+stray(const char *dir)
+{
+	char *path = scn_alloc(400);
+
+	snprintf(path, 400, "%s/%s/00000000000fffff", runtime_dir(), dir);
+	fclose(fopen(path, "we"));
+	return path;
+}
+
+SCENARIO(crowd, a_new_master_clears_away_what_belongs_to_nobody)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	const char *ring, *spool, *id;
+
+	psupd();
+	id = background(PUPPET("cat"));
+	expect_ok(ask("write", STR("sessionId", id), STR("data", "x\n")));
+	await_output(id, "x\n");
+	ring = stray("rings");
+	spool = stray("spool");
+	kill_master();
+	while (access(ring, F_OK) == 0 || access(spool, F_OK) == 0) {
+		expect(now_ms() < until, "still there");
+		poll(NULL, 0, 1);
+	}
+	/* What belongs to a session is still there. */
+	expect_ok(ask("write", STR("sessionId", id), STR("data", "y\n"),
+	    YES("eof")));
+	expect_str(await_end(id) != NULL ? ask("log", STR("sessionId", id))
+	                                 : NULL,
+	    "status", "completed");
+	expect_text(ask("log", STR("sessionId", id)), "x\ny");
 }
 
 SCENARIO(crowd, the_view_answers_while_the_master_is_down)
