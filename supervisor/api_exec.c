@@ -399,8 +399,7 @@ api_exec(struct api_call *c)
 	}
 	s->stream = val_bool(c->params, "stream", false);
 	if (req_watch(r, s) < 0 || session_admit(m, s, &why) < 0) {
-		LIST_INIT(&s->watches);
-		LIST_INIT(&r->watches);
+		req_unwatch(r); /* it is told why, not that it is gone */
 		registry_forget(m, s);
 		req_fail(r, &why);
 		return;

@@ -197,7 +197,8 @@ worker_flush(struct worker *w)
 		int r = ctl_send(w->fd, o->msg, o->size, &o->fd,
 		    o->fd >= 0 ? 1 : 0);
 
-		if (r == -EAGAIN || r == -ENOBUFS)
+		if (r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM ||
+		    r == -ETOOMANYREFS)
 			return false;
 		if (r < 0)
 			log_debug("worker %u order lost: %s", w->wid.slot,

@@ -400,6 +400,16 @@ claim(struct master *m, struct worker *w, struct sid sid)
 	return s;
 }
 
+/* Owes ENDED to the worker, after the commit. */
+static void
+order_ended(struct session *s, struct worker *w)
+{
+	struct ctl_head ended = {.version = CTL_VERSION, .type = CTL_ENDED,
+	    .size = sizeof(ended), .sid = s->sid};
+
+	pool_order_to(w, s->sid, &ended, sizeof(ended), true, -1);
+}
+
 /* A command runs whose session is over here: it must not go on. */
 static void
 kill_stray(struct worker *w, struct sid sid)
@@ -422,7 +432,11 @@ session_on_running(struct master *m, struct worker *w,
 	if (s == NULL)
 		s = recover_adopt(m, msg->head.sid, true);
 	if (s != NULL && !session_live(s)) {
-		kill_stray(w, s->sid);
+		/* what its command left behind goes on, as it did before */
+		if (msg->exited != 0)
+			order_ended(s, w);
+		else
+			kill_stray(w, s->sid);
 		return;
 	}
 	moved = s != NULL && s->has_worker && !wid_eq(s->worker, w->wid);
@@ -454,16 +468,6 @@ session_on_running(struct master *m, struct worker *w,
 	if (moved && s->forced != END_NONE)
 		order_kill(m, s, SIGTERM, s->grace_ms, s->forced, true);
 	session_wake(m, s, WAKE_STATE | WAKE_OUTPUT | WAKE_STDIN);
-}
-
-/* Owes ENDED to the worker, after the commit. */
-static void
-order_ended(struct session *s, struct worker *w)
-{
-	struct ctl_head ended = {.version = CTL_VERSION, .type = CTL_ENDED,
-	    .size = sizeof(ended), .sid = s->sid};
-
-	pool_order_to(w, s->sid, &ended, sizeof(ended), true, -1);
 }
 
 /* It could not be spawned, or, where it runs already, not be taken over. */

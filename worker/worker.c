@@ -241,8 +241,8 @@ on_peer(struct worker *w, struct child *none, struct ctl_msg *msg)
 			child_give_back(c); /* says FAILED */
 			continue;
 		}
-		if (c->state > CHILD_FAILED)
-			continue;
+		if (c->state == CHILD_COMMITTED || c->state > CHILD_FAILED)
+			continue; /* it is in the index */
 		if (c->state == CHILD_FAILED) {
 			link_say(c, LINK_MASTER, SAY_FAILED);
 			continue;

@@ -135,6 +135,33 @@ SCENARIO(crowd, a_killed_master_comes_back_with_everything)
 	    "manual-cancel");
 }
 
+SCENARIO(crowd, what_a_command_left_behind_outlives_master_and_worker)
+{
+	const char *id, *again;
+	pid_t left;
+
+	psupd(.workers = 1);
+	id = background(STR("command", "sleep 1000 & echo $!"));
+	await_end(id);
+	left = atoi(text_of(ask("poll", STR("sessionId", id)), "output"));
+	kill_master();
+	/* A turn of everybody after the dump. */
+	expect_str(ask("exec", STR("command", "echo new")), "status",
+	    "completed");
+	expect(is_alive(left), "killed by a new master");
+	again = background(PUPPET("print up; hang"));
+	await_output(again, "up\n");
+	kill_worker_of(again);
+	expect_str(ask("exec", STR("command", "echo new")), "status",
+	    "completed");
+	expect(is_alive(left), "killed by a new worker");
+	expect_str(ask("poll", STR("sessionId", id)), "status", "completed");
+	expect(psup_value_count(psup_value_get(details(ask("list", YES("all"))),
+	           "sessions")) == 4);
+	kill_now(left, SIGKILL);
+	await_gone(left);
+}
+
 /* A file of the runtime directory that belongs to no session. */
 static const char *
 stray(const char *dir)
