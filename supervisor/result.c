@@ -77,8 +77,9 @@ add_spawn_error(const struct session *s, struct sbuf *b)
 {
 	int e = s->error < 0 ? -s->error : s->error;
 
-	sbuf_addf(b, "The command could not be started: %s (%s at %s)",
-	    strerror(e), err_name(e), stage_name(s->stage));
+	sbuf_addf(b, "The command could not be started: %s: %s (%s at %s)",
+	    s->stage == STAGE_CHDIR ? s->cwd : s->name, strerror(e),
+	    err_name(e), stage_name(s->stage));
 }
 
 /* How it ended, for the end of the text; nothing for exit 0. */

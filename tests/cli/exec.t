@@ -13,6 +13,13 @@ is "$(code psup exec -- sh -c 'exit 7')" 7 "the command's exit code"
 is "$(code psup exec 'kill -TERM $$')" 143 "a signal is 128+n"
 is "$(code psup exec -- "$scratch/none")" 127 "not found"
 is "$(code psup exec -- "$scratch")" 126 "not executable"
+is "$(code psup exec -- "$0/none")" 127 "not found below a file"
+is "$(code psup exec -- "/$(head -c 300 /dev/zero | tr '\0' x)")" 126 \
+    "a name too long"
+like "$(psup exec -- "$scratch/none" 2>&1)" \
+    "*could not be started: $scratch/none: No such file*" "it says what and why"
+is "$(code psup exec --background -- "$scratch/none")" 127 \
+    "not found, for the background"
 is "$(code psup exec --timeout 0.2 'sleep 60')" 124 "timed out"
 is "$(code psup exec --no-output-timeout 0.2 'sleep 60')" 124 "silent"
 is "$(code psup exec --workdir "$scratch/none" true)" 125 "a bad workdir"

@@ -120,6 +120,8 @@ struct run_options {
 	bool forward_stdin;
 	bool quiet; /* --json: output comes in the answer alone */
 };
+/* What a shell would exit with for a command that could not be started. */
+int run_spawn_failure_code(const psup_value *details);
 /* Runs a command as if it were a child of this terminal. The exit code. */
 int run_foreground(struct cli *c, const struct run_options *o);
 

@@ -187,8 +187,11 @@ start_background(struct cli *c, const struct exec_options *o)
 		    : code;
 	}
 	if (c->json || psup_reply_is_error(reply)) {
-		code = cli_answer(c, &reply);
-		return code == EXIT_OK ? EXIT_OK : EXIT_INTERNAL;
+		code = psup_reply_is_error(reply)
+		    ? run_spawn_failure_code(psup_reply_details(reply))
+		    : EXIT_OK;
+		cli_answer(c, &reply);
+		return code;
 	}
 	psup_get_copy(psup_reply_details(reply), "sessionId", id, sizeof(id));
 	puts(id);

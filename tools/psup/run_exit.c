@@ -8,16 +8,20 @@
 
 #include "run.h"
 
-/* A command that never ran, by its errno's name. */
-static int
-spawn_failure_code(const psup_value *details)
+int
+run_spawn_failure_code(const psup_value *details)
 {
+	static const char *const passing[] = {"EAGAIN", "ENOMEM", "EMFILE",
+	    "ENFILE"};
+
+	if (!psup_get_is(details, "stage", "exec"))
+		return EXIT_INTERNAL; /* no fault of the program's */
 	if (psup_get_is(details, "errno", "ENOENT"))
 		return EXIT_NO_COMMAND;
-	if (psup_get_is(details, "errno", "EACCES") ||
-	    psup_get_is(details, "errno", "ENOEXEC"))
-		return EXIT_CANNOT_RUN;
-	return EXIT_INTERNAL;
+	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
+		if (psup_get_is(details, "errno", passing[i]))
+			return EXIT_INTERNAL;
+	return EXIT_CANNOT_RUN;
 }
 
 /* What the answer means to a shell. */
@@ -38,7 +42,7 @@ code_of(const psup_reply *reply)
 		return (int)code;
 	if (psup_get_is(details, "status", "running"))
 		return EXIT_OK; /* it went to the background */
-	return spawn_failure_code(details);
+	return run_spawn_failure_code(details);
 }
 
 /* Says what a shell would say, or with --json prints the answer. */
