@@ -365,7 +365,12 @@ result_row(struct master *m, struct session *s, struct enc *e)
 	enc_kv_bool(e, "truncated",
 	    s->total > (uint64_t)s->head_bytes + s->tail_bytes);
 	enc_kv_uint(e, "totalOutputChars", s->total);
+	enc_kv_bool(e, "exited",
+	    s->state == STATE_EXITED || s->state == STATE_ENDED);
+	enc_kv_bool(e, "closed", s->state == STATE_ENDED);
 	enc_kv_bool(e, "backgrounded", s->backgrounded);
+	enc_kv_bool(e, "notifyOnExit", s->notify);
+	enc_kv_bool(e, "exitNotified", s->exit_notified);
 	enc_opt(e, "scopeKey", s->scope);
 	enc_opt(e, "sessionKey", s->session_key);
 	enc_opt(e, "lane", s->lane);

@@ -404,3 +404,49 @@ SCENARIO(exec, a_worker_may_fail_the_same_spawn_twice)
 		limit_worker(slot, 3);
 	expect_str(ask("exec", STR("command", "true")), "errno", "EMFILE");
 }
+
+/* Every field of a session's record, while it runs and after. */
+SCENARIO(exec, keeps_a_whole_record)
+{
+	static const char *const both[] = {"sessionId", "instanceId", "status",
+	    "state", "startedAt", "runtimeMs", "cwd", "command", "name", "tail",
+	    "truncated", "totalOutputChars", "exited", "closed",
+	    "backgrounded", "notifyOnExit", "exitNotified", "scopeKey",
+	    "sessionKey", "lane", "label", "tags"};
+	static const char *const running[] = {"pid", "stdinWritable",
+	    "waitingForInput", "idleMs", "lastOutputAt", "deadlineAt",
+	    "worker"};
+	static const char *const ended[] = {"exitCode", "exitSignal",
+	    "exitReason", "timedOut", "endedAt", "holders", "usage"};
+	const psup_value *row;
+	const char *id;
+	char name[64];
+
+	psupd();
+	id = background(STR("command", "echo up; read x; exit 5"),
+	    STR("scope", "s"), STR("sessionKey", "k"), STR("lane", "l"),
+	    STR("label", "b"), MAP("tags", "t", "v"));
+	await_output(id, "up\n");
+	row = psup_value_at(psup_value_get(details(ask("list")), "sessions"),
+	    0);
+#define HAS(list)                                                         \
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)       \
+		expect(psup_value_get(row, list[i]) != NULL, "%s", list[i])
+	HAS(both);
+	HAS(running);
+	expect(!psup_get_bool(row, "exited", true) &&
+	    !psup_get_bool(row, "closed", true) &&
+	    !psup_get_bool(row, "exitNotified", true) &&
+	    psup_get_bool(row, "notifyOnExit", false));
+	ask("write", STR("sessionId", id), STR("data", "\n"));
+	row = await_end(id);
+	HAS(both);
+	HAS(ended);
+#undef HAS
+	expect(psup_get_bool(row, "exited", false) &&
+	    psup_get_bool(row, "closed", false) &&
+	    psup_get_bool(row, "exitNotified", false));
+	psup_get_copy(row, "name", name, sizeof(name));
+	expect(strcmp(name, "echo up") == 0, "%s", name);
+	expect(psup_get_int(row, "exitCode", -1) == 5);
+}
