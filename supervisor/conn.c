@@ -286,6 +286,7 @@ conn_kill(struct conn *c)
 		req_abandon(r, false);
 	event_del(c->ev_read);
 	event_del(c->ev_write);
+	event_del(c->ev_gone);
 	conn_activate(c);
 }
 
@@ -311,6 +312,7 @@ conn_free(struct conn *c)
 	event_free(c->ev_read);
 	event_free(c->ev_write);
 	event_free(c->ev_more);
+	event_free(c->ev_gone);
 	close(c->fd);
 	evbuffer_free(c->out);
 	evbuffer_free(c->staged);
@@ -348,6 +350,23 @@ conn_req_gone(struct conn *c)
 	}
 }
 
+/* Reads no more for now. That its peer goes away must be seen all the same:
+ * commands of its requests end with it. */
+static void
+conn_pause(struct conn *c)
+{
+	event_del(c->ev_read);
+	event_add(c->ev_gone, NULL);
+}
+
+/* Reads again. */
+static void
+conn_resume(struct conn *c)
+{
+	event_del(c->ev_gone);
+	event_add(c->ev_read, NULL);
+}
+
 /* Handles buffered frames, a bounded number; stops where there is no room. */
 static void
 conn_frames(struct conn *c)
@@ -375,11 +394,11 @@ conn_frames(struct conn *c)
 	if (c->dead)
 		return;
 	if (c->stalled || c->closing)
-		event_del(c->ev_read);
+		conn_pause(c);
 	else if (n == CONN_FRAMES && c->in_len > 0)
 		conn_more(c);
 	else if (!event_pending(c->ev_read, EV_READ, NULL))
-		event_add(c->ev_read, NULL);
+		conn_resume(c);
 	if (c->in_len == 0 && c->in_cap > CONN_READ) {
 		free(c->in);
 		c->in = NULL;
@@ -397,6 +416,15 @@ on_more(int fd, short what, void *arg)
 	(void)what;
 	if (!c->dead)
 		conn_frames(c);
+}
+
+/* The peer of a connection that is not read has gone. */
+static void
+on_gone(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	conn_kill(arg);
 }
 
 /* Makes room for one more read. */
@@ -597,8 +625,9 @@ conn_new(struct master *m, int fd)
 	c->ev_read = event_new(m->base, fd, EV_READ | EV_PERSIST, on_read, c);
 	c->ev_write = event_new(m->base, fd, EV_WRITE, on_write, c);
 	c->ev_more = evtimer_new(m->base, on_more, c);
+	c->ev_gone = event_new(m->base, fd, EV_CLOSED | EV_PERSIST, on_gone, c);
 	CHECK(c->out != NULL && c->staged != NULL && c->ev_read != NULL &&
-	    c->ev_write != NULL && c->ev_more != NULL);
+	    c->ev_write != NULL && c->ev_more != NULL && c->ev_gone != NULL);
 	TAILQ_INSERT_TAIL(&m->conns->all, c, link);
 	m->conns->count++;
 	atomic_store_explicit(&m->stats->connections, m->conns->count,

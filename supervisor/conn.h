@@ -26,6 +26,7 @@ struct conn {
 	struct master *m;
 	int fd;
 	struct event *ev_read, *ev_write, *ev_more;
+	struct event *ev_gone; /* watched while it is not read */
 	char *in;
 	size_t in_len, in_cap;
 	struct evbuffer *out, *staged;

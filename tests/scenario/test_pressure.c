@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Clients and machines that press: pipelined floods, nobody who reads, no
+ * descriptors left. Others go on, and what was taken is given back. */
+#include "lib_scn.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+TestSuite(pressure);
+
+/* A connection without libpsup. */
+static int
+raw_connect(void)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(to.sun_path, sizeof(to.sun_path), "%s/sock", runtime_dir());
+	expect(fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof(to)) ==
+	        0,
+	    "connect: %s", strerror(errno));
+	return fd;
+}
+
+/* How many sessions of a state there are, by status. */
+static int64_t
+sessions_in(const char *state)
+{
+	const struct answer *a = ask("status");
+
+	return psup_get_int(psup_value_get(details(a), "sessions"), state, -1);
+}
+
+/* Waits until so many sessions run. */
+static void
+await_running(int64_t n)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+
+	while (sessions_in("running") != n)
+		expect(now_ms() < until, "%d sessions run, not %d",
+		    (int)sessions_in("running"), (int)n);
+}
+
+/* It is not read any more, because 64 requests are under way and others wait;
+ * its end is seen all the same. */
+SCENARIO(pressure, a_client_that_is_not_read_and_goes_ends_its_commands)
+{
+	char exec[] = "\x94\x00\x01\xa4""exec\x82\xa7""command\xaasleep 1000"
+	              "\xa7yieldMs\xc0";
+	ssize_t size = sizeof(exec) - 1;
+	int fd;
+
+	psupd();
+	fd = raw_connect();
+	for (int i = 0; i < 64 + 10; i++) {
+		exec[2] = (char)(i + 1);
+		expect(send(fd, exec, (size_t)size, MSG_NOSIGNAL) == size);
+	}
+	await_running(64);
+	close(fd);
+	await_running(0);
+}
