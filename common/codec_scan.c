@@ -228,6 +228,7 @@ codec_scan(const unsigned char *buf, size_t size,
 
 	CHECK(limits->depth <= DEPTH_MAX);
 	ret->used = 0;
+	ret->broken = CODEC_OK;
 	while (s.outstanding > 0) {
 		uint64_t n;
 		struct head h;
@@ -260,6 +261,7 @@ codec_scan(const unsigned char *buf, size_t size,
 		close_levels(&s);
 	}
 	if (s.outstanding > 0 || s.pos > size) {
+		ret->broken = s.broken;
 		ret->used = s.pos + s.outstanding;
 		if (ret->used <= size) /* a header is cut off */
 			ret->used = size + 1;

@@ -14,6 +14,8 @@ struct codec_extent {
 	size_t used;         /* bytes of the object */
 	size_t values;       /* nodes of the tree, the root included */
 	size_t string_bytes; /* of all str and bin together */
+	enum codec_error broken; /* what is known to be wrong, also of an
+	                          * object that is not whole yet */
 };
 
 /* As codec_decode(), without building anything. On CODEC_INCOMPLETE `used` is

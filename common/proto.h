@@ -113,6 +113,11 @@ void proto_encode_problem(struct enc *e, const struct proto_problem *p);
 void proto_problem_method(struct proto_problem *p, const char *name,
     size_t len);
 
+/* Fills a problem for a value that is wrong in itself: names the field, the
+ * value and what would be right. */
+void proto_problem_value(struct proto_problem *p, enum proto_error code,
+    const char *field, const struct val *v, const char *expected);
+
 /* Fills a problem: message as printf. */
 void proto_problem_set(struct proto_problem *p, enum proto_error code,
     const char *field, const char *fmt, ...)

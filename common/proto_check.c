@@ -149,6 +149,19 @@ show(const struct val *v, char *dst, size_t size)
 	}
 }
 
+void
+proto_problem_value(struct proto_problem *p, enum proto_error code,
+    const char *field, const struct val *v, const char *expected)
+{
+	char value[80];
+
+	show(v, value, sizeof(value));
+	proto_problem_set(p, code, field, "%s is %s (%s); expected %s", field,
+	    value, type_names[v->type], expected);
+	(void)strlcpy(p->value, value, sizeof(p->value));
+	(void)strlcpy(p->expected, expected, sizeof(p->expected));
+}
+
 /* What a row wants, in words. */
 static void
 expect(const struct proto_param *row, char *dst, size_t size)

@@ -329,8 +329,12 @@ api_kill(struct api_call *c)
 		val_copy(c->params, "signal", name, sizeof(name));
 	r->signal = text_signal_number(name, strlen(name));
 	if (r->signal <= 0) {
-		req_failf(r, PROTO_E_INVALID_PARAMS, "signal",
-		    "signal: there is no such signal");
+		struct proto_problem p;
+
+		proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "signal",
+		    val_get(c->params, "signal"),
+		    "a signal's name, with or without SIG, or its number");
+		req_fail(r, &p);
 		return;
 	}
 	r->any = !escalate;

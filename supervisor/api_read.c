@@ -475,8 +475,11 @@ api_log(struct api_call *c)
 	else if (val_is_str(stream, "stderr"))
 		which = LINES_STDERR;
 	else if (stream != NULL) {
-		req_failf(c->req, PROTO_E_INVALID_PARAMS, "stream",
-		    "stream: expected stdout or stderr");
+		struct proto_problem p;
+
+		proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "stream",
+		    stream, "stdout or stderr");
+		req_fail(c->req, &p);
 		return;
 	}
 	rd = s->state != STATE_QUEUED ? readers_get(c->m, s->sid) : NULL;
@@ -597,8 +600,11 @@ api_wait(struct api_call *c)
 
 	if (mode != NULL && !val_is_str(mode, "any") &&
 	    !val_is_str(mode, "all")) {
-		req_failf(r, PROTO_E_INVALID_PARAMS, "mode",
-		    "mode: expected any or all");
+		struct proto_problem p;
+
+		proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "mode", mode,
+		    "any or all");
+		req_fail(r, &p);
 		return;
 	}
 	if (one.ptr == NULL && ids == NULL) {

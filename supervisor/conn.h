@@ -38,6 +38,7 @@ struct conn {
 	uint32_t answered[128]; /* in this turn */
 	size_t answered_count;
 	bool active, dead, closing, stalled;
+	bool told; /* of the frame that is coming: it is wrong */
 	bool hello, scoped, process;
 	char scope[48], client[72];
 	struct subscriber sub;

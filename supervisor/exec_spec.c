@@ -107,8 +107,8 @@ exec_check(const struct val *params, struct proto_problem *why)
 			    "host %.*s is not built yet; use gateway",
 			    (int)host->s.len, host->s.ptr);
 		else
-			proto_problem_set(why, PROTO_E_INVALID_PARAMS, "host",
-			    "host: expected auto or gateway");
+			proto_problem_value(why, PROTO_E_INVALID_PARAMS,
+			    "host", host, "auto or gateway");
 		return -ENOTSUP;
 	}
 	return 0;

@@ -6,7 +6,8 @@
  */
 #include <string.h>
 
-#include "common/log.h"
+#include "common/codec_scan.h"
+#include "common/text.h"
 #include "shm/stats.h"
 #include "supervisor/conn.h"
 
@@ -14,48 +15,40 @@
 static uint32_t
 peek_msgid(const char *buf, size_t len)
 {
-	const unsigned char *p = (const void *)buf;
+	uint64_t msgid;
 
-	if (len < 3 || p[0] != 0x94 || p[1] != 0x00)
-		return 0;
-	if (p[2] < 0x80)
-		return p[2];
-	if (p[2] == 0xcc && len >= 4)
-		return p[3];
-	if (p[2] == 0xcd && len >= 5)
-		return (uint32_t)p[3] << 8 | p[4];
-	if (p[2] == 0xce && len >= 7)
-		return (uint32_t)p[3] << 24 | (uint32_t)p[4] << 16 |
-		    (uint32_t)p[5] << 8 | p[6];
-	return 0;
+	return codec_peek_msgid(buf, len, &msgid) && msgid <= UINT32_MAX
+	    ? (uint32_t)msgid
+	    : 0;
 }
 
-/* Answers that a frame is wrong. */
+/* Answers that a frame is wrong; `why` may hold a stranger's bytes. */
 static void
 frame_fail(struct conn *c, uint32_t msgid, enum proto_error code,
     const char *why)
 {
 	struct proto_problem p;
+	char shown[300];
 
 	atomic_fetch_add_explicit(&c->m->stats->malformed, 1,
 	    memory_order_relaxed);
-	proto_problem_set(&p, code, "", "%s", why);
+	text_escape(why, strlen(why), false, shown, sizeof(shown));
+	proto_problem_set(&p, code, "", "%s", shown);
 	conn_fail(c, msgid, &p);
 }
 
-/* The params map of a call: a map, [map], or []. NULL: something else. */
-static const struct val *
-params_of(const struct val *v)
+/* Answers that a part of a frame is wrong: which, what it is, what it should
+ * be. */
+static void
+part_fail(struct conn *c, uint32_t msgid, const char *part,
+    const struct val *v, const char *expected)
 {
-	static const struct val empty = {.type = VAL_MAP};
+	struct proto_problem p;
 
-	if (v->type == VAL_NIL)
-		return &empty;
-	if (v->type == VAL_ARRAY && v->a.count == 0)
-		return &empty;
-	if (v->type == VAL_ARRAY && v->a.count == 1)
-		v = &v->a.items[0];
-	return v->type == VAL_MAP ? v : NULL;
+	atomic_fetch_add_explicit(&c->m->stats->malformed, 1,
+	    memory_order_relaxed);
+	proto_problem_value(&p, PROTO_E_BAD_REQUEST, part, v, expected);
+	conn_fail(c, msgid, &p);
 }
 
 /* [0, msgid, method, params] */
@@ -63,7 +56,7 @@ static void
 on_request(struct conn *c, const struct val *f)
 {
 	const struct val *id = &f->a.items[1], *name = &f->a.items[2];
-	const struct val *params = params_of(&f->a.items[3]);
+	const struct val *params = proto_params_map(&f->a.items[3]);
 	enum proto_method method;
 	struct proto_problem p;
 	struct req *r;
@@ -71,26 +64,28 @@ on_request(struct conn *c, const struct val *f)
 
 	c->requests++;
 	if (id->type != VAL_UINT || id->u > UINT32_MAX) {
-		frame_fail(c, 0, PROTO_E_BAD_REQUEST,
-		    "msgid is not an unsigned 32-bit number");
+		part_fail(c, 0, "msgid", id, "an integer from 0 to 4294967295");
 		return;
 	}
 	msgid = (uint32_t)id->u;
-	if (name->type != VAL_STR || params == NULL) {
-		frame_fail(c, msgid, PROTO_E_BAD_REQUEST,
-		    "a request is [0, msgid, method, params] with a map of "
-		    "params");
+	if (name->type != VAL_STR) {
+		part_fail(c, msgid, "method", name, "a method's name");
+		return;
+	}
+	if (params == NULL) {
+		part_fail(c, msgid, "params", &f->a.items[3],
+		    "a map, an array of one map, an empty array or nil");
 		return;
 	}
 	if (conn_req(c, msgid) != NULL) {
-		frame_fail(c, msgid, PROTO_E_BAD_REQUEST,
-		    "a request of this msgid is under way");
+		part_fail(c, msgid, "msgid", id,
+		    "a number that no request under way on this connection "
+		    "has");
 		return;
 	}
 	method = proto_method_find(name->s.ptr, name->s.len);
 	if (method == PROTO_METHOD_COUNT) {
-		proto_problem_set(&p, PROTO_E_UNKNOWN_METHOD, "",
-		    "there is no such method");
+		proto_problem_method(&p, name->s.ptr, name->s.len);
 		conn_fail(c, msgid, &p);
 		return;
 	}
@@ -117,7 +112,7 @@ on_request(struct conn *c, const struct val *f)
 static void
 on_notification(struct conn *c, const struct val *f)
 {
-	const struct val *params = params_of(&f->a.items[2]);
+	const struct val *params = proto_params_map(&f->a.items[2]);
 	uint64_t msgid;
 	struct req *r;
 
@@ -140,8 +135,46 @@ frame_take(struct conn *c, const struct val *f)
 	    f->a.items[0].type == VAL_UINT && f->a.items[0].u == 2)
 		on_notification(c, f);
 	else
-		frame_fail(c, 0, PROTO_E_BAD_REQUEST,
-		    "neither a request nor a notification of MessagePack-RPC");
+		part_fail(c, 0, "message", f, "[0, msgid, method, params] or "
+		    "[2, method, params]");
+}
+
+/* A frame that is not whole yet may be known to be wrong: its sender is told
+ * now, and only once, and the rest of it is skipped as it comes. */
+static void
+frame_early(struct conn *c, const char *p, size_t len,
+    const struct codec_limits *limits)
+{
+	struct codec_extent extent;
+	char why[200] = "";
+
+	if (c->told)
+		return;
+	(void)codec_scan((const unsigned char *)p, len, limits, &extent, why,
+	    sizeof(why));
+	if (extent.broken == CODEC_OK)
+		return;
+	c->told = true;
+	frame_fail(c, peek_msgid(p, len),
+	    extent.broken == CODEC_LIMIT ? PROTO_E_LIMIT : PROTO_E_BAD_REQUEST,
+	    why);
+}
+
+/* Answers a frame that is not taken, unless that was done already. */
+static void
+frame_refuse(struct conn *c, const char *p, size_t len, enum codec_error e,
+    const char *why)
+{
+	static const enum proto_error codes[] = {
+	    [CODEC_TOO_LARGE] = PROTO_E_FRAME_TOO_LARGE,
+	    [CODEC_LIMIT] = PROTO_E_LIMIT,
+	    [CODEC_MALFORMED] = PROTO_E_BAD_REQUEST,
+	    [CODEC_NOMEM] = PROTO_E_BUSY,
+	};
+
+	if (!c->told)
+		frame_fail(c, peek_msgid(p, len), codes[e], why);
+	c->told = false;
 }
 
 /* Handles one frame. */
@@ -165,23 +198,18 @@ frame_handle(struct conn *c, const char *p, size_t len)
 		codec_arena_free(&arena);
 		return used;
 	case CODEC_INCOMPLETE:
+		if (why[0] != '\0')
+			frame_early(c, p, len, &limits);
 		return 0;
 	case CODEC_TOO_LARGE:
-		frame_fail(c, peek_msgid(p, len), PROTO_E_FRAME_TOO_LARGE,
-		    why);
 		used = 0;
 		break;
 	case CODEC_LIMIT:
-		frame_fail(c, peek_msgid(p, len), PROTO_E_LIMIT, why);
-		break;
 	case CODEC_MALFORMED:
-		frame_fail(c, peek_msgid(p, len), PROTO_E_BAD_REQUEST, why);
-		break;
 	case CODEC_NOMEM:
-		frame_fail(c, peek_msgid(p, len), PROTO_E_BUSY,
-		    "out of memory");
 		break;
 	}
+	frame_refuse(c, p, len, e, why);
 	if (used == 0)
 		c->closing = true; /* its end is not known: no way to go on */
 	return used;

@@ -210,6 +210,73 @@ SCENARIO(bad_input, frames_that_lie_are_answered_and_harm_nobody)
 	expect_ok(ask("list"));
 }
 
+/* Not only that it is wrong: what is, and what would be right. */
+SCENARIO(bad_input, a_wrong_request_is_told_what_is_wrong)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		const char *code, *says, *expects;
+	} rows[] = {
+	    {FRAME("\x94\x00\x07\xa4nope\x80"), "unknown-method", "\"nope\"",
+	        "subscribe"},
+	    {FRAME("\x94\x00\x07\x05\x80"), "bad-request", "method is 5",
+	        "name"},
+	    {FRAME("\x94\x00\x07\xa4list\x05"), "bad-request", "params is 5",
+	        "a map"},
+	    {FRAME("\x94\x00\xff\xa4list\x80"), "bad-request", "msgid is -1",
+	        "4294967295"},
+	    {FRAME("\x91\x05"), "bad-request", "1 items", "[0, msgid"},
+	    {FRAME("\x94\x00\x07\xa4list\x82\xa2\xff\x1b\x01\xa2\xff\x1b"
+	           "\x01"), "bad-request", "\\xff\\x1b", "twice"},
+	    {FRAME("\x94\x00\x07\xa4""exec\x82\xa7""command\xa4true\xa4host"
+	           "\xa4mars"), "invalid-params", "mars", "gateway"},
+	    {FRAME("\x94\x00\x07\xa4wait\x82\xa9sessionId\xa1x\xa4mode\xa3"
+	           "xyz"), "invalid-params", "xyz", "any or all"},
+	};
+	static char buf[65536];
+	int fd;
+
+	psupd();
+	fd = raw_connect();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t n;
+
+		raw_send(fd, rows[i].bytes, rows[i].len);
+		n = raw_receive(fd, buf, sizeof(buf));
+		expect(contains(buf, n, rows[i].code) &&
+		        contains(buf, n, rows[i].says) &&
+		        contains(buf, n, rows[i].expects),
+		    "row %zu: %.*s", i, (int)n, buf);
+	}
+	close(fd);
+}
+
+/* A header that promises more than is allowed is answered where it stands,
+ * not when the promise is kept; what is skipped afterwards is answered no
+ * second time. */
+SCENARIO(bad_input, a_header_that_lies_is_answered_at_once)
+{
+	static const char lie[] = "\x94\x00\x07\xa4list\x81\xa3""all\xdc"
+	                          "\x20\x00";
+	static char rest[8192], buf[65536];
+	int fd;
+	size_t n;
+
+	psupd();
+	fd = raw_connect();
+	raw_send(fd, FRAME(lie));
+	n = raw_receive(fd, buf, sizeof(buf));
+	expect(contains(buf, n, "limit-exceeded"), "%.*s", (int)n, buf);
+	raw_send(fd, rest, sizeof(rest));
+	raw_send(fd, FRAME(status_frame));
+	n = raw_receive(fd, buf, sizeof(buf));
+	expect(contains(buf, n, "keeper") &&
+	        !contains(buf, n, "limit-exceeded"),
+	    "then %.*s", (int)n, buf);
+	close(fd);
+}
+
 SCENARIO(bad_input, deep_nesting_is_refused)
 {
 	static char frame[2000], buf[65536];
