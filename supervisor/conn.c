@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "shm/stats.h"
 
@@ -24,12 +25,14 @@
 #define CONN_OUT_MAX  (1u << 20)
 #define CONN_READ     (64u << 10) /* bytes read in one turn */
 #define CONN_FRAMES   32u         /* frames handled in one turn */
+#define CONN_SPARE    64u         /* descriptors that clients do not get */
 
 struct conn_list {
 	TAILQ_HEAD(, conn) all, active;
 	size_t count;
 	struct event *ev;
 	int reserve; /* given up for a moment where accept finds no number */
+	uint64_t warned_ns;
 };
 
 /* Puts the connection on the list of those that the turn's end looks at. */
@@ -635,6 +638,30 @@ conn_new(struct master *m, int fd)
 	event_add(c->ev_read, NULL);
 }
 
+/* Says once a second at most that connections are closed. */
+static void
+warn_full(struct conn_list *l)
+{
+	uint64_t now = clock_boot_ns();
+
+	if (l->warned_ns != 0 && now - l->warned_ns < NSEC_PER_SEC)
+		return;
+	l->warned_ns = now;
+	log_warn("connections are closed: no descriptor is left, %zu are open",
+	    l->count);
+}
+
+/* Is this one of the last numbers? Those are kept for rings, spools and
+ * workers: clients must not take what the work of others needs. */
+static bool
+is_spare(const struct master *m, int fd)
+{
+	uint64_t spare = m->nofile / 8 < CONN_SPARE ? m->nofile / 8
+						    : CONN_SPARE;
+
+	return (uint64_t)fd + spare >= m->nofile;
+}
+
 /* No descriptor number is left: the one in reserve takes the connection and
  * closes it, so that the listener does not spin. */
 static void
@@ -649,7 +676,7 @@ accept_and_drop(struct conn_list *l, int listener)
 	if (fd >= 0)
 		close(fd);
 	l->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	log_warn("a connection was closed: no descriptor is left");
+	warn_full(l);
 }
 
 /* Somebody connects. */
@@ -671,6 +698,11 @@ on_accept(int fd, short what, void *arg)
 		}
 		if (!peer_is_ours(s)) {
 			log_warn("a connection of another user was closed");
+			close(s);
+			continue;
+		}
+		if (is_spare(m, s)) {
+			warn_full(m->conns);
 			close(s);
 			continue;
 		}

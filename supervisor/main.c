@@ -25,18 +25,23 @@ signals_ignore(void)
 		signal(list[i], SIG_IGN);
 }
 
-/* As many descriptors as we may have: connections and ring readers. */
-static void
+/* As many descriptors as we may have: connections and ring readers. Returns
+ * how many. */
+static uint64_t
 limits_raise(void)
 {
+	uint64_t nofile = 1024;
 	struct rlimit rl;
 
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+		nofile = rl.rlim_cur;
 		rl.rlim_cur = rl.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &rl);
+		if (setrlimit(RLIMIT_NOFILE, &rl) == 0)
+			nofile = rl.rlim_max;
 	}
 	rl.rlim_cur = rl.rlim_max = 0;
 	(void)setrlimit(RLIMIT_CORE, &rl);
+	return nofile;
 }
 
 int
@@ -60,7 +65,7 @@ main(int argc, char **argv)
 		return 2;
 	}
 	log_open("master", STDERR_FILENO, (enum log_level)h.log_level);
-	limits_raise();
+	m.nofile = limits_raise();
 	r = master_init(&m, &h);
 	if (r < 0) {
 		log_error("master not started: %s", strerror(-r));

@@ -267,6 +267,7 @@ struct master {
 	struct event *lane_timer, *sweep_timer, *retry_timer, *heartbeat,
 	    *key_timer;
 
+	uint64_t nofile; /* how many descriptors we may have */
 	struct reader_slot readers[MASTER_READERS];
 	uint64_t events_sent; /* subscribers were told up to here */
 

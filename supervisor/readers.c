@@ -11,11 +11,16 @@
 #include "common/text.h"
 #include "supervisor/master.h"
 
-/* The place of an instance id. */
+/* The place of an instance id. Where descriptors are few, places are: no more
+ * than a quarter of them. */
 static struct reader_slot *
 slot_of(struct master *m, struct sid sid)
 {
-	return &m->readers[sid.v % MASTER_READERS];
+	uint64_t places = m->nofile / 4;
+
+	if (places > MASTER_READERS)
+		places = MASTER_READERS;
+	return &m->readers[sid.v % (places > 0 ? places : 1)];
 }
 
 /* Closes what a place holds. */

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -65,4 +66,21 @@ SCENARIO(pressure, a_client_that_is_not_read_and_goes_ends_its_commands)
 	await_running(64);
 	close(fd);
 	await_running(0);
+}
+
+/* Clients take the connections there are, not what work needs: rings, spools
+ * and workers still get their descriptors. */
+SCENARIO(pressure, connections_leave_descriptors_for_the_work)
+{
+	struct rlimit few = {64, 64}; /* it holds for us, too */
+	int fds[46];
+
+	expect(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	psupd(.workers = 1);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		fds[i] = raw_connect();
+	expect_text(ask("exec", STR("command", "echo on")), "on");
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		close(fds[i]);
+	expect_ok(ask("list"));
 }
