@@ -240,7 +240,7 @@ mount_tiny(size_t bytes)
 void
 scn_start(const struct server *how)
 {
-	const char *env[16], *argv[] = {scn_program("psupd"), NULL};
+	const char *env[16], *argv[] = {scn_program("psupd"), how->option, NULL};
 	size_t n = 0;
 	int log;
 

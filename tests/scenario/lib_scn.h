@@ -59,6 +59,7 @@ struct server {
 	const char *env[8];    /* "NAME=value" for psupd */
 	size_t tmpfs_bytes;    /* its own tiny tmpfs, in its own mount
 	                        * namespace; root only */
+	const char *option;    /* of psupd's command line */
 	bool fails;            /* it is meant not to start: do not connect */
 };
 #define psupd(...) scn_start(&(struct server){__VA_ARGS__})

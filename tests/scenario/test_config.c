@@ -60,18 +60,40 @@ SCENARIO(config, a_wrong_reload_changes_nothing)
 	expect(is_alive(keeper));
 }
 
-SCENARIO(config, sigterm_ends_the_commands_then_the_server)
+/* A signal to psupd ends its commands, then itself. */
+static void
+end_by(int sig, const char *option)
 {
 	const char *id;
 	pid_t keeper, pid;
 
-	psupd(.conf = "[exec]\ngrace_ms = 200\n");
+	psupd(.conf = "[exec]\ngrace_ms = 200\n", .option = option);
 	id = background(PUPPET("print up; hang"));
 	await_output(id, "up\n");
 	keeper = keeper_pid();
 	pid = pid_of(id);
-	kill_now(keeper, SIGTERM);
+	kill_now(keeper, sig);
 	await_gone(pid);
 	await_gone(keeper);
 	server_is_gone();
+}
+
+SCENARIO(config, sigterm_ends_the_commands_then_the_server)
+{
+	end_by(SIGTERM, NULL);
+}
+
+SCENARIO(config, sigint_does_too)
+{
+	end_by(SIGINT, NULL);
+}
+
+SCENARIO(config, sigquit_does_too)
+{
+	end_by(SIGQUIT, NULL);
+}
+
+SCENARIO(config, sighup_ends_somebodys_child)
+{
+	end_by(SIGHUP, "--foreground-child");
 }
