@@ -84,6 +84,17 @@ on_note(void *arg, const char *name, const psup_value *params)
 		psup_pause(r->c->p, true);
 }
 
+/* Keeps the handle's error for the end. */
+static void
+note_error(struct run *r)
+{
+	snprintf(r->error, sizeof(r->error), "%s", psup_error_message(r->c->p));
+	snprintf(r->error_code, sizeof(r->error_code), "%s",
+	    psup_error_code(r->c->p));
+	snprintf(r->error_field, sizeof(r->error_field), "%s",
+	    psup_error_field(r->c->p));
+}
+
 /* The answer of the exec. */
 static void
 on_answer(void *arg, int status, psup_reply *reply)
@@ -101,8 +112,7 @@ on_answer(void *arg, int status, psup_reply *reply)
 	if (r->came_back)
 		run_fetch_rest(r);
 	if (status != PSUP_OK)
-		snprintf(r->error, sizeof(r->error), "%s",
-		    psup_error_message(r->c->p));
+		note_error(r);
 }
 
 /* ------------------------------------------------------------------- input */
@@ -319,7 +329,7 @@ come_back(struct run *r)
 	uint64_t until = now_ns() + BACK_MS * 1000000ull;
 	int rc = PSUP_ERR_LOST;
 
-	snprintf(r->error, sizeof(r->error), "%s", psup_error_message(r->c->p));
+	note_error(r);
 	if (r->in_busy)
 		cli_say("the connection was lost while input was under way; "
 		        "some of it may be lost");

@@ -17,6 +17,7 @@ struct run {
 	int status;        /* of the answer */
 	psup_reply *reply; /* the answer */
 	char error[640];   /* why there is none */
+	char error_code[32], error_field[64];
 	char session[64];  /* "": none yet */
 	bool running;
 	uint64_t next;     /* position of the output to come */

@@ -96,6 +96,9 @@ run_judge(struct run *r)
 		code = 128 + r->waiting_signal;
 	else if (r->reply == NULL)
 		cli_say("%s", r->error);
+	if (r->reply == NULL && r->o->quiet)
+		cli_print_json(cli_error_object(r->error_code, r->error_field,
+		    r->error));
 	if (r->out.error != 0) {
 		cli_say("stdout: %s", strerror(r->out.error));
 		code = EXIT_INTERNAL;
