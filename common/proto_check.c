@@ -28,7 +28,8 @@ static const struct {
 	{ "sessions", "sessionIds" }, { "cmd", "command" },
 	{ "script", "command" }, { "args", "argv" }, { "environment", "env" },
 	{ "yield", "yieldMs" }, { "yieldSeconds", "yieldMs" },
-	{ "bg", "background" }, { "text", "data" }, { "input", "data" },
+	{ "bg", "background" }, { "text", "data" }, { "input", "data" }, { "data", "text" },
+	{ "delay", "delayMs" }, { "key", "keys" },
 	{ "grace", "graceMs" }, { "key", "requestKey" }, { "name", "label" },
 	{ "sig", "signal" }, { "max", "limit" }, { "count", "limit" },
 };

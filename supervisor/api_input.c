@@ -24,8 +24,8 @@
 
 /* Bytes of the queue that the command has not taken; the ring's header knows
  * best. */
-static uint64_t
-stdin_queued(struct master *m, struct session *s)
+uint64_t
+input_queued(struct master *m, struct session *s)
 {
 	struct ring_reader *rd;
 	struct ring_facts *f;
@@ -41,32 +41,49 @@ stdin_queued(struct master *m, struct session *s)
 	return s->spool_end - s->stdin_consumed;
 }
 
-/* Appends what fits of the rest. 0 or -errno. */
-static int
-write_some(struct req *r, struct session *s)
+/* What the queue still takes. */
+static uint64_t
+stdin_room(struct master *m, struct session *s)
 {
-	uint64_t queued = stdin_queued(r->m, s);
-	uint64_t room = r->m->cfg.stdin_queue > queued
-	    ? r->m->cfg.stdin_queue - queued
-	    : 0;
-	size_t n = r->data_len - r->accepted;
+	uint64_t queued = input_queued(m, s);
+
+	return m->cfg.stdin_queue > queued ? m->cfg.stdin_queue - queued : 0;
+}
+
+/* Into the spool, for which there is room. 0 or -errno. */
+static int
+stdin_append(struct master *m, struct session *s, const char *data, size_t n)
+{
 	int fd, e;
 
-	if (n > room)
-		n = (size_t)room;
 	if (n == 0)
 		return 0;
-	fd = spool_open_append(r->m->dirfd, s->sid);
+	fd = spool_open_append(m->dirfd, s->sid);
 	if (fd < 0)
 		return fd;
-	e = spool_append(fd, s->spool_end, r->data + r->accepted, n);
+	e = spool_append(fd, s->spool_end, data, n);
 	close(fd);
 	if (e < 0)
 		return e;
 	s->spool_end += n;
-	r->accepted += n;
-	session_touch(r->m, s);
+	session_touch(m, s);
 	return 0;
+}
+
+/* Appends what fits of the rest. 0 or -errno. */
+static int
+write_some(struct req *r, struct session *s)
+{
+	uint64_t room = stdin_room(r->m, s);
+	size_t n = r->data_len - r->accepted;
+	int e;
+
+	if (n > room)
+		n = (size_t)room;
+	e = stdin_append(r->m, s, r->data + r->accepted, n);
+	if (e == 0)
+		r->accepted += n;
+	return e;
 }
 
 /* Tells the worker that the spool has grown, or ends: once the index says so,
@@ -79,6 +96,19 @@ order_stdin(struct master *m, struct session *s)
 	    .pos = s->spool_end, .eof = s->spool_eof};
 
 	pool_order(m, s, &in, sizeof(in), true, -1);
+}
+
+int
+input_put(struct master *m, struct session *s, const char *data, size_t n)
+{
+	int e;
+
+	if (n > stdin_room(m, s))
+		return -ENOBUFS;
+	e = stdin_append(m, s, data, n);
+	if (e == 0)
+		order_stdin(m, s);
+	return e;
 }
 
 /* Has the worker tell when the queue shrinks. */
@@ -95,6 +125,17 @@ watch_stdin(struct master *m, struct session *s)
 	pool_order(m, s, &w, sizeof(w), false, -1);
 }
 
+void
+input_details(struct req *r, struct session *s, struct enc *e)
+{
+	enc_kv_str(e, "status", "running");
+	enc_kv_str(e, "sessionId", s->slug);
+	enc_kv_str(e, "name", s->name);
+	enc_kv_uint(e, "accepted", r->accepted);
+	enc_kv_uint(e, "queued", input_queued(r->m, s));
+	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
+}
+
 /* Everything was accepted. */
 static void
 write_answer(struct req *r, struct session *s)
@@ -108,12 +149,7 @@ write_answer(struct req *r, struct session *s)
 	enc_kv_str(&e, "text", text);
 	enc_key(&e, "details");
 	enc_map(&e);
-	enc_kv_str(&e, "status", "running");
-	enc_kv_str(&e, "sessionId", s->slug);
-	enc_kv_str(&e, "name", s->name);
-	enc_kv_uint(&e, "accepted", r->accepted);
-	enc_kv_uint(&e, "queued", stdin_queued(r->m, s));
-	enc_kv_bool(&e, "stdinWritable", result_stdin_writable(s));
+	input_details(r, s, &e);
 	enc_end(&e);
 	enc_kv_bool(&e, "isError", false);
 	enc_end(&e);
@@ -183,22 +219,30 @@ running_session(struct api_call *c)
 	return s;
 }
 
+struct session *
+input_session(struct api_call *c)
+{
+	struct session *s = running_session(c);
+
+	if (s != NULL && s->state == STATE_EXITED) {
+		req_refuse(c->req, PROTO_E_FINALIZING, s->slug,
+		    "Session %s is finalizing.", s->slug);
+		return NULL;
+	}
+	return s;
+}
+
 /* write */
 void
 api_write(struct api_call *c)
 {
-	struct session *s = running_session(c);
+	struct session *s = input_session(c);
 	struct val_str data = val_str(c->params, "data");
 	struct req *r = c->req;
 	uint64_t timeout;
 
 	if (s == NULL)
 		return;
-	if (s->state == STATE_EXITED) {
-		req_refuse(r, PROTO_E_FINALIZING, s->slug,
-		    "Session %s is finalizing.", s->slug);
-		return;
-	}
 	r->eof = val_bool(c->params, "eof", false);
 	r->data_len = data.ptr != NULL ? data.len : 0;
 	r->data = malloc(r->data_len != 0 ? r->data_len : 1);

@@ -24,6 +24,7 @@
 #include "common/ctl.h"
 #include "common/heritage.h"
 #include "common/ids.h"
+#include "common/keys.h"
 #include "common/proto.h"
 #include "common/slug.h"
 #include "shm/board.h"
@@ -219,6 +220,9 @@ struct req {
 	char *data;
 	size_t data_len, accepted;
 	bool eof;
+	/* send-keys: where each key ends in data; its warnings are lines */
+	size_t *cuts, cut_at;
+	uint64_t delay_ms;
 	/* kill */
 	int signal;
 	uint64_t deadline_ns; /* boot; 0: none */
@@ -349,6 +353,8 @@ void session_end_here(struct master *m, struct session *s, uint32_t reason,
 /* No row and no worker speaks of it: what the ring's header says, or lost. */
 void session_end_by_ring(struct master *m, struct session *s);
 void session_wake(struct master *m, struct session *s, unsigned wake);
+/* What the session's terminal makes of cursor keys. */
+enum cursor_mode session_cursor_mode(struct master *m, struct session *s);
 /* Its instance id as everybody spells it: INCARNATION.NUMBER. */
 #define SESSION_INSTANCE_MAX 40
 void session_instance(const struct master *m, const struct session *s,
@@ -465,9 +471,9 @@ void api_dispatch(struct master *m, struct req *r, const struct val *params);
 struct session *api_session(struct api_call *c, bool backgrounded);
 typedef void api_fn(struct api_call *c);
 api_fn api_hello;
-api_fn api_exec, api_list, api_poll, api_log, api_wait, api_write, api_kill,
-    api_clear, api_remove, api_events, api_subscribe, api_ack, api_status,
-    api_shutdown;
+api_fn api_exec, api_list, api_poll, api_log, api_wait, api_write,
+    api_send_keys, api_submit, api_paste, api_kill, api_clear, api_remove,
+    api_events, api_subscribe, api_ack, api_status, api_shutdown;
 void api_exec_wake(struct req *r, struct session *s, unsigned wake);
 /* A poll's answer has reached its reader. */
 void api_poll_delivered(struct master *m, struct sid sid, const char *reader,
@@ -475,12 +481,23 @@ void api_poll_delivered(struct master *m, struct sid sid, const char *reader,
 void api_poll_wake(struct req *r, struct session *s, unsigned wake);
 void api_wait_wake(struct req *r, struct session *s, unsigned wake);
 void api_write_wake(struct req *r, struct session *s, unsigned wake);
+void api_send_keys_wake(struct req *r, struct session *s, unsigned wake);
 void api_kill_wake(struct req *r, struct session *s, unsigned wake);
 void api_exec_abandon(struct req *r);
 /* Subscribers get what is new; called after the commit. */
 void api_events_push(struct master *m);
 /* Its out-queue is shorter: one that was behind gets more. */
 void api_events_more(struct conn *c, struct master *m);
+/* Input, for all methods that feed stdin: the running session of the call, or
+ * NULL after the refusal was sent; ... */
+struct session *input_session(struct api_call *c);
+/* ... all of it into the queue, or nothing: -ENOBUFS, -ENOSPC, -errno; ... */
+int input_put(struct master *m, struct session *s, const char *data,
+    size_t n);
+/* ... what the command has not taken; ... */
+uint64_t input_queued(struct master *m, struct session *s);
+/* ... the details of an answer, into an open map. */
+void input_details(struct req *r, struct session *s, struct enc *e);
 /* hello's half in conn.c */
 int conn_set_hello(struct conn *c, const char *scope, bool process,
     const char *client);

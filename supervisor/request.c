@@ -55,6 +55,7 @@ req_free(struct req *r)
 		event_free(r->stall);
 	sbuf_fini(&r->warnings);
 	free(r->data);
+	free(r->cuts);
 	TAILQ_REMOVE(&r->conn->reqs, r, link);
 	conn_req_gone(r->conn);
 	free(r);
@@ -96,6 +97,14 @@ req_failf(struct req *r, enum proto_error code, const char *field,
 	req_fail(r, &p);
 }
 
+/* Does the method feed stdin? Its failures say how much was taken. */
+static bool
+feeds_stdin(enum proto_method m)
+{
+	return m == PROTO_WRITE || m == PROTO_SEND_KEYS || m == PROTO_SUBMIT ||
+	    m == PROTO_PASTE;
+}
+
 /* A tool's failure, as a result. */
 void
 req_refuse(struct req *r, enum proto_error code, const char *session,
@@ -116,7 +125,7 @@ req_refuse(struct req *r, enum proto_error code, const char *session,
 	enc_kv_str(&e, "error", proto_error_name(code));
 	if (session != NULL)
 		enc_kv_str(&e, "sessionId", session);
-	if (r->method == PROTO_WRITE)
+	if (feeds_stdin(r->method))
 		enc_kv_uint(&e, "accepted", r->accepted);
 	enc_end(&e);
 	enc_kv_bool(&e, "isError", true);
@@ -181,6 +190,7 @@ req_wake(struct req *r, struct session *s, unsigned wake)
 	    [PROTO_POLL] = api_poll_wake,
 	    [PROTO_WAIT] = api_wait_wake,
 	    [PROTO_WRITE] = api_write_wake,
+	    [PROTO_SEND_KEYS] = api_send_keys_wake,
 	    [PROTO_KILL] = api_kill_wake,
 	};
 

@@ -86,6 +86,15 @@ session_wake(struct master *m, struct session *s, unsigned wake)
 		req_wake(w->req, s, wake);
 }
 
+/* Every session has pipes, and a pipe has no modes. */
+enum cursor_mode
+session_cursor_mode(struct master *m, struct session *s)
+{
+	(void)m;
+	(void)s;
+	return CURSOR_NORMAL;
+}
+
 /* The one place that spells an instance id. */
 void
 session_instance(const struct master *m, const struct session *s,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/check.h"
+#include "common/keys.h"
 #include "common/proto.h"
 
 static const char *const kind_words[] = {
@@ -247,6 +248,63 @@ print_note(const struct note *note)
 	putchar('\n');
 }
 
+/* The bytes of a key as people write them. */
+static void
+print_bytes(const char *s)
+{
+	putchar(' ');
+	for (; *s != '\0'; s++) {
+		if (*s == '\033')
+			fputs("ESC ", stdout);
+		else if (*s == '\r')
+			fputs("CR", stdout);
+		else if (*s <= ' ' || *s == '\177')
+			printf("%02x", (unsigned)*s);
+		else
+			putchar(*s);
+	}
+	fputs(" |", stdout);
+}
+
+/* Section 13. */
+static void
+print_keys(void)
+{
+	const struct key *k;
+	size_t i;
+
+	puts("\n## 13. Keys\n\n"
+	    "An item of `keys` in `send-keys`, white space around it taken "
+	    "off, is the first of:\n\n"
+	    "- `^X`, a control code: X is one of `@` A-Z `[ \\ ] ^ _`, or `?` "
+	    "for 7f.\n"
+	    "- One of the following after any number of the prefixes `C-` "
+	    "(ctrl), `M-` (alt), `S-` (shift), in any order and case.\n"
+	    "- A name of the table, in any case. The modifiers of a key marked "
+	    "m become a parameter of its sequence, m = 1 + shift 1 + alt 2 + "
+	    "ctrl 4: ESC [n~ is sent as ESC [n;m~, ESC [A as ESC [1;mA, ESC OP "
+	    "as ESC [1;mP. For the other keys alt is an ESC in front; S-tab is "
+	    "ESC [Z and C-space a NUL byte; else shift and ctrl say nothing. "
+	    "Where the command has asked for application cursor mode (ESC "
+	    "[?1h), unmodified keys send what the last column says.\n"
+	    "- One character: shift makes a-z upper case, ctrl makes a control "
+	    "code where there is one, alt puts an ESC in front.\n"
+	    "- Other text: sent as it is, with a warning if it had "
+	    "modifiers.\n\n"
+	    "| name | bytes | modifiers | application mode |\n"
+	    "|---|---|---|---|");
+	for (i = 0; (k = key_row(i)) != NULL; i++) {
+		putchar('|');
+		cell(k->name);
+		print_bytes(k->bytes);
+		cell(k->modifiable ? "m" : "");
+		if (k->application != 0)
+			printf(" ESC O%c |\n", k->application);
+		else
+			puts(" |");
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -273,5 +331,6 @@ main(int argc, char **argv)
 		cell(proto_error_doc((enum proto_error)i));
 		putchar('\n');
 	}
+	print_keys();
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }
