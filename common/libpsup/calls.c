@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "common/keys.h"
 #include "internal.h"
 
 /* What a call that waits on the server's side may take beyond that. */
@@ -197,6 +198,81 @@ psup_write(struct psup *p, const char *session, const void *data, size_t size,
 			psup_args_int(a, "timeout", wait_ms);
 	}
 	return call_args(p, "write", a, wait_ms, ret);
+}
+
+/* A list of texts that may be absent; returns how many. */
+static size_t
+add_list(psup_args *a, const char *key, const char *const *items)
+{
+	size_t n = 0;
+
+	if (items == NULL)
+		return 0;
+	psup_args_list_begin(a, key);
+	for (; items[n] != NULL; n++)
+		psup_args_str(a, NULL, items[n]);
+	psup_args_list_end(a);
+	return n;
+}
+
+int
+psup_send_keys(struct psup *p, const char *session, const struct psup_keys *k,
+    psup_reply **ret)
+{
+	psup_args *a = session_args(session);
+	size_t count = 1;
+
+	if (k->size != sizeof(*k)) {
+		psup_args_free(&a);
+		return error_set(p, PSUP_ERR_USAGE, "usage", "",
+		    "psup_keys.size is wrong");
+	}
+	if (a != NULL) {
+		if (k->literal != NULL)
+			psup_args_bytes(a, "literal", k->literal,
+			    strlen(k->literal));
+		count += add_list(a, "hex", k->hex);
+		count += add_list(a, "keys", k->keys);
+		if (k->delay_ms > 0)
+			psup_args_int(a, "delayMs", k->delay_ms);
+		if (k->force)
+			psup_args_bool(a, "force", true);
+	}
+	return call_args(p, "send-keys", a,
+	    k->delay_ms > 0 ? (int64_t)count * k->delay_ms : 0, ret);
+}
+
+const char *
+psup_key_name(size_t i)
+{
+	const struct key *key = key_row(i);
+
+	return key != NULL ? key->name : NULL;
+}
+
+int
+psup_submit(struct psup *p, const char *session, const void *data, size_t size,
+    psup_reply **ret)
+{
+	psup_args *a = session_args(session);
+
+	if (a != NULL && data != NULL)
+		psup_args_bytes(a, "data", data, size);
+	return call_args(p, "submit", a, 0, ret);
+}
+
+int
+psup_paste(struct psup *p, const char *session, const void *text, size_t size,
+    bool bracketed, psup_reply **ret)
+{
+	psup_args *a = session_args(session);
+
+	if (a != NULL) {
+		psup_args_bytes(a, "text", text, size);
+		if (!bracketed)
+			psup_args_bool(a, "bracketed", false);
+	}
+	return call_args(p, "paste", a, 0, ret);
 }
 
 int

@@ -29,6 +29,29 @@ is "$(psup log "$cat_id" -f)" "first
 second" "log -f ends with the session"
 is "$(psup log --raw "$cat_id" | wc -c)" 13 "log --raw"
 
+typed=$(psup exec --background -- cat -v)
+like "$(psup send-keys "$typed" --hex '1b,5B 43' --literal lit -- Up C-c -- x)" \
+    "*Sent 13 bytes*" "send-keys"
+like "$(psup send-keys "$typed" --delay 10 M-frobnicate ^J)" \
+    "*Warnings:*frobnicate*" "send-keys warns"
+is "$(code psup send-keys "$typed" ' ')" 1 "send-keys: nothing to send"
+is "$(code psup send-keys "$typed")" 2 "send-keys: no key"
+is "$(code psup send-keys "$typed" --delay 10001 a)" 2 "send-keys: --delay"
+is "$(code psup send-keys no-such-one a)" 4 "send-keys: an unknown id"
+like "$(psup send-keys --help)" "*escape*pgdn*f12*kpenter*" \
+    "the help lists the names"
+like "$(psup submit "$typed" yes)" "*sent 3 bytes and CR*" "submit"
+like "$(psup submit "$typed")" "*sent CR*" "submit alone"
+printf 'a\033[201~b' | psup paste "$typed" - >/dev/null
+psup paste "$typed" plain --plain >/dev/null
+like "$(psup paste "$typed" 'é')" "*Pasted 2 bytes*" "paste"
+psup send-keys "$typed" ^J >/dev/null
+psup write "$typed" --eof >/dev/null
+psup wait "$typed" --timeout 10000 >/dev/null
+is "$(psup log "$typed")" 'lit^[[C^[[A^C--xfrobnicate
+yes^M^M^[[200~aM-bM-^PM-^[[201~b^[[201~plain^[[200~M-CM-)^[[201~' \
+    "what the session read, in that order"
+
 sleeper=$(psup exec --background 'sleep 600')
 is "$(code psup wait "$sleeper" --timeout 10)" 124 "wait times out"
 is "$(code psup kill "$sleeper")" 0 "kill"

@@ -67,6 +67,35 @@ SCENARIO(tool, the_lines_of_the_seeds)
 	has(line[3], "\"isError\":false");
 }
 
+SCENARIO(tool, keys_submit_and_paste)
+{
+	char *line[8], more[1024];
+	const char *id;
+	struct run *r;
+
+	psupd();
+	id = background(STR("command", "cat -v"));
+	snprintf(more, sizeof(more),
+	    "{\"tool\":\"process\",\"action\":\"send-keys\","
+	    "\"sessionId\":\"%s\",\"keys\":[\"up\",\"C-oops\"],"
+	    "\"hex\":[\"1b\"],\"literal\":\"l\"}\n"
+	    "{\"tool\":\"process\",\"action\":\"submit\","
+	    "\"sessionId\":\"%s\",\"data\":\"y\"}\n"
+	    "{\"tool\":\"process\",\"action\":\"paste\","
+	    "\"sessionId\":\"%s\",\"text\":\"\\u001b[201~p\\n\"}\n"
+	    "{\"tool\":\"process\",\"action\":\"paste\","
+	    "\"sessionId\":\"%s\",\"data\":\"p\"}\n", id, id, id, id);
+	r = tool(more);
+	expect(lines_of(r, line, 8) == 4, "%s", r->out);
+	has(line[0], "\"accepted\":9");
+	has(line[0], "\"warnings\":[\"Unknown key");
+	has(line[1], "\"accepted\":2");
+	has(line[2], "\"isError\":false");
+	has(line[3], "did you mean \\\"text\\\"");
+	await_output(id, "l^[^[[Aoopsy^M^[[200~M-bM-^PM-^[[201~p\n");
+	expect_ok(ask("kill", STR("sessionId", id)));
+}
+
 SCENARIO(tool, errors_are_answers)
 {
 	char *line[8];

@@ -32,6 +32,8 @@ print_command_help(const struct command *cmd)
 	       "  --runtime-dir DIR  the server's directory\n"
 	       "  --help\n",
 	    cmd->name, cmd->usage, cmd->summary, cmd->help);
+	if (cmd->more_help != NULL)
+		cmd->more_help();
 }
 
 int

@@ -30,6 +30,7 @@ struct command {
 	const char *usage;   /* after "psup name " */
 	const char *summary; /* one line of psup --help */
 	const char *help;    /* options and notes; lines end in \n */
+	void (*more_help)(void); /* prints what no constant holds; NULL: none */
 	int (*run)(struct cli *c, int argc, char **argv);
 };
 
@@ -43,7 +44,7 @@ struct cli {
 };
 
 extern const struct command cmd_exec, cmd_tool, cmd_list, cmd_poll, cmd_log,
-    cmd_write, cmd_kill, cmd_clear, cmd_remove, cmd_wait, cmd_events,
+    cmd_write, cmd_send_keys, cmd_submit, cmd_paste, cmd_kill, cmd_clear, cmd_remove, cmd_wait, cmd_events,
     cmd_status, cmd_shutdown;
 
 /* ---------------------------------------------------------------- options */

@@ -21,12 +21,12 @@ static const struct action {
 	const char *name, *method;
 } actions[] = {
 	{"list", "list"}, {"poll", "poll"}, {"log", "log"}, {"write", "write"},
+	{"send-keys", "send-keys"}, {"submit", "submit"}, {"paste", "paste"},
 	{"kill", "kill"}, {"clear", "clear"}, {"remove", "remove"},
 	{"wait", "wait"},
 };
 /* Actions that gateways know and this build does not have. */
-static const char *const not_built[] = {"send-keys", "submit", "paste",
-	"screen", "resize", "killScope"};
+static const char *const not_built[] = {"screen", "resize", "killScope"};
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ----------------------------------------------------------------- answers */
@@ -136,7 +136,8 @@ process_method(const json_t *request, const char **ret_code, char *text,
 			return NULL;
 		}
 	snprintf(text, size, "%s process action. Expected one of: list, poll, "
-	                     "log, write, kill, clear, remove, wait.",
+	                     "log, write, send-keys, submit, paste, kill, "
+	                     "clear, remove, wait.",
 	    action == NULL ? "Missing" : "Invalid");
 	return NULL;
 }

@@ -59,6 +59,30 @@ PSUP_API int psup_log(psup *p, const char *session, int64_t offset,
 PSUP_API int psup_write(psup *p, const char *session, const void *data,
     size_t size, bool eof, int wait_ms, psup_reply **ret);
 
+/* Keys for a running session; literal, then hex, then keys are sent, and at
+ * least one of them. */
+struct psup_keys {
+	size_t size;             /* sizeof(struct psup_keys) */
+	const char *const *keys; /* tokens, "C-c", "up", "x"; NULL at end */
+	const char *const *hex;  /* bytes, "1b", "0x1b"; NULL at end */
+	const char *literal;     /* sent as it is */
+	int delay_ms;            /* between keys; 0: none */
+	bool force;              /* cursor keys though their mode is unknown */
+};
+#define PSUP_KEYS_INIT {sizeof(struct psup_keys), 0, 0, 0, 0, 0}
+PSUP_API int psup_send_keys(psup *p, const char *session,
+    const struct psup_keys *k, psup_reply **ret);
+/* The name of key i that a token may have; NULL beyond the last. */
+PSUP_API const char *psup_key_name(size_t i);
+
+/* The bytes (NULL: none), then a carriage return. */
+PSUP_API int psup_submit(psup *p, const char *session, const void *data,
+    size_t size, psup_reply **ret);
+
+/* Text as a terminal pastes it, between the brackets of a paste or not. */
+PSUP_API int psup_paste(psup *p, const char *session, const void *text,
+    size_t size, bool bracketed, psup_reply **ret);
+
 enum psup_kill_flags {
 	PSUP_KILL_NO_WAIT = 1,     /* answer at once */
 	PSUP_KILL_SIGNAL_ONLY = 2  /* no SIGKILL after the grace */

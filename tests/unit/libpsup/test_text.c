@@ -23,4 +23,6 @@ Test(text, escapes_repairs_and_formats)
 	cr_expect_eq(psup_signal_number("nothing"), 0);
 	cr_expect_str_eq(psup_signal_name(9), "SIGKILL");
 	cr_expect_str_eq(psup_version(), PSUP_VERSION);
+	cr_expect_str_eq(psup_key_name(0), "enter");
+	cr_expect_null(psup_key_name(1000));
 }
