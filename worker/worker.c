@@ -345,6 +345,9 @@ worker_receive(struct worker *w, enum link_to to, unsigned from)
 		if (rc < 0) {
 			worker_count(&w->stats->malformed, 1);
 			log_error("message lost: %s", err_name(-rc));
+			/* a master's channel, or a session to take over: the
+			 * keeper says it once to each worker */
+			w->lost |= rc == -EMFILE && to == LINK_KEEPER;
 			continue;
 		}
 		worker_dispatch(w, from, &w->msg);
@@ -519,12 +522,16 @@ worker_run(struct worker *w)
 		log_error("cannot tell the keeper: %s", err_name(-rc));
 		return 1;
 	}
-	while (w->link[LINK_KEEPER].fd >= 0) {
+	while (w->link[LINK_KEEPER].fd >= 0 && !w->lost) {
 		if (event_base_loop(w->base, EVLOOP_ONCE) < 0) {
 			log_error("event loop failed: %s", err_name(errno));
 			return 1;
 		}
 		worker_between(w);
+	}
+	if (w->lost) {
+		log_error("no descriptor for what the keeper gave");
+		return 1;
 	}
 	log_note("the keeper is gone");
 	return 0;

@@ -61,6 +61,7 @@ struct worker {
 	uint64_t beat_ns;       /* boot: when the next heartbeat is due */
 
 	bool stopping; /* CTL_STOP came: nothing new is started */
+	bool lost;     /* descriptors from the keeper: it must begin anew */
 	struct child_list sessions;
 	struct child_list buckets[WORKER_BUCKETS]; /* by sid */
 	struct child_list dead; /* to be freed between two turns */

@@ -3,6 +3,7 @@
  * the command sees. Compatibility points 1 and 2. */
 #include "lib_scn.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -355,6 +356,43 @@ SCENARIO(exec, a_background_session_outlives_its_client)
 	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
 }
 
+/* Does it wait for something? What was sent to it before was taken then. */
+static bool
+is_asleep(pid_t pid)
+{
+	char path[64], line[512] = "", *end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	end = fgets(line, sizeof(line), f) != NULL ? strrchr(line, ')') : NULL;
+	fclose(f);
+	return end != NULL && end[2] == 'S';
+}
+
+/* Until the master knows all of them, and each has got its channel. */
+static void
+await_idle_workers(size_t n)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	const psup_value *w;
+
+	for (;;) {
+		size_t asleep = 0;
+
+		w = psup_value_get(details(ask("status")), "workers");
+		for (size_t i = 0; i < psup_value_count(w); i++)
+			asleep += is_asleep((pid_t)psup_get_int(
+			    psup_value_at(w, i), "pid", 0));
+		if (asleep == n)
+			return;
+		expect(now_ms() < until, "%zu of %zu wait", asleep, n);
+		poll(NULL, 0, 1);
+	}
+}
+
 /* Takes a worker the descriptors that a spawn needs, or gives them back. */
 static void
 limit_worker(int slot, rlim_t files)
@@ -381,6 +419,7 @@ SCENARIO(exec, a_worker_without_descriptors_is_not_asked_again)
 	struct answer *a;
 
 	psupd();
+	await_idle_workers(3);
 	limit_worker(0, 3);
 	expect_str(ask("exec", STR("command", "true")), "status", "completed");
 	expect_str(ask("exec", STR("command", "true")), "status", "completed");
@@ -400,6 +439,7 @@ SCENARIO(exec, a_worker_without_descriptors_is_not_asked_again)
 SCENARIO(exec, a_worker_may_fail_the_same_spawn_twice)
 {
 	psupd(.workers = 1);
+	await_idle_workers(2);
 	for (int slot = 0; slot < 2; slot++)
 		limit_worker(slot, 3);
 	expect_str(ask("exec", STR("command", "true")), "errno", "EMFILE");

@@ -194,7 +194,7 @@ puppet_master(struct puppet *p)
 	p->dump_end = false;
 	cr_assert_eq(ctl_send(p->keeper_fd, &peer, sizeof(peer), &sv[1], 1), 0);
 	close(sv[1]);
-	UNTIL(p, p->dump_end);
+	UNTIL(p, p->dump_end || p->keeper_fd < 0);
 }
 
 static struct psession *

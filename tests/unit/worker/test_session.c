@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "shm/spool.h"
@@ -194,6 +195,18 @@ Test(session, that_waits_to_be_started_is_given_back_to_a_new_master)
 	UNTIL(&p, puppet_stats(&p)->sessions == 0);
 	for (int i = 0; i < MANY; i++)
 		cr_assert_eq(p.s[i].failed || p.s[i].end.exit.status == 3, 1);
+}
+
+/* Else it would go on without a master, and its sessions without an end. */
+Test(session, a_worker_that_cannot_take_a_channel_dies)
+{
+	struct rlimit old, none;
+
+	cr_assert_eq(prlimit(p.worker, RLIMIT_NOFILE, NULL, &old), 0);
+	none = (struct rlimit){3, old.rlim_max};
+	cr_assert_eq(prlimit(p.worker, RLIMIT_NOFILE, &none, NULL), 0);
+	puppet_master(&p);
+	puppet_bury_worker(&p);
 }
 
 Test(session, without_its_directory_is_not_started)
