@@ -273,26 +273,44 @@ codec_scan(const unsigned char *buf, size_t size,
 	return s.broken;
 }
 
+/* The bytes of a header that announces an array of four; 0: it does not. */
+static size_t
+head_of_four(const unsigned char *p, size_t size)
+{
+	static const unsigned char wide[] = { 0xdd, 0, 0, 0, 4 };
+	static const unsigned char mid[] = { 0xdc, 0, 4 };
+
+	if (size >= 1 && p[0] == 0x94)
+		return 1;
+	if (size >= sizeof(mid) && memcmp(p, mid, sizeof(mid)) == 0)
+		return sizeof(mid);
+	if (size >= sizeof(wide) && memcmp(p, wide, sizeof(wide)) == 0)
+		return sizeof(wide);
+	return 0;
+}
+
 bool
 codec_peek_msgid(const void *buf, size_t size, uint64_t *ret_msgid)
 {
 	const unsigned char *p = buf;
+	size_t at = head_of_four(p, size);
 	uint64_t msgid = 0;
 	size_t i, n;
 
-	if (size < 3 || p[0] != 0x94 || p[1] != 0)
+	if (at == 0 || size < at + 2 || p[at] != 0)
 		return false;
-	if (p[2] < 0x80) {
-		*ret_msgid = p[2];
+	at++;
+	if (p[at] < 0x80) {
+		*ret_msgid = p[at];
 		return true;
 	}
-	if (p[2] < 0xcc || p[2] > 0xcf)
+	if (p[at] < 0xcc || p[at] > 0xcf)
 		return false;
-	n = (size_t)1 << (p[2] - 0xcc);
-	if (size < 3 + n)
+	n = (size_t)1 << (p[at] - 0xcc);
+	if (size < at + 1 + n)
 		return false;
 	for (i = 0; i < n; i++)
-		msgid = msgid << 8 | p[3 + i];
+		msgid = msgid << 8 | p[at + 1 + i];
 	*ret_msgid = msgid;
 	return true;
 }

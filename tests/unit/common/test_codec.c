@@ -346,6 +346,11 @@ Test(codec, peeks_the_msgid, .timeout = 10)
 	cr_assert(codec_peek_msgid("\x94\x00\x07", 3, &id) && id == 7);
 	cr_assert(codec_peek_msgid("\x94\x00\xcd\x01\x02", 5, &id) &&
 	    id == 258);
+	cr_assert(codec_peek_msgid("\xdc\x00\x04\x00\x08", 5, &id) && id == 8);
+	cr_assert(codec_peek_msgid("\xdd\x00\x00\x00\x04\x00\xcc\x09", 8,
+	        &id) && id == 9);
+	cr_assert(!codec_peek_msgid("\xdd\x00\x00\x00\x05\x00\x07", 7, &id));
+	cr_assert(!codec_peek_msgid("\xdd\x00\x00\x00\x04\x00", 6, &id));
 	cr_assert(!codec_peek_msgid("\x94\x00\xcd\x01", 4, &id));
 	cr_assert(!codec_peek_msgid("\x93\x02\x07", 3, &id));
 	cr_assert(!codec_peek_msgid("\x94\x00\xff", 3, &id));
