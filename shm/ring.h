@@ -94,6 +94,14 @@ struct ring_facts {
 };
 enum ring_verdict ring_facts(struct ring_reader *r, struct ring_facts *ret);
 
+/* The few facts that a list of many sessions shows: one small read. */
+struct ring_glance {
+	uint64_t head;           /* position */
+	uint64_t last_output_ms; /* wall; 0: none yet */
+	uint32_t stdin_state;    /* enum ring_stdin, if the writer is sane */
+};
+enum ring_verdict ring_glance(struct ring_reader *r, struct ring_glance *ret);
+
 /*
  * Reads retained bytes from position *pos on, at most `size`, never across
  * the gap between head and tail region: a read that begins in the gap is

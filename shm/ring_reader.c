@@ -266,6 +266,30 @@ ring_facts(struct ring_reader *r, struct ring_facts *ret)
 	return RING_OK;
 }
 
+/* Reads the header up to its segments and checks what it is going to tell. */
+enum ring_verdict
+ring_glance(struct ring_reader *r, struct ring_glance *ret)
+{
+	struct ring_header h;
+	enum ring_verdict v;
+
+	for (int i = 0; i < TRIES; i++) {
+		v = read_exact(r->fd, &h, offsetof(struct ring_header, reserved),
+		    0);
+		if (v != RING_OK)
+			return v;
+		if (page_is_ours(r, &h) && h.head >= r->seen &&
+		    h.head < RING_POS_MAX) {
+			r->seen = h.head;
+			*ret = (struct ring_glance){ .head = h.head,
+				.last_output_ms = h.last_output_ms,
+				.stdin_state = h.stdin_state };
+			return RING_OK;
+		}
+	}
+	return RING_CORRUPT;
+}
+
 /* One retained stretch: [from, to) lies in one region, outside the hole. */
 struct stretch {
 	uint64_t from, to;

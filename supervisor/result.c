@@ -235,7 +235,7 @@ bool
 result_waits_for_input(struct master *m, struct session *s,
     uint64_t *ret_idle_ms, uint64_t *ret_last_ms)
 {
-	static struct ring_facts f; /* a page: used and forgotten here */
+	struct ring_glance f;
 	struct ring_reader *r;
 	uint64_t now = clock_wall_ms(), since = s->started_ms, last = 0;
 
@@ -244,10 +244,10 @@ result_waits_for_input(struct master *m, struct session *s,
 	if (s->state != STATE_RUNNING && s->state != STATE_EXITED)
 		return false;
 	r = readers_get(m, s->sid);
-	if (r != NULL && ring_facts(r, &f) == RING_OK) {
-		last = f.raw.last_output_ms;
+	if (r != NULL && ring_glance(r, &f) == RING_OK) {
+		last = f.last_output_ms;
 		s->total = f.head > s->total ? f.head : s->total;
-		if (f.raw.stdin_state == STDIN_CLOSED)
+		if (f.stdin_state == STDIN_CLOSED)
 			s->stdin_closed = true;
 	}
 	if (last > since)

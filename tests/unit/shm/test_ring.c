@@ -102,6 +102,32 @@ Test(ring, gives_back_every_byte_while_nothing_is_overwritten)
 	ring_close(&w);
 }
 
+Test(ring, glances_at_what_a_list_shows)
+{
+	struct ring_writer w;
+	struct ring_reader r;
+	struct ring_glance g;
+
+	make(&tiny, &w, &r);
+	cr_assert_eq(ring_glance(&r, &g), RING_OK);
+	cr_assert_eq(g.head, 0);
+	cr_assert_eq(g.last_output_ms, 0);
+	feed(&place, &w, RING_STDOUT, 777, 5);
+	w.hdr->last_output_ms = 12345;
+	w.hdr->stdin_state = STDIN_CLOSED;
+	cr_assert_eq(ring_glance(&r, &g), RING_OK);
+	cr_assert_eq(g.head, 777);
+	cr_assert_eq(g.last_output_ms, 12345);
+	cr_assert_eq(g.stdin_state, STDIN_CLOSED);
+	w.hdr->head = 776; /* a position never goes back */
+	cr_assert_eq(ring_glance(&r, &g), RING_CORRUPT);
+	w.hdr->head = 777;
+	w.hdr->sid.v++;
+	cr_assert_eq(ring_glance(&r, &g), RING_CORRUPT);
+	ring_reader_close(&r);
+	ring_close(&w);
+}
+
 Test(ring, counts_the_gap_exactly_at_every_length)
 {
 	struct ring_writer w;
