@@ -178,16 +178,20 @@ psup_dispatch(struct psup *p)
 	if (rc < 0 && rc != -EPIPE && rc != -ECONNRESET)
 		return client_lost(p, -rc);
 	rc = client_messages(p);
+	/* A long message is looked at anew each time that more of it came, so
+	 * what there is comes first. */
 	while (rc == PSUP_OK && p->fd >= 0 && !p->paused &&
 	       received < DISPATCH_BYTES) {
 		n = wire_fill(p, RECEIVE_BYTES);
-		if (n == -EAGAIN)
-			break;
 		if (n <= 0)
-			return client_lost(p, (int)-n);
+			break;
 		received += (size_t)n;
-		rc = client_messages(p);
 	}
+	if (received > 0)
+		rc = client_messages(p);
+	if (rc == PSUP_OK && n <= 0 && n != -EAGAIN && p->fd >= 0 &&
+	    !p->paused)
+		return client_lost(p, (int)-n);
 	return rc;
 }
 
