@@ -37,7 +37,7 @@
 #include "supervisor/sbuf.h"
 
 #define MASTER_WORKERS    (STATS_PAGES - 2u)
-#define MASTER_READERS    1024u /* ring readers kept open at most */
+#define MASTER_READERS    8192u /* ring readers kept open at most */
 #define MASTER_TAIL       2000u /* bytes of the tail field */
 #define MASTER_ATTEMPTS  3u   /* spawns that failed for a passing reason */
 #define MASTER_RESTARTS  32u  /* starts again after a worker's death */
