@@ -64,11 +64,13 @@ static const char guidance[] =
 static void
 add_seconds(struct sbuf *b, uint64_t ms)
 {
-	if (ms % 1000 == 0)
-		sbuf_addf(b, "%" PRIu64, ms / 1000);
-	else
-		sbuf_addf(b, "%" PRIu64 ".%03u", ms / 1000,
-		    (unsigned)(ms % 1000));
+	unsigned rest = (unsigned)(ms % 1000), digits = 3;
+
+	for (; rest != 0 && rest % 10 == 0; digits--)
+		rest /= 10;
+	sbuf_addf(b, "%" PRIu64, ms / 1000);
+	if (rest != 0)
+		sbuf_addf(b, ".%0*u", (int)digits, rest);
 }
 
 /* Why a spawn failed, in words. */

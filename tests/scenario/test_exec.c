@@ -205,6 +205,8 @@ SCENARIO(exec, ends_a_silent_command)
 	expect_str(a, "status", "failed");
 	expect_str(a, "failureKind", "no-output-timeout");
 	expect_str(a, "exitReason", "no-output-timeout");
+	expect_text(a, "silent for 0.3 seconds");
+	expect_text(a, "not automatically safe");
 	expect_flag(a, "noOutputTimedOut", true);
 }
 

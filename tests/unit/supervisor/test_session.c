@@ -63,7 +63,7 @@ Test(session, words_of_ends, .timeout = 10)
 	s.exit_code = -1;
 	s.reason = END_OVERALL_TIMEOUT;
 	s.timeout_ms = 1500;
-	expect_words(&s, "timed out after 1.500 seconds.", "overall-timeout");
+	expect_words(&s, "timed out after 1.5 seconds.", "overall-timeout");
 	expect_words(&s, "not automatically safe", "overall-timeout");
 	s.reason = END_NO_OUTPUT_TIMEOUT;
 	expect_words(&s, "waiting for output", "no-output-timeout");
