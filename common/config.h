@@ -13,6 +13,14 @@
 
 #define CONFIG_LANES 64
 
+/* Which control groups may hold commands: any, version 2 or 1 alone, none. */
+enum config_cgroup {
+	CONFIG_CGROUP_AUTO,
+	CONFIG_CGROUP_V2,
+	CONFIG_CGROUP_V1,
+	CONFIG_CGROUP_OFF
+};
+
 struct config {
 	/* [exec] */
 	uint64_t background_ms;      /* yield: 10 000, clamp 10..120 000 */
@@ -39,6 +47,7 @@ struct config {
 	uint64_t frame_bytes;        /* 4 MiB, 64 KiB..64 MiB */
 	uint64_t stdin_queue;        /* per session: 1 MiB */
 	bool any_fs;                 /* runtime directory need not be tmpfs */
+	uint64_t cgroup;             /* enum config_cgroup */
 	/* [lane "name"] */
 	struct config_lane {
 		char name[32];

@@ -67,6 +67,8 @@ const struct config_option config_options[] = {
 	{ "server", "stdin_queue", OPT_UINT, AT(stdin_queue), 1u << 20, 4096,
 	    1u << 30, 0, { NULL } },
 	{ "server", "any_fs", OPT_BOOL, AT(any_fs), 0, 0, 1, 0, { NULL } },
+	{ "server", "cgroup", OPT_CGROUP, AT(cgroup), CONFIG_CGROUP_AUTO, 0,
+	    CONFIG_CGROUP_OFF, 0, { "PSUP_CGROUP" } },
 };
 const size_t config_option_count = NELEMS(config_options);
 
@@ -204,6 +206,30 @@ set_path(struct config *c, const struct config_option *o, const char *value,
 	return 0;
 }
 
+/* CGROUP. */
+static int
+set_cgroup(struct config *c, const struct config_option *o, const char *value,
+    char *why, size_t why_size)
+{
+	static const char *const words[] = {
+		[CONFIG_CGROUP_AUTO] = "auto",
+		[CONFIG_CGROUP_V2] = "v2",
+		[CONFIG_CGROUP_V1] = "v1",
+		[CONFIG_CGROUP_OFF] = "off",
+	};
+	uint64_t v;
+
+	CHECK(o->size == sizeof(v));
+	for (v = 0; v < NELEMS(words); v++) {
+		if (strcasecmp(words[v], value) == 0) {
+			memcpy((char *)c + o->offset, &v, sizeof(v));
+			return 0;
+		}
+	}
+	return config_refuse(why, why_size,
+	    "\"%.80s\" is no choice; expected auto, v2, v1 or off", value);
+}
+
 int
 config_set(struct config *c, const struct config_option *o, const char *value,
     bool from_env, char *why, size_t why_size)
@@ -218,6 +244,8 @@ config_set(struct config *c, const struct config_option *o, const char *value,
 	case OPT_DIR:
 	case OPT_PATHS:
 		return set_path(c, o, value, why, why_size);
+	case OPT_CGROUP:
+		return set_cgroup(c, o, value, why, why_size);
 	}
 	UNREACHABLE();
 }

@@ -12,7 +12,8 @@ enum config_type {
 	OPT_BOOL,
 	OPT_OPT_OUT, /* as BOOL; from the environment only a no counts */
 	OPT_DIR,     /* absolute path or empty */
-	OPT_PATHS    /* absolute paths, colon-separated, or empty */
+	OPT_PATHS,   /* absolute paths, colon-separated, or empty */
+	OPT_CGROUP   /* a word of enum config_cgroup */
 };
 
 struct config_option {

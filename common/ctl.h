@@ -234,6 +234,8 @@ struct ctl_failed {
 	uint32_t pad;
 };
 
+#define CTL_END_PIDS 16u
+
 struct ctl_end {
 	struct ctl_head head;
 	struct ctl_exit exit; /* its own head is unused */
@@ -245,6 +247,9 @@ struct ctl_end {
 	uint64_t started_ms;
 	uint64_t ended_ms;
 	uint64_t duration_ms; /* by CLOCK_BOOTTIME */
+	uint32_t remaining;   /* after a ladder: members still alive */
+	uint32_t in_leaf;     /* 1: a control group vouches for that */
+	int32_t remaining_pids[CTL_END_PIDS]; /* the first of them */
 };
 
 /*

@@ -15,6 +15,19 @@
 
 #include "check.h"
 
+/* Absolute paths, or none. */
+static bool
+groups_are_sane(const struct heritage *h)
+{
+	size_t i;
+
+	for (i = 0; i < HERITAGE_GROUPS; i++)
+		if (memchr(h->group[i], 0, sizeof(h->group[i])) == NULL ||
+		    (h->group[i][0] != '\0' && h->group[i][0] != '/'))
+			return false;
+	return true;
+}
+
 /* Is what was read something this build can use? */
 static bool
 is_sane(const struct heritage *h)
@@ -24,7 +37,8 @@ is_sane(const struct heritage *h)
 	    h->keeper_pid > 0 && h->incarnation != 0 &&
 	    memchr(h->runtime_dir, 0, sizeof(h->runtime_dir)) != NULL &&
 	    h->runtime_dir[0] == '/' &&
-	    memchr(h->config_path, 0, sizeof(h->config_path)) != NULL;
+	    memchr(h->config_path, 0, sizeof(h->config_path)) != NULL &&
+	    groups_are_sane(h);
 }
 
 int

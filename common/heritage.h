@@ -13,13 +13,30 @@
 
 #include "ids.h"
 
-#define HERITAGE_VERSION 2u
+#define HERITAGE_VERSION 3u
 
 enum {
 	HERITAGE_FD_KEEPER = 3,   /* SOCK_SEQPACKET to the keeper (ctl.h) */
 	HERITAGE_FD_LISTENER = 4, /* master only: the listening socket */
 	HERITAGE_FD_INFO = 5,     /* sealed memfd with struct heritage */
 	HERITAGE_FD_FIRST_FREE = 6
+};
+
+/* Groups of the keeper's making, each a directory named psup-INCARNATION. */
+enum heritage_group {
+	HERITAGE_GROUP_TREE,   /* leaves hold commands with all they start */
+	HERITAGE_GROUP_MEMORY, /* version 1, so the next: leaves limit */
+	HERITAGE_GROUP_PIDS,
+	HERITAGE_GROUPS
+};
+#define HERITAGE_GROUP_MAX 512u
+
+enum {
+	HERITAGE_TREE_V2 = 16,  /* flags: TREE is version 2 */
+	HERITAGE_TREE_INTO = 1, /* a command can be cloned into a leaf */
+	HERITAGE_TREE_KILL = 2, /* TREE has cgroup.kill */
+	HERITAGE_TREE_LIMIT_MEMORY = 4, /* TREE has memory.max */
+	HERITAGE_TREE_LIMIT_PIDS = 8    /* TREE has pids.max */
 };
 
 enum heritage_role {
@@ -38,12 +55,13 @@ struct heritage {
 	uint32_t workers;      /* active workers wanted (without the standby) */
 	uint32_t max_sessions; /* what the keeper's descriptors allow at once */
 	uint32_t log_level;    /* enum log_level */
-	uint32_t flags;
+	uint32_t flags;        /* HERITAGE_TREE_* */
 	uint64_t nofile_soft;  /* RLIMIT_NOFILE as the keeper found it: commands
 	                        * get it back; a program that uses select(2)
 	                        * counts on a low one */
 	char runtime_dir[108];  /* absolute, NUL-terminated */
 	char config_path[1024]; /* absolute, or empty: none */
+	char group[HERITAGE_GROUPS][HERITAGE_GROUP_MAX]; /* empty: none */
 };
 
 /* Reads and checks HERITAGE_FD_INFO and closes it.

@@ -143,7 +143,8 @@ struct ring_header {
 	_Atomic uint32_t maxrss_kib;
 	_Atomic uint32_t holders;
 	_Atomic uint64_t hole_base;
-	uint64_t reserved[19];
+	_Atomic uint64_t leaf; /* control group (worker/tree.c); 0: none */
+	uint64_t reserved[18];
 
 	struct ring_segment segments[RING_SEGMENTS];
 };

@@ -23,6 +23,7 @@ static api_fn *const handlers[PROTO_METHOD_COUNT] = {
     [PROTO_SUBMIT] = api_submit,
     [PROTO_PASTE] = api_paste,
     [PROTO_KILL] = api_kill,
+    [PROTO_KILL_SCOPE] = api_kill_scope,
     [PROTO_CLEAR] = api_clear,
     [PROTO_REMOVE] = api_remove,
     [PROTO_EVENTS] = api_events,

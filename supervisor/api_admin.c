@@ -163,9 +163,26 @@ status_lanes(struct master *m, struct enc *e)
 	enc_end(e);
 }
 
-/* What this build cannot do. */
+/* What holds commands and what they start. */
 static void
-status_unavailable(struct enc *e)
+status_cgroup(struct master *m, struct enc *e)
+{
+	bool tree = m->h.group[HERITAGE_GROUP_TREE][0] != '\0';
+
+	enc_key(e, "cgroup");
+	enc_map(e);
+	enc_kv_str(e, "kill",
+	    !tree				      ? "none"
+		: m->h.flags & HERITAGE_TREE_V2 ? "v2"
+						      : "v1");
+	if (tree)
+		enc_kv_str(e, "path", m->h.group[HERITAGE_GROUP_TREE]);
+	enc_end(e);
+}
+
+/* What this machine, this configuration or this build cannot do. */
+static void
+status_unavailable(struct master *m, struct enc *e)
 {
 	static const struct {
 		const char *feature, *reason;
@@ -174,7 +191,6 @@ status_unavailable(struct enc *e)
 	    {"sandbox", "the sandbox host is not built yet"},
 	    {"node", "the node host is not built yet"},
 	    {"limits", "resource limits are not built yet"},
-	    {"cgroup-leaf", "descendants are found by process group alone"},
 	};
 
 	enc_key(e, "unavailable");
@@ -183,6 +199,16 @@ status_unavailable(struct enc *e)
 		enc_map(e);
 		enc_kv_str(e, "feature", list[i].feature);
 		enc_kv_str(e, "reason", list[i].reason);
+		enc_end(e);
+	}
+	if (m->h.group[HERITAGE_GROUP_TREE][0] == '\0') {
+		enc_map(e);
+		enc_kv_str(e, "feature", "cgroup");
+		enc_kv_str(e, "reason",
+		    m->cfg.cgroup == CONFIG_CGROUP_OFF
+			? "switched off: descendants are looked for in /proc"
+			: "no hierarchy is writable: descendants are looked "
+			  "for in /proc");
 		enc_end(e);
 	}
 	enc_end(e);
@@ -209,7 +235,8 @@ api_status(struct api_call *c)
 	enc_kv_uint(&e, "usedBytes", sweep_used(m));
 	enc_end(&e);
 	status_lanes(m, &e);
-	status_unavailable(&e);
+	status_cgroup(m, &e);
+	status_unavailable(m, &e);
 	enc_kv_str(&e, "runtimeDir", m->h.runtime_dir);
 	enc_kv_str(&e, "version", PSUP_VERSION);
 	enc_end(&e);

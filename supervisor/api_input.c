@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Input and end: write into the spool of a session, bounded; kill by the
- * worker's stop ladder. A command that does not read blocks nobody.
+ * Input: write into the spool of a session, bounded. A command that does not
+ * read blocks nobody.
  */
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -204,8 +202,8 @@ api_write_wake(struct req *r, struct session *s, unsigned wake)
 }
 
 /* The running session a call names; NULL: the refusal is sent. */
-static struct session *
-running_session(struct api_call *c)
+struct session *
+api_running(struct api_call *c)
 {
 	struct session *s = api_session(c, true);
 
@@ -222,7 +220,7 @@ running_session(struct api_call *c)
 struct session *
 input_session(struct api_call *c)
 {
-	struct session *s = running_session(c);
+	struct session *s = api_running(c);
 
 	if (s != NULL && s->state == STATE_EXITED) {
 		req_refuse(c->req, PROTO_E_FINALIZING, s->slug,
@@ -259,142 +257,4 @@ api_write(struct api_call *c)
 	}
 	req_timer(r, timeout);
 	write_try(r, s, false);
-}
-
-/* ------------------------------------------------------------------ kill */
-
-/* Is the process of that /proc entry in the group, and not a zombie? */
-static bool
-in_group(int proc, const char *pid, int32_t pgrp)
-{
-	char path[64], buf[512], state;
-	const char *p;
-	ssize_t n;
-	int fd, ppid, grp;
-
-	snprintf(path, sizeof(path), "%.20s/stat", pid);
-	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, buf, sizeof(buf) - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	buf[n] = '\0';
-	p = strrchr(buf, ')');
-	if (p == NULL ||
-	    sscanf(p + 1, " %c %d %d", &state, &ppid, &grp) != 3)
-		return false;
-	return grp == pgrp && state != 'Z' && state != 'X';
-}
-
-/* Processes left in a group; looks only where there is one at all. */
-static unsigned
-group_left(int32_t pgrp)
-{
-	struct dirent *de;
-	unsigned n = 0, seen = 0;
-	DIR *d;
-
-	if (pgrp <= 1 || (kill(-pgrp, 0) < 0 && errno == ESRCH))
-		return 0;
-	d = opendir("/proc");
-	if (d == NULL)
-		return 0;
-	while ((de = readdir(d)) != NULL && seen < 100000) {
-		if (!isdigit((unsigned char)de->d_name[0]))
-			continue;
-		seen++;
-		n += in_group(dirfd(d), de->d_name, pgrp);
-	}
-	closedir(d);
-	return n;
-}
-
-/* Answers a kill. */
-static void
-kill_answer(struct req *r, struct session *s)
-{
-	bool over = !session_live(s);
-	struct enc e = ENC_INIT;
-	char text[200];
-
-	if (over)
-		snprintf(text, sizeof(text), "Session %s is ended.", s->slug);
-	else if (r->any)
-		snprintf(text, sizeof(text), "Sent %s to session %s.",
-		    text_signal_name(r->signal), s->slug);
-	else
-		snprintf(text, sizeof(text),
-		    "Termination requested for session %s.", s->slug);
-	enc_map(&e);
-	enc_kv_str(&e, "text", text);
-	enc_key(&e, "details");
-	enc_map(&e);
-	enc_kv_str(&e, "status", over || !r->any ? "completed" : "running");
-	enc_kv_str(&e, "sessionId", s->slug);
-	enc_kv_str(&e, "name", s->name);
-	enc_kv_str(&e, "signal", text_signal_name(r->signal));
-	if (over)
-		result_exit_fields(s, &e);
-	if (over)
-		enc_kv_uint(&e, "remaining", group_left(s->pid));
-	enc_end(&e);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
-	req_answer(r, &e);
-	enc_fini(&e);
-}
-
-/* The session of a waiting kill has ended. */
-void
-api_kill_wake(struct req *r, struct session *s, unsigned wake)
-{
-	if (s == NULL)
-		return;
-	if (!session_live(s) || (wake & (WAKE_GONE | WAKE_TIMER)))
-		kill_answer(r, s);
-}
-
-/* kill */
-void
-api_kill(struct api_call *c)
-{
-	struct session *s = running_session(c);
-	bool escalate = val_bool(c->params, "escalate", true);
-	bool wait = val_bool(c->params, "wait", true) && escalate;
-	struct req *r = c->req;
-	char name[24] = "TERM";
-	uint32_t grace;
-
-	if (s == NULL)
-		return;
-	if (val_get(c->params, "signal") != NULL)
-		val_copy(c->params, "signal", name, sizeof(name));
-	r->signal = text_signal_number(name, strlen(name));
-	if (r->signal <= 0) {
-		struct proto_problem p;
-
-		proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "signal",
-		    val_get(c->params, "signal"),
-		    "a signal's name, with or without SIG, or its number");
-		req_fail(r, &p);
-		return;
-	}
-	r->any = !escalate;
-	grace = (uint32_t)proto_int(PROTO_KILL, c->params, "graceMs",
-	    (int64_t)c->m->cfg.grace_ms);
-	if (grace == 0 && escalate)
-		r->signal = SIGKILL;
-	if (wait && req_watch(r, s) == 0) {
-		/* the ladder is over within grace + 1 s; a worker that died
-		 * meanwhile needs a little longer */
-		req_timer(r, grace + 10000);
-		session_kill(c->m, s, r->signal, grace, END_MANUAL_CANCEL,
-		    true);
-		return;
-	}
-	session_kill(c->m, s, r->signal, grace,
-	    escalate ? END_MANUAL_CANCEL : END_NONE, escalate);
-	kill_answer(r, s);
 }

@@ -531,6 +531,8 @@ keeper_run(struct keeper_options *o)
 	    (long)getpid(), o->runtime_dir, k->workers, k->max_sessions);
 	procs_init(k);
 	loop(k);
+	group_end(k);
+	leftover_own(k->incarnation);
 	rundir_end(k);
 	log_note("ended exit=%d", k->exit_code);
 	table_free(k->table);

@@ -106,6 +106,8 @@ seal(const struct keeper *k, const struct proc *p)
 	h.log_level = (uint32_t)k->opt->log_level;
 	memcpy(h.runtime_dir, k->opt->runtime_dir, sizeof(h.runtime_dir));
 	memcpy(h.config_path, k->opt->config_path, sizeof(h.config_path));
+	memcpy(h.group, k->group, sizeof(h.group));
+	h.flags = k->group_flags;
 	return heritage_seal(&h);
 }
 

@@ -190,29 +190,44 @@ kill_pass(const struct old *old)
 	return n;
 }
 
-/* Kills until a pass finds nobody, then writes down who we are. */
-int
-leftover_kill(int dirfd, uint64_t incarnation)
+/* Kills until a pass finds nobody: how many are left. */
+static uint32_t
+kill_all(const struct old *old, const char *whose)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
 	uint64_t end = clock_boot_ns() + BOUND_NS;
 	uint32_t n, killed = 0;
+
+	while ((n = kill_pass(old)) > 0 && clock_boot_ns() < end) {
+		killed += n;
+		(void)nanosleep(&pause, NULL);
+	}
+	if (killed > 0)
+		log_warn("killed what %s left running (%u signals)", whose,
+		    killed);
+	if (n > 0)
+		log_error("%u processes that %s left cannot be killed", n,
+		    whose);
+	return n;
+}
+
+/* At our end: what commands that are over have left behind. */
+void
+leftover_own(uint64_t incarnation)
+{
+	struct old own = { .v = { incarnation }, .count = 1 };
+
+	(void)kill_all(&own, "finished commands");
+}
+
+/* What dead keepers left, then writes down who we are. */
+int
+leftover_kill(int dirfd, uint64_t incarnation)
+{
 	struct old old;
 
 	read_old(dirfd, &old);
-	if (old.count > 0) {
-		while ((n = kill_pass(&old)) > 0 && clock_boot_ns() < end) {
-			killed += n;
-			(void)nanosleep(&pause, NULL);
-		}
-		if (killed > 0)
-			log_warn("killed what a dead keeper left "
-				 "running (%u signals)", killed);
-		if (n > 0)
-			log_error("%u processes of a dead keeper "
-				  "cannot be killed", n);
-		else
-			old.count = 0;
-	}
+	if (old.count > 0 && kill_all(&old, "a dead keeper") == 0)
+		old.count = 0;
 	return write_new(dirfd, incarnation, &old);
 }

@@ -137,8 +137,12 @@ begin_incarnation(struct keeper *k)
 	do {
 		arc4random_buf(&k->incarnation, sizeof(k->incarnation));
 	} while (k->incarnation == 0);
+	group_leftover(k->dir);
 	r = leftover_kill(k->dir, k->incarnation);
-	return r < 0 ? cannot(k, "incarnation", -r) : 0;
+	if (r < 0)
+		return cannot(k, "incarnation", -r);
+	group_begin(k);
+	return 0;
 }
 
 /* Board and stats, in full, before anybody runs. */

@@ -6,6 +6,7 @@
  *     keeper.c          the loop, timers, signals, the end of everything
  *     keeper_rundir.c   lock, socket, log, incarnation
  *     keeper_leftover.c what a dead keeper left running
+ *     keeper_cgroup.c   the control groups that commands run in
  *     keeper_launch.c   one process: clone, exec, heritage
  *     keeper_procs.c    master and workers: start, ready, death, heirs
  *     keeper_recv.c     what they say
@@ -94,6 +95,8 @@ struct keeper {
 	uint32_t slots;        /* workers + 1 */
 	uint32_t max_sessions;
 	uint64_t nofile_soft; /* before it was raised; commands get it back */
+	char group[HERITAGE_GROUPS][HERITAGE_GROUP_MAX]; /* "": none */
+	uint32_t group_flags; /* HERITAGE_TREE_* */
 	int epoll, signals, dir, lock, listener, null;
 
 	struct proc master;
@@ -131,6 +134,12 @@ void rundir_check(struct keeper *k);
 
 /* --- keeper_leftover.c */
 int leftover_kill(int dirfd, uint64_t incarnation);
+void leftover_own(uint64_t incarnation);
+
+/* --- keeper_cgroup.c */
+void group_begin(struct keeper *k);
+void group_end(struct keeper *k);
+void group_leftover(int dirfd);
 
 /* --- keeper_launch.c: starts path with the heritage; sets pid, pidfd, chan.
  * 0 or -errno. */

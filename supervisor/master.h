@@ -112,6 +112,9 @@ struct session {
 	uint32_t attempt;
 	uint32_t holders;
 	uint32_t maxrss_kib;
+	uint32_t remaining;  /* after a ladder: members still alive */
+	bool in_leaf;        /* a control group vouches for that */
+	int32_t remaining_pids[CTL_END_PIDS]; /* of this master's time */
 	uint64_t utime_us, stime_us, io_blocks;
 	uint64_t started_ms, ended_ms, duration_ms, deadline_ms;
 	uint64_t total, dropped_nospace, ring_bytes;
@@ -225,6 +228,7 @@ struct req {
 	uint64_t delay_ms;
 	/* kill */
 	int signal;
+	uint64_t asked; /* killScope: sessions */
 	uint64_t deadline_ns; /* boot; 0: none */
 };
 
@@ -469,11 +473,13 @@ struct api_call {
 void api_dispatch(struct master *m, struct req *r, const struct val *params);
 /* The session a call names, or NULL after the refusal was sent. */
 struct session *api_session(struct api_call *c, bool backgrounded);
+/* The same, and it must be live. */
+struct session *api_running(struct api_call *c);
 typedef void api_fn(struct api_call *c);
 api_fn api_hello;
 api_fn api_exec, api_list, api_poll, api_log, api_wait, api_write,
-    api_send_keys, api_submit, api_paste, api_kill, api_clear, api_remove,
-    api_events, api_subscribe, api_ack, api_status, api_shutdown;
+    api_send_keys, api_submit, api_paste, api_kill, api_kill_scope, api_clear,
+    api_remove, api_events, api_subscribe, api_ack, api_status, api_shutdown;
 void api_exec_wake(struct req *r, struct session *s, unsigned wake);
 /* A poll's answer has reached its reader. */
 void api_poll_delivered(struct master *m, struct sid sid, const char *reader,
@@ -483,6 +489,7 @@ void api_wait_wake(struct req *r, struct session *s, unsigned wake);
 void api_write_wake(struct req *r, struct session *s, unsigned wake);
 void api_send_keys_wake(struct req *r, struct session *s, unsigned wake);
 void api_kill_wake(struct req *r, struct session *s, unsigned wake);
+void api_kill_scope_wake(struct req *r, struct session *s, unsigned wake);
 void api_exec_abandon(struct req *r);
 /* Subscribers get what is new; called after the commit. */
 void api_events_push(struct master *m);

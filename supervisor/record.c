@@ -39,6 +39,7 @@ static const struct field {
     F("code", K_I32, exit_code), F("sig", K_I32, exit_signal),
     F("err", K_I32, error), F("stage", K_U32, stage),
     F("try", K_U32, attempt), F("holders", K_U32, holders),
+    F("left", K_U32, remaining), F("leaf", K_BOOL, in_leaf),
     F("rss", K_U32, maxrss_kib), F("ut", K_U64, utime_us),
     F("st", K_U64, stime_us), F("io", K_U64, io_blocks),
     F("started", K_U64, started_ms), F("ended", K_U64, ended_ms),

@@ -192,6 +192,7 @@ req_wake(struct req *r, struct session *s, unsigned wake)
 	    [PROTO_WRITE] = api_write_wake,
 	    [PROTO_SEND_KEYS] = api_send_keys_wake,
 	    [PROTO_KILL] = api_kill_wake,
+	    [PROTO_KILL_SCOPE] = api_kill_scope_wake,
 	};
 
 	if (wakes[r->method] != NULL)

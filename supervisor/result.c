@@ -84,6 +84,18 @@ add_spawn_error(const struct session *s, struct sbuf *b)
 	    err_name(e), stage_name(s->stage));
 }
 
+/* What a time-out has left, as far as that is known for sure. */
+static void
+add_left(const struct session *s, struct sbuf *b)
+{
+	if (s->remaining > 0)
+		sbuf_addf(b, " %u of its processes could not be ended and "
+			     "still run.",
+		    (unsigned)s->remaining);
+	else if (s->in_leaf)
+		sbuf_add(b, " Nothing of it is left running.");
+}
+
 /* How it ended, for the end of the text; nothing for exit 0. */
 void
 result_end_words(const struct session *s, struct sbuf *b)
@@ -103,6 +115,7 @@ result_end_words(const struct session *s, struct sbuf *b)
 		sbuf_add(b, "Command timed out after ");
 		add_seconds(b, s->timeout_ms);
 		sbuf_add(b, " seconds.");
+		add_left(s, b);
 		sbuf_add(b, guidance);
 		sbuf_add(b, " For long work raise timeout, or use background "
 			    "or yieldMs instead of a trailing &.");
@@ -111,6 +124,7 @@ result_end_words(const struct session *s, struct sbuf *b)
 		sbuf_add(b, "Command timed out waiting for output (silent for ");
 		add_seconds(b, s->no_output_timeout_ms);
 		sbuf_add(b, " seconds).");
+		add_left(s, b);
 		sbuf_add(b, guidance);
 		break;
 	case END_SIGNAL:
@@ -199,6 +213,30 @@ result_exit_reason(const struct session *s)
 						    : s->reason);
 }
 
+/* Who is left of a session that was ended by force. */
+void
+result_remaining(const struct session *s, struct enc *e)
+{
+	enc_kv_uint(e, "remaining", s->remaining);
+	enc_key(e, "remainingPids");
+	enc_array(e);
+	for (size_t i = 0; i < s->remaining && i < CTL_END_PIDS; i++)
+		if (s->remaining_pids[i] > 0)
+			enc_int(e, s->remaining_pids[i]);
+	enc_end(e);
+}
+
+/* Was it ended by force, so that nothing of it should run on? */
+static bool
+was_forced(const struct session *s)
+{
+	return s->pid > 0 &&
+	    (s->reason == END_OVERALL_TIMEOUT ||
+		s->reason == END_NO_OUTPUT_TIMEOUT ||
+		s->reason == END_MANUAL_CANCEL || s->reason == END_ABORTED ||
+		s->reason == END_SHUTDOWN);
+}
+
 /* The exit fields of details. */
 void
 result_exit_fields(const struct session *s, struct enc *e)
@@ -218,6 +256,8 @@ result_exit_fields(const struct session *s, struct enc *e)
 	    s->reason == END_OVERALL_TIMEOUT ||
 		s->reason == END_NO_OUTPUT_TIMEOUT);
 	enc_kv_bool(e, "noOutputTimedOut", s->reason == END_NO_OUTPUT_TIMEOUT);
+	if (was_forced(s))
+		result_remaining(s, e);
 	if (s->reason == END_SPAWN_ERROR) {
 		enc_kv_str(e, "errno", err_name(s->error));
 		enc_kv_str(e, "stage", stage_name(s->stage));

@@ -22,6 +22,8 @@ void result_exit_words(const struct session *s, struct sbuf *b);
 void result_note(uint64_t omitted, uint64_t dropped, struct sbuf *b);
 /* exitCode, exitSignal, exitReason, timedOut, noOutputTimedOut. */
 void result_exit_fields(const struct session *s, struct enc *e);
+/* remaining, remainingPids: what a forced end has left alive. */
+void result_remaining(const struct session *s, struct enc *e);
 /* One row of list, wait. */
 void result_row(struct master *m, struct session *s, struct enc *e);
 /* The line of list's text. */

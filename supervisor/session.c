@@ -549,6 +549,10 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 		    : s->exit_code >= 0		? END_EXIT
 						: END_LOST;
 	s->holders = msg->holders;
+	s->remaining = msg->remaining;
+	s->in_leaf = msg->in_leaf != 0;
+	memcpy(s->remaining_pids, msg->remaining_pids,
+	    sizeof(s->remaining_pids));
 	s->total = msg->total;
 	s->dropped_nospace = msg->dropped_nospace;
 	s->ring_bytes = msg->ring_bytes;

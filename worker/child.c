@@ -25,6 +25,7 @@
 #include "worker/link.h"
 #include "worker/pump.h"
 #include "worker/start.h"
+#include "worker/tree.h"
 
 #define HOLDERS_LOOKED_AT 64 /* processes: about a millisecond */
 
@@ -120,6 +121,8 @@ child_unlink(struct child *c)
 	struct worker *w = c->w;
 
 	CHECK(!pump_is_open(c) && c->in.fd < 0 && c->pidfd < 0);
+	tree_leave(c, c->ring.hdr != NULL &&
+	    atomic_load(&c->ring.hdr->ladder_kill_ns) != 0);
 	timer_set(&w->timers, &c->timer, TIMER_NEVER);
 	link_forget(c);
 	LIST_REMOVE(c, bucket);
@@ -319,10 +322,10 @@ posix_session_of(const char *pid)
 /*
  * How many processes of the command's session still live. Numbers mostly grow,
  * so only the next few after the leader's are looked at: this is a fact to
- * show, not one to decide by. At least 1, since somebody holds the pipe.
+ * show, not one to decide by.
  */
 static uint32_t
-count_holders(const struct child *c)
+count_by_sid(const struct child *c)
 {
 	struct dirent *d;
 	uint32_t holders = 0;
@@ -331,7 +334,7 @@ count_holders(const struct child *c)
 
 	dir = opendir("/proc");
 	if (dir == NULL)
-		return 1;
+		return 0;
 	while (looked < HOLDERS_LOOKED_AT && (d = readdir(dir)) != NULL) {
 		if (atol(d->d_name) <= c->pid)
 			continue;
@@ -340,7 +343,16 @@ count_holders(const struct child *c)
 			holders++;
 	}
 	closedir(dir);
-	return holders != 0 ? holders : 1;
+	return holders;
+}
+
+/* How many processes still live; at least 1, since somebody holds the pipe. */
+static uint32_t
+count_holders(struct child *c)
+{
+	size_t n = c->leaf != 0 ? tree_left(c, NULL, 0) : count_by_sid(c);
+
+	return n != 0 ? (uint32_t)n : 1;
 }
 
 /* Why it ended: the first forced reason, else what waitid said. */
@@ -367,6 +379,10 @@ end_record(struct child *c)
 	end->exit.pid = c->pid;
 	end->reason = end_reason_of(c);
 	end->holders = pump_is_open(c) ? count_holders(c) : 0;
+	if (atomic_load(&hdr->ladder_kill_ns) != 0)
+		end->remaining = (uint32_t)tree_left(c, end->remaining_pids,
+		    CTL_END_PIDS);
+	end->in_leaf = c->leaf != 0;
 	end->total = atomic_load(&hdr->head);
 	end->dropped_nospace = atomic_load(&hdr->dropped_nospace);
 	end->ring_bytes = c->ring.blocks;
@@ -400,9 +416,6 @@ child_close(struct child *c)
 {
 	struct ring_header *hdr = c->ring.hdr;
 
-	/* a ladder under way is not cut short by the leader's death */
-	if (atomic_load(&hdr->ladder_kill_ns) != 0 && !c->killed)
-		ladder_signal(c, SIGKILL, END_NONE);
 	atomic_store(&hdr->closed_ms, c->w->now_ms);
 	child_set_state(c, CHILD_CLOSED, "drained and committed");
 	pidfd_close(c);
@@ -418,6 +431,10 @@ child_step(struct child *c)
 {
 	struct worker *w = c->w;
 
+	if (ladder_waits(c)) {
+		ladder_arm(c);
+		return; /* a ladder is not cut short by the leader's death */
+	}
 	if (c->state == CHILD_EXITED && !pump_is_open(c))
 		child_end(c);
 	if (c->state == CHILD_COMMITTED) {

@@ -88,6 +88,12 @@ struct child_in {
 	struct event ev;
 };
 
+/* A process that was found to be of the session (tree_proc.c). */
+struct tree_known {
+	int32_t pid;
+	uint64_t start;
+};
+
 struct child {
 	struct worker *w;
 	struct sid sid;
@@ -104,6 +110,11 @@ struct child {
 	struct child_in in;
 	struct event pid_ev;
 	struct start_plan *plan; /* while SPAWNING */
+	uint64_t leaf;           /* control group (tree.h); 0: none */
+	struct tree_known *known;
+	size_t known_count;
+	bool tree_empty;         /* the ladder has found nobody left */
+	unsigned tree_looks;     /* since it began to look */
 
 	/* times, boot ns; 0: not so */
 	uint64_t retry_ns;    /* SPAWNING: try again; EXITING: ask again */
@@ -115,6 +126,7 @@ struct child {
 	uint64_t forget_ns;   /* holders: is the ring still there? */
 	uint64_t no_space_ns; /* NO_SPACE was last said */
 	uint64_t oom_ns;      /* write the oom score again */
+	uint64_t tree_ns;     /* ladder: who is left? */
 
 	uint64_t turn;         /* of the loop, in which turn_bytes moved */
 	uint64_t turn_bytes;

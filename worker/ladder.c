@@ -18,6 +18,7 @@
 #include "worker/link.h"
 #include "worker/pump.h"
 #include "worker/start.h"
+#include "worker/tree.h"
 
 /* Signals the group. The keeper reaps the leader only after CLOSED, so until
  * then the number means this group and no other. */
@@ -52,9 +53,12 @@ note_reason(struct child *c, enum end_reason reason)
 static void
 ladder_kill(struct child *c)
 {
+	tree_signal(c, SIGKILL);
 	group_signal(c, SIGKILL);
 	c->killed = true;
 	c->final_ns = c->w->now_ns + CHILD_FINAL_MS * NSEC_PER_MSEC;
+	c->tree_looks = 0;
+	c->tree_ns = c->w->now_ns + tree_pause_ns(c, 0);
 	if (c->paused)
 		pump_resume(c); /* its reader no longer holds it up */
 }
@@ -88,11 +92,15 @@ ladder_begin(struct child *c, int sig, uint32_t grace_ms,
 	old = atomic_load(&hdr->ladder_kill_ns);
 	if (old == 0 || due < old)
 		atomic_store(&hdr->ladder_kill_ns, due);
+	c->tree_empty = false;
 	if (grace_ms == 0) {
 		ladder_kill(c);
 	} else {
+		/* the tree first: a dead parent vouches for nobody */
+		tree_signal(c, sig);
 		group_signal(c, sig);
-		group_signal(c, SIGCONT); /* a stopped one could not obey */
+		tree_signal(c, SIGCONT); /* a stopped one could not obey */
+		group_signal(c, SIGCONT);
 	}
 	ladder_arm(c);
 }
@@ -115,6 +123,56 @@ silence_due(const struct child *c)
 	return from + length;
 }
 
+/* Until when a ladder that is under way has its say; 0: there is none, or it
+ * has found nobody left. */
+static uint64_t
+ladder_until(const struct child *c)
+{
+	uint64_t kill_ns = atomic_load(&c->ring.hdr->ladder_kill_ns);
+
+	if (kill_ns == 0 || c->tree_empty)
+		return 0;
+	return c->killed ? c->final_ns
+			 : kill_ns + CHILD_FINAL_MS * NSEC_PER_MSEC;
+}
+
+static bool
+ladder_runs(const struct child *c)
+{
+	return c->w->now_ns < ladder_until(c);
+}
+
+/* The command is dead; is anybody else left? Who forks faster than it is
+ * killed is killed again. */
+static void
+ladder_look(struct child *c)
+{
+	uint64_t next;
+
+	c->tree_ns = 0;
+	if (!ladder_runs(c))
+		return;
+	if (tree_left(c, NULL, 0) == 0) {
+		c->tree_empty = c->exit.code != 0;
+		return;
+	}
+	if (c->killed)
+		tree_signal(c, SIGKILL);
+	next = c->w->now_ns + tree_pause_ns(c, c->tree_looks++);
+	c->tree_ns = next < ladder_until(c) ? next : ladder_until(c);
+}
+
+/* Looks, where that has not been done yet. */
+bool
+ladder_waits(struct child *c)
+{
+	if (c->ring.hdr == NULL || c->exit.code == 0 || !ladder_runs(c))
+		return false;
+	if (c->tree_ns == 0)
+		ladder_look(c);
+	return ladder_runs(c);
+}
+
 /* When holders have been silent for long enough. */
 static uint64_t
 drained_due(const struct child *c)
@@ -122,7 +180,7 @@ drained_due(const struct child *c)
 	uint64_t from = c->exited_ns;
 	uint64_t last = atomic_load(&c->ring.hdr->last_output_ns);
 
-	if (c->state != CHILD_EXITED)
+	if (c->state != CHILD_EXITED || ladder_runs(c))
 		return TIMER_NEVER;
 	if (last > from)
 		from = last;
@@ -176,6 +234,7 @@ ladder_arm(struct child *c)
 		earlier(&due, c->refill_ns);
 		earlier(&due, c->forget_ns);
 		earlier(&due, c->oom_ns);
+		earlier(&due, c->tree_ns);
 	}
 	if (c->timer.index == 0 || due < c->timer.due_ns)
 		timer_set(&c->w->timers, &c->timer, due);
@@ -246,6 +305,8 @@ ladder_due(struct child *c)
 			pump_resume(c);
 		if (is_due(&c->oom_ns, now))
 			start_oom_score(c);
+		if (c->tree_ns != 0 && c->tree_ns <= now)
+			ladder_look(c);
 		if (c->forget_ns != 0 && c->forget_ns <= now)
 			forget_check(c);
 		forced_check(c, now);

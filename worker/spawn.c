@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -32,6 +33,9 @@
 struct child_args {
 	const struct spawn_args *spawn;
 	bool unshare; /* cloned with CLONE_FILES */
+	int join_fd;  /* cgroup.procs the child writes itself to; -1 */
+	bool joined;  /* by the child */
+	bool told;    /* by the child: the keeper knows its pid */
 };
 
 /* What the worker ignores, which exec would hand on. */
@@ -138,10 +142,12 @@ child_exec(const struct spawn_args *a)
 CHILD_CODE static int
 child_main(void *arg)
 {
-	const struct child_args *ca = arg;
+	struct child_args *ca = arg;
 	const struct spawn_args *a = ca->spawn;
 	int error;
 
+	if (ca->join_fd >= 0)
+		ca->joined = write(ca->join_fd, "0", 1) == 1;
 	if (ca->unshare && syscall(SYS_close_range, SPAWN_FD_FIRST_OTHER, ~0u,
 	                       CLOSE_RANGE_UNSHARE) != 0)
 		child_give_up(a, STAGE_FDS, errno);
@@ -162,6 +168,7 @@ child_main(void *arg)
 		child_give_up(a, STAGE_PARENT, ESRCH);
 	if ((error = child_tell(a->sid)) != 0)
 		child_give_up(a, STAGE_TELL, error);
+	ca->told = true;
 	error = child_exec(a);
 	child_give_up(a, STAGE_EXEC, error);
 }
@@ -187,35 +194,117 @@ spawn_stack(void)
 	return top;
 }
 
+/* clone3 as clone(2) of the C library would be: the child begins on a stack of
+ * its own in `fn`, which does not return. -errno. */
+static long
+clone_into(struct clone_args *args, int (*fn)(void *), void *arg)
+{
+#if defined(__x86_64__)
+	long ret;
+
+	__asm__ volatile("movq %3, %%r12\n\t"
+			 "movq %4, %%r13\n\t"
+			 "syscall\n\t"
+			 "testq %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 "xorl %%ebp, %%ebp\n\t"
+			 "movq %%r13, %%rdi\n\t"
+			 "callq *%%r12\n\t"
+			 "ud2\n"
+			 "1:"
+			 : "=a"(ret)
+			 : "D"(args), "S"(sizeof(*args)), "r"(fn), "d"(arg),
+			 "0"((long)SYS_clone3)
+			 : "rcx", "r11", "r12", "r13", "memory", "cc");
+	return ret;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = SYS_clone3;
+	register long x0 __asm__("x0") = (long)args;
+	register long x1 __asm__("x1") = sizeof(*args);
+	register int (*x20)(void *) __asm__("x20") = fn;
+	register void *x21 __asm__("x21") = arg;
+
+	__asm__ volatile("svc #0\n\t"
+			 "cbnz x0, 1f\n\t"
+			 "mov x29, #0\n\t"
+			 "mov x0, x21\n\t"
+			 "blr x20\n\t"
+			 "brk #0\n"
+			 "1:"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x20), "r"(x21)
+			 : "memory", "cc");
+	return x0;
+#else
+	(void)args;
+	(void)fn;
+	(void)arg;
+	return -ENOSYS;
+#endif
+}
+
+/* Into the leaf by the clone itself: nothing it starts was ever elsewhere. */
+static pid_t
+spawn_into(struct child_args *ca, char *stack, int flags, int *pidfd)
+{
+	struct clone_args args;
+	long pid;
+
+	__builtin_memset(&args, 0, sizeof(args));
+	args.flags = (unsigned)flags | CLONE_INTO_CGROUP;
+	args.pidfd = (uintptr_t)pidfd;
+	args.stack = (uintptr_t)(stack - STACK_BYTES);
+	args.stack_size = STACK_BYTES;
+	args.cgroup = (unsigned)ca->spawn->leaf_fd;
+	pid = clone_into(&args, child_main, ca);
+	if (pid < 0)
+		errno = (int)-pid;
+	return pid < 0 ? -1 : (pid_t)pid;
+}
+
 /* One clone with all signals blocked: a handler of the worker must not run on
  * the child's behalf. */
 static int
-spawn_once(struct child_args *ca, char *stack, pid_t *ret_pid, int *ret_pidfd)
+spawn_once(struct child_args *ca, char *stack, pid_t *ret_pid, int *ret_pidfd,
+    bool *ret_in_leaf)
 {
 	int flags = CLONE_VM | CLONE_VFORK | CLONE_PARENT | CLONE_PIDFD;
+	bool into = ca->spawn->leaf_fd >= 0 && ca->spawn->leaf_into;
 	sigset_t all, before;
 	int pidfd = -1, error;
-	pid_t pid;
+	pid_t pid = -1;
 
 	if (ca->unshare)
 		flags |= CLONE_FILES;
+	ca->joined = ca->told = false;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = clone(child_main, stack, flags, ca, &pidfd);
+	if (into)
+		pid = spawn_into(ca, stack, flags, &pidfd);
+	into = pid >= 0;
+	if (pid < 0)
+		pid = clone(child_main, stack, flags, ca, &pidfd);
 	error = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return -error;
+	if (!ca->told && atomic_load(&ca->spawn->hdr->exec_errno) == 0) {
+		/* killed by somebody before the keeper could know of it */
+		atomic_store(&ca->spawn->hdr->exec_stage, STAGE_CLONE);
+		atomic_store(&ca->spawn->hdr->exec_errno, EAGAIN);
+	}
 	*ret_pid = pid;
 	*ret_pidfd = pidfd;
+	*ret_in_leaf = into || ca->joined;
 	return 0;
 }
 
 /* Clones; once more with a copied table where close_range is refused. */
-int
-spawn_clone(const struct spawn_args *args, pid_t *ret_pid, int *ret_pidfd)
+static int
+spawn_twice(struct child_args *ca, pid_t *ret_pid, int *ret_pidfd,
+    bool *ret_in_leaf)
 {
-	struct child_args ca = {.spawn = args, .unshare = !no_unshare};
+	const struct spawn_args *args = ca->spawn;
 	struct ring_header *hdr = args->hdr;
 	char *stack = spawn_stack();
 	uint32_t error;
@@ -225,8 +314,8 @@ spawn_clone(const struct spawn_args *args, pid_t *ret_pid, int *ret_pidfd)
 		return -ENOMEM;
 	atomic_store(&hdr->exec_errno, 0);
 	atomic_store(&hdr->exec_stage, STAGE_NONE);
-	rc = spawn_once(&ca, stack, ret_pid, ret_pidfd);
-	if (rc < 0 || !ca.unshare)
+	rc = spawn_once(ca, stack, ret_pid, ret_pidfd, ret_in_leaf);
+	if (rc < 0 || !ca->unshare)
 		return rc;
 	error = atomic_load(&hdr->exec_errno);
 	if (atomic_load(&hdr->exec_stage) != STAGE_FDS ||
@@ -235,8 +324,27 @@ spawn_clone(const struct spawn_args *args, pid_t *ret_pid, int *ret_pidfd)
 	/* it exited before it did anything; the keeper reaps it unheard of */
 	close(*ret_pidfd);
 	no_unshare = true;
-	ca.unshare = false;
+	ca->unshare = false;
 	atomic_store(&hdr->exec_errno, 0);
 	atomic_store(&hdr->exec_stage, STAGE_NONE);
-	return spawn_once(&ca, stack, ret_pid, ret_pidfd);
+	return spawn_once(ca, stack, ret_pid, ret_pidfd, ret_in_leaf);
+}
+
+/* Clones. Where clone cannot place the child, the child moves itself; the file
+ * to write to is opened here, since the child's table is about to be cut. */
+int
+spawn_clone(const struct spawn_args *args, pid_t *ret_pid, int *ret_pidfd,
+    bool *ret_in_leaf)
+{
+	struct child_args ca = {.spawn = args, .unshare = !no_unshare,
+	    .join_fd = -1};
+	int rc;
+
+	if (args->leaf_fd >= 0 && !args->leaf_into)
+		ca.join_fd = openat(args->leaf_fd, "cgroup.procs",
+		    O_WRONLY | O_CLOEXEC);
+	rc = spawn_twice(&ca, ret_pid, ret_pidfd, ret_in_leaf);
+	if (ca.join_fd >= 0)
+		close(ca.join_fd);
+	return rc;
 }

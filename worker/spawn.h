@@ -13,6 +13,7 @@
 #ifndef PSUP_WORKER_SPAWN_H
 #define PSUP_WORKER_SPAWN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -39,13 +40,17 @@ struct spawn_args {
 	char *const *argv;
 	char *const *envp;
 	char **sh_argv; /* "/bin/sh", room for the path, argv[1].., NULL */
+	int leaf_fd; /* control group to be in from the first moment; -1 */
+	bool leaf_into; /* by clone itself; else the child moves itself */
 };
 
 /*
  * Clones and returns when the child has exec'd or is dead. Its descriptors lie
- * at SPAWN_FD_*. hdr->exec_errno tells whether the exec failed.
+ * at SPAWN_FD_*. hdr->exec_errno tells whether the exec failed, *ret_in_leaf
+ * whether it is in its control group: that it is not fails nothing.
  * Errors: -errno of clone: there is no child.
  */
-int spawn_clone(const struct spawn_args *args, pid_t *ret_pid, int *ret_pidfd);
+int spawn_clone(const struct spawn_args *args, pid_t *ret_pid, int *ret_pidfd,
+    bool *ret_in_leaf);
 
 #endif

@@ -25,6 +25,7 @@
 #include "worker/link.h"
 #include "worker/pump.h"
 #include "worker/spawn.h"
+#include "worker/tree.h"
 
 #define RETRY_MIN_MS  5u
 #define RETRY_SPAN_MS 45u
@@ -357,15 +358,25 @@ clone_command(struct child *c)
 	    .argv = (char *const *)(uintptr_t)plan->argv,
 	    .envp = (char *const *)(uintptr_t)plan->envp,
 	    .sh_argv = plan->sh_argv};
+	bool in_leaf = false;
 	int rc = 0;
 
+	args.leaf_fd = tree_enter(c);
+	args.leaf_into = (c->w->heritage.flags & HERITAGE_TREE_INTO) != 0;
+	atomic_store(&c->ring.hdr->leaf, c->leaf);
 	/* where no stdin is wanted, the reserved /dev/null is it */
 	for (int i = 0; i < 3 && rc == 0; i++)
 		if (plan->child_end[i] >= 0 &&
 		    dup3(plan->child_end[i], SPAWN_FD_STDIN + i, O_CLOEXEC) < 0)
 			rc = -errno;
 	if (rc == 0)
-		rc = spawn_clone(&args, &c->pid, &c->pidfd);
+		rc = spawn_clone(&args, &c->pid, &c->pidfd, &in_leaf);
+	if (args.leaf_fd >= 0)
+		close(args.leaf_fd);
+	if (!in_leaf) {
+		tree_leave(c, false);
+		atomic_store(&c->ring.hdr->leaf, 0);
+	}
 	for (int i = 0; i < 3; i++)
 		if (plan->child_end[i] >= 0 &&
 		    dup3(c->w->null_fd, SPAWN_FD_STDIN + i, O_CLOEXEC) < 0)
@@ -469,6 +480,7 @@ start_retry(struct child *c)
 		return;
 	}
 	close_fd(&c->pidfd);
+	tree_leave(c, atomic_load(&c->ring.hdr->exec_stage) == STAGE_CLONE);
 	not_started(c, (int)error, atomic_load(&c->ring.hdr->exec_stage));
 }
 

@@ -15,6 +15,7 @@
 #include "worker/ladder.h"
 #include "worker/pump.h"
 #include "worker/start.h"
+#include "worker/tree.h"
 
 /* Takes the descriptors of `mask` out of the message, in bit order. */
 static int
@@ -75,6 +76,7 @@ take_all(struct child *c, struct ctl_msg *msg, unsigned *ret_stage)
 		c->ring.hdr = NULL;
 		return rc;
 	}
+	c->leaf = atomic_load(&c->ring.hdr->leaf);
 	take_exit(c);
 	if (c->exit.code == 0) {
 		c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
@@ -132,8 +134,10 @@ start_take_over(struct worker *w, struct ctl_msg *msg)
 		log_warn("session %llu cannot be taken over: %s",
 		    (unsigned long long)c->sid.v, err_name(-rc));
 		/* what cannot be babysat must not run on */
-		if (c->pid > 1)
+		if (c->pid > 1) {
 			(void)kill(-c->pid, SIGKILL);
+			tree_signal(c, SIGKILL);
+		}
 		child_fail(c, -rc, stage);
 		return;
 	}

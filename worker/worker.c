@@ -25,6 +25,7 @@
 #include "worker/pump.h"
 #include "worker/spawn.h"
 #include "worker/start.h"
+#include "worker/tree.h"
 
 #define MESSAGES_A_TURN 64 /* of one channel, then the others' turn */
 #define MESSAGES_TURN_NS NSEC_PER_MSEC /* a START takes a third of this */
@@ -65,6 +66,7 @@ kill_all(struct worker *w)
 		if (c->pidfd >= 0 || pump_is_open(c))
 			kill(-c->pid, SIGKILL);
 	}
+	tree_kill_all(w);
 }
 
 static void master_cb(evutil_socket_t fd, short what, void *arg);
@@ -474,6 +476,9 @@ worker_init(struct worker *w, const struct heritage *h)
 	if (rc < 0)
 		return rc;
 	stats_keep_last_words(w->stats);
+	rc = tree_init(w);
+	if (rc < 0)
+		return rc;
 	rc = timers_init(&w->timers);
 	if (rc < 0)
 		return rc;

@@ -27,6 +27,7 @@
 #include "worker/timer.h"
 
 struct child;
+struct tree;
 LIST_HEAD(child_list, child);
 TAILQ_HEAD(child_queue, child);
 
@@ -52,6 +53,7 @@ struct worker {
 	struct link link[LINK_COUNT];
 	struct timers timers;
 	struct event timer_ev;
+	struct tree *tree; /* tree.h */
 
 	/* the moment, as of worker_begin() */
 	uint64_t now_ns; /* boot */

@@ -21,8 +21,9 @@ run_kill(struct cli *c, int argc, char **argv)
 	static const struct option own[] = {
 		{"signal", required_argument, NULL, 's'},
 		{"grace", required_argument, NULL, 'g'},
-		{"no-wait", no_argument, NULL, 'w'}, {0}};
-	const char *signal = NULL;
+		{"no-wait", no_argument, NULL, 'w'},
+		{"scope", required_argument, NULL, 'S'}, {0}};
+	const char *signal = NULL, *scope = NULL;
 	int64_t grace = -1;
 	bool wait = true;
 	psup_args *a;
@@ -31,6 +32,8 @@ run_kill(struct cli *c, int argc, char **argv)
 	while ((opt = cli_option(c, argc, argv, own)) != -1) {
 		if (opt == 's')
 			signal = optarg;
+		else if (opt == 'S')
+			scope = optarg;
 		else if (opt == 'g')
 			grace = cli_number(c, "--grace", optarg, 0, 60000);
 		else
@@ -38,16 +41,20 @@ run_kill(struct cli *c, int argc, char **argv)
 	}
 	if (c->usage_error)
 		return EXIT_USAGE;
-	if (optind + 1 != argc)
-		return cli_usage(c, "it needs one session id");
-	a = session_args(argv[optind]);
+	if (optind + (scope == NULL) != argc)
+		return cli_usage(c, scope == NULL
+			? "it needs one session id"
+			: "--scope names them all: no session id beside it");
+	a = scope == NULL ? session_args(argv[optind]) : psup_args_new();
+	if (scope != NULL)
+		psup_args_str(a, "scope", scope);
 	if (signal != NULL)
 		psup_args_str(a, "signal", signal);
 	if (grace >= 0)
 		psup_args_int(a, "graceMs", grace);
 	if (!wait)
 		psup_args_bool(a, "wait", false);
-	return cli_simple(c, "kill", a, KILL_MS);
+	return cli_simple(c, scope == NULL ? "kill" : "killScope", a, KILL_MS);
 }
 
 /* clear and remove: the method is the command's own name. */
@@ -66,9 +73,11 @@ run_forget(struct cli *c, int argc, char **argv)
 
 const struct command cmd_kill = {
 	.name = "kill",
-	.usage = "ID [--signal NAME] [--grace MS] [--no-wait] [--json]",
+	.usage = "ID|--scope S [--signal NAME] [--grace MS] [--no-wait] "
+	         "[--json]",
 	.summary = "End a running session: a signal, some grace, SIGKILL",
-	.help = "  --signal NAME      the first signal (TERM)\n"
+	.help = "  --scope S          every session of that scope\n"
+	        "  --signal NAME      the first signal (TERM)\n"
 	        "  --grace MS         from the signal to SIGKILL, 0 to 60000 "
 	        "(5000)\n"
 	        "  --no-wait          do not wait until it is over\n",

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Control groups, by their files. Called by the keeper, which makes and
+ * removes psup's own group, and by workers, which put commands into leaves of
+ * it. Decides nothing about who is to be killed.
+ */
+#include "cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define DEPTH_MAX 16 /* of groups that commands make below theirs */
+#define FILE_MAX  262144u /* of mountinfo */
+#define KILL_MAX  1024u /* processes killed in one pass, one by one */
+
+/* What a hierarchy is called among the mount's options; NULL: version 2. */
+static const char *const controllers[CGROUP_HIERARCHIES] = {
+	[CGROUP_PIDS] = "pids",
+	[CGROUP_FREEZER] = "freezer",
+	[CGROUP_MEMORY] = "memory",
+};
+
+/* Is `word` one of the comma-separated ones in text[0..len)? */
+static bool
+has_word(const char *text, size_t len, const char *word)
+{
+	size_t n = strlen(word), at = 0;
+
+	while (at <= len) {
+		size_t end = at;
+
+		while (end < len && text[end] != ',')
+			end++;
+		if (end - at == n && memcmp(text + at, word, n) == 0)
+			return true;
+		at = end + 1;
+	}
+	return false;
+}
+
+/* A whole file of /proc, or NULL. */
+static char *
+slurp(const char *path)
+{
+	char *text = malloc(FILE_MAX);
+	size_t have = 0;
+	ssize_t n;
+	int fd;
+
+	fd = text != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0) {
+		free(text);
+		return NULL;
+	}
+	while ((n = read(fd, text + have, FILE_MAX - 1 - have)) > 0)
+		have += (size_t)n;
+	(void)close(fd);
+	text[have] = '\0';
+	return text;
+}
+
+/* The path in "N:controllers:path" of the wanted hierarchy, or NULL. */
+static char *
+own_group(char *text, enum cgroup_hierarchy which)
+{
+	char *line, *save = NULL;
+
+	for (line = strtok_r(text, "\n", &save); line != NULL;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char *names = strchr(line, ':');
+		char *path = names != NULL ? strchr(names + 1, ':') : NULL;
+		size_t len;
+
+		if (path == NULL)
+			continue;
+		len = (size_t)(path - names - 1);
+		if (controllers[which] == NULL ?
+			len == 0 && strncmp(line, "0:", 2) == 0 :
+			has_word(names + 1, len, controllers[which]))
+			return path + 1;
+	}
+	return NULL;
+}
+
+/* Does this line of mountinfo show the hierarchy? Cuts root and mount point
+ * out of it. */
+static bool
+is_mount(char *line, enum cgroup_hierarchy which, char **ret_root,
+    char **ret_point)
+{
+	char *save = NULL, *word, *tail = strstr(line, " - ");
+	char *type, *options;
+	int i;
+
+	if (tail == NULL)
+		return false;
+	*tail = '\0';
+	type = strtok_r(tail + 3, " ", &save);
+	(void)strtok_r(NULL, " ", &save);
+	options = strtok_r(NULL, " ", &save);
+	if (type == NULL || options == NULL ||
+	    (controllers[which] == NULL ? strcmp(type, "cgroup2") != 0 :
+		strcmp(type, "cgroup") != 0 ||
+		!has_word(options, strlen(options), controllers[which])))
+		return false;
+	save = NULL;
+	word = strtok_r(line, " ", &save);
+	for (i = 0; word != NULL && i < 4; i++) {
+		if (i == 3)
+			*ret_root = word;
+		word = strtok_r(NULL, " ", &save);
+	}
+	*ret_point = word;
+	return word != NULL && strchr(word, '\\') == NULL;
+}
+
+/* Puts mount point and the group's path below the mount's root together. */
+static int
+join(const char *root, const char *point, const char *group, char *ret,
+    size_t size)
+{
+	size_t n = strlen(root);
+	int len;
+
+	if (strcmp(root, "/") == 0)
+		n = 0;
+	else if (strncmp(group, root, n) != 0 ||
+	    (group[n] != '/' && group[n] != '\0'))
+		return -ENOENT;
+	group += n;
+	if (group[0] == '/')
+		group++;
+	if (strncmp(group, "..", 2) == 0)
+		return -ENOENT; /* outside of our namespace */
+	len = snprintf(ret, size, "%s%s%s", point, group[0] ? "/" : "", group);
+	return len > 0 && (size_t)len < size ? 0 : -ENAMETOOLONG;
+}
+
+/* Where this process is. */
+int
+cgroup_own_path(enum cgroup_hierarchy which, char *ret, size_t size)
+{
+	char *groups = slurp("/proc/self/cgroup");
+	char *mounts = slurp("/proc/self/mountinfo");
+	char *line, *save = NULL, *root, *point, *group;
+	int r = -ENOENT;
+
+	group = groups != NULL && mounts != NULL ? own_group(groups, which) :
+						   NULL;
+	if (group != NULL) {
+		for (line = strtok_r(mounts, "\n", &save);
+		     line != NULL && r == -ENOENT;
+		     line = strtok_r(NULL, "\n", &save)) {
+			if (is_mount(line, which, &root, &point))
+				r = join(root, point, group, ret, size);
+		}
+	}
+	free(groups);
+	free(mounts);
+	return r;
+}
+
+/* Writes a control file. */
+int
+cgroup_write(int dirfd, const char *file, const char *text)
+{
+	size_t len = strlen(text);
+	int fd = openat(dirfd, file, O_WRONLY | O_CLOEXEC), error = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, len) != (ssize_t)len)
+		error = -(errno != 0 ? errno : EIO);
+	(void)close(fd);
+	return error;
+}
+
+/* Reads one. */
+ssize_t
+cgroup_read(int dirfd, const char *file, char *ret, size_t size)
+{
+	int fd = openat(dirfd, file, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, ret, size - 1);
+	if (n < 0)
+		n = -errno;
+	else
+		ret[n] = '\0';
+	(void)close(fd);
+	return n;
+}
+
+/* What a walk through a group and those below it gathers. */
+struct gather {
+	int32_t *pids;
+	size_t max, count;
+};
+
+/* The numbers in one cgroup.procs. */
+static void
+gather_procs(int dirfd, struct gather *g)
+{
+	int fd = openat(dirfd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	char buf[4096];
+	int32_t pid = 0;
+	bool digits = false;
+	ssize_t n, i;
+
+	if (fd < 0)
+		return;
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		for (i = 0; i < n; i++) {
+			if (buf[i] >= '0' && buf[i] <= '9' &&
+			    pid < INT32_MAX / 10 - 1) {
+				pid = pid * 10 + (buf[i] - '0');
+				digits = true;
+				continue;
+			}
+			if (digits) {
+				if (g->count < g->max)
+					g->pids[g->count] = pid;
+				g->count++;
+			}
+			pid = 0;
+			digits = false;
+		}
+	}
+	(void)close(fd);
+}
+
+/* Has the group any below it? kernfs counts them as links. */
+static bool
+has_below(int dirfd)
+{
+	struct stat st;
+
+	return fstat(dirfd, &st) == 0 && st.st_nlink > 2;
+}
+
+/* The group and all below. */
+static void
+gather_tree(int dirfd, struct gather *g, int depth)
+{
+	struct dirent *e;
+	DIR *d;
+	int fd;
+
+	gather_procs(dirfd, g);
+	if (depth >= DEPTH_MAX || !has_below(dirfd))
+		return;
+	fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	d = fd >= 0 ? fdopendir(fd) : NULL;
+	if (d == NULL) {
+		if (fd >= 0)
+			(void)close(fd);
+		return;
+	}
+	while ((e = readdir(d)) != NULL) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		fd = openat(dirfd, e->d_name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		gather_tree(fd, g, depth + 1);
+		(void)close(fd);
+	}
+	(void)closedir(d);
+}
+
+/* Who is in it. */
+size_t
+cgroup_pids(int dirfd, int32_t *ret_pids, size_t max)
+{
+	struct gather g = { .pids = ret_pids, .max = max };
+
+	gather_tree(dirfd, &g, 0);
+	return g.count;
+}
+
+/* Is the process in a group of that path? */
+static bool
+is_in(int32_t pid, const char *part)
+{
+	char name[64], text[8192], *at;
+	size_t n = strlen(part);
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
+	if (cgroup_read(AT_FDCWD, name, text, sizeof(text)) <= 0)
+		return false;
+	for (at = text; (at = strstr(at, part)) != NULL; at += n)
+		if (at[n] == '/' || at[n] == '\n' || at[n] == '\0')
+			return true;
+	return false;
+}
+
+/* One process that is certainly in the group. */
+int
+cgroup_signal(int32_t pid, const char *part, int sig)
+{
+	int pidfd, r = 0;
+
+	if (pid <= 1 || pid == getpid())
+		return -ESRCH;
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0)
+		return -errno;
+	if (!is_in(pid, part))
+		r = -ESRCH;
+	else if (syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) != 0)
+		r = -errno;
+	(void)close(pidfd);
+	return r;
+}
+
+/* Everything in it. */
+size_t
+cgroup_kill(int dirfd, const char *part)
+{
+	int32_t *pids;
+	size_t i, n;
+
+	n = cgroup_pids(dirfd, NULL, 0);
+	if (n == 0 || cgroup_write(dirfd, "cgroup.kill", "1") == 0)
+		return n;
+	pids = malloc(KILL_MAX * sizeof(*pids));
+	if (pids == NULL)
+		return n;
+	n = cgroup_pids(dirfd, pids, KILL_MAX);
+	for (i = 0; i < n && i < KILL_MAX; i++)
+		(void)cgroup_signal(pids[i], part, SIGKILL);
+	free(pids);
+	return n;
+}
+
+/* Removes what is below `fd`. */
+static void
+remove_below(int fd, int depth)
+{
+	struct dirent *e;
+	DIR *d;
+	int copy, sub;
+
+	if (depth >= DEPTH_MAX || !has_below(fd))
+		return;
+	copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	d = copy >= 0 ? fdopendir(copy) : NULL;
+	if (d == NULL) {
+		if (copy >= 0)
+			(void)close(copy);
+		return;
+	}
+	while ((e = readdir(d)) != NULL) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.' ||
+		    unlinkat(fd, e->d_name, AT_REMOVEDIR) == 0)
+			continue;
+		sub = openat(fd, e->d_name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (sub < 0)
+			continue;
+		remove_below(sub, depth + 1);
+		(void)close(sub);
+		(void)unlinkat(fd, e->d_name, AT_REMOVEDIR);
+	}
+	(void)closedir(d);
+}
+
+/* The group and what is below. */
+int
+cgroup_remove(int parent, const char *name)
+{
+	int fd;
+
+	if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return 0;
+	fd = openat(parent, name,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	remove_below(fd, 0);
+	(void)close(fd);
+	return unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : -errno;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The leaves of a worker (tree.h). Called by start.c around the clone, by
+ * child.c at the end, by ladder.c in between. Making and removing a leaf costs
+ * as much as a clone, hence the pool; a leaf is open only while a command is
+ * cloned into it, so that ten thousand sessions cost no descriptor.
+ */
+#include "worker/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cgroup.h"
+#include "common/clock.h"
+#include "common/err.h"
+#include "common/log.h"
+
+#define IDLE_MAX   1024u /* leaves kept for later */
+#define BUSY_MAX   4096u /* leaves remembered because something lives there */
+#define PIDS_MAX   512u  /* signalled one by one in one pass */
+#define KILL_ALL_NS NSEC_PER_SEC
+#define NAME_MAX_  48
+
+struct tree {
+	int dirfd;      /* psup-INCARNATION; -1: no leaves */
+	bool v2;
+	char group[32]; /* "/psup-INCARNATION" */
+	uint32_t next;  /* number of the next new leaf */
+	uint64_t idle[IDLE_MAX];
+	size_t idle_count;
+	struct busy {
+		uint64_t id;
+		bool spent;
+	} busy[BUSY_MAX]; /* a queue: something outlived its session */
+	size_t busy_head, busy_count;
+	struct tree_procs *procs;
+	int32_t pids[PIDS_MAX];
+};
+
+/* slot, generation, number: unique in an incarnation. */
+static uint64_t
+leaf_id(const struct worker *w, uint32_t n)
+{
+	return (uint64_t)(w->heritage.wid.slot & 0xffu) << 56 |
+	    (uint64_t)(w->heritage.wid.generation & 0xffffffu) << 32 | n;
+}
+
+static void
+leaf_name(uint64_t id, char ret[NAME_MAX_])
+{
+	snprintf(ret, NAME_MAX_, "w%u.%u.%u", (unsigned)(id >> 56),
+	    (unsigned)(id >> 32 & 0xffffffu), (unsigned)(id & 0xffffffffu));
+}
+
+/* Made by this incarnation of this worker? */
+static bool
+leaf_is_own(const struct worker *w, uint64_t id)
+{
+	return id >> 32 == leaf_id(w, 0) >> 32;
+}
+
+static int
+leaf_open(const struct tree *t, uint64_t id)
+{
+	char name[NAME_MAX_];
+
+	leaf_name(id, name);
+	return openat(t->dirfd, name,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Does nothing live in it or below? Empty groups below do no harm. */
+static bool
+leaf_is_empty(const struct tree *t, uint64_t id)
+{
+	char name[NAME_MAX_ + 16], text[256];
+	struct stat st;
+	ssize_t n;
+
+	leaf_name(id, name);
+	if (!t->v2 && (fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+	        st.st_nlink > 2))
+		return false; /* cgroup.procs does not tell of those below */
+	strcat(name, t->v2 ? "/cgroup.events" : "/cgroup.procs");
+	n = cgroup_read(t->dirfd, name, text, sizeof(text));
+	return t->v2 ? n > 0 && strstr(text, "populated 0") != NULL : n == 0;
+}
+
+/*
+ * Back into the pool, or away with it. One in which cgroup.kill was used is
+ * spent: Linux (seen with 6.18) kills whatever is cloned into it afterwards,
+ * since it takes the count of kills from the wrong group.
+ */
+static void
+leaf_put(struct worker *w, uint64_t id, bool spent)
+{
+	struct tree *t = w->tree;
+	char name[NAME_MAX_];
+
+	if (!spent && leaf_is_own(w, id) && t->idle_count < IDLE_MAX &&
+	    leaf_is_empty(t, id)) {
+		t->idle[t->idle_count++] = id;
+		return;
+	}
+	leaf_name(id, name);
+	if (cgroup_remove(t->dirfd, name) == 0)
+		return;
+	if (t->busy_count < BUSY_MAX)
+		t->busy[(t->busy_head + t->busy_count++) % BUSY_MAX] =
+		    (struct busy){.id = id, .spent = spent};
+	/* else it is left to the keeper's end */
+}
+
+/* Looks at the leaf that has been waiting longest for its last member. */
+static void
+busy_look(struct worker *w)
+{
+	struct tree *t = w->tree;
+	struct busy b;
+
+	if (t->busy_count == 0)
+		return;
+	b = t->busy[t->busy_head];
+	t->busy_head = (t->busy_head + 1) % BUSY_MAX;
+	t->busy_count--;
+	leaf_put(w, b.id, b.spent);
+}
+
+/* Leaves of former incarnations of this slot, as far as they are empty:
+ * sessions that were taken over go on in theirs. */
+static void
+remove_old(struct worker *w)
+{
+	struct tree *t = w->tree;
+	unsigned slot, generation, n;
+	struct dirent *e;
+	DIR *d;
+	int fd;
+
+	fd = openat(t->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	d = fd >= 0 ? fdopendir(fd) : NULL;
+	if (d == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((e = readdir(d)) != NULL)
+		if (sscanf(e->d_name, "w%u.%u.%u", &slot, &generation, &n) ==
+		        3 &&
+		    slot == w->heritage.wid.slot &&
+		    generation != w->heritage.wid.generation)
+			(void)cgroup_remove(t->dirfd, e->d_name);
+	closedir(d);
+}
+
+/* What the heritage offers. */
+int
+tree_init(struct worker *w)
+{
+	const char *path = w->heritage.group[HERITAGE_GROUP_TREE];
+	struct tree *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return -ENOMEM;
+	t->dirfd = -1;
+	t->procs = tree_procs_new();
+	if (t->procs == NULL) {
+		free(t);
+		return -ENOMEM;
+	}
+	w->tree = t;
+	if (path[0] == '\0')
+		return 0;
+	t->v2 = (w->heritage.flags & HERITAGE_TREE_V2) != 0;
+	snprintf(t->group, sizeof(t->group), "%.31s", strrchr(path, '/'));
+	t->dirfd = open(path,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (t->dirfd < 0)
+		log_error("no control group %s: %s", path, err_name(errno));
+	else
+		remove_old(w);
+	return 0;
+}
+
+/* A leaf of the pool, or a new one. */
+int
+tree_enter(struct child *c)
+{
+	struct worker *w = c->w;
+	struct tree *t = w->tree;
+	char name[NAME_MAX_];
+	uint64_t id;
+	int fd;
+
+	if (t->dirfd < 0)
+		return -1;
+	if (t->idle_count == 0)
+		busy_look(w);
+	while (t->idle_count > 0) {
+		id = t->idle[--t->idle_count];
+		fd = leaf_open(t, id);
+		if (fd >= 0) {
+			c->leaf = id;
+			return fd;
+		}
+	}
+	id = leaf_id(w, ++t->next);
+	leaf_name(id, name);
+	if (mkdirat(t->dirfd, name, 0755) != 0) {
+		log_warn("no control group for session %llu: %s",
+		    (unsigned long long)c->sid.v, err_name(errno));
+		return -1;
+	}
+	fd = leaf_open(t, id);
+	if (fd >= 0)
+		c->leaf = id;
+	return fd;
+}
+
+/* The session needs it no more. */
+void
+tree_leave(struct child *c, bool spent)
+{
+	if (c->leaf != 0 && c->w->tree->dirfd >= 0)
+		leaf_put(c->w, c->leaf, spent);
+	c->leaf = 0;
+	free(c->known);
+	c->known = NULL;
+	c->known_count = 0;
+}
+
+/* The session's leaf, open, or -1: there is none. */
+static int
+session_leaf(const struct child *c)
+{
+	const struct tree *t = c->w->tree;
+
+	return c->leaf != 0 && t->dirfd >= 0 ? leaf_open(t, c->leaf) : -1;
+}
+
+/* The group that a process is in, or 0. */
+static pid_t
+group_of(pid_t pid)
+{
+	pid_t g = getpgid(pid);
+
+	return g > 0 ? g : 0;
+}
+
+/* Signals the members of a leaf one by one. */
+static void
+leaf_signal(struct child *c, int leaf, int sig)
+{
+	struct tree *t = c->w->tree;
+	char part[sizeof(t->group) + NAME_MAX_ + 1], name[NAME_MAX_];
+	size_t i, n;
+
+	leaf_name(c->leaf, name);
+	snprintf(part, sizeof(part), "%s/%s", t->group, name);
+	if (sig == SIGKILL) {
+		(void)cgroup_kill(leaf, part);
+		return;
+	}
+	n = cgroup_pids(leaf, t->pids, PIDS_MAX);
+	for (i = 0; i < n && i < PIDS_MAX; i++)
+		if (t->pids[i] != c->pid && group_of(t->pids[i]) != c->pid)
+			(void)cgroup_signal(t->pids[i], part, sig);
+}
+
+/* One signal to all that the group's signal does not reach. */
+void
+tree_signal(struct child *c, int sig)
+{
+	int leaf = session_leaf(c);
+
+	if (leaf < 0) {
+		tree_procs_signal(c->w->tree->procs, c, sig);
+		return;
+	}
+	leaf_signal(c, leaf, sig);
+	close(leaf);
+}
+
+/* Who is left. */
+size_t
+tree_left(struct child *c, int32_t *ret_pids, size_t max)
+{
+	int leaf = session_leaf(c);
+	size_t n;
+
+	if (leaf < 0)
+		return tree_procs_left(c->w->tree->procs, c, ret_pids, max);
+	n = cgroup_pids(leaf, ret_pids, max);
+	close(leaf);
+	return n;
+}
+
+/* A look into a leaf is cheap; one at all of /proc should take but a tenth of
+ * our time, only that after KILL there is not much of it left. */
+uint64_t
+tree_pause_ns(const struct child *c, unsigned looks)
+{
+	uint64_t pause = NSEC_PER_MSEC << (looks < 5 ? looks : 5);
+	uint64_t most = (c->killed ? 50 : 250) * NSEC_PER_MSEC;
+	uint64_t cost = 0;
+
+	if (c->leaf == 0)
+		cost = 10 * tree_procs_cost_ns(c->w->tree->procs);
+	if (cost > most)
+		cost = most;
+	return pause > cost ? pause : cost;
+}
+
+/* Everything of everybody. */
+void
+tree_kill_all(struct worker *w)
+{
+	const struct timespec pause = {.tv_nsec = 2000000};
+	struct tree *t = w->tree;
+	uint64_t end = clock_boot_ns() + KILL_ALL_NS;
+	size_t n;
+
+	do {
+		n = t->dirfd >= 0 ? cgroup_kill(t->dirfd, t->group)
+				  : tree_procs_kill_marked(t->procs,
+					w->heritage.incarnation);
+		if (n > 0)
+			nanosleep(&pause, NULL);
+	} while (n > 0 && clock_boot_ns() < end);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A command and everything it starts, to the last descendant.
+ *
+ * Where the keeper has a control group (heritage.h), each session runs in a
+ * leaf of it: nothing leaves a leaf by setsid, double fork or an empty
+ * environment. Leaves are reused; one in which something outlived its session
+ * is not, until that is gone. The ring's header names the leaf for whoever
+ * takes the session over.
+ *
+ * Where there is none, the members are looked for in /proc (tree_proc.c): by
+ * group and POSIX session of the command, by ancestry, by the session's mark
+ * in the environment. What has hidden from all of these is not found.
+ */
+#ifndef PSUP_WORKER_TREE_H
+#define PSUP_WORKER_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "worker/child.h"
+
+struct tree; /* of a worker: its leaves and its last look at /proc */
+
+/* Removes what former incarnations of this slot left. -ENOMEM */
+int tree_init(struct worker *w);
+
+/* Takes a leaf for a session, where there are leaves: c->leaf, and the
+ * descriptor of its directory; -1: none. The caller closes it. */
+int tree_enter(struct child *c);
+/* The session is over: its leaf may serve another, unless it is spent. */
+void tree_leave(struct child *c, bool spent);
+
+/* Signals every member but those of the command's own group, which one call
+ * reaches after this. */
+void tree_signal(struct child *c, int sig);
+/* How many members live, the command among them; the first `max` of them. */
+size_t tree_left(struct child *c, int32_t *ret_pids, size_t max);
+/* When a look is worth its price again, from now. */
+uint64_t tree_pause_ns(const struct child *c, unsigned looks);
+/* The keeper is gone: SIGKILL to everything of every session of every worker,
+ * for at most a second. */
+void tree_kill_all(struct worker *w);
+
+/* --- tree_proc.c: the same without a leaf */
+struct tree_procs;
+struct tree_procs *tree_procs_new(void);
+size_t tree_procs_left(struct tree_procs *t, struct child *c,
+    int32_t *ret_pids, size_t max);
+void tree_procs_signal(struct tree_procs *t, struct child *c, int sig);
+uint64_t tree_procs_cost_ns(const struct tree_procs *t);
+/* SIGKILL to all that carries a mark of this incarnation: how many. */
+size_t tree_procs_kill_marked(struct tree_procs *t, uint64_t incarnation);
+
+#endif
