@@ -239,8 +239,8 @@ Test(flow, a_failed_exec_survives_its_worker)
 	cr_assert_neq(s->pid, 0);
 	puppet_worker(&p, NULL);
 	puppet_give(&p, s);
-	UNTIL(&p, s->closed);
-	cr_assert(s->failed);
+	/* the keeper is told first: wait for both */
+	UNTIL(&p, s->closed && s->failed);
 	cr_assert_eq(s->fail.stage, STAGE_EXEC);
 }
 
