@@ -167,6 +167,16 @@ enum {
  * argument strings, then envc "KEY=value" strings, then path_count absolute
  * candidate paths of the program, tried in order as execvp would.
  */
+enum ctl_limit {
+	CTL_LIMIT_MEMORY, /* bytes */
+	CTL_LIMIT_PIDS,
+	CTL_LIMIT_CPU,    /* seconds */
+	CTL_LIMIT_FSIZE,  /* bytes */
+	CTL_LIMIT_NOFILE,
+	CTL_LIMIT_NICE,
+	CTL_LIMITS
+};
+
 struct ctl_start {
 	struct ctl_head head;
 	uint32_t flags; /* CTL_START_* */
@@ -184,7 +194,8 @@ struct ctl_start {
 	uint32_t head_bytes;         /* geometry of the ring */
 	uint32_t tail_bytes;
 	int32_t oom_score_adj;       /* of the command; INT32_MIN: leave */
-	uint32_t pad;
+	uint32_t limit_mask;         /* a bit for each that is set */
+	int64_t limit[CTL_LIMITS];
 	/* blob follows unless BLOB_FD */
 };
 

@@ -86,3 +86,24 @@ heritage_seal(const struct heritage *h)
 	close(fd);
 	return error;
 }
+
+/* Memory has an rlimit to fall back on; pids have none that is a session's. */
+enum heritage_by
+heritage_limit_by(const struct heritage *h, enum ctl_limit which)
+{
+	uint32_t flag;
+	enum heritage_group group;
+
+	if (which != CTL_LIMIT_MEMORY && which != CTL_LIMIT_PIDS)
+		return HERITAGE_BY_RLIMIT;
+	flag = which == CTL_LIMIT_MEMORY ? HERITAGE_TREE_LIMIT_MEMORY :
+					   HERITAGE_TREE_LIMIT_PIDS;
+	group = which == CTL_LIMIT_MEMORY ? HERITAGE_GROUP_MEMORY :
+					    HERITAGE_GROUP_PIDS;
+	if ((h->flags & flag) != 0)
+		return HERITAGE_BY_TREE;
+	if (h->group[group][0] != '\0')
+		return HERITAGE_BY_V1;
+	return which == CTL_LIMIT_MEMORY ? HERITAGE_BY_RLIMIT :
+					   HERITAGE_BY_NOTHING;
+}

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "ctl.h"
 #include "ids.h"
 
 #define HERITAGE_VERSION 3u
@@ -63,6 +64,16 @@ struct heritage {
 	char config_path[1024]; /* absolute, or empty: none */
 	char group[HERITAGE_GROUPS][HERITAGE_GROUP_MAX]; /* empty: none */
 };
+
+/* What holds a session to a limit here. */
+enum heritage_by {
+	HERITAGE_BY_NOTHING,
+	HERITAGE_BY_RLIMIT, /* each process by itself */
+	HERITAGE_BY_V1,     /* a group of its own in that hierarchy */
+	HERITAGE_BY_TREE    /* its leaf of the tree group */
+};
+enum heritage_by heritage_limit_by(const struct heritage *h,
+    enum ctl_limit which);
 
 /* Reads and checks HERITAGE_FD_INFO and closes it.
  * Errors: -EPROTO (wrong size or version), -errno of the read. */

@@ -44,7 +44,8 @@ enum spawn_stage {
 	STAGE_CHDIR,
 	STAGE_PARENT, /* the keeper was gone */
 	STAGE_TELL,   /* SPAWNED could not be sent: nothing ran */
-	STAGE_EXEC
+	STAGE_EXEC,
+	STAGE_LIMIT   /* a limit could not be set */
 };
 
 /* ------------------------------------------------------------------ ring */
@@ -144,7 +145,8 @@ struct ring_header {
 	_Atomic uint32_t holders;
 	_Atomic uint64_t hole_base;
 	_Atomic uint64_t leaf; /* control group (worker/tree.c); 0: none */
-	uint64_t reserved[18];
+	_Atomic uint64_t limits; /* 1 << enum ctl_limit: set for it */
+	uint64_t reserved[17];
 
 	struct ring_segment segments[RING_SEGMENTS];
 };

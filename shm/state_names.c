@@ -53,8 +53,9 @@ static const char *const stages[] = {
 	[STAGE_PARENT] = "parent",
 	[STAGE_TELL] = "tell",
 	[STAGE_EXEC] = "exec",
+	[STAGE_LIMIT] = "limit",
 };
-static_assert(NELEMS(stages) == STAGE_EXEC + 1, "a word per stage");
+static_assert(NELEMS(stages) == STAGE_LIMIT + 1, "a word per stage");
 
 static const char *const streams[] = {
 	[RING_STDOUT] = "stdout",

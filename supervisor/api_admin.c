@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "shm/state_names.h"
 #include "shm/stats.h"
+#include "supervisor/limits.h"
 #include "supervisor/master.h"
 
 /* {text, details {status completed, sessionId}} */
@@ -167,6 +168,7 @@ status_lanes(struct master *m, struct enc *e)
 static void
 status_cgroup(struct master *m, struct enc *e)
 {
+	const char *pids = limits_by(&m->h, CTL_LIMIT_PIDS);
 	bool tree = m->h.group[HERITAGE_GROUP_TREE][0] != '\0';
 
 	enc_key(e, "cgroup");
@@ -177,6 +179,11 @@ status_cgroup(struct master *m, struct enc *e)
 						      : "v1");
 	if (tree)
 		enc_kv_str(e, "path", m->h.group[HERITAGE_GROUP_TREE]);
+	enc_key(e, "limits");
+	enc_map(e);
+	enc_kv_str(e, "memoryBytes", limits_by(&m->h, CTL_LIMIT_MEMORY));
+	enc_kv_str(e, "pids", pids != NULL ? pids : "none");
+	enc_end(e);
 	enc_end(e);
 }
 
@@ -190,7 +197,6 @@ status_unavailable(struct master *m, struct enc *e)
 	    {"pty", "terminals are not built yet"},
 	    {"sandbox", "the sandbox host is not built yet"},
 	    {"node", "the node host is not built yet"},
-	    {"limits", "resource limits are not built yet"},
 	};
 
 	enc_key(e, "unavailable");

@@ -15,6 +15,7 @@
 #include "common/text.h"
 #include "shm/spool.h"
 #include "supervisor/exec_spec.h"
+#include "supervisor/limits.h"
 #include "supervisor/master.h"
 #include "supervisor/result.h"
 
@@ -259,7 +260,9 @@ session_make(struct api_call *c, const char *cwd, struct proto_problem *why)
 	}
 	s->fresh = true;
 	session_touch(m, s);
-	r = session_stdin(s, m, c->params, why);
+	r = limits_take(&m->h, c->params, &s->limits, why);
+	if (r == 0)
+		r = session_stdin(s, m, c->params, why);
 	if (r == 0)
 		r = session_spec(s, m, c->params, why);
 	if (r < 0) {

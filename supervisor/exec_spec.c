@@ -60,7 +60,6 @@ exec_check(const struct val *params, struct proto_problem *why)
 	const struct val *cmd = val_get(params, "command");
 	const struct val *argv = val_get(params, "argv");
 	const struct val *host = val_get(params, "host");
-	const struct val *limits = val_get(params, "limits");
 
 	if (cmd != NULL && argv != NULL) {
 		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "command",
@@ -93,11 +92,6 @@ exec_check(const struct val *params, struct proto_problem *why)
 		proto_problem_set(why, PROTO_E_UNSUPPORTED, "elevated",
 		    "elevated: no sandbox is built yet, so there is nothing "
 		    "to be outside of (gate: host sandbox)");
-		return -ENOTSUP;
-	}
-	if (limits != NULL && limits->type == VAL_MAP && limits->a.count > 0) {
-		proto_problem_set(why, PROTO_E_UNSUPPORTED, "limits",
-		    "limits are not built yet");
 		return -ENOTSUP;
 	}
 	if (host != NULL && !val_is_str(host, "auto") &&

@@ -7,6 +7,7 @@
  * The file `cgroups` in the runtime directory lists them, a path a line, so
  * that a keeper started elsewhere finds what a dead one left.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -27,6 +29,7 @@
 #define FILE_NAME "cgroups"
 #define PREFIX    "/psup-"
 #define PROBE     "probe"
+#define SWEEP_MAX 1024u
 #define BOUND_NS  (2 * NSEC_PER_SEC)
 #define LIST_MAX  (2 * HERITAGE_GROUPS * HERITAGE_GROUP_MAX)
 
@@ -150,6 +153,10 @@ probe(int group, bool v2, uint32_t *ret_flags)
 			flags |= HERITAGE_TREE_INTO;
 		if (faccessat(leaf, "cgroup.kill", W_OK, 0) == 0)
 			flags |= HERITAGE_TREE_KILL;
+		if (faccessat(leaf, "memory.max", W_OK, 0) == 0)
+			flags |= HERITAGE_TREE_LIMIT_MEMORY;
+		if (faccessat(leaf, "pids.max", W_OK, 0) == 0)
+			flags |= HERITAGE_TREE_LIMIT_PIDS;
 		(void)close(leaf);
 	}
 	(void)cgroup_remove(group, PROBE);
@@ -157,7 +164,45 @@ probe(int group, bool v2, uint32_t *ret_flags)
 	return ok;
 }
 
-/* Makes our group in one hierarchy and keeps its path. */
+/* Removes one that is empty and whose keeper is gone: it held a lock on it. */
+static void
+sweep_one(int parent, const char *name)
+{
+	int fd = openat(parent, name,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	    cgroup_pids(fd, NULL, 0) == 0)
+		(void)cgroup_remove(parent, name);
+	(void)close(fd);
+}
+
+/* A keeper that was killed, and whose runtime directory is gone, has left its
+ * group to nobody. */
+static void
+sweep(const char *own)
+{
+	const struct dirent *e;
+	unsigned n = 0;
+	char path[CGROUP_PATH_MAX];
+	DIR *d = opendir(own);
+
+	if (d == NULL)
+		return;
+	while ((e = readdir(d)) != NULL && n < SWEEP_MAX) {
+		(void)snprintf(path, sizeof(path), "/%s", e->d_name);
+		if (!is_ours(path))
+			continue;
+		n++;
+		sweep_one(dirfd(d), e->d_name);
+	}
+	(void)closedir(d);
+}
+
+/* Makes our group in one hierarchy and keeps its path; the lock on it says
+ * that we live. */
 static bool
 make_group(struct keeper *k, enum cgroup_hierarchy in,
     enum heritage_group which, uint32_t *ret_flags)
@@ -167,12 +212,24 @@ make_group(struct keeper *k, enum cgroup_hierarchy in,
 
 	if (cgroup_own_path(in, own, sizeof(own)) < 0)
 		return false;
+	sweep(own);
 	(void)snprintf(path, HERITAGE_GROUP_MAX, "%s" PREFIX "%016" PRIx64,
 	    strcmp(own, "/") == 0 ? "" : own, k->incarnation);
 	if (mkdir(path, 0755) == 0) {
 		fd = open_group(path);
-		if (fd >= 0 && probe(fd, in == CGROUP_UNIFIED, ret_flags)) {
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
 			(void)close(fd);
+			fd = -1;
+		}
+		if (fd >= 0 && in == CGROUP_UNIFIED) {
+			/* where the one above has them to give */
+			(void)cgroup_write(fd, "cgroup.subtree_control",
+			    "+memory");
+			(void)cgroup_write(fd, "cgroup.subtree_control",
+			    "+pids");
+		}
+		if (fd >= 0 && probe(fd, in == CGROUP_UNIFIED, ret_flags)) {
+			k->group_lock[which] = fd;
 			return true;
 		}
 		if (fd >= 0)
@@ -212,15 +269,22 @@ group_begin(struct keeper *k)
 {
 	uint64_t want = k->opt->config.cgroup;
 	enum heritage_group tree = HERITAGE_GROUP_TREE;
-	uint32_t flags = 0;
+	uint32_t flags = 0, none = 0;
 	bool made = false;
 
+	if (want == CONFIG_CGROUP_OFF)
+		return;
 	if (want == CONFIG_CGROUP_AUTO || want == CONFIG_CGROUP_V2)
 		made = make_group(k, CGROUP_UNIFIED, tree, &flags);
 	if (!made && (want == CONFIG_CGROUP_AUTO || want == CONFIG_CGROUP_V1))
 		made = make_group(k, CGROUP_PIDS, tree, &flags) ||
 		    make_group(k, CGROUP_FREEZER, tree, &flags);
 	k->group_flags = made ? flags : 0;
+	if ((k->group_flags & HERITAGE_TREE_LIMIT_MEMORY) == 0)
+		(void)make_group(k, CGROUP_MEMORY, HERITAGE_GROUP_MEMORY,
+		    &none);
+	if ((k->group_flags & HERITAGE_TREE_LIMIT_PIDS) == 0)
+		(void)make_group(k, CGROUP_PIDS, HERITAGE_GROUP_PIDS, &none);
 	write_list(k);
 	log_note("cgroup=%s", made ? k->group[tree] : "none");
 }

@@ -96,6 +96,7 @@ struct keeper {
 	uint32_t max_sessions;
 	uint64_t nofile_soft; /* before it was raised; commands get it back */
 	char group[HERITAGE_GROUPS][HERITAGE_GROUP_MAX]; /* "": none */
+	int group_lock[HERITAGE_GROUPS];
 	uint32_t group_flags; /* HERITAGE_TREE_* */
 	int epoll, signals, dir, lock, listener, null;
 

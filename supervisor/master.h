@@ -67,6 +67,12 @@ struct watch {
 	struct session *s;
 };
 
+/* What exec's `limits` asked for. */
+struct session_limits {
+	uint32_t mask; /* 1 << enum ctl_limit */
+	int64_t value[CTL_LIMITS];
+};
+
 struct session {
 	RB_ENTRY(session) by_sid;
 	RB_ENTRY(session) by_slug;
@@ -95,6 +101,7 @@ struct session {
 	uint64_t ttl_ms;
 	uint32_t head_bytes, tail_bytes;
 	uint32_t grace_ms;
+	struct session_limits limits;
 	bool stdin_pipe;   /* write may feed it */
 	bool stream;       /* lossless, or was for a while */
 

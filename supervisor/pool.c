@@ -367,7 +367,7 @@ start_of(const struct master *m, const struct session *s)
 {
 	const struct spec *sp = s->spec;
 
-	return (struct ctl_start){
+	struct ctl_start st = {
 	    .head = CTL_INIT(CTL_START, s->sid, struct ctl_start),
 	    .flags = (s->stdin_pipe ? (uint32_t)CTL_START_STDIN_OPEN : 0u) |
 		(s->stream ? (uint32_t)CTL_START_LOSSLESS : 0u),
@@ -385,7 +385,11 @@ start_of(const struct master *m, const struct session *s)
 	    .head_bytes = s->head_bytes,
 	    .tail_bytes = s->tail_bytes,
 	    .oom_score_adj = m->cfg.child_oom_score_adj ? 1000 : INT32_MIN,
+	    .limit_mask = s->limits.mask,
 	};
+
+	memcpy(st.limit, s->limits.value, sizeof(st.limit));
+	return st;
 }
 
 /* Stages START for a worker. */

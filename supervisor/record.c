@@ -16,7 +16,7 @@
 #define RECORD_VERSION 1u
 #define SPEC_VERSION   1u
 
-enum kind { K_STR, K_U64, K_U32, K_I32, K_BOOL };
+enum kind { K_STR, K_U64, K_I64, K_U32, K_I32, K_BOOL };
 
 /* Every field that survives the master: its key, its kind, its place. */
 static const struct field {
@@ -39,6 +39,10 @@ static const struct field {
     F("code", K_I32, exit_code), F("sig", K_I32, exit_signal),
     F("err", K_I32, error), F("stage", K_U32, stage),
     F("try", K_U32, attempt), F("holders", K_U32, holders),
+    F("lmask", K_U32, limits.mask), F("lim0", K_I64, limits.value[0]),
+    F("lim1", K_I64, limits.value[1]), F("lim2", K_I64, limits.value[2]),
+    F("lim3", K_I64, limits.value[3]), F("lim4", K_I64, limits.value[4]),
+    F("lim5", K_I64, limits.value[5]),
     F("left", K_U32, remaining), F("leaf", K_BOOL, in_leaf),
     F("rss", K_U32, maxrss_kib), F("ut", K_U64, utime_us),
     F("st", K_U64, stime_us), F("io", K_U64, io_blocks),
@@ -75,6 +79,10 @@ field_encode(const struct session *s, const struct field *f, struct enc *e)
 	case K_U64:
 		if (*CAT(s, f, uint64_t) != 0)
 			enc_kv_uint(e, f->key, *CAT(s, f, uint64_t));
+		break;
+	case K_I64:
+		if (*CAT(s, f, int64_t) != 0)
+			enc_kv_int(e, f->key, *CAT(s, f, int64_t));
 		break;
 	case K_U32:
 		if (*CAT(s, f, uint32_t) != 0)
@@ -128,6 +136,9 @@ field_decode(struct session *s, const struct field *f, const struct val *map)
 	case K_U64:
 		*AT(s, f, uint64_t) = val_uint(map, f->key, 0);
 		return 0;
+	case K_I64:
+		*AT(s, f, int64_t) = val_int(map, f->key, 0);
+		return 0;
 	case K_U32:
 		*AT(s, f, uint32_t) = (uint32_t)val_uint(map, f->key, 0);
 		return 0;
@@ -172,6 +183,7 @@ record_fill(struct session *s, const struct val *map)
 			return -ENOMEM;
 	if (s->sid.v == 0 || !slug_is_valid(s->slug, strlen(s->slug)) ||
 	    s->state == STATE_FREE || s->state >= STATE_COUNT ||
+	    s->limits.mask >= 1u << CTL_LIMITS ||
 	    s->status >= STATUS_COUNT || s->reason > END_SHUTDOWN)
 		return -EBADMSG;
 	return tags_decode(s, val_get(map, "tags"));

@@ -4,6 +4,7 @@
  * gateways already know; see docs/protocol.md. Called by session.c for exit
  * events and by the api_ files.
  */
+#include "supervisor/limits.h"
 #include "supervisor/result.h"
 
 #include <inttypes.h>
@@ -415,6 +416,7 @@ result_row(struct master *m, struct session *s, struct enc *e)
 	enc_kv_bool(e, "exitNotified", s->exit_notified);
 	enc_opt(e, "scopeKey", s->scope);
 	enc_opt(e, "sessionKey", s->session_key);
+	limits_encode(&m->h, &s->limits, e);
 	enc_opt(e, "lane", s->lane);
 	enc_opt(e, "label", s->label);
 	if (s->tags != NULL) {
@@ -493,6 +495,7 @@ exec_common(struct master *m, struct session *s, const char *warnings,
 		enc_nil(e);
 	enc_kv_uint(e, "startedAt",
 	    s->started_ms != 0 ? s->started_ms : s->created_ms);
+	limits_encode(&m->h, &s->limits, e);
 	if (warnings[0] != '\0') {
 		enc_key(e, "warnings");
 		enc_array(e);

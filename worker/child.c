@@ -22,6 +22,7 @@
 #include "shm/state_names.h"
 #include "worker/input.h"
 #include "worker/ladder.h"
+#include "worker/limits.h"
 #include "worker/link.h"
 #include "worker/pump.h"
 #include "worker/start.h"
@@ -121,8 +122,14 @@ child_unlink(struct child *c)
 	struct worker *w = c->w;
 
 	CHECK(!pump_is_open(c) && c->in.fd < 0 && c->pidfd < 0);
-	tree_leave(c, c->ring.hdr != NULL &&
-	    atomic_load(&c->ring.hdr->ladder_kill_ns) != 0);
+	if (c->ring.hdr != NULL) {
+		bool limited = atomic_load(&c->ring.hdr->limits) != 0;
+
+		if (limited)
+			limits_leave(c);
+		tree_leave(c, limited ||
+		    atomic_load(&c->ring.hdr->ladder_kill_ns) != 0);
+	}
 	timer_set(&w->timers, &c->timer, TIMER_NEVER);
 	link_forget(c);
 	LIST_REMOVE(c, bucket);
@@ -357,10 +364,13 @@ count_holders(struct child *c)
 
 /* Why it ended: the first forced reason, else what waitid said. */
 static uint32_t
-end_reason_of(const struct child *c)
+end_reason_of(struct child *c)
 {
 	uint32_t reason = atomic_load(&c->ring.hdr->end_reason);
 
+	if (reason != END_NONE)
+		return reason;
+	reason = limits_verdict(c);
 	if (reason != END_NONE)
 		return reason;
 	return c->exit.code == CLD_EXITED ? END_EXIT : END_SIGNAL;

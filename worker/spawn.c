@@ -138,7 +138,36 @@ child_exec(const struct spawn_args *a)
 	return denied ? EACCES : ENOENT;
 }
 
-/* The child. Until the table is unshared it must not touch a descriptor. */
+/* Into the groups that limit it. */
+CHILD_CODE static void
+child_join_groups(const struct spawn_args *a)
+{
+	unsigned i;
+
+	for (i = 0; i < a->limits->join_count; i++)
+		if (write(a->limits->join[i], "0", 1) != 1)
+			child_give_up(a, STAGE_LIMIT, errno);
+}
+
+/* rlimits and niceness. */
+CHILD_CODE static void
+child_set_limits(const struct spawn_args *a)
+{
+	const struct spawn_limits *l = a->limits;
+	struct rlimit rl;
+	unsigned i;
+
+	for (i = 0; i < l->rl_count; i++) {
+		rl.rlim_cur = l->rl[i].soft;
+		rl.rlim_max = l->rl[i].hard;
+		if (setrlimit(l->rl[i].resource, &rl) != 0)
+			child_give_up(a, STAGE_LIMIT, errno);
+	}
+	if (l->nice_set && setpriority(PRIO_PROCESS, 0, l->nice) != 0)
+		child_give_up(a, STAGE_LIMIT, errno);
+}
+
+/* The child. Until the table is unshared it must not close a descriptor. */
 CHILD_CODE static int
 child_main(void *arg)
 {
@@ -148,6 +177,7 @@ child_main(void *arg)
 
 	if (ca->join_fd >= 0)
 		ca->joined = write(ca->join_fd, "0", 1) == 1;
+	child_join_groups(a);
 	if (ca->unshare && syscall(SYS_close_range, SPAWN_FD_FIRST_OTHER, ~0u,
 	                       CLOSE_RANGE_UNSHARE) != 0)
 		child_give_up(a, STAGE_FDS, errno);
@@ -161,6 +191,7 @@ child_main(void *arg)
 	umask(022);
 	child_reset_signals();
 	child_lower_nofile(a->nofile_soft);
+	child_set_limits(a);
 	/* in this order: whoever dies in between is seen by one of the two */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
 		child_give_up(a, STAGE_PARENT, errno);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/ctl.h"
 #include "common/ids.h"
 #include "shm/layout.h"
 
@@ -30,6 +31,19 @@ enum {
 /* Puts /dev/null (null_fd) at 4..6. -errno. */
 int spawn_reserve(int null_fd);
 
+/* What the child does about limits before it execs. */
+struct spawn_limits {
+	unsigned join_count, rl_count;
+	int join[2]; /* cgroup.procs it writes itself to */
+	struct {
+		int resource;
+		uint64_t soft, hard;
+	} rl[CTL_LIMITS];
+	bool nice_set;
+	int nice;
+	bool need_leaf; /* the leaf is what holds it */
+};
+
 struct spawn_args {
 	struct sid sid;
 	struct ring_header *hdr; /* exec_errno and exec_stage go here */
@@ -41,6 +55,7 @@ struct spawn_args {
 	char *const *envp;
 	char **sh_argv; /* "/bin/sh", room for the path, argv[1].., NULL */
 	int leaf_fd; /* control group to be in from the first moment; -1 */
+	const struct spawn_limits *limits;
 	bool leaf_into; /* by clone itself; else the child moves itself */
 };
 

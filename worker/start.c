@@ -22,6 +22,7 @@
 #include "common/rundir.h"
 #include "worker/input.h"
 #include "worker/ladder.h"
+#include "worker/limits.h"
 #include "worker/link.h"
 #include "worker/pump.h"
 #include "worker/spawn.h"
@@ -79,7 +80,7 @@ order_is_sane(const struct ctl_start *o)
 	    o->tail_bytes >= 4096 && o->tail_bytes <= 1u << 30 &&
 	    o->timeout_ms < UINT64_MAX / NSEC_PER_MSEC / 2 &&
 	    o->no_output_timeout_ms < UINT64_MAX / NSEC_PER_MSEC / 2 &&
-	    o->stdin_end <= INT64_MAX;
+	    o->stdin_end <= INT64_MAX && o->limit_mask < 1u << CTL_LIMITS;
 }
 
 /* Copies the blob from the message or from the memfd beside it. */
@@ -358,10 +359,14 @@ clone_command(struct child *c)
 	    .argv = (char *const *)(uintptr_t)plan->argv,
 	    .envp = (char *const *)(uintptr_t)plan->envp,
 	    .sh_argv = plan->sh_argv};
+	struct spawn_limits limits = {0};
 	bool in_leaf = false;
-	int rc = 0;
+	int rc;
 
+	args.limits = &limits;
 	args.leaf_fd = tree_enter(c);
+	rc = limits_prepare(c, &plan->order, args.leaf_fd, &limits);
+	atomic_store(&c->ring.hdr->limits, plan->order.limit_mask);
 	args.leaf_into = (c->w->heritage.flags & HERITAGE_TREE_INTO) != 0;
 	atomic_store(&c->ring.hdr->leaf, c->leaf);
 	/* where no stdin is wanted, the reserved /dev/null is it */
@@ -371,6 +376,7 @@ clone_command(struct child *c)
 			rc = -errno;
 	if (rc == 0)
 		rc = spawn_clone(&args, &c->pid, &c->pidfd, &in_leaf);
+	limits_close(&limits);
 	if (args.leaf_fd >= 0)
 		close(args.leaf_fd);
 	if (!in_leaf) {

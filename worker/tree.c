@@ -246,6 +246,19 @@ session_leaf(const struct child *c)
 	return c->leaf != 0 && t->dirfd >= 0 ? leaf_open(t, c->leaf) : -1;
 }
 
+int
+tree_path(const struct child *c, char *ret, size_t size)
+{
+	char name[NAME_MAX_];
+
+	if (c->leaf == 0)
+		return -ENOENT;
+	leaf_name(c->leaf, name);
+	snprintf(ret, size, "%s/%s",
+	    c->w->heritage.group[HERITAGE_GROUP_TREE], name);
+	return 0;
+}
+
 /* The group that a process is in, or 0. */
 static pid_t
 group_of(pid_t pid)

@@ -37,6 +37,8 @@ void tree_leave(struct child *c, bool spent);
 void tree_signal(struct child *c, int sig);
 /* How many members live, the command among them; the first `max` of them. */
 size_t tree_left(struct child *c, int32_t *ret_pids, size_t max);
+/* The path of its leaf. -ENOENT */
+int tree_path(const struct child *c, char *ret, size_t size);
 /* When a look is worth its price again, from now. */
 uint64_t tree_pause_ns(const struct child *c, unsigned looks);
 /* The keeper is gone: SIGKILL to everything of every session of every worker,

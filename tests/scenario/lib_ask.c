@@ -206,6 +206,11 @@ add_arg(psup_args *to, const struct arg *a)
 			psup_args_str(to, a->list[i], a->list[i + 1]);
 		psup_args_map_end(to);
 		break;
+	case 'M':
+		psup_args_map_begin(to, a->key);
+		psup_args_int(to, a->s, a->i);
+		psup_args_map_end(to);
+		break;
 	case 't':
 		psup_args_map_begin(to, a->key);
 		psup_args_str(to, "text", a->s);

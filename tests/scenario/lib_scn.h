@@ -75,7 +75,8 @@ void write_conf(const char *text);
 
 struct arg {
 	const char *key;
-	char type; /* s i d b n z(bytes) l(list) m(map) t(stdin text) */
+	char type; /* s i d b n z(bytes) l(list) m(map) t(stdin text)
+	                * M(map of one number) */
 	const char *s;
 	size_t len;
 	int64_t i;
@@ -95,6 +96,7 @@ struct arg {
 #define MAP(k, ...)                       \
 	{.key = (k), .type = 'm',         \
 	    .list = (const char *const[]){__VA_ARGS__, NULL}}
+#define ONE(k, n, v) {.key = (k), .type = 'M', .s = (n), .i = (v)}
 #define STDIN_TEXT(v) {.key = "stdin", .type = 't', .s = (v)}
 /* argv of a puppet: behaviour written in the test. */
 #define PUPPET(script) LIST("argv", scn_puppet(), (script))

@@ -299,9 +299,6 @@ SCENARIO(exec, what_is_not_built_is_refused)
 	expect_refused_for(ask("exec", STR("command", "true"),
 	                       YES("elevated")),
 	    "unsupported", "elevated");
-	expect_refused_for(ask("exec", STR("command", "true"),
-	                       MAP("limits", "cpu", "1")),
-	    "unsupported", "limits");
 }
 
 SCENARIO(exec, a_request_that_is_given_up_ends_its_command)

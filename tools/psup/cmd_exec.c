@@ -10,7 +10,8 @@
 
 #include "cli.h"
 
-#define ENV_MAX 1024
+#define ENV_MAX    1024
+#define LIMITS_MAX 8
 
 enum exec_stdin { STDIN_INHERIT, STDIN_OPEN, STDIN_CLOSED, STDIN_DEFAULT };
 
@@ -18,6 +19,11 @@ struct exec_options {
 	struct psup_exec x;
 	const char *env[ENV_MAX + 1];
 	size_t env_count;
+	struct {
+		char name[24];
+		int64_t value;
+	} limits[LIMITS_MAX];
+	size_t limit_count;
 	enum exec_stdin stdin_mode;
 	char key[40];  /* where the user gave none */
 	char cwd[4096];
@@ -35,7 +41,8 @@ enum {
 	OPT_STDIN,
 	OPT_LABEL,
 	OPT_SCOPE,
-	OPT_KEY
+	OPT_KEY,
+	OPT_LIMIT
 };
 
 static const struct option options[] = {
@@ -50,6 +57,7 @@ static const struct option options[] = {
 	{"stdin", required_argument, NULL, OPT_STDIN},
 	{"label", required_argument, NULL, OPT_LABEL},
 	{"scope", required_argument, NULL, OPT_SCOPE},
+	{"limit", required_argument, NULL, OPT_LIMIT},
 	{"key", required_argument, NULL, OPT_KEY}, {0}};
 
 /* --stdin open|closed|inherit */
@@ -75,6 +83,40 @@ add_env(struct cli *c, struct exec_options *o, const char *text)
 		cli_usage(c, "--env: at most %d variables", ENV_MAX);
 	else
 		o->env[o->env_count++] = text;
+}
+
+/* --limit NAME=N; the server knows which there are. */
+static void
+add_limit(struct cli *c, struct exec_options *o, const char *text)
+{
+	const char *eq = strchr(text, '=');
+	size_t n = eq != NULL ? (size_t)(eq - text) : 0;
+
+	if (n == 0 || n >= sizeof(o->limits[0].name)) {
+		cli_usage(c, "--limit: \"%.40s\" is not NAME=NUMBER", text);
+	} else if (o->limit_count == LIMITS_MAX) {
+		cli_usage(c, "--limit: at most %d of them", LIMITS_MAX);
+	} else {
+		memcpy(o->limits[o->limit_count].name, text, n);
+		o->limits[o->limit_count++].value = cli_number(c, "--limit",
+		    eq + 1, -20, INT64_C(1) << 50);
+	}
+}
+
+/* The params of the call. */
+static psup_args *
+exec_args(const struct exec_options *o)
+{
+	psup_args *a = psup_exec_args(&o->x);
+	size_t i;
+
+	if (a == NULL || o->limit_count == 0)
+		return a;
+	psup_args_map_begin(a, "limits");
+	for (i = 0; i < o->limit_count; i++)
+		psup_args_int(a, o->limits[i].name, o->limits[i].value);
+	psup_args_map_end(a);
+	return a;
 }
 
 /* One option. */
@@ -116,6 +158,9 @@ take_option(struct cli *c, struct exec_options *o, int opt)
 		break;
 	case OPT_SCOPE:
 		o->x.scope = optarg;
+		break;
+	case OPT_LIMIT:
+		add_limit(c, o, optarg);
 		break;
 	case OPT_KEY:
 		o->x.request_key = optarg;
@@ -175,11 +220,13 @@ complete(struct cli *c, struct exec_options *o, int argc, char **argv)
 static int
 start_background(struct cli *c, const struct exec_options *o)
 {
+	psup_args *a = exec_args(o);
 	psup_reply *reply;
 	char id[64];
 	int code, rc;
 
-	rc = psup_exec(c->p, &o->x, &reply);
+	rc = psup_call(c->p, "exec", a, -1, &reply);
+	psup_args_free(&a);
 	if (rc != PSUP_OK) {
 		code = cli_fail(c, rc);
 		return code == EXIT_FAILED || code == EXIT_NOT_FOUND
@@ -222,7 +269,7 @@ run(struct cli *c, int argc, char **argv)
 	if (o.x.yield_ms < 0)
 		o.x.yield_ms = -2;
 	o.x.stream = true;
-	r.args = psup_exec_args(&o.x);
+	r.args = exec_args(&o);
 	r.forward_stdin = o.stdin_mode == STDIN_INHERIT;
 	r.quiet = c->json;
 	return run_foreground(c, &r);
@@ -252,6 +299,9 @@ const struct command cmd_exec = {
 	    "                     psup write; background), closed\n"
 	    "  --label TEXT       shown by list\n"
 	    "  --scope NAME       who may see it\n"
+	    "  --limit NAME=N     memoryBytes, pids, cpuSeconds, "
+	    "fileSizeBytes,\n"
+	    "                     openFiles, nice; may be repeated\n"
 	    "  --key KEY          the same key again starts nothing twice\n"
 	    "  --no-start         start no server\n\n"
 	    "Exit codes: the command's own; 128+n: ended by signal n; 124: timed "

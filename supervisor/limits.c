@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of limits. Called by api_exec.c for a new session and by result.c
+ * for what is told about it.
+ */
+#include "supervisor/limits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+/* Smallest and largest value of each; the words for a refusal. */
+static const struct limit {
+	const char *name;
+	int64_t min, max;
+	const char *expected;
+} limits[CTL_LIMITS] = {
+    [CTL_LIMIT_MEMORY] = {"memoryBytes", 1 << 20, INT64_C(1) << 50,
+        "bytes from 1048576"},
+    [CTL_LIMIT_PIDS] = {"pids", 1, 4194304, "a count from 1 to 4194304"},
+    [CTL_LIMIT_CPU] = {"cpuSeconds", 1, 31536000,
+        "whole seconds from 1 to 31536000"},
+    [CTL_LIMIT_FSIZE] = {"fileSizeBytes", 0, INT64_C(1) << 50,
+        "bytes from 0"},
+    [CTL_LIMIT_NOFILE] = {"openFiles", 8, 1048576,
+        "a count from 8 to 1048576"},
+    [CTL_LIMIT_NICE] = {"nice", -20, 19, "a number from -20 to 19"},
+};
+
+/* The words for what holds a command to a limit. */
+const char *
+limits_by(const struct heritage *h, enum ctl_limit which)
+{
+	static const char *const words[] = {
+	    [HERITAGE_BY_NOTHING] = NULL,
+	    [HERITAGE_BY_RLIMIT] = "rlimit",
+	    [HERITAGE_BY_V1] = "cgroup-v1",
+	    [HERITAGE_BY_TREE] = "cgroup-v2",
+	};
+	enum heritage_by by = heritage_limit_by(h, which);
+
+	if (by == HERITAGE_BY_TREE && (h->flags & HERITAGE_TREE_V2) == 0)
+		return "cgroup-v1";
+	return words[by];
+}
+
+/* The row of a name, or CTL_LIMITS. */
+static unsigned
+find(const char *name, size_t len)
+{
+	unsigned i;
+
+	for (i = 0; i < CTL_LIMITS; i++)
+		if (strlen(limits[i].name) == len &&
+		    memcmp(limits[i].name, name, len) == 0)
+			return i;
+	return CTL_LIMITS;
+}
+
+/* Can this user set it at all? */
+static int
+can_be_met(const struct heritage *h, unsigned which, int64_t v,
+    struct proto_problem *why)
+{
+	struct rlimit rl;
+
+	if (limits_by(h, (enum ctl_limit)which) == NULL) {
+		proto_problem_set(why, PROTO_E_UNSUPPORTED, "limits.pids",
+		    "limits.pids: no control group can count processes here; "
+		    "the limit of the system is one per user, not per "
+		    "session");
+		return -ENOTSUP;
+	}
+	if (which == CTL_LIMIT_NICE && v < 0 && geteuid() != 0) {
+		proto_problem_set(why, PROTO_E_UNSUPPORTED, "limits.nice",
+		    "limits.nice: below 0 is for root");
+		return -ENOTSUP;
+	}
+	if (which == CTL_LIMIT_NOFILE &&
+	    getrlimit(RLIMIT_NOFILE, &rl) == 0 && (uint64_t)v > rl.rlim_max) {
+		proto_problem_set(why, PROTO_E_UNSUPPORTED,
+		    "limits.openFiles",
+		    "limits.openFiles: the server itself may open %llu at "
+		    "most",
+		    (unsigned long long)rl.rlim_max);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+/* A whole number of either sign. */
+static bool
+to_int(const struct val *v, int64_t *ret)
+{
+	if (v->type == VAL_INT)
+		*ret = v->i;
+	else if (v->type == VAL_UINT && v->u <= INT64_MAX)
+		*ret = (int64_t)v->u;
+	else
+		return false;
+	return true;
+}
+
+/* One key and its value. */
+static int
+take_one(const struct heritage *h, const struct val *key, const struct val *val,
+    struct session_limits *l, struct proto_problem *why)
+{
+	unsigned i = find(key->s.ptr, key->s.len);
+	char field[64];
+	int64_t v;
+
+	if (i == CTL_LIMITS) {
+		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "limits",
+		    "limits: there is no limit named %.*s; there are "
+		    "memoryBytes, pids, cpuSeconds, fileSizeBytes, openFiles, "
+		    "nice",
+		    (int)(key->s.len < 64 ? key->s.len : 64), key->s.ptr);
+		return -EINVAL;
+	}
+	if (!to_int(val, &v) || v < limits[i].min ||
+	    v > limits[i].max) {
+		snprintf(field, sizeof(field), "limits.%s", limits[i].name);
+		proto_problem_value(why, PROTO_E_INVALID_PARAMS, field,
+		    val, limits[i].expected);
+		return -EINVAL;
+	}
+	l->mask |= 1u << i;
+	l->value[i] = v;
+	return can_be_met(h, i, v, why);
+}
+
+int
+limits_take(const struct heritage *h, const struct val *params,
+    struct session_limits *ret, struct proto_problem *why)
+{
+	const struct val *map = val_get(params, "limits");
+	struct session_limits l = {0};
+	size_t i;
+	int r;
+
+	for (i = 0; map != NULL && i < map->a.count; i++) {
+		r = take_one(h, &map->a.items[2 * i], &map->a.items[2 * i + 1],
+		    &l, why);
+		if (r < 0)
+			return r;
+	}
+	*ret = l;
+	return 0;
+}
+
+void
+limits_encode(const struct heritage *h, const struct session_limits *l,
+    struct enc *e)
+{
+	const char *by;
+	unsigned i;
+
+	if (l->mask == 0)
+		return;
+	enc_key(e, "limits");
+	enc_map(e);
+	for (i = 0; i < CTL_LIMITS; i++) {
+		if ((l->mask & (1u << i)) == 0)
+			continue;
+		by = limits_by(h, (enum ctl_limit)i);
+		enc_key(e, limits[i].name);
+		enc_map(e);
+		enc_kv_int(e, "limit", l->value[i]);
+		enc_kv_str(e, "by",
+		    i == CTL_LIMIT_NICE ? "nice" : by != NULL ? by : "none");
+		enc_end(e);
+	}
+	enc_end(e);
+}

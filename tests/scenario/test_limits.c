@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Limits of a session: in force, told by what, and named where they ended the
+ * command. Where this machine and user have no control group, memory falls
+ * back on an rlimit and pids are refused.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "lib_scn.h"
+
+#define NO_CGROUP "[server]\ncgroup = off\n"
+
+/* exec with one limit. */
+static struct answer *
+limited(const char *command, const char *name, int64_t value)
+{
+	return ask("exec", STR("command", command),
+	    ONE("limits", name, value));
+}
+
+/* What holds a limit of an answer. */
+static void
+expect_by(const struct answer *a, const char *name, const char *by)
+{
+	const psup_value *v = psup_value_get(psup_value_get(
+	    psup_value_get(details(a), "limits"), name), "by");
+	size_t len = 0;
+	const char *s = psup_value_str(v, &len);
+
+	expect(s != NULL && len >= strlen(by) &&
+	    strncmp(s, by, strlen(by)) == 0, "%s by %.*s", name, (int)len, s);
+}
+
+SCENARIO(limits, cpu_time_ends_a_command)
+{
+	struct answer *a;
+
+	psupd();
+	a = limited("while :; do :; done", "cpuSeconds", 1);
+	expect_str(a, "exitReason", "limit");
+	expect_str(a, "failureKind", "limit");
+	expect_str(a, "exitSignal", "SIGXCPU");
+	expect_str(a, "status", "failed");
+	expect_by(a, "cpuSeconds", "rlimit");
+}
+
+SCENARIO(limits, file_size_ends_a_command)
+{
+	struct answer *a;
+	char text[600];
+
+	psupd();
+	snprintf(text, sizeof(text), "exec head -c 5000 /dev/zero > %s",
+	    file_in_scenario("big"));
+	a = limited(text, "fileSizeBytes", 1000);
+	expect_str(a, "failureKind", "limit");
+	unlink(file_in_scenario("big"));
+}
+
+SCENARIO(limits, open_files_and_niceness_are_set)
+{
+	struct answer *a;
+
+	psupd();
+	a = limited("ulimit -n", "openFiles", 77);
+	expect_text(a, "77");
+	a = limited("nice", "nice", 7);
+	expect_text(a, "7");
+	expect_by(a, "nice", "nice");
+}
+
+SCENARIO(limits, memory_without_a_cgroup_is_each_process_own)
+{
+	struct answer *a;
+
+	psupd(.conf = NO_CGROUP);
+	a = limited("ulimit -v", "memoryBytes", 1 << 30);
+	expect_text(a, "1048576");
+	expect_by(a, "memoryBytes", "rlimit");
+	expect_refused_for(limited("true", "pids", 10), "unsupported",
+	    "limits.pids");
+}
+
+SCENARIO(limits, memory_of_the_session_is_held)
+{
+	struct answer *a;
+	const char *by;
+
+	psupd();
+	a = limited("x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo no",
+	    "memoryBytes", 50000000);
+	by = psup_value_str(psup_value_get(psup_value_get(psup_value_get(
+	    details(a), "limits"), "memoryBytes"), "by"), NULL);
+	if (strncmp(by, "cgroup", 6) == 0) {
+		expect_str(a, "failureKind", "oom");
+		expect_str(a, "exitReason", "oom");
+	} else {
+		expect(strstr(text_of(a, "aggregated"), "no\n") == NULL);
+	}
+}
+
+SCENARIO(limits, processes_of_the_session_are_counted)
+{
+	struct answer *a;
+
+	psupd();
+	a = limited("n=0; for i in 1 2 3 4 5 6; do sh -c 'sleep 0.2; echo ran' "
+		    "& done; wait", "pids", 3);
+	if (a->status != PSUP_OK) {
+		expect_refused_for(a, "unsupported", "limits.pids");
+		return;
+	}
+	expect_by(a, "pids", "cgroup");
+	expect(strstr(text_of(a, "aggregated"), "fork") != NULL, "%s",
+	    text_of(a, "aggregated"));
+}
+
+SCENARIO(limits, what_is_wrong_or_out_of_reach_is_refused)
+{
+	psupd();
+	expect_refused(limited("true", "frobs", 1), "invalid-params");
+	expect_refused_for(limited("true", "pids", 0), "invalid-params",
+	    "limits.pids");
+	expect_refused_for(limited("true", "nice", 20), "invalid-params",
+	    "limits.nice");
+	expect_refused_for(limited("true", "openFiles", 1048576),
+	    "unsupported", "limits.openFiles");
+}
+
+SCENARIO(limits, the_command_line_sets_them)
+{
+	struct run *r;
+
+	psupd();
+	r = cli("exec", "--limit", "openFiles=55", "--", "sh", "-c",
+	    "ulimit -n");
+	expect_exit(r, 0);
+	expect_out(r, "55\n");
+	expect_exit(cli("exec", "--limit", "frobs=1", "--", "true"), 125);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Limits (limits.h). Called by start.c around the clone and by child.c at the
+ * end. Groups of version 1 are named after the session, so that whoever takes
+ * it over finds them; the ring's header says whether there are any.
+ */
+#include "worker/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cgroup.h"
+#include "common/check.h"
+#include "common/err.h"
+#include "common/log.h"
+#include "worker/tree.h"
+
+/* Where a limit is written, by what holds it. */
+static const struct limit {
+	int resource;             /* rlimit; -1: none */
+	enum heritage_group group; /* version 1 */
+	const char *v1, *v2;      /* files; NULL: none */
+} limits[CTL_LIMITS] = {
+    [CTL_LIMIT_MEMORY] = {RLIMIT_AS, HERITAGE_GROUP_MEMORY,
+        "memory.limit_in_bytes", "memory.max"},
+    [CTL_LIMIT_PIDS] = {-1, HERITAGE_GROUP_PIDS, "pids.max", "pids.max"},
+    [CTL_LIMIT_CPU] = {RLIMIT_CPU, HERITAGE_GROUPS, NULL, NULL},
+    [CTL_LIMIT_FSIZE] = {RLIMIT_FSIZE, HERITAGE_GROUPS, NULL, NULL},
+    [CTL_LIMIT_NOFILE] = {RLIMIT_NOFILE, HERITAGE_GROUPS, NULL, NULL},
+    [CTL_LIMIT_NICE] = {-1, HERITAGE_GROUPS, NULL, NULL},
+};
+
+/* The group of a session in the hierarchy of a limit. */
+static void
+group_path(const struct child *c, const struct limit *l,
+    char ret[HERITAGE_GROUP_MAX + 32])
+{
+	snprintf(ret, HERITAGE_GROUP_MAX + 32, "%s/s%" PRIx64,
+	    c->w->heritage.group[l->group], c->sid.v);
+}
+
+/* Writes a number into a file of a group. */
+static int
+set_number(int group, const char *file, int64_t v)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64, v);
+	return cgroup_write(group, file, text);
+}
+
+/* A group of version 1 with one limit; its cgroup.procs for the child. */
+static int
+make_group(struct child *c, const struct limit *l, int64_t v,
+    struct spawn_limits *ret)
+{
+	char path[HERITAGE_GROUP_MAX + 32];
+	int group, rc, fd;
+
+	group_path(c, l, path);
+	if (mkdir(path, 0755) != 0 && errno != EEXIST)
+		return -errno;
+	group = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (group < 0)
+		return -errno;
+	rc = set_number(group, l->v1, v);
+	if (rc == 0 && l->group == HERITAGE_GROUP_MEMORY)
+		(void)set_number(group, "memory.memsw.limit_in_bytes", v);
+	fd = rc == 0 ? openat(group, "cgroup.procs", O_WRONLY | O_CLOEXEC)
+		     : -1;
+	if (rc == 0 && fd < 0)
+		rc = -errno;
+	close(group);
+	if (rc == 0)
+		ret->join[ret->join_count++] = fd;
+	return rc;
+}
+
+/* One limit, wherever it belongs. */
+static int
+prepare_one(struct child *c, unsigned which, int64_t v, int leaf,
+    struct spawn_limits *ret)
+{
+	const struct limit *l = &limits[which];
+	enum heritage_by by =
+	    heritage_limit_by(&c->w->heritage, (enum ctl_limit)which);
+
+	if (which == CTL_LIMIT_NICE) {
+		ret->nice_set = true;
+		ret->nice = (int)v;
+		return 0;
+	}
+	switch (by) {
+	case HERITAGE_BY_TREE:
+		if (leaf < 0)
+			return -EIO;
+		ret->need_leaf = true;
+		return set_number(leaf,
+		    c->w->heritage.flags & HERITAGE_TREE_V2 ? l->v2 : l->v1,
+		    v);
+	case HERITAGE_BY_V1:
+		return make_group(c, l, v, ret);
+	case HERITAGE_BY_RLIMIT:
+		ret->rl[ret->rl_count].resource = l->resource;
+		ret->rl[ret->rl_count].soft = (uint64_t)v;
+		/* past XCPU there is a second to say something */
+		ret->rl[ret->rl_count++].hard =
+		    (uint64_t)v + (which == CTL_LIMIT_CPU ? 1 : 0);
+		return 0;
+	case HERITAGE_BY_NOTHING:
+		break;
+	}
+	return -EOPNOTSUPP;
+}
+
+int
+limits_prepare(struct child *c, const struct ctl_start *order, int leaf,
+    struct spawn_limits *ret)
+{
+	unsigned i;
+	int rc = 0;
+
+	for (i = 0; i < CTL_LIMITS && rc == 0; i++)
+		if ((order->limit_mask & (1u << i)) != 0)
+			rc = prepare_one(c, i, order->limit[i], leaf, ret);
+	if (rc == 0)
+		return 0;
+	log_warn("session %llu: limit %u cannot be set: %s",
+	    (unsigned long long)c->sid.v, i - 1, err_name(-rc));
+	limits_close(ret);
+	limits_leave(c);
+	return rc;
+}
+
+void
+limits_close(struct spawn_limits *l)
+{
+	while (l->join_count > 0)
+		close(l->join[--l->join_count]);
+}
+
+/* The number after a word in a file of a group; 0: not there. */
+static uint64_t
+count_in(const char *path, const char *file, const char *word)
+{
+	char name[HERITAGE_GROUP_MAX + 64], text[1024], *at;
+
+	snprintf(name, sizeof(name), "%s/%s", path, file);
+	if (cgroup_read(AT_FDCWD, name, text, sizeof(text)) <= 0)
+		return 0;
+	for (at = text; (at = strstr(at, word)) != NULL; at++)
+		if ((at == text || at[-1] == '\n') &&
+		    at[strlen(word)] == ' ')
+			return strtoull(at + strlen(word), NULL, 10);
+	return 0;
+}
+
+/* How many processes of the session the kernel has killed for its memory. */
+static uint64_t
+oom_kills(struct child *c)
+{
+	char path[HERITAGE_GROUP_MAX + 64];
+
+	switch (heritage_limit_by(&c->w->heritage, CTL_LIMIT_MEMORY)) {
+	case HERITAGE_BY_V1:
+		group_path(c, &limits[CTL_LIMIT_MEMORY], path);
+		return count_in(path, "memory.oom_control", "oom_kill");
+	case HERITAGE_BY_TREE:
+		return tree_path(c, path, sizeof(path)) == 0
+		    ? count_in(path, "memory.events", "oom_kill")
+		    : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Was it a limit? The command's shell tells of a child's death by 128 + n. */
+enum end_reason
+limits_verdict(struct child *c)
+{
+	uint64_t mask = atomic_load(&c->ring.hdr->limits);
+	int sig = c->exit.code == CLD_EXITED
+	    ? (c->exit.status > 128 ? c->exit.status - 128 : 0)
+	    : c->exit.status;
+
+	if (mask == 0)
+		return END_NONE;
+	if ((mask & 1u << CTL_LIMIT_MEMORY) != 0 && sig == SIGKILL &&
+	    oom_kills(c) > 0)
+		return END_OOM;
+	if (((mask & 1u << CTL_LIMIT_CPU) != 0 && sig == SIGXCPU) ||
+	    ((mask & 1u << CTL_LIMIT_FSIZE) != 0 && sig == SIGXFSZ))
+		return END_LIMIT;
+	return END_NONE;
+}
+
+void
+limits_leave(struct child *c)
+{
+	char path[HERITAGE_GROUP_MAX + 32];
+	unsigned i;
+
+	for (i = 0; i < CTL_LIMITS; i++) {
+		if (limits[i].v1 == NULL ||
+		    heritage_limit_by(&c->w->heritage, (enum ctl_limit)i) !=
+		        HERITAGE_BY_V1)
+			continue;
+		group_path(c, &limits[i], path);
+		(void)cgroup_remove(AT_FDCWD, path);
+	}
+}
