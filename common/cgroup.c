@@ -28,6 +28,15 @@ static const char *const controllers[CGROUP_HIERARCHIES] = {
 	[CGROUP_MEMORY] = "memory",
 };
 
+/* As the worker made it. */
+void
+cgroup_leaf_name(uint64_t leaf, char ret[CGROUP_LEAF_MAX])
+{
+	(void)snprintf(ret, CGROUP_LEAF_MAX, "w%u.%u.%u",
+	    (unsigned)(leaf >> 56), (unsigned)(leaf >> 32 & 0xffffffu),
+	    (unsigned)(leaf & 0xffffffffu));
+}
+
 /* Is `word` one of the comma-separated ones in text[0..len)? */
 static bool
 has_word(const char *text, size_t len, const char *word)

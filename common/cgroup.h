@@ -15,6 +15,11 @@
 
 #define CGROUP_PATH_MAX 512u
 
+/* The directory name of a session's leaf, whose id stands in its ring's
+ * header: slot, generation and number of the worker that made it. */
+#define CGROUP_LEAF_MAX 48u
+void cgroup_leaf_name(uint64_t leaf, char ret[CGROUP_LEAF_MAX]);
+
 enum cgroup_hierarchy {
 	CGROUP_UNIFIED, /* version 2 */
 	CGROUP_PIDS,    /* version 1, so the next two */

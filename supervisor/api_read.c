@@ -14,6 +14,9 @@
 #include "supervisor/lines.h"
 #include "supervisor/master.h"
 #include "supervisor/result.h"
+#include "supervisor/usage.h"
+
+#define USAGE_ROWS 1000u /* of one list; a sample takes 30 us */
 
 /* ------------------------------------------------------------------ list */
 
@@ -61,6 +64,7 @@ api_list(struct api_call *c)
 {
 	bool all = val_bool(c->params, "all", false) &&
 	    conn_scope(c->conn) == NULL;
+	bool usage = val_bool(c->params, "usage", false);
 	uint64_t limit = val_uint(c->params, "limit", UINT64_MAX);
 	uint64_t now = clock_wall_ms();
 	struct sbuf text = SBUF_INIT;
@@ -82,7 +86,7 @@ api_list(struct api_call *c)
 	enc_key(&e, "sessions");
 	enc_array(&e);
 	for (size_t i = 0; i < n; i++) {
-		result_row(c->m, v[i], &e);
+		result_row(c->m, v[i], usage && i < USAGE_ROWS, &e);
 		result_line(v[i], now, &text);
 	}
 	enc_end(&e);
@@ -257,6 +261,7 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 		snprintf(buf, sizeof(buf), "%" PRIu64, ack);
 		enc_kv_str(e, "ack", buf);
 	}
+	usage_encode(r->m, s, r->usage, e);
 	if (session_live(s)) {
 		enc_kv_bool(e, "waitingForInput", waits);
 		enc_kv_uint(e, "idleMs", idle);
@@ -378,6 +383,7 @@ api_poll(struct api_call *c)
 	r->have_since = val_get(c->params, "since") != NULL;
 	r->since = val_uint(c->params, "since", 0);
 	r->raw = val_bool(c->params, "raw", false);
+	r->usage = val_bool(c->params, "usage", false);
 	r->max_bytes = (uint64_t)proto_int(PROTO_POLL, c->params, "maxBytes",
 	    (int64_t)c->m->cfg.pending_max_output_chars);
 	if (val_copy(c->params, "ack", ack, sizeof(ack)) > 0) {
@@ -522,7 +528,7 @@ wait_answer(struct req *r, bool met)
 	enc_key(&e, "sessions");
 	enc_array(&e);
 	LIST_FOREACH(w, &r->watches, of_req) {
-		result_row(r->m, w->s, &e);
+		result_row(r->m, w->s, false, &e);
 		result_line(w->s, now, &text);
 	}
 	enc_end(&e);

@@ -223,7 +223,7 @@ struct req {
 	/* poll */
 	char reader[72];
 	uint64_t since, max_bytes, idle_at_ms;
-	bool have_since, explicit_ack, raw;
+	bool have_since, explicit_ack, raw, usage;
 	/* wait */
 	bool any, timed_out;
 	/* write */

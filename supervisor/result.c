@@ -6,6 +6,7 @@
  */
 #include "supervisor/limits.h"
 #include "supervisor/result.h"
+#include "supervisor/usage.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -374,17 +375,11 @@ row_ended(const struct session *s, struct enc *e)
 	result_exit_fields(s, e);
 	enc_kv_uint(e, "endedAt", s->ended_ms);
 	enc_kv_uint(e, "holders", s->holders);
-	enc_key(e, "usage");
-	enc_map(e);
-	enc_kv_uint(e, "cpuMs", (s->utime_us + s->stime_us) / 1000);
-	enc_kv_uint(e, "maxRssBytes", (uint64_t)s->maxrss_kib * 1024);
-	enc_kv_uint(e, "ioBytes", s->io_blocks * 512);
-	enc_end(e);
 }
 
 /* One row of list. */
 void
-result_row(struct master *m, struct session *s, struct enc *e)
+result_row(struct master *m, struct session *s, bool usage, struct enc *e)
 {
 	struct sbuf tail = SBUF_INIT;
 
@@ -403,6 +398,7 @@ result_row(struct master *m, struct session *s, struct enc *e)
 		row_ended(s, e);
 	else
 		row_running(m, s, e);
+	usage_encode(m, s, usage, e);
 	session_tail(m, s, &tail, MASTER_TAIL, true); /* read just above */
 	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
 	enc_kv_bool(e, "truncated",
@@ -554,6 +550,7 @@ result_exec_ended(struct master *m, struct session *s, const char *warnings,
 	enc_kv_uint(e, "droppedBytes", o.dropped);
 	enc_kv_uint(e, "totalOutputChars", s->total);
 	enc_kv_uint(e, "holders", s->holders);
+	usage_encode(m, s, false, e);
 	enc_end(e);
 	enc_kv_bool(e, "isError", s->status != STATUS_COMPLETED);
 	enc_end(e);

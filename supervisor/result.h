@@ -24,8 +24,9 @@ void result_note(uint64_t omitted, uint64_t dropped, struct sbuf *b);
 void result_exit_fields(const struct session *s, struct enc *e);
 /* remaining, remainingPids: what a forced end has left alive. */
 void result_remaining(const struct session *s, struct enc *e);
-/* One row of list, wait. */
-void result_row(struct master *m, struct session *s, struct enc *e);
+/* One row of list, wait; `usage`: with a sample where it runs. */
+void result_row(struct master *m, struct session *s, bool usage,
+    struct enc *e);
 /* The line of list's text. */
 void result_line(const struct session *s, uint64_t now_ms, struct sbuf *b);
 /* stdin writable and silent for long. */

@@ -27,7 +27,6 @@
 #define BUSY_MAX   4096u /* leaves remembered because something lives there */
 #define PIDS_MAX   512u  /* signalled one by one in one pass */
 #define KILL_ALL_NS NSEC_PER_SEC
-#define NAME_MAX_  48
 
 struct tree {
 	int dirfd;      /* psup-INCARNATION; -1: no leaves */
@@ -53,13 +52,6 @@ leaf_id(const struct worker *w, uint32_t n)
 	    (uint64_t)(w->heritage.wid.generation & 0xffffffu) << 32 | n;
 }
 
-static void
-leaf_name(uint64_t id, char ret[NAME_MAX_])
-{
-	snprintf(ret, NAME_MAX_, "w%u.%u.%u", (unsigned)(id >> 56),
-	    (unsigned)(id >> 32 & 0xffffffu), (unsigned)(id & 0xffffffffu));
-}
-
 /* Made by this incarnation of this worker? */
 static bool
 leaf_is_own(const struct worker *w, uint64_t id)
@@ -70,9 +62,9 @@ leaf_is_own(const struct worker *w, uint64_t id)
 static int
 leaf_open(const struct tree *t, uint64_t id)
 {
-	char name[NAME_MAX_];
+	char name[CGROUP_LEAF_MAX];
 
-	leaf_name(id, name);
+	cgroup_leaf_name(id, name);
 	return openat(t->dirfd, name,
 	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
@@ -81,11 +73,11 @@ leaf_open(const struct tree *t, uint64_t id)
 static bool
 leaf_is_empty(const struct tree *t, uint64_t id)
 {
-	char name[NAME_MAX_ + 16], text[256];
+	char name[CGROUP_LEAF_MAX + 16], text[256];
 	struct stat st;
 	ssize_t n;
 
-	leaf_name(id, name);
+	cgroup_leaf_name(id, name);
 	if (!t->v2 && (fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
 	        st.st_nlink > 2))
 		return false; /* cgroup.procs does not tell of those below */
@@ -103,14 +95,14 @@ static void
 leaf_put(struct worker *w, uint64_t id, bool spent)
 {
 	struct tree *t = w->tree;
-	char name[NAME_MAX_];
+	char name[CGROUP_LEAF_MAX];
 
 	if (!spent && leaf_is_own(w, id) && t->idle_count < IDLE_MAX &&
 	    leaf_is_empty(t, id)) {
 		t->idle[t->idle_count++] = id;
 		return;
 	}
-	leaf_name(id, name);
+	cgroup_leaf_name(id, name);
 	if (cgroup_remove(t->dirfd, name) == 0)
 		return;
 	if (t->busy_count < BUSY_MAX)
@@ -196,7 +188,7 @@ tree_enter(struct child *c)
 {
 	struct worker *w = c->w;
 	struct tree *t = w->tree;
-	char name[NAME_MAX_];
+	char name[CGROUP_LEAF_MAX];
 	uint64_t id;
 	int fd;
 
@@ -213,7 +205,7 @@ tree_enter(struct child *c)
 		}
 	}
 	id = leaf_id(w, ++t->next);
-	leaf_name(id, name);
+	cgroup_leaf_name(id, name);
 	if (mkdirat(t->dirfd, name, 0755) != 0) {
 		log_warn("no control group for session %llu: %s",
 		    (unsigned long long)c->sid.v, err_name(errno));
@@ -249,11 +241,11 @@ session_leaf(const struct child *c)
 int
 tree_path(const struct child *c, char *ret, size_t size)
 {
-	char name[NAME_MAX_];
+	char name[CGROUP_LEAF_MAX];
 
 	if (c->leaf == 0)
 		return -ENOENT;
-	leaf_name(c->leaf, name);
+	cgroup_leaf_name(c->leaf, name);
 	snprintf(ret, size, "%s/%s",
 	    c->w->heritage.group[HERITAGE_GROUP_TREE], name);
 	return 0;
@@ -273,10 +265,10 @@ static void
 leaf_signal(struct child *c, int leaf, int sig)
 {
 	struct tree *t = c->w->tree;
-	char part[sizeof(t->group) + NAME_MAX_ + 1], name[NAME_MAX_];
+	char part[sizeof(t->group) + CGROUP_LEAF_MAX + 1], name[CGROUP_LEAF_MAX];
 	size_t i, n;
 
-	leaf_name(c->leaf, name);
+	cgroup_leaf_name(c->leaf, name);
 	snprintf(part, sizeof(part), "%s/%s", t->group, name);
 	if (sig == SIGKILL) {
 		(void)cgroup_kill(leaf, part);

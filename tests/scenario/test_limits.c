@@ -139,3 +139,53 @@ SCENARIO(limits, the_command_line_sets_them)
 	expect_out(r, "55\n");
 	expect_exit(cli("exec", "--limit", "frobs=1", "--", "true"), 125);
 }
+
+/* A number of details' usage. */
+static int64_t
+used(const struct answer *a, const char *key)
+{
+	return psup_value_int(psup_value_get(
+	    psup_value_get(details(a), "usage"), key), -1);
+}
+
+SCENARIO(limits, usage_is_sampled_for_who_asks)
+{
+	struct answer *a;
+	const char *id;
+	int64_t end = now_ms() + SCN_DEADLINE_MS;
+
+	psupd();
+	id = background(STR("command",
+	    "sleep 1000 & echo up; while :; do :; done"));
+	await_output(id, "up\n");
+	expect_absent(ask("poll", STR("sessionId", id)), "usage");
+	do {
+		a = ask("poll", STR("sessionId", id), YES("usage"));
+	} while (used(a, "cpuMs") < 20 && now_ms() < end);
+	expect(used(a, "cpuMs") >= 20);
+	expect(used(a, "pids") == 2, "%lld", (long long)used(a, "pids"));
+	expect(used(a, "rssBytes") > 100000);
+	expect(used(a, "ioBytes") >= 0);
+	a = ask("list", YES("usage"));
+	expect(psup_value_int(psup_value_get(psup_value_get(psup_value_at(
+	    psup_value_get(details(a), "sessions"), 0), "usage"), "pids"),
+	    0) == 2);
+	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
+	a = ask("poll", STR("sessionId", id));
+	expect(used(a, "cpuMs") >= 20);
+	expect(used(a, "maxRssBytes") > 100000);
+}
+
+SCENARIO(limits, usage_is_sampled_without_a_cgroup)
+{
+	struct answer *a;
+	const char *id;
+
+	psupd(.conf = NO_CGROUP);
+	id = background(STR("command", "sleep 1000 & sh -c 'sleep 1000; :' & "
+				       "echo up; wait"));
+	await_output(id, "up\n");
+	a = ask("poll", STR("sessionId", id), YES("usage"));
+	expect(used(a, "pids") >= 3, "%lld", (long long)used(a, "pids"));
+	expect(used(a, "rssBytes") > 100000);
+}
