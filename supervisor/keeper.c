@@ -477,6 +477,7 @@ prepare(struct keeper *k)
 {
 	int r;
 
+	k->had_children = leftover_had_children();
 	k->max_sessions = raise_limits(&k->nofile_soft);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return keeper_fail(k->opt, KEEPER_FAILED,
@@ -532,7 +533,7 @@ keeper_run(struct keeper_options *o)
 	procs_init(k);
 	loop(k);
 	group_end(k);
-	leftover_own(k->incarnation);
+	leftover_own(k->incarnation, !k->had_children);
 	rundir_end(k);
 	log_note("ended exit=%d", k->exit_code);
 	table_free(k->table);

@@ -19,9 +19,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "supervisor/keeper_state.h"
 
 #define OLD_MAX    8u
@@ -211,13 +213,56 @@ kill_all(const struct old *old, const char *whose)
 	return n;
 }
 
-/* At our end: what commands that are over have left behind. */
-void
-leftover_own(uint64_t incarnation)
+/* Had we children already, from before we were psupd? */
+bool
+leftover_had_children(void)
 {
+	siginfo_t si;
+
+	si.si_pid = 0;
+	return waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+}
+
+/* SIGKILL to every child that we have: how many live. */
+static uint32_t
+kill_children(void)
+{
+	static char text[65536];
+	char path[64], *p = text, *end;
+	uint32_t n = 0;
+	ssize_t len;
+
+	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+		;
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children",
+	    (int)getpid());
+	len = cgroup_read(AT_FDCWD, path, text, sizeof(text));
+	while (len > 0) {
+		int32_t pid = (int32_t)strtol(p, &end, 10);
+
+		if (end == p)
+			break;
+		p = end;
+		/* a child, not reaped: the number is its own */
+		if (pid > 1 && kill(pid, SIGKILL) == 0)
+			n++;
+	}
+	return n;
+}
+
+/* At our end, when master and workers are gone: what commands that are over
+ * have left behind. Whatever hid from its session is our child by then, or the
+ * child of one. `children`: we had none when we started, so all are commands'. */
+void
+leftover_own(uint64_t incarnation, bool children)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
 	struct old own = { .v = { incarnation }, .count = 1 };
+	uint64_t end = clock_boot_ns() + BOUND_NS;
 
 	(void)kill_all(&own, "finished commands");
+	while (children && kill_children() > 0 && clock_boot_ns() < end)
+		(void)nanosleep(&pause, NULL);
 }
 
 /* What dead keepers left, then writes down who we are. */

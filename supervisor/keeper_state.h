@@ -97,6 +97,7 @@ struct keeper {
 	uint64_t nofile_soft; /* before it was raised; commands get it back */
 	char group[HERITAGE_GROUPS][HERITAGE_GROUP_MAX]; /* "": none */
 	int group_lock[HERITAGE_GROUPS];
+	bool had_children; /* before it was psupd */
 	uint32_t group_flags; /* HERITAGE_TREE_* */
 	int epoll, signals, dir, lock, listener, null;
 
@@ -135,7 +136,8 @@ void rundir_check(struct keeper *k);
 
 /* --- keeper_leftover.c */
 int leftover_kill(int dirfd, uint64_t incarnation);
-void leftover_own(uint64_t incarnation);
+void leftover_own(uint64_t incarnation, bool children);
+bool leftover_had_children(void);
 
 /* --- keeper_cgroup.c */
 void group_begin(struct keeper *k);

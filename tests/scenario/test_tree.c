@@ -202,7 +202,7 @@ SCENARIO(tree, what_hid_from_everything_is_counted)
 	pids_of(id, 1, &pid);
 	a = ask("kill", STR("sessionId", id), INT("graceMs", 100));
 	expect_int(a, "unattributed", 1);
-	expect(kill(pid, SIGKILL) == 0);
+	expect_ok(ask("shutdown", INT("graceMs", 100)));
 	await_gone(pid);
 }
 
