@@ -160,7 +160,7 @@ child_set_limits(const struct spawn_args *a)
 	for (i = 0; i < l->rl_count; i++) {
 		rl.rlim_cur = l->rl[i].soft;
 		rl.rlim_max = l->rl[i].hard;
-		if (setrlimit(l->rl[i].resource, &rl) != 0)
+		if (setrlimit((__rlimit_resource_t)l->rl[i].resource, &rl) != 0)
 			child_give_up(a, STAGE_LIMIT, errno);
 	}
 	if (l->nice_set && setpriority(PRIO_PROCESS, 0, l->nice) != 0)
