@@ -60,6 +60,7 @@ static const struct ctl_form forms[] = {
 	FORM(WATCH, struct ctl_pos, 0),
 	FORM(WATCH_STDIN, struct ctl_pos, 0),
 	FORM(ENDED, struct ctl_head, 0),
+	FORM(RESIZE, struct ctl_size, 0),
 	FORM(RUNNING, struct ctl_running, 0),
 	FORM(FAILED, struct ctl_failed, 0),
 	FORM(OUTPUT, struct ctl_pos, 0),

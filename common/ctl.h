@@ -74,6 +74,7 @@ enum ctl_type {
 	CTL_WATCH_STDIN, /* ctl_pos: tell me once (CTL_STDIN_AT) when the
 	                  * consumed position > pos, or stdin is closed */
 	CTL_ENDED,       /* head only: END, or FAILED, is committed */
+	CTL_RESIZE,      /* ctl_size: the terminal has this size now */
 
 	/* worker -> master */
 	CTL_RUNNING = 160, /* ctl_running; also in the dump to a new master */
@@ -95,9 +96,14 @@ struct ctl_head {
 
 /* Which descriptors of a session; their order beside a message is bit order. */
 enum {
-	CTL_FD_OUT = 1, /* read end of stdout's pipe */
+	CTL_FD_OUT = 1, /* read end of stdout's pipe; of a terminal: the pipe
+	                 * between ptmx and ring, one descriptor, both ends */
 	CTL_FD_ERR = 2, /* read end of stderr's pipe */
-	CTL_FD_IN = 4,  /* write end of stdin's pipe */
+	CTL_FD_IN = 4,  /* write end of stdin's pipe; of a terminal: the pipe
+	                 * between spool and ptmx, both ends */
+	CTL_FD_PTY = 8, /* ptmx */
+	CTL_FD_ALL = 15,
+	CTL_FD_SESSION = 3, /* so many of them has one session at most */
 };
 
 struct ctl_fds {
@@ -160,6 +166,7 @@ enum {
 	CTL_START_STDIN_OPEN = 1,  /* a pipe that `write` can feed */
 	CTL_START_LOSSLESS = 2,    /* `credit` holds from the first byte on */
 	CTL_START_BLOB_FD = 4,     /* the blob is in the memfd beside it */
+	CTL_START_PTY = 8,         /* a terminal of cols x rows */
 };
 
 /*
@@ -196,6 +203,9 @@ struct ctl_start {
 	int32_t oom_score_adj;       /* of the command; INT32_MIN: leave */
 	uint32_t limit_mask;         /* a bit for each that is set */
 	int64_t limit[CTL_LIMITS];
+	uint16_t cols, rows;         /* with PTY */
+	uint32_t pty_eof;            /* with PTY: that many of the spooled bytes
+	                              * are ^D, for a terminal alone */
 	/* blob follows unless BLOB_FD */
 };
 
@@ -223,10 +233,18 @@ struct ctl_pos {
 	uint64_t pos;
 };
 
+struct ctl_size {
+	struct ctl_head head;
+	uint16_t cols, rows;
+	uint32_t pad;
+};
+
 struct ctl_running {
 	struct ctl_head head;
 	int32_t pid;
 	uint32_t exited;      /* 1: root already exited, output still open */
+	uint32_t pty;         /* 1: on a terminal */
+	uint32_t pty_error;   /* errno: a terminal was asked for in vain */
 	uint64_t started_ms;  /* wall */
 	uint64_t deadline_ms; /* wall; 0: none */
 };

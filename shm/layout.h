@@ -146,9 +146,30 @@ struct ring_header {
 	_Atomic uint64_t hole_base;
 	_Atomic uint64_t leaf; /* control group (worker/tree.c); 0: none */
 	_Atomic uint64_t limits; /* 1 << enum ctl_limit: set for it */
-	uint64_t reserved[17];
+
+	/* the terminal: W; all 0 where there are pipes */
+	_Atomic uint32_t pty_flags;  /* enum ring_pty */
+	_Atomic uint32_t pty_error;  /* errno: there are pipes instead of one */
+	_Atomic uint32_t pty_size;   /* cols << 16 | rows */
+	_Atomic uint32_t pty_index;  /* of /dev/pts/N */
+	_Atomic uint64_t pty_line;   /* spool position: the line in hand */
+	_Atomic uint64_t pty_scanned; /* output looked at for queries */
+	uint64_t reserved[13];
 
 	struct ring_segment segments[RING_SEGMENTS];
+};
+
+/* pty_flags. Cursor: neither bit, the program has not said yet. */
+enum ring_pty {
+	PTY_OPEN = 1,
+	PTY_CURSOR_NORMAL = 2,
+	PTY_CURSOR_APP = 4,
+	PTY_PASTE = 8,      /* bracketed paste is on */
+	PTY_CANON = 16,     /* reads lines, when last looked at */
+	PTY_ECHO = 32,      /* echoes, when last looked at */
+	PTY_HELD = 64,      /* a line too long for this mode waits in the spool */
+	PTY_IN_HAND = 128,  /* input is between a read and a write */
+	PTY_UNCERTAIN = 256 /* and a worker died there */
 };
 
 enum ring_stdin { STDIN_NONE = 0, STDIN_OPEN = 1, STDIN_CLOSED = 2 };

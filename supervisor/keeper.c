@@ -428,7 +428,8 @@ raise_limits(uint64_t *ret_soft)
 	*ret_soft = rl.rlim_cur;
 	rl.rlim_cur = rl.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &rl);
-	n = rl.rlim_max > OWN_FDS ? (rl.rlim_max - OWN_FDS) / TABLE_FDS : 1;
+	n = rl.rlim_max > OWN_FDS ? (rl.rlim_max - OWN_FDS) / CTL_FD_SESSION
+				 : 1;
 	if (n < 1)
 		n = 1;
 	return n < ROWS_MAX ? (uint32_t)n : ROWS_MAX;

@@ -76,7 +76,8 @@ on_hold(struct keeper *k, struct proc *p)
 	size_t next = 0;
 
 	memcpy(&m, msg.bytes, sizeof(m));
-	if (m.mask > (CTL_FD_OUT | CTL_FD_ERR | CTL_FD_IN) ||
+	if (m.mask > CTL_FD_ALL ||
+	    __builtin_popcount(m.mask) > CTL_FD_SESSION ||
 	    msg.nfds != (size_t)__builtin_popcount(m.mask)) {
 		malformed(k, p, "descriptors do not fit the mask");
 		return;

@@ -102,7 +102,7 @@ table_add(struct table *t, struct sid sid, struct wid by)
 		return NULL;
 	index = r->index;
 	*r = (struct row){ .sid = sid, .spawner = by, .owner = by.slot,
-		.fds = { -1, -1, -1 }, .index = index, .used = true };
+		.fds = { -1, -1, -1, -1 }, .index = index, .used = true };
 	b = bucket(t, sid.v);
 	r->sid_next = t->by_sid[b];
 	t->by_sid[b] = index + 1;

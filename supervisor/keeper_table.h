@@ -20,7 +20,7 @@
 #include "ids.h"
 
 #define TABLE_OWNERS 40u /* worker slots, the standby's included */
-#define TABLE_FDS    3u
+#define TABLE_FDS    4u /* kinds; a session has CTL_FD_SESSION at most */
 
 enum row_todo {
 	ROW_GIVE = 1, /* the owner does not have it yet */

@@ -77,7 +77,7 @@ child_new(struct worker *w, struct sid sid)
 		return NULL;
 	c->w = w;
 	c->sid = sid;
-	c->pidfd = c->in.fd = c->in.spool_fd = -1;
+	c->pidfd = c->in.fd = c->in.spool_fd = c->pty.fd = -1;
 	c->out[0] = c->out[1] = (struct child_out){.child = c, .fd = -1};
 	c->ring.fd = -1;
 	c->watch_pos = c->in.watch_pos = UINT64_MAX;
@@ -121,7 +121,8 @@ child_unlink(struct child *c)
 {
 	struct worker *w = c->w;
 
-	CHECK(!pump_is_open(c) && c->in.fd < 0 && c->pidfd < 0);
+	CHECK(!pump_is_open(c) && c->in.fd < 0 && c->pidfd < 0 &&
+	    c->pty.fd < 0);
 	if (c->ring.hdr != NULL) {
 		bool limited = atomic_load(&c->ring.hdr->limits) != 0;
 
@@ -298,6 +299,8 @@ child_exited(struct child *c, const struct ctl_exit *e)
 		child_set_state(c, CHILD_EXITED, "the keeper knows");
 		if (pump_is_open(c))
 			link_say(c, LINK_MASTER, SAY_EXITED);
+		if (c->pty.fd >= 0)
+			pump_resume(c); /* its end now means the end */
 	}
 	child_step(c);
 }

@@ -37,6 +37,7 @@
 
 #include "common/ctl.h"
 #include "shm/ring.h"
+#include "worker/pty_scan.h"
 #include "worker/timer.h"
 #include "worker/worker.h"
 
@@ -94,6 +95,17 @@ struct tree_known {
 	uint64_t start;
 };
 
+/* A terminal. Its output goes through out[0].fd and its input through in.fd,
+ * pipes of which the keeper holds a copy each. */
+struct child_pty {
+	int fd;            /* ptmx; -1: none, or closed */
+	uint64_t retry_ns; /* look again: input held, or no slave open */
+	uint64_t given;    /* bytes of input this worker gave */
+	struct pty_scan scan;
+	char answer[256];  /* to queries, not yet given */
+	size_t answer_len;
+};
+
 struct child {
 	struct worker *w;
 	struct sid sid;
@@ -108,6 +120,7 @@ struct child {
 	struct ring_writer ring; /* hdr NULL: none yet */
 	struct child_out out[2]; /* by enum ring_stream */
 	struct child_in in;
+	struct child_pty pty;
 	struct event pid_ev;
 	struct start_plan *plan; /* while SPAWNING */
 	uint64_t leaf;           /* control group (tree.h); 0: none */

@@ -9,12 +9,22 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/err.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/spool.h"
+#include "worker/ladder.h"
 #include "worker/link.h"
+#include "worker/pty.h"
 #include "worker/pump.h"
+
+/* What is writable when there is room. */
+static int
+input_fd(const struct child *c)
+{
+	return c->pty.fd >= 0 ? c->pty.fd : c->in.fd;
+}
 
 /* Watches for room in the pipe, or not. */
 static void
@@ -87,6 +97,46 @@ input_move(struct child *c, uint64_t end)
 	return (int)n;
 }
 
+/* A terminal takes no more: it says when there is room, or is asked again. It
+ * may say so and yet take nothing, hence not at once. */
+static void
+input_wait_pty(struct child *c, int rc, bool moved)
+{
+	bool later = rc == -EBUSY || rc == -EIO || (rc == -EAGAIN && !moved);
+
+	input_watching(c, rc == -EAGAIN && moved);
+	if (rc == -EBUSY && moved)
+		link_say(c, LINK_MASTER, SAY_STDIN_AT);
+	c->pty.retry_ns =
+	    later ? c->w->now_ns + PTY_RETRY_MS * NSEC_PER_MSEC : 0;
+	ladder_arm(c);
+}
+
+/* The terminal's stdin: it stays open, whatever was written. */
+static void
+input_feed_pty(struct child *c)
+{
+	uint64_t end = atomic_load(&c->ring.hdr->spool_end);
+	uint64_t given = c->pty.given;
+	int rc = 0;
+
+	if (input_consumed(c) < end && c->in.spool_fd < 0)
+		c->in.spool_fd = rc = spool_open_read(c->w->dirfd, c->sid);
+	if (rc >= 0)
+		rc = pty_give(c, end);
+	if (rc < 0 && rc != -EAGAIN && rc != -EBUSY && rc != -EIO) {
+		log_warn("session %llu stdin closed: %s",
+		    (unsigned long long)c->sid.v, err_name(-rc));
+		input_close(c);
+		return;
+	}
+	if (input_consumed(c) >= c->in.punched + INPUT_PUNCH_BYTES)
+		spool_punch(c->in.spool_fd, input_consumed(c), &c->in.punched);
+	input_wait_pty(c, rc, c->pty.given != given);
+	if (c->in.watch_pos != UINT64_MAX)
+		input_watch(c, c->in.watch_pos);
+}
+
 /* Opens the spool at its first use, moves, and decides what to wait for. */
 static void
 input_feed(struct child *c)
@@ -97,6 +147,10 @@ input_feed(struct child *c)
 
 	if (c->in.fd < 0)
 		return;
+	if (c->pty.fd >= 0) {
+		input_feed_pty(c);
+		return;
+	}
 	if (input_consumed(c) < end) {
 		if (c->in.spool_fd < 0)
 			c->in.spool_fd = rc =
@@ -128,7 +182,7 @@ input_cb(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	worker_begin(c->w, c->sid);
-	if (c->in.fd == fd)
+	if (c->in.fd >= 0 && input_fd(c) == fd)
 		input_feed(c);
 	worker_end(c->w);
 }
@@ -139,7 +193,7 @@ input_start(struct child *c)
 {
 	if (c->in.fd < 0)
 		return;
-	event_assign(&c->in.ev, c->w->base, c->in.fd, EV_WRITE | EV_PERSIST,
+	event_assign(&c->in.ev, c->w->base, input_fd(c), EV_WRITE | EV_PERSIST,
 	    input_cb, c);
 	input_feed(c);
 }
@@ -169,4 +223,15 @@ input_watch(struct child *c, uint64_t pos)
 		return;
 	c->in.watch_pos = UINT64_MAX;
 	link_say(c, LINK_MASTER, SAY_STDIN_AT);
+}
+
+/* As when the terminal had room. */
+void
+input_retry(struct child *c)
+{
+	c->pty.retry_ns = 0;
+	if (c->in.fd >= 0)
+		input_feed(c);
+	else
+		c->pty.answer_len = 0; /* nobody is there to read it */
 }

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "shm/state_names.h"
+#include "worker/input.h"
 #include "worker/link.h"
 #include "worker/pump.h"
 #include "worker/start.h"
@@ -235,6 +236,7 @@ ladder_arm(struct child *c)
 		earlier(&due, c->forget_ns);
 		earlier(&due, c->oom_ns);
 		earlier(&due, c->tree_ns);
+		earlier(&due, c->pty.retry_ns);
 	}
 	if (c->timer.index == 0 || due < c->timer.due_ns)
 		timer_set(&c->w->timers, &c->timer, due);
@@ -303,6 +305,8 @@ ladder_due(struct child *c)
 			link_say(c, LINK_KEEPER, TELL_DROP);
 		if (is_due(&c->refill_ns, now))
 			pump_resume(c);
+		if (is_due(&c->pty.retry_ns, now))
+			input_retry(c);
 		if (is_due(&c->oom_ns, now))
 			start_oom_score(c);
 		if (c->tree_ns != 0 && c->tree_ns <= now)

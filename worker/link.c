@@ -45,6 +45,8 @@ make_running(const struct child *c, unsigned type, union link_msg *ret)
 	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_running),
 	    .pid = c->pid,
 	    .exited = c->exit.code != 0,
+	    .pty = (atomic_load(&hdr->pty_flags) & PTY_OPEN) != 0,
+	    .pty_error = atomic_load(&hdr->pty_error),
 	    .started_ms = atomic_load(&hdr->started_ms)};
 	if (deadline_ns > started_ns)
 		ret->running.deadline_ms = ret->running.started_ms +

@@ -13,14 +13,23 @@
 #include "common/err.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "worker/input.h"
 #include "worker/ladder.h"
 #include "worker/link.h"
+#include "worker/pty.h"
 
 /* Is any stream open? */
 bool
 pump_is_open(const struct child *c)
 {
 	return c->out[0].fd >= 0 || c->out[1].fd >= 0;
+}
+
+/* What is readable when there is output. */
+static int
+stream_fd(const struct child_out *s)
+{
+	return s->child->pty.fd >= 0 ? s->child->pty.fd : s->fd;
 }
 
 /* Adds or deletes the event of one stream. */
@@ -57,6 +66,11 @@ stream_eof(struct child_out *s)
 	struct ring_header *hdr = c->ring.hdr;
 
 	stream_watch(s, false); /* before close: the keeper holds it too */
+	if (c->pty.fd >= 0) {
+		input_close(c);
+		pty_close(c);
+		bit |= CTL_FD_PTY;
+	}
 	close(s->fd);
 	s->fd = -1;
 	atomic_store(&hdr->open_streams,
@@ -64,6 +78,45 @@ stream_eof(struct child_out *s)
 	c->drop_mask |= bit;
 	if (c->drop_ns == 0)
 		c->drop_ns = c->w->now_ns + CHILD_SILENCE_MS * NSEC_PER_MSEC;
+}
+
+/* Nobody has the terminal open. While the command runs somebody may open it
+ * again, as it can /dev/tty; when its leader is dead the kernel has hung up.
+ * Returns 0: the end, -EAGAIN: look again later. */
+static int
+pump_pty_end(struct child *c)
+{
+	if (c->state >= CHILD_EXITING)
+		return 0;
+	c->refill_ns = c->w->now_ns + PTY_RETRY_MS * NSEC_PER_MSEC;
+	pump_watching(c, false);
+	return -EAGAIN;
+}
+
+/* One splice into the ring. A terminal's bytes go through its pipe, which is
+ * empty before it is filled again: small writes would fill its places. */
+static ssize_t
+pump_take(struct child_out *s, size_t max)
+{
+	struct child *c = s->child;
+	enum ring_stream stream = (enum ring_stream)(s - c->out);
+	uint64_t before = ring_pos(&c->ring);
+	ssize_t n;
+
+	n = ring_splice(&c->ring, s->fd, stream, max, c->w->now_ms);
+	if (c->pty.fd < 0)
+		return n;
+	if (n == -EAGAIN) {
+		n = pty_fetch(c);
+		if (n > 0)
+			n = ring_splice(&c->ring, s->fd, stream, max,
+			    c->w->now_ms);
+		else if (n == 0)
+			n = pump_pty_end(c);
+	}
+	if (n > 0)
+		pty_look(c, before);
+	return n;
 }
 
 /* What may be moved in this call; 0: nothing until the credit is raised. A
@@ -125,8 +178,7 @@ pump_once(struct child_out *s, size_t budget)
 		pump_watching(c, false);
 		return -EAGAIN;
 	}
-	n = ring_splice(&c->ring, s->fd, (enum ring_stream)(s - c->out), max,
-	    c->w->now_ms);
+	n = pump_take(s, max);
 	FAULT("pump.after-splice");
 	if (n > 0)
 		c->stalled_ns = 0;
@@ -195,9 +247,12 @@ pump_turn(struct child_out *s)
 			break;
 		moved += (uint64_t)n;
 		c->turn_bytes += (uint64_t)n;
-	} while (n == RING_MAX_SPLICE || c->state >= CHILD_EXITING);
+	} while (n == RING_MAX_SPLICE || c->state >= CHILD_EXITING ||
+	    c->pty.fd >= 0);
 	if (moved > 0)
 		pump_note(c, moved);
+	if (c->pty.answer_len > 0)
+		input_retry(c);
 	child_step(c);
 }
 
@@ -209,7 +264,7 @@ pump_cb(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	worker_begin(s->child->w, s->child->sid);
-	if (s->fd == fd)
+	if (stream_fd(s) == fd)
 		pump_turn(s);
 	worker_end(s->child->w);
 }
@@ -222,7 +277,7 @@ pump_start(struct child *c)
 
 	for (s = c->out; s < c->out + 2; s++)
 		if (s->fd >= 0)
-			event_assign(&s->ev, c->w->base, s->fd,
+			event_assign(&s->ev, c->w->base, stream_fd(s),
 			    EV_READ | EV_PERSIST, pump_cb, s);
 	pump_watching(c, true);
 }
@@ -233,6 +288,11 @@ pump_stop(struct child *c)
 {
 	struct child_out *s;
 
+	if (c->pty.fd >= 0) {
+		stream_watch(&c->out[0], false);
+		input_close(c);
+		pty_close(c);
+	}
 	for (s = c->out; s < c->out + 2; s++) {
 		if (s->fd < 0)
 			continue;

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -200,6 +201,9 @@ child_main(void *arg)
 	if ((error = child_tell(a->sid)) != 0)
 		child_give_up(a, STAGE_TELL, error);
 	ca->told = true;
+	/* not earlier: the end of a child that is tried again would hang up */
+	if (a->pty && ioctl(0, TIOCSCTTY, 0) != 0)
+		child_give_up(a, STAGE_SETSID, errno);
 	error = child_exec(a);
 	child_give_up(a, STAGE_EXEC, error);
 }

@@ -48,6 +48,7 @@ struct spawn_args {
 	struct sid sid;
 	struct ring_header *hdr; /* exec_errno and exec_stage go here */
 	int32_t keeper_pid;
+	bool pty;             /* stdin is to be the controlling terminal */
 	uint64_t nofile_soft; /* of the command; 0: leave as it is */
 	const char *cwd;
 	const char *const *paths; /* NULL-terminated, tried in order */

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/check.h"
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/fault.h"
@@ -24,6 +25,7 @@
 #include "worker/ladder.h"
 #include "worker/limits.h"
 #include "worker/link.h"
+#include "worker/pty.h"
 #include "worker/pump.h"
 #include "worker/spawn.h"
 #include "worker/tree.h"
@@ -80,7 +82,8 @@ order_is_sane(const struct ctl_start *o)
 	    o->tail_bytes >= 4096 && o->tail_bytes <= 1u << 30 &&
 	    o->timeout_ms < UINT64_MAX / NSEC_PER_MSEC / 2 &&
 	    o->no_output_timeout_ms < UINT64_MAX / NSEC_PER_MSEC / 2 &&
-	    o->stdin_end <= INT64_MAX && o->limit_mask < 1u << CTL_LIMITS;
+	    o->stdin_end <= INT64_MAX && o->pty_eof <= o->stdin_end &&
+	    o->limit_mask < 1u << CTL_LIMITS;
 }
 
 /* Copies the blob from the message or from the memfd beside it. */
@@ -246,12 +249,13 @@ header_fill(struct child *c)
 	atomic_store(&hdr->flags, o->flags);
 	atomic_store(&hdr->credit,
 	    (o->flags & CTL_START_LOSSLESS) != 0 ? o->credit : UINT64_MAX);
-	atomic_store(&hdr->open_streams, CTL_FD_OUT | CTL_FD_ERR);
+	atomic_store(&hdr->open_streams,
+	    c->pty.fd >= 0 ? CTL_FD_OUT : CTL_FD_OUT | CTL_FD_ERR);
 	atomic_store(&hdr->spool_end, o->stdin_end);
 	atomic_store(&hdr->stdin_eof,
 	    o->stdin_eof != 0 || (o->flags & CTL_START_STDIN_OPEN) == 0);
 	atomic_store(&hdr->stdin_state,
-	    wants_stdin(o) ? STDIN_OPEN : STDIN_NONE);
+	    c->in.fd >= 0 ? STDIN_OPEN : STDIN_NONE);
 }
 
 /* The ring. One left by an attempt that never ran is put out of the way: an
@@ -305,6 +309,28 @@ prepare_pipe(int *ours, int *theirs, bool we_write)
 	return 0;
 }
 
+/* A terminal. Where none can be had the command gets pipes, and the header says
+ * why; ^D is nothing for a pipe. */
+static int
+prepare_pty(struct child *c)
+{
+	struct start_plan *plan = c->plan;
+	struct ctl_start *o = &plan->order;
+	int rc;
+
+	if (c->pty.fd >= 0)
+		return 0;
+	rc = pty_open(c, o->cols, o->rows, plan->child_end);
+	if (rc == 0)
+		return 0;
+	log_warn("session %llu gets pipes, no terminal: %s",
+	    (unsigned long long)c->sid.v, err_name(-rc));
+	atomic_store(&c->ring.hdr->pty_error, (uint32_t)-rc);
+	o->flags &= ~(uint32_t)CTL_START_PTY;
+	o->stdin_end -= o->pty_eof < o->stdin_end ? o->pty_eof : o->stdin_end;
+	return rc;
+}
+
 /* Everything a command needs that can be had before the clone. What exists
  * already from a try before stays. */
 static int
@@ -314,6 +340,10 @@ prepare(struct child *c)
 	int rc;
 
 	rc = prepare_ring(c);
+	if (rc == 0 && (plan->order.flags & CTL_START_PTY) != 0) {
+		if (prepare_pty(c) == 0)
+			return 0;
+	}
 	if (rc == 0)
 		rc = prepare_pipe(&c->out[0].fd, &plan->child_end[1], false);
 	if (rc == 0)
@@ -329,16 +359,21 @@ hold(struct child *c)
 {
 	struct ctl_fds msg = {
 	    .head = CTL_INIT(CTL_HOLD, c->sid, struct ctl_fds),
-	    .mask = CTL_FD_OUT | CTL_FD_ERR};
-	int fds[3] = {c->out[0].fd, c->out[1].fd, c->in.fd};
+	    .mask = 0};
+	const int all[] = {c->out[0].fd, c->out[1].fd, c->in.fd, c->pty.fd};
+	int fds[NELEMS(all)];
+	size_t i, n = 0;
 	int rc;
 
 	if (c->held)
 		return 0;
-	if (c->in.fd >= 0)
-		msg.mask |= CTL_FD_IN;
-	rc = ctl_send(c->w->link[LINK_KEEPER].fd, &msg, sizeof(msg), fds,
-	    c->in.fd >= 0 ? 3 : 2);
+	for (i = 0; i < NELEMS(all); i++) {
+		if (all[i] < 0)
+			continue;
+		msg.mask |= 1u << i;
+		fds[n++] = all[i];
+	}
+	rc = ctl_send(c->w->link[LINK_KEEPER].fd, &msg, sizeof(msg), fds, n);
 	if (rc == 0)
 		c->held = true;
 	return rc;
@@ -353,6 +388,7 @@ clone_command(struct child *c)
 	    .sid = c->sid,
 	    .hdr = c->ring.hdr,
 	    .keeper_pid = c->w->heritage.keeper_pid,
+	    .pty = c->pty.fd >= 0,
 	    .nofile_soft = c->w->heritage.nofile_soft,
 	    .cwd = plan->cwd,
 	    .paths = plan->paths,

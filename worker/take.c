@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "worker/input.h"
 #include "worker/ladder.h"
+#include "worker/pty.h"
 #include "worker/pump.h"
 #include "worker/start.h"
 #include "worker/tree.h"
@@ -21,7 +22,8 @@
 static int
 take_fds(struct child *c, struct ctl_msg *msg, uint32_t mask)
 {
-	int *const at[] = {&c->out[0].fd, &c->out[1].fd, &c->in.fd};
+	int *const at[] = {&c->out[0].fd, &c->out[1].fd, &c->in.fd,
+	    &c->pty.fd};
 	size_t i, n = 0;
 
 	for (i = 0; i < NELEMS(at); i++) {
@@ -97,6 +99,7 @@ take_on(struct child *c)
 	    (c->out[0].fd >= 0 ? CTL_FD_OUT : 0u) |
 	        (c->out[1].fd >= 0 ? CTL_FD_ERR : 0u));
 	c->in.punched = 0;
+	pty_take_over(c);
 	c->blocks_seen = c->ring.blocks;
 	worker_count(&c->w->stats->ring_bytes, c->blocks_seen);
 	worker_count(&c->w->stats->taken_over, 1);

@@ -22,6 +22,7 @@
 #include "worker/input.h"
 #include "worker/ladder.h"
 #include "worker/link.h"
+#include "worker/pty.h"
 #include "worker/pump.h"
 #include "worker/spawn.h"
 #include "worker/start.h"
@@ -162,6 +163,17 @@ on_watch_stdin(struct worker *w, struct child *c, struct ctl_msg *msg)
 		input_watch(c, m.pos);
 }
 
+/* RESIZE */
+static void
+on_resize(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	struct ctl_size m;
+
+	(void)w;
+	memcpy(&m, msg->bytes, sizeof(m));
+	pty_resize(c, m.cols, m.rows);
+}
+
 /* ENDED */
 static void
 on_ended(struct worker *w, struct child *c, struct ctl_msg *msg)
@@ -283,6 +295,8 @@ static const struct dispatch_row dispatch[] = {
     {CTL_WATCH, FROM_MASTER | OF_SESSION, sizeof(struct ctl_pos), on_watch},
     {CTL_WATCH_STDIN, FROM_MASTER | OF_SESSION, sizeof(struct ctl_pos),
         on_watch_stdin},
+    {CTL_RESIZE, FROM_MASTER | OF_SESSION, sizeof(struct ctl_size),
+        on_resize},
     {CTL_ENDED, FROM_MASTER | OF_SESSION, sizeof(struct ctl_head), on_ended},
 };
 

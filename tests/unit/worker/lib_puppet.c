@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +95,7 @@ close_held(struct psession *s, unsigned mask)
 {
 	unsigned i;
 
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		if ((mask & (1u << i)) != 0 && s->fds[i] >= 0) {
 			close(s->fds[i]);
 			s->fds[i] = -1;
@@ -111,7 +112,7 @@ puppet_fini(struct puppet *p)
 	for (i = 0; i < p->count; i++) {
 		if (p->s[i].pid != 0 && !p->s[i].closed)
 			kill(-p->s[i].pid, SIGKILL);
-		close_held(&p->s[i], 7);
+		close_held(&p->s[i], ~0u);
 	}
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
@@ -126,7 +127,7 @@ puppet_fini(struct puppet *p)
 }
 
 static _Noreturn void
-exec_worker(const char *faults, int channel, int info)
+exec_worker(const struct puppet *p, const char *faults, int channel, int info)
 {
 	char path[512];
 	int null;
@@ -142,6 +143,11 @@ exec_worker(const char *faults, int channel, int info)
 	dup2(info, HERITAGE_FD_INFO);
 	close(4);
 	closefrom(HERITAGE_FD_FIRST_FREE);
+	if (p->no_devpts &&
+	    (unshare(CLONE_NEWNS) != 0 ||
+	        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	        mount("tmpfs", "/dev/pts", "tmpfs", 0, NULL) != 0))
+		_exit(98);
 	execl(path, "psup-worker", (char *)NULL);
 	_exit(99);
 }
@@ -171,7 +177,7 @@ puppet_worker(struct puppet *p, const char *faults)
 	p->worker = fork();
 	cr_assert_geq(p->worker, 0);
 	if (p->worker == 0)
-		exec_worker(faults, sv[1], info);
+		exec_worker(p, faults, sv[1], info);
 	close(sv[1]);
 	close(info);
 	p->keeper_fd = sv[0];
@@ -233,7 +239,7 @@ answer_exit(struct puppet *p, struct psession *s)
 static void
 close_session(struct psession *s)
 {
-	close_held(s, 7);
+	close_held(s, ~0u);
 	s->closed = true;
 	if (s->pid != 0)
 		waitpid(s->pid, NULL, WNOHANG);
@@ -255,7 +261,7 @@ as_keeper(struct puppet *p, struct ctl_msg *m)
 	memcpy(&fds, m->bytes, sizeof(fds));
 	switch (m->head.type) {
 	case CTL_HOLD:
-		for (i = 0; i < 3; i++)
+		for (i = 0; i < 4; i++)
 			if ((fds.mask & (1u << i)) != 0)
 				s->fds[i] = m->fds[n++];
 		cr_assert_eq(n, m->nfds);
@@ -391,10 +397,10 @@ puppet_give(struct puppet *p, struct psession *s)
 {
 	struct ctl_give g = {
 	    .head = CTL_INIT(CTL_GIVE, s->sid, struct ctl_give), .pid = s->pid};
-	int fds[3];
+	int fds[4];
 	size_t i, n = 0;
 
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		if (s->fds[i] >= 0) {
 			g.mask |= 1u << i;
 			fds[n++] = s->fds[i];
@@ -423,7 +429,7 @@ puppet_start(struct puppet *p, const struct order *o)
 
 	memset(&b, 0, sizeof(b));
 	memset(s, 0, sizeof(*s));
-	s->fds[0] = s->fds[1] = s->fds[2] = -1;
+	s->fds[0] = s->fds[1] = s->fds[2] = s->fds[3] = -1;
 	s->sid.v = ++p->count;
 	cr_assert_lt(p->count, PUPPET_SESSIONS);
 	b.m = (struct ctl_start){
@@ -437,7 +443,10 @@ puppet_start(struct puppet *p, const struct order *o)
 	    .credit = o->credit,
 	    .head_bytes = o->head_bytes != 0 ? o->head_bytes : 20000,
 	    .tail_bytes = o->tail_bytes != 0 ? o->tail_bytes : 200000,
-	    .oom_score_adj = 1000};
+	    .oom_score_adj = 1000,
+	    .pty_eof = o->pty_eof,
+	    .cols = o->cols,
+	    .rows = o->rows};
 	at = put(b.blob, at, o->cwd != NULL ? o->cwd : "/");
 	if (o->sh != NULL) {
 		for (i = 0; i < 2; i++)
@@ -453,7 +462,7 @@ puppet_start(struct puppet *p, const struct order *o)
 		fd = spool_open_append(p->dirfd, s->sid);
 		cr_assert_eq(spool_append(fd, 0, o->text, strlen(o->text)), 0);
 		close(fd);
-		b.m.stdin_end = strlen(o->text);
+		s->spool_end = b.m.stdin_end = strlen(o->text);
 		b.m.stdin_eof = 1;
 	}
 	b.m.blob_bytes = (uint32_t)at;
@@ -495,6 +504,31 @@ puppet_stdin(struct puppet *p, struct psession *s, uint64_t end, bool eof)
 	    .eof = eof};
 
 	cr_assert_eq(ctl_send(p->master_fd, &m, sizeof(m), NULL, 0), 0);
+}
+
+void
+puppet_resize(struct puppet *p, struct psession *s, uint16_t cols,
+    uint16_t rows)
+{
+	struct ctl_size m = {
+	    .head = CTL_INIT(CTL_RESIZE, s->sid, struct ctl_size),
+	    .cols = cols,
+	    .rows = rows};
+
+	cr_assert_eq(ctl_send(p->master_fd, &m, sizeof(m), NULL, 0), 0);
+}
+
+void
+puppet_write(struct puppet *p, struct psession *s, const char *data,
+    size_t size)
+{
+	int fd = spool_open_append(p->dirfd, s->sid);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(spool_append(fd, s->spool_end, data, size), 0);
+	close(fd);
+	s->spool_end += size;
+	puppet_stdin(p, s, s->spool_end, false);
 }
 
 const char *

@@ -21,7 +21,7 @@
 struct psession {
 	struct sid sid;
 	pid_t pid;     /* as SPAWNED told the keeper; 0: not yet */
-	int fds[3];    /* held: out, err, in; -1 */
+	int fds[4];    /* held: out, err, in, ptmx; -1 */
 	bool held, asked, exited_told, running, failed, ended, closed;
 	unsigned running_count, end_count, fail_count, no_space;
 	struct ctl_running run;
@@ -31,6 +31,7 @@ struct psession {
 	bool output_told;
 	struct ctl_stdin in; /* of the last STDIN_AT */
 	bool stdin_told;
+	uint64_t spool_end;
 };
 
 struct puppet {
@@ -43,6 +44,7 @@ struct puppet {
 	bool mounted; /* dir is a tmpfs of its own */
 	bool ready, dump_end, keep_quiet; /* do not answer END, FAILED */
 	bool deaf; /* the keeper reads nothing */
+	bool no_devpts; /* its workers can have no terminal; root only */
 	struct psession s[PUPPET_SESSIONS];
 	size_t count;
 	uint64_t deadline_ns;
@@ -72,6 +74,8 @@ struct order {
 	uint64_t timeout_ms, no_output_ms, credit;
 	uint32_t grace_ms, head_bytes, tail_bytes;
 	const char *text;    /* of stdin, then EOF */
+	uint16_t cols, rows; /* with CTL_START_PTY */
+	uint32_t pty_eof;    /* of text, ^D for a terminal alone */
 };
 struct psession *puppet_start(struct puppet *p, const struct order *o);
 void puppet_kill(struct puppet *p, struct psession *s, int sig,
@@ -80,6 +84,11 @@ void puppet_pos(struct puppet *p, struct psession *s, unsigned type,
     uint64_t pos);
 void puppet_stdin(struct puppet *p, struct psession *s, uint64_t end,
     bool eof);
+void puppet_resize(struct puppet *p, struct psession *s, uint16_t cols,
+    uint16_t rows);
+/* Appends to the session's stdin and tells the worker. */
+void puppet_write(struct puppet *p, struct psession *s, const char *data,
+    size_t size);
 void puppet_ended(struct puppet *p, struct psession *s);
 
 /* Handles what arrives within a moment. Fails the test past the deadline. */
