@@ -22,6 +22,7 @@ static api_fn *const handlers[PROTO_METHOD_COUNT] = {
     [PROTO_SEND_KEYS] = api_send_keys,
     [PROTO_SUBMIT] = api_submit,
     [PROTO_PASTE] = api_paste,
+    [PROTO_RESIZE] = api_resize,
     [PROTO_KILL] = api_kill,
     [PROTO_KILL_SCOPE] = api_kill_scope,
     [PROTO_CLEAR] = api_clear,

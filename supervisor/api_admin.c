@@ -194,7 +194,6 @@ status_unavailable(struct master *m, struct enc *e)
 	static const struct {
 		const char *feature, *reason;
 	} list[] = {
-	    {"pty", "terminals are not built yet"},
 	    {"sandbox", "the sandbox host is not built yet"},
 	    {"node", "the node host is not built yet"},
 	};

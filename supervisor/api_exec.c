@@ -180,11 +180,29 @@ session_numbers(struct session *s, struct master *m, const struct val *p)
 	if (s->tail_bytes < 4096)
 		s->tail_bytes = 4096;
 	s->grace_ms = (uint32_t)cfg->grace_ms;
+	s->pty = val_bool(p, "pty", false);
+	s->cols = (uint32_t)proto_int(PROTO_EXEC, p, "cols", 120);
+	s->rows = (uint32_t)proto_int(PROTO_EXEC, p, "rows", 30);
 	s->priority = (int)val_int(p, "priority", 0);
 	s->notify = val_bool(p, "notifyOnExit", cfg->notify_on_exit);
 	s->notify_empty = cfg->notify_on_exit_empty_success;
 	s->exit_code = -1;
 	s->board = UINT32_MAX;
+}
+
+/* A text that is there before the command is. */
+static int
+stdin_spool(struct session *s, struct master *m, struct val_str text)
+{
+	int fd = spool_open_append(m->dirfd, s->sid), r;
+
+	if (fd < 0)
+		return fd;
+	r = spool_append(fd, 0, text.ptr, text.len);
+	close(fd);
+	if (r == 0)
+		s->spool_end = text.len;
+	return r;
 }
 
 /* stdin: a pipe, nothing, or a text that is spooled before the start. */
@@ -194,7 +212,7 @@ session_stdin(struct session *s, struct master *m, const struct val *params,
 {
 	const struct val *in = val_get(params, "stdin");
 	struct val_str text = val_str(in, "text");
-	int fd, r = 0;
+	int r = 0;
 
 	s->stdin_pipe = true;
 	if (in == NULL || val_is_str(in, "open"))
@@ -203,18 +221,13 @@ session_stdin(struct session *s, struct master *m, const struct val *params,
 	if (text.ptr == NULL) {
 		s->stdin_pipe = false;
 		s->stdin_closed = true;
-		return 0;
 	}
-	if (text.len == 0)
-		return 0;
-	fd = spool_open_append(m->dirfd, s->sid);
-	if (fd >= 0) {
-		r = spool_append(fd, 0, text.ptr, text.len);
-		close(fd);
-	} else {
-		r = fd;
+	if (text.len > 0)
+		r = stdin_spool(s, m, text);
+	if (r == 0 && s->pty) {
+		terminal_accepted(s, text.ptr, text.len);
+		r = terminal_eof(m, s);
 	}
-	s->spool_end = r == 0 ? text.len : 0;
 	if (r < 0)
 		proto_problem_set(why, PROTO_E_NO_SPACE, "stdin",
 		    "no space for stdin: %s", strerror(-r));
@@ -231,7 +244,7 @@ session_spec(struct session *s, struct master *m, const struct val *params,
 	    .user_shell = m->user_shell, .path = m->server_path};
 	char instance[SESSION_INSTANCE_MAX];
 	struct exec_ids ids = {.slug = s->slug, .scope = s->scope,
-	    .instance = instance};
+	    .instance = instance, .pty = s->pty};
 
 	session_instance(m, s, instance);
 	return exec_spec_make(&b, params, s->cwd, &ids, &s->spec, why);

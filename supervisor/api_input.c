@@ -64,6 +64,8 @@ stdin_append(struct master *m, struct session *s, const char *data, size_t n)
 	if (e < 0)
 		return e;
 	s->spool_end += n;
+	if (s->pty)
+		terminal_accepted(s, data, n);
 	session_touch(m, s);
 	return 0;
 }
@@ -142,7 +144,9 @@ write_answer(struct req *r, struct session *s)
 	char text[160];
 
 	snprintf(text, sizeof(text), "Wrote %zu bytes to session %s%s.",
-	    r->accepted, s->slug, r->eof ? " (stdin closed)" : "");
+	    r->accepted, s->slug, !r->eof ? ""
+		: s->pty	? " (end of file sent)"
+				: " (stdin closed)");
 	enc_map(&e);
 	enc_kv_str(&e, "text", text);
 	enc_key(&e, "details");
@@ -167,9 +171,15 @@ write_try(struct req *r, struct session *s, bool final)
 		    "Session %s stdin is not writable.", s->slug);
 		return;
 	}
+	if (s->pty && terminal_refuses(r, s, r->data + r->accepted,
+		r->data_len - r->accepted))
+		return;
 	e = write_some(r, s);
 	if (e == 0 && r->accepted == r->data_len && r->eof) {
-		s->spool_eof = true;
+		if (s->pty)
+			e = terminal_eof(r->m, s);
+		else
+			s->spool_eof = true;
 		session_touch(r->m, s);
 	}
 	if (s->spool_end != before || s->spool_eof)

@@ -77,6 +77,9 @@ put(struct req *r, struct session *s, size_t end)
 		    "Session %s stdin is not writable.", s->slug);
 		return false;
 	}
+	if (s->pty && terminal_refuses(r, s, r->data + r->accepted,
+			  end - r->accepted))
+		return false;
 	e = input_put(r->m, s, r->data + r->accepted, end - r->accepted);
 	if (e == 0)
 		r->accepted = end;

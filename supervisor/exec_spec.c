@@ -82,12 +82,6 @@ exec_check(const struct val *params, struct proto_problem *why)
 		    "differ: give one");
 		return -EINVAL;
 	}
-	if (asked(params, "pty")) {
-		proto_problem_set(why, PROTO_E_UNSUPPORTED, "pty",
-		    "pty: terminals are not built yet; leave pty out to run "
-		    "with pipes");
-		return -ENOTSUP;
-	}
 	if (asked(params, "elevated")) {
 		proto_problem_set(why, PROTO_E_UNSUPPORTED, "elevated",
 		    "elevated: no sandbox is built yet, so there is nothing "
@@ -483,6 +477,9 @@ env_own(struct build *bl, const struct exec_base *b, const struct exec_ids *ids,
 		SET("PATH", b->path);
 	}
 	SET("PWD", cwd);
+	p = env_find(bl, "TERM");
+	if (ids->pty && (p == NULL || p->val_len == 0))
+		SET("TERM", "xterm-256color");
 	SET("OPENCLAW_SHELL", "exec");
 	SET("PSUP_SESSION_ID", ids->slug);
 	SET("PSUP_SCOPE", ids->scope);

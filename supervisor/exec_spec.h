@@ -18,6 +18,7 @@ struct exec_base {
 
 struct exec_ids {
 	const char *slug, *scope, *instance;
+	bool pty; /* it needs a TERM */
 };
 
 /* The directory: absolute, existing. Errors: -ENOTDIR and the like with *why

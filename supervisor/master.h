@@ -104,6 +104,9 @@ struct session {
 	struct session_limits limits;
 	bool stdin_pipe;   /* write may feed it */
 	bool stream;       /* lossless, or was for a while */
+	bool pty;          /* on a terminal, or to be */
+	uint32_t cols, rows; /* of it */
+	uint32_t pty_eof;  /* spooled ^D that only a terminal may get */
 
 	/* state: session_set_state() alone */
 	uint32_t state;    /* enum board_state */
@@ -116,6 +119,7 @@ struct session {
 	int32_t exit_signal; /* 0: none */
 	int32_t error;       /* errno of a failed spawn */
 	uint32_t stage;      /* enum spawn_stage of it */
+	int32_t pty_error;   /* errno: it got pipes instead of a terminal */
 	uint32_t attempt;
 	uint32_t holders;
 	uint32_t maxrss_kib;
@@ -129,6 +133,7 @@ struct session {
 	bool stdin_closed, no_space;
 	uint64_t spool_end;
 	uint64_t stdin_consumed;
+	uint64_t line_at; /* spool position: the line in hand; of a terminal */
 	bool spool_eof;
 	uint32_t forced;   /* reason asked for before it ran; END_NONE */
 
@@ -364,8 +369,6 @@ void session_end_here(struct master *m, struct session *s, uint32_t reason,
 /* No row and no worker speaks of it: what the ring's header says, or lost. */
 void session_end_by_ring(struct master *m, struct session *s);
 void session_wake(struct master *m, struct session *s, unsigned wake);
-/* What the session's terminal makes of cursor keys. */
-enum cursor_mode session_cursor_mode(struct master *m, struct session *s);
 /* Its instance id as everybody spells it: INCARNATION.NUMBER. */
 #define SESSION_INSTANCE_MAX 40
 void session_instance(const struct master *m, const struct session *s,
@@ -486,7 +489,8 @@ typedef void api_fn(struct api_call *c);
 api_fn api_hello;
 api_fn api_exec, api_list, api_poll, api_log, api_wait, api_write,
     api_send_keys, api_submit, api_paste, api_kill, api_kill_scope, api_clear,
-    api_remove, api_events, api_subscribe, api_ack, api_status, api_shutdown;
+    api_remove, api_events, api_subscribe, api_ack, api_status, api_shutdown,
+    api_resize;
 void api_exec_wake(struct req *r, struct session *s, unsigned wake);
 /* A poll's answer has reached its reader. */
 void api_poll_delivered(struct master *m, struct sid sid, const char *reader,
@@ -532,6 +536,20 @@ void stream_begin(struct req *r, struct session *s);
 bool stream_pump(struct req *r, struct session *s);
 void stream_written(struct req *r, uint64_t pos);
 void stream_end(struct req *r, struct session *s);
+
+/* ----------------------------------------------------------- terminal.c */
+/* A line too long for the terminal's mode: the refusal is sent. */
+bool terminal_refuses(struct req *r, struct session *s, const char *data,
+    size_t n);
+/* These bytes were accepted, up to s->spool_end. */
+void terminal_accepted(struct session *s, const char *data, size_t n);
+/* The end of file, as a terminal has it. 0 or -errno. */
+int terminal_eof(struct master *m, struct session *s);
+/* What the session's terminal makes of cursor keys; a pipe has no modes. */
+enum cursor_mode session_cursor_mode(struct master *m, struct session *s);
+/* RUNNING: did it get its terminal? */
+void terminal_running(struct master *m, struct session *s,
+    const struct ctl_running *msg);
 
 /* -------------------------------------------------------------- sweep.c */
 void sweep_ended(struct master *m, struct session *s); /* has just ended */

@@ -370,7 +370,8 @@ start_of(const struct master *m, const struct session *s)
 	struct ctl_start st = {
 	    .head = CTL_INIT(CTL_START, s->sid, struct ctl_start),
 	    .flags = (s->stdin_pipe ? (uint32_t)CTL_START_STDIN_OPEN : 0u) |
-		(s->stream ? (uint32_t)CTL_START_LOSSLESS : 0u),
+		(s->stream ? (uint32_t)CTL_START_LOSSLESS : 0u) |
+		(s->pty ? (uint32_t)CTL_START_PTY : 0u),
 	    .argc = sp->argc,
 	    .envc = sp->envc,
 	    .path_count = sp->path_count,
@@ -381,6 +382,9 @@ start_of(const struct master *m, const struct session *s)
 	    .credit = s->stream ? s->tail_bytes : UINT64_MAX,
 	    .stdin_end = s->spool_end,
 	    .stdin_eof = s->spool_eof,
+	    .cols = (uint16_t)s->cols,
+	    .rows = (uint16_t)s->rows,
+	    .pty_eof = s->pty_eof,
 	    .attempt = s->attempt,
 	    .head_bytes = s->head_bytes,
 	    .tail_bytes = s->tail_bytes,

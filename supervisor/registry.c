@@ -393,7 +393,8 @@ board_show(struct master *m, struct session *s)
 	b.deadline_ms = s->deadline_ms;
 	b.total = s->total;
 	b.flags = (s->backgrounded ? BOARD_BACKGROUNDED : 0u) |
-	    (s->stdin_pipe && !s->stdin_closed ? BOARD_STDIN_OPEN : 0u);
+	    (s->stdin_pipe && !s->stdin_closed ? BOARD_STDIN_OPEN : 0u) |
+	    (s->pty ? BOARD_PTY : 0u);
 	if (s->state == STATE_QUEUED)
 		b.lane_pos = lanes_position(m->lanes, s->sid);
 	slot_text(b.slug, sizeof(b.slug), s->slug);

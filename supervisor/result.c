@@ -321,6 +321,17 @@ enc_opt(struct enc *e, const char *key, const char *v)
 	enc_kv_str(e, key, v);
 }
 
+/* A terminal and its size. */
+static void
+enc_pty(const struct session *s, struct enc *e)
+{
+	if (!s->pty)
+		return;
+	enc_kv_bool(e, "pty", true);
+	enc_kv_uint(e, "cols", s->cols);
+	enc_kv_uint(e, "rows", s->rows);
+}
+
 /* The status word of a row: killed and lost have their own. */
 static const char *
 row_status(const struct session *s)
@@ -408,6 +419,7 @@ result_row(struct master *m, struct session *s, bool usage, struct enc *e)
 	    s->state == STATE_EXITED || s->state == STATE_ENDED);
 	enc_kv_bool(e, "closed", s->state == STATE_ENDED);
 	enc_kv_bool(e, "backgrounded", s->backgrounded);
+	enc_pty(s, e);
 	enc_kv_bool(e, "notifyOnExit", s->notify);
 	enc_kv_bool(e, "exitNotified", s->exit_notified);
 	enc_opt(e, "scopeKey", s->scope);
@@ -473,11 +485,22 @@ output_read(struct master *m, struct session *s, size_t max,
 	retained_free(&k);
 }
 
+/* Why there are pipes and no terminal. */
+static void
+add_pty_warning(const struct session *s, struct sbuf *b)
+{
+	sbuf_addf(b, "no terminal could be had (%s); the command ran with "
+		     "pipes",
+	    err_name(s->pty_error));
+}
+
 /* The fields that both kinds of an exec answer begin with. */
 static void
 exec_common(struct master *m, struct session *s, const char *warnings,
     struct enc *e)
 {
+	struct sbuf b = SBUF_INIT;
+
 	enc_kv_str(e, "status", result_status(s));
 	enc_kv_str(e, "sessionId", s->slug);
 	enc_instance(m, s, e);
@@ -492,12 +515,32 @@ exec_common(struct master *m, struct session *s, const char *warnings,
 	enc_kv_uint(e, "startedAt",
 	    s->started_ms != 0 ? s->started_ms : s->created_ms);
 	limits_encode(&m->h, &s->limits, e);
-	if (warnings[0] != '\0') {
+	enc_pty(s, e);
+	if (warnings[0] != '\0' || s->pty_error != 0) {
 		enc_key(e, "warnings");
 		enc_array(e);
-		enc_str(e, warnings);
+		if (warnings[0] != '\0')
+			enc_str(e, warnings);
+		if (s->pty_error != 0) {
+			add_pty_warning(s, &b);
+			enc_strn(e, b.p != NULL ? b.p : "", b.len);
+		}
 		enc_end(e);
 	}
+	sbuf_fini(&b);
+}
+
+/* The same in the text. */
+static void
+add_warnings(const struct session *s, const char *warnings, struct sbuf *b)
+{
+	if (warnings[0] != '\0')
+		sbuf_addf(b, "Warning: %s\n\n", warnings);
+	if (s->pty_error == 0)
+		return;
+	sbuf_add(b, "Warning: ");
+	add_pty_warning(s, b);
+	sbuf_add(b, "\n\n");
 }
 
 /* The words of an ended exec. */
@@ -507,8 +550,7 @@ ended_text(const struct session *s, const struct output *o,
 {
 	struct sbuf how = SBUF_INIT;
 
-	if (warnings[0] != '\0')
-		sbuf_addf(b, "Warning: %s\n\n", warnings);
+	add_warnings(s, warnings, b);
 	result_note(o->omitted, o->dropped, b);
 	if (o->text.len > 0)
 		sbuf_addn(b, o->text.p, o->text.len);
@@ -565,8 +607,7 @@ result_exec_running(struct master *m, struct session *s, const char *warnings,
 {
 	struct sbuf text = SBUF_INIT, tail = SBUF_INIT;
 
-	if (warnings[0] != '\0')
-		sbuf_addf(&text, "Warning: %s\n\n", warnings);
+	add_warnings(s, warnings, &text);
 	if (s->state == STATE_QUEUED)
 		sbuf_addf(&text, "Command queued (session %s, lane %s, place "
 				 "%u).",

@@ -86,15 +86,6 @@ session_wake(struct master *m, struct session *s, unsigned wake)
 		req_wake(w->req, s, wake);
 }
 
-/* Every session has pipes, and a pipe has no modes. */
-enum cursor_mode
-session_cursor_mode(struct master *m, struct session *s)
-{
-	(void)m;
-	(void)s;
-	return CURSOR_NORMAL;
-}
-
 /* The one place that spells an instance id. */
 void
 session_instance(const struct master *m, const struct session *s,
@@ -456,6 +447,7 @@ session_on_running(struct master *m, struct worker *w,
 	s->started_ms = msg->started_ms;
 	s->deadline_ms = msg->deadline_ms;
 	s->watching = s->watching_stdin = false;
+	terminal_running(m, s, msg);
 	if (s->state == STATE_STARTING) {
 		session_set_state(m, s,
 		    msg->exited != 0 ? STATE_EXITED : STATE_RUNNING, "spawned");

@@ -125,6 +125,12 @@ psup_exec_args(const struct psup_exec *x)
 		psup_args_bool(a, "background", true);
 	if (x->stream)
 		psup_args_bool(a, "stream", true);
+	if (x->pty)
+		psup_args_bool(a, "pty", true);
+	if (x->cols > 0)
+		psup_args_int(a, "cols", x->cols);
+	if (x->rows > 0)
+		psup_args_int(a, "rows", x->rows);
 	return a;
 }
 
@@ -180,6 +186,19 @@ psup_log(struct psup *p, const char *session, int64_t offset, int64_t limit,
 		add_str(a, "stream", stream);
 	}
 	return call_args(p, "log", a, 0, ret);
+}
+
+int
+psup_resize(struct psup *p, const char *session, int cols, int rows,
+    psup_reply **ret)
+{
+	psup_args *a = session_args(session);
+
+	if (a != NULL) {
+		psup_args_int(a, "cols", cols);
+		psup_args_int(a, "rows", rows);
+	}
+	return call_args(p, "resize", a, 0, ret);
 }
 
 int

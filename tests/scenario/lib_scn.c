@@ -72,8 +72,8 @@ scn_format(const char *fmt, ...)
 }
 
 /* Where the programs of the build are: as CTest says, else beside us. */
-static const char *
-bin_dir(void)
+const char *
+scn_bin_dir(void)
 {
 	const char *bin = getenv("PSUP_TEST_BIN");
 	char self[4096];
@@ -93,13 +93,13 @@ bin_dir(void)
 const char *
 scn_program(const char *name)
 {
-	return scn_format("%s/%s", bin_dir(), name);
+	return scn_format("%s/%s", scn_bin_dir(), name);
 }
 
 static const char *
 helper(const char *name)
 {
-	return scn_format("%s/../tests/helpers/%s", bin_dir(), name);
+	return scn_format("%s/../tests/helpers/%s", scn_bin_dir(), name);
 }
 
 const char *

@@ -143,6 +143,7 @@ bool is_answered(struct question *q);
 void give_up(struct question *q);
 
 const char *scn_puppet(void);
+const char *scn_bin_dir(void);
 
 /* ------------------------------------------------------- what was answered */
 

@@ -288,8 +288,6 @@ SCENARIO(exec, the_same_key_starts_nothing_twice)
 SCENARIO(exec, what_is_not_built_is_refused)
 {
 	psupd();
-	expect_refused_for(ask("exec", STR("command", "true"), YES("pty")),
-	    "unsupported", "pty");
 	expect_refused_for(
 	    ask("exec", STR("command", "true"), STR("host", "sandbox")),
 	    "unsupported", "host");

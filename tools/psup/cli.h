@@ -44,8 +44,8 @@ struct cli {
 };
 
 extern const struct command cmd_exec, cmd_tool, cmd_list, cmd_poll, cmd_log,
-    cmd_write, cmd_send_keys, cmd_submit, cmd_paste, cmd_kill, cmd_clear, cmd_remove, cmd_wait, cmd_events,
-    cmd_status, cmd_shutdown;
+    cmd_write, cmd_send_keys, cmd_submit, cmd_paste, cmd_resize, cmd_kill,
+    cmd_clear, cmd_remove, cmd_wait, cmd_events, cmd_status, cmd_shutdown;
 
 /* ---------------------------------------------------------------- options */
 
@@ -120,9 +120,13 @@ struct run_options {
 	psup_args *args; /* of exec; run_foreground() frees it */
 	bool forward_stdin;
 	bool quiet; /* --json: output comes in the answer alone */
+	bool pty;   /* the command is on a terminal */
+	bool fixed_size; /* of that; else it follows ours */
 };
 /* What a shell would exit with for a command that could not be started. */
 int run_spawn_failure_code(const psup_value *details);
+/* The size of our own terminal; untouched where there is none. */
+void run_tty_size(int *ret_cols, int *ret_rows);
 /* Runs a command as if it were a child of this terminal. The exit code. */
 int run_foreground(struct cli *c, const struct run_options *o);
 

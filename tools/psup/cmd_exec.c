@@ -42,7 +42,10 @@ enum {
 	OPT_LABEL,
 	OPT_SCOPE,
 	OPT_KEY,
-	OPT_LIMIT
+	OPT_LIMIT,
+	OPT_PTY,
+	OPT_COLS,
+	OPT_ROWS
 };
 
 static const struct option options[] = {
@@ -58,7 +61,10 @@ static const struct option options[] = {
 	{"label", required_argument, NULL, OPT_LABEL},
 	{"scope", required_argument, NULL, OPT_SCOPE},
 	{"limit", required_argument, NULL, OPT_LIMIT},
-	{"key", required_argument, NULL, OPT_KEY}, {0}};
+	{"key", required_argument, NULL, OPT_KEY},
+	{"pty", no_argument, NULL, OPT_PTY},
+	{"cols", required_argument, NULL, OPT_COLS},
+	{"rows", required_argument, NULL, OPT_ROWS}, {0}};
 
 /* --stdin open|closed|inherit */
 static enum exec_stdin
@@ -165,6 +171,15 @@ take_option(struct cli *c, struct exec_options *o, int opt)
 	case OPT_KEY:
 		o->x.request_key = optarg;
 		break;
+	case OPT_PTY:
+		o->x.pty = true;
+		break;
+	case OPT_COLS:
+		o->x.cols = (int)cli_number(c, "--cols", optarg, 1, 1000);
+		break;
+	case OPT_ROWS:
+		o->x.rows = (int)cli_number(c, "--rows", optarg, 1, 1000);
+		break;
 	}
 }
 
@@ -204,6 +219,8 @@ complete(struct cli *c, struct exec_options *o, int argc, char **argv)
 	if (getcwd(o->cwd, sizeof(o->cwd)) != NULL &&
 	    psup_is_utf8(o->cwd, strlen(o->cwd)))
 		o->x.base_dir = o->cwd;
+	if (!o->x.pty && (o->x.cols > 0 || o->x.rows > 0))
+		return cli_usage(c, "--cols and --rows need --pty");
 	o->x.stdin_mode = o->stdin_mode == STDIN_CLOSED ? "closed" : "open";
 	o->x.env = o->env_count > 0 ? o->env : NULL;
 	o->x.base_env = (const char *const *)environ;
@@ -269,6 +286,10 @@ run(struct cli *c, int argc, char **argv)
 	if (o.x.yield_ms < 0)
 		o.x.yield_ms = -2;
 	o.x.stream = true;
+	r.pty = o.x.pty;
+	r.fixed_size = o.x.cols > 0 || o.x.rows > 0;
+	if (r.pty && !r.fixed_size)
+		run_tty_size(&o.x.cols, &o.x.rows);
 	r.args = exec_args(&o);
 	r.forward_stdin = o.stdin_mode == STDIN_INHERIT;
 	r.quiet = c->json;
@@ -297,6 +318,11 @@ const struct command cmd_exec = {
 	    "  --stdin MODE       inherit (psup's own; foreground), open (a "
 	    "pipe for\n"
 	    "                     psup write; background), closed\n"
+	    "  --pty              on a terminal; in the foreground keys go "
+	    "through as they\n"
+	    "                     are, and the size follows psup's own "
+	    "terminal\n"
+	    "  --cols N, --rows N its size (psup's own, else 120 x 30)\n"
 	    "  --label TEXT       shown by list\n"
 	    "  --scope NAME       who may see it\n"
 	    "  --limit NAME=N     memoryBytes, pids, cpuSeconds, "

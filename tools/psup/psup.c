@@ -13,8 +13,9 @@
 
 static const struct command *const commands[] = {
 	&cmd_exec, &cmd_list, &cmd_poll, &cmd_log, &cmd_write, &cmd_send_keys,
-	&cmd_submit, &cmd_paste, &cmd_kill, &cmd_clear, &cmd_remove, &cmd_wait,
-	&cmd_events, &cmd_status, &cmd_shutdown, &cmd_tool,
+	&cmd_submit, &cmd_paste, &cmd_resize, &cmd_kill, &cmd_clear,
+	&cmd_remove, &cmd_wait, &cmd_events, &cmd_status, &cmd_shutdown,
+	&cmd_tool,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

@@ -75,6 +75,8 @@ on_note(void *arg, const char *name, const psup_value *params)
 		psup_get_copy(params, "sessionId", r->session,
 		    sizeof(r->session));
 		r->running = psup_get_is(params, "state", "running");
+		if (r->running)
+			run_tty_resize(r);
 		if (r->running && sig != 0) {
 			r->waiting_signal = 0;
 			send_signal(r, sig);
@@ -127,13 +129,18 @@ on_written(void *arg, int status, psup_reply *reply)
 	const psup_value *details = psup_reply_details(reply);
 	int64_t accepted = psup_get_int(details, "accepted", -1);
 	bool full = psup_get_is(details, "error", "stdin-full");
+	bool refused = psup_get_is(details, "error", "line-too-long");
 
 	r->in_busy = false;
 	if (status == PSUP_OK && !psup_reply_is_error(reply) && accepted < 0)
 		accepted = (int64_t)(r->in_len - r->in_at);
 	if (accepted > 0 && (uint64_t)accepted <= r->in_len - r->in_at)
 		r->in_at += (size_t)accepted;
-	if (status != PSUP_OK || (psup_reply_is_error(reply) && !full)) {
+	if (refused) {
+		cli_say("a line over 4095 bytes was not taken");
+		r->in_at = r->in_len;
+	} else if (status != PSUP_OK ||
+	    (psup_reply_is_error(reply) && !full)) {
 		/* It has closed its stdin, or ended: nothing to say. */
 		r->in_open = false;
 		r->in_at = r->in_len;
@@ -252,7 +259,10 @@ suspend(struct run *r)
 	while (r->running && psup_unsent(r->c->p) > 0)
 		if (psup_turn(r->c->p, 1000) != PSUP_OK)
 			break;
+	run_tty_close(r);
 	raise(SIGSTOP);
+	run_tty_open(r);
+	run_tty_resize(r);
 	if (r->running)
 		send_kill(r, "CONT", -1);
 }
@@ -276,6 +286,10 @@ take_signals(struct run *r)
 
 	while (read(r->signal_fd, &info, sizeof(info)) ==
 	    (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGWINCH) {
+			run_tty_resize(r);
+			continue;
+		}
 		if (info.ssi_signo == SIGTSTP) {
 			suspend(r);
 			continue;
@@ -304,6 +318,8 @@ open_signals(struct run *r)
 		if (sigaction(forwarded[i], NULL, &sa) == 0 &&
 		    sa.sa_handler != SIG_IGN)
 			sigaddset(&mask, forwarded[i]);
+	if (r->o->pty)
+		sigaddset(&mask, SIGWINCH);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTTIN, SIG_IGN);
 	sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
@@ -382,6 +398,7 @@ turn(struct run *r)
 		sink_flush(&r->err);
 	if (pfd[SIGNALS].revents != 0 && r->answered) {
 		/* Only our own reader is waited for: die as anybody would. */
+		run_tty_close(r);
 		sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
 		return;
 	}
@@ -459,9 +476,11 @@ run_foreground(struct cli *c, const struct run_options *o)
 		code = EXIT_INTERNAL;
 	} else {
 		psup_on_note(c->p, on_note, &r);
+		run_tty_open(&r);
 		rc = send_exec(&r);
 		if (rc == PSUP_OK)
 			loop(&r);
+		run_tty_close(&r);
 		code = rc == PSUP_OK ? run_judge(&r) : cli_fail(c, rc);
 		if (rc == PSUP_ERR_REFUSED)
 			code = EXIT_INTERNAL;

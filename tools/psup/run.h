@@ -4,6 +4,7 @@
 #define PSUP_RUN_H
 
 #include <signal.h>
+#include <termios.h>
 
 #include "cli.h"
 #include "sink.h"
@@ -35,8 +36,17 @@ struct run {
 	bool from_terminal; /* the last SIGINT was a Ctrl-C */
 	uint64_t last_int_ns;
 	unsigned ints;
+	/* our terminal, while the command has one of its own */
+	bool raw;
+	struct termios tty;  /* as it was */
 };
 
+/* Our terminal hands keys through; undone by close, which may be called
+ * twice. Nothing where the command or we have no terminal. */
+void run_tty_open(struct run *r);
+void run_tty_close(struct run *r);
+/* Tells the command's terminal our size. */
+void run_tty_resize(struct run *r);
 /* Output that a lost connection kept from us, as far as it is retained. */
 void run_fetch_rest(struct run *r);
 /* Says what a shell would say; the exit code. */

@@ -22,7 +22,7 @@ static const struct action {
 } actions[] = {
 	{"list", "list"}, {"poll", "poll"}, {"log", "log"}, {"write", "write"},
 	{"send-keys", "send-keys"}, {"submit", "submit"}, {"paste", "paste"},
-	{"kill", "kill"}, {"clear", "clear"}, {"remove", "remove"},
+	{"resize", "resize"}, {"kill", "kill"}, {"clear", "clear"}, {"remove", "remove"},
 	{"wait", "wait"},
 };
 /* Actions that gateways know and this build does not have. */

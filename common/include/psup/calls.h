@@ -32,10 +32,12 @@ struct psup_exec {
 	int priority;                /* 1, 0, -1 */
 	bool background;
 	bool stream;                 /* session and output notifications */
+	bool pty;                    /* a terminal */
+	int cols, rows;              /* of it; 0: not given */
 };
 #define PSUP_EXEC_INIT                                                         \
 	{sizeof(struct psup_exec), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1,  \
-	 -1, -1, 0, 0, 0}
+	 -1, -1, 0, 0, 0, 0, 0, 0}
 
 /* The params of exec; NULL: no memory. The caller frees them. Strings of
  * base_env that are not KEY=value in UTF-8 are left out. */
@@ -54,6 +56,10 @@ PSUP_API int psup_poll(psup *p, const char *session, int wait_ms,
  * "stdout", "stderr" or NULL. */
 PSUP_API int psup_log(psup *p, const char *session, int64_t offset,
     int64_t limit, const char *stream, psup_reply **ret);
+
+/* Changes the size of a session's terminal. */
+PSUP_API int psup_resize(psup *p, const char *session, int cols, int rows,
+    psup_reply **ret);
 
 /* Feeds stdin, up to 1 MiB at once; waits up to wait_ms for room. */
 PSUP_API int psup_write(psup *p, const char *session, const void *data,

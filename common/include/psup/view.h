@@ -53,6 +53,7 @@ struct psup_view_session {
 	uint64_t total_bytes; /* output; current for a running one */
 	uint64_t last_output_ms; /* wall clock; 0: none */
 	bool backgrounded, stdin_open;
+	bool pty; /* on a terminal, or to be */
 	char name[80], scope[48], lane[32], label[48];
 	char command[128]; /* cut */
 };

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Terminals, with the programs that people use on them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib_scn.h"
+
+/* The end of an interactive command, its output with it. */
+static struct output
+over(const char *id)
+{
+	return poll_to_the_end(id, "end");
+}
+
+static void
+type(const char *id, const char *text)
+{
+	expect_ok(ask("write", STR("sessionId", id), STR("data", text)));
+}
+
+#define on_terminal(...) background(YES("pty"), __VA_ARGS__)
+
+SCENARIO(terminal, has_a_size_a_name_and_a_type)
+{
+	struct answer *a;
+
+	psupd();
+	a = ask("exec",
+	    STR("command", "stty size; tty; test -t 0 -a -t 1 -a -t 2 && "
+			   "echo all; echo $TERM"),
+	    YES("pty"), INT("cols", 90), INT("rows", 33),
+	    MAP("baseEnv", "PATH", "/usr/bin:/bin"));
+	expect_str(a, "status", "completed");
+	expect_flag(a, "pty", true);
+	expect_int(a, "cols", 90);
+	expect_int(a, "rows", 33);
+	expect_text(a, "33 90");
+	expect_text(a, "/dev/pts/");
+	expect_text(a, "all");
+	expect_text(a, "xterm-256color");
+	a = ask("exec", STR("command", "stty size; echo $TERM"), YES("pty"),
+	    MAP("baseEnv", "PATH", "/usr/bin:/bin", "TERM", "vt100"));
+	expect_text(a, "30 120");
+	expect_text(a, "vt100");
+}
+
+SCENARIO(terminal, text_then_end_of_file)
+{
+	struct answer *a;
+
+	psupd();
+	a = ask("exec", STR("command", "stty -echo; cat; echo over"),
+	    YES("pty"), STDIN_TEXT("whole line\n"));
+	expect_str(a, "status", "completed");
+	expect_text(a, "whole line");
+	expect_text(a, "over");
+	a = ask("exec", STR("command", "stty -echo; cat; echo over"),
+	    YES("pty"), STDIN_TEXT("half a line"));
+	expect_text(a, "half a lineover");
+	a = ask("exec", STR("command", "cat; echo over"), YES("pty"),
+	    STR("stdin", "closed"));
+	expect_text(a, "over");
+	expect_str(a, "status", "completed");
+}
+
+SCENARIO(terminal, bash_has_job_control)
+{
+	const char *id;
+
+	if (access("/bin/bash", X_OK) != 0)
+		skip_scenario("there is no bash");
+	psupd();
+	id = on_terminal(LIST("argv", "/bin/bash", "--norc", "--noprofile",
+	    "-i"), MAP("env", "PS1", "PS> "));
+	await_output(id, "PS> ");
+	type(id, "sleep 100 & jobs\n");
+	await_output(id, "Running");
+	type(id, "kill %1; wait\n");
+	/* what it prints says that it has the terminal */
+	type(id, "sh -c 'trap \"echo a\"\"gain\" CONT; echo u\"\"p; "
+		 "while :; do read x; done'\n");
+	await_output(id, "up\r\n");
+	type(id, "\032");
+	await_output(id, "Stopped");
+	type(id, "fg\n");
+	await_output(id, "again\r\n");
+	type(id, "\003");
+	await_output(id, "^C\r\n\033[?2004hPS> ");
+	type(id, "echo code=$?; exit 5\n");
+	await_output(id, "code=130");
+	expect_int(over(id).last, "exitCode", 5);
+}
+
+SCENARIO(terminal, python_answers)
+{
+	const char *id;
+	struct answer *a;
+
+	if (access("/usr/bin/python3", X_OK) != 0)
+		skip_scenario("there is no python3");
+	psupd();
+	id = on_terminal(LIST("argv", "/usr/bin/python3", "-q"));
+	await_output(id, ">>> ");
+	type(id, "print(6 * 7)\r");
+	await_output(id, "\n42\r\n");
+	type(id, "import sys; sys.ps1 = 'what' ' now '\r");
+	await_output(id, "what now "); /* else ^D comes in another mode */
+	a = ask("write", STR("sessionId", id), STR("data", ""), YES("eof"));
+	expect_ok(a);
+	expect_flag(a, "stdinWritable", true);
+	expect_int(over(id).last, "exitCode", 0);
+}
+
+SCENARIO(terminal, a_password_is_not_echoed)
+{
+	const char *id;
+	struct output o;
+
+	if (access("/bin/bash", X_OK) != 0)
+		skip_scenario("there is no bash");
+	psupd();
+	id = on_terminal(LIST("argv", "/bin/bash", "-c",
+	    "read -rsp 'Password: ' p; echo; echo ${#p} characters"));
+	await_output(id, "Password: ");
+	type(id, "s3cret\n");
+	o = over(id);
+	expect(memmem(o.bytes, o.len, "6 characters", 12) != NULL);
+	expect(memmem(o.bytes, o.len, "s3cret", 6) == NULL);
+}
+
+SCENARIO(terminal, follows_a_resize)
+{
+	const char *id;
+	struct answer *a;
+
+	psupd();
+	id = on_terminal(STR("command",
+	    "echo ready; while read x; do stty size; done"));
+	await_output(id, "ready");
+	a = ask("resize", STR("sessionId", id), INT("cols", 71),
+	    INT("rows", 22));
+	expect_ok(a);
+	expect_int(a, "cols", 71);
+	type(id, "on\n");
+	await_output(id, "22 71");
+	expect_exit(cli("resize", id, "66x44"), 0);
+	type(id, "on\n");
+	await_output(id, "44 66");
+	expect_exit(cli("resize", id, "66"), 2);
+	expect_exit(cli("resize", id, "66x0"), 2);
+	kill_master();
+	expect_int(ask("resize", STR("sessionId", id), INT("cols", 99),
+	    INT("rows", 11)), "rows", 11);
+	type(id, "on\n");
+	await_output(id, "11 99");
+	ask("kill", STR("sessionId", id), INT("graceMs", 0));
+	expect_refused(ask("resize", STR("sessionId", id), INT("cols", 71),
+	    INT("rows", 22)), "not-running");
+	id = background(STR("command", "sleep 100"));
+	expect_refused(ask("resize", STR("sessionId", id), INT("cols", 71),
+	    INT("rows", 22)), "no-terminal");
+	ask("kill", STR("sessionId", id), INT("graceMs", 0));
+}
+
+/* Refused whole where the kernel would cut it, taken where it would not. */
+SCENARIO(terminal, long_lines_are_refused_or_whole)
+{
+	static char line[6002];
+	const char *id;
+	struct answer *a;
+
+	psupd();
+	memset(line, 'y', 6000);
+	line[6000] = '\n';
+	id = on_terminal(STR("command",
+	    "stty -echo; echo ready; read -r x; echo ${#x}; stty raw; "
+	    "head -c 4 >/dev/null; head -c 6001 | wc -c; stty sane"));
+	await_output(id, "ready");
+	a = ask("write", STR("sessionId", id), STR("data", line));
+	expect_refused(a, "line-too-long");
+	expect_int(a, "accepted", 0);
+	line[4095] = '\0';
+	type(id, line);
+	a = ask("write", STR("sessionId", id), STR("data", "z"));
+	expect_refused(a, "line-too-long");
+	type(id, "\n");
+	await_output(id, "4095");
+	/* no output says that the mode is another one now */
+	type(id, "now\n");
+	line[4095] = 'y';
+	for (;;) {
+		a = ask("write", STR("sessionId", id), STR("data", line));
+		if (strcmp(code_of(a), "line-too-long") != 0)
+			break;
+	}
+	expect_ok(a);
+	await_output(id, "6001");
+	expect_int(over(id).last, "exitCode", 0);
+}
+
+SCENARIO(terminal, outlives_worker_and_master)
+{
+	const char *id;
+	struct output o;
+
+	psupd();
+	id = on_terminal(STR("command",
+	    "stty -echo; n=0; while read x; do n=$((n+1)); echo $n:$x; done; "
+	    "echo end $n"));
+	type(id, "one\n");
+	await_output(id, "1:one");
+	kill_worker_of(id);
+	type(id, "two\n");
+	await_output(id, "2:two");
+	kill_master();
+	type(id, "three\n");
+	await_output(id, "3:three");
+	kill_worker_of(id);
+	expect_ok(ask("write", STR("sessionId", id), STR("data", ""),
+	    YES("eof")));
+	o = over(id);
+	expect_int(o.last, "exitCode", 0);
+	expect(memmem(o.bytes, o.len, "end 3", 5) != NULL);
+}
+
+SCENARIO(terminal, is_shown_by_list)
+{
+	const char *id;
+	struct answer *a;
+	const psup_value *rows;
+
+	psupd();
+	id = on_terminal(STR("command", "read x"));
+	a = ask("list");
+	rows = psup_value_get(details(a), "sessions");
+	expect(psup_get_bool(psup_value_at(rows, 0), "pty", false));
+	expect(psup_get_int(psup_value_at(rows, 0), "cols", 0) == 120);
+	ask("kill", STR("sessionId", id), INT("graceMs", 0));
+}
+
+/* A client's own terminal, its keys and its size; as it was afterwards. */
+SCENARIO(terminal, psup_exec_hands_keys_through)
+{
+	char command[1000];
+	const char *id;
+
+	psupd();
+	snprintf(command, sizeof(command),
+	    "cd '%s'; stty -echo; stty -g >before; stty size; "
+	    "'%s/psup' exec --runtime-dir '%s' --pty -- "
+	    "sh -c 'stty size; trap \"stty size\" WINCH; echo inner; "
+	    "while read x; do echo got:$x; done; exit 9'; "
+	    "echo code $?; stty -g | cmp - before && echo restored",
+	    file_in_scenario("."), scn_bin_dir(), runtime_dir());
+	id = on_terminal(STR("command", command), INT("cols", 77),
+	    INT("rows", 21));
+	await_output(id, "inner");
+	type(id, "hello\r");
+	await_output(id, "got:hello");
+	expect_ok(ask("resize", STR("sessionId", id), INT("cols", 55),
+	    INT("rows", 19)));
+	type(id, "x\r");
+	await_output(id, "19 55");
+	type(id, "\004");
+	await_output(id, "code 9");
+	await_output(id, "restored");
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* psup resize: the size of a session's terminal. */
+#include <stdio.h>
+
+#include "cli.h"
+
+#define WAIT_MS 30000
+
+static int
+run(struct cli *c, int argc, char **argv)
+{
+	psup_args *a;
+	int cols, rows, used = 0;
+
+	while (cli_option(c, argc, argv, NULL) != -1)
+		continue;
+	if (c->usage_error)
+		return EXIT_USAGE;
+	if (optind + 2 != argc)
+		return cli_usage(c, "it needs a session id and a size");
+	if (sscanf(argv[optind + 1], "%4dx%4d%n", &cols, &rows, &used) != 2 ||
+	    argv[optind + 1][used] != '\0' || cols < 1 || cols > 1000 ||
+	    rows < 1 || rows > 1000)
+		return cli_usage(c, "\"%.40s\" is no size: COLSxROWS, like "
+		                    "120x30, up to 1000x1000",
+		    argv[optind + 1]);
+	a = psup_args_new();
+	if (a != NULL) {
+		psup_args_str(a, "sessionId", argv[optind]);
+		psup_args_int(a, "cols", cols);
+		psup_args_int(a, "rows", rows);
+	}
+	return cli_simple(c, "resize", a, WAIT_MS);
+}
+
+const struct command cmd_resize = {
+	.name = "resize",
+	.usage = "ID COLSxROWS [--json]",
+	.summary = "Change the size of a session's terminal",
+	.help = "",
+	.run = run,
+};

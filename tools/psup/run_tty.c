@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Our terminal while the command in the foreground has one of its own: every
+ * key goes through as it is, Ctrl-C included, and the other terminal has the
+ * size of ours. Called by run.c.
+ */
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "run.h"
+
+void
+run_tty_size(int *ret_cols, int *ret_rows)
+{
+	static const int places[] = {STDOUT_FILENO, STDIN_FILENO,
+	    STDERR_FILENO};
+	struct winsize ws;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (ioctl(places[i], TIOCGWINSZ, &ws) != 0 || ws.ws_col == 0 ||
+		    ws.ws_row == 0)
+			continue;
+		*ret_cols = ws.ws_col <= 1000 ? ws.ws_col : 1000;
+		*ret_rows = ws.ws_row <= 1000 ? ws.ws_row : 1000;
+		return;
+	}
+}
+
+void
+run_tty_open(struct run *r)
+{
+	struct termios raw;
+
+	if (!r->o->pty || !r->o->forward_stdin || r->o->quiet || r->raw ||
+	    tcgetpgrp(STDIN_FILENO) != getpgrp() ||
+	    tcgetattr(STDIN_FILENO, &r->tty) != 0)
+		return;
+	raw = r->tty;
+	cfmakeraw(&raw);
+	r->raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+}
+
+void
+run_tty_close(struct run *r)
+{
+	if (r->raw)
+		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &r->tty);
+	r->raw = false;
+}
+
+/* The answer to a resize: nothing to say. */
+static void
+on_resized(void *arg, int status, psup_reply *reply)
+{
+	(void)arg;
+	(void)status;
+	psup_reply_free(&reply);
+}
+
+void
+run_tty_resize(struct run *r)
+{
+	int cols = 0, rows = 0;
+	psup_args *a;
+
+	if (!r->o->pty || r->o->fixed_size || !r->running)
+		return;
+	run_tty_size(&cols, &rows);
+	if (cols == 0 || (a = psup_args_new()) == NULL)
+		return;
+	psup_args_str(a, "sessionId", r->session);
+	psup_args_int(a, "cols", cols);
+	psup_args_int(a, "rows", rows);
+	(void)psup_send(r->c->p, "resize", a, on_resized, r, NULL);
+	psup_args_free(&a);
+}
