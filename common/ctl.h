@@ -144,6 +144,8 @@ struct ctl_shutdown {
 	uint32_t signal; /* what asked for it; 0: a client */
 };
 
+enum { CTL_HELD_DOWN = 1u << 31 }; /* in mask: `wid` is dead, a DOWN follows */
+
 struct ctl_held {
 	struct ctl_head head;
 	struct wid wid; /* who babysits it; slot UINT32_MAX: nobody yet. Before

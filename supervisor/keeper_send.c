@@ -69,13 +69,14 @@ put_exit(struct keeper *k, struct proc *p, const struct row *r)
 	return put(k, p, &m, sizeof(m), NULL, 0);
 }
 
-/* One row of the table to the master; `as`: the worker to name. */
+/* One row of the table to the master; `as`: the worker to name; `flag`:
+ * CTL_HELD_DOWN where that one is dead, else 0. */
 static int
-put_held(struct keeper *k, const struct row *r, struct wid as)
+put_held(struct keeper *k, const struct row *r, struct wid as, uint32_t flag)
 {
 	struct ctl_held m = { .head = CTL_INIT(CTL_HELD, r->sid,
 		struct ctl_held), .wid = as, .pid = r->pid,
-		.mask = row_mask(r) };
+		.mask = row_mask(r) | flag };
 
 	return put(k, &k->master, &m, sizeof(m), NULL, 0);
 }
@@ -196,6 +197,8 @@ send_first_down(struct keeper *k)
 		(struct sid){ 0 }, struct ctl_peer), .wid = d->wid,
 		.pid = d->pid, .role = HERITAGE_WORKER, .code = d->code,
 		.status = d->status, .in_hand = d->in_hand };
+	/* a session may have passed through several of those that wait here */
+	bool whole = d->whole || k->downs_count > 1;
 	const struct row *r;
 
 	for (; k->down_next < table_high(k->table); k->down_next++) {
@@ -203,9 +206,9 @@ send_first_down(struct keeper *k)
 		if (r == NULL)
 			continue;
 		if (wid_eq(r->prev, d->wid) || wid_eq(r->spawner, d->wid)) {
-			if (put_held(k, r, d->wid) <= 0)
+			if (put_held(k, r, d->wid, CTL_HELD_DOWN) <= 0)
 				return false;
-		} else if (d->whole && put_held(k, r, babysitter(k, r)) <= 0) {
+		} else if (whole && put_held(k, r, babysitter(k, r), 0) <= 0) {
 			return false;
 		}
 	}
@@ -225,7 +228,7 @@ send_dump(struct keeper *k)
 
 	for (; k->dump_next < table_high(k->table); k->dump_next++) {
 		r = table_at(k->table, k->dump_next);
-		if (r != NULL && put_held(k, r, babysitter(k, r)) <= 0)
+		if (r != NULL && put_held(k, r, babysitter(k, r), 0) <= 0)
 			return false;
 	}
 	if (put_head(k, &k->master, CTL_TABLE_END) <= 0)

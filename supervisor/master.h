@@ -144,6 +144,7 @@ struct session {
 	bool has_worker;   /* START went to, or a row names, `worker` */
 	bool confirmed;    /* RUNNING or END seen from that worker */
 	bool held;         /* a HELD row named it; until TABLE_END or DOWN */
+	bool row_down;     /* that row named a dead worker: its DOWN follows */
 	struct wid row;    /* whom the last one named; generation 0: none */
 	bool recovering;   /* loaded at start, not yet reconciled */
 	bool dirty, fresh; /* fresh: its record was never committed */

@@ -278,10 +278,13 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 		s->watching = s->watching_stdin = false;
 		if (s->recovering)
 			continue; /* recover_step() decides */
-		if (s->held) {
-			s->held = false;
-			continue; /* another worker will say RUNNING */
+		if (s->held && s->row_down == wid_eq(s->row, msg->wid)) {
+			/* another worker will say RUNNING */
+			if (s->row_down)
+				s->held = s->row_down = false;
+			continue;
 		}
+		s->held = s->row_down = false;
 		if (s->state == STATE_STARTING)
 			session_again(m, s);
 		else

@@ -337,6 +337,7 @@ recover_on_held(struct master *m, const struct ctl_held *msg)
 		return;
 	s->held = true;
 	s->row = msg->wid;
+	s->row_down = (msg->mask & CTL_HELD_DOWN) != 0;
 	s->pid = msg->pid;
 }
 

@@ -396,7 +396,11 @@ claim(struct master *m, struct worker *w, struct sid sid)
 		session_touch(m, s);
 	}
 	s->confirmed = true;
-	s->recovering = s->held = false;
+	s->recovering = false;
+	/* the last words of a dead worker do not undo what the keeper says of
+	 * its death: another one takes the session over */
+	if (!s->row_down || !wid_eq(s->row, w->wid))
+		s->held = s->row_down = false;
 	return s;
 }
 
