@@ -393,6 +393,19 @@ SCENARIO(bad_input, a_runtime_directory_in_use)
 
 /* ------------------------------------------------------------- tmpfs full */
 
+/* A new session starts, soon. */
+static void
+expect_room(void)
+{
+	int64_t until = now_ms() + 5000;
+	struct answer *a;
+
+	do
+		a = ask("exec", STR("command", "echo on"));
+	while (a->status != PSUP_OK && now_ms() < until);
+	expect_str(a, "status", "completed");
+}
+
 SCENARIO(bad_input, a_full_tmpfs_refuses_the_new_and_keeps_the_running)
 {
 	const char *ids[40], *up;
@@ -423,6 +436,6 @@ SCENARIO(bad_input, a_full_tmpfs_refuses_the_new_and_keeps_the_running)
 	/* Room again: new ones start again. */
 	for (int i = 0; i < n; i++)
 		expect_ok(ask("remove", STR("sessionId", ids[i])));
-	expect_str(ask("exec", STR("command", "echo on")), "status",
-	    "completed");
+	/* (a worker gives the room back a moment after the end is told) */
+	expect_room();
 }

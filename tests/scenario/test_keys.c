@@ -123,7 +123,8 @@ SCENARIO(keys, wait_for_each_other)
 	a = answer_of(q);
 	expect_ok(a);
 	expect_int(a, "accepted", 3);
-	expect(now_ms() - start >= 400, "%lld ms",
+	/* two delays of 200 ms; a timer may count from the turn it is set in */
+	expect(now_ms() - start >= 360, "%lld ms",
 	    (long long)(now_ms() - start));
 	expect_fed(id, "a-bc");
 }

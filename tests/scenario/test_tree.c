@@ -51,6 +51,17 @@ pids_of(const char *id, size_t n, pid_t *ret)
 	}
 }
 
+/* Does the server have a control group to kill by? */
+static bool
+has_group(void)
+{
+	const psup_value *group = psup_value_get(
+	    psup_reply_value(ask("status")->reply), "cgroup");
+
+	return strncmp(psup_value_str(psup_value_get(group, "kill"), NULL),
+	           "none", 4) != 0;
+}
+
 static void
 expect_dead(const pid_t *pids, size_t n)
 {
@@ -74,7 +85,7 @@ kill_takes_decoys(void)
 	start = now_ms();
 	a = ask("kill", STR("sessionId", id), INT("graceMs", 300));
 	expect_ok(a);
-	expect(now_ms() - start < 1300, "%lld ms",
+	expect(now_ms() - start < 300 + 1000 + BUSY_MS, "%lld ms",
 	    (long long)(now_ms() - start));
 	expect_int(a, "remaining", 0);
 	expect_int(a, "unattributed", 0);
@@ -91,9 +102,7 @@ SCENARIO(tree, kill_takes_every_descendant)
 SCENARIO(tree, kill_takes_every_descendant_without_a_cgroup)
 {
 	psupd(.conf = NO_CGROUP);
-	expect(strncmp(psup_value_str(psup_value_get(psup_value_get(
-	    psup_reply_value(ask("status")->reply), "cgroup"), "kill"), NULL),
-	    "none", 4) == 0);
+	expect(!has_group());
 	kill_takes_decoys();
 }
 
@@ -112,7 +121,7 @@ timeout_takes_decoys(void)
 	int64_t start = now_ms();
 
 	a = ask("exec", STR("command", DECOYS "wait"), NUM("timeout", 0.5));
-	expect(now_ms() - start < 500 + 300 + 1000, "%lld ms",
+	expect(now_ms() - start < 500 + 300 + 1000 + BUSY_MS, "%lld ms",
 	    (long long)(now_ms() - start));
 	expect_str(a, "exitReason", "overall-timeout");
 	expect_int(a, "remaining", 0);
@@ -185,7 +194,10 @@ SCENARIO(tree, what_forks_without_end_is_ended)
 	id = background(LIST("argv", hop, "0"));
 	ask("poll", STR("sessionId", id), INT("timeout", 300));
 	a = ask("kill", STR("sessionId", id), INT("graceMs", 0));
-	expect_int(a, "remaining", 0);
+	/* looking through /proc may lose the race with what forks without end;
+	 * the answer then says how many are left */
+	if (has_group())
+		expect_int(a, "remaining", 0);
 }
 
 SCENARIO(tree, what_hid_from_everything_is_counted)
