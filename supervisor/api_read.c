@@ -274,6 +274,7 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 		enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
 		    o.text.len);
 		enc_kv_bool(e, "truncated", o.omitted > 0);
+		enc_kv_uint(e, "droppedBytes", o.dropped);
 		enc_kv_uint(e, "durationMs", s->duration_ms);
 		sbuf_fini(&o.text);
 	}

@@ -388,6 +388,17 @@ row_ended(const struct session *s, struct enc *e)
 	enc_kv_uint(e, "holders", s->holders);
 }
 
+/* Bytes of output that are not kept, without reading the ring: what has left
+ * both regions, and what a full tmpfs took. */
+static uint64_t
+dropped_bytes(const struct session *s)
+{
+	uint64_t kept = (uint64_t)s->head_bytes + s->tail_bytes +
+	    RING_MAX_SPLICE;
+
+	return (s->total > kept ? s->total - kept : 0) + s->dropped_nospace;
+}
+
 /* One row of list. */
 void
 result_row(struct master *m, struct session *s, bool usage, struct enc *e)
@@ -412,8 +423,8 @@ result_row(struct master *m, struct session *s, bool usage, struct enc *e)
 	usage_encode(m, s, usage, e);
 	session_tail(m, s, &tail, MASTER_TAIL, true); /* read just above */
 	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
-	enc_kv_bool(e, "truncated",
-	    s->total > (uint64_t)s->head_bytes + s->tail_bytes);
+	enc_kv_bool(e, "truncated", dropped_bytes(s) > 0);
+	enc_kv_uint(e, "droppedBytes", dropped_bytes(s));
 	enc_kv_uint(e, "totalOutputChars", s->total);
 	enc_kv_bool(e, "exited",
 	    s->state == STATE_EXITED || s->state == STATE_ENDED);

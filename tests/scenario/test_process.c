@@ -220,6 +220,12 @@ SCENARIO(process, counts_every_byte_it_had_to_drop)
 	expect(number_of(a, "droppedBytes") >= 10000000 - 20000 - 270000 &&
 	        number_of(a, "droppedBytes") <= 10000000 - 220000,
 	    "%lld", (long long)number_of(a, "droppedBytes"));
+	/* A poll and a row of list say the same. */
+	expect_int(ask("poll", STR("sessionId", id)), "droppedBytes",
+	    number_of(a, "droppedBytes"));
+	expect(psup_get_int(psup_value_at(psup_value_get(
+	    psup_reply_details(ask("list")->reply), "sessions"), 0),
+	    "droppedBytes", -1) == number_of(a, "droppedBytes"));
 	/* Every byte that is there says where it stood. */
 	o = read_retained(id);
 	expect((int64_t)o.len + o.dropped == 10000000, "%zu + %lld", o.len,
