@@ -289,23 +289,6 @@ Test(pty, the_mode_survives_a_worker)
 }
 
 #ifdef PSUP_FAULTS /* only test builds have fault points */
-Test(pty, what_is_in_the_pipe_survives_a_worker)
-{
-	struct psession *s;
-
-	puppet_worker(&p, "pty.after-fetch=kill@2");
-	s = start("stty -opost; printf one; read x; printf two; read x");
-	puppet_bury_worker(&p); /* "one", or the EAGAIN after it */
-	next_worker(s, "pty.after-fetch=kill@1");
-	puppet_write(&p, s, "\n", 1);
-	puppet_bury_worker(&p);
-	next_worker(s, NULL);
-	UNTIL(&p, shows(s, "two"));
-	say(s, "\n");
-	UNTIL(&p, s->closed);
-	cr_assert_not_null(strstr(puppet_output(&p, s), "one"));
-}
-
 /* Input is given once, whichever step the worker dies after. */
 static void
 gives_once(const char *fault)
