@@ -19,7 +19,7 @@
 
 #define DEPTH_MAX 16 /* of groups that commands make below theirs */
 #define FILE_MAX  262144u /* of mountinfo */
-#define KILL_MAX  1024u /* processes killed in one pass, one by one */
+#define KILL_MAX  512u /* processes killed in one pass, one by one */
 
 /* What a hierarchy is called among the mount's options; NULL: version 2. */
 static const char *const controllers[CGROUP_HIERARCHIES] = {
@@ -333,24 +333,59 @@ cgroup_signal(int32_t pid, const char *part, int sig)
 	return r;
 }
 
+/* The order of two pids. */
+static int
+compare_pids(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* One by one. A process is in the group for certain if a list that was read
+ * after its pidfd was opened has its number. How many there were. */
+static size_t
+kill_listed(int dirfd)
+{
+	struct kill_set {
+		int32_t pids[KILL_MAX], again[KILL_MAX];
+		int fds[KILL_MAX];
+	} *set = malloc(sizeof(*set));
+	size_t i, n, again, count;
+
+	if (set == NULL)
+		return 1;
+	count = cgroup_pids(dirfd, set->pids, KILL_MAX);
+	n = count < KILL_MAX ? count : KILL_MAX;
+	for (i = 0; i < n; i++)
+		set->fds[i] = set->pids[i] > 1 && set->pids[i] != getpid()
+		    ? (int)syscall(SYS_pidfd_open, set->pids[i], 0)
+		    : -1;
+	again = cgroup_pids(dirfd, set->again, KILL_MAX);
+	again = again < KILL_MAX ? again : KILL_MAX;
+	qsort(set->again, again, sizeof(*set->again), compare_pids);
+	for (i = 0; i < n; i++) {
+		if (set->fds[i] < 0)
+			continue;
+		if (bsearch(&set->pids[i], set->again, again,
+			sizeof(*set->again), compare_pids) != NULL)
+			(void)syscall(SYS_pidfd_send_signal, set->fds[i],
+			    SIGKILL, NULL, 0);
+		(void)close(set->fds[i]);
+	}
+	free(set);
+	return count;
+}
+
 /* Everything in it. */
 size_t
-cgroup_kill(int dirfd, const char *part)
+cgroup_kill(int dirfd)
 {
-	int32_t *pids;
-	size_t i, n;
+	size_t n = cgroup_pids(dirfd, NULL, 0);
 
-	n = cgroup_pids(dirfd, NULL, 0);
 	if (n == 0 || cgroup_write(dirfd, "cgroup.kill", "1") == 0)
 		return n;
-	pids = malloc(KILL_MAX * sizeof(*pids));
-	if (pids == NULL)
-		return n;
-	n = cgroup_pids(dirfd, pids, KILL_MAX);
-	for (i = 0; i < n && i < KILL_MAX; i++)
-		(void)cgroup_signal(pids[i], part, SIGKILL);
-	free(pids);
-	return n;
+	return kill_listed(dirfd);
 }
 
 /* Removes what is below `fd`. */

@@ -47,8 +47,8 @@ size_t cgroup_pids(int dirfd, int32_t *ret_pids, size_t max);
 int cgroup_signal(int32_t pid, const char *part, int sig);
 
 /* SIGKILL to everything in it and below: by cgroup.kill where there is one,
- * else one by one. `part` as above. Returns how many were there. */
-size_t cgroup_kill(int dirfd, const char *part);
+ * else one by one. Returns how many were there. */
+size_t cgroup_kill(int dirfd);
 
 /* Removes the group and the empty ones below. Errors: -EBUSY, -errno. */
 int cgroup_remove(int parent, const char *name);

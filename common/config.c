@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "config_lane.h"
 #include "config_options.h"
 #include "text.h"
 
@@ -33,28 +34,6 @@ struct reading {
 	size_t why_size;
 };
 
-/* The lane of that name, made where there is none; NULL: no room. */
-static struct config_lane *
-get_lane(struct config *c, const char *name, size_t len)
-{
-	struct config_lane *lane;
-	uint32_t i;
-
-	for (i = 0; i < c->lane_count; i++) {
-		if (strlen(c->lanes[i].name) == len &&
-		    memcmp(c->lanes[i].name, name, len) == 0)
-			return &c->lanes[i];
-	}
-	if (c->lane_count == CONFIG_LANES)
-		return NULL;
-	lane = &c->lanes[c->lane_count++];
-	memset(lane, 0, sizeof(*lane));
-	memcpy(lane->name, name, len);
-	lane->width = 1;
-	lane->queue = 100000;
-	return lane;
-}
-
 void
 config_defaults(struct config *ret)
 {
@@ -65,77 +44,16 @@ config_defaults(struct config *ret)
 		const struct config_option *o = &config_options[i];
 		bool on = o->dflt != 0;
 
-		if (o->type == OPT_UINT || o->type == OPT_SECONDS)
+		if (o->type == OPT_UINT || o->type == OPT_SECONDS ||
+		    o->type == OPT_KINDS || o->type == OPT_ACTION ||
+		    o->type == OPT_PERCENT)
 			memcpy((char *)ret + o->offset, &o->dflt,
 			    sizeof(o->dflt));
 		else if (o->type == OPT_BOOL || o->type == OPT_OPT_OUT)
 			memcpy((char *)ret + o->offset, &on, sizeof(on));
 	}
-	get_lane(ret, "main", 4)->width = 1;
-	get_lane(ret, "subagent", 8)->width = 8;
-}
-
-/* The name within `lane "name"`; NULL where it is no lane's section. */
-static const char *
-lane_name(const char *section, size_t *ret_len)
-{
-	size_t len = strlen(section), i;
-	const char *name = section + 6;
-
-	if (len < 8 || strncmp(section, "lane \"", 6) != 0 ||
-	    section[len - 1] != '"')
-		return NULL;
-	len -= 7;
-	for (i = 0; i < len; i++) {
-		if (name[i] <= ' ' || name[i] > '~' || name[i] == '"')
-			return NULL;
-	}
-	if (len == 0 || len >= sizeof(((struct config_lane *)NULL)->name))
-		return NULL;
-	*ret_len = len;
-	return name;
-}
-
-/* width or queue of a lane. */
-static int
-set_lane(struct config *c, const char *section, const char *name,
-    const char *value, char *why, size_t why_size)
-{
-	static const struct {
-		const char *name;
-		int64_t min, max;
-	} keys[] = { { "width", 1, 100000 }, { "queue", 0, 10000000 } };
-	struct config_lane *lane;
-	const char *text;
-	size_t len, i;
-	int64_t v;
-
-	text = lane_name(section, &len);
-	if (text == NULL)
-		return config_refuse(why, why_size,
-		    "no such section; expected exec, "
-		    "retain, server, or lane \"NAME\" with a name of 1 to 31 "
-		    "printable characters without blanks and quotes");
-	for (i = 0; i < NELEMS(keys) && strcmp(keys[i].name, name) != 0; i++)
-		;
-	if (i == NELEMS(keys))
-		return config_refuse(why, why_size,
-		    "no such setting; expected width or queue");
-	if (!config_parse_number(value, &v) || v < keys[i].min ||
-	    v > keys[i].max)
-		return config_refuse(why, why_size,
-		    "\"%.80s\" is no number from %lld "
-		    "to %lld", value, (long long)keys[i].min,
-		    (long long)keys[i].max);
-	lane = get_lane(c, text, len);
-	if (lane == NULL)
-		return config_refuse(why, why_size, "more than %d lanes",
-		    CONFIG_LANES);
-	if (i == 0)
-		lane->width = (uint32_t)v;
-	else
-		lane->queue = (uint32_t)v;
-	return 0;
+	config_get_lane(ret, "main", 4)->width = 1;
+	config_get_lane(ret, "subagent", 8)->width = 8;
 }
 
 /* Notes the first thing wrong in a file: "path:line: section.key: reason". */
@@ -176,9 +94,12 @@ handle(void *arg, const char *section, const char *name, const char *value)
 	if (i < config_option_count)
 		error = config_set(&r->config, &config_options[i], value, false,
 		    reason, sizeof(reason));
+	else if (config_is_scope(section))
+		error = config_set_scope(&r->config, section, name, value,
+		    reason, sizeof(reason));
 	else if (!known)
-		error = set_lane(&r->config, section, name, value, reason,
-		    sizeof(reason));
+		error = config_set_lane(&r->config, section, name, value,
+		    r->line, reason, sizeof(reason));
 	if (error < 0)
 		fail(r, section, name, reason);
 	return error == 0;
@@ -247,7 +168,8 @@ config_read_file(struct config *c, const char *path, char *why,
     size_t why_size)
 {
 	struct reading *r = calloc(1, sizeof(*r));
-	char *text = NULL;
+	struct config_place at = { 0 };
+	char reason[300], *text = NULL;
 	size_t len = 0;
 	int error = r == NULL ? -ENOMEM : read_text(path, &text, &len);
 
@@ -275,6 +197,12 @@ config_read_file(struct config *c, const char *path, char *why,
 	} else if (error != 0 || r->failed) {
 		fail(r, "", "", "expected [section], name = value, or a "
 		    "comment after ;");
+		error = -EINVAL;
+	}
+	if (error == 0 && config_check_lanes(&r->config, &at, reason,
+	        sizeof(reason)) < 0) {
+		r->line = at.line;
+		fail(r, at.section, at.name, reason);
 		error = -EINVAL;
 	}
 	if (error == 0)

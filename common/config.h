@@ -11,7 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CONFIG_LANES 64
+#include "common/ctl.h"
+
+#define CONFIG_LANES  64
+#define CONFIG_GROUPS 32
+#define CONFIG_SCOPES 256
 
 /* Which control groups may hold commands: any, version 2 or 1 alone, none. */
 enum config_cgroup {
@@ -20,6 +24,9 @@ enum config_cgroup {
 	CONFIG_CGROUP_V1,
 	CONFIG_CGROUP_OFF
 };
+
+/* What becomes of a session that is over a bound when it comes. */
+enum config_action { CONFIG_QUEUE, CONFIG_REFUSE };
 
 struct config {
 	/* [exec] */
@@ -30,17 +37,25 @@ struct config {
 	uint64_t pending_max_output_chars; /* 200 000, 1 000..200 000 */
 	uint64_t head_output_chars;  /* head of a ring: 20 000 */
 	uint64_t input_wait_idle_ms; /* 15 000, 1 000..600 000 */
+	uint64_t timeout_warning_sec; /* before a time-out: 10, 0: none */
 	uint64_t grace_ms;           /* 5 000, 0..60 000 */
 	bool notify_on_exit;         /* true */
 	bool notify_on_exit_empty_success; /* false */
 	char path_prepend[4096];     /* colon-separated; "" */
 	char shell[1024];            /* absolute; "": chosen */
+	bool direct;                 /* true: plain words without a shell */
 	char workdir[4096];          /* default of exec; "": the client's */
 	bool child_oom_score_adj;    /* true: 1000 for commands */
+	/* [env] */
+	char env_block[4096];        /* beyond envpolicy.def: "A B C_*" */
 	/* [retain] */
 	uint64_t finished;           /* per scope; 0: no cap */
 	uint64_t finished_bytes;     /* per scope; 0: no cap */
+	uint64_t event_kinds;        /* EVENT_BITs that are always recorded */
 	uint64_t events;             /* unacknowledged per scope: 10 000 */
+	/* [spill] */
+	char spill_dir[4096];        /* of files without a path; "": none */
+	uint64_t spill_max_bytes;    /* where the call says no cap: 1 GiB */
 	/* [server] */
 	uint64_t workers;            /* 0: one per core; 1..32 */
 	uint64_t output_budget;      /* bytes; 0: a quarter of the tmpfs */
@@ -48,17 +63,58 @@ struct config {
 	uint64_t stdin_queue;        /* per session: 1 MiB */
 	bool any_fs;                 /* runtime directory need not be tmpfs */
 	uint64_t cgroup;             /* enum config_cgroup */
-	/* [lane "name"] */
+	bool require_token;          /* of whoever names a scope */
+	uint64_t group;              /* gid whose members may connect with a
+	                              * token; 0: none */
+	uint64_t max_running;        /* sessions at once; 0: no bound */
+	uint64_t spawn_rate;         /* starts a second; 0: no bound */
+	uint64_t spawn_burst;        /* at once; 0: as spawn_rate */
+	uint64_t admission;          /* enum config_action, of these three */
+	/* [scope] */
+	uint64_t scope_max_running;  /* of each named scope; 0: no bound */
+	/* [scope "name"] */
+	struct config_scope {
+		char name[48];
+		uint64_t max_running;
+	} scopes[CONFIG_SCOPES];
+	uint32_t scope_count;
+	/* [pressure] */
+	uint64_t memory_some_avg10;  /* hundredths of a percent; 0: no bound */
+	uint64_t pressure_action;    /* enum config_action */
+	char psi_path[4096];         /* "": /proc/pressure/memory */
+	uint64_t lane_warn_ms;       /* a wait of this length is told: 2 000;
+	                              * 0: never */
+	/* [lane "name"]; a last '*': all lanes whose names begin so */
 	struct config_lane {
 		char name[32];
 		uint32_t width;
 		uint32_t queue; /* 100 000 */
+		char group[32]; /* "": none */
+		uint32_t reserve; /* of the group's width */
+		int priority;     /* where a call gives none: 0 */
+		/* where the call gives none; before those of [limits] */
+		struct config_limits {
+			uint32_t mask; /* 1 << enum ctl_limit */
+			int64_t value[CTL_LIMITS];
+		} limits;
+		uint32_t group_line, reserve_line; /* of the file */
 	} lanes[CONFIG_LANES];
 	uint32_t lane_count;
+	struct config_limits limits; /* [limits]: of all sessions */
+	/* [group "name"]: lanes that share a width */
+	struct config_group {
+		char name[32];
+		uint32_t width;
+	} groups[CONFIG_GROUPS];
+	uint32_t group_count;
 };
 
 /* Defaults: main 1, subagent 8. */
 void config_defaults(struct config *ret);
+/* What stands for a lane of this name: its own section, else the longest
+ * pattern; NULL: the defaults. */
+const struct config_lane *config_lane_for(const struct config *c,
+    const char *name);
 /* The file at `path` over what *c holds; on an error *c is unchanged and `why`
  * is "path:line: section.key: reason". Errors: -ENOENT, -EINVAL, -errno. */
 int config_read_file(struct config *c, const char *path, char *why,

@@ -8,11 +8,14 @@
 #include "config_options.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "check.h"
+#include "envpolicy.h"
+#include "event_kind.h"
 
 #define AT(field)                                                              \
 	offsetof(struct config, field), sizeof(((struct config *)NULL)->field)
@@ -40,6 +43,8 @@ const struct config_option config_options[] = {
 	{ "exec", "input_wait_idle_ms", OPT_UINT, AT(input_wait_idle_ms),
 	    15000, 1000, 600000, 0, { "PSUP_INPUT_WAIT_IDLE_MS",
 	    "OPENCLAW_PROCESS_INPUT_WAIT_IDLE_MS" } },
+	{ "exec", "timeout_warning_sec", OPT_UINT, AT(timeout_warning_sec),
+	    10, 0, 3600, 0, { NULL } },
 	{ "exec", "grace_ms", OPT_UINT, AT(grace_ms), 5000, 0, 60000, 0,
 	    { NULL } },
 	{ "exec", "notify_on_exit", OPT_BOOL, AT(notify_on_exit), 1, 0, 1, 0,
@@ -49,15 +54,22 @@ const struct config_option config_options[] = {
 	{ "exec", "path_prepend", OPT_PATHS, AT(path_prepend), 0, 0, 0, 0,
 	    { NULL } },
 	{ "exec", "shell", OPT_DIR, AT(shell), 0, 0, 0, 0, { NULL } },
+	{ "exec", "direct", OPT_BOOL, AT(direct), 1, 0, 1, 0, { NULL } },
 	{ "exec", "workdir", OPT_DIR, AT(workdir), 0, 0, 0, 0, { NULL } },
 	{ "exec", "child_oom_score_adj", OPT_OPT_OUT, AT(child_oom_score_adj),
 	    1, 0, 1, 0, { "OPENCLAW_CHILD_OOM_SCORE_ADJ" } },
+	{ "env", "block", OPT_NAMES, AT(env_block), 0, 0, 0, 0, { NULL } },
 	{ "retain", "finished", OPT_UINT, AT(finished), 0, 0, ANY, 0,
 	    { "PSUP_FINISHED_MAX" } },
 	{ "retain", "finished_bytes", OPT_UINT, AT(finished_bytes), 0, 0, ANY,
 	    0, { "PSUP_FINISHED_BYTES" } },
 	{ "retain", "events", OPT_UINT, AT(events), 10000, 1, 10000000, 0,
 	    { NULL } },
+	{ "retain", "event_kinds", OPT_KINDS, AT(event_kinds), EVENT_USUAL, 0,
+	    0, 0, { NULL } },
+	{ "spill", "dir", OPT_DIR, AT(spill_dir), 0, 0, 0, 0, { NULL } },
+	{ "spill", "max_bytes", OPT_UINT, AT(spill_max_bytes), 1u << 30, 1,
+	    ANY, 0, { NULL } },
 	{ "server", "workers", OPT_UINT, AT(workers), 0, 0, 32, 0,
 	    { "PSUP_WORKERS" } },
 	{ "server", "output_budget", OPT_UINT, AT(output_budget), 0, 0, ANY,
@@ -69,6 +81,27 @@ const struct config_option config_options[] = {
 	{ "server", "any_fs", OPT_BOOL, AT(any_fs), 0, 0, 1, 0, { NULL } },
 	{ "server", "cgroup", OPT_CGROUP, AT(cgroup), CONFIG_CGROUP_AUTO, 0,
 	    CONFIG_CGROUP_OFF, 0, { "PSUP_CGROUP" } },
+	{ "server", "require_token", OPT_BOOL, AT(require_token), 0, 0, 1, 0,
+	    { NULL } },
+	{ "server", "group", OPT_GROUP, AT(group), 0, 0, 0, 0, { NULL } },
+	{ "server", "max_running", OPT_UINT, AT(max_running), 0, 0, 1000000,
+	    0, { "PSUP_MAX_RUNNING" } },
+	{ "server", "spawn_rate", OPT_UINT, AT(spawn_rate), 0, 0, 100000, 0,
+	    { NULL } },
+	{ "server", "spawn_burst", OPT_UINT, AT(spawn_burst), 0, 0, 100000, 0,
+	    { NULL } },
+	{ "server", "admission", OPT_ACTION, AT(admission), CONFIG_QUEUE, 0,
+	    CONFIG_REFUSE, 0, { NULL } },
+	{ "scope", "max_running", OPT_UINT, AT(scope_max_running), 0, 0,
+	    1000000, 0, { NULL } },
+	{ "pressure", "memory_some_avg10", OPT_PERCENT, AT(memory_some_avg10),
+	    0, 0, 10000, 0, { NULL } },
+	{ "pressure", "action", OPT_ACTION, AT(pressure_action), CONFIG_QUEUE,
+	    0, CONFIG_REFUSE, 0, { NULL } },
+	{ "pressure", "path", OPT_DIR, AT(psi_path), 0, 0, 0, 0,
+	    { "PSUP_PSI_PATH" } },
+	{ "server", "lane_warn_ms", OPT_UINT, AT(lane_warn_ms), 2000, 0,
+	    86400000, 0, { NULL } },
 };
 const size_t config_option_count = NELEMS(config_options);
 
@@ -206,28 +239,138 @@ set_path(struct config *c, const struct config_option *o, const char *value,
 	return 0;
 }
 
-/* CGROUP. */
+/* NAMES. */
 static int
-set_cgroup(struct config *c, const struct config_option *o, const char *value,
+set_names(struct config *c, const struct config_option *o, const char *value,
     char *why, size_t why_size)
 {
-	static const char *const words[] = {
+	const char *s = value;
+	size_t n, k, len = strlen(value);
+
+	if (len >= o->size)
+		return config_refuse(why, why_size,
+		    "%zu bytes; expected at most %zu", len, o->size - 1);
+	for (s += strspn(s, " "); *s != '\0'; s += n, s += strspn(s, " ")) {
+		n = strcspn(s, " ");
+		k = s[n - 1] == '*' ? n - 1 : n;
+		if (!env_is_portable(s, k))
+			return config_refuse(why, why_size,
+			    "\"%.*s\" is no variable's name; expected letters, "
+			    "digits and _, perhaps * at the end, and spaces "
+			    "between names", (int)(n < 80 ? n : 80), s);
+	}
+	memcpy((char *)c + o->offset, value, len + 1);
+	return 0;
+}
+
+/* CGROUP and ACTION: one of some words. */
+static int
+set_word(struct config *c, const struct config_option *o, const char *value,
+    char *why, size_t why_size)
+{
+	static const char *const cgroups[] = {
 		[CONFIG_CGROUP_AUTO] = "auto",
 		[CONFIG_CGROUP_V2] = "v2",
 		[CONFIG_CGROUP_V1] = "v1",
 		[CONFIG_CGROUP_OFF] = "off",
 	};
+	static const char *const actions[] = {
+		[CONFIG_QUEUE] = "queue",
+		[CONFIG_REFUSE] = "refuse",
+	};
+	bool cgroup = o->type == OPT_CGROUP;
+	const char *const *words = cgroup ? cgroups : actions;
+	size_t count = cgroup ? NELEMS(cgroups) : NELEMS(actions);
 	uint64_t v;
 
 	CHECK(o->size == sizeof(v));
-	for (v = 0; v < NELEMS(words); v++) {
+	for (v = 0; v < count; v++) {
 		if (strcasecmp(words[v], value) == 0) {
 			memcpy((char *)c + o->offset, &v, sizeof(v));
 			return 0;
 		}
 	}
 	return config_refuse(why, why_size,
-	    "\"%.80s\" is no choice; expected auto, v2, v1 or off", value);
+	    "\"%.80s\" is no choice; expected %s", value,
+	    cgroup ? "auto, v2, v1 or off" : "queue or refuse");
+}
+
+/* GROUP. */
+static int
+set_group(struct config *c, const struct config_option *o, const char *value,
+    char *why, size_t why_size)
+{
+	const struct group *g;
+	uint64_t gid = 0;
+	int64_t v;
+
+	CHECK(o->size == sizeof(gid));
+	if (config_parse_number(value, &v) && v > 0 && v < UINT32_MAX) {
+		gid = (uint64_t)v;
+	} else if (value[0] != '\0') {
+		g = getgrnam(value);
+		if (g == NULL || g->gr_gid == 0)
+			return config_refuse(why, why_size,
+			    "\"%.80s\" is no group; expected a name or number "
+			    "that is not root's", value);
+		gid = g->gr_gid;
+	}
+	memcpy((char *)c + o->offset, &gid, sizeof(gid));
+	return 0;
+}
+
+/* PERCENT. */
+static int
+set_percent(struct config *c, const struct config_option *o, const char *value,
+    char *why, size_t why_size)
+{
+	unsigned whole = 0, part = 0, digits = 0, unit = 100;
+	const char *s = value;
+	uint64_t v;
+
+	CHECK(o->size == sizeof(v));
+	for (; *s >= '0' && *s <= '9' && whole <= 100; s++, digits++)
+		whole = whole * 10 + (unsigned)(*s - '0');
+	if (*s == '.')
+		for (s++; *s >= '0' && *s <= '9' && unit > 1; s++, digits++) {
+			unit /= 10;
+			part += (unsigned)(*s - '0') * unit;
+		}
+	v = whole * 100u + part;
+	if (*s != '\0' || digits == 0 || v > o->max)
+		return config_refuse(why, why_size,
+		    "\"%.80s\" is no percentage; expected 0 to 100, with up to "
+		    "two digits behind a point", value);
+	memcpy((char *)c + o->offset, &v, sizeof(v));
+	return 0;
+}
+
+/* KINDS: words between blanks or commas. */
+static int
+set_kinds(struct config *c, const struct config_option *o, const char *value,
+    char *why, size_t why_size)
+{
+	uint64_t kinds = EVENT_ENDS;
+	size_t n;
+
+	CHECK(o->size == sizeof(kinds));
+	for (const char *s = value; *s != '\0'; s += n) {
+		n = strspn(s, " ,");
+		if (n > 0)
+			continue;
+		n = strcspn(s, " ,");
+		if (n == 3 && strncasecmp(s, "all", 3) == 0)
+			kinds = EVENT_ALL;
+		else if (event_kind_of(s, n) >= 0)
+			kinds |= EVENT_BIT(event_kind_of(s, n));
+		else if (n != 4 || strncasecmp(s, "none", 4) != 0)
+			return config_refuse(why, why_size,
+			    "\"%.*s\" is no kind of event; expected all, none "
+			    "or some of " EVENT_KIND_NAMES,
+			    n < 80 ? (int)n : 80, s);
+	}
+	memcpy((char *)c + o->offset, &kinds, sizeof(kinds));
+	return 0;
 }
 
 int
@@ -244,8 +387,17 @@ config_set(struct config *c, const struct config_option *o, const char *value,
 	case OPT_DIR:
 	case OPT_PATHS:
 		return set_path(c, o, value, why, why_size);
+	case OPT_KINDS:
+		return set_kinds(c, o, value, why, why_size);
+	case OPT_NAMES:
+		return set_names(c, o, value, why, why_size);
 	case OPT_CGROUP:
-		return set_cgroup(c, o, value, why, why_size);
+	case OPT_ACTION:
+		return set_word(c, o, value, why, why_size);
+	case OPT_GROUP:
+		return set_group(c, o, value, why, why_size);
+	case OPT_PERCENT:
+		return set_percent(c, o, value, why, why_size);
 	}
 	UNREACHABLE();
 }

@@ -12,7 +12,12 @@ enum config_type {
 	OPT_BOOL,
 	OPT_OPT_OUT, /* as BOOL; from the environment only a no counts */
 	OPT_DIR,     /* absolute path or empty */
+	OPT_NAMES,   /* names of variables, space-separated, * at an end */
 	OPT_PATHS,   /* absolute paths, colon-separated, or empty */
+	OPT_KINDS,   /* names of event kinds, or all, or none */
+	OPT_GROUP,   /* name or number of a group, or empty */
+	OPT_ACTION,  /* a word of enum config_action */
+	OPT_PERCENT, /* 0 to 100, up to two digits behind a point: hundredths */
 	OPT_CGROUP   /* a word of enum config_cgroup */
 };
 
@@ -35,6 +40,11 @@ int config_set(struct config *c, const struct config_option *o,
 /* Digits with an optional sign and nothing else. What is too large for an
  * int64 becomes a very large one. */
 bool config_parse_number(const char *s, int64_t *ret);
+
+/* config_scope.c: is it a section `scope "NAME"`, and a value in it. */
+bool config_is_scope(const char *section);
+int config_set_scope(struct config *c, const char *section, const char *name,
+    const char *value, char *why, size_t why_size);
 
 /* Writes a sentence; -EINVAL, for callers that return it. */
 int config_refuse(char *why, size_t why_size, const char *fmt, ...)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "fault.h"
 
 /* What a type's message may look like. */
 struct ctl_form {
@@ -42,6 +43,7 @@ static const struct ctl_form forms[] = {
 	FORM(DROP, struct ctl_fds, 0),
 	FORM(CLOSED, struct ctl_head, 0),
 	FORM(SHUTDOWN, struct ctl_shutdown, 0),
+	FORM(ASK_PEER, struct ctl_role, 0),
 	FORM(EXITED, struct ctl_exit, 0),
 	FORM(GIVE, struct ctl_give, SESSION_FDS),
 	FORM(ROLE, struct ctl_role, 0),
@@ -67,6 +69,7 @@ static const struct ctl_form forms[] = {
 	FORM(STDIN_AT, struct ctl_stdin, 0),
 	FORM(END, struct ctl_end, 0),
 	FORM(NO_SPACE, struct ctl_head, 0),
+	FORM(LEFT, struct ctl_left, 0),
 	FORM(DUMP_END, struct ctl_head, 0),
 };
 
@@ -123,6 +126,8 @@ ctl_send(int fd, const void *msg, size_t size, const int *fds, size_t nfds)
 		cmsg->cmsg_len = CMSG_LEN(nfds * sizeof(int));
 		memcpy(CMSG_DATA(cmsg), fds, nfds * sizeof(int));
 	}
+	if (nfds > 0 && FAULT_FAILS("ctl.too-many-refs"))
+		return -ETOOMANYREFS;
 	do {
 		n = sendmsg(fd, &mh, MSG_DONTWAIT | MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);

@@ -44,6 +44,8 @@ enum ctl_type {
 	CTL_DROP,      /* W->K ctl_fds: close these of what you hold */
 	CTL_CLOSED,    /* W->K head only: over and committed: reap, forget */
 	CTL_SHUTDOWN,  /* M->K ctl_shutdown: end everything, then yourself */
+	CTL_ASK_PEER,  /* M->K ctl_role: the channel to that one was lost, make
+	                * another */
 
 	/* keeper -> worker */
 	CTL_EXITED = 32, /* ctl_exit. Also W->M: root exited, output open */
@@ -84,6 +86,8 @@ enum ctl_type {
 	CTL_STDIN_AT,      /* ctl_stdin: consumed so far; eof: stdin is closed */
 	CTL_END,           /* ctl_end: closed, drained; repeated until ENDED */
 	CTL_NO_SPACE,      /* head only: tmpfs is full, output is being dropped */
+	CTL_LEFT,          /* ctl_left: after END, when holders are fewer or a
+	                    * ladder was for them */
 	CTL_DUMP_END,      /* head only: a new master now knows all I have */
 };
 
@@ -129,6 +133,8 @@ struct ctl_give {
 	struct ctl_head head;
 	uint32_t mask; /* CTL_FD_* still held; descriptors beside it */
 	int32_t pid;
+	uint32_t quarantined; /* its handling crashed workers: end it */
+	uint32_t pad;
 };
 
 struct ctl_role {
@@ -208,6 +214,14 @@ struct ctl_start {
 	uint16_t cols, rows;         /* with PTY */
 	uint32_t pty_eof;            /* with PTY: that many of the spooled bytes
 	                              * are ^D, for a terminal alone */
+	uint32_t shell_argc;         /* 0: argc is one argv. Else so many of
+	                              * them are a shell's, the others a
+	                              * program's, which is paths[0] and is
+	                              * tried first; the other paths are the
+	                              * shell's, for where it does not exec */
+	uint32_t umask;
+	uint64_t spill_max;          /* bytes; 0: no spill file, else its path
+	                              * is the last string of the blob */
 	/* blob follows unless BLOB_FD */
 };
 
@@ -249,6 +263,8 @@ struct ctl_running {
 	uint32_t pty_error;   /* errno: a terminal was asked for in vain */
 	uint64_t started_ms;  /* wall */
 	uint64_t deadline_ms; /* wall; 0: none */
+	uint64_t stdin_node;  /* inode of stdin's pipe; 1 + N for /dev/pts/N; 0:
+	                       * none that can be fed */
 };
 
 enum ctl_transient {
@@ -265,7 +281,14 @@ struct ctl_failed {
 	uint32_t pad;
 };
 
-#define CTL_END_PIDS 16u
+#define CTL_END_PIDS    16u
+#define CTL_END_HOLDERS 8u
+
+/* A process that outlived its session's command and holds its output. */
+struct ctl_holder {
+	int32_t pid;
+	char name[20]; /* as /proc says it, at most 15 bytes and a NUL */
+};
 
 struct ctl_end {
 	struct ctl_head head;
@@ -281,6 +304,21 @@ struct ctl_end {
 	uint32_t remaining;   /* after a ladder: members still alive */
 	uint32_t in_leaf;     /* 1: a control group vouches for that */
 	int32_t remaining_pids[CTL_END_PIDS]; /* the first of them */
+	uint64_t ladder_ms;   /* from its first signal to this record; 0: none */
+	uint32_t killed;      /* 1: it came to SIGKILL */
+	uint32_t named;       /* of the holders, in holder[] */
+	struct ctl_holder holder[CTL_END_HOLDERS];
+};
+
+/* What has become of those that an ended session left alive. */
+struct ctl_left {
+	struct ctl_head head;
+	uint32_t holders;
+	uint32_t remaining;
+	int32_t remaining_pids[CTL_END_PIDS];
+	uint32_t named;
+	uint32_t pad;
+	struct ctl_holder holder[CTL_END_HOLDERS];
 };
 
 /*

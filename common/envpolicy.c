@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "check.h"
 #include "text.h"
@@ -84,8 +85,8 @@ normalise(const char *key, size_t len, char ret_name[NAME_MAX_BYTES])
 }
 
 /* [A-Za-z_][A-Za-z0-9_]* */
-static bool
-is_portable(const char *key, size_t len)
+bool
+env_is_portable(const char *key, size_t len)
 {
 	size_t i;
 
@@ -97,6 +98,22 @@ is_portable(const char *key, size_t len)
 			return false;
 	}
 	return len > 0;
+}
+
+bool
+env_is_named(const char *key, size_t len, const char *names)
+{
+	size_t n;
+
+	for (names += strspn(names, " "); *names != '\0';
+	     names += n, names += strspn(names, " ")) {
+		n = strcspn(names, " ");
+		if (names[n - 1] == '*' ? len >= n - 1 &&
+			strncasecmp(key, names, n - 1) == 0 :
+			len == n && strncasecmp(key, names, n) == 0)
+			return true;
+	}
+	return false;
 }
 
 bool
@@ -118,7 +135,7 @@ env_may_set(const char *key, size_t len, char *why, size_t why_size)
 	char name[NAME_MAX_BYTES], shown[100];
 
 	(void)text_escape(key, len, false, shown, sizeof(shown));
-	if (!is_portable(key, len)) {
+	if (!env_is_portable(key, len)) {
 		(void)snprintf(why, why_size, "Environment variable \"%s\" has "
 		    "no portable name; expected letters, digits and _, no "
 		    "digit first.", shown);

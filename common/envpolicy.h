@@ -9,6 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Is it one of the names, or behind one of the NAME* there? Case does not
+ * count, names are separated by spaces. */
+bool env_is_named(const char *key, size_t len, const char *names);
+/* Is it [A-Za-z_][A-Za-z0-9_]*? */
+bool env_is_portable(const char *key, size_t len);
 /* May this name be inherited from the base environment? */
 bool env_may_inherit(const char *key, size_t len);
 /* May a call set it? 0, or -EINVAL (not [A-Za-z_][A-Za-z0-9_]*), or -EPERM,

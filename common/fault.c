@@ -21,7 +21,7 @@
 
 struct fault {
 	char name[64];
-	int sig; /* SIGKILL, SIGSTOP or SIGABRT */
+	int sig; /* SIGKILL, SIGSTOP or SIGABRT; 0: fail, -1: once */
 	unsigned long at;
 	unsigned long passes;
 };
@@ -37,6 +37,8 @@ static const struct {
 	{ "kill", SIGKILL },
 	{ "stop", SIGSTOP },
 	{ "abort", SIGABRT },
+	{ "fail", 0 },
+	{ "once", -1 },
 };
 
 /* One "name=action[@n]" of `len` bytes. */
@@ -90,13 +92,31 @@ fault_hit(const char *name)
 	if (!fault_loaded)
 		fault_load();
 	for (i = 0; i < fault_count; i++) {
-		if (strcmp(faults[i].name, name) != 0 ||
+		if (strcmp(faults[i].name, name) != 0 || faults[i].sig <= 0 ||
 		    ++faults[i].passes != faults[i].at)
 			continue;
 		if (faults[i].sig == SIGABRT)
 			abort();
 		kill(getpid(), faults[i].sig);
 	}
+}
+
+bool
+fault_fails(const char *name)
+{
+	bool fails = false;
+	size_t i;
+
+	if (!fault_loaded)
+		fault_load();
+	for (i = 0; i < fault_count; i++)
+		if (strcmp(faults[i].name, name) == 0 && faults[i].sig <= 0) {
+			faults[i].passes++;
+			fails |= faults[i].passes == faults[i].at ||
+			    (faults[i].sig == 0 &&
+			        faults[i].passes > faults[i].at);
+		}
+	return fails;
 }
 
 #endif

@@ -7,16 +7,21 @@
  *     PSUP_FAULTS="spawn.after-hold=kill@3,pump.after-splice=stop"
  *
  * kill: SIGKILL to itself, stop: SIGSTOP, abort: abort(); "@n" means at the
- * n-th pass only (default: the first).
+ * n-th pass only (default: the first). fail is for FAULT_FAILS() alone, which
+ * then is true at the n-th pass and ever after; once: at that pass alone.
  */
 #ifndef PSUP_FAULT_H
 #define PSUP_FAULT_H
 
 #ifdef PSUP_FAULTS
+#include <stdbool.h>
 void fault_hit(const char *name);
+bool fault_fails(const char *name);
 #define FAULT(name) fault_hit(name)
+#define FAULT_FAILS(name) fault_fails(name)
 #else
 #define FAULT(name) ((void)0)
+#define FAULT_FAILS(name) 0
 #endif
 
 #endif

@@ -27,12 +27,14 @@ static const struct {
 #define NIL   2
 #define CLAMP 4
 #define RAW   8
+#define SECRET 16
+#define PRINT 32
 
 const struct proto_param proto_params[] = {
 #define PARAM(method, name, type, flags, min, max, dflt, doc)                  \
 	{ PROTO_##method, name, PT_##type, ((flags)&REQ) != 0,                 \
-	    ((flags)&NIL) != 0, ((flags)&CLAMP) != 0, ((flags)&RAW) != 0, min, \
-	    max, dflt, doc },
+	    ((flags)&NIL) != 0, ((flags)&CLAMP) != 0, ((flags)&RAW) != 0, \
+	    ((flags)&SECRET) != 0, ((flags)&PRINT) != 0, min, max, dflt, doc },
 #include "proto.def"
 };
 const size_t proto_param_count = NELEMS(proto_params);

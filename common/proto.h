@@ -52,6 +52,8 @@ struct proto_param {
 	bool nullable;     /* nil is taken as a value of its own */
 	bool clamp;        /* out of range: moved into it, not refused */
 	bool any_bytes;    /* STRMAP: values need not be UTF-8, bin is taken */
+	bool secret;       /* no complaint shows the value */
+	bool printable;    /* STR: no control characters */
 	double min, max;
 	const char *dflt;  /* as text, for the docs */
 	const char *doc;

@@ -53,6 +53,7 @@ void
 proto_problem_set(struct proto_problem *p, enum proto_error code,
     const char *field, const char *fmt, ...)
 {
+	char raw[sizeof(p->message)];
 	va_list ap;
 
 	memset(p, 0, sizeof(*p));
@@ -61,10 +62,11 @@ proto_problem_set(struct proto_problem *p, enum proto_error code,
 		(void)text_escape(field, strlen(field), false, p->field,
 		    sizeof(p->field));
 	va_start(ap, fmt);
-	(void)vsnprintf(p->message, sizeof(p->message), fmt, ap);
+	(void)vsnprintf(raw, sizeof(raw), fmt, ap);
 	va_end(ap);
-	p->message[text_cut_back(p->message, strlen(p->message),
-	    sizeof(p->message) - 1)] = '\0';
+	/* a character that the buffer cut is no reason for \\xNN */
+	(void)text_escape(raw, strlen(raw) - text_unfinished(raw, strlen(raw)),
+	    true, p->message, sizeof(p->message));
 }
 
 void
@@ -172,7 +174,8 @@ expect(const struct proto_param *row, char *dst, size_t size)
 	switch (row->type) {
 	case PT_STR:
 		(void)snprintf(dst, size, "UTF-8 text of %lld to %lld bytes "
-		    "without NUL", min, max);
+		    "without %s", min, max,
+		    row->printable ? "control characters" : "NUL");
 		break;
 	case PT_DATA:
 		(void)snprintf(dst, size, "a string or binary data of %lld to "
@@ -215,7 +218,10 @@ complain(const struct checking *c, enum proto_error code, const char *inner,
 	struct proto_problem *p = c->problem;
 	char value[80], expected[160];
 
-	show(v, value, sizeof(value));
+	if (c->row->secret)
+		(void)snprintf(value, sizeof(value), "not shown");
+	else
+		show(v, value, sizeof(value));
 	expect(c->row, expected, sizeof(expected));
 	if (code == PROTO_E_TOO_BIG)
 		(void)snprintf(expected, sizeof(expected),
@@ -247,7 +253,8 @@ check_text(const struct checking *c, const struct val *v)
 {
 	const struct proto_param *row = c->row;
 
-	if (!is_text(v, false) || (double)v->s.len < row->min)
+	if (!is_text(v, false) || (double)v->s.len < row->min ||
+	    (row->printable && !text_is_printable(v->s.ptr, v->s.len)))
 		return complain(c, PROTO_E_INVALID_PARAMS, "", v);
 	if ((double)v->s.len > row->max)
 		return complain(c, v->s.len > PROTO_ARG_MAX ?

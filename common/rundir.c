@@ -99,10 +99,11 @@ judge(int fd, const char *path, bool any_fs, char *why, size_t why_size)
 		    "The runtime directory %s belongs to uid %u; expected uid "
 		    "%u, who runs this.", path, (unsigned)st.st_uid,
 		    (unsigned)geteuid());
-	if ((st.st_mode & 077) != 0)
+	/* a group may pass through to the socket, and do nothing else */
+	if ((st.st_mode & 067) != 0)
 		return explain(-EPERM, why, why_size,
 		    "The runtime directory %s has mode 0%03o, others may get "
-		    "in; expected 0700.", path, (unsigned)(st.st_mode & 07777));
+		    "in; expected 0700 (0710 with a group).", path, (unsigned)(st.st_mode & 07777));
 	if (!any_fs && (uint64_t)fs.f_type != TMPFS_MAGIC &&
 	    (uint64_t)fs.f_type != RAMFS_MAGIC)
 		return explain(-EMEDIUMTYPE, why, why_size,

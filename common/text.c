@@ -127,6 +127,48 @@ is_control(int32_t cp)
 	    (cp >= 0x2066 && cp <= 0x2069);
 }
 
+bool
+text_is_printable(const char *s, size_t len)
+{
+	size_t i = 0, n;
+	int32_t cp = 0;
+
+	while (i < len) {
+		n = char_at(s + i, len - i, &cp);
+		if (n == 0 || is_control(cp))
+			return false;
+		i += n;
+	}
+	return true;
+}
+
+bool
+text_is_shown(uint32_t cp)
+{
+	return cp <= 0x10ffff && !is_control((int32_t)cp) && cp != 0x2028 &&
+	    cp != 0x2029;
+}
+
+uint32_t
+text_code_point(const char *s, size_t len)
+{
+	int32_t cp = 0;
+
+	return len > 0 && char_at(s, len, &cp) > 0 ? (uint32_t)cp : 0;
+}
+
+bool
+text_is_combining(uint32_t cp)
+{
+	utf8proc_category_t c;
+
+	if (cp < 0x300)
+		return false;
+	c = utf8proc_category((utf8proc_int32_t)cp);
+	return c == UTF8PROC_CATEGORY_MN || c == UTF8PROC_CATEGORY_ME ||
+	    c == UTF8PROC_CATEGORY_CF || (cp >= 0x1160 && cp <= 0x11ff);
+}
+
 size_t
 text_escape(const char *s, size_t len, bool keep_lines, char *dst, size_t size)
 {

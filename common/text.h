@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 bool text_is_utf8(const char *s, size_t len);
+/* UTF-8, and nothing in it that text_escape() would escape. */
+bool text_is_printable(const char *s, size_t len);
 /* The largest n <= max such that s[0..n) does not end inside a UTF-8
  * sequence. */
 size_t text_cut_back(const char *s, size_t len, size_t max);
@@ -22,6 +24,13 @@ size_t text_unfinished(const char *s, size_t len);
 /* Copies with every invalid byte as U+FFFD. dst needs 3 * len bytes. Returns
  * the bytes written. */
 size_t text_repair(const char *s, size_t len, char *dst);
+
+/* Is it neither a control character nor a bidi control nor a line separator? */
+bool text_is_shown(uint32_t cp);
+/* The first character of s; 0: none that is valid. */
+uint32_t text_code_point(const char *s, size_t len);
+/* Does it stand on the character before? Joiners and the like, too. */
+bool text_is_combining(uint32_t cp);
 
 /* Copies with C0, DEL, C1, bidi controls and invalid bytes as \xNN (of each
  * byte), NUL-terminated, cut to size on a character border. TAB and LF stay

@@ -25,6 +25,8 @@
 
 #include "common/check.h"
 #include "common/clock.h"
+#include "common/fault.h"
+#include "shm/index_journal.h"
 #include "shm/index_probe.h"
 
 #define MAP_BYTES     (1024ull << 20)
@@ -42,6 +44,8 @@ static const char *const db_names[] = {
 	[INDEX_EVENTS] = "events",
 	[INDEX_SUBS] = "subs",
 	[INDEX_KEYS] = "keys",
+	[INDEX_TOKENS] = "tokens",
+	[INDEX_DRAINS] = "drains",
 };
 static_assert(NELEMS(db_names) == INDEX_DB_COUNT, "a name per database");
 
@@ -58,6 +62,8 @@ struct index {
 	uint64_t page;      /* bytes */
 	uint64_t reserve;   /* pages that only deletes may take */
 	uint64_t changes;   /* ever: a scan's cursor is good while it stands */
+	struct journal journal; /* since the last commit */
+	bool replay;        /* that one failed: begin with the journal */
 
 	/* the open write transaction */
 	uint64_t used_pages;  /* before it */
@@ -221,12 +227,12 @@ room_count_free(struct index *ix)
 	mdb_txn_abort(txn);
 }
 
-/* Is there room for a put of `bytes`, beyond the reserve for deletes? */
+/* Is there room for a put of `bytes`, beyond the pages that are kept back? */
 static bool
-room_for(struct index *ix, size_t bytes)
+room_for(struct index *ix, size_t bytes, uint64_t kept)
 {
 	uint64_t big = bytes > ix->page / 4 ? bytes / ix->page + 2 : 0;
-	uint64_t need = room_spent(ix) + big + CHANGE_PAGES + ix->reserve;
+	uint64_t need = room_spent(ix) + big + CHANGE_PAGES + kept;
 	uint64_t end = ix->allocated / ix->page;
 
 	for (;;) {
@@ -256,12 +262,19 @@ read_end(struct index *ix)
 	ix->reading = false;
 }
 
+static int write_begin(struct index *ix);
+
 /* The transaction to read in: the open write, else a snapshot. */
 static int
 read_txn(struct index *ix, MDB_txn **ret)
 {
 	int rc = 0;
 
+	if (ix->write == NULL && ix->replay) {
+		rc = write_begin(ix);
+		if (rc != 0)
+			return rc;
+	}
 	if (ix->write != NULL) {
 		*ret = ix->write;
 		return ix->dead;
@@ -280,15 +293,13 @@ read_txn(struct index *ix, MDB_txn **ret)
 	return 0;
 }
 
-/* Opens the turn's write transaction where none is open. */
+/* Opens a write transaction. */
 static int
-write_begin(struct index *ix)
+write_open(struct index *ix)
 {
 	MDB_envinfo info;
 	int rc;
 
-	if (ix->write != NULL)
-		return ix->dead;
 	read_end(ix);
 	rc = mdb_env_info(ix->env, &info);
 	if (rc == 0)
@@ -331,10 +342,51 @@ val_of(struct index_bytes b)
 		.mv_data = (void *)(uintptr_t)b.data };
 }
 
-/* Stores a record. */
-int
-index_put(struct index *ix, enum index_db db, struct index_bytes key,
-    struct index_bytes val)
+/* One change of the journal, once more. */
+static int
+replay_one(void *arg, enum index_db db, struct index_bytes key,
+    const struct index_bytes *val)
+{
+	struct index *ix = arg;
+	MDB_val k = val_of(key), v;
+	int rc;
+
+	if (val == NULL) {
+		rc = mdb_del(ix->write, ix->dbi[db], &k, NULL);
+		return write_done(ix, rc == MDB_NOTFOUND ? 0 : rc, 0);
+	}
+	v = val_of(*val);
+	return write_done(ix, mdb_put(ix->write, ix->dbi[db], &k, &v, 0),
+	    key.size + val->size);
+}
+
+/* Opens the turn's write transaction where none is open; after a failed
+ * commit it begins with what that one had. */
+static int
+write_begin(struct index *ix)
+{
+	int rc;
+
+	if (ix->write != NULL)
+		return ix->dead;
+	rc = write_open(ix);
+	if (rc != 0 || !ix->replay)
+		return rc;
+	rc = journal_each(&ix->journal, replay_one, ix);
+	if (rc == 0) {
+		ix->replay = false;
+		return 0;
+	}
+	mdb_txn_abort(ix->write);
+	ix->write = NULL;
+	/* what had room once and has none now never will */
+	return rc == -ENOSPC ? -ENOTRECOVERABLE : rc;
+}
+
+/* Stores a record, where so many pages stay free. */
+static int
+put_keeping(struct index *ix, enum index_db db, struct index_bytes key,
+    struct index_bytes val, uint64_t kept)
 {
 	MDB_val k = val_of(key), v = val_of(val);
 	int err;
@@ -344,10 +396,30 @@ index_put(struct index *ix, enum index_db db, struct index_bytes key,
 	err = write_begin(ix);
 	if (err != 0)
 		return err;
-	if (!room_for(ix, key.size + val.size))
+	if (!room_for(ix, key.size + val.size, kept) ||
+	    (kept == ix->reserve && FAULT_FAILS("index.full")))
 		return -ENOSPC;
-	return write_done(ix, mdb_put(ix->write, ix->dbi[db], &k, &v, 0),
+	err = write_done(ix, mdb_put(ix->write, ix->dbi[db], &k, &v, 0),
 	    key.size + val.size);
+	if (err == 0)
+		journal_add(&ix->journal, db, key, &val);
+	return err;
+}
+
+/* Stores a record. */
+int
+index_put(struct index *ix, enum index_db db, struct index_bytes key,
+    struct index_bytes val)
+{
+	return put_keeping(ix, db, key, val, ix->reserve);
+}
+
+/* Stores what must be told: the first half of the reserve is for it. */
+int
+index_put_last(struct index *ix, enum index_db db, struct index_bytes key,
+    struct index_bytes val)
+{
+	return put_keeping(ix, db, key, val, ix->reserve / 2);
 }
 
 /* Finds a record. */
@@ -382,26 +454,41 @@ index_del(struct index *ix, enum index_db db, struct index_bytes key)
 	if (err != 0)
 		return err;
 	err = write_done(ix, mdb_del(ix->write, ix->dbi[db], &k, NULL), 0);
-	return err == -ENOENT ? 0 : err;
+	if (err == -ENOENT)
+		return 0;
+	if (err == 0)
+		journal_add(&ix->journal, db, key, NULL);
+	return err;
 }
 
 /* Ends the turn's transaction. */
 int
 index_commit(struct index *ix)
 {
-	MDB_txn *txn = ix->write;
-	int rc;
+	MDB_txn *txn;
+	int rc = 0;
 
+	if (ix->write == NULL && ix->replay)
+		rc = write_begin(ix);
+	txn = ix->write;
 	if (txn == NULL)
-		return 0;
+		return rc;
 	ix->write = NULL;
 	ix->changes++;
-	if (ix->dead != 0) {
+	rc = ix->dead;
+	if (rc == 0 && FAULT_FAILS("index.commit"))
+		rc = -EIO;
+	if (rc == 0)
+		rc = index_error(mdb_txn_commit(txn));
+	else
 		mdb_txn_abort(txn);
-		return ix->dead;
-	}
-	rc = mdb_txn_commit(txn);
-	return rc == 0 ? 0 : index_error(rc);
+	if (rc == 0)
+		journal_clear(&ix->journal);
+	else if (!ix->journal.lost)
+		ix->replay = true;
+	else
+		rc = -ENOTRECOVERABLE;
+	return rc;
 }
 
 /* ------------------------------------------------------------------ scan */
@@ -660,6 +747,7 @@ index_close(struct index **ix)
 		mdb_txn_abort(i->write);
 	if (i->read != NULL)
 		mdb_txn_abort(i->read);
+	journal_free(&i->journal);
 	mdb_env_close(i->env);
 	free(i);
 	*ix = NULL;

@@ -26,6 +26,8 @@ enum index_db {
 	INDEX_EVENTS,   /* sequence number, 8 bytes big-endian -> event */
 	INDEX_SUBS,     /* scope NUL subscriber -> acknowledged sequence */
 	INDEX_KEYS,     /* scope NUL request key -> instance id */
+	INDEX_TOKENS,   /* SHA-256 of a scope token -> {scope, label, ...} */
+	INDEX_DRAINS,   /* scope that takes no new sessions -> 1 */
 	INDEX_DB_COUNT
 };
 
@@ -54,6 +56,10 @@ void index_close(struct index **ix);
  * growing; the open transaction is still usable for deletes. */
 int index_put(struct index *ix, enum index_db db, struct index_bytes key,
     struct index_bytes val);
+/* The same for what cannot be refused, the end of what runs: it may take half
+ * of what is kept back for deletes. */
+int index_put_last(struct index *ix, enum index_db db, struct index_bytes key,
+    struct index_bytes val);
 /* 0; -ENOENT */
 int index_get(struct index *ix, enum index_db db, struct index_bytes key,
     struct index_bytes *ret_val);
@@ -68,9 +74,11 @@ typedef int index_scan_fn(void *arg, struct index_bytes key,
 int index_scan(struct index *ix, enum index_db db, struct index_bytes from,
     index_scan_fn *fn, void *arg);
 
-/* Ends the open transaction, if any. On an error everything since the last
- * commit is gone and the caller must not send what depends on it.
- * Errors: -ENOSPC, -EIO, -errno. */
+/* Ends the open transaction, if any. On an error nothing since the last commit
+ * is on record and the caller must not send what depends on it; but it is
+ * remembered, is what is read, and goes with the next commit that works.
+ * Errors: -ENOSPC, -EIO, -errno; -ENOTRECOVERABLE: there was no memory to
+ * remember it, and a restart alone makes caller and index agree again. */
 int index_commit(struct index *ix);
 
 /* Bytes the environment takes on the tmpfs. */

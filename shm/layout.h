@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SHM_LAYOUT_VERSION 1u
+#define SHM_LAYOUT_VERSION 2u
 #define SHM_PAGE           4096u
 
 /* Why a session ended; the first forced reason wins. Names in state_names.h */
@@ -31,7 +31,10 @@ enum end_reason {
 	END_OOM,
 	END_LIMIT,
 	END_LOST,
-	END_SHUTDOWN
+	END_SHUTDOWN,
+	END_LANE_CLEARED, /* never ran: its lane was cleared or reset */
+	END_DEADLOCK,     /* never ran: it waited for its own ancestors */
+	END_REASONS
 };
 
 /* How far the child came between clone and exec. */
@@ -45,7 +48,8 @@ enum spawn_stage {
 	STAGE_PARENT, /* the keeper was gone */
 	STAGE_TELL,   /* SPAWNED could not be sent: nothing ran */
 	STAGE_EXEC,
-	STAGE_LIMIT   /* a limit could not be set */
+	STAGE_LIMIT,  /* a limit could not be set */
+	STAGE_SPILL   /* the spill file could not be made */
 };
 
 /* ------------------------------------------------------------------ ring */
@@ -58,6 +62,15 @@ enum spawn_stage {
 enum ring_stream { RING_STDOUT = 0, RING_STDERR = 1, RING_MIXED = 2 };
 /* Beside the stream in ring_header.stream: the splice in hand goes nowhere. */
 #define RING_DISCARD 0x100u
+
+#define RING_SIZES        24u
+
+/* The terminal's size from a position of the output on. Entry 0 is what it
+ * began with; entry n lies at 1 + (n - 1) % 23. */
+struct ring_size {
+	_Atomic uint64_t pos;
+	_Atomic uint64_t wall_size; /* wall ms << 20 | cols << 10 | rows */
+};
 
 /* A stretch of one stream: from the end of the entry before to `end`. */
 struct ring_segment {
@@ -154,9 +167,22 @@ struct ring_header {
 	_Atomic uint32_t pty_index;  /* of /dev/pts/N */
 	_Atomic uint64_t pty_line;   /* spool position: the line in hand */
 	_Atomic uint64_t pty_scanned; /* output looked at for queries */
-	uint64_t reserved[13];
+	_Atomic uint64_t pty_uncertain; /* bytes of input: given, or lost */
+	_Atomic uint32_t pty_hand;   /* how many PTY_IN_HAND is about */
+	uint32_t pty_pad;
+
+	/* the spill file: W; all 0 where there is none */
+	_Atomic uint64_t spill_pos;   /* written up to here */
+	_Atomic uint64_t spill_max;   /* and never beyond */
+	_Atomic uint64_t spill_state; /* enum ring_spill | errno << 32 */
+	_Atomic uint64_t spill_dev, spill_ino;
+	uint64_t reserved[6];
 
 	struct ring_segment segments[RING_SEGMENTS];
+
+	/* the terminal's sizes: W */
+	_Atomic uint64_t size_count; /* sizes ever */
+	struct ring_size sizes[RING_SIZES];
 };
 
 /* pty_flags. Cursor: neither bit, the program has not said yet. */
@@ -169,13 +195,23 @@ enum ring_pty {
 	PTY_ECHO = 32,      /* echoes, when last looked at */
 	PTY_HELD = 64,      /* a line too long for this mode waits in the spool */
 	PTY_IN_HAND = 128,  /* input is between a read and a write */
-	PTY_UNCERTAIN = 256 /* and a worker died there */
+	PTY_UNCERTAIN = 256 /* pty_uncertain is not 0 */
+};
+
+/* Its path stands behind the tail region, NUL-terminated. */
+enum ring_spill {
+	SPILL_NONE,
+	SPILL_WRITING,   /* the first spill_pos bytes of the output */
+	SPILL_FULL,      /* there was more than spill_max */
+	SPILL_DISK_FULL, /* no space: it ends at spill_pos */
+	SPILL_ERROR      /* the same, for another reason */
 };
 
 enum ring_stdin { STDIN_NONE = 0, STDIN_OPEN = 1, STDIN_CLOSED = 2 };
 
 static_assert(sizeof(struct ring_header) <= SHM_PAGE, "ring header: one page");
 static_assert(sizeof(struct ring_segment) == 16, "segment size");
+static_assert(sizeof(struct ring_size) == 16, "size entry");
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "64-bit atomics are lock-free");
 
 /* ----------------------------------------------------------------- board */
@@ -228,11 +264,13 @@ enum { BOARD_BACKGROUNDED = 1, BOARD_STDIN_OPEN = 2, BOARD_PTY = 4 };
 struct board_lane {
 	_Atomic uint32_t seq;
 	uint32_t width, active, queued, generation;
-	uint32_t flags; /* paused, draining */
+	uint32_t flags; /* BOARD_LANE_PAUSED ... */
 	char name[32];
 	uint64_t reserved;
 };
 static_assert(sizeof(struct board_lane) == 64, "board lane");
+
+enum { BOARD_LANE_PAUSED = 1, BOARD_LANE_DRAINING = 2 };
 
 struct board_header {
 	uint64_t magic;
@@ -274,7 +312,7 @@ struct stats_page {
 	_Atomic uint64_t sessions;     /* live ones (keeper: table rows) */
 	_Atomic uint64_t spawned, spawn_failed, ended;
 	_Atomic uint64_t bytes_moved;
-	_Atomic uint64_t ring_bytes;   /* tmpfs bytes of its live rings */
+	_Atomic uint64_t ring_bytes;   /* tmpfs bytes of its rings till END */
 	_Atomic uint64_t taken_over;   /* sessions taken from a dead worker */
 	_Atomic uint64_t requests;     /* master */
 	_Atomic uint64_t connections;  /* master: open now */

@@ -60,6 +60,11 @@ ssize_t ring_splice(struct ring_writer *w, int pipe_fd,
 ssize_t ring_discard(struct ring_writer *w, int pipe_fd,
     enum ring_stream stream, size_t max);
 
+/* Notes the terminal's size from `pos` on, unless it is that already. Sizes of
+ * more than 1000 x 1000 are not noted. */
+void ring_note_size(struct ring_writer *w, uint64_t pos, unsigned cols,
+    unsigned rows, uint64_t wall_ms);
+
 /* ---------------------------------------------------------------- reader */
 
 struct ring_reader {
@@ -99,6 +104,7 @@ struct ring_glance {
 	uint64_t head;           /* position */
 	uint64_t last_output_ms; /* wall; 0: none yet */
 	uint32_t stdin_state;    /* enum ring_stdin, if the writer is sane */
+	uint64_t stdin_uncertain; /* bytes, of a terminal's input */
 };
 enum ring_verdict ring_glance(struct ring_reader *r, struct ring_glance *ret);
 
@@ -118,5 +124,16 @@ ssize_t ring_read(struct ring_reader *r, uint64_t *pos, void *buf, size_t size,
  * Older than the segment log: RING_MIXED. */
 enum ring_stream ring_stream_at(const struct ring_header *raw, uint64_t pos,
     uint64_t *ret_end, uint64_t *ret_wall_ms);
+
+/* The terminal's sizes, by a header page read before, oldest first. */
+struct ring_resize {
+	uint64_t pos; /* from here on; it may be beyond the head */
+	uint64_t wall_ms;
+	unsigned cols, rows; /* 1..1000 */
+	bool after_more; /* sizes between the entry before and this are lost */
+};
+/* Returns how many; 0: no terminal. */
+size_t ring_sizes(const struct ring_header *raw,
+    struct ring_resize ret[RING_SIZES]);
 
 #endif

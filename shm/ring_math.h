@@ -10,6 +10,7 @@
 
 #include "shm/layout.h"
 
+#define RING_SIZE_MAX   1000u /* columns, lines */
 #define RING_TAIL_MIN   4096u
 #define RING_REGION_MAX (1u << 30)
 /* Positions stay below 2^61: shifted by two in a segment, and far from wrap. */
@@ -26,6 +27,13 @@ static inline uint64_t
 ring_tail_cap(uint32_t tail_bytes)
 {
 	return (uint64_t)tail_bytes + RING_MAX_SPLICE;
+}
+
+/* Where size n is noted: the first for good, the others by turns. */
+static inline unsigned
+ring_size_slot(uint64_t n)
+{
+	return n == 0 ? 0 : 1 + (unsigned)((n - 1) % (RING_SIZES - 1));
 }
 
 /* File offset of the byte at `pos`. */

@@ -283,7 +283,8 @@ ring_glance(struct ring_reader *r, struct ring_glance *ret)
 			r->seen = h.head;
 			*ret = (struct ring_glance){ .head = h.head,
 				.last_output_ms = h.last_output_ms,
-				.stdin_state = h.stdin_state };
+				.stdin_state = h.stdin_state,
+				.stdin_uncertain = h.pty_uncertain };
 			return RING_OK;
 		}
 	}

@@ -40,8 +40,10 @@ static const char *const reasons[] = {
 	[END_LIMIT] = "limit",
 	[END_LOST] = "lost",
 	[END_SHUTDOWN] = "shutdown",
+	[END_LANE_CLEARED] = "lane-cleared",
+	[END_DEADLOCK] = "deadlock",
 };
-static_assert(NELEMS(reasons) == END_SHUTDOWN + 1, "a word per reason");
+static_assert(NELEMS(reasons) == END_REASONS, "a word per reason");
 
 static const char *const stages[] = {
 	[STAGE_NONE] = "none",
@@ -54,8 +56,9 @@ static const char *const stages[] = {
 	[STAGE_TELL] = "tell",
 	[STAGE_EXEC] = "exec",
 	[STAGE_LIMIT] = "limit",
+	[STAGE_SPILL] = "spill",
 };
-static_assert(NELEMS(stages) == STAGE_LIMIT + 1, "a word per stage");
+static_assert(NELEMS(stages) == STAGE_SPILL + 1, "a word per stage");
 
 static const char *const streams[] = {
 	[RING_STDOUT] = "stdout",

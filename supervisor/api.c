@@ -4,10 +4,8 @@
  * through which every handler comes to a session, so that another scope's id
  * answers exactly like an unknown one.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "supervisor/master.h"
 
@@ -23,6 +21,8 @@ static api_fn *const handlers[PROTO_METHOD_COUNT] = {
     [PROTO_SUBMIT] = api_submit,
     [PROTO_PASTE] = api_paste,
     [PROTO_RESIZE] = api_resize,
+    [PROTO_BACKGROUND] = api_background,
+    [PROTO_SCREEN] = api_screen,
     [PROTO_KILL] = api_kill,
     [PROTO_KILL_SCOPE] = api_kill_scope,
     [PROTO_CLEAR] = api_clear,
@@ -30,7 +30,13 @@ static api_fn *const handlers[PROTO_METHOD_COUNT] = {
     [PROTO_EVENTS] = api_events,
     [PROTO_SUBSCRIBE] = api_subscribe,
     [PROTO_ACK] = api_ack,
+    [PROTO_LANES] = api_lanes,
     [PROTO_STATUS] = api_status,
+    [PROTO_DRAIN_SCOPE] = api_drain_scope,
+    [PROTO_UNDRAIN_SCOPE] = api_undrain_scope,
+    [PROTO_MINT_TOKEN] = api_mint_token,
+    [PROTO_LIST_TOKENS] = api_list_tokens,
+    [PROTO_REVOKE_TOKEN] = api_revoke_token,
     [PROTO_SHUTDOWN] = api_shutdown,
 };
 
@@ -82,33 +88,21 @@ api_session(struct api_call *c, bool backgrounded)
 	return s;
 }
 
-/* hello: scope and rights of the connection. */
-void
-api_hello(struct api_call *c)
+/* How the output of this call is to be shown. */
+bool
+api_text_rule(struct api_call *c)
 {
-	char scope[48], client[72], inc[24];
-	bool has_scope = val_copy(c->params, "scope", scope, sizeof(scope)) > 0;
-	struct enc e = ENC_INIT;
+	const struct val *v = val_get(c->params, "text");
+	struct proto_problem p;
 
-	val_copy(c->params, "client", client, sizeof(client));
-	if (conn_set_hello(c->conn, has_scope ? scope : NULL,
-		val_bool(c->params, "process", true), client) < 0) {
-		req_failf(c->req, PROTO_E_FORBIDDEN, "",
-		    "hello comes once, before anything else");
-		return;
-	}
-	snprintf(inc, sizeof(inc), "%016" PRIx64, c->m->h.incarnation);
-	enc_map(&e);
-	enc_kv_str(&e, "server", PSUP_VERSION);
-	enc_kv_int(&e, "protocol", PROTO_VERSION);
-	enc_kv_str(&e, "incarnation", inc);
-	enc_key(&e, "scope");
-	if (has_scope)
-		enc_str(&e, scope);
-	else
-		enc_nil(&e);
-	enc_kv_int(&e, "pid", getpid());
-	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
+	c->req->text = TEXT_CLEAN;
+	if (v == NULL)
+		return true;
+	c->req->text = text_rule_find(v->s.ptr, v->s.len);
+	if (c->req->text < TEXT_RULES)
+		return true;
+	proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "text", v,
+	    "clean, ansi, shown or plain");
+	req_fail(c->req, &p);
+	return false;
 }

@@ -76,6 +76,8 @@ api_remove(struct api_call *c)
 		s->board = UINT32_MAX;
 	}
 	session_touch(c->m, s);
+	session_leaves(c->m, s);
+	registry_drop_key(c->m, s);
 	session_kill(c->m, s, SIGTERM, s->grace_ms, END_MANUAL_CANCEL, true);
 	done(c->req, slug, "Removed session", " (termination requested).");
 }
@@ -159,6 +161,11 @@ status_lanes(struct master *m, struct enc *e)
 		enc_kv_uint(e, "width", v.width);
 		enc_kv_uint(e, "active", v.active);
 		enc_kv_uint(e, "queued", v.queued);
+		enc_kv_uint(e, "generation", v.generation);
+		enc_kv_bool(e, "paused", v.paused);
+		enc_kv_bool(e, "draining", v.draining);
+		if (v.group[0] != '\0')
+			enc_kv_str(e, "group", v.group);
 		enc_end(e);
 	}
 	enc_end(e);
@@ -216,34 +223,78 @@ status_unavailable(struct master *m, struct enc *e)
 			  "for in /proc");
 		enc_end(e);
 	}
+	gate_unavailable(m, e);
 	enc_end(e);
+}
+
+/* Sessions by state: of all, or of one scope. */
+static void
+status_sessions(struct master *m, const char *scope, struct enc *e)
+{
+	uint64_t counts[STATE_COUNT] = {0};
+	struct session *s;
+
+	if (scope == NULL)
+		memcpy(counts, m->counts, sizeof(counts));
+	else
+		for (s = registry_first(m); s != NULL; s = registry_next(s))
+			if (!s->hidden && strcmp(s->scope, scope) == 0)
+				counts[s->state]++;
+	enc_key(e, "sessions");
+	enc_map(e);
+	for (uint32_t i = STATE_QUEUED; i < STATE_COUNT; i++)
+		enc_kv_uint(e, state_name(i), counts[i]);
+	enc_end(e);
+}
+
+/* The scopes that take nothing new. */
+static void
+status_draining(struct master *m, struct enc *e)
+{
+	enc_key(e, "draining");
+	enc_array(e);
+	for (size_t i = 0; i < drains_count(m->drains); i++)
+		enc_str(e, drains_name(m->drains, i));
+	enc_end(e);
+}
+
+/* What is everybody's: nothing of it tells what other scopes do. */
+static void
+status_common(struct master *m, struct enc *e)
+{
+	status_cgroup(m, e);
+	status_unavailable(m, e);
+	enc_kv_str(e, "runtimeDir", m->h.runtime_dir);
+	enc_kv_str(e, "version", PSUP_VERSION);
 }
 
 /* status */
 void
 api_status(struct api_call *c)
 {
+	const char *scope = conn_scope(c->conn);
 	struct master *m = c->m;
 	struct enc e = ENC_INIT;
 
 	enc_map(&e);
-	status_heads(m, &e);
-	status_workers(m, &e);
-	enc_key(&e, "sessions");
-	enc_map(&e);
-	for (uint32_t i = STATE_QUEUED; i < STATE_COUNT; i++)
-		enc_kv_uint(&e, state_name(i), m->counts[i]);
-	enc_end(&e);
-	enc_key(&e, "output");
-	enc_map(&e);
-	enc_kv_uint(&e, "budgetBytes", m->budget);
-	enc_kv_uint(&e, "usedBytes", sweep_used(m));
-	enc_end(&e);
-	status_lanes(m, &e);
-	status_cgroup(m, &e);
-	status_unavailable(m, &e);
-	enc_kv_str(&e, "runtimeDir", m->h.runtime_dir);
-	enc_kv_str(&e, "version", PSUP_VERSION);
+	if (scope == NULL) {
+		status_heads(m, &e);
+		status_workers(m, &e);
+	} else {
+		enc_kv_str(&e, "scope", scope);
+	}
+	status_sessions(m, scope, &e);
+	gate_status(m, scope, &e);
+	if (scope == NULL) {
+		enc_key(&e, "output");
+		enc_map(&e);
+		enc_kv_uint(&e, "budgetBytes", m->budget);
+		enc_kv_uint(&e, "usedBytes", sweep_used(m));
+		enc_end(&e);
+		status_lanes(m, &e);
+		status_draining(m, &e);
+	}
+	status_common(m, &e);
 	enc_end(&e);
 	req_answer(c->req, &e);
 	enc_fini(&e);

@@ -133,7 +133,7 @@ add_remaining(const struct session *s, struct sbuf *b)
 static void
 kill_answer(struct req *r, struct session *s)
 {
-	bool over = !session_live(s);
+	bool over = !session_live(s) && !s->killing_left;
 	struct sbuf text = SBUF_INIT;
 	struct enc e = ENC_INIT;
 	unsigned adopted = 0;
@@ -148,6 +148,9 @@ kill_answer(struct req *r, struct session *s)
 		    s->slug);
 	if (over) {
 		add_remaining(s, &text);
+		if (s->holders > 0)
+			sbuf_addf(&text, " %u processes still hold its output.",
+			    (unsigned)s->holders);
 		if (!s->in_leaf && s->pid > 0)
 			adopted = adopted_unattributed(r->m);
 		if (adopted > 0)
@@ -166,7 +169,7 @@ kill_answer(struct req *r, struct session *s)
 	enc_kv_str(&e, "signal", text_signal_name(r->signal));
 	if (over) {
 		result_exit_fields(s, &e);
-		if (s->reason != END_MANUAL_CANCEL || s->pid <= 0)
+		if (!result_was_forced(s))
 			result_remaining(s, &e);
 		enc_kv_uint(&e, "unattributed", adopted);
 	}
@@ -178,13 +181,13 @@ kill_answer(struct req *r, struct session *s)
 	sbuf_fini(&text);
 }
 
-/* The session of a waiting kill has ended. */
+/* The session of a waiting kill has ended, or what it had left behind. */
 void
 api_kill_wake(struct req *r, struct session *s, unsigned wake)
 {
 	if (s == NULL)
 		return;
-	if (!session_live(s) || (wake & (WAKE_GONE | WAKE_TIMER)))
+	if ((!session_live(s) && !s->killing_left) || (wake & (WAKE_GONE | WAKE_TIMER)))
 		kill_answer(r, s);
 }
 
@@ -207,11 +210,36 @@ take_signal(struct api_call *c)
 	return false;
 }
 
+/* A running session, or one that has left processes behind. */
+static struct session *
+take_session(struct api_call *c)
+{
+	struct session *s = api_session(c, true);
+
+	if (s == NULL || session_live(s) || session_has_left(s))
+		return s;
+	req_refuse(c->req, PROTO_E_NOT_RUNNING, s->slug,
+	    "No active session found for %s", s->slug);
+	return NULL;
+}
+
+/* The session, or what it has left behind. */
+static void
+kill_it(struct master *m, struct session *s, int sig, uint32_t grace,
+    bool escalate)
+{
+	if (session_live(s))
+		session_kill(m, s, sig, grace,
+		    escalate ? END_MANUAL_CANCEL : END_NONE, escalate);
+	else
+		session_kill_left(m, s, sig, grace, escalate);
+}
+
 /* kill */
 void
 api_kill(struct api_call *c)
 {
-	struct session *s = api_running(c);
+	struct session *s = take_session(c);
 	bool escalate = val_bool(c->params, "escalate", true);
 	bool wait = val_bool(c->params, "wait", true) && escalate;
 	struct req *r = c->req;
@@ -227,12 +255,10 @@ api_kill(struct api_call *c)
 	if (wait && req_watch(r, s) == 0) {
 		/* the ladder is over within grace + 1 s */
 		req_timer(r, grace + LATE_MS);
-		session_kill(c->m, s, r->signal, grace, END_MANUAL_CANCEL,
-		    true);
+		kill_it(c->m, s, r->signal, grace, true);
 		return;
 	}
-	session_kill(c->m, s, r->signal, grace,
-	    escalate ? END_MANUAL_CANCEL : END_NONE, escalate);
+	kill_it(c->m, s, r->signal, grace, escalate);
 	kill_answer(r, s);
 }
 
@@ -300,7 +326,7 @@ api_kill_scope_wake(struct req *r, struct session *s, unsigned wake)
 
 	if ((wake & WAKE_TIMER) == 0) {
 		LIST_FOREACH(w, &r->watches, of_req)
-			if (session_live(w->s) &&
+			if ((session_live(w->s) || w->s->killing_left) &&
 			    !((wake & WAKE_GONE) && w->s == s))
 				return;
 	}
@@ -325,44 +351,68 @@ take_scope(struct api_call *c, char *buf, size_t size)
 	return own == NULL || strcmp(own, buf) == 0 ? buf : "";
 }
 
-/* The live sessions of a scope, as ids: ending one may start and end others. */
+/* The live sessions of a scope, with `left` also those that have left processes
+ * behind, as ids: ending one may start and end others. NULL: no memory. The
+ * caller frees it. */
 static struct sid *
+sessions_of(struct master *m, const char *scope, bool left, size_t *ret_count,
+    size_t *ret_live)
+{
+	struct session *s;
+	struct sid *list;
+	size_t n = 0, live = 0;
+
+	for (s = registry_first(m); s != NULL; s = registry_next(s))
+		n += session_live(s) || (left && session_has_left(s));
+	list = calloc(n + 1, sizeof(*list));
+	for (s = registry_first(m), n = 0; list != NULL && s != NULL;
+	     s = registry_next(s)) {
+		if ((!session_live(s) && !(left && session_has_left(s))) ||
+		    scope[0] == '\0' || strcmp(s->scope, scope) != 0)
+			continue;
+		list[n++] = s->sid;
+		live += session_live(s);
+	}
+	*ret_count = n;
+	*ret_live = live;
+	return list;
+}
+
+struct sid *
 scope_sessions(struct master *m, const char *scope, size_t *ret_count)
 {
-	struct sid *list = calloc((size_t)m->live + 1, sizeof(*list));
-	struct session *s;
-	size_t n = 0;
+	size_t live;
 
-	for (s = registry_first(m); list != NULL && s != NULL && n < m->live;
-	     s = registry_next(s))
-		if (session_live(s) && scope[0] != '\0' &&
-		    strcmp(s->scope, scope) == 0)
-			list[n++] = s->sid;
-	*ret_count = n;
-	return list;
+	return sessions_of(m, scope, false, ret_count, &live);
 }
 
 /* Ends them all, the waiting ones first, so that none of them starts; then
  * watches those that still live. Nothing wakes the request before. */
-static void
-end_all(struct api_call *c, const struct sid *list, size_t n, uint32_t grace)
+void
+scope_end_all(struct req *r, const struct sid *list, size_t n, uint32_t grace)
 {
-	struct req *r = c->req;
+	struct master *m = r->m;
 	struct session *s;
 	size_t i;
 	int queued;
 
 	for (queued = 1; queued >= 0; queued--)
 		for (i = 0; i < n; i++) {
-			s = session_by_sid(c->m, list[i]);
+			s = session_by_sid(m, list[i]);
 			if (s != NULL && session_live(s) &&
 			    (s->state == STATE_QUEUED) == (queued != 0))
-				session_kill(c->m, s, r->signal, grace,
+				session_kill(m, s, r->signal, grace,
 				    END_MANUAL_CANCEL, true);
 		}
+	for (i = 0; i < n; i++) {
+		s = session_by_sid(m, list[i]);
+		if (s != NULL && session_has_left(s))
+			session_kill_left(m, s, r->signal, grace, true);
+	}
 	for (i = 0; i < n && !r->any; i++) {
-		s = session_by_sid(c->m, list[i]);
-		if (s != NULL && session_live(s) && req_watch(r, s) < 0)
+		s = session_by_sid(m, list[i]);
+		if (s != NULL && (session_live(s) || s->killing_left) &&
+		    req_watch(r, s) < 0)
 			r->any = true;
 	}
 }
@@ -376,14 +426,14 @@ api_kill_scope(struct api_call *c)
 	char buf[64];
 	const char *scope;
 	uint32_t grace;
-	size_t n;
+	size_t n, live;
 
 	if (!take_signal(c))
 		return;
 	scope = take_scope(c, buf, sizeof(buf));
 	if (scope == NULL)
 		return;
-	list = scope_sessions(c->m, scope, &n);
+	list = sessions_of(c->m, scope, true, &n, &live);
 	if (list == NULL) {
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
 		return;
@@ -392,9 +442,9 @@ api_kill_scope(struct api_call *c)
 	    (int64_t)c->m->cfg.grace_ms);
 	if (grace == 0)
 		r->signal = SIGKILL;
-	r->asked = n;
+	r->asked = live;
 	r->any = !val_bool(c->params, "wait", true);
-	end_all(c, list, n, grace);
+	scope_end_all(r, list, n, grace);
 	free(list);
 	if (r->any) {
 		scope_answer(r);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "supervisor/master.h"
 
@@ -24,6 +25,81 @@ who(struct api_call *c, char *ret, size_t size)
 {
 	if (val_copy(c->params, "subscriber", ret, size) == 0)
 		snprintf(ret, size, "%s", place_scope(c->conn));
+}
+
+/* The kinds a call is about; false: the refusal is sent. */
+static bool
+kinds_of(struct api_call *c, uint32_t *ret)
+{
+	const struct val *v = val_get(c->params, "kinds");
+	uint32_t kinds = 0;
+
+	if (v == NULL) {
+		*ret = EVENT_ENDS;
+		return true;
+	}
+	for (size_t i = 0; i < v->a.count; i++) {
+		const struct val *item = &v->a.items[i];
+		int kind = event_kind_of(item->s.ptr, item->s.len);
+
+		if (val_is_str(item, "all")) {
+			kinds = EVENT_ALL;
+		} else if (kind >= 0) {
+			kinds |= EVENT_BIT(kind);
+		} else {
+			struct proto_problem p;
+
+			proto_problem_value(&p, PROTO_E_INVALID_PARAMS,
+			    "kinds", item,
+			    "all, or some of " EVENT_KIND_NAMES);
+			req_fail(c->req, &p);
+			return false;
+		}
+	}
+	*ret = kinds;
+	return true;
+}
+
+/* Adds what a connection wants to hear of. */
+static void
+add_kinds(struct conn *c, void *arg)
+{
+	const struct subscriber *sub = conn_subscriber(c);
+
+	if (sub->on)
+		*(uint32_t *)arg |= sub->kinds;
+}
+
+/* The news that anybody wants, now that somebody came or went. */
+void
+api_events_recount(struct master *m)
+{
+	m->kinds_wanted = (uint32_t)m->cfg.event_kinds | EVENT_ENDS;
+	if (m->conns != NULL)
+		conn_each(m, add_kinds, &m->kinds_wanted);
+}
+
+/* A piece of news for the log, if anybody wants its kind. */
+void
+api_event_news(struct master *m, enum event_kind kind, struct session *s,
+    const char *text, const char *key, uint64_t value)
+{
+	char instance[SESSION_INSTANCE_MAX] = "";
+	struct event_in in = {.kind = event_kind_name(kind), .text = text,
+	    .instance_id = instance, .exit_code = -1,
+	    .at_ms = clock_wall_ms(), .more = {{key, value}}};
+
+	if ((m->kinds_wanted & EVENT_BIT(kind)) == 0)
+		return;
+	if (s != NULL) {
+		session_instance(m, s, instance);
+		in.scope = s->scope;
+		in.sid = s->sid;
+		in.slug = s->slug;
+		in.session_key = s->session_key;
+	}
+	if (events_append(m->events, &in) < 0)
+		log_warn("%s event not written", in.kind);
 }
 
 struct fill {
@@ -58,14 +134,18 @@ api_events(struct api_call *c)
 	    .left = (uint32_t)proto_int(PROTO_EVENTS, c->params, "limit",
 		100)};
 	uint64_t place;
+	uint32_t kinds;
 
+	if (!kinds_of(c, &kinds))
+		return;
 	who(c, name, sizeof(name));
 	place = events_place(c->m->events, f.scope, name);
 	enc_map(&e);
 	enc_key(&e, "events");
 	enc_array(&e);
-	(void)events_read(c->m->events, conn_scope(c->conn),
-	    val_uint(c->params, "since", place), UINT32_MAX, on_event, &f);
+	(void)events_read_kinds(c->m->events, conn_scope(c->conn),
+	    val_uint(c->params, "since", place), kinds, UINT32_MAX, on_event,
+	    &f);
 	enc_end(&e);
 	enc_kv_uint(&e, "overflowed",
 	    events_overflowed(c->m->events, place_scope(c->conn)));
@@ -82,10 +162,15 @@ api_subscribe(struct api_call *c)
 	struct subscriber *sub = conn_subscriber(c->conn);
 	struct enc e = ENC_INIT;
 	uint64_t place;
+	uint32_t kinds;
 
+	if (!kinds_of(c, &kinds))
+		return;
 	who(c, sub->name, sizeof(sub->name));
 	place = events_place(c->m->events, place_scope(c->conn), sub->name);
 	sub->on = true;
+	sub->kinds = kinds;
+	api_events_recount(c->m);
 	sub->all = val_get(c->params, "since") != NULL;
 	sub->next_after = val_uint(c->params, "since", place);
 	sub->safe_after = sub->next_after;
@@ -151,8 +236,8 @@ push_conn(struct conn *c, void *arg)
 	p.sub->behind = conn_queued(c) > PUSH_QUEUE;
 	if (p.sub->behind)
 		return; /* api_events_more() goes on */
-	(void)events_read(m->events, conn_scope(c), p.sub->next_after,
-	    PUSH_MAX, push_one, &p);
+	(void)events_read_kinds(m->events, conn_scope(c), p.sub->next_after,
+	    p.sub->kinds, PUSH_MAX, push_one, &p);
 	if (p.n == PUSH_MAX)
 		m->events_sent = 0; /* there may be more */
 	else if (p.n == 0)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -18,6 +19,7 @@
 #include "supervisor/limits.h"
 #include "supervisor/master.h"
 #include "supervisor/result.h"
+#include "supervisor/retain.h"
 
 /* Answers with the end. */
 static void
@@ -26,8 +28,8 @@ answer_ended(struct req *r, struct session *s)
 	struct master *m = r->m;
 	struct enc e = ENC_INIT;
 
-	result_exec_ended(m, s, r->warnings.p != NULL ? r->warnings.p : "",
-	    &e);
+	result_exec_ended(m, s, r->text,
+	    r->warnings.p != NULL ? r->warnings.p : "", &e);
 	if (!s->answered) {
 		s->answered = true;
 		session_touch(m, s);
@@ -256,6 +258,7 @@ session_make(struct api_call *c, const char *cwd, struct proto_problem *why)
 {
 	struct master *m = c->m;
 	struct session *s = calloc(1, sizeof(*s));
+	const struct config_lane *lane;
 	int r = -ENOMEM;
 
 	proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
@@ -273,7 +276,17 @@ session_make(struct api_call *c, const char *cwd, struct proto_problem *why)
 	}
 	s->fresh = true;
 	session_touch(m, s);
+	s->parent = kin_of_call(c);
+	lane = s->lane[0] != '\0' ? config_lane_for(&m->cfg, s->lane) : NULL;
+	if (lane != NULL && val_get(c->params, "priority") == NULL)
+		s->priority = lane->priority;
 	r = limits_take(&m->h, c->params, &s->limits, why);
+	if (r == 0 && lane != NULL)
+		r = limits_take_config(&m->h, &lane->limits, &s->limits, why);
+	if (r == 0)
+		r = limits_take_config(&m->h, &m->cfg.limits, &s->limits, why);
+	if (r == 0)
+		r = retain_take(m, c->params, s, why);
 	if (r == 0)
 		r = session_stdin(s, m, c->params, why);
 	if (r == 0)
@@ -347,6 +360,34 @@ exec_attach(struct api_call *c, struct session *s)
 	exec_wait(c, s);
 }
 
+/* Was the directory, or what is in it, deleted under us? */
+static bool
+runtime_dir_gone(const struct master *m)
+{
+	struct stat st;
+
+	return fstat(m->dirfd, &st) < 0 || st.st_nlink == 0 ||
+	    faccessat(m->dirfd, "rings", F_OK, 0) < 0;
+}
+
+/* Does its scope take no new sessions? */
+static bool
+exec_drained(struct api_call *c, struct proto_problem *why)
+{
+	const char *scope = conn_scope(c->conn);
+	char own[48];
+
+	if (scope == NULL) {
+		val_copy(c->params, "scope", own, sizeof(own));
+		scope = own;
+	}
+	if (!drains_has(c->m->drains, scope))
+		return false;
+	proto_problem_set(why, PROTO_E_SCOPE_DRAINING, "scope",
+	    "scope %s is being drained: it takes no new sessions", scope);
+	return true;
+}
+
 /* Refuses what cannot start now. */
 static bool
 exec_refused(struct api_call *c, struct proto_problem *why)
@@ -358,6 +399,14 @@ exec_refused(struct api_call *c, struct proto_problem *why)
 	}
 	if (exec_check(c->params, why) < 0)
 		return true;
+	if (runtime_dir_gone(c->m)) {
+		proto_problem_set(why, PROTO_E_RUNTIME_GONE, "",
+		    "the runtime directory %s was deleted: nothing new "
+		    "starts; stop this server (psupd, pid %d) and start "
+		    "another",
+		    c->m->h.runtime_dir, (int)c->m->h.keeper_pid);
+		return true;
+	}
 	if (conn_scope(c->conn) != NULL &&
 	    val_get(c->params, "scope") != NULL &&
 	    !val_is_str(val_get(c->params, "scope"), conn_scope(c->conn))) {
@@ -365,6 +414,8 @@ exec_refused(struct api_call *c, struct proto_problem *why)
 		    "this connection belongs to another scope");
 		return true;
 	}
+	if (exec_drained(c, why))
+		return true;
 	return sweep_admit(c->m, NULL, why) < 0;
 }
 
@@ -396,6 +447,8 @@ api_exec(struct api_call *c)
 	struct req *r = c->req;
 	char cwd[4096];
 
+	if (!api_text_rule(c))
+		return;
 	if (s != NULL) {
 		exec_attach(c, s);
 		return;
@@ -414,7 +467,9 @@ api_exec(struct api_call *c)
 		return;
 	}
 	s->stream = val_bool(c->params, "stream", false);
-	if (req_watch(r, s) < 0 || session_admit(m, s, &why) < 0) {
+	if (req_watch(r, s) < 0 ||
+	    lane_deadlock_refuse(m, s, conn_scope(c->conn), &why) < 0 ||
+	    session_admit(m, s, &why) < 0) {
 		req_unwatch(r); /* it is told why, not that it is gone */
 		registry_forget(m, s);
 		req_fail(r, &why);
@@ -427,4 +482,54 @@ api_exec(struct api_call *c)
 	if (s->stream)
 		stream_begin(r, s);
 	exec_wait(c, s);
+}
+
+/* A foreground exec of the session that can be answered now. */
+static struct req *
+exec_waiting(struct session *s)
+{
+	struct watch *w;
+
+	LIST_FOREACH(w, &s->watches, of_session) {
+		if (w->req->method != PROTO_EXEC)
+			continue;
+		if (s->state != STATE_STARTING)
+			return w->req;
+		w->req->bg = true; /* its answer names the pid */
+	}
+	return NULL;
+}
+
+/* background */
+void
+api_background(struct api_call *c)
+{
+	struct session *s = api_session(c, false);
+	struct enc e = ENC_INIT;
+	char text[120];
+	struct req *r;
+
+	if (s == NULL)
+		return;
+	if (!session_live(s)) {
+		req_refuse(c->req, PROTO_E_NOT_RUNNING, s->slug,
+		    "No active session found for %s", s->slug);
+		return;
+	}
+	session_background(c->m, s);
+	while ((r = exec_waiting(s)) != NULL)
+		answer_running(r, s);
+	snprintf(text, sizeof(text), "Session %s goes on in the background.",
+	    s->slug);
+	enc_map(&e);
+	enc_kv_str(&e, "text", text);
+	enc_key(&e, "details");
+	enc_map(&e);
+	enc_kv_str(&e, "status", "running");
+	enc_kv_str(&e, "sessionId", s->slug);
+	enc_end(&e);
+	enc_kv_bool(&e, "isError", false);
+	enc_end(&e);
+	req_answer(c->req, &e);
+	enc_fini(&e);
 }

@@ -95,6 +95,7 @@ order_stdin(struct master *m, struct session *s)
 				   struct ctl_stdin),
 	    .pos = s->spool_end, .eof = s->spool_eof};
 
+	s->input_ms = clock_wall_ms();
 	pool_order(m, s, &in, sizeof(in), true, -1);
 }
 
@@ -133,7 +134,9 @@ input_details(struct req *r, struct session *s, struct enc *e)
 	enc_kv_str(e, "name", s->name);
 	enc_kv_uint(e, "accepted", r->accepted);
 	enc_kv_uint(e, "queued", input_queued(r->m, s));
+	enc_kv_uint(e, "position", s->spool_end);
 	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
+	result_uncertain(r->m, s, e);
 }
 
 /* Everything was accepted. */
@@ -240,6 +243,28 @@ input_session(struct api_call *c)
 	return s;
 }
 
+/* A write that says where it begins: what an earlier one of its kind put in
+ * counts as accepted. False: it was answered. */
+static bool
+write_seek(struct req *r, struct session *s, uint64_t pos)
+{
+	uint64_t had;
+
+	if (pos > s->spool_end) {
+		req_failf(r, PROTO_E_INVALID_PARAMS, "position",
+		    "position: %" PRIu64 ": expected at most %" PRIu64
+		    ", what session %s has accepted so far", pos,
+		    s->spool_end, s->slug);
+		return false;
+	}
+	had = s->spool_end - pos;
+	r->accepted = had < r->data_len ? (size_t)had : r->data_len;
+	if (r->accepted < r->data_len || !r->eof || !s->spool_eof)
+		return true;
+	write_answer(r, s);
+	return false;
+}
+
 /* write */
 void
 api_write(struct api_call *c)
@@ -260,6 +285,10 @@ api_write(struct api_call *c)
 	}
 	if (r->data_len > 0)
 		memcpy(r->data, data.ptr, r->data_len);
+	if (val_get(c->params, "position") != NULL &&
+	    !write_seek(r, s,
+		(uint64_t)val_int(c->params, "position", 0)))
+		return;
 	timeout = (uint64_t)proto_int(PROTO_WRITE, c->params, "timeout", 0);
 	if (timeout == 0 || req_watch(r, s) < 0) {
 		write_try(r, s, true);

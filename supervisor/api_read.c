@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading: list, poll, log, wait. A poll that waits is woken by the worker's
+ * Reading: list, poll. A poll that waits is woken by the worker's
  * word or the session's end, never by a clock that ticks.
  */
 #include <errno.h>
@@ -13,9 +13,12 @@
 #include "common/text.h"
 #include "supervisor/lines.h"
 #include "supervisor/master.h"
+#include "supervisor/pending.h"
 #include "supervisor/result.h"
 #include "supervisor/usage.h"
 
+#define POLL_AGE_MS 100u /* evidence of waiting may be so old */
+#define HELD_MS    1000u /* another answer to the same reader takes so long */
 #define USAGE_ROWS 1000u /* of one list; a sample takes 30 us */
 
 /* ------------------------------------------------------------------ list */
@@ -79,6 +82,7 @@ api_list(struct api_call *c)
 	}
 	if (n > limit)
 		n = (size_t)limit;
+	c->m->probes_left = RESULT_PROBES;
 	enc_map(&e);
 	enc_key(&e, "details");
 	enc_map(&e);
@@ -115,52 +119,64 @@ struct delivery {
 	uint64_t dropped; /* gone for good, between from and the output */
 	uint64_t omitted; /* left out here, log still shows them */
 	size_t at, len;  /* of k.data */
+	const char *fault; /* why nothing can be read; NULL */
 };
 
-/* Takes at most `max` bytes: of a poll the newest, of a since read the
- * oldest. */
+/* How many of the first `len` bytes are whole: output that goes on is cut so
+ * that its text in pieces is its text in one. */
+static size_t
+whole(const struct req *r, const char *data, size_t len)
+{
+	if (r->raw)
+		return len;
+	if (r->text == TEXT_CLEAN || r->text == TEXT_ANSI)
+		return len - text_open_tail(data, len);
+	return len - text_unfinished(data, len);
+}
+
+/* Of a since read the oldest `max` bytes, up to the next gap: the position of
+ * each byte is known to the reader, who hears of the gap by the next read. A
+ * sequence that alone is longer than `max` comes whole. */
 static void
-delivery_cut(struct req *r, struct delivery *d)
+delivery_cut_since(struct req *r, struct delivery *d, size_t max, size_t open)
+{
+	struct retained *k = &d->k;
+
+	d->dropped = k->before;
+	d->len = k->piece < k->len ? k->piece : k->len - open;
+	if (d->len > max) {
+		d->len = whole(r, k->data, max);
+		if (d->len == 0)
+			d->len = r->raw ? max
+			                : text_resync(k->data, k->piece, 1);
+	}
+	/* nothing, or nothing whole: what is missing may be at the end */
+	d->next = k->len > 0 ? k->from + d->len : k->to;
+}
+
+/* Keeps what is not whole yet for the next poll, and takes at most `max` bytes:
+ * of a poll the newest, of a since read the oldest. */
+static void
+delivery_cut(struct req *r, struct session *s, struct ring_reader *rd,
+    struct delivery *d)
 {
 	struct retained *k = &d->k;
 	size_t max = (size_t)r->max_bytes;
+	size_t open = session_live(s) ? k->len - whole(r, k->data, k->len) : 0;
 
 	d->at = 0;
-	d->len = k->len;
-	d->dropped = k->dropped;
-	d->next = k->to;
 	if (r->have_since) {
-		if (d->len > max) {
-			d->len = text_cut_back(k->data, k->len, max);
-			if (d->len == 0)
-				d->len = max;
-			if (k->gap_at < k->len && k->gap_at > d->len)
-				d->dropped = 0; /* the gap comes later */
-			d->next = k->from + d->len;
-			if (k->gap_at > 0 && k->gap_at < d->len)
-				d->next += k->dropped;
-		}
+		delivery_cut_since(r, d, max, open);
 		return;
 	}
-	if (d->len > max) {
-		d->at = d->len - max;
-		d->at += text_skip_partial(k->data + d->at, k->len - d->at);
-		d->omitted = d->at;
-		d->len -= d->at;
-	}
-}
-
-/* Keeps a sequence that is not whole yet for the next poll. */
-static void
-delivery_whole(struct session *s, struct delivery *d)
-{
-	size_t n;
-
-	if (!session_live(s) || d->next != d->k.to)
+	d->len = k->len - open;
+	d->dropped = k->dropped;
+	d->next = k->to - open;
+	if (d->len <= max)
 		return;
-	n = text_unfinished(d->k.data + d->at, d->len);
-	d->len -= n;
-	d->next -= n;
+	k->len = d->len;
+	d->omitted = pending_cut(rd, k, max, !r->raw);
+	d->len = k->len;
 }
 
 /* Reads from the cursor on. */
@@ -173,17 +189,16 @@ delivery_read(struct req *r, struct session *s, struct delivery *d)
 	enum ring_verdict v;
 
 	d->next = d->from;
-	if (rd == NULL)
+	v = rd != NULL ? retained_read(rd, d->from, 0, LINES_BOTH, &d->k)
+		       : RING_GONE;
+	if (v != RING_OK && v != RING_OVERRUN) {
+		d->fault = readers_fault(r->m, s);
 		return;
-	v = retained_read(rd, d->from, 0, LINES_BOTH, &d->k);
-	if (v != RING_OK && v != RING_OVERRUN)
-		return;
+	}
 	d->have = true;
 	if (d->k.to > s->total)
 		s->total = d->k.to;
-	delivery_cut(r, d);
-	if (!r->raw)
-		delivery_whole(s, d);
+	delivery_cut(r, s, rd, d);
 }
 
 /* Who reads: the reader's name, else the scope. */
@@ -201,15 +216,15 @@ reader_name(struct api_call *c, struct session *s, char *ret, size_t size)
 /* The words of a poll. */
 static void
 poll_text(struct req *r, struct session *s, const struct delivery *d,
-    const struct sbuf *out, bool waits, uint64_t idle, struct sbuf *b)
+    const struct sbuf *out, enum input_wait waits, uint64_t idle,
+    struct sbuf *b)
 {
-	char dur[32];
-
 	(void)r;
 	result_note(d->omitted + d->dropped, d->dropped, b);
+	result_fault_words(d->fault, b);
 	if (out->len > 0)
 		sbuf_addn(b, out->p, out->len);
-	else if (session_live(s))
+	else if (session_live(s) && d->fault == NULL)
 		sbuf_add(b, "(no new output)");
 	while (b->len > 0 && b->p[b->len - 1] == '\n')
 		b->p[--b->len] = '\0';
@@ -217,12 +232,8 @@ poll_text(struct req *r, struct session *s, const struct delivery *d,
 		sbuf_add(b, "\n\n");
 	if (!session_live(s)) {
 		result_exit_words(s, b);
-	} else if (waits) {
-		text_duration(idle, dur, sizeof(dur));
-		sbuf_addf(b,
-		    "No new output for %s; this session may be waiting for "
-		    "input. Use process write to provide it.",
-		    dur);
+	} else if (waits != INPUT_WAIT_NONE) {
+		result_waiting_words(waits, idle, b);
 	} else {
 		sbuf_add(b, s->state == STATE_QUEUED ? "Still queued."
 						     : "Process still running.");
@@ -232,8 +243,8 @@ poll_text(struct req *r, struct session *s, const struct delivery *d,
 /* The details of a poll. */
 static void
 poll_details(struct req *r, struct session *s, const struct delivery *d,
-    const struct sbuf *out, uint64_t ack, bool waits, uint64_t idle,
-    struct enc *e)
+    const struct sbuf *out, uint64_t ack, enum input_wait waits,
+    uint64_t idle, struct enc *e)
 {
 	struct cursor cur = cursors_get(r->m->cursors, s->sid, r->reader);
 
@@ -250,9 +261,11 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 	enc_kv_uint(e, "next", d->next);
 	enc_kv_uint(e, "dropped", d->dropped);
 	enc_kv_uint(e, "omitted", d->omitted);
+	result_fault(d->fault, e);
 	enc_kv_bool(e, "exited",
 	    s->state == STATE_EXITED || !session_live(s));
 	enc_kv_bool(e, "closed", !session_live(s));
+	result_pty(r->m, s, e);
 	enc_kv_uint(e, "totalOutputChars", s->total);
 	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
 	if (ack != 0) {
@@ -263,14 +276,14 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 	}
 	usage_encode(r->m, s, r->usage, e);
 	if (session_live(s)) {
-		enc_kv_bool(e, "waitingForInput", waits);
+		result_waiting_fields(waits, e);
 		enc_kv_uint(e, "idleMs", idle);
 		enc_kv_uint(e, "retryInMs", cursors_retry_ms(&cur));
 	} else {
 		struct output o;
 
 		result_exit_fields(s, e);
-		output_read(r->m, s, r->m->cfg.max_output_chars, &o);
+		output_read(r->m, s, r->m->cfg.max_output_chars, r->text, &o);
 		enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
 		    o.text.len);
 		enc_kv_bool(e, "truncated", o.omitted > 0);
@@ -278,6 +291,29 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 		enc_kv_uint(e, "durationMs", s->duration_ms);
 		sbuf_fini(&o.text);
 	}
+}
+
+/* Polls of this reader that were held may go on, in the next turn. */
+static void
+release_held(struct session *s, const char *reader)
+{
+	struct watch *w;
+
+	LIST_FOREACH(w, &s->watches, of_session)
+		if (w->req->method == PROTO_POLL && w->req->held_ns != 0 &&
+		    strcmp(w->req->reader, reader) == 0)
+			req_timer(w->req, 0);
+}
+
+void
+api_poll_undelivered(struct master *m, struct sid sid, const char *reader,
+    uint64_t ack)
+{
+	struct session *s = session_by_sid(m, sid);
+
+	cursors_unstage(m->cursors, sid, reader, ack);
+	if (s != NULL)
+		release_held(s, reader);
 }
 
 /* The cursor moves, and a reader that was told the end needs no event. */
@@ -292,6 +328,7 @@ api_poll_delivered(struct master *m, struct sid sid, const char *reader,
 		return;
 	if (!told && cursors_get(m->cursors, sid, reader).end_told)
 		events_ack_session(m->events, s->scope, sid);
+	release_held(s, reader);
 }
 
 /* Answers a poll with what was read. */
@@ -301,14 +338,16 @@ poll_answer(struct req *r, struct session *s, struct delivery *d)
 	struct sbuf out = SBUF_INIT, text = SBUF_INIT;
 	struct enc e = ENC_INIT;
 	uint64_t ack = 0, idle, last;
-	bool waits = result_waits_for_input(r->m, s, &idle, &last);
+	enum input_wait waits = result_input_wait(r->m, s, POLL_AGE_MS, true,
+	    &idle, &last);
 	bool ended = !session_live(s), explicit_ack = r->explicit_ack;
 	struct master *m = r->m;
 	struct conn *conn = r->conn;
 	char reader[72];
 
 	if (d->have)
-		sbuf_add_repaired(&out, d->k.data + d->at, d->len);
+		sbuf_add_output(&out, r->text, d->k.data + d->at, d->len,
+		    false);
 	if (!r->have_since)
 		ack = cursors_stage(m->cursors, s->sid, r->reader, d->from,
 		    d->next, ended);
@@ -323,34 +362,65 @@ poll_answer(struct req *r, struct session *s, struct delivery *d)
 	enc_end(&e);
 	snprintf(reader, sizeof(reader), "%s", r->reader);
 	req_answer(r, &e);
-	if (ack != 0 && !explicit_ack)
+	if (ack != 0 && !explicit_ack) {
+		cursors_writing(m->cursors, s->sid, reader, ack);
 		conn_mark_cursor(conn, s->sid, reader, ack);
+	}
 	enc_fini(&e);
 	sbuf_fini(&out);
 	sbuf_fini(&text);
+}
+
+/* Milliseconds until a moment, 0 if it is over. */
+static uint64_t
+ms_until(uint64_t when_ns)
+{
+	uint64_t now = clock_boot_ns();
+
+	return now >= when_ns
+	    ? 0
+	    : (when_ns - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+}
+
+/* An answer to the same reader is being written. What it holds is neither
+ * delivered twice nor skipped, so this poll waits until it is out, or lost. */
+static void
+poll_hold(struct req *r, struct session *s)
+{
+	uint64_t until = clock_boot_ns() + HELD_MS * NSEC_PER_MSEC;
+
+	if (r->held_ns == 0 && req_watch(r, s) == 0)
+		r->held_ns = until > r->deadline_ns ? until : r->deadline_ns;
+	if (ms_until(r->held_ns) > 0)
+		req_timer(r, ms_until(r->held_ns));
+	else
+		req_refuse(r, PROTO_E_BUSY, s->slug,
+		    "Another poll of this reader of session %s is being "
+		    "answered, and its client does not take the answer: try "
+		    "again, or give another reader.", s->slug);
 }
 
 /* Answers if there is anything to say, or no time left. */
 static void
 poll_try(struct req *r, struct session *s, bool final)
 {
-	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH, s->sid,
-				struct ctl_pos)};
 	struct delivery d = {0};
 	struct cursor cur = {0};
 
+	if (!r->have_since &&
+	    cursors_busy(r->m->cursors, s->sid, r->reader)) {
+		poll_hold(r, s);
+		return;
+	}
 	if (!r->have_since)
 		cur = cursors_get(r->m->cursors, s->sid, r->reader);
 	d.from = r->have_since ? r->since : cur.pos;
 	delivery_read(r, s, &d);
-	if (final || !session_live(s) || d.len > 0 || d.dropped > 0) {
+	if (final || !session_live(s) || d.len > 0 || d.dropped > 0 ||
+	    d.fault != NULL) {
 		poll_answer(r, s, &d);
-	} else if (s->has_worker && s->state != STATE_QUEUED &&
-	    (!s->watching || s->watch_pos > d.k.to)) {
-		s->watching = true;
-		w.pos = d.have ? d.k.to : d.from;
-		s->watch_pos = w.pos;
-		pool_order(r->m, s, &w, sizeof(w), false, -1);
+	} else {
+		watch_output(r->m, s, d.have ? d.k.to : d.from);
 	}
 	if (d.have)
 		retained_free(&d.k);
@@ -360,13 +430,33 @@ poll_try(struct req *r, struct session *s, bool final)
 void
 api_poll_wake(struct req *r, struct session *s, unsigned wake)
 {
+	uint64_t left = ms_until(r->deadline_ns);
+
 	if (s == NULL)
 		return;
-	if (wake & WAKE_GONE)
+	if (wake & WAKE_GONE) {
 		req_refuse(r, PROTO_E_NOT_FOUND, NULL,
 		    "No session found for %s", s->slug);
-	else
-		poll_try(r, s, (wake & WAKE_TIMER) != 0);
+		return;
+	}
+	if ((wake & WAKE_TIMER) != 0 && left > 0)
+		req_timer(r, left); /* it was held, or woken too early */
+	poll_try(r, s, left == 0);
+}
+
+/* Whether ack is what it can be; else that was answered. */
+static bool
+ack_is_one(struct api_call *c, const char *ack)
+{
+	struct proto_problem p;
+
+	if (strcmp(ack, "explicit") == 0 ||
+	    (ack[0] != '\0' && ack[strspn(ack, "0123456789")] == '\0'))
+		return true;
+	proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "ack",
+	    val_get(c->params, "ack"), "explicit, or details.ack of an answer");
+	req_fail(c->req, &p);
+	return false;
 }
 
 /* poll */
@@ -378,7 +468,10 @@ api_poll(struct api_call *c)
 	uint64_t timeout;
 	char ack[32];
 
-	if (s == NULL)
+	if (s == NULL || !api_text_rule(c))
+		return;
+	if (val_copy(c->params, "ack", ack, sizeof(ack)) > 0 &&
+	    !ack_is_one(c, ack))
 		return;
 	reader_name(c, s, r->reader, sizeof(r->reader));
 	r->have_since = val_get(c->params, "since") != NULL;
@@ -387,248 +480,18 @@ api_poll(struct api_call *c)
 	r->usage = val_bool(c->params, "usage", false);
 	r->max_bytes = (uint64_t)proto_int(PROTO_POLL, c->params, "maxBytes",
 	    (int64_t)c->m->cfg.pending_max_output_chars);
-	if (val_copy(c->params, "ack", ack, sizeof(ack)) > 0) {
+	if (ack[0] != '\0') {
 		r->explicit_ack = true;
 		if (strcmp(ack, "explicit") != 0)
 			api_poll_delivered(c->m, s->sid, r->reader,
 			    strtoull(ack, NULL, 10));
 	}
 	timeout = (uint64_t)proto_int(PROTO_POLL, c->params, "timeout", 0);
+	r->deadline_ns = clock_boot_ns() + timeout * NSEC_PER_MSEC;
 	if (timeout == 0 || req_watch(r, s) < 0) {
 		poll_try(r, s, true);
 		return;
 	}
 	req_timer(r, timeout);
 	poll_try(r, s, false);
-}
-
-/* ------------------------------------------------------------------- log */
-
-/* The details of a log. */
-static void
-log_details(struct session *s, const struct retained *k,
-    const struct lines_page *pg, struct enc *e)
-{
-	enc_kv_str(e, "status", result_status(s));
-	enc_kv_str(e, "sessionId", s->slug);
-	enc_kv_str(e, "name", s->name);
-	enc_kv_uint(e, "total", pg->total_lines);
-	enc_kv_uint(e, "totalLines", pg->total_lines);
-	enc_kv_uint(e, "firstLine", pg->first_line);
-	enc_kv_uint(e, "lines", pg->line_count);
-	enc_kv_uint(e, "totalOutputChars", s->total);
-	enc_kv_uint(e, "droppedBytes", k->dropped);
-	enc_kv_bool(e, "truncated", k->dropped > 0);
-	enc_key(e, "gapAt");
-	if (pg->gap_line >= 0)
-		enc_int(e, pg->gap_line);
-	else
-		enc_nil(e);
-	enc_kv_uint(e, "mixedBytes", k->mixed);
-	if (!session_live(s))
-		result_exit_fields(s, e);
-}
-
-/* Answers a log with one page. */
-static void
-log_answer(struct req *r, struct session *s, const struct retained *k,
-    const struct lines_page *pg)
-{
-	size_t len = 0;
-	char *page = lines_text(k, pg->begin, pg->end, &len);
-	struct sbuf text = SBUF_INIT;
-	struct enc e = ENC_INIT;
-
-	if (page != NULL && len > 0)
-		sbuf_addn(&text, page, len);
-	else
-		sbuf_add(&text, session_live(s) ? "(no output yet)"
-						: "(no output recorded)");
-	if (pg->defaulted && pg->total_lines > pg->line_count)
-		sbuf_addf(&text,
-		    "\n\n[showing last %" PRIu64 " of %" PRIu64
-		    " lines; pass offset/limit to page]",
-		    pg->line_count, pg->total_lines);
-	enc_map(&e);
-	enc_kv_strn(&e, "text", text.p != NULL ? text.p : "", text.len);
-	enc_key(&e, "details");
-	enc_map(&e);
-	log_details(s, k, pg, &e);
-	enc_end(&e);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
-	req_answer(r, &e);
-	enc_fini(&e);
-	sbuf_fini(&text);
-	free(page);
-}
-
-/* log */
-void
-api_log(struct api_call *c)
-{
-	const struct val *stream = val_get(c->params, "stream");
-	enum lines_streams which = LINES_BOTH;
-	struct session *s = api_session(c, true);
-	struct retained k = {0};
-	struct lines_page pg;
-	struct ring_reader *rd;
-	enum ring_verdict v = RING_OK;
-
-	if (s == NULL)
-		return;
-	if (val_is_str(stream, "stdout"))
-		which = LINES_STDOUT;
-	else if (val_is_str(stream, "stderr"))
-		which = LINES_STDERR;
-	else if (stream != NULL) {
-		struct proto_problem p;
-
-		proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "stream",
-		    stream, "stdout or stderr");
-		req_fail(c->req, &p);
-		return;
-	}
-	rd = s->state != STATE_QUEUED ? readers_get(c->m, s->sid) : NULL;
-	if (rd != NULL)
-		v = retained_read(rd, 0, 0, which, &k);
-	if (v == RING_CORRUPT || v == RING_BUSY) {
-		req_refuse(c->req,
-		    v == RING_BUSY ? PROTO_E_BUSY : PROTO_E_INTERNAL, s->slug,
-		    "The output of session %s is %s.", s->slug,
-		    v == RING_BUSY ? "being overwritten: try again"
-				   : "damaged");
-		return;
-	}
-	if (which == LINES_BOTH && k.to > s->total)
-		s->total = k.to;
-	lines_page(&k, val_get(c->params, "offset") != NULL,
-	    val_uint(c->params, "offset", 0),
-	    val_get(c->params, "limit") != NULL,
-	    val_uint(c->params, "limit", 0), &pg);
-	log_answer(c->req, s, &k, &pg);
-	retained_free(&k);
-}
-
-/* ------------------------------------------------------------------ wait */
-
-/* Answers a wait. */
-static void
-wait_answer(struct req *r, bool met)
-{
-	uint64_t now = clock_wall_ms();
-	struct sbuf text = SBUF_INIT;
-	struct enc e = ENC_INIT;
-	struct watch *w;
-
-	enc_map(&e);
-	enc_key(&e, "details");
-	enc_map(&e);
-	enc_kv_str(&e, "status", met ? "completed" : "running");
-	enc_kv_str(&e, "met", met ? "exit" : "timeout");
-	enc_key(&e, "sessions");
-	enc_array(&e);
-	LIST_FOREACH(w, &r->watches, of_req) {
-		result_row(r->m, w->s, false, &e);
-		result_line(w->s, now, &text);
-	}
-	enc_end(&e);
-	enc_end(&e);
-	enc_kv_strn(&e, "text", text.p != NULL ? text.p : "", text.len);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
-	req_answer(r, &e);
-	enc_fini(&e);
-	sbuf_fini(&text);
-}
-
-/* Is what it waits for there? */
-static bool
-wait_met(struct req *r, const struct session *gone)
-{
-	struct watch *w;
-
-	LIST_FOREACH(w, &r->watches, of_req) {
-		bool over = w->s == gone || !session_live(w->s);
-
-		if (over && r->any)
-			return true;
-		if (!over && !r->any)
-			return false;
-	}
-	return !r->any;
-}
-
-/* A session of a wait has ended, or time is up. */
-void
-api_wait_wake(struct req *r, struct session *s, unsigned wake)
-{
-	if (wake & (WAKE_STATE | WAKE_GONE | WAKE_TIMER)) {
-		bool met = wait_met(r, wake & WAKE_GONE ? s : NULL);
-
-		if (met || (wake & WAKE_TIMER))
-			wait_answer(r, met);
-	}
-}
-
-/* Has the wait watch one session by its name. */
-static bool
-wait_add(struct api_call *c, const char *name, size_t len)
-{
-	char id[80];
-	struct session *s = NULL;
-
-	if (len < sizeof(id)) {
-		memcpy(id, name, len);
-		id[len] = '\0';
-		s = session_find(c->m, conn_scope(c->conn), id);
-	}
-	if (s == NULL) {
-		req_refuse(c->req, PROTO_E_NOT_FOUND, NULL,
-		    "No session found for %.*s", (int)(len < 64 ? len : 64),
-		    name);
-		return false;
-	}
-	if (req_watch(c->req, s) < 0) {
-		req_failf(c->req, PROTO_E_BUSY, "", "out of memory");
-		return false;
-	}
-	return true;
-}
-
-/* wait */
-void
-api_wait(struct api_call *c)
-{
-	const struct val *mode = val_get(c->params, "mode");
-	const struct val *ids = val_get(c->params, "sessionIds");
-	struct val_str one = val_str(c->params, "sessionId");
-	struct req *r = c->req;
-
-	if (mode != NULL && !val_is_str(mode, "any") &&
-	    !val_is_str(mode, "all")) {
-		struct proto_problem p;
-
-		proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "mode", mode,
-		    "any or all");
-		req_fail(r, &p);
-		return;
-	}
-	if (one.ptr == NULL && ids == NULL) {
-		req_failf(r, PROTO_E_INVALID_PARAMS, "sessionId",
-		    "sessionId or sessionIds is required");
-		return;
-	}
-	r->any = val_is_str(mode, "any");
-	for (size_t i = ids != NULL ? ids->a.count : 0; i-- > 0;)
-		if (!wait_add(c, ids->a.items[i].s.ptr, ids->a.items[i].s.len))
-			return;
-	if (one.ptr != NULL && !wait_add(c, one.ptr, one.len))
-		return;
-	if (wait_met(r, NULL)) {
-		wait_answer(r, true);
-		return;
-	}
-	req_timer(r,
-	    (uint64_t)proto_int(PROTO_WAIT, c->params, "timeout", 30000));
 }

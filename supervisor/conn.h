@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection, as conn.c, frame.c and request.c see it. */
+/* A connection, as conn*.c, accept.c, frame.c and request.c see it. */
 #ifndef PSUP_CONN_H
 #define PSUP_CONN_H
 
 #include "supervisor/master.h"
 
 struct evbuffer;
+
+#define CONN_REQUESTS 64u /* under way at once */
 
 enum mark_kind { MARK_CURSOR, MARK_STREAM };
 
@@ -40,10 +42,45 @@ struct conn {
 	bool active, dead, closing, stalled;
 	bool told; /* of the frame that is coming: it is wrong */
 	bool hello, scoped, process;
+	bool denied; /* its hello was refused */
+	bool guest;  /* another user's: nothing without a token */
 	char scope[48], client[72];
+	char token_id[17]; /* "": it showed none */
 	struct subscriber sub;
+	bool kin_known;
+	struct sid kin; /* the session its peer is part of */
 };
 
+/* All of a master's. */
+struct conn_list {
+	TAILQ_HEAD(, conn) all, active;
+	size_t count;
+	struct event *ev;
+	int reserve; /* given up for a moment where accept finds no number */
+	uint64_t warned_ns;
+};
+
+/* Puts it on the list of those that the turn's end looks at. */
+void conn_activate(struct conn *c);
+/* Frees what it has, as far as it was made. */
+void conn_release(struct conn *c);
+/* Frees a dead one, which is on the list. */
+void conn_free(struct conn *c);
+/* conn_out.c: forgets marks, or those of this turn alone. */
+void conn_marks_drop(struct conn *c, bool staged_only);
+/* conn_in.c: is there room for another request? */
+bool conn_may_read(const struct conn *c);
+/* Goes on with what is buffered, in the next turn. */
+void conn_more(struct conn *c);
+/* What libevent calls: the socket is readable, takes more, has lost its peer;
+ * the buffered rest of a turn. */
+void conn_on_read(int fd, short what, void *arg);
+void conn_on_write(int fd, short what, void *arg);
+void conn_on_gone(int fd, short what, void *arg);
+void conn_on_more(int fd, short what, void *arg);
+
+/* kin.c: that session, or {0}. */
+struct sid conn_kin(struct conn *c);
 /* Handles one frame at p; bytes used, 0: not whole yet, or closing. */
 size_t frame_handle(struct conn *c, const char *p, size_t len);
 struct req *conn_req(struct conn *c, uint32_t msgid);

@@ -26,6 +26,7 @@
 struct staged {
 	uint64_t ack, to;
 	bool tells_end, is_empty;
+	bool writing; /* its answer is on its way to the socket */
 };
 
 struct reader {
@@ -298,6 +299,28 @@ cursors_stage(struct cursors *c, struct sid sid, const char *reader,
 	*s = (struct staged){ .ack = c->next_ack, .to = to,
 		.tells_end = tells_end, .is_empty = from == to && !tells_end };
 	return s->ack;
+}
+
+void
+cursors_writing(struct cursors *c, struct sid sid, const char *reader,
+    uint64_t ack)
+{
+	struct reader *r = find_reader(c, sid, reader);
+
+	for (uint32_t i = 0; r != NULL && i < r->staged_count; i++)
+		if (r->staged[i].ack == ack)
+			r->staged[i].writing = !r->staged[i].is_empty;
+}
+
+bool
+cursors_busy(const struct cursors *c, struct sid sid, const char *reader)
+{
+	const struct reader *r = find_reader(c, sid, reader);
+
+	for (uint32_t i = 0; r != NULL && i < r->staged_count; i++)
+		if (r->staged[i].writing)
+			return true;
+	return false;
 }
 
 /* Takes a staged delivery off its reader. */

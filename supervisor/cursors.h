@@ -40,6 +40,12 @@ struct cursor cursors_get(struct cursors *c, struct sid sid,
  * one that has read least, makes room and is delivered again. */
 uint64_t cursors_stage(struct cursors *c, struct sid sid, const char *reader,
     uint64_t from, uint64_t to, bool tells_end);
+/* The delivery is confirmed or unstaged by what becomes of its answer: ... */
+void cursors_writing(struct cursors *c, struct sid sid, const char *reader,
+    uint64_t ack);
+/* ... until then another poll would deliver the same bytes. */
+bool cursors_busy(const struct cursors *c, struct sid sid,
+    const char *reader);
 /* Confirms. false: that value is not (or no longer) staged. */
 bool cursors_confirm(struct cursors *c, struct sid sid, const char *reader,
     uint64_t ack);

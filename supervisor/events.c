@@ -11,6 +11,8 @@
 
 #include "supervisor/events_store.h"
 
+#include "common/check.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -83,15 +85,16 @@ drop_done(struct events *ev, struct scope *s, uint64_t from, uint64_t to)
 	}
 }
 
-/* The bound: the oldest go first, and are counted. */
+/* The bounds: the oldest go first; ends are counted. */
 static void
 drop_surplus(struct events *ev, struct scope *s)
 {
 	uint64_t before = s->overflowed;
 
-	while (rank_size(&s->notes) > ev->keep) {
-		events_note_drop(ev, RANK_OWNER(rank_first(&s->notes), struct note,
-		                   in_scope));
+	while (s->news_count > ev->keep)
+		events_note_drop(ev, TAILQ_FIRST(&s->news));
+	while (s->end_count > ev->keep) {
+		events_note_drop(ev, TAILQ_FIRST(&s->ends));
 		s->overflowed++;
 	}
 	if (s->overflowed != before)
@@ -177,7 +180,7 @@ put_text(struct enc *e, const char *key, const char *s)
 
 /* The notification's map, as proto.def has it. */
 static void
-put_map(struct enc *e, const struct event_in *in, uint64_t seq)
+put_map(struct enc *e, const struct event_in *in, uint64_t seq, bool is_end)
 {
 	char id[17];
 
@@ -192,6 +195,16 @@ put_map(struct enc *e, const struct event_in *in, uint64_t seq)
 	put_text(e, "sessionKey", in->session_key);
 	enc_kv_uint(e, "at", in->at_ms);
 	enc_kv_str(e, "text", events_name(in->text));
+	for (size_t i = 0; i < NELEMS(in->more) && in->more[i].key != NULL; i++)
+		enc_kv_uint(e, in->more[i].key, in->more[i].value);
+	if (in->wait != NULL) {
+		enc_key(e, "wait");
+		enc_raw(e, in->wait, in->wait_bytes);
+	}
+	if (!is_end) {
+		enc_end(e);
+		return;
+	}
 	enc_kv_str(e, "status", events_name(in->status));
 	if (in->exit_code >= 0)
 		enc_kv_int(e, "exitCode", in->exit_code);
@@ -208,21 +221,20 @@ events_append(struct events *ev, const struct event_in *in)
 {
 	struct enc map = ENC_INIT;
 	uint64_t seq = ev->last + 1;
+	int kind = event_kind_of(in->kind, strlen(in->kind)), rc;
 	struct scope *s;
 	struct note *n;
-	int rc;
 
+	CHECK(kind >= 0);
 	events_scope_room(ev);
 	s = events_scope_get(ev, events_name(in->scope));
 	if (s == NULL)
 		return strlen(events_name(in->scope)) >= SCOPE_MAX ? -ENAMETOOLONG
 		                                               : -ENOMEM;
-	n = events_note_new(ev, s, seq, in->sid);
+	n = events_note_new(ev, s, seq, in->sid, (uint32_t)kind);
 	if (n == NULL)
 		return -ENOMEM;
-	n->is_end = strcmp(in->kind, "exited") == 0 ||
-	    strcmp(in->kind, "lost") == 0;
-	put_map(&map, in, seq);
+	put_map(&map, in, seq, n->is_end);
 	rc = map.failed ? -ENOMEM : events_put_record(ev, n, map.buf, map.len);
 	enc_fini(&map);
 	if (rc == 0)
@@ -272,31 +284,54 @@ show(struct events *ev, uint64_t seq, events_fn *fn, void *arg)
 	return rc;
 }
 
-/* Looks each next one up by number, so that fn may acknowledge meanwhile. */
+/* The first event of these kinds after a number; NULL: there is none. */
+static const struct note *
+next_note(const struct events *ev, const char *name, uint64_t since,
+    uint32_t kinds)
+{
+	const struct scope *s;
+	const struct note *e;
+	struct rank_node *n;
+	uint64_t key = since + 1;
+	bool all = name[0] == '\0';
+
+	if (all) {
+		n = rank_lower(&ev->all, &key);
+	} else {
+		s = events_scope_find(ev, name);
+		n = s == NULL ? NULL : rank_lower(&s->notes, &key);
+	}
+	for (; n != NULL; n = rank_next(n)) {
+		e = all ? RANK_OWNER_C(n, struct note, by_seq)
+			: RANK_OWNER_C(n, struct note, in_scope);
+		if ((kinds & EVENT_BIT(e->kind)) != 0)
+			return e;
+	}
+	return NULL;
+}
+
+/* See events.h. */
 int
 events_read(struct events *ev, const char *scope, uint64_t since,
     uint32_t limit, events_fn *fn, void *arg)
 {
+	return events_read_kinds(ev, scope, since, EVENT_ALL, limit, fn, arg);
+}
+
+/* Looks each next one up by number, so that fn may acknowledge meanwhile. */
+int
+events_read_kinds(struct events *ev, const char *scope, uint64_t since,
+    uint32_t kinds, uint32_t limit, events_fn *fn, void *arg)
+{
 	const char *name = events_name(scope);
 
 	for (; limit > 0 && since < UINT64_MAX; limit--) {
-		const struct scope *s = events_scope_find(ev, name);
-		uint64_t key = since + 1;
-		struct rank_node *n;
+		const struct note *e = next_note(ev, name, since, kinds);
 		int rc;
 
-		if (name[0] == '\0') {
-			n = rank_lower(&ev->all, &key);
-			if (n != NULL)
-				since = RANK_OWNER(n, struct note, by_seq)->seq;
-		} else {
-			n = s == NULL ? NULL : rank_lower(&s->notes, &key);
-			if (n != NULL)
-				since = RANK_OWNER(n, struct note, in_scope)
-				            ->seq;
-		}
-		if (n == NULL)
+		if (e == NULL)
 			break;
+		since = e->seq;
 		rc = show(ev, since, fn, arg);
 		if (rc != 0)
 			return rc;

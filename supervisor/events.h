@@ -16,6 +16,10 @@
  * bound is reached. An event is dropped when all whose place counts have
  * acknowledged it.
  *
+ * News (every kind but exited and lost) lie in the same log with numbers of the
+ * same row, under a bound of their own: they never push out an end, and those
+ * that go are not counted as overflow.
+ *
  * Everything is written in the index's open transaction, which the caller
  * commits before it tells anybody, and found again by events_open(). A record
  * that does not decode is left alone and counted.
@@ -27,6 +31,7 @@
 #include <stdint.h>
 
 #include "common/codec.h"
+#include "common/event_kind.h"
 #include "common/ids.h"
 #include "shm/index.h"
 
@@ -45,12 +50,21 @@ struct event_in {
 	const char *scope; /* "": none */
 	struct sid sid;
 	const char *instance_id; /* as clients see it; NULL: from sid alone */
-	const char *kind;  /* "exited" or "lost": tells the session's end */
+	const char *kind;  /* a name of common/event_kind.h; "exited" and "lost"
+	                    * tell the session's end */
 	/* the rest of the notification's fields, encoded as a map by events.c */
 	const char *slug, *session_key, *text, *status, *exit_signal,
 	    *exit_reason;
 	int exit_code; /* -1: none */
 	uint64_t at_ms;
+	/* fields of a kind that is no end, which has no exit fields; key NULL:
+	 * none */
+	struct event_more {
+		const char *key;
+		uint64_t value;
+	} more[2];
+	const void *wait; /* of lane-wait: an encoded map; NULL: none */
+	size_t wait_bytes;
 };
 /* Appends; returns its sequence number, or -errno (as int64_t < 0), and then
  * nothing has changed. Beyond the bound the scope's oldest event is dropped. */
@@ -66,6 +80,9 @@ uint64_t events_last(const struct events *ev);
 typedef int events_fn(void *arg, uint64_t seq, const void *map, size_t size);
 int events_read(struct events *ev, const char *scope, uint64_t since,
     uint32_t limit, events_fn *fn, void *arg);
+/* The same for kinds of the mask alone. */
+int events_read_kinds(struct events *ev, const char *scope, uint64_t since,
+    uint32_t kinds, uint32_t limit, events_fn *fn, void *arg);
 
 /* A subscriber's place (the last acknowledged number); a new one's is 0 and is
  * remembered from its first subscribe or events call on. A scope remembers

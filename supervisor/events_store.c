@@ -82,6 +82,8 @@ events_scope_get(struct events *ev, const char *name)
 	memcpy(s->name, name, len);
 	rank_init(&s->notes, cmp_in_scope);
 	rank_init(&s->subs, cmp_sub);
+	TAILQ_INIT(&s->ends);
+	TAILQ_INIT(&s->news);
 	rank_insert(&ev->scopes, &s->node, s->name);
 	return s;
 }
@@ -223,7 +225,7 @@ events_put_number(struct events *ev, enum index_db db, struct index_bytes key,
 	enc_kv_uint(&e, "n", n);
 	enc_end(&e);
 	rc = e.failed ? -ENOMEM
-	              : index_put(ev->ix, db, key,
+	              : index_put_last(ev->ix, db, key,
 	                    (struct index_bytes){ e.buf, e.len });
 	enc_fini(&e);
 	return rc;
@@ -277,10 +279,10 @@ events_put_overflow(struct events *ev, const struct scope *s)
 	    s->overflowed);
 }
 
-/* Adds an event to both trees. NULL: no memory. */
+/* Adds an event to both trees and to those of its kind. NULL: no memory. */
 struct note *
 events_note_new(struct events *ev, struct scope *s, uint64_t seq,
-    struct sid sid)
+    struct sid sid, uint32_t kind)
 {
 	struct note *e = calloc(1, sizeof(*e));
 
@@ -289,6 +291,15 @@ events_note_new(struct events *ev, struct scope *s, uint64_t seq,
 	e->scope = s;
 	e->seq = seq;
 	e->sid = sid;
+	e->kind = kind;
+	e->is_end = (EVENT_BIT(kind) & EVENT_ENDS) != 0;
+	if (e->is_end) {
+		TAILQ_INSERT_TAIL(&s->ends, e, alike);
+		s->end_count++;
+	} else {
+		TAILQ_INSERT_TAIL(&s->news, e, alike);
+		s->news_count++;
+	}
 	rank_insert(&ev->all, &e->by_seq, &e->seq);
 	rank_insert(&s->notes, &e->in_scope, &e->seq);
 	return e;
@@ -304,6 +315,13 @@ events_note_drop(struct events *ev, struct note *e)
 	    (struct index_bytes){ key.b, sizeof(key.b) });
 	rank_erase(&ev->all, &e->by_seq);
 	rank_erase(&e->scope->notes, &e->in_scope);
+	if (e->is_end) {
+		TAILQ_REMOVE(&e->scope->ends, e, alike);
+		e->scope->end_count--;
+	} else {
+		TAILQ_REMOVE(&e->scope->news, e, alike);
+		e->scope->news_count--;
+	}
 	free(e);
 }
 
@@ -321,12 +339,14 @@ events_put_record(struct events *ev, const struct note *n, const void *map,
 	enc_kv_str(&e, "scope", n->scope->name);
 	enc_kv_uint(&e, "sid", n->sid.v);
 	enc_kv_bool(&e, "end", n->is_end);
+	enc_kv_uint(&e, "kind", n->kind);
 	enc_kv_bool(&e, "told", n->told);
 	enc_key(&e, "map");
 	enc_bin(&e, map, size);
 	enc_end(&e);
 	rc = e.failed ? -ENOMEM
-	              : index_put(ev->ix, INDEX_EVENTS,
+	              : (n->is_end ? index_put_last : index_put)(ev->ix,
+	                    INDEX_EVENTS,
 	                    (struct index_bytes){ key.b, sizeof(key.b) },
 	                    (struct index_bytes){ e.buf, e.len });
 	enc_fini(&e);
@@ -367,7 +387,7 @@ load_event(void *arg, struct index_bytes key, struct index_bytes val)
 	char scope[SCOPE_MAX];
 	struct note *e = NULL;
 	struct scope *s;
-	uint64_t seq = 0;
+	uint64_t seq = 0, kind;
 
 	for (size_t i = 0; i < key.size && i < 8; i++)
 		seq = seq << 8 | k[i];
@@ -380,11 +400,13 @@ load_event(void *arg, struct index_bytes key, struct index_bytes val)
 	}
 	(void)val_copy(v, "scope", scope, sizeof(scope));
 	s = events_scope_get(ev, scope);
+	kind = val_uint(v, "kind", EVENT_EXITED); /* of before there were */
+	if (kind >= EVENT_KINDS)
+		kind = val_bool(v, "end", true) ? EVENT_EXITED : EVENT_STARTED;
 	if (s != NULL)
 		e = events_note_new(ev, s, seq,
-		    (struct sid){ val_uint(v, "sid", 0) });
+		    (struct sid){ val_uint(v, "sid", 0) }, (uint32_t)kind);
 	if (e != NULL) {
-		e->is_end = val_bool(v, "end", false);
 		e->told = val_bool(v, "told", false);
 	}
 	codec_arena_free(&arena);

@@ -7,6 +7,8 @@
 #ifndef PSUP_EVENTS_STORE_H
 #define PSUP_EVENTS_STORE_H
 
+#include <sys/queue.h>
+
 #include "supervisor/events.h"
 #include "supervisor/rank.h"
 
@@ -18,12 +20,16 @@
 struct note {
 	struct rank_node by_seq;   /* in events->all */
 	struct rank_node in_scope; /* in scope->notes */
+	TAILQ_ENTRY(note) alike;   /* in scope->ends or scope->news */
 	struct scope *scope;
 	uint64_t seq;
 	struct sid sid;
+	uint32_t kind; /* enum event_kind */
 	bool is_end; /* tells the end of its session */
 	bool told;   /* a poll has told it to the scope */
 };
+
+TAILQ_HEAD(note_list, note);
 
 struct sub {
 	struct rank_node node; /* in scope->subs */
@@ -35,6 +41,8 @@ struct scope {
 	struct rank_node node; /* in events->scopes */
 	struct rank_tree notes;
 	struct rank_tree subs;
+	struct note_list ends, news; /* oldest first */
+	uint64_t end_count, news_count;
 	uint64_t overflowed;
 	bool used; /* since events_scope_room() came by */
 	char name[];
@@ -72,7 +80,7 @@ struct index_bytes events_sub_key(const struct scope *s, const struct sub *sub,
 
 /* In memory only. NULL: no memory. */
 struct note *events_note_new(struct events *ev, struct scope *s, uint64_t seq,
-    struct sid sid);
+    struct sid sid, uint32_t kind);
 /* Here and in the index. */
 void events_note_drop(struct events *ev, struct note *n);
 

@@ -15,6 +15,7 @@
 
 #include "common/envpolicy.h"
 #include "common/text.h"
+#include "supervisor/direct.h"
 
 #define ARG_ONE_MAX 131071u
 #define ARG_SUM_MAX (2u * 1024 * 1024 - 32 * 1024)
@@ -53,6 +54,27 @@ timeouts_differ(const struct val *params)
 	return t >= 0 && sec >= 0 && (t < sec || t > sec);
 }
 
+/* A lane's name is shown to people and stands in psup.conf: no control bytes,
+ * and none of those that UTF-8 has in two bytes. */
+int
+exec_check_lane(struct val_str name, struct proto_problem *why)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		unsigned char b = (unsigned char)name.ptr[i];
+		bool two = b == 0xc2 && i + 1 < name.len &&
+		    (unsigned char)name.ptr[i + 1] < 0xa0;
+
+		if (b >= 0x20 && b != 0x7f && !two)
+			continue;
+		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "lane",
+		    "lane: byte %zu is 0x%02x%s, a control character; "
+		    "expected printable text of 1 to 31 bytes", i + 1, b,
+		    two ? " and what follows it" : "");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* Rules about params alone. */
 int
 exec_check(const struct val *params, struct proto_problem *why)
@@ -82,6 +104,8 @@ exec_check(const struct val *params, struct proto_problem *why)
 		    "differ: give one");
 		return -EINVAL;
 	}
+	if (exec_check_lane(val_str(params, "lane"), why) < 0)
+		return -EINVAL;
 	if (asked(params, "elevated")) {
 		proto_problem_set(why, PROTO_E_UNSUPPORTED, "elevated",
 		    "elevated: no sandbox is built yet, so there is nothing "
@@ -225,6 +249,7 @@ env_base(struct build *bl, const struct exec_base *b, const struct val *params)
 		const struct val *k = &env->a.items[2 * i], *v = k + 1;
 
 		if (k->s.len > 0 && memchr(k->s.ptr, '=', k->s.len) == NULL &&
+		    !env_is_named(k->s.ptr, k->s.len, b->cfg->env_block) &&
 		    env_may_inherit(k->s.ptr, k->s.len))
 			env_set(bl, k->s.ptr, k->s.len, v->s.ptr, v->s.len);
 	}
@@ -233,13 +258,14 @@ env_base(struct build *bl, const struct exec_base *b, const struct val *params)
 		const char *e = b->base_env + at;
 		size_t n = strcspn(e, "=");
 
-		env_set(bl, e, n, e + n + 1, strlen(e + n + 1));
+		if (!env_is_named(e, n, b->cfg->env_block))
+			env_set(bl, e, n, e + n + 1, strlen(e + n + 1));
 	}
 }
 
 /* What the call asks for; a refusal names the key. */
 static int
-env_call(struct build *bl, const struct val *params)
+env_call(struct build *bl, const struct exec_base *b, const struct val *params)
 {
 	const struct val *env = val_get(params, "env");
 
@@ -247,6 +273,14 @@ env_call(struct build *bl, const struct val *params)
 		const struct val *k = &env->a.items[2 * i], *v = k + 1;
 		char why[200];
 		int r = env_may_set(k->s.ptr, k->s.len, why, sizeof(why));
+
+		if (r == 0 && env_is_named(k->s.ptr, k->s.len,
+				  b->cfg->env_block)) {
+			r = -EPERM; /* its name is portable and short to show */
+			snprintf(why, sizeof(why), "Environment variable "
+			    "\"%.*s\" is blocked by psup.conf ([env] block).",
+			    (int)(k->s.len < 100 ? k->s.len : 100), k->s.ptr);
+		}
 
 		if (r < 0) {
 			proto_problem_set(bl->why,
@@ -514,15 +548,130 @@ put_env(struct build *bl)
 	return 0;
 }
 
+/* Would a shell keep the working directory's name as it is? */
+static bool
+is_canonical(const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return dir[0] == '/' && (n == 1 || dir[n - 1] != '/') &&
+	    strstr(dir, "//") == NULL && strstr(dir, "/./") == NULL &&
+	    strstr(dir, "/../") == NULL &&
+	    (n < 2 || strcmp(dir + n - 2, "/.") != 0) &&
+	    (n < 3 || strcmp(dir + n - 3, "/..") != 0);
+}
+
+/* Would the shell hand this environment on as it is? */
+static bool
+env_is_indifferent(const struct build *bl)
+{
+	struct stat st;
+	char dir[1024];
+
+	for (size_t i = 0; i < bl->envc; i++) {
+		const struct pair *p = &bl->env[i];
+
+		if (!env_is_portable(p->key, p->key_len))
+			return false;
+		if (p->key_len == 6 && memcmp(p->key, "OLDPWD", 6) == 0) {
+			if (p->val_len >= sizeof(dir))
+				return false;
+			memcpy(dir, p->val, p->val_len);
+			dir[p->val_len] = '\0';
+			if (dir[0] != '/' || stat(dir, &st) != 0 ||
+			    !S_ISDIR(st.st_mode))
+				return false;
+		} else if (direct_minds(p->key, p->key_len)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A number that bash would leave as it is. */
+static bool
+is_level(const struct pair *p)
+{
+	if (p->val_len < 1 || p->val_len > 2 || p->val[0] == '0')
+		return p->val_len == 1 && p->val[0] == '0';
+	for (size_t i = 0; i < p->val_len; i++)
+		if (p->val[i] < '0' || p->val[i] > '9')
+			return false;
+	return true;
+}
+
+/* May the shell be left out? Then its program, and the variables that the
+ * shell would have set. */
+static bool
+direct_take(struct build *bl, const struct exec_base *b,
+    const struct val *params, const char *cwd, const char *shell,
+    struct direct *d, char *prog, size_t size)
+{
+	struct val_str cmd = val_str(params, "command");
+	enum direct_shell kind;
+	const struct pair *path, *level;
+
+	if (!b->cfg->direct || cmd.ptr == NULL ||
+	    !direct_split(cmd.ptr, cmd.len, d))
+		return false;
+	kind = direct_shell_of(shell);
+	path = env_find(bl, "PATH");
+	level = env_find(bl, "SHLVL");
+	if (kind == DIRECT_NONE || path == NULL || !is_canonical(cwd) ||
+	    !env_is_indifferent(bl) ||
+	    (kind == DIRECT_BASH && level != NULL && !is_level(level)) ||
+	    !direct_find(&d->word[0], path->val, path->val_len, cwd, prog,
+	        size))
+		return false;
+	if (kind == DIRECT_BASH) {
+		bool slash = memchr(d->word[0].ptr, '/', d->word[0].len) !=
+		    NULL;
+
+		env_set(bl, "_", 1, slash ? d->word[0].ptr : prog,
+		    slash ? d->word[0].len : strlen(prog));
+		if (level == NULL)
+			env_set(bl, "SHLVL", 5, "0", 1);
+	}
+	return true;
+}
+
+/* umask: octal digits. */
+static int
+take_umask(const struct val *params, uint32_t *ret, struct proto_problem *why)
+{
+	struct val_str v = val_str(params, "umask");
+	uint32_t mask = 0;
+
+	*ret = 022;
+	if (v.ptr == NULL)
+		return 0;
+	for (size_t i = 0; i < v.len; i++) {
+		if (v.ptr[i] < '0' || v.ptr[i] > '7')
+			mask = 010000;
+		mask = mask << 3 | ((uint32_t)v.ptr[i] & 7u);
+	}
+	if (v.len == 0 || mask > 0777) {
+		proto_problem_value(why, PROTO_E_INVALID_PARAMS, "umask",
+		    val_get(params, "umask"), "octal digits from 0 to 0777");
+		return -EINVAL;
+	}
+	*ret = mask;
+	return 0;
+}
+
 /* Fills the spec from a build. */
 static int
 spec_fill(struct build *bl, const struct exec_base *b, const struct val *params,
     const char *cwd, struct spec *sp)
 {
 	const struct val *argv = val_get(params, "argv");
-	char shell[4200] = "";
-	int r = blob_put(bl, "workdir", cwd, strlen(cwd), "", 0);
+	char shell[4200] = "", prog[4200];
+	bool direct = false;
+	struct direct d;
+	int r = take_umask(params, &sp->umask, bl->why);
 
+	if (r == 0)
+		r = blob_put(bl, "workdir", cwd, strlen(cwd), "", 0);
 	if (r < 0)
 		return r;
 	if (argv == NULL)
@@ -531,15 +680,32 @@ spec_fill(struct build *bl, const struct exec_base *b, const struct val *params,
 	if (r < 0)
 		return r;
 	sp->argc = (uint32_t)r;
+	if (argv == NULL)
+		direct = direct_take(bl, b, params, cwd, shell, &d, prog,
+		    sizeof(prog));
+	if (direct) {
+		sp->shell_argc = sp->argc;
+		sp->argc += (uint32_t)d.count;
+	}
+	for (size_t i = 0; direct && i < d.count; i++) {
+		r = blob_put(bl, "command", d.word[i].ptr, d.word[i].len, "",
+		    0);
+		if (r < 0)
+			return r;
+	}
 	r = put_env(bl);
 	if (r < 0)
 		return r;
 	sp->envc = (uint32_t)bl->envc;
+	if (direct) {
+		sbuf_addn(&bl->blob, prog, strlen(prog) + 1);
+		sp->path_count = 1;
+	}
 	if (argv != NULL)
 		sp->path_count = put_paths(bl, cwd, argv->a.items[0].s.ptr,
 		    argv->a.items[0].s.len);
 	else
-		sp->path_count = put_paths(bl, cwd, shell, strlen(shell));
+		sp->path_count += put_paths(bl, cwd, shell, strlen(shell));
 	if (sp->path_count == 0) {
 		proto_problem_set(bl->why, PROTO_E_INVALID_PARAMS, "argv",
 		    "the program's name is too long");
@@ -562,7 +728,7 @@ exec_spec_make(const struct exec_base *b, const struct val *params,
 	if (bl != NULL && sp != NULL) {
 		bl->why = why;
 		env_base(bl, b, params);
-		r = env_call(bl, params);
+		r = env_call(bl, b, params);
 		if (r == 0) {
 			env_own(bl, b, ids, cwd, &path);
 			r = spec_fill(bl, b, params, cwd, sp);

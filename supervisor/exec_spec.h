@@ -34,4 +34,7 @@ int exec_check(const struct val *params, struct proto_problem *why);
 /* The command line as shown. */
 void exec_shown(const struct val *params, struct sbuf *b);
 
+/* Is it a name that a lane may have? 0, or -EINVAL and *why. */
+int exec_check_lane(struct val_str name, struct proto_problem *why);
+
 #endif

@@ -89,13 +89,13 @@ on_request(struct conn *c, const struct val *f)
 		conn_fail(c, msgid, &p);
 		return;
 	}
-	if (proto_check(method, params, &p) < 0) {
+	if (!conn_may_call(c, method, &p)) {
 		conn_fail(c, msgid, &p);
 		return;
 	}
-	if (proto_method_kind(method) == PROTO_ADMIN && conn_scope(c) != NULL) {
-		proto_problem_set(&p, PROTO_E_FORBIDDEN, "",
-		    "%s needs an admin connection", proto_method_name(method));
+	if (proto_check(method, params, &p) < 0) {
+		if (method == PROTO_HELLO)
+			conn_deny(c);
 		conn_fail(c, msgid, &p);
 		return;
 	}

@@ -46,7 +46,6 @@ end_group(const char *path)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
 	uint64_t end = clock_boot_ns() + BOUND_NS;
-	const char *name = strrchr(path, '/');
 	size_t first = 0, n;
 	int fd, r = -EBUSY;
 
@@ -54,7 +53,7 @@ end_group(const char *path)
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
 	while (clock_boot_ns() < end) {
-		n = cgroup_kill(fd, name);
+		n = cgroup_kill(fd);
 		if (first == 0)
 			first = n;
 		r = n == 0 ? cgroup_remove(AT_FDCWD, path) : -EBUSY;

@@ -142,6 +142,9 @@ start(struct keeper *k, struct proc *p, uint64_t now)
 	p->probed_ns = 0;
 	atomic_store(&p->page->heartbeat_ns, 0);
 	atomic_store(&p->page->in_hand, 0);
+	/* what it has, not what it ever did: its predecessor's is another's */
+	atomic_store(&p->page->sessions, 0);
+	atomic_store(&p->page->ring_bytes, 0);
 	r = launch_proc(k, p, path_of(k, p));
 	if (r < 0) {
 		p->fault_points += FAULT_OWN;
@@ -196,6 +199,16 @@ link_peer(struct keeper *k, struct proc *w)
 	w->master_fd = pair[0];
 	w->peer_fd = pair[1];
 	w->linked = k->master.wid.generation;
+}
+
+/* Another channel in place of one that was lost on its way. */
+void
+procs_link_again(struct keeper *k, struct proc *w)
+{
+	log_warn("%s %u.%u: another channel to the master", procs_name(w),
+	    w->wid.slot, w->wid.generation);
+	w->linked = 0;
+	link_peer(k, w);
 }
 
 /* Links everybody who is ready and not linked. */
@@ -277,6 +290,43 @@ set_oom_adj(const struct keeper *k, const struct row *r)
 		return;
 	(void)!write(fd, "1000", 4);
 	(void)close(fd);
+}
+
+/* Was it the worker's own doing? Whoever sends SIGKILL from outside says
+ * nothing about the session that was in hand. */
+static bool
+own_fault(const struct proc *p, const struct down *d)
+{
+	static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
+	size_t i;
+
+	if (d->code == CLD_KILLED || d->code == CLD_DUMPED)
+		for (i = 0; i < NELEMS(crashes); i++)
+			if (d->status == crashes[i])
+				return true;
+	return p->hung;
+}
+
+/* A session that was in hand when three workers in a row crashed is given to
+ * the next one to be ended, not to be babysat. */
+static void
+blame(struct keeper *k, const struct proc *dead, const struct down *d)
+{
+	struct row *r, *guilty = table_find(k->table, d->in_hand);
+	uint32_t i;
+
+	if (!own_fault(dead, d) || guilty == NULL)
+		return;
+	for (i = 0; i < table_high(k->table); i++) {
+		r = table_at(k->table, i);
+		if (r != NULL && r != guilty && r->owner == dead->wid.slot &&
+		    r->crashes < KEEPER_CRASHES)
+			r->crashes = 0;
+	}
+	if (++guilty->crashes == KEEPER_CRASHES)
+		log_error("session %llu: %u workers in a row died of it, it "
+		    "is ended", (unsigned long long)guilty->sid.v,
+		    guilty->crashes);
 }
 
 /* Drops what never ran and hands over what did. */
@@ -392,10 +442,13 @@ finish_death(struct keeper *k, struct proc *p, uint64_t now)
 	p->restarts++;
 	p->next_start_ns = k->stop == STOP_NO ? now + backoff_ns(p) : NEVER;
 	unlink_peer(p);
-	if (p->role == HERITAGE_MASTER)
+	if (p->role == HERITAGE_MASTER) {
 		send_reset_master(k);
-	else
+	} else {
+		blame(k, p, &d);
 		succeed(k, p, &d);
+	}
+	p->hung = false;
 	note_page(p);
 	if (p->fault_points >= FAULT_LIMIT)
 		not_coming_up(k, p, path_of(k, p));
@@ -465,6 +518,7 @@ watch_one(struct proc *p, uint64_t now)
 	    p->wid.slot, p->wid.generation, (int)p->pid,
 	    (unsigned long long)((now - beat) / NSEC_PER_MSEC));
 	p->probed_ns = 0;
+	p->hung = true;
 	procs_signal(p, SIGKILL);
 }
 

@@ -186,6 +186,18 @@ on_shutdown(struct keeper *k, struct proc *p)
 	keeper_stop(k, m.grace_ms, m.signal);
 }
 
+/* ASK_PEER: the master had no descriptor free for a worker's channel. */
+static void
+on_ask_peer(struct keeper *k, struct proc *p)
+{
+	struct ctl_role m;
+
+	(void)p;
+	memcpy(&m, msg.bytes, sizeof(m));
+	if (m.wid.slot < k->slots && wid_eq(k->slot[m.wid.slot].wid, m.wid))
+		procs_link_again(k, &k->slot[m.wid.slot]);
+}
+
 enum { FROM_MASTER = 1, FROM_WORKER = 2 };
 
 /* Who may say what. */
@@ -204,6 +216,7 @@ static const struct {
 	{ CTL_CLOSED, FROM_WORKER, sizeof(struct ctl_head), on_closed },
 	{ CTL_SHUTDOWN, FROM_MASTER, sizeof(struct ctl_shutdown),
 	    on_shutdown },
+	{ CTL_ASK_PEER, FROM_MASTER, sizeof(struct ctl_role), on_ask_peer },
 };
 
 /* One message to its handler. */

@@ -165,6 +165,21 @@ create_shared(struct keeper *k)
 	return 0;
 }
 
+/* Lets the configured group, or nobody, pass through the directory. */
+static int
+admit_group(struct keeper *k)
+{
+	gid_t gid = (gid_t)k->opt->config.group;
+
+	if (gid != 0 && fchown(k->dir, (uid_t)-1, gid) < 0)
+		return keeper_fail(k->opt, KEEPER_CANTCREAT,
+		    "%s cannot be given to group %u: %s (server.group)",
+		    k->opt->runtime_dir, (unsigned)gid, strerror(errno));
+	if (fchmod(k->dir, gid != 0 ? 0710 : 0700) < 0)
+		return cannot(k, ".", errno);
+	return 0;
+}
+
 /* Opens and locks the directory and makes what lies in it. */
 int
 rundir_begin(struct keeper *k)
@@ -183,6 +198,8 @@ rundir_begin(struct keeper *k)
 	if (r != 0)
 		return r;
 	r = open_log(k);
+	if (r == 0)
+		r = admit_group(k);
 	if (r != 0)
 		return r;
 	for (i = 0; i < sizeof(subdirs) / sizeof(subdirs[0]); i++) {
@@ -217,6 +234,7 @@ bind_in(int dirfd, int fd, const char *name)
 int
 rundir_listen(struct keeper *k)
 {
+	gid_t gid;
 	int r;
 
 	k->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
@@ -229,7 +247,10 @@ rundir_listen(struct keeper *k)
 		r = -errno;
 	if (r < 0)
 		return cannot(k, SOCK_NEW, -r);
-	if (fchmodat(k->dir, SOCK_NEW, 0600, 0) < 0 ||
+	gid = (gid_t)k->opt->config.group;
+	if ((gid != 0 &&
+		fchownat(k->dir, SOCK_NEW, (uid_t)-1, gid, 0) < 0) ||
+	    fchmodat(k->dir, SOCK_NEW, gid != 0 ? 0660 : 0600, 0) < 0 ||
 	    listen(k->listener, BACKLOG) < 0 ||
 	    renameat(k->dir, SOCK_NEW, k->dir, "sock") < 0)
 		return cannot(k, "sock", errno);

@@ -45,7 +45,8 @@ static int
 put_give(struct keeper *k, struct proc *p, const struct row *r)
 {
 	struct ctl_give m = { .head = CTL_INIT(CTL_GIVE, r->sid,
-		struct ctl_give), .mask = row_mask(r), .pid = r->pid };
+		struct ctl_give), .mask = row_mask(r), .pid = r->pid,
+		.quarantined = r->crashes >= KEEPER_CRASHES };
 	int fds[TABLE_FDS];
 	size_t n = 0;
 	uint32_t i;

@@ -47,6 +47,9 @@ enum proc_todo {
 };
 
 /* The master, or the incumbent of a worker slot. */
+/* Workers that may die of one session, reliability.md. */
+#define KEEPER_CRASHES 3u
+
 struct proc {
 	enum heritage_role role;
 	struct wid wid;
@@ -69,6 +72,7 @@ struct proc {
 	uint64_t next_start_ns; /* NONE: start then; NEVER: do not */
 	uint32_t fault_points;
 	uint32_t restarts;
+	bool hung;          /* killed by us for its silence */
 	uint64_t probed_ns; /* when a silent heartbeat was first prodded; 0 */
 	struct stats_page *page;
 };
@@ -154,6 +158,7 @@ void procs_init(struct keeper *k);
 void procs_run_due(struct keeper *k, uint64_t now);
 void procs_died(struct keeper *k, struct proc *p);
 void procs_ready(struct keeper *k, struct proc *p);
+void procs_link_again(struct keeper *k, struct proc *w);
 void procs_chan_eof(struct keeper *k, struct proc *p);
 void procs_watch(struct keeper *k, uint64_t now);
 uint64_t procs_next_ns(const struct keeper *k);

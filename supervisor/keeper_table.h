@@ -37,6 +37,7 @@ struct row {
 	int32_t pid;        /* 0: not spawned yet */
 	int fds[TABLE_FDS]; /* in CTL_FD_* bit order; -1: not held */
 	uint64_t spawned_ns; /* boot */
+	uint32_t crashes;    /* workers in a row that died of it */
 	struct ctl_exit exit; /* exit.code 0: not known to have exited */
 	TAILQ_ENTRY(row) owned_link;
 	TAILQ_ENTRY(row) todo_link;

@@ -32,7 +32,7 @@ lanes_new(void)
 	if (ls == NULL)
 		return NULL;
 	rank_init(&ls->by_name, lane_cmp_name);
-	ls->ready.ready_next = ls->ready.ready_prev = &ls->ready;
+	lane_turns_init(&ls->ready);
 	ls->bucket_count = BUCKETS_MIN;
 	ls->buckets = calloc(ls->bucket_count, sizeof(struct entry *));
 	if (ls->buckets == NULL) {
@@ -67,27 +67,10 @@ lanes_free(struct lanes **ls)
 	}
 	free((*ls)->buckets);
 	free((*ls)->ageing);
+	free((*ls)->groups);
+	free((*ls)->confs);
 	free(*ls);
 	*ls = NULL;
-}
-
-/* A narrower lane ends nobody: it waits until enough have left. */
-int
-lanes_configure(struct lanes *ls, const char *name, uint32_t width,
-    uint32_t queue_max)
-{
-	struct lane *l;
-
-	if (name[0] == '\0' || strlen(name) >= LANE_NAME_MAX)
-		return -EINVAL;
-	l = lane_get(ls, name);
-	if (l == NULL)
-		return -ENOMEM;
-	l->width = width;
-	l->queue_max = queue_max;
-	l->configured = true;
-	lane_update_ready(ls, l);
-	return 0;
 }
 
 /* Whether the lane takes this one now, later, or not at all. A restored one
@@ -97,7 +80,9 @@ judge(const struct lane *l, bool restored)
 {
 	if (restored)
 		return LANE_QUEUED;
-	if (l->queued == 0 && l->active < l->width)
+	if (l->draining)
+		return LANE_DRAINING;
+	if (l->queued == 0 && lane_block_of(l, true) == LANE_OPEN)
 		return LANE_ADMIT;
 	return l->queued < l->queue_max ? LANE_QUEUED : LANE_FULL;
 }
@@ -122,9 +107,10 @@ lanes_enter(struct lanes *ls, const char *lane, int priority, struct sid sid,
 	struct entry *e;
 	struct lane *l;
 	enum lane_verdict v;
+	bool refused;
 
 	CHECK(sid.v != 0);
-	CHECK(lane[0] != '\0' && strlen(lane) < LANE_NAME_MAX);
+	CHECK(lane_name_ok(lane));
 	if (seq == 0) /* a restored one brings its own time, not now */
 		lane_age(ls, now_ms);
 	e = lane_entry_find(ls, sid);
@@ -134,24 +120,24 @@ lanes_enter(struct lanes *ls, const char *lane, int priority, struct sid sid,
 	if (l == NULL)
 		return LANE_NOMEM;
 	v = judge(l, seq != 0);
-	e = v == LANE_FULL || !lane_heap_reserve(ls)
-	    ? NULL
-	    : lane_entry_new(ls, l, sid);
+	refused = v == LANE_FULL || v == LANE_DRAINING;
+	e = refused || !lane_heap_reserve(ls) ? NULL
+	                                      : lane_entry_new(ls, l, sid);
 	if (e == NULL) {
 		lane_drop_idle(ls, l);
-		return v == LANE_FULL ? LANE_FULL : LANE_NOMEM;
+		return refused ? v : LANE_NOMEM;
 	}
 	e->seq = seq != 0 ? seq : ls->last_seq + 1;
 	if (e->seq > ls->last_seq)
 		ls->last_seq = e->seq;
+	e->since_ms = now_ms;
 	if (v == LANE_ADMIT) {
-		e->active = true;
-		l->active++;
+		lane_activate(e);
 	} else {
-		e->age_at_ms = now_ms + LANE_AGE_MS;
 		lane_queue_in(ls, e, priority > 0 ? TIER_HIGH
 		        : priority < 0       ? TIER_LOW
 		                             : TIER_NORMAL);
+		lane_wait_in(ls, e);
 	}
 	lane_update_ready(ls, l);
 	return tell(e, ret_seq, ret_pos);
@@ -165,12 +151,13 @@ lanes_restore_active(struct lanes *ls, const char *lane, struct sid sid)
 	struct lane *l;
 
 	CHECK(sid.v != 0);
-	if (lane[0] == '\0' || strlen(lane) >= LANE_NAME_MAX)
+	if (!lane_name_ok(lane))
 		return -EINVAL;
 	if (e != NULL && e->active)
 		return 0;
 	if (e != NULL) {
 		lane_queue_out(ls, e);
+		lane_wait_out(ls, e);
 	} else {
 		l = lane_get(ls, lane);
 		e = l == NULL ? NULL : lane_entry_new(ls, l, sid);
@@ -180,8 +167,7 @@ lanes_restore_active(struct lanes *ls, const char *lane, struct sid sid)
 			return -ENOMEM;
 		}
 	}
-	e->active = true;
-	e->lane->active++;
+	lane_activate(e);
 	lane_update_ready(ls, e->lane);
 	return 0;
 }
@@ -197,9 +183,10 @@ lanes_leave(struct lanes *ls, struct sid sid)
 		return;
 	l = e->lane;
 	if (e->active)
-		l->active--;
+		lane_deactivate(e);
 	else
 		lane_queue_out(ls, e);
+	lane_wait_out(ls, e);
 	lane_entry_free(ls, e);
 	lane_update_ready(ls, l);
 	lane_drop_idle(ls, l);
@@ -210,24 +197,21 @@ lanes_leave(struct lanes *ls, struct sid sid)
 struct sid
 lanes_next(struct lanes *ls, uint64_t now_ms)
 {
-	struct lane *l = ls->ready.ready_next;
+	struct lane *l = lane_turn(ls);
 	struct rank_node *n = NULL;
 	struct entry *e;
 
 	lane_age(ls, now_ms);
-	if (l == &ls->ready)
+	if (l == NULL)
 		return (struct sid){ 0 };
 	for (int t = 0; n == NULL && t < TIER_COUNT; t++)
 		n = rank_first(&l->tiers[t]);
 	CHECK(n != NULL);
 	e = RANK_OWNER(n, struct entry, place);
 	lane_queue_out(ls, e);
-	e->active = true;
-	l->active++;
-	/* out of the ring and, where there is more, in again at its end */
-	l->ready_next->ready_prev = l->ready_prev;
-	l->ready_prev->ready_next = l->ready_next;
-	l->ready_next = l->ready_prev = NULL;
+	lane_wait_out(ls, e);
+	lane_activate(e);
+	lane_turn_over(l);
 	lane_update_ready(ls, l);
 	return e->sid;
 }
@@ -236,39 +220,6 @@ lanes_next(struct lanes *ls, uint64_t now_ms)
 uint64_t
 lanes_due(const struct lanes *ls)
 {
-	return ls->ageing_count == 0 ? UINT64_MAX : ls->ageing[0]->age_at_ms;
-}
-
-/* As of the last call that brought a time. */
-uint32_t
-lanes_position(const struct lanes *ls, struct sid sid)
-{
-	const struct entry *e = lane_entry_find(ls, sid);
-
-	return e == NULL || e->active ? 0 : lane_place(e);
-}
-
-/* How many lanes there are now. */
-size_t
-lanes_count(const struct lanes *ls)
-{
-	return rank_size(&ls->by_name);
-}
-
-/* Lane number i by name. */
-void
-lanes_view(const struct lanes *ls, size_t i, struct lane_view *ret)
-{
-	const struct lane *l;
-
-	CHECK(i < lanes_count(ls));
-	l = RANK_OWNER(rank_at(&ls->by_name, (uint32_t)i), struct lane,
-	    by_name);
-	memset(ret, 0, sizeof(*ret));
-	memcpy(ret->name, l->name, sizeof(ret->name));
-	ret->width = l->width;
-	ret->active = l->active;
-	ret->queued = l->queued;
-	ret->queue_max = l->queue_max;
-	ret->generation = l->generation;
+	return ls->ageing_count == 0 ? UINT64_MAX
+	                             : ls->ageing[0]->since_ms + LANE_AGE_MS;
 }

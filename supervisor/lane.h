@@ -9,6 +9,10 @@
  *
  * FIFO per lane and tier (1, 0, -1). An entry that waited 30 s moves up one
  * tier, never into 1. Ties by order of arrival.
+ *
+ * Lanes of a group share its width. What a lane reserves of it is its alone,
+ * used or not: another lane starts one only where
+ *     sum over the group's lanes of max(active, reserve) < width.
  */
 #ifndef PSUP_LANE_H
 #define PSUP_LANE_H
@@ -35,7 +39,43 @@ void lanes_free(struct lanes **ls);
 int lanes_configure(struct lanes *ls, const char *name, uint32_t width,
     uint32_t queue_max);
 
-enum lane_verdict { LANE_ADMIT, LANE_QUEUED, LANE_FULL, LANE_NOMEM };
+/* All of the configuration, in one step: what is not in it goes back to the
+ * defaults. Widths that lanes_put_state() set stay. */
+struct lane_group_conf {
+	char name[LANE_NAME_MAX];
+	uint32_t width;
+};
+struct lane_conf {
+	char name[LANE_NAME_MAX]; /* a last '*': all lanes that begin so */
+	uint32_t width, queue_max;
+	char group[LANE_NAME_MAX]; /* "": none */
+	uint32_t reserve;          /* of the group's width */
+};
+/* Errors: -EINVAL (a name, an unknown group, a reservation outside a group or
+ * of a pattern, more reserved than there is), -ENOMEM; nothing has changed. */
+int lanes_setup(struct lanes *ls, const struct lane_group_conf *groups,
+    size_t group_count, const struct lane_conf *lanes, size_t lane_count);
+
+/* What an operator has done to a lane; kept by the caller over a restart. */
+struct lane_state {
+	bool paused;     /* nobody starts */
+	bool draining;   /* nobody may enter; the queue goes on */
+	bool width_set;  /* `width` instead of the configured one */
+	uint32_t width;
+	uint32_t generation; /* never goes back */
+};
+/* Makes the lane where needed. It is not forgotten while any of the three is
+ * set. -EINVAL, -ENOMEM. */
+int lanes_put_state(struct lanes *ls, const char *name,
+    const struct lane_state *state);
+/* A new generation: who runs keeps running, but holds no place any more. The
+ * queue stays. false: there is no such lane. */
+bool lanes_reset(struct lanes *ls, const char *name);
+/* An active session is of an older generation (restored after a reset). */
+void lanes_disown(struct lanes *ls, struct sid sid);
+
+enum lane_verdict { LANE_ADMIT, LANE_QUEUED, LANE_FULL, LANE_NOMEM,
+	LANE_DRAINING };
 
 /*
  * A session wants to run. ADMIT: it holds a slot now. QUEUED: *ret_pos is its
@@ -63,13 +103,64 @@ uint64_t lanes_due(const struct lanes *ls);
 /* Place of a queued session, 1 first; 0: not queued. O(log n). */
 uint32_t lanes_position(const struct lanes *ls, struct sid sid);
 
+/* A warning is due once for each wait of this length; 0: never. */
+void lanes_set_warn(struct lanes *ls, uint64_t after_ms);
+/* The next session to warn about, or {0}; it is not named again. */
+struct sid lanes_warn(struct lanes *ls, uint64_t now_ms);
+/* When the next warning is due; UINT64_MAX: none. */
+uint64_t lanes_warn_due(const struct lanes *ls);
+/* Its warning was given by an earlier master. */
+void lanes_mute(struct lanes *ls, struct sid sid);
+/* Since when it waits; 0: it does not. */
+uint64_t lanes_since(const struct lanes *ls, struct sid sid);
+
+/* Grows with every change of what lanes_view() tells. */
+uint64_t lanes_changes(const struct lanes *ls);
+
+/* What the first of a lane's queue waits for, or would. */
+enum lane_block {
+	LANE_OPEN,          /* nothing */
+	LANE_BLOCK_PAUSED,
+	LANE_BLOCK_WIDTH,   /* the lane is full */
+	LANE_BLOCK_GROUP,   /* its group is */
+	LANE_BLOCK_RESERVED /* what its group has left is reserved by others */
+};
+
 struct lane_view {
 	char name[LANE_NAME_MAX];
 	uint32_t width, active, queued, queue_max, generation;
+	uint32_t width_conf, reserve;
+	uint32_t stale; /* still running, of older generations */
+	bool paused, draining, width_set;
+	enum lane_block block;
+	char group[LANE_NAME_MAX]; /* "": none */
+	uint32_t group_width, group_active;
 };
 size_t lanes_count(const struct lanes *ls);
 /* i < lanes_count(), in order of name. */
 void lanes_view(const struct lanes *ls, size_t i, struct lane_view *ret);
+/* false: there is no such lane. */
+bool lanes_find(const struct lanes *ls, const char *name,
+    struct lane_view *ret);
+
+struct lane_group_view {
+	char name[LANE_NAME_MAX];
+	uint32_t width, active, lanes;
+	uint32_t reserved; /* of lanes, used or not */
+};
+size_t lanes_group_count(const struct lanes *ls);
+void lanes_group_view(const struct lanes *ls, size_t i,
+    struct lane_group_view *ret);
+
+/* Sessions of a lane, oldest first: those that wait, those that hold its
+ * places, those of older generations; or whoever keeps its first from
+ * starting, of whatever lane of its group. fn returns false to stop, and
+ * changes nothing. */
+enum lane_which { LANE_THE_QUEUED, LANE_THE_ACTIVE, LANE_THE_STALE,
+	LANE_THE_BLOCKERS };
+typedef bool lane_fn(void *arg, struct sid sid);
+void lanes_each(const struct lanes *ls, const char *name,
+    enum lane_which which, lane_fn *fn, void *arg);
 
 /* Every invariant, for tests: 0, or a sentence about the first broken one. */
 const char *lanes_check(const struct lanes *ls);

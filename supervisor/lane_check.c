@@ -25,38 +25,117 @@ check_tier(const struct lanes *ls, const struct lane *l, uint8_t tier)
 			broken = "a tier is not in order of arrival";
 		else if (e->seq > ls->last_seq)
 			broken = "a number beyond the newest";
+		else if (e->stale)
+			broken = "somebody who waits is of an old generation";
 		before = e;
 	}
 	return broken;
 }
 
-/* One lane: its tiers, its counts, its place in the ring. */
+/* Is it in this ring, and is the ring whole? */
+static bool
+in_ring(const struct turn *head, const struct turn *t, const char **broken)
+{
+	bool found = false;
+
+	for (const struct turn *r = head->next; r != head; r = r->next) {
+		if (r->next->prev != r || (r->lane == NULL) ==
+		        (r->group == NULL))
+			*broken = "a ring of turns is broken";
+		found |= r == t;
+	}
+	return found;
+}
+
+/* The ring a lane must be in. */
+static const char *
+check_turn(const struct lanes *ls, const struct lane *l)
+{
+	const struct group *g = l->group;
+	const struct turn *want = NULL;
+	const char *broken = NULL;
+
+	if (l->queued > 0 && !l->paused && l->active < l->width)
+		want = g == NULL	       ? &ls->ready
+		    : l->active < l->reserve ? &g->reserved
+						 : &g->shared;
+	if (l->ring != want || (l->turn.next != NULL) != (want != NULL))
+		return "a lane is in the wrong ring";
+	if (want != NULL && !in_ring(want, &l->turn, &broken))
+		return "a lane is not in its ring";
+	return broken;
+}
+
+/* Who holds its places, and who only runs on. */
+static const char *
+check_active(const struct lane *l)
+{
+	const struct entry *before = NULL;
+	uint32_t active = 0, stale = 0;
+
+	for (const struct entry *e = l->active_first; e != NULL;
+	     before = e, e = e->active_next) {
+		if (e->lane != l || !e->active || e->active_prev != before)
+			return "a lane's list of holders is broken";
+		active += !e->stale;
+		stale += e->stale;
+	}
+	if (l->active_last != before)
+		return "a lane's list of holders has another end";
+	return active != l->active || stale != l->stale
+	    ? "a lane's count of places is wrong"
+	    : NULL;
+}
+
+/* One lane: its tiers, its counts, its place in the rings. */
 static const char *
 check_lane(const struct lanes *ls, const struct lane *l)
 {
+	const char *broken = check_active(l);
 	uint32_t queued = 0;
-	bool ready = false;
 
-	for (uint8_t t = 0; t < TIER_COUNT; t++) {
-		const char *broken = check_tier(ls, l, t);
-
-		if (broken != NULL)
-			return broken;
+	for (uint8_t t = 0; t < TIER_COUNT && broken == NULL; t++) {
+		broken = check_tier(ls, l, t);
 		queued += rank_size(&l->tiers[t]);
 	}
+	if (broken != NULL)
+		return broken;
 	if (queued != l->queued)
 		return "a lane's count of queued sessions is wrong";
-	if (!l->configured && l->queued + l->active == 0)
+	if (!l->configured && !l->paused && !l->draining && !l->width_set &&
+	    l->queued + l->active + l->stale == 0)
 		return "an idle lane was not forgotten";
-	for (const struct lane *r = ls->ready.ready_next; r != &ls->ready;
-	     r = r->ready_next) {
-		if (r->ready_next->ready_prev != r)
-			return "the ring of ready lanes is broken";
-		ready |= r == l;
+	if (!l->width_set && l->width != l->width_conf)
+		return "a lane's width is not the configured one";
+	return check_turn(ls, l);
+}
+
+/* One group: its sums, its place in the ring of all. */
+static const char *
+check_group(const struct lanes *ls, const struct group *g)
+{
+	uint64_t active = 0, committed = 0;
+	uint32_t lanes = 0;
+	const char *broken = NULL;
+	bool ready;
+
+	for (const struct lane *l = g->members; l != NULL;
+	     l = l->member_next) {
+		if (l->group != g || (l->member_next != NULL &&
+		        l->member_next->member_prev != l))
+			return "a group's list of lanes is broken";
+		active += l->active;
+		committed += l->active > l->reserve ? l->active : l->reserve;
+		lanes++;
 	}
-	if (ready != (l->queued > 0 && l->active < l->width))
-		return "a lane is ready and not in the ring, or the reverse";
-	return NULL;
+	if (g->active != active || g->committed != committed ||
+	    g->lanes != lanes)
+		return "a group's sums are wrong";
+	ready = (g->active < g->width && g->reserved.next != &g->reserved) ||
+	    (committed < g->width && g->shared.next != &g->shared);
+	if (in_ring(&ls->ready, &g->turn, &broken) != ready)
+		return "a group is ready and not in the ring, or the reverse";
+	return broken;
 }
 
 /* The heap's order and back references. */
@@ -76,11 +155,32 @@ check_heap(const struct lanes *ls)
 	return NULL;
 }
 
+/* The list of those to warn about. */
+static const char *
+check_waits(const struct lanes *ls, size_t *ret_count)
+{
+	const struct entry *before = NULL;
+	size_t n = 0;
+
+	for (const struct entry *e = ls->wait_first; e != NULL;
+	     before = e, e = e->wait_next, n++) {
+		if (!e->waits || e->active || e->wait_prev != before)
+			return "the list of those who wait is broken";
+		if (before != NULL && before->since_ms > e->since_ms)
+			return "the list of those who wait is not in order";
+	}
+	*ret_count = n;
+	return ls->wait_last != before
+	    ? "the list of those who wait has another end"
+	    : NULL;
+}
+
 /* Walks everything. */
 const char *
 lanes_check(const struct lanes *ls)
 {
-	size_t entries = 0, active = 0, queued = 0, of_lanes = 0;
+	size_t entries = 0, active = 0, queued = 0, of_lanes = 0, waits = 0;
+	size_t waiting = 0;
 	const char *broken = rank_check(&ls->by_name);
 
 	for (size_t i = 0; i < ls->bucket_count; i++) {
@@ -88,6 +188,7 @@ lanes_check(const struct lanes *ls)
 		     e = e->chain) {
 			entries++;
 			active += e->active;
+			waits += e->waits;
 		}
 	}
 	for (const struct rank_node *n = rank_first(&ls->by_name);
@@ -95,11 +196,17 @@ lanes_check(const struct lanes *ls)
 		const struct lane *l = RANK_OWNER_C(n, struct lane, by_name);
 
 		broken = check_lane(ls, l);
-		of_lanes += l->active;
+		of_lanes += l->active + l->stale;
 		queued += l->queued;
 	}
+	for (size_t i = 0; i < ls->group_count && broken == NULL; i++)
+		broken = check_group(ls, &ls->groups[i]);
 	if (broken == NULL)
 		broken = check_heap(ls);
+	if (broken == NULL)
+		broken = check_waits(ls, &waiting);
+	if (broken == NULL && waiting != waits)
+		broken = "somebody waits whom nobody will be warned about";
 	if (broken == NULL && of_lanes != active)
 		broken = "slots are held by nobody, or by strangers";
 	if (broken == NULL &&

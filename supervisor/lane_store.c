@@ -115,8 +115,8 @@ lane_entry_free(struct lanes *ls, struct entry *e)
 bool
 lane_ages_before(const struct entry *a, const struct entry *b)
 {
-	return a->age_at_ms != b->age_at_ms ? a->age_at_ms < b->age_at_ms
-	                                    : a->seq < b->seq;
+	return a->since_ms != b->since_ms ? a->since_ms < b->since_ms
+	                                  : a->seq < b->seq;
 }
 
 /* Puts e at place i. */
@@ -185,25 +185,53 @@ heap_remove(struct lanes *ls, struct entry *e)
 
 /* --------------------------------------------------------------- the lanes */
 
-/* Keeps the ring of lanes that could start somebody up to date. */
-void
-lane_update_ready(struct lanes *ls, struct lane *l)
+/* 1 to 31 bytes. */
+bool
+lane_name_ok(const char *name)
 {
-	bool ready = l->queued > 0 && l->active < l->width;
+	return name[0] != '\0' && strnlen(name, LANE_NAME_MAX) < LANE_NAME_MAX;
+}
 
-	if (ready == (l->ready_next != NULL))
-		return;
-	if (ready) {
-		l->ready_next = &ls->ready;
-		l->ready_prev = ls->ready.ready_prev;
-	} else {
-		l->ready_next->ready_prev = l->ready_prev;
-		l->ready_prev->ready_next = l->ready_next;
-		l->ready_next = l->ready_prev = NULL;
-		return;
+/* Does it stand for all names that begin so? */
+bool
+lane_is_pattern(const char *name)
+{
+	return name[strlen(name) - 1] == '*';
+}
+
+/* How well a configured name fits: LANE_NAME_MAX where it is the name, its
+ * length where it is a pattern of it, 0: not. */
+static size_t
+conf_fits(const char *conf, const char *name)
+{
+	size_t n = strlen(conf);
+
+	if (!lane_is_pattern(conf))
+		return strcmp(conf, name) == 0 ? LANE_NAME_MAX : 0;
+	return strncmp(conf, name, n - 1) == 0 ? n : 0;
+}
+
+/* The row that fits best, or the defaults. */
+const struct lane_conf *
+lane_take_conf(struct lanes *ls, struct lane *l)
+{
+	const struct lane_conf *best = NULL;
+	size_t best_fit = 0;
+
+	for (size_t i = 0; i < ls->conf_count; i++) {
+		size_t fit = conf_fits(ls->confs[i].name, l->name);
+
+		if (fit > best_fit) {
+			best_fit = fit;
+			best = &ls->confs[i];
+		}
 	}
-	l->ready_prev->ready_next = l;
-	ls->ready.ready_prev = l;
+	l->width_conf = best != NULL ? best->width : 1;
+	l->queue_max = best != NULL ? best->queue_max : LANE_QUEUE_MAX;
+	l->configured = best_fit == LANE_NAME_MAX;
+	if (!l->width_set)
+		l->width = l->width_conf;
+	return best;
 }
 
 /* The lane of this name, made where needed. */
@@ -211,6 +239,7 @@ struct lane *
 lane_get(struct lanes *ls, const char *name)
 {
 	struct rank_node *n = rank_find(&ls->by_name, name);
+	const struct lane_conf *conf;
 	struct lane *l;
 
 	if (n != NULL)
@@ -219,12 +248,14 @@ lane_get(struct lanes *ls, const char *name)
 	if (l == NULL)
 		return NULL;
 	memcpy(l->name, name, strlen(name));
-	l->width = 1;
-	l->queue_max = LANE_QUEUE_MAX;
 	l->generation = 1;
+	l->turn.lane = l;
 	for (int i = 0; i < TIER_COUNT; i++)
 		rank_init(&l->tiers[i], lane_cmp_arrival);
 	rank_insert(&ls->by_name, &l->by_name, l->name);
+	conf = lane_take_conf(ls, l);
+	if (conf != NULL && conf->group[0] != '\0')
+		lane_join(l, lane_group_find(ls, conf->group), conf->reserve);
 	return l;
 }
 
@@ -232,8 +263,10 @@ lane_get(struct lanes *ls, const char *name)
 void
 lane_drop_idle(struct lanes *ls, struct lane *l)
 {
-	if (l->configured || l->active > 0 || l->queued > 0)
+	if (l->configured || l->active > 0 || l->queued > 0 || l->stale > 0 ||
+	    l->paused || l->draining || l->width_set)
 		return;
+	lane_part(l);
 	rank_erase(&ls->by_name, &l->by_name);
 	free(l);
 }
@@ -249,6 +282,44 @@ lane_queue_in(struct lanes *ls, struct entry *e, uint8_t tier)
 		heap_settle(ls, ls->ageing_count++, e);
 }
 
+/* Into the list of those to warn about, by time: almost always its end. */
+void
+lane_wait_in(struct lanes *ls, struct entry *e)
+{
+	struct entry *before = ls->wait_last;
+
+	while (before != NULL && before->since_ms > e->since_ms)
+		before = before->wait_prev;
+	e->wait_prev = before;
+	e->wait_next = before != NULL ? before->wait_next : ls->wait_first;
+	if (e->wait_next != NULL)
+		e->wait_next->wait_prev = e;
+	else
+		ls->wait_last = e;
+	if (before != NULL)
+		before->wait_next = e;
+	else
+		ls->wait_first = e;
+	e->waits = true;
+}
+
+/* Out of it, if it is in. */
+void
+lane_wait_out(struct lanes *ls, struct entry *e)
+{
+	if (!e->waits)
+		return;
+	if (e->wait_next != NULL)
+		e->wait_next->wait_prev = e->wait_prev;
+	else
+		ls->wait_last = e->wait_prev;
+	if (e->wait_prev != NULL)
+		e->wait_prev->wait_next = e->wait_next;
+	else
+		ls->wait_first = e->wait_next;
+	e->waits = false;
+}
+
 /* Out of its tier. */
 void
 lane_queue_out(struct lanes *ls, struct entry *e)
@@ -262,7 +333,8 @@ lane_queue_out(struct lanes *ls, struct entry *e)
 void
 lane_age(struct lanes *ls, uint64_t now_ms)
 {
-	while (ls->ageing_count > 0 && ls->ageing[0]->age_at_ms <= now_ms) {
+	while (ls->ageing_count > 0 &&
+	    ls->ageing[0]->since_ms + LANE_AGE_MS <= now_ms) {
 		struct entry *e = ls->ageing[0];
 
 		lane_queue_out(ls, e);

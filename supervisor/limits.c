@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of limits. Called by api_exec.c for a new session and by result.c
+ * What limits a session has. Called by api_exec.c for a new session and by result.c
  * for what is told about it.
  */
 #include "supervisor/limits.h"
@@ -12,24 +12,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
-
-/* Smallest and largest value of each; the words for a refusal. */
-static const struct limit {
-	const char *name;
-	int64_t min, max;
-	const char *expected;
-} limits[CTL_LIMITS] = {
-    [CTL_LIMIT_MEMORY] = {"memoryBytes", 1 << 20, INT64_C(1) << 50,
-        "bytes from 1048576"},
-    [CTL_LIMIT_PIDS] = {"pids", 1, 4194304, "a count from 1 to 4194304"},
-    [CTL_LIMIT_CPU] = {"cpuSeconds", 1, 31536000,
-        "whole seconds from 1 to 31536000"},
-    [CTL_LIMIT_FSIZE] = {"fileSizeBytes", 0, INT64_C(1) << 50,
-        "bytes from 0"},
-    [CTL_LIMIT_NOFILE] = {"openFiles", 8, 1048576,
-        "a count from 8 to 1048576"},
-    [CTL_LIMIT_NICE] = {"nice", -20, 19, "a number from -20 to 19"},
-};
+#include "common/limit.h"
 
 /* The words for what holds a command to a limit. */
 const char *
@@ -46,19 +29,6 @@ limits_by(const struct heritage *h, enum ctl_limit which)
 	if (by == HERITAGE_BY_TREE && (h->flags & HERITAGE_TREE_V2) == 0)
 		return "cgroup-v1";
 	return words[by];
-}
-
-/* The row of a name, or CTL_LIMITS. */
-static unsigned
-find(const char *name, size_t len)
-{
-	unsigned i;
-
-	for (i = 0; i < CTL_LIMITS; i++)
-		if (strlen(limits[i].name) == len &&
-		    memcmp(limits[i].name, name, len) == 0)
-			return i;
-	return CTL_LIMITS;
 }
 
 /* Can this user set it at all? */
@@ -110,7 +80,7 @@ static int
 take_one(const struct heritage *h, const struct val *key, const struct val *val,
     struct session_limits *l, struct proto_problem *why)
 {
-	unsigned i = find(key->s.ptr, key->s.len);
+	unsigned i = limit_find(key->s.ptr, key->s.len);
 	char field[64];
 	int64_t v;
 
@@ -122,11 +92,11 @@ take_one(const struct heritage *h, const struct val *key, const struct val *val,
 		    (int)(key->s.len < 64 ? key->s.len : 64), key->s.ptr);
 		return -EINVAL;
 	}
-	if (!to_int(val, &v) || v < limits[i].min ||
-	    v > limits[i].max) {
-		snprintf(field, sizeof(field), "limits.%s", limits[i].name);
+	if (!to_int(val, &v) || v < limit_rows[i].min ||
+	    v > limit_rows[i].max) {
+		snprintf(field, sizeof(field), "limits.%s", limit_rows[i].name);
 		proto_problem_value(why, PROTO_E_INVALID_PARAMS, field,
-		    val, limits[i].expected);
+		    val, limit_rows[i].expected);
 		return -EINVAL;
 	}
 	l->mask |= 1u << i;
@@ -153,6 +123,25 @@ limits_take(const struct heritage *h, const struct val *params,
 	return 0;
 }
 
+int
+limits_take_config(const struct heritage *h, const struct config_limits *c,
+    struct session_limits *l, struct proto_problem *why)
+{
+	unsigned i;
+	int r;
+
+	for (i = 0; i < CTL_LIMITS; i++) {
+		if ((c->mask & ~l->mask & (1u << i)) == 0)
+			continue;
+		r = can_be_met(h, i, c->value[i], why);
+		if (r < 0)
+			return r;
+		l->mask |= 1u << i;
+		l->value[i] = c->value[i];
+	}
+	return 0;
+}
+
 void
 limits_encode(const struct heritage *h, const struct session_limits *l,
     struct enc *e)
@@ -168,7 +157,7 @@ limits_encode(const struct heritage *h, const struct session_limits *l,
 		if ((l->mask & (1u << i)) == 0)
 			continue;
 		by = limits_by(h, (enum ctl_limit)i);
-		enc_key(e, limits[i].name);
+		enc_key(e, limit_rows[i].name);
 		enc_map(e);
 		enc_kv_int(e, "limit", l->value[i]);
 		enc_kv_str(e, "by",

@@ -12,6 +12,10 @@
  * command to is refused, not skipped. Errors: -EINVAL, -ENOTSUP with *why. */
 int limits_take(const struct heritage *h, const struct val *params,
     struct session_limits *ret, struct proto_problem *why);
+/* What psup.conf adds to that, for the lane or for all; what was taken before
+ * wins. Errors as above. */
+int limits_take_config(const struct heritage *h, const struct config_limits *c,
+    struct session_limits *l, struct proto_problem *why);
 /* "limits": {name: {limit, by}}; nothing where there are none. */
 void limits_encode(const struct heritage *h, const struct session_limits *l,
     struct enc *e);

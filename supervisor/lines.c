@@ -16,12 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINES_DEFAULT 200u
-
 /* A stretch of kept bytes of one stream. */
-struct run {
+struct retained_run {
 	uint64_t pos;     /* of its first byte */
 	uint64_t missing; /* bytes lost between the run before and this */
+	uint64_t wall_ms; /* when it arrived; 0: not known */
 	size_t at, len;   /* in data */
 	bool mixed;
 };
@@ -32,7 +31,7 @@ struct reading {
 	enum lines_streams which;
 	char *data;
 	size_t len, cap;
-	struct run *runs;
+	struct retained_run *runs;
 	size_t run_count, run_cap;
 	uint64_t missing;        /* since the last run */
 };
@@ -50,13 +49,14 @@ wanted(enum lines_streams which, enum ring_stream stream)
 /* Keeps n bytes that lie at data + from, moving them down where others were
  * left out before them. */
 static int
-keep(struct reading *rd, size_t from, size_t n, uint64_t pos, bool mixed)
+keep(struct reading *rd, size_t from, size_t n, uint64_t pos, bool mixed,
+    uint64_t wall_ms)
 {
-	struct run *last = rd->runs + rd->run_count;
+	struct retained_run *last = rd->runs + rd->run_count;
 
 	if (rd->run_count == rd->run_cap) {
 		size_t cap = rd->run_cap == 0 ? 64 : rd->run_cap * 2;
-		struct run *grown =
+		struct retained_run *grown =
 		    reallocarray(rd->runs, cap, sizeof(*grown));
 
 		if (grown == NULL)
@@ -67,8 +67,9 @@ keep(struct reading *rd, size_t from, size_t n, uint64_t pos, bool mixed)
 	}
 	if (from != rd->len)
 		memmove(rd->data + rd->len, rd->data + from, n);
-	*last = (struct run){ .pos = pos, .missing = rd->missing,
-		.at = rd->len, .len = n, .mixed = mixed };
+	*last = (struct retained_run){ .pos = pos, .missing = rd->missing,
+		.at = rd->len, .len = n, .mixed = mixed,
+		.wall_ms = mixed ? 0 : wall_ms };
 	rd->run_count++;
 	rd->missing = 0;
 	rd->len += n;
@@ -93,7 +94,8 @@ take(struct reading *rd, size_t n, uint64_t pos)
 		else if (end - pos < n)
 			part = (size_t)(end - pos);
 		if (wanted(rd->which, s))
-			rc = keep(rd, from, part, pos, s == RING_MIXED);
+			rc = keep(rd, from, part, pos, s == RING_MIXED,
+			    wall_ms);
 		if (rc != 0)
 			return rc;
 		from += part;
@@ -194,16 +196,22 @@ hand_over(struct reading *rd, uint64_t pos, struct retained *ret)
 	ret->from = rd->run_count > 0 ? rd->runs[0].pos : pos;
 	ret->to = pos;
 	ret->gap_at = rd->len;
+	ret->piece = rd->len;
+	ret->before = rd->run_count > 0 ? rd->runs[0].missing : rd->missing;
 	ret->dropped = rd->missing;
 	ret->mixed = 0;
 	for (size_t i = 0; i < rd->run_count; i++) {
-		const struct run *run = &rd->runs[i];
+		const struct retained_run *run = &rd->runs[i];
 
 		if (run->missing > 0 && ret->gap_at == rd->len)
 			ret->gap_at = run->at;
+		if (run->missing > 0 && i > 0 && ret->piece == rd->len)
+			ret->piece = run->at;
 		ret->dropped += run->missing;
 		ret->mixed += run->mixed ? run->len : 0;
 	}
+	ret->runs = rd->runs;
+	ret->run_count = rd->run_count;
 }
 
 /* See lines.h. */
@@ -233,7 +241,6 @@ retained_read(struct ring_reader *r, uint64_t from, size_t max_tail,
 	if (max_tail > 0 && rd.len > max_tail)
 		cut_front(&rd, rd.len - max_tail);
 	hand_over(&rd, pos, ret);
-	free(rd.runs);
 	return ret->dropped > 0 ? RING_OVERRUN : RING_OK;
 }
 
@@ -242,7 +249,27 @@ void
 retained_free(struct retained *r)
 {
 	free(r->data);
+	free(r->runs);
 	memset(r, 0, sizeof(*r));
+}
+
+/* See lines.h. */
+uint64_t
+retained_time(const struct retained *r, size_t at)
+{
+	size_t low = 0, high = r->run_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (r->runs[mid].at + r->runs[mid].len <= at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < r->run_count && r->runs[low].at <= at
+	    ? r->runs[low].wall_ms
+	    : 0;
 }
 
 /* --------------------------------------------------------------- the lines */
@@ -331,19 +358,13 @@ lines_page(const struct retained *r, bool have_offset, uint64_t offset,
 	ret->defaulted = !have_offset && !have_limit;
 }
 
-/* Appends data[0..n) to dst as valid UTF-8 with CRLF as LF; returns bytes. */
+/* Appends data[0..n) to dst by a rule, with CRLF as LF; returns bytes. */
 static size_t
-copy_text(char *dst, const char *data, size_t n)
+copy_text(char *dst, const char *data, size_t n, enum text_rule rule, bool more)
 {
-	size_t len, out = 0;
+	size_t len = text_clean(rule, data, n, more, dst), out = 0;
 	char *p, *cr;
 
-	if (text_is_utf8(data, n)) {
-		memcpy(dst, data, n);
-		len = n;
-	} else {
-		len = text_repair(data, n, dst);
-	}
 	for (p = dst; (cr = memchr(p, '\r', (size_t)(dst + len - p))) != NULL;
 	     p = cr + 1) {
 		size_t part = (size_t)(cr - p);
@@ -357,37 +378,75 @@ copy_text(char *dst, const char *data, size_t n)
 	return out + (size_t)(dst + len - p);
 }
 
-/* See lines.h. At a border where bytes are missing, what is left of a cut
- * character goes too. */
+/* Does something that is not there stand before data[at]? What is left of a
+ * cut character goes too. */
+static size_t
+skip_cut(const struct retained *r, size_t at, size_t end)
+{
+	if ((at == 0 && r->from > 0) || (r->dropped > 0 && at == r->gap_at))
+		at += text_skip_partial(r->data + at, end - at);
+	return at;
+}
+
+/* See lines.h. */
 char *
-lines_text(const struct retained *r, size_t begin, size_t end, size_t *ret_len)
+lines_text(const struct retained *r, size_t begin, size_t end,
+    enum text_rule rule, bool more, size_t *ret_len)
 {
 	bool gap = r->dropped > 0 && begin < r->gap_at && r->gap_at < end;
-	size_t mid = gap ? r->gap_at : end, len = 0, n;
+	size_t mid = gap ? r->gap_at : end, len;
 	char *dst;
 
 	CHECK(begin <= end && end <= r->len);
-	dst = malloc(3 * (end - begin) + 2);
+	dst = malloc(4 * (end - begin) + 2);
 	if (dst == NULL)
 		return NULL;
-	if ((begin == 0 && r->from > 0) ||
-	    (r->dropped > 0 && begin == r->gap_at))
-		begin += text_skip_partial(r->data + begin, mid - begin);
-	n = mid - begin;
-	if (gap)
-		n -= text_unfinished(r->data + begin, n);
-	if (n > 0)
-		len = copy_text(dst, r->data + begin, n);
+	more = more && end == r->len;
+	begin = skip_cut(r, begin, mid);
+	len = copy_text(dst, r->data + begin, mid - begin, rule, gap || more);
 	if (gap) {
 		if (len > 0 && dst[len - 1] != '\n')
 			dst[len++] = '\n';
-		mid += text_skip_partial(r->data + mid, end - mid);
-		if (end > mid)
-			len += copy_text(dst + len, r->data + mid, end - mid);
+		mid = skip_cut(r, mid, end);
+		len += copy_text(dst + len, r->data + mid, end - mid, rule,
+		    more);
 	}
 	if (len > 0 && dst[len - 1] == '\n')
 		len--;
 	dst[len] = '\0';
 	*ret_len = len;
 	return dst;
+}
+
+/* See lines.h. */
+bool
+lines_next(const struct retained *r, struct lines_walk *w)
+{
+	size_t end = r->len;
+	const char *lf;
+
+	if (w->next == r->len)
+		return false;
+	if (r->dropped > 0 && w->next < r->gap_at && r->gap_at < r->len)
+		end = r->gap_at; /* the gap ends a line */
+	w->number += w->started;
+	w->started = true;
+	w->begin = w->next;
+	lf = memchr(r->data + w->begin, '\n', end - w->begin);
+	w->end = lf != NULL ? (size_t)(lf - r->data) : end;
+	w->next = lf != NULL ? w->end + 1 : end;
+	return true;
+}
+
+/* See lines.h. */
+size_t
+lines_clean(const struct retained *r, const struct lines_walk *w,
+    enum text_rule rule, bool more, char *dst)
+{
+	size_t begin = skip_cut(r, w->begin, w->end), end = w->end;
+
+	if (end > begin && end < w->next && r->data[end - 1] == '\r')
+		end--;
+	more = w->end == w->next && (more || w->end < r->len);
+	return text_clean(rule, r->data + begin, end - begin, more, dst);
 }

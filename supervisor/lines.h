@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/text_clean.h"
 #include "shm/ring.h"
 
 /* The retained bytes of a session from `from` on: head part, gap, tail part.
@@ -22,7 +23,11 @@ struct retained {
 	size_t gap_at;     /* index in data where bytes are missing; len: none */
 	uint64_t dropped;  /* bytes missing there (hole included); a second
 	                    * gap, after a full tmpfs, is counted too */
+	uint64_t before;   /* of dropped: missing before data[0] */
+	size_t piece;      /* bytes from data[0] on without a gap */
 	uint64_t mixed;    /* bytes whose stream is not known any more */
+	struct retained_run *runs; /* what is known of which part; private */
+	size_t run_count;
 };
 
 enum lines_streams { LINES_BOTH, LINES_STDOUT, LINES_STDERR };
@@ -37,6 +42,11 @@ enum lines_streams { LINES_BOTH, LINES_STDOUT, LINES_STDERR };
 enum ring_verdict retained_read(struct ring_reader *r, uint64_t from,
     size_t max_tail, enum lines_streams which, struct retained *ret);
 void retained_free(struct retained *r);
+/* When data[at] arrived, wall ms, to 10 ms; 0: the segment log does not go back
+ * so far. */
+uint64_t retained_time(const struct retained *r, size_t at);
+
+#define LINES_DEFAULT 200u /* where neither offset nor limit says more */
 
 /* One page of `log`. Offsets into retained.data. */
 struct lines_page {
@@ -50,9 +60,23 @@ struct lines_page {
  * trailing empty line does not count. */
 void lines_page(const struct retained *r, bool have_offset, uint64_t offset,
     bool have_limit, uint64_t limit, struct lines_page *ret);
-/* Copies data[begin..end) as valid UTF-8 text, CRLF as LF, without the last
- * LF. malloc'ed, NUL-terminated; NULL: no memory. */
+/* Copies data[begin..end) by a text rule, CRLF as LF, without the last LF.
+ * `more`: output may follow data[len). malloc'ed, NUL-terminated; NULL: no
+ * memory. */
 char *lines_text(const struct retained *r, size_t begin, size_t end,
-    size_t *ret_len);
+    enum text_rule rule, bool more, size_t *ret_len);
+
+/* One line after the other, from {0} on. */
+struct lines_walk {
+	size_t begin, end; /* of this line, its LF not counted */
+	uint64_t number;   /* of this line, from 0 */
+	size_t next;       /* where the next one begins */
+	bool started;
+};
+bool lines_next(const struct retained *r, struct lines_walk *w);
+/* The line by a text rule, without CR at its end; dst has room for 4 bytes a
+ * byte. Returns the bytes written. */
+size_t lines_clean(const struct retained *r, const struct lines_walk *w,
+    enum text_rule rule, bool more, char *dst);
 
 #endif

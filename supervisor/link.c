@@ -66,6 +66,32 @@ keeper_message(struct master *m, struct ctl_msg *msg)
 	}
 }
 
+/* A message came whose descriptor found no number here. That can only be a
+ * worker's channel: room is made, and it is asked for again. */
+static void
+on_lost(struct master *m, const struct ctl_msg *msg)
+{
+	struct ctl_role ask = {.head = CTL_INIT(CTL_ASK_PEER,
+				   (struct sid){0}, struct ctl_role)};
+	int r = -EPROTO;
+
+	if (msg->size == sizeof(struct ctl_peer) &&
+	    msg->head.type == CTL_PEER) {
+		ask.wid = ((const struct ctl_peer *)(const void *)msg->bytes)
+			      ->wid;
+		log_warn("no descriptor for the channel of worker %u.%u: "
+			 "asked for again",
+		    ask.wid.slot, ask.wid.generation);
+		readers_close(m);
+		r = link_send(m, &ask, sizeof(ask));
+	}
+	if (r == 0)
+		return;
+	log_error("a message of the keeper was lost: this master ends");
+	m->running = false;
+	m->failed = true;
+}
+
 /* The keeper's channel is readable. */
 static void
 on_keeper(int fd, short what, void *arg)
@@ -78,7 +104,11 @@ on_keeper(int fd, short what, void *arg)
 
 		if (r == -EAGAIN)
 			return;
-		if (r == -EPROTO || r == -EMFILE || r == -EINTR) {
+		if (r == -EMFILE) {
+			on_lost(m, &inbox);
+			return;
+		}
+		if (r == -EPROTO || r == -EINTR) {
 			log_warn("keeper's message dropped: %s", strerror(-r));
 			continue;
 		}
@@ -101,7 +131,6 @@ link_open(struct master *m)
 	struct ctl_head ready = {.version = CTL_VERSION, .type = CTL_READY,
 	    .size = sizeof(ready)};
 
-	m->keeper_fd = HERITAGE_FD_KEEPER;
 	m->keeper_ev = event_new(m->base, m->keeper_fd, EV_READ | EV_PERSIST,
 	    on_keeper, m);
 	if (m->keeper_ev == NULL || event_add(m->keeper_ev, NULL) < 0)

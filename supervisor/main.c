@@ -19,7 +19,8 @@
 static void
 signals_ignore(void)
 {
-	static const int list[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	static const int list[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT,
+	    SIGXFSZ};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
 		signal(list[i], SIG_IGN);
@@ -74,5 +75,5 @@ main(int argc, char **argv)
 	log_note("master %u started, pid %d", h.wid.generation, (int)getpid());
 	master_loop(&m);
 	master_fini(&m);
-	return 0;
+	return m.failed ? 1 : 0;
 }

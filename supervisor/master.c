@@ -25,6 +25,8 @@
 
 #define HEARTBEAT_MS 1000u
 #define RETRY_MS     1000u
+#define RETRY_SOON_MS 100u
+#define FAILING_MS   10000u /* commits that fail so long never will work */
 
 extern char **environ;
 
@@ -38,6 +40,8 @@ timer_in(struct master *m, struct event **ev, void (*fn)(int, short, void *),
 
 	if (*ev == NULL)
 		*ev = evtimer_new(m->base, fn, arg);
+	/* counted from now, not from where this turn began: never early */
+	(void)event_base_update_cache_time(m->base);
 	if (*ev == NULL || evtimer_add(*ev, &tv) < 0)
 		log_error("a timer could not be armed: out of memory");
 }
@@ -61,9 +65,12 @@ on_heartbeat(int fd, short what, void *arg)
 static void
 on_retry(int fd, short what, void *arg)
 {
+	struct master *m = arg;
+
 	(void)fd;
 	(void)what;
-	(void)arg;
+	if (m->events_due)
+		session_events_due(m);
 }
 
 /* Foreground sessions whose request did not come back belong to nobody. */
@@ -141,13 +148,36 @@ config_load(struct master *m, struct config *ret, char *why, size_t why_size)
 	return r;
 }
 
-/* Gives the lanes their configured widths. */
+/* Gives the lanes what is configured. */
 static void
 lanes_apply(struct master *m)
 {
-	for (uint32_t i = 0; i < m->cfg.lane_count; i++)
-		(void)lanes_configure(m->lanes, m->cfg.lanes[i].name,
-		    m->cfg.lanes[i].width, m->cfg.lanes[i].queue);
+	const struct config *cfg = &m->cfg;
+	struct lane_conf *lanes = calloc(CONFIG_LANES, sizeof(*lanes));
+	struct lane_group_conf groups[CONFIG_GROUPS];
+	int r = -ENOMEM;
+
+	for (uint32_t i = 0; i < cfg->group_count; i++) {
+		memcpy(groups[i].name, cfg->groups[i].name,
+		    sizeof(groups[i].name));
+		groups[i].width = cfg->groups[i].width;
+	}
+	for (uint32_t i = 0; lanes != NULL && i < cfg->lane_count; i++) {
+		const struct config_lane *c = &cfg->lanes[i];
+
+		memcpy(lanes[i].name, c->name, sizeof(lanes[i].name));
+		memcpy(lanes[i].group, c->group, sizeof(lanes[i].group));
+		lanes[i].width = c->width;
+		lanes[i].queue_max = c->queue;
+		lanes[i].reserve = c->reserve;
+	}
+	if (lanes != NULL)
+		r = lanes_setup(m->lanes, groups, cfg->group_count, lanes,
+		    cfg->lane_count);
+	if (r < 0)
+		log_error("lanes keep their old widths: %s", strerror(-r));
+	lanes_set_warn(m->lanes, cfg->lane_warn_ms);
+	free(lanes);
 }
 
 /* SIGHUP: new values, or the old ones and a reason in the log. */
@@ -161,8 +191,12 @@ master_reload(struct master *m)
 		return;
 	}
 	lanes_apply(m);
+	gate_configure(m);
 	events_set_keep(m->events, m->cfg.events);
+	api_events_recount(m);
 	sweep_budget(m);
+	lane_deadlock_look_all(m);
+	gate_deadlock_look(m);
 	session_pump_lanes(m);
 	log_note("configuration read again");
 }
@@ -196,6 +230,10 @@ open_shared(struct master *m)
 	r = cursors_open(m->ix, &m->cursors);
 	if (r == 0)
 		r = events_open(m->ix, m->cfg.events, &m->events);
+	if (r == 0)
+		r = tokens_open(m->ix, &m->tokens);
+	if (r == 0)
+		r = drains_open(m->ix, &m->drains);
 	return r;
 }
 
@@ -207,6 +245,7 @@ master_init(struct master *m, const struct heritage *h)
 	int r;
 
 	m->h = *h;
+	m->keeper_fd = HERITAGE_FD_KEEPER;
 	m->dirfd = -1;
 	RB_INIT(&m->by_sid);
 	RB_INIT(&m->by_slug);
@@ -214,6 +253,9 @@ master_init(struct master *m, const struct heritage *h)
 	TAILQ_INIT(&m->dirty);
 	TAILQ_INIT(&m->ended);
 	TAILQ_INIT(&m->pending);
+	STAILQ_INIT(&m->lane_notes);
+	LIST_INIT(&m->lane_drains);
+	TAILQ_INIT(&m->scans);
 	pool_init(m);
 	r = config_load(m, &m->cfg, why, sizeof(why));
 	if (r < 0) {
@@ -226,6 +268,9 @@ master_init(struct master *m, const struct heritage *h)
 	if (m->base == NULL || m->lanes == NULL)
 		return -ENOMEM;
 	lanes_apply(m);
+	r = gate_init(m);
+	if (r < 0)
+		return r;
 	r = base_env_init(m);
 	if (r == 0)
 		r = open_shared(m);
@@ -238,6 +283,7 @@ master_init(struct master *m, const struct heritage *h)
 	if (r < 0)
 		return r;
 	m->events_sent = events_last(m->events);
+	api_events_recount(m);
 	r = index_commit(m->ix);
 	if (r < 0)
 		return r;
@@ -271,11 +317,13 @@ master_fini(struct master *m)
 	link_close(m);
 	conn_close_all(m);
 	pool_fini(m);
+	gate_fini(m);
 	timer_free(&m->lane_timer);
 	timer_free(&m->sweep_timer);
 	timer_free(&m->retry_timer);
 	timer_free(&m->heartbeat);
 	timer_free(&m->key_timer);
+	timer_free(&m->scan_timer);
 	readers_close(m);
 	while ((s = registry_first(m)) != NULL)
 		registry_drop(m, s);
@@ -283,8 +331,11 @@ master_fini(struct master *m)
 		events_close(&m->events);
 	if (m->cursors != NULL)
 		cursors_close(&m->cursors);
+	tokens_close(&m->tokens);
+	drains_close(&m->drains);
 	if (m->ix != NULL)
 		index_close(&m->ix);
+	lane_admin_written(m);
 	if (m->lanes != NULL)
 		lanes_free(&m->lanes);
 	free(m->board_free);
@@ -305,6 +356,9 @@ turn_commit(struct master *m)
 		if (r < 0)
 			return r;
 	}
+	r = lane_admin_write(m);
+	if (r < 0)
+		return r;
 	TAILQ_FOREACH(s, &m->dirty, dirty_link) {
 		r = record_write(m, s);
 		if (r == 0 && s->fresh && s->spec != NULL)
@@ -341,6 +395,30 @@ turn_undo(struct master *m)
 	timer_in(m, &m->retry_timer, on_retry, m, RETRY_MS);
 }
 
+/* The commit failed for another reason than room: all of the turn waits for
+ * one that works. A master that never gets there ends, loudly: its successor
+ * reads the index and asks keeper and workers, and nobody was told anything
+ * that is not on record. */
+static void
+turn_wait(struct master *m, int err)
+{
+	uint64_t now = clock_boot_ns();
+
+	if (m->failing_ns == 0)
+		m->failing_ns = now;
+	pool_turn_end(m, false);
+	if (err == -ENOTRECOVERABLE ||
+	    now - m->failing_ns > FAILING_MS * NSEC_PER_MSEC) {
+		log_error("the index cannot be written (%s): this master ends, "
+			  "the next one reads what is on record",
+		    strerror(-err));
+		m->running = false;
+		m->failed = true;
+		return;
+	}
+	timer_in(m, &m->retry_timer, on_retry, m, RETRY_SOON_MS);
+}
+
 /* Everything of this turn is in the index: it may leave. */
 static void
 turn_send(struct master *m)
@@ -348,6 +426,8 @@ turn_send(struct master *m)
 	struct session *s, *next;
 
 	m->next_dirty = false;
+	lane_admin_written(m);
+	lane_admin_show(m);
 	TAILQ_FOREACH_SAFE(s, &m->dirty, dirty_link, next) {
 		TAILQ_REMOVE(&m->dirty, s, dirty_link);
 		s->dirty = s->fresh = false;
@@ -366,18 +446,31 @@ static void
 turn_end(struct master *m)
 {
 	for (int i = 0; i < 8; i++) {
-		int r = turn_commit(m);
+		int r;
 
+		api_lanes_step(m);
+		r = turn_commit(m);
 		m->again = false;
-		if (r < 0) {
+		if (r < 0 && m->failing_ns == 0)
 			log_error("commit failed: %s", strerror(-r));
+		if (r < 0 && r != -ENOSPC) {
+			turn_wait(m, r);
+			return;
+		}
+		m->failing_ns = 0;
+		if (r < 0) {
 			pool_turn_end(m, false);
 			turn_undo(m);
 			conn_turn_end(m, false);
 			(void)index_commit(m->ix);
+			(void)tokens_reload(m->tokens);
+			(void)drains_reload(m->drains);
 			return;
 		}
 		turn_send(m);
+		if (m->events_due && (m->retry_timer == NULL ||
+			!evtimer_pending(m->retry_timer, NULL)))
+			timer_in(m, &m->retry_timer, on_retry, m, RETRY_MS);
 		if (!m->again)
 			return;
 	}
@@ -393,6 +486,8 @@ master_loop(struct master *m)
 		uint64_t t0 = clock_boot_ns(), dt;
 
 		turn_end(m);
+		if (!m->running)
+			break;
 		dt = clock_boot_ns() - t0;
 		if (dt > atomic_load_explicit(&m->stats->longest_turn_ns,
 			     memory_order_relaxed))

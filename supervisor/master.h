@@ -32,12 +32,16 @@
 #include "shm/layout.h"
 #include "shm/ring.h"
 #include "supervisor/cursors.h"
+#include "supervisor/drains.h"
 #include "supervisor/events.h"
+#include "supervisor/gate.h"
 #include "supervisor/lane.h"
 #include "supervisor/sbuf.h"
+#include "supervisor/tokens.h"
 
 #define MASTER_WORKERS    (STATS_PAGES - 2u)
 #define MASTER_READERS    8192u /* ring readers kept open at most */
+#define RETAIN_SPILL_MAX  (UINT64_C(1) << 50)
 #define MASTER_TAIL       2000u /* bytes of the tail field */
 #define MASTER_ATTEMPTS  3u   /* spawns that failed for a passing reason */
 #define MASTER_RESTARTS  32u  /* starts again after a worker's death */
@@ -48,6 +52,8 @@ struct conn;
 struct conn_list;
 struct req;
 struct event;
+struct waits;
+struct waited;
 struct event_base;
 
 /* ------------------------------------------------------------- session */
@@ -55,6 +61,8 @@ struct event_base;
 /* What START needs. The blob is as in ctl.h. */
 struct spec {
 	uint32_t argc, envc, path_count;
+	uint32_t shell_argc; /* with a direct command: of argc; else 0 */
+	uint32_t umask;      /* of the command; 022 where none was asked for */
 	uint32_t blob_bytes;
 	char *blob;
 };
@@ -73,12 +81,28 @@ struct session_limits {
 	int64_t value[CTL_LIMITS];
 };
 
+/* Why a session counts as waiting for input. */
+enum input_wait {
+	INPUT_WAIT_NONE,
+	INPUT_WAIT_STDIN, /* a process reads its stdin */
+	INPUT_WAIT_TTY,   /* a process reads its terminal */
+	INPUT_WAIT_IDLE   /* silent for long */
+};
+
+/* What was found of it last. */
+struct input_probe {
+	uint64_t at_ns;      /* boot; 0: never looked */
+	uint64_t total, fed; /* output and input then */
+	enum input_wait found;
+};
+
 struct session {
 	RB_ENTRY(session) by_sid;
 	RB_ENTRY(session) by_slug;
 	TAILQ_ENTRY(session) dirty_link;
 	TAILQ_ENTRY(session) ended_link;   /* ended, oldest end first */
 	TAILQ_ENTRY(session) pending_link; /* starting, no worker yet */
+	TAILQ_ENTRY(session) gate_link; /* gate_unwarned */
 	LIST_HEAD(, watch) watches;
 
 	/* identity; set once */
@@ -96,10 +120,15 @@ struct session {
 	size_t tags_bytes;
 	int priority;
 	uint64_t lane_seq;
+	struct sid parent; /* its client ran in this session; 0: in none */
+	bool lane_warned;  /* somebody was told that it waits */
+	bool lane_stale;   /* runs, but its lane was reset since */
 	uint64_t created_ms;
 	uint64_t timeout_ms, no_output_timeout_ms;
 	uint64_t ttl_ms;
 	uint32_t head_bytes, tail_bytes;
+	char *spill_path;  /* absolute; "" or NULL: none */
+	uint64_t spill_max;
 	uint32_t grace_ms;
 	struct session_limits limits;
 	bool stdin_pipe;   /* write may feed it */
@@ -107,6 +136,11 @@ struct session {
 	bool pty;          /* on a terminal, or to be */
 	uint32_t cols, rows; /* of it */
 	uint32_t pty_eof;  /* spooled ^D that only a terminal may get */
+
+	struct admission_entry gate; /* its place among those that run */
+	uint64_t gate_since_ms; /* boot clock; waits there since */
+	bool gate_unwarned;     /* and nobody was told */
+	bool gate_deadlock;     /* ended for END_DEADLOCK there */
 
 	/* state: session_set_state() alone */
 	uint32_t state;    /* enum board_state */
@@ -122,6 +156,9 @@ struct session {
 	int32_t pty_error;   /* errno: it got pipes instead of a terminal */
 	uint32_t attempt;
 	uint32_t holders;
+	char *holder_list;   /* "PID NAME\n" of the first ones */
+	uint64_t ladder_ms;  /* from its first signal to the end; 0: none */
+	bool killed;         /* it came to SIGKILL */
 	uint32_t maxrss_kib;
 	uint32_t remaining;  /* after a ladder: members still alive */
 	bool in_leaf;        /* a control group vouches for that */
@@ -131,11 +168,19 @@ struct session {
 	uint64_t total, dropped_nospace, ring_bytes;
 	bool backgrounded, notify, notify_empty, exit_notified, hidden;
 	bool stdin_closed, no_space;
+	bool warned;       /* of its time-out */
 	uint64_t spool_end;
 	uint64_t stdin_consumed;
+	uint64_t stdin_node; /* as in ctl_running */
+	struct input_probe input_probe;
+	enum input_wait waits_now; /* as last shown */
+	uint64_t input_ms; /* wall: stdin was fed last; of this master */
 	uint64_t line_at; /* spool position: the line in hand; of a terminal */
+	uint64_t stdin_uncertain; /* bytes: given to the terminal, or lost */
 	bool spool_eof;
-	uint32_t forced;   /* reason asked for before it ran; END_NONE */
+	uint32_t forced;   /* reason of the end that was asked for; END_NONE */
+	int32_t forced_signal;    /* ... and how: 0 in older records */
+	uint32_t forced_grace_ms;
 
 	/* volatile */
 	struct spec *spec;
@@ -145,6 +190,8 @@ struct session {
 	bool confirmed;    /* RUNNING or END seen from that worker */
 	bool held;         /* a HELD row named it; until TABLE_END or DOWN */
 	bool row_down;     /* that row named a dead worker: its DOWN follows */
+	struct wid left;   /* the worker from which the present one took it
+	                    * over; generation 0: none did */
 	struct wid row;    /* whom the last one named; generation 0: none */
 	bool recovering;   /* loaded at start, not yet reconciled */
 	bool dirty, fresh; /* fresh: its record was never committed */
@@ -152,9 +199,13 @@ struct session {
 	bool watching;     /* CTL_WATCH is out */
 	bool watching_stdin;
 	bool answered;     /* its exec request has been answered */
+	bool killing_left; /* LEFT will say what became of its holders */
 	bool in_ended;
 	bool recent;      /* counted in master.recent */
+	struct event *warning; /* before its time-out; NULL: none */
+	struct master *master; /* for `warning` */
 	uint64_t watch_pos;
+	uint64_t leaving_bytes; /* removed while it lives: of its ring */
 	uint64_t ended_ns; /* boot; 0: ended before this master */
 	uint32_t board;    /* slot; UINT32_MAX: none */
 	char *tail;        /* as of tail_at */
@@ -220,6 +271,7 @@ struct req {
 	enum proto_method method;
 	struct event *timer;
 	struct master *m;
+	enum text_rule text; /* exec, poll, log: how output is shown */
 	/* exec */
 	bool streaming, stream_said;
 	bool bg; /* answered as soon as there is a pid */
@@ -230,8 +282,9 @@ struct req {
 	char reader[72];
 	uint64_t since, max_bytes, idle_at_ms;
 	bool have_since, explicit_ack, raw, usage;
+	uint64_t held_ns; /* boot: so long it waits for another's answer */
 	/* wait */
-	bool any, timed_out;
+	struct waits *waits;
 	/* write */
 	char *data;
 	size_t data_len, accepted;
@@ -239,13 +292,31 @@ struct req {
 	/* send-keys: where each key ends in data; its warnings are lines */
 	size_t *cuts, cut_at;
 	uint64_t delay_ms;
+	/* lanes: drain */
+	char lane[LANE_NAME_MAX];
+	LIST_ENTRY(req) drain_link;
+	bool drains_lane;
+	/* screen */
+	struct drawing *drawing;
+	/* log */
+	struct logging *log;
 	/* kill */
+	bool any;
 	int signal;
-	uint64_t asked; /* killScope: sessions */
-	uint64_t deadline_ns; /* boot; 0: none */
+	uint64_t asked; /* killScope, drainScope: sessions */
+	/* drainScope; reader is the scope */
+	bool drain_kill; /* at the end of the wait */
+	uint32_t grace_ms;
+	uint64_t deadline_ns; /* boot; 0: none; of poll too */
 };
 
 /* --------------------------------------------------------------- master */
+
+struct lane_note {
+	STAILQ_ENTRY(lane_note) link;
+	char name[LANE_NAME_MAX];
+};
+STAILQ_HEAD(lane_notes, lane_note);
 
 struct reader_slot {
 	struct ring_reader r;
@@ -258,7 +329,11 @@ struct master {
 	int dirfd;
 	struct event_base *base;
 	bool running, stopping, table_end, reconciled, set_aside;
+	bool bad_records; /* some did not decode */
 	bool again; /* the turn's end has more to commit or send */
+	bool events_due; /* an exit event found no room */
+	bool failed; /* it ends by its own fault */
+	uint64_t failing_ns; /* commits fail since; 0: they do not */
 
 	struct index *ix;
 	struct board board;
@@ -269,6 +344,13 @@ struct master {
 	struct cursors *cursors;
 	struct events *events;
 	struct lanes *lanes;
+	struct lane_notes lane_notes; /* lanes whose state is to be written */
+	uint64_t lanes_shown;         /* on the board, as lanes_changes() */
+	LIST_HEAD(, req) lane_drains;
+	bool lane_warns; /* a warning may end somebody, which warns */
+	struct tokens *tokens;
+	struct drains *drains;
+	struct gate gate;
 
 	struct sid_tree by_sid;
 	struct slug_tree by_slug;
@@ -278,6 +360,7 @@ struct master {
 	bool next_dirty;
 	uint32_t live;     /* not ended */
 	uint64_t finished_bytes; /* ring bytes of ended sessions */
+	uint64_t leaving_bytes;  /* of those that are being removed */
 	uint32_t recent;   /* answered foreground ones kept */
 	uint64_t budget;
 	uint64_t counts[STATE_COUNT];
@@ -285,12 +368,18 @@ struct master {
 	struct worker workers[MASTER_WORKERS];
 	int keeper_fd;
 	struct event *keeper_ev;
+	TAILQ_HEAD(, waited) scans; /* waits with output to look through */
+	struct event *scan_timer;
+	uint32_t searches; /* of logs, that go on in the next turn */
+	uint32_t probes_left; /* looks into /proc for rows of this answer */
 	struct event *lane_timer, *sweep_timer, *retry_timer, *heartbeat,
 	    *key_timer;
 
 	uint64_t nofile; /* how many descriptors we may have */
 	struct reader_slot readers[MASTER_READERS];
+	int reader_error; /* why readers_get() said NULL */
 	uint64_t events_sent; /* subscribers were told up to here */
+	uint32_t kinds_wanted; /* EVENT_BIT of each that is recorded */
 
 	struct conn_list *conns;
 	char *base_env; /* the server's own, filtered: NUL-terminated strings */
@@ -326,6 +415,8 @@ struct session *registry_next(struct session *s);
 struct session *registry_after(struct master *m, struct sid sid);
 /* Into the trees; `s` has sid, scope, request_key; an empty slug is made. */
 int registry_add(struct master *m, struct session *s);
+/* Its request key is free again. */
+void registry_drop_key(struct master *m, struct session *s);
 /* Out of everything and freed: ring, spool, record, keys, cursors, board. */
 void registry_forget(struct master *m, struct session *s);
 /* Out of the trees and freed; index and files stay (the master ends). */
@@ -354,6 +445,10 @@ void session_background(struct master *m, struct session *s);
 /* Asks for the end: by order, or at once where it has not been given away. */
 void session_kill(struct master *m, struct session *s, int sig,
     uint32_t grace_ms, uint32_t reason, bool escalate);
+/* The keeper says that this worker is dead: back to the one that has taken the
+ * session over, where the dead one's words were read after that one's. */
+void session_back_to_heir(struct master *m, struct session *s,
+    struct wid dead);
 void session_on_running(struct master *m, struct worker *w,
     const struct ctl_running *msg);
 void session_on_failed(struct master *m, struct worker *w,
@@ -362,11 +457,27 @@ void session_on_exited(struct master *m, struct worker *w,
     const struct ctl_exit *msg);
 void session_on_end(struct master *m, struct worker *w,
     const struct ctl_end *msg);
+void session_on_left(struct master *m, struct worker *w,
+    const struct ctl_left *msg);
+/* Did an ended session leave processes that a kill can reach? */
+static inline bool
+session_has_left(const struct session *s)
+{
+	return !session_live(s) && s->has_worker &&
+	    (s->holders > 0 || s->remaining > 0);
+}
+/* The stop ladder for these. */
+void session_kill_left(struct master *m, struct session *s, int sig,
+    uint32_t grace_ms, bool escalate);
 /* Its worker is dead and it never ran: another start, or the end. */
 void session_again(struct master *m, struct session *s);
 /* The end by this master's own decision (never ran, lost, cancelled). */
 void session_end_here(struct master *m, struct session *s, uint32_t reason,
     const char *why);
+/* Exit events that found no room are tried again. */
+void session_events_due(struct master *m);
+/* Its bytes are not counted any more, though it still has to end. */
+void session_leaves(struct master *m, struct session *s);
 /* No row and no worker speaks of it: what the ring's header says, or lost. */
 void session_end_by_ring(struct master *m, struct session *s);
 void session_wake(struct master *m, struct session *s, unsigned wake);
@@ -376,6 +487,15 @@ void session_instance(const struct master *m, const struct session *s,
     char ret[SESSION_INSTANCE_MAX]);
 /* The status word of the behaviour, from reason and code. */
 uint32_t session_status_of(uint32_t reason, int32_t exit_code);
+
+/* --------------------------------------------------------------- news.c */
+void news_started(struct master *m, struct session *s);
+/* Arms the warning before s->deadline_ms, once. */
+void news_deadline(struct master *m, struct session *s);
+void news_deadline_off(struct session *s);
+/* `sessions` of its go on under another one. */
+void news_worker_down(struct master *m, const struct ctl_peer *msg,
+    uint64_t sessions);
 
 /* ------------------------------------------------------------- record.c */
 void record_encode(const struct session *s, struct enc *e);
@@ -389,6 +509,61 @@ int spec_write(struct master *m, struct session *s);
 /* Makes sure s->spec is there. -ENOENT, -ENOMEM */
 int spec_load(struct master *m, struct session *s);
 int key_write(struct master *m, struct session *s);
+
+/* --------------------------------------------------------- lane_admin.c */
+/* An operator's wish: in force at once, in the index with this turn. */
+int lane_admin_put(struct master *m, const char *name,
+    const struct lane_state *state);
+/* What the lanes' states are now; false: there is no such lane, and *ret is
+ * that of a fresh one. */
+bool lane_admin_state(struct master *m, const char *name,
+    struct lane_state *ret);
+/* Rejects who waits; how many. */
+uint32_t lane_admin_clear(struct master *m, const char *name);
+/* Clears it and gives it a new generation. */
+uint32_t lane_admin_reset(struct master *m, const char *name);
+int lane_admin_load(struct master *m);
+int lane_admin_write(struct master *m);
+void lane_admin_written(struct master *m);
+/* The word for what a lane waits for; NULL: for nothing. */
+const char *lane_block_name(enum lane_block block);
+/* Brings the board's lanes up to date. */
+void lane_admin_show(struct master *m);
+/* Sessions that keep another from starting: some of them, and how many. */
+#define BLOCKERS_NAMED 16
+struct blockers {
+	struct sid sids[BLOCKERS_NAMED];
+	uint32_t n, total;
+};
+/* As a connection of `scope` (NULL: admin) may know them: an array; and up to
+ * 3 in words. */
+void blockers_encode(struct master *m, const char *scope,
+    const struct blockers *b, struct enc *e);
+void blockers_text(struct master *m, const char *scope,
+    const struct blockers *b, struct sbuf *text);
+/* The same of those that keep a lane's first from starting. */
+void lane_blockers_encode(struct master *m, const char *scope,
+    const char *lane, struct enc *e);
+void lane_blockers_text(struct master *m, const char *scope, const char *lane,
+    struct sbuf *b);
+
+/* ------------------------------------------------------ lane_deadlock.c */
+/* -EDEADLK and why: only its ancestors hold its lane, or its group. */
+int lane_deadlock_refuse(struct master *m, const struct session *s,
+    const char *scope, struct proto_problem *why);
+/* Ends a queued one for the same reason; false: there is none. */
+bool lane_deadlock_end(struct master *m, struct session *s);
+/* Looks at who waits in a lane that may have become too narrow; in all. */
+void lane_deadlock_look(struct master *m, const char *lane);
+void lane_deadlock_look_all(struct master *m);
+
+/* "nova-gulf (12s, lane main) <- ...": its ancestors, the parent first, as a
+ * connection of `scope` (NULL: admin) may know them. */
+void lane_deadlock_chain(struct master *m, const struct session *s,
+    const char *scope, struct sbuf *b);
+
+/* ---------------------------------------------------------- lane_wait.c */
+void lane_wait_warn(struct master *m, uint64_t now);
 
 /* --------------------------------------------------------------- pool.c */
 void pool_init(struct master *m);
@@ -423,9 +598,10 @@ struct session *recover_adopt(struct master *m, struct sid sid, bool live);
 
 /* ------------------------------------------------------------ readers.c */
 struct ring_reader *readers_get(struct master *m, struct sid sid);
+const char *readers_fault(struct master *m, const struct session *s);
 void readers_forget(struct master *m, struct sid sid);
 void readers_close(struct master *m);
-/* The tail field, as valid UTF-8, into b. head_known: s->total was just read
+/* The tail field, cleaned, into b. head_known: s->total was just read
  * from the ring. */
 void session_tail(struct master *m, struct session *s, struct sbuf *b,
     size_t max, bool head_known);
@@ -436,6 +612,11 @@ void conn_close_all(struct master *m);
 void conn_turn_end(struct master *m, bool committed);
 /* NULL: an admin connection. */
 const char *conn_scope(const struct conn *c);
+/* May it see every scope and call admin methods? */
+bool conn_is_admin(const struct conn *c);
+/* May it call this method? False: *why. */
+bool conn_may_call(const struct conn *c, enum proto_method method,
+    struct proto_problem *why);
 bool conn_process(const struct conn *c);
 /* Bytes that wait to be written, staged ones included. */
 size_t conn_queued(const struct conn *c);
@@ -482,29 +663,64 @@ struct api_call {
 	const struct val *params;
 };
 void api_dispatch(struct master *m, struct req *r, const struct val *params);
+/* The session that the calling client runs in, or {0} (kin.c). */
+struct sid kin_of_call(const struct api_call *c);
 /* The session a call names, or NULL after the refusal was sent. */
 struct session *api_session(struct api_call *c, bool backgrounded);
 /* The same, and it must be live. */
 struct session *api_running(struct api_call *c);
+/* The call's `text`, into its request; false: the refusal was sent. */
+bool api_text_rule(struct api_call *c);
 typedef void api_fn(struct api_call *c);
 api_fn api_hello;
 api_fn api_exec, api_list, api_poll, api_log, api_wait, api_write,
     api_send_keys, api_submit, api_paste, api_kill, api_kill_scope, api_clear,
     api_remove, api_events, api_subscribe, api_ack, api_status, api_shutdown,
-    api_resize;
+    api_resize, api_background, api_screen, api_mint_token, api_list_tokens,
+    api_revoke_token, api_drain_scope, api_undrain_scope;
+api_fn api_lanes;
 void api_exec_wake(struct req *r, struct session *s, unsigned wake);
 /* A poll's answer has reached its reader. */
 void api_poll_delivered(struct master *m, struct sid sid, const char *reader,
     uint64_t ack);
+/* It was lost with its connection: the next poll delivers it again. */
+void api_poll_undelivered(struct master *m, struct sid sid,
+    const char *reader, uint64_t ack);
+/* Has the worker say when a session has output beyond `pos`. */
+void watch_output(struct master *m, struct session *s, uint64_t pos);
+/* Looks through output for waits, in slices. */
+void api_wait_scan(struct master *m);
 void api_poll_wake(struct req *r, struct session *s, unsigned wake);
+void api_log_wake(struct req *r, struct session *s, unsigned wake);
+/* The log of a request goes with it. */
+void api_log_forget(struct req *r);
 void api_wait_wake(struct req *r, struct session *s, unsigned wake);
 void api_write_wake(struct req *r, struct session *s, unsigned wake);
 void api_send_keys_wake(struct req *r, struct session *s, unsigned wake);
 void api_kill_wake(struct req *r, struct session *s, unsigned wake);
+void api_lanes_wake(struct req *r, struct session *s, unsigned wake);
+/* Answers the drains that are done. */
+void api_lanes_step(struct master *m);
+void api_screen_wake(struct req *r, struct session *s, unsigned wake);
+/* What a request has drawn goes with it. */
+void api_screen_forget(struct req *r);
 void api_kill_scope_wake(struct req *r, struct session *s, unsigned wake);
+void api_drain_scope_wake(struct req *r, struct session *s, unsigned wake);
+/* Of killScope and drainScope: the live sessions of a scope, ... */
+struct sid *scope_sessions(struct master *m, const char *scope,
+    size_t *ret_count);
+/* ... and their end, by r->signal; those that still live wake r. */
+void scope_end_all(struct req *r, const struct sid *list, size_t n,
+    uint32_t grace);
 void api_exec_abandon(struct req *r);
 /* Subscribers get what is new; called after the commit. */
 void api_events_push(struct master *m);
+/* Who subscribes, or psup.conf, has changed. */
+void api_events_recount(struct master *m);
+/* News for the log: recorded where somebody wants that kind. `s` NULL: about
+ * the server. `key` NULL, or a field of the kind and its value. */
+void api_event_news(struct master *m, enum event_kind kind, struct session *s,
+    const char *text, const char *key, uint64_t value);
 /* Its out-queue is shorter: one that was behind gets more. */
 void api_events_more(struct conn *c, struct master *m);
 /* Input, for all methods that feed stdin: the running session of the call, or
@@ -517,12 +733,25 @@ int input_put(struct master *m, struct session *s, const char *data,
 uint64_t input_queued(struct master *m, struct session *s);
 /* ... the details of an answer, into an open map. */
 void input_details(struct req *r, struct session *s, struct enc *e);
-/* hello's half in conn.c */
-int conn_set_hello(struct conn *c, const char *scope, bool process,
-    const char *client);
+/* hello's half in conn.c: what the connection is from here on. -EALREADY: it
+ * has said hello, or something else, before. */
+struct hello {
+	const char *scope;    /* NULL: admin */
+	const char *token_id; /* of the token it showed; NULL: none */
+	const char *client;
+	bool process;
+};
+int conn_set_hello(struct conn *c, const struct hello *h);
+/* Its hello was refused: nothing more is answered, and it is closed. */
+void conn_deny(struct conn *c);
+/* Another user's, by the group: it must show a token. */
+bool conn_is_guest(const struct conn *c);
+/* Closes the connections that showed this token. */
+void conn_drop_token(struct master *m, const char *token_id);
 struct subscriber {
 	bool on;
 	bool all; /* asked for by number: acknowledged ones, too */
+	uint32_t kinds; /* EVENT_BIT of each it wants */
 	char name[72];
 	bool behind; /* there is more than its connection took */
 	uint64_t next_after; /* told up to here */
@@ -546,8 +775,12 @@ bool terminal_refuses(struct req *r, struct session *s, const char *data,
 void terminal_accepted(struct session *s, const char *data, size_t n);
 /* The end of file, as a terminal has it. 0 or -errno. */
 int terminal_eof(struct master *m, struct session *s);
+/* Brings stdin_uncertain up to what the ring's header says. */
+void terminal_uncertain(struct master *m, struct session *s);
 /* What the session's terminal makes of cursor keys; a pipe has no modes. */
 enum cursor_mode session_cursor_mode(struct master *m, struct session *s);
+/* Does its program read lines at this moment, as far as can be known? */
+bool terminal_reads_lines(struct master *m, struct session *s);
 /* RUNNING: did it get its terminal? */
 void terminal_running(struct master *m, struct session *s,
     const struct ctl_running *msg);

@@ -108,6 +108,9 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 	case CTL_END:
 		session_on_end(m, w, (const void *)msg->bytes);
 		break;
+	case CTL_LEFT:
+		session_on_left(m, w, (const void *)msg->bytes);
+		break;
 	case CTL_OUTPUT:
 		s = session_by_sid(m, msg->head.sid);
 		if (s == NULL || !wid_eq(s->worker, w->wid))
@@ -260,6 +263,7 @@ void
 pool_on_down(struct master *m, const struct ctl_peer *msg)
 {
 	struct worker *w = pool_get(m, msg->wid);
+	uint64_t going_on = 0;
 	struct session *s;
 	struct sid at;
 
@@ -272,6 +276,12 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 	log_note("worker %u.%u is down", msg->wid.slot, msg->wid.generation);
 	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
 		at = s->sid;
+		/* a quick heir has said RUNNING before we hear of the death */
+		if (session_live(s) && s->has_worker &&
+		    !wid_eq(s->worker, msg->wid) &&
+		    (wid_eq(s->left, msg->wid) ||
+			(s->row_down && wid_eq(s->row, msg->wid))))
+			going_on++;
 		if (!session_live(s) ||
 		    !wid_eq(s->has_worker ? s->worker : s->row, msg->wid))
 			continue;
@@ -280,6 +290,7 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 			continue; /* recover_step() decides */
 		if (s->held && s->row_down == wid_eq(s->row, msg->wid)) {
 			/* another worker will say RUNNING */
+			going_on++;
 			if (s->row_down)
 				s->held = s->row_down = false;
 			continue;
@@ -290,6 +301,7 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 		else
 			session_end_by_ring(m, s);
 	}
+	news_worker_down(m, msg, going_on);
 	recover_step(m);
 }
 
@@ -333,15 +345,15 @@ pool_choose(struct master *m, uint32_t avoid)
 
 /* The blob in a sealed memfd, or -errno. */
 static int
-blob_memfd(const struct spec *sp)
+blob_memfd(const unsigned char *blob, size_t size)
 {
 	int fd = memfd_create("psup-start", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	uint32_t done = 0;
+	size_t done = 0;
 
 	if (fd < 0)
 		return -errno;
-	while (done < sp->blob_bytes) {
-		ssize_t n = write(fd, sp->blob + done, sp->blob_bytes - done);
+	while (done < size) {
+		ssize_t n = write(fd, blob + done, size - done);
 
 		if (n <= 0) {
 			int e = n < 0 ? errno : EIO;
@@ -351,7 +363,7 @@ blob_memfd(const struct spec *sp)
 			close(fd);
 			return -e;
 		}
-		done += (uint32_t)n;
+		done += (size_t)n;
 	}
 	if (lseek(fd, 0, SEEK_SET) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE |
@@ -393,6 +405,9 @@ start_of(const struct master *m, const struct session *s)
 	    .tail_bytes = s->tail_bytes,
 	    .oom_score_adj = m->cfg.child_oom_score_adj ? 1000 : INT32_MIN,
 	    .limit_mask = s->limits.mask,
+	    .shell_argc = sp->shell_argc,
+	    .umask = sp->umask,
+	    .spill_max = s->spill_max,
 	};
 
 	memcpy(st.limit, s->limits.value, sizeof(st.limit));
@@ -404,28 +419,30 @@ static int
 order_start(struct master *m, struct worker *w, struct session *s)
 {
 	struct ctl_start st = start_of(m, s);
-	size_t size = sizeof(st) + s->spec->blob_bytes;
-	unsigned char *buf;
+	size_t spec = s->spec->blob_bytes;
+	size_t spill = s->spill_max > 0 ? strlen(s->spill_path) + 1 : 0;
+	size_t size = sizeof(st) + spec + spill;
+	unsigned char *buf = malloc(size);
+	int fd = -1;
 
-	if (size > CTL_MAX_BYTES) {
-		int fd = blob_memfd(s->spec);
-
-		if (fd < 0)
-			return fd;
-		st.flags |= CTL_START_BLOB_FD;
-		pool_order_to(w, s->sid, &st, sizeof(st), true, fd);
-		return 0;
-	}
-	buf = malloc(size);
 	if (buf == NULL)
 		return -ENOMEM;
-	st.head.size = (uint32_t)size;
+	st.blob_bytes = (uint32_t)(spec + spill);
+	memcpy(buf + sizeof(st), s->spec->blob, spec);
+	if (spill > 0)
+		memcpy(buf + sizeof(st) + spec, s->spill_path, spill);
+	if (size > CTL_MAX_BYTES) {
+		fd = blob_memfd(buf + sizeof(st), spec + spill);
+		st.flags |= CTL_START_BLOB_FD;
+	} else {
+		st.head.size = (uint32_t)size;
+	}
 	memcpy(buf, &st, sizeof(st));
-	memcpy(buf + sizeof(st), s->spec->blob, s->spec->blob_bytes);
-	pool_order_to(w, s->sid, buf, size, true, -1);
+	if (size <= CTL_MAX_BYTES || fd >= 0)
+		pool_order_to(w, s->sid, buf, st.head.size, true, fd);
 	explicit_bzero(buf, size);
 	free(buf);
-	return 0;
+	return fd < -1 ? fd : 0;
 }
 
 /* Gives a starting session to a worker, or lets it wait for one. */

@@ -5,11 +5,15 @@
  * is this file: a caller uses one at once and keeps no pointer beyond its own
  * function.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/text.h"
 #include "supervisor/master.h"
+
+/* Read before the tail, to see whether it begins inside a sequence. */
+#define LOOK_BACK 256u
 
 /* The place of an instance id. Where descriptors are few, places are: no more
  * than a quarter of them. */
@@ -41,10 +45,38 @@ readers_get(struct master *m, struct sid sid)
 	if (sid_eq(sl->sid, sid))
 		return &sl->r;
 	slot_clear(sl);
-	if (ring_reader_open(m->dirfd, sid, &sl->r) < 0)
+	m->reader_error = ring_reader_open(m->dirfd, sid, &sl->r);
+	if (m->reader_error < 0)
 		return NULL;
 	sl->sid = sid;
 	return &sl->r;
+}
+
+/* Why the output of a session that ran cannot be read: NULL, "gone",
+ * "damaged", or "busy", which passes. */
+const char *
+readers_fault(struct master *m, const struct session *s)
+{
+	static struct ring_facts f; /* a page: used and forgotten here */
+	struct ring_reader *r;
+
+	if (s->pid <= 0 || s->state == STATE_QUEUED)
+		return NULL;
+	r = readers_get(m, s->sid);
+	if (r == NULL)
+		return m->reader_error == -ENOENT ? "gone"
+		    : m->reader_error == -EBADMSG ? "damaged"
+						  : "busy";
+	switch (ring_facts(r, &f)) {
+	case RING_GONE:
+		return "gone";
+	case RING_CORRUPT:
+		return "damaged";
+	case RING_BUSY:
+		return "busy";
+	default:
+		return NULL;
+	}
 }
 
 /* Closes the reader of a session that is being forgotten. */
@@ -124,17 +156,17 @@ tail_keep(struct session *s, const char *buf, size_t len)
 	s->tail_at = s->total;
 }
 
-/* The last bytes of a session, as valid UTF-8, into b. Read again only where
- * there is more output than the last time. */
+/* The last bytes of a session, cleaned, into b. Read again only where there is
+ * more output than the last time. */
 void
 session_tail(struct master *m, struct session *s, struct sbuf *b, size_t max,
     bool head_known)
 {
-	char buf[MASTER_TAIL];
+	char buf[MASTER_TAIL + LOOK_BACK], shown[4 * MASTER_TAIL];
 	const char *p = buf;
-	size_t len, skip;
+	size_t len, at = 0;
 
-	if (s->state == STATE_QUEUED || max > sizeof(buf))
+	if (s->state == STATE_QUEUED || max > MASTER_TAIL)
 		return;
 	if (s->tail_read && s->tail_at == s->total &&
 	    (head_known || !session_live(s))) {
@@ -144,12 +176,16 @@ session_tail(struct master *m, struct session *s, struct sbuf *b, size_t max,
 		len = tail_read(m, s, buf, sizeof(buf), head_known);
 		tail_keep(s, buf, len);
 	}
-	if (len > max) {
-		p += len - max;
-		len = max;
-	}
-	if (len == 0)
+	if (len > max)
+		at = text_resync(p, len, len - max);
+	else if (s->total > len)
+		at = text_skip_partial(p, len);
+	len = text_clean(TEXT_CLEAN, p + at, len - at, session_live(s), shown);
+	if (len <= max) {
+		sbuf_addn(b, shown, len);
 		return;
-	skip = text_skip_partial(p, len);
-	sbuf_add_repaired(b, p + skip, len - skip);
+	}
+	at = len - max;
+	at += text_skip_partial(shown + at, max);
+	sbuf_addn(b, shown + at, len - at);
 }

@@ -32,7 +32,8 @@ static const struct field {
     F("lseq", K_U64, lane_seq), F("created", K_U64, created_ms),
     F("tmo", K_U64, timeout_ms), F("ntmo", K_U64, no_output_timeout_ms),
     F("ttl", K_U64, ttl_ms), F("hbytes", K_U32, head_bytes),
-    F("tbytes", K_U32, tail_bytes), F("grace", K_U32, grace_ms),
+    F("tbytes", K_U32, tail_bytes),
+    F("spath", K_STR, spill_path), F("smax", K_U64, spill_max), F("grace", K_U32, grace_ms),
     F("pty", K_BOOL, pty), F("cols", K_U32, cols),
     F("rows", K_U32, rows), F("ptyeof", K_U32, pty_eof),
     F("line", K_U64, line_at),
@@ -56,10 +57,17 @@ static const struct field {
     F("ring", K_U64, ring_bytes), F("bg", K_BOOL, backgrounded),
     F("notify", K_BOOL, notify), F("nempty", K_BOOL, notify_empty),
     F("notified", K_BOOL, exit_notified), F("hidden", K_BOOL, hidden),
+    F("warned", K_BOOL, warned),
     F("answered", K_BOOL, answered), F("spool", K_U64, spool_end),
     F("eof", K_BOOL, spool_eof), F("forced", K_U32, forced),
+    F("parent", K_U64, parent.v),
+    F("lstale", K_BOOL, lane_stale), F("lwarned", K_BOOL, lane_warned),
     F("wslot", K_U32, worker.slot), F("wgen", K_U32, worker.generation),
     F("given", K_BOOL, has_worker),
+    F("unsure", K_U64, stdin_uncertain),
+    F("hlist", K_STR, holder_list), F("lms", K_U64, ladder_ms),
+    F("lkill", K_BOOL, killed),
+    F("fsig", K_I32, forced_signal), F("fgrace", K_U32, forced_grace_ms),
 #undef F
 };
 
@@ -188,8 +196,10 @@ record_fill(struct session *s, const struct val *map)
 	if (s->sid.v == 0 || !slug_is_valid(s->slug, strlen(s->slug)) ||
 	    s->state == STATE_FREE || s->state >= STATE_COUNT ||
 	    s->limits.mask >= 1u << CTL_LIMITS ||
-	    s->status >= STATUS_COUNT || s->reason > END_SHUTDOWN)
+	    s->status >= STATUS_COUNT || s->reason >= END_REASONS)
 		return -EBADMSG;
+	if (s->spill_path[0] == '\0' || s->spill_max > RETAIN_SPILL_MAX)
+		s->spill_max = 0;
 	return tags_decode(s, val_get(map, "tags"));
 }
 
@@ -228,6 +238,8 @@ spec_encode(const struct spec *sp, struct enc *e)
 	enc_kv_uint(e, "argc", sp->argc);
 	enc_kv_uint(e, "envc", sp->envc);
 	enc_kv_uint(e, "paths", sp->path_count);
+	enc_kv_uint(e, "sargc", sp->shell_argc);
+	enc_kv_uint(e, "umask", sp->umask);
 	enc_key(e, "blob");
 	enc_bin(e, sp->blob, sp->blob_bytes);
 	enc_end(e);
@@ -240,6 +252,8 @@ spec_is_whole(const struct spec *sp)
 	uint64_t want = 1ull + sp->argc + sp->envc + sp->path_count, n = 0;
 
 	if (sp->argc == 0 || sp->path_count == 0 || sp->blob_bytes == 0 ||
+	    (sp->shell_argc != 0 &&
+	        (sp->shell_argc >= sp->argc || sp->path_count < 2)) ||
 	    sp->blob[sp->blob_bytes - 1] != '\0')
 		return false;
 	for (uint32_t i = 0; i < sp->blob_bytes; i++)
@@ -271,6 +285,8 @@ spec_decode(const void *data, size_t size)
 		sp->argc = (uint32_t)val_uint(map, "argc", 0);
 		sp->envc = (uint32_t)val_uint(map, "envc", 0);
 		sp->path_count = (uint32_t)val_uint(map, "paths", 0);
+		sp->shell_argc = (uint32_t)val_uint(map, "sargc", 0);
+		sp->umask = (uint32_t)val_uint(map, "umask", 022) & 0777;
 		sp->blob = malloc(blob.len != 0 ? blob.len : 1);
 		if (sp->blob != NULL) {
 			memcpy(sp->blob, blob.ptr, blob.len);
@@ -296,15 +312,17 @@ spec_free(struct spec **sp)
 	*sp = NULL;
 }
 
-/* Puts what `e` holds under the session's id. */
+/* Puts what `e` holds under the session's id; `last`: it has to go in. */
 static int
-put_by_sid(struct master *m, enum index_db db, struct sid sid, struct enc *e)
+put_by_sid(struct master *m, enum index_db db, struct sid sid, struct enc *e,
+    bool last)
 {
 	struct index_key64 id = index_key64(sid.v);
 	int r = -ENOMEM;
 
 	if (!e->failed)
-		r = index_put(m->ix, db, (struct index_bytes){id.b, 8},
+		r = (last ? index_put_last : index_put)(m->ix, db,
+		    (struct index_bytes){id.b, 8},
 		    (struct index_bytes){e->buf, e->len});
 	enc_fini(e);
 	return r;
@@ -317,7 +335,7 @@ record_write(struct master *m, struct session *s)
 	struct enc e = ENC_INIT;
 
 	record_encode(s, &e);
-	return put_by_sid(m, INDEX_SESSIONS, s->sid, &e);
+	return put_by_sid(m, INDEX_SESSIONS, s->sid, &e, !s->fresh);
 }
 
 /* Writes the session's spec into the open transaction. */
@@ -327,7 +345,7 @@ spec_write(struct master *m, struct session *s)
 	struct enc e = ENC_INIT;
 
 	spec_encode(s->spec, &e);
-	return put_by_sid(m, INDEX_SPECS, s->sid, &e);
+	return put_by_sid(m, INDEX_SPECS, s->sid, &e, false);
 }
 
 /* Brings the spec back from the index where it is not in memory. */

@@ -84,7 +84,7 @@ recover_meta_put(struct master *m, const char *key, uint64_t v)
 
 	enc_uint(&e, v);
 	if (!e.failed)
-		r = index_put(m->ix, INDEX_META,
+		r = index_put_last(m->ix, INDEX_META,
 		    (struct index_bytes){key, strlen(key)},
 		    (struct index_bytes){e.buf, e.len});
 	enc_fini(&e);
@@ -110,7 +110,9 @@ by_lane_seq(const void *a, const void *b)
 	const struct session *x = *(struct session *const *)a;
 	const struct session *y = *(struct session *const *)b;
 
-	return x->lane_seq < y->lane_seq ? -1 : x->lane_seq > y->lane_seq;
+	if (x->lane_seq != y->lane_seq)
+		return x->lane_seq < y->lane_seq ? -1 : 1;
+	return x->sid.v < y->sid.v ? -1 : x->sid.v > y->sid.v;
 }
 
 /* All sessions that `want` says yes to, sorted; NULL: none or no memory. */
@@ -148,6 +150,15 @@ is_queued(const struct session *s)
 	return s->state == STATE_QUEUED;
 }
 
+/* It runs: it has its place, unless its lane was reset since. */
+static void
+lane_hold(struct master *m, struct session *s)
+{
+	(void)lanes_restore_active(m->lanes, s->lane, s->sid);
+	if (s->lane_stale)
+		lanes_disown(m->lanes, s->sid);
+}
+
 /* Puts lanes back: holders first, then the queue in its old order. */
 static void
 restore_lanes(struct master *m)
@@ -156,24 +167,36 @@ restore_lanes(struct master *m)
 	size_t n;
 	uint32_t pos;
 
-	for (s = registry_first(m); s != NULL; s = registry_next(s))
-		if (s->lane[0] != '\0' && session_live(s) &&
-		    s->state != STATE_QUEUED)
-			(void)lanes_restore_active(m->lanes, s->lane, s->sid);
+	for (s = registry_first(m); s != NULL; s = registry_next(s)) {
+		if (!session_live(s) || s->state == STATE_QUEUED)
+			continue;
+		gate_restore(m, s);
+		if (s->lane[0] != '\0')
+			lane_hold(m, s);
+	}
 	v = collect(m, is_queued, by_lane_seq, &n);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t seq = v[i]->lane_seq;
 
+		if (v[i]->lane[0] == '\0') {
+			if (gate_restore_waiting(m, v[i]) < 0)
+				session_end_here(m, v[i], END_LOST, "no place");
+			continue;
+		}
 		switch (lanes_enter(m->lanes, v[i]->lane, v[i]->priority,
-		    v[i]->sid, seq, clock_wall_ms(), &v[i]->lane_seq, &pos)) {
+		    v[i]->sid, seq, v[i]->created_ms, &v[i]->lane_seq, &pos)) {
 		case LANE_ADMIT:
-			session_set_state(m, v[i], STATE_STARTING, "admitted");
-			v[i]->recovering = false;
-			pool_dispatch(m, v[i]);
+			if (gate_enter(m, v[i], false, "admitted", NULL) < 0)
+				session_end_here(m, v[i], END_LOST, "no place");
+			else
+				v[i]->recovering = false;
 			break;
 		case LANE_QUEUED:
+			if (v[i]->lane_warned)
+				lanes_mute(m->lanes, v[i]->sid);
 			break;
 		case LANE_FULL:
+		case LANE_DRAINING:
 		case LANE_NOMEM:
 			session_end_here(m, v[i], END_LOST, "no place");
 			break;
@@ -192,6 +215,7 @@ restore_ended(struct master *m)
 	v = collect(m, is_ended, by_end, &n);
 	for (size_t i = 0; i < n; i++)
 		sweep_ended(m, v[i]);
+	m->events_due = n > 0; /* the last master may have found no room */
 	free(v);
 }
 
@@ -263,6 +287,7 @@ recover_scan(struct master *m)
 	if (sc.loaded > 0 || sc.bad > 0)
 		log_note("index: %u sessions, %u records do not decode",
 		    sc.loaded, sc.bad);
+	m->bad_records = sc.bad > 0;
 	restore_ended(m);
 	if (incarnation != m->h.incarnation) {
 		lose_all(m);
@@ -271,18 +296,27 @@ recover_scan(struct master *m)
 			return r;
 	}
 	restore_lanes(m);
+	r = lane_admin_load(m);
+	if (r < 0)
+		return r;
+	session_pump_lanes(m); /* nobody who ends may be left to do it */
 	for (struct session *s = registry_first(m); s != NULL;
 	     s = registry_next(s))
 		board_show(m, s);
 	return 0;
 }
 
-/* A session that exists and that the index knows nothing of. */
+/* A session that exists and that the index knows nothing of. Where the index
+ * is whole it was forgotten on purpose: its record was there before anybody
+ * was told to start it. */
 struct session *
 recover_adopt(struct master *m, struct sid sid, bool live)
 {
-	struct session *s = calloc(1, sizeof(*s));
+	struct session *s;
 
+	if (!m->set_aside && !m->bad_records)
+		return NULL;
+	s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return NULL;
 	LIST_INIT(&s->watches);
@@ -316,6 +350,8 @@ recover_adopt(struct master *m, struct sid sid, bool live)
 		m->next_dirty = true;
 	}
 	log_warn("session %s recovered without a record", s->slug);
+	if (live)
+		gate_restore(m, s);
 	session_touch(m, s);
 	if (!live)
 		session_end_by_ring(m, s);
@@ -339,6 +375,8 @@ recover_on_held(struct master *m, const struct ctl_held *msg)
 	s->row = msg->wid;
 	s->row_down = (msg->mask & CTL_HELD_DOWN) != 0;
 	s->pid = msg->pid;
+	if (s->row_down)
+		session_back_to_heir(m, s, s->row);
 }
 
 /* Nobody has this one in hand. */

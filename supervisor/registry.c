@@ -222,11 +222,33 @@ session_free(struct session *s)
 	free(s->label);
 	free(s->session_key);
 	free(s->request_key);
+	free(s->holder_list);
 	free(s->lane);
+	free(s->spill_path);
 	free(s->tags);
 	free(s->tail);
+	news_deadline_off(s);
 	spec_free(&s->spec);
 	free(s);
+}
+
+/* Whoever asks with its key again starts something new. */
+void
+registry_drop_key(struct master *m, struct session *s)
+{
+	struct keyed *k;
+
+	if (s->request_key[0] == '\0')
+		return;
+	k = keyed_find(m, s->scope, s->request_key);
+	if (k != NULL && k->s == s) {
+		(void)index_del(m->ix, INDEX_KEYS,
+		    (struct index_bytes){k->key, k->len});
+		RB_REMOVE(key_tree, &m->by_key, k);
+		free(k);
+	}
+	s->request_key[0] = '\0';
+	session_touch(m, s);
 }
 
 /* Takes it out of the index: record, spec, key. */
@@ -301,7 +323,9 @@ registry_forget(struct master *m, struct session *s)
 	}
 	if (session_live(s)) {
 		m->live--;
+		m->leaving_bytes -= s->leaving_bytes;
 		lanes_leave(m->lanes, s->sid);
+		gate_leave(m, s);
 	}
 	m->counts[s->state]--;
 	RB_REMOVE(sid_tree, &m->by_sid, s);
@@ -396,7 +420,7 @@ board_show(struct master *m, struct session *s)
 	    (s->stdin_pipe && !s->stdin_closed ? BOARD_STDIN_OPEN : 0u) |
 	    (s->pty ? BOARD_PTY : 0u);
 	if (s->state == STATE_QUEUED)
-		b.lane_pos = lanes_position(m->lanes, s->sid);
+		b.lane_pos = gate_position(m, s);
 	slot_text(b.slug, sizeof(b.slug), s->slug);
 	slot_text(b.name, sizeof(b.name), s->name);
 	slot_text(b.scope, sizeof(b.scope), s->scope);

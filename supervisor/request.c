@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "common/check.h"
+#include "common/text.h"
 #include "supervisor/conn.h"
+#include "supervisor/waits.h"
 
 /* A request, counted with its connection. */
 struct req *
@@ -48,7 +50,13 @@ req_unwatch(struct req *r)
 void
 req_free(struct req *r)
 {
+	if (r->drawing != NULL)
+		api_screen_forget(r);
 	req_unwatch(r);
+	if (r->log != NULL)
+		api_log_forget(r);
+	if (r->drains_lane)
+		LIST_REMOVE(r, drain_link);
 	if (r->timer != NULL)
 		event_free(r->timer);
 	if (r->stall != NULL)
@@ -56,6 +64,7 @@ req_free(struct req *r)
 	sbuf_fini(&r->warnings);
 	free(r->data);
 	free(r->cuts);
+	waits_free(&r->waits);
 	TAILQ_REMOVE(&r->conn->reqs, r, link);
 	conn_req_gone(r->conn);
 	free(r);
@@ -111,14 +120,15 @@ req_refuse(struct req *r, enum proto_error code, const char *session,
     const char *fmt, ...)
 {
 	struct enc e = ENC_INIT;
-	char text[600];
+	char text[600], shown[4 * sizeof(text)];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	text_escape(text, strlen(text), true, shown, sizeof(shown));
 	enc_map(&e);
-	enc_kv_str(&e, "text", text);
+	enc_kv_str(&e, "text", shown);
 	enc_key(&e, "details");
 	enc_map(&e);
 	enc_kv_str(&e, "status", "failed");
@@ -188,11 +198,15 @@ req_wake(struct req *r, struct session *s, unsigned wake)
 	    struct session *, unsigned) = {
 	    [PROTO_EXEC] = api_exec_wake,
 	    [PROTO_POLL] = api_poll_wake,
+	    [PROTO_LOG] = api_log_wake,
 	    [PROTO_WAIT] = api_wait_wake,
 	    [PROTO_WRITE] = api_write_wake,
 	    [PROTO_SEND_KEYS] = api_send_keys_wake,
+	    [PROTO_SCREEN] = api_screen_wake,
 	    [PROTO_KILL] = api_kill_wake,
 	    [PROTO_KILL_SCOPE] = api_kill_scope_wake,
+	    [PROTO_DRAIN_SCOPE] = api_drain_scope_wake,
+	    [PROTO_LANES] = api_lanes_wake,
 	};
 
 	if (wakes[r->method] != NULL)

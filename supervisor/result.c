@@ -4,10 +4,13 @@
  * gateways already know; see docs/protocol.md. Called by session.c for exit
  * events and by the api_ files.
  */
+#include "supervisor/input_wait.h"
 #include "supervisor/limits.h"
 #include "supervisor/result.h"
+#include "supervisor/retain.h"
 #include "supervisor/usage.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +22,8 @@
 #include "common/text.h"
 #include "shm/state_names.h"
 #include "supervisor/lines.h"
+
+#define ROW_AGE_MS 1000u /* evidence of a row may be so old */
 
 /* The status word of an answer. */
 const char *
@@ -47,6 +52,8 @@ result_failure_kind(const struct session *s)
 	case END_OOM:
 	case END_LIMIT:
 	case END_LOST:
+	case END_LANE_CLEARED:
+	case END_DEADLOCK:
 		return reason_name(s->reason);
 	case END_MANUAL_CANCEL:
 	case END_ABORTED:
@@ -75,15 +82,27 @@ add_seconds(struct sbuf *b, uint64_t ms)
 		sbuf_addf(b, ".%0*u", (int)digits, rest);
 }
 
+/* Ended because its handling crashed the workers (keeper_procs.c). */
+static bool
+is_quarantined(const struct session *s)
+{
+	return s->reason == END_LOST && abs(s->error) == EOWNERDEAD;
+}
+
 /* Why a spawn failed, in words. */
 static void
 add_spawn_error(const struct session *s, struct sbuf *b)
 {
 	int e = s->error < 0 ? -s->error : s->error;
+	const char *what = s->stage == STAGE_CHDIR ? s->cwd
+	    : s->stage == STAGE_SPILL && s->spill_path != NULL
+	    ? s->spill_path
+	    : s->name;
+	char shown[400];
 
+	text_escape(what, strlen(what), false, shown, sizeof(shown));
 	sbuf_addf(b, "The command could not be started: %s: %s (%s at %s)",
-	    s->stage == STAGE_CHDIR ? s->cwd : s->name, strerror(e),
-	    err_name(e), stage_name(s->stage));
+	    shown, strerror(e), err_name(e), stage_name(s->stage));
 }
 
 /* What a time-out has left, as far as that is known for sure. */
@@ -149,6 +168,12 @@ result_end_words(const struct session *s, struct sbuf *b)
 		add_spawn_error(s, b);
 		break;
 	case END_LOST:
+		if (is_quarantined(s)) {
+			sbuf_addf(b, "Command ended: three workers in a row "
+				     "crashed while they handled it.");
+			sbuf_add(b, guidance);
+			break;
+		}
 		sbuf_add(b, "Command lost: the supervisor was killed; its exit "
 			    "status is unknown.");
 		sbuf_add(b, guidance);
@@ -158,6 +183,22 @@ result_end_words(const struct session *s, struct sbuf *b)
 		break;
 	case END_LIMIT:
 		sbuf_add(b, "Command ended by a resource limit");
+		break;
+	case END_LANE_CLEARED:
+		sbuf_addf(b, "Command lane \"%s\" was cleared: the command was "
+			     "not run",
+		    s->lane);
+		break;
+	case END_DEADLOCK:
+		if (s->gate_deadlock) {
+			sbuf_add(b, "Command not run: every place "
+				    "(max_running) is held by what waits for "
+				    "it");
+			break;
+		}
+		sbuf_addf(b, "Command not run: lane \"%s\" is held only by what "
+			     "waits for it",
+		    s->lane);
 		break;
 	default:
 		break;
@@ -228,9 +269,47 @@ result_remaining(const struct session *s, struct enc *e)
 	enc_end(e);
 }
 
+/* Who still holds the output of an ended session. */
+static void
+enc_holders(const struct session *s, struct enc *e)
+{
+	const char *p = s->holder_list != NULL ? s->holder_list : "", *name;
+	char *end;
+	long pid;
+
+	enc_kv_uint(e, "holders", s->holders);
+	if (s->holders == 0)
+		return;
+	enc_key(e, "holderList");
+	enc_array(e);
+	for (; *p != '\0'; p += strcspn(p, "\n"), p += *p == '\n') {
+		pid = strtol(p, &end, 10);
+		if (end == p || *end != ' ')
+			break;
+		name = end + 1;
+		enc_map(e);
+		enc_kv_int(e, "pid", pid);
+		enc_kv_strn(e, "name", name, strcspn(name, "\n"));
+		enc_end(e);
+		p = name;
+	}
+	enc_end(e);
+}
+
+/* How a forced end went. */
+static void
+enc_ladder(const struct session *s, struct enc *e)
+{
+	enc_key(e, "ladder");
+	enc_map(e);
+	enc_kv_uint(e, "ms", s->ladder_ms);
+	enc_kv_bool(e, "killed", s->killed);
+	enc_end(e);
+}
+
 /* Was it ended by force, so that nothing of it should run on? */
-static bool
-was_forced(const struct session *s)
+bool
+result_was_forced(const struct session *s)
 {
 	return s->pid > 0 &&
 	    (s->reason == END_OVERALL_TIMEOUT ||
@@ -258,8 +337,13 @@ result_exit_fields(const struct session *s, struct enc *e)
 	    s->reason == END_OVERALL_TIMEOUT ||
 		s->reason == END_NO_OUTPUT_TIMEOUT);
 	enc_kv_bool(e, "noOutputTimedOut", s->reason == END_NO_OUTPUT_TIMEOUT);
-	if (was_forced(s))
+	if (result_was_forced(s)) {
 		result_remaining(s, e);
+		enc_ladder(s, e);
+	}
+	enc_holders(s, e);
+	if (is_quarantined(s))
+		enc_kv_bool(e, "quarantined", true);
 	if (s->reason == END_SPAWN_ERROR) {
 		enc_kv_str(e, "errno", err_name(s->error));
 		enc_kv_str(e, "stage", stage_name(s->stage));
@@ -274,10 +358,26 @@ result_stdin_writable(const struct session *s)
 	    !s->stdin_closed && !s->spool_eof;
 }
 
-/* The idle rule. */
-bool
-result_waits_for_input(struct master *m, struct session *s,
-    uint64_t *ret_idle_ms, uint64_t *ret_last_ms)
+/* Evidence first, then the rule of silence. */
+static enum input_wait
+judge_input_wait(struct master *m, struct session *s, uint64_t max_age_ms,
+    bool may_look, uint64_t idle, uint64_t now)
+{
+	enum input_wait found = INPUT_WAIT_NONE;
+
+	if (!result_stdin_writable(s))
+		return INPUT_WAIT_NONE;
+	if (idle >= INPUT_WAIT_QUIET_MS &&
+	    now >= s->input_ms + INPUT_WAIT_QUIET_MS)
+		found = input_wait_look(m, s, max_age_ms, may_look);
+	if (found == INPUT_WAIT_NONE && idle >= m->cfg.input_wait_idle_ms)
+		found = INPUT_WAIT_IDLE;
+	return found;
+}
+
+enum input_wait
+result_input_wait(struct master *m, struct session *s, uint64_t max_age_ms,
+    bool may_look, uint64_t *ret_idle_ms, uint64_t *ret_last_ms)
 {
 	struct ring_glance f;
 	struct ring_reader *r;
@@ -286,7 +386,7 @@ result_waits_for_input(struct master *m, struct session *s,
 	*ret_idle_ms = 0;
 	*ret_last_ms = 0;
 	if (s->state != STATE_RUNNING && s->state != STATE_EXITED)
-		return false;
+		return s->waits_now = INPUT_WAIT_NONE;
 	r = readers_get(m, s->sid);
 	if (r != NULL && ring_glance(r, &f) == RING_OK) {
 		last = f.last_output_ms;
@@ -298,8 +398,36 @@ result_waits_for_input(struct master *m, struct session *s,
 		since = last;
 	*ret_last_ms = last;
 	*ret_idle_ms = now > since ? now - since : 0;
-	return result_stdin_writable(s) &&
-	    *ret_idle_ms >= m->cfg.input_wait_idle_ms;
+	s->waits_now = judge_input_wait(m, s, max_age_ms, may_look,
+	    *ret_idle_ms, now);
+	return s->waits_now;
+}
+
+void
+result_waiting_fields(enum input_wait w, struct enc *e)
+{
+	enc_kv_bool(e, "waitingForInput", w != INPUT_WAIT_NONE);
+	if (w != INPUT_WAIT_NONE)
+		enc_kv_str(e, "waitReason", input_wait_name(w));
+	else
+		enc_kv_nil(e, "waitReason");
+}
+
+void
+result_waiting_words(enum input_wait w, uint64_t idle_ms, struct sbuf *b)
+{
+	char dur[32];
+
+	text_duration(idle_ms, dur, sizeof(dur));
+	if (w == INPUT_WAIT_IDLE)
+		sbuf_addf(b, "No new output for %s; this session may be "
+			     "waiting for input.", dur);
+	else
+		sbuf_addf(b, "This session is waiting for input: one of its "
+			     "processes reads %s.",
+		    w == INPUT_WAIT_TTY ? "the terminal" : "stdin");
+	sbuf_add(b, " Use process write, send-keys, submit, or paste to "
+		    "provide input.");
 }
 
 /* "<incarnation>.<sid>" */
@@ -321,12 +449,24 @@ enc_opt(struct enc *e, const char *key, const char *v)
 	enc_kv_str(e, key, v);
 }
 
+/* Input of which nobody knows whether it arrived. */
+void
+result_uncertain(struct master *m, struct session *s, struct enc *e)
+{
+	terminal_uncertain(m, s);
+	if (s->stdin_uncertain == 0)
+		return;
+	enc_kv_bool(e, "stdinUncertain", true);
+	enc_kv_uint(e, "stdinUncertainBytes", s->stdin_uncertain);
+}
+
 /* A terminal and its size. */
-static void
-enc_pty(const struct session *s, struct enc *e)
+void
+result_pty(struct master *m, struct session *s, struct enc *e)
 {
 	if (!s->pty)
 		return;
+	result_uncertain(m, s, e);
 	enc_kv_bool(e, "pty", true);
 	enc_kv_uint(e, "cols", s->cols);
 	enc_kv_uint(e, "rows", s->rows);
@@ -350,12 +490,22 @@ runtime_ms(const struct session *s, uint64_t now)
 	return now > from ? now - from : 0;
 }
 
+/* Its place, and what it waits for. */
+static void
+row_queued(struct master *m, const struct session *s, struct enc *e)
+{
+	enc_kv_uint(e, "queuePosition", gate_position(m, s));
+	enc_kv_str(e, "queuedFor", gate_queued_for(m, s));
+}
+
 /* What a running row has beside the common fields. */
 static void
 row_running(struct master *m, struct session *s, struct enc *e)
 {
 	uint64_t idle, last;
-	bool waits = result_waits_for_input(m, s, &idle, &last);
+	bool may_look = m->probes_left > 0;
+	enum input_wait waits = result_input_wait(m, s, ROW_AGE_MS, may_look,
+	    &idle, &last);
 
 	enc_key(e, "pid");
 	if (s->pid > 0)
@@ -363,7 +513,7 @@ row_running(struct master *m, struct session *s, struct enc *e)
 	else
 		enc_nil(e);
 	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
-	enc_kv_bool(e, "waitingForInput", waits);
+	result_waiting_fields(waits, e);
 	enc_kv_uint(e, "idleMs", idle);
 	enc_key(e, "lastOutputAt");
 	if (last != 0)
@@ -375,8 +525,7 @@ row_running(struct master *m, struct session *s, struct enc *e)
 	if (s->has_worker)
 		enc_kv_uint(e, "worker", s->worker.slot);
 	if (s->state == STATE_QUEUED)
-		enc_kv_uint(e, "queuePosition",
-		    lanes_position(m->lanes, s->sid));
+		row_queued(m, s, e);
 }
 
 /* What an ended row has beside the common fields. */
@@ -385,7 +534,6 @@ row_ended(const struct session *s, struct enc *e)
 {
 	result_exit_fields(s, e);
 	enc_kv_uint(e, "endedAt", s->ended_ms);
-	enc_kv_uint(e, "holders", s->holders);
 }
 
 /* Bytes of output that are not kept, without reading the ring: what has left
@@ -399,9 +547,30 @@ dropped_bytes(const struct session *s)
 	return (s->total > kept ? s->total - kept : 0) + s->dropped_nospace;
 }
 
+/* Where its client ran, as far as its own scope may know. */
+static void
+enc_parent(struct master *m, const struct session *s, struct enc *e)
+{
+	const struct session *p = s->parent.v != 0
+	    ? session_by_sid(m, s->parent)
+	    : NULL;
+
+	if (p != NULL && strcmp(p->scope, s->scope) == 0)
+		enc_kv_str(e, "parentSession", p->slug);
+}
+
 /* One row of list. */
 void
 result_row(struct master *m, struct session *s, bool usage, struct enc *e)
+{
+	result_row_open(m, s, usage, e);
+	enc_end(e);
+}
+
+/* The same with its map still open. */
+void
+result_row_open(struct master *m, struct session *s, bool usage,
+    struct enc *e)
 {
 	struct sbuf tail = SBUF_INIT;
 
@@ -430,19 +599,20 @@ result_row(struct master *m, struct session *s, bool usage, struct enc *e)
 	    s->state == STATE_EXITED || s->state == STATE_ENDED);
 	enc_kv_bool(e, "closed", s->state == STATE_ENDED);
 	enc_kv_bool(e, "backgrounded", s->backgrounded);
-	enc_pty(s, e);
+	result_pty(m, s, e);
 	enc_kv_bool(e, "notifyOnExit", s->notify);
 	enc_kv_bool(e, "exitNotified", s->exit_notified);
 	enc_opt(e, "scopeKey", s->scope);
 	enc_opt(e, "sessionKey", s->session_key);
 	limits_encode(&m->h, &s->limits, e);
+	retain_encode(m, s, e);
 	enc_opt(e, "lane", s->lane);
+	enc_parent(m, s, e);
 	enc_opt(e, "label", s->label);
 	if (s->tags != NULL) {
 		enc_key(e, "tags");
 		enc_raw(e, s->tags, s->tags_bytes);
 	}
-	enc_end(e);
 	sbuf_fini(&tail);
 }
 
@@ -450,22 +620,44 @@ result_row(struct master *m, struct session *s, bool usage, struct enc *e)
 void
 result_line(const struct session *s, uint64_t now_ms, struct sbuf *b)
 {
-	char dur[32];
+	char dur[32], name[4 * 160];
 
 	text_duration(runtime_ms(s, now_ms), dur, sizeof(dur));
+	text_escape(s->name, strlen(s->name), false, name, sizeof(name));
 	sbuf_addf(b, "%s %-9s %s", s->slug, row_status(s), dur);
 	if (s->reason == END_OVERALL_TIMEOUT ||
 	    s->reason == END_NO_OUTPUT_TIMEOUT)
 		sbuf_addf(b, " [%s]", reason_name(s->reason));
 	if (s->state == STATE_QUEUED)
 		sbuf_add(b, " [queued]");
-	sbuf_addf(b, " :: %s\n", s->name);
+	if (session_live(s) && s->waits_now != INPUT_WAIT_NONE)
+		sbuf_add(b, " [input-wait]");
+	sbuf_addf(b, " :: %s\n", name);
+}
+
+/* Why there is no output, in words. */
+void
+result_fault_words(const char *fault, struct sbuf *b)
+{
+	if (fault != NULL)
+		sbuf_addf(b, "[the retained output of this session is %s%s]\n\n",
+		    fault,
+		    strcmp(fault, "busy") == 0 ? ": try again"
+					       : " and cannot be shown");
+}
+
+/* The same as a field. */
+void
+result_fault(const char *fault, struct enc *e)
+{
+	if (fault != NULL)
+		enc_kv_str(e, "outputState", fault);
 }
 
 /* Retained output as text. */
 void
 output_read(struct master *m, struct session *s, size_t max,
-    struct output *ret)
+    enum text_rule rule, struct output *ret)
 {
 	struct ring_reader *r;
 	struct retained k;
@@ -478,21 +670,23 @@ output_read(struct master *m, struct session *s, size_t max,
 		s->total == 0 && s->reason != END_LOST))
 		return;
 	r = readers_get(m, s->sid);
-	if (r == NULL)
+	v = r != NULL ? retained_read(r, 0, 0, LINES_BOTH, &k) : RING_GONE;
+	if (v != RING_OK && v != RING_OVERRUN) {
+		ret->fault = readers_fault(m, s);
 		return;
-	v = retained_read(r, 0, 0, LINES_BOTH, &k);
-	if (v != RING_OK && v != RING_OVERRUN)
-		return;
+	}
 	if (k.to > s->total)
 		s->total = k.to;
 	if (k.gap_at < k.len)
 		at = k.gap_at;
 	if (k.len - at > max)
-		at = k.len - max;
-	at += text_skip_partial(k.data + at, k.len - at);
+		at = text_resync(k.data, k.len, k.len - max);
+	else
+		at += text_skip_partial(k.data + at, k.len - at);
 	ret->omitted = k.to - (k.len - at);
 	ret->dropped = k.dropped;
-	sbuf_add_repaired(&ret->text, k.data + at, k.len - at);
+	sbuf_add_output(&ret->text, rule, k.data + at, k.len - at,
+	    session_live(s));
 	retained_free(&k);
 }
 
@@ -526,7 +720,8 @@ exec_common(struct master *m, struct session *s, const char *warnings,
 	enc_kv_uint(e, "startedAt",
 	    s->started_ms != 0 ? s->started_ms : s->created_ms);
 	limits_encode(&m->h, &s->limits, e);
-	enc_pty(s, e);
+	retain_encode(m, s, e);
+	result_pty(m, s, e);
 	if (warnings[0] != '\0' || s->pty_error != 0) {
 		enc_key(e, "warnings");
 		enc_array(e);
@@ -563,10 +758,11 @@ ended_text(const struct session *s, const struct output *o,
 
 	add_warnings(s, warnings, b);
 	result_note(o->omitted, o->dropped, b);
+	result_fault_words(o->fault, b);
 	if (o->text.len > 0)
 		sbuf_addn(b, o->text.p, o->text.len);
 	result_end_words(s, &how);
-	if (o->text.len == 0 && s->reason != END_SPAWN_ERROR)
+	if (o->text.len == 0 && o->fault == NULL && s->reason != END_SPAWN_ERROR)
 		sbuf_add(b, "(no output)");
 	if (how.len > 0) {
 		while (b->len > 0 && b->p[b->len - 1] == '\n')
@@ -578,14 +774,14 @@ ended_text(const struct session *s, const struct output *o,
 
 /* The answer of an exec whose session ended. */
 void
-result_exec_ended(struct master *m, struct session *s, const char *warnings,
-    struct enc *e)
+result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
+    const char *warnings, struct enc *e)
 {
 	const char *kind = result_failure_kind(s);
 	struct sbuf text = SBUF_INIT;
 	struct output o;
 
-	output_read(m, s, m->cfg.max_output_chars, &o);
+	output_read(m, s, m->cfg.max_output_chars, rule, &o);
 	ended_text(s, &o, warnings, &text);
 	enc_map(e);
 	enc_kv_strn(e, "text", text.p != NULL ? text.p : "", text.len);
@@ -601,14 +797,27 @@ result_exec_ended(struct master *m, struct session *s, const char *warnings,
 	    o.text.len);
 	enc_kv_bool(e, "truncated", o.omitted > 0);
 	enc_kv_uint(e, "droppedBytes", o.dropped);
+	result_fault(o.fault, e);
 	enc_kv_uint(e, "totalOutputChars", s->total);
-	enc_kv_uint(e, "holders", s->holders);
 	usage_encode(m, s, false, e);
 	enc_end(e);
 	enc_kv_bool(e, "isError", s->status != STATUS_COMPLETED);
 	enc_end(e);
 	sbuf_fini(&text);
 	sbuf_fini(&o.text);
+}
+
+/* That it waits, where, and for what. */
+static void
+add_queued(struct master *m, const struct session *s, struct sbuf *b)
+{
+	sbuf_addf(b, "Command queued (session %s, ", s->slug);
+	if (s->lane[0] != '\0')
+		sbuf_addf(b, "lane %s, ", s->lane);
+	sbuf_addf(b, "place %u", gate_position(m, s));
+	if (admission_is_waiting(&s->gate))
+		sbuf_addf(b, ", for %s", gate_queued_for(m, s));
+	sbuf_add(b, ").");
 }
 
 /* The answer of an exec whose session goes on in the background. */
@@ -620,9 +829,7 @@ result_exec_running(struct master *m, struct session *s, const char *warnings,
 
 	add_warnings(s, warnings, &text);
 	if (s->state == STATE_QUEUED)
-		sbuf_addf(&text, "Command queued (session %s, lane %s, place "
-				 "%u).",
-		    s->slug, s->lane, lanes_position(m->lanes, s->sid));
+		add_queued(m, s, &text);
 	else if (s->pid > 0)
 		sbuf_addf(&text, "Command still running (session %s, pid %d).",
 		    s->slug, (int)s->pid);
@@ -641,8 +848,7 @@ result_exec_running(struct master *m, struct session *s, const char *warnings,
 	enc_map(e);
 	exec_common(m, s, warnings, e);
 	if (s->state == STATE_QUEUED)
-		enc_kv_uint(e, "queuePosition",
-		    lanes_position(m->lanes, s->sid));
+		row_queued(m, s, e);
 	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
 	enc_kv_uint(e, "totalOutputChars", s->total);
 	enc_end(e);

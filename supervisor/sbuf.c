@@ -14,8 +14,8 @@
 #include "common/text.h"
 
 /* Makes room for n more bytes and a NUL. */
-static bool
-sbuf_room(struct sbuf *b, size_t n)
+bool
+sbuf_reserve(struct sbuf *b, size_t n)
 {
 	size_t cap = b->cap != 0 ? b->cap : 128;
 	char *p;
@@ -46,7 +46,7 @@ sbuf_fini(struct sbuf *b)
 void
 sbuf_addn(struct sbuf *b, const char *s, size_t n)
 {
-	if (!sbuf_room(b, n))
+	if (!sbuf_reserve(b, n))
 		return;
 	if (n > 0)
 		memcpy(b->p + b->len, s, n);
@@ -69,7 +69,7 @@ sbuf_addf(struct sbuf *b, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	if (n < 0 || !sbuf_room(b, (size_t)n))
+	if (n < 0 || !sbuf_reserve(b, (size_t)n))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(b->p + b->len, (size_t)n + 1, fmt, ap);
@@ -84,8 +84,18 @@ sbuf_add_repaired(struct sbuf *b, const char *s, size_t n)
 		sbuf_addn(b, s, n);
 		return;
 	}
-	if (!sbuf_room(b, 3 * n))
+	if (!sbuf_reserve(b, 3 * n))
 		return;
 	b->len += text_repair(s, n, b->p + b->len);
+	b->p[b->len] = '\0';
+}
+
+void
+sbuf_add_output(struct sbuf *b, enum text_rule rule, const char *s, size_t n,
+    bool more)
+{
+	if (n == 0 || !sbuf_reserve(b, 4 * n))
+		return;
+	b->len += text_clean(rule, s, n, more, b->p + b->len);
 	b->p[b->len] = '\0';
 }

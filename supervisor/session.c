@@ -100,18 +100,17 @@ int
 session_admit(struct master *m, struct session *s, struct proto_problem *why)
 {
 	uint32_t pos = 0;
+	int r;
 
-	if (s->lane[0] == '\0') {
-		session_set_state(m, s, STATE_STARTING, "no lane");
-		pool_dispatch(m, s);
-		return 0;
-	}
+	if (s->lane[0] == '\0')
+		return gate_enter(m, s, true, "no lane", why);
 	switch (lanes_enter(m->lanes, s->lane, s->priority, s->sid, s->lane_seq,
 	    clock_wall_ms(), &s->lane_seq, &pos)) {
 	case LANE_ADMIT:
-		session_set_state(m, s, STATE_STARTING, "admitted");
-		pool_dispatch(m, s);
-		return 0;
+		r = gate_enter(m, s, true, "admitted", why);
+		if (r < 0)
+			lanes_leave(m->lanes, s->sid);
+		return r;
 	case LANE_QUEUED:
 		session_set_state(m, s, STATE_QUEUED, "the lane is busy");
 		session_pump_lanes(m);
@@ -120,6 +119,11 @@ session_admit(struct master *m, struct session *s, struct proto_problem *why)
 		proto_problem_set(why, PROTO_E_QUEUE_FULL, "lane",
 		    "the queue of lane %s is full", s->lane);
 		return -ENOSPC;
+	case LANE_DRAINING:
+		proto_problem_set(why, PROTO_E_LANE_DRAINING, "lane",
+		    "lane %s is draining: it takes nothing new until it is "
+		    "resumed", s->lane);
+		return -ESHUTDOWN;
 	case LANE_NOMEM:
 		break;
 	}
@@ -144,17 +148,24 @@ session_pump_lanes(struct master *m)
 	struct session *s;
 	struct sid sid;
 
+	gate_pump(m);
 	while (!m->stopping && (sid = lanes_next(m->lanes, now)).v != 0) {
 		s = session_by_sid(m, sid);
 		if (s == NULL || s->state != STATE_QUEUED) {
 			lanes_leave(m->lanes, sid);
 			continue;
 		}
-		session_set_state(m, s, STATE_STARTING, "its turn has come");
-		pool_dispatch(m, s);
-		session_wake(m, s, WAKE_STATE);
+		if (gate_enter(m, s, false, "its turn has come", NULL) < 0)
+			session_end_here(m, s, END_LOST, "out of memory");
+		else if (gate_deadlock_end(m, s))
+			continue;
+		else if (s->state != STATE_QUEUED)
+			session_wake(m, s, WAKE_STATE);
 	}
+	lane_wait_warn(m, now);
 	due = lanes_due(m->lanes);
+	if (lanes_warn_due(m->lanes) < due)
+		due = lanes_warn_due(m->lanes);
 	if (due != UINT64_MAX)
 		timer_in(m, &m->lane_timer, on_lane_timer, m,
 		    due > now ? due - now : 1);
@@ -200,6 +211,8 @@ session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
 		return;
 	if (escalate && s->forced == END_NONE) {
 		s->forced = reason;
+		s->forced_signal = sig;
+		s->forced_grace_ms = grace_ms;
 		session_touch(m, s);
 	}
 	if (s->state == STATE_QUEUED ||
@@ -209,6 +222,16 @@ session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
 		return;
 	}
 	order_kill(m, s, sig, grace_ms, reason, escalate);
+}
+
+/* An ended session's zombie still pins its numbers, and its worker still looks
+ * after what it left behind. */
+void
+session_kill_left(struct master *m, struct session *s, int sig,
+    uint32_t grace_ms, bool escalate)
+{
+	s->killing_left = escalate && pool_get(m, s->worker) != NULL;
+	order_kill(m, s, sig, grace_ms, END_NONE, escalate);
 }
 
 /* Notes that the exit event is due, unless the rules say none is. */
@@ -225,12 +248,13 @@ exit_event(struct master *m, struct session *s)
 	if (s->reason == END_EXIT && s->exit_code == 0 && s->total == 0 &&
 	    !s->notify_empty)
 		return;
-	s->exit_notified = true;
 	result_event_text(m, s, &text);
 	session_instance(m, s, instance);
 	in = (struct event_in){.scope = s->scope, .sid = s->sid,
 	    .instance_id = instance,
-	    .kind = "exited", .slug = s->slug, .session_key = s->session_key,
+	    .kind = event_kind_name(s->reason == END_LOST ? EVENT_LOST
+							  : EVENT_EXITED),
+	    .slug = s->slug, .session_key = s->session_key,
 	    .text = text.p != NULL ? text.p : "",
 	    .status = status_name(s->status),
 	    .exit_signal = s->exit_signal != 0
@@ -240,9 +264,27 @@ exit_event(struct master *m, struct session *s)
 	    .at_ms = s->ended_ms};
 	if (in.session_key[0] == '\0')
 		in.session_key = NULL;
-	if (events_append(m->events, &in) < 0)
-		log_warn("session %s exit event not written", s->slug);
+	s->exit_notified = events_append(m->events, &in) >= 0;
+	if (!s->exit_notified) {
+		log_warn("session %s exit event not written yet", s->slug);
+		m->events_due = true;
+	}
 	sbuf_fini(&text);
+}
+
+/* Ends whose events could not be written: once more. */
+void
+session_events_due(struct master *m)
+{
+	struct session *s;
+
+	m->events_due = false;
+	TAILQ_FOREACH(s, &m->ended, ended_link)
+		if (!s->exit_notified) {
+			exit_event(m, s);
+			if (s->exit_notified)
+				session_touch(m, s);
+		}
 }
 
 /* Everything an end brings with it, whatever ended the session. */
@@ -251,28 +293,44 @@ session_ended(struct master *m, struct session *s, const char *why)
 {
 	struct index_key64 id = index_key64(s->sid.v);
 	struct worker *w = s->has_worker ? pool_get(m, s->worker) : NULL;
+	bool held = s->lane[0] != '\0' &&
+	    lanes_position(m->lanes, s->sid) == 0;
+	bool narrow;
+	char lane[LANE_NAME_MAX];
 
+	snprintf(lane, sizeof(lane), "%s", s->lane);
 	if (w != NULL && w->live > 0)
 		w->live--;
 	s->status = session_status_of(s->reason, s->exit_code);
 	s->stdin_closed = true;
+	terminal_uncertain(m, s);
 	if (s->pending) {
 		TAILQ_REMOVE(&m->pending, s, pending_link);
 		s->pending = false;
 	}
 	session_set_state(m, s, STATE_ENDED, why);
 	m->live--;
+	m->leaving_bytes -= s->leaving_bytes;
+	s->leaving_bytes = 0;
 	s->ended_ns = clock_boot_ns();
 	if (s->spec != NULL || s->pid == 0)
 		(void)index_del(m->ix, INDEX_SPECS,
 		    (struct index_bytes){id.b, 8});
 	spec_free(&s->spec);
 	lanes_leave(m->lanes, s->sid);
+	narrow = s->gate.scope != NULL && s->gate.running;
+	gate_leave(m, s);
+	narrow = narrow && gate_still_full(m, s);
+	news_deadline_off(s);
 	exit_event(m, s);
 	sweep_ended(m, s);
 	session_wake(m, s, WAKE_STATE);
 	if (s->hidden)
 		registry_forget(m, s);
+	if (held)
+		lane_deadlock_look(m, lane);
+	if (narrow)
+		gate_deadlock_look(m);
 	session_pump_lanes(m);
 }
 
@@ -306,6 +364,31 @@ take_exit(struct session *s, int32_t code, int32_t status)
 		s->exit_signal = status;
 }
 
+/* Bytes that a ring of these facts takes, about. */
+static uint64_t
+ring_bytes_of(const struct ring_facts *f)
+{
+	uint64_t most = f->raw.head_bytes + f->raw.tail_bytes;
+
+	return (f->head < most ? f->head : most) + SHM_PAGE;
+}
+
+/* It was asked to go for good: what it holds does not keep new ones out,
+ * though it ends a moment later. */
+void
+session_leaves(struct master *m, struct session *s)
+{
+	struct ring_reader *r = readers_get(m, s->sid);
+	struct ring_facts *f = malloc(sizeof(*f));
+
+	if (s->leaving_bytes == 0 && r != NULL && f != NULL &&
+	    ring_facts(r, f) == RING_OK) {
+		s->leaving_bytes = ring_bytes_of(f);
+		m->leaving_bytes += s->leaving_bytes;
+	}
+	free(f);
+}
+
 /* What the ring's header says of an end nobody could tell; else lost. */
 void
 session_end_by_ring(struct master *m, struct session *s)
@@ -318,10 +401,7 @@ session_end_by_ring(struct master *m, struct session *s)
 		int32_t code = f->raw.exit_code;
 
 		s->total = f->head;
-		s->ring_bytes = f->raw.head_bytes + f->raw.tail_bytes;
-		if (s->ring_bytes > f->head)
-			s->ring_bytes = f->head;
-		s->ring_bytes += SHM_PAGE;
+		s->ring_bytes = ring_bytes_of(f);
 		if (s->started_ms == 0)
 			s->started_ms = f->raw.started_ms;
 		if (code == CLD_EXITED || code == CLD_KILLED ||
@@ -329,7 +409,7 @@ session_end_by_ring(struct master *m, struct session *s)
 			take_exit(s, code, f->raw.exit_status);
 			known = true;
 			s->reason = f->raw.end_reason;
-			if (s->reason == END_NONE || s->reason > END_SHUTDOWN)
+			if (s->reason == END_NONE || s->reason >= END_REASONS)
 				s->reason = s->exit_signal != 0 ? END_SIGNAL
 								: END_EXIT;
 		}
@@ -350,6 +430,7 @@ void
 session_again(struct master *m, struct session *s)
 {
 	s->has_worker = false;
+	s->left = (struct wid){0};
 	s->confirmed = false;
 	s->watching = s->watching_stdin = false;
 	if (s->forced != END_NONE) {
@@ -364,6 +445,48 @@ session_again(struct master *m, struct session *s)
 	pool_dispatch(m, s);
 }
 
+/* Owes ENDED to the worker, after the commit. */
+static void
+order_ended(struct worker *w, struct sid sid)
+{
+	struct ctl_head ended = {.version = CTL_VERSION, .type = CTL_ENDED,
+	    .size = sizeof(ended), .sid = sid};
+
+	pool_order_to(w, sid, &ended, sizeof(ended), true, -1);
+}
+
+/* Another worker has it now. */
+static void
+move_to(struct master *m, struct session *s, struct worker *w)
+{
+	struct worker *old = s->has_worker ? pool_get(m, s->worker) : NULL;
+
+	if (old != NULL && old->live > 0)
+		old->live--;
+	if (s->pending) {
+		TAILQ_REMOVE(&m->pending, s, pending_link);
+		s->pending = false;
+	}
+	s->left = s->has_worker ? s->worker : (struct wid){0};
+	s->worker = w->wid;
+	s->has_worker = true;
+	w->live++;
+	session_touch(m, s);
+}
+
+/* See master.h. */
+void
+session_back_to_heir(struct master *m, struct session *s, struct wid dead)
+{
+	struct worker *heir = s->left.generation != 0 && s->has_worker &&
+	        wid_eq(s->worker, dead)
+	    ? pool_get(m, s->left)
+	    : NULL;
+
+	if (heir != NULL)
+		move_to(m, s, heir);
+}
+
 /* Does this worker have a say in this session? NULL with ENDED sent where
  * the session is over or unknown. */
 static struct session *
@@ -372,46 +495,28 @@ claim(struct master *m, struct worker *w, struct sid sid)
 	struct session *s = session_by_sid(m, sid);
 
 	if (s == NULL || !session_live(s)) {
-		struct ctl_head ended = {.version = CTL_VERSION,
-		    .type = CTL_ENDED, .size = sizeof(ended), .sid = sid};
-
-		pool_order_to(w, sid, &ended, sizeof(ended), true, -1);
+		order_ended(w, sid);
 		return NULL;
 	}
 	if (s->state == STATE_QUEUED)
 		return NULL; /* never given to anybody: a stranger's tale */
-	if (!s->has_worker || !wid_eq(s->worker, w->wid)) {
-		struct worker *old;
-
-		old = s->has_worker ? pool_get(m, s->worker) : NULL;
-		if (old != NULL && old->live > 0)
-			old->live--;
-		if (s->pending) {
-			TAILQ_REMOVE(&m->pending, s, pending_link);
-			s->pending = false;
-		}
-		s->worker = w->wid;
-		s->has_worker = true;
-		w->live++;
-		session_touch(m, s);
-	}
+	/* A session changes hands by a death alone. Channels are read in any
+	 * order: what its dead worker still said may come after its heir. */
+	if (s->has_worker && !wid_eq(s->worker, w->wid) &&
+	    (wid_eq(s->left, w->wid) ||
+	        (s->row_down && wid_eq(s->row, w->wid))))
+		return NULL;
+	if (!s->has_worker || !wid_eq(s->worker, w->wid))
+		move_to(m, s, w);
 	s->confirmed = true;
 	s->recovering = false;
 	/* the last words of a dead worker do not undo what the keeper says of
 	 * its death: another one takes the session over */
+	if (s->row_down && !wid_eq(s->row, w->wid))
+		s->left = s->row;
 	if (!s->row_down || !wid_eq(s->row, w->wid))
 		s->held = s->row_down = false;
 	return s;
-}
-
-/* Owes ENDED to the worker, after the commit. */
-static void
-order_ended(struct session *s, struct worker *w)
-{
-	struct ctl_head ended = {.version = CTL_VERSION, .type = CTL_ENDED,
-	    .size = sizeof(ended), .sid = s->sid};
-
-	pool_order_to(w, s->sid, &ended, sizeof(ended), true, -1);
 }
 
 /* A command runs whose session is over here: it must not go on. */
@@ -435,15 +540,20 @@ session_on_running(struct master *m, struct worker *w,
 
 	if (s == NULL)
 		s = recover_adopt(m, msg->head.sid, true);
-	if (s != NULL && !session_live(s)) {
+	if (s == NULL || !session_live(s)) {
 		/* what its command left behind goes on, as it did before */
+		if (s != NULL) {
+			s->worker = w->wid;
+			s->has_worker = true;
+		}
 		if (msg->exited != 0)
-			order_ended(s, w);
+			order_ended(w, msg->head.sid);
 		else
-			kill_stray(w, s->sid);
+			kill_stray(w, msg->head.sid);
 		return;
 	}
-	moved = s != NULL && s->has_worker && !wid_eq(s->worker, w->wid);
+	/* a kill may have come while nobody could be told */
+	moved = !s->has_worker || !wid_eq(s->worker, w->wid);
 	s = claim(m, w, msg->head.sid);
 	if (s == NULL)
 		return;
@@ -452,7 +562,12 @@ session_on_running(struct master *m, struct worker *w,
 	s->deadline_ms = msg->deadline_ms;
 	s->watching = s->watching_stdin = false;
 	terminal_running(m, s, msg);
+	s->stdin_node = msg->stdin_node;
+	news_deadline(m, s);
 	if (s->state == STATE_STARTING) {
+		/* a worker that died had made a ring, too, and a poll may have
+		 * opened that one: this one is another file */
+		readers_forget(m, s->sid);
 		session_set_state(m, s,
 		    msg->exited != 0 ? STATE_EXITED : STATE_RUNNING, "spawned");
 		(void)index_del(m->ix, INDEX_SPECS,
@@ -460,6 +575,7 @@ session_on_running(struct master *m, struct worker *w,
 		spec_free(&s->spec);
 		atomic_fetch_add_explicit(&m->board.hdr->started_total, 1,
 		    memory_order_relaxed);
+		news_started(m, s);
 	} else if (s->state == STATE_RUNNING && msg->exited != 0) {
 		session_set_state(m, s, STATE_EXITED, "told by its worker");
 	}
@@ -471,7 +587,10 @@ session_on_running(struct master *m, struct worker *w,
 		pool_order(m, s, &in, sizeof(in), true, -1);
 	}
 	if (moved && s->forced != END_NONE)
-		order_kill(m, s, SIGTERM, s->grace_ms, s->forced, true);
+		order_kill(m, s, s->forced_signal != 0 ? s->forced_signal
+		                                       : SIGTERM,
+		    s->forced_signal != 0 ? s->forced_grace_ms : s->grace_ms,
+		    s->forced, true);
 	session_wake(m, s, WAKE_STATE | WAKE_OUTPUT | WAKE_STDIN);
 }
 
@@ -484,10 +603,11 @@ session_on_failed(struct master *m, struct worker *w,
 
 	if (s == NULL)
 		return;
-	order_ended(s, w);
+	order_ended(w, s->sid);
 	if (s->state != STATE_STARTING) {
 		log_warn("session %s not taken over: %s", s->slug,
 		    strerror(msg->error < 0 ? -msg->error : msg->error));
+		s->error = msg->error;
 		session_end_by_ring(m, s);
 		return;
 	}
@@ -529,6 +649,46 @@ session_on_exited(struct master *m, struct worker *w,
 	session_wake(m, s, WAKE_STATE);
 }
 
+/* Who holds its output: "PID NAME" each, fit to be shown. */
+static void
+take_holders(struct session *s, uint32_t holders, uint32_t named,
+    const struct ctl_holder *list)
+{
+	struct sbuf b = SBUF_INIT;
+	size_t i, k;
+
+	s->holders = holders;
+	for (i = 0; i < named && i < CTL_END_HOLDERS; i++) {
+		char name[sizeof(list[i].name)];
+
+		snprintf(name, sizeof(name), "%.*s",
+		    (int)sizeof(list[i].name) - 1, list[i].name);
+		for (k = 0; name[k] != '\0'; k++)
+			if (name[k] < 0x20 || name[k] > 0x7e)
+				name[k] = '?';
+		sbuf_addf(&b, "%d %s\n", (int)list[i].pid, name);
+	}
+	free(s->holder_list);
+	s->holder_list = b.p;
+}
+
+/* Fewer are left of those that outlived its end, or a kill for them is over. */
+void
+session_on_left(struct master *m, struct worker *w, const struct ctl_left *msg)
+{
+	struct session *s = session_by_sid(m, msg->head.sid);
+
+	if (s == NULL || session_live(s) || !wid_eq(s->worker, w->wid))
+		return;
+	s->killing_left = false;
+	take_holders(s, msg->holders, msg->named, msg->holder);
+	s->remaining = msg->remaining;
+	memcpy(s->remaining_pids, msg->remaining_pids,
+	    sizeof(s->remaining_pids));
+	session_touch(m, s);
+	session_wake(m, s, WAKE_STATE);
+}
+
 /* Over: closed and drained. */
 void
 session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
@@ -540,11 +700,13 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 	FAULT("master.end");
 	take_exit(s, msg->exit.code, msg->exit.status);
 	s->reason = msg->reason;
-	if (s->reason == END_NONE || s->reason > END_SHUTDOWN)
+	if (s->reason == END_NONE || s->reason >= END_REASONS)
 		s->reason = s->exit_signal != 0 ? END_SIGNAL
 		    : s->exit_code >= 0		? END_EXIT
 						: END_LOST;
-	s->holders = msg->holders;
+	take_holders(s, msg->holders, msg->named, msg->holder);
+	s->ladder_ms = msg->ladder_ms;
+	s->killed = msg->killed != 0;
 	s->remaining = msg->remaining;
 	s->in_leaf = msg->in_leaf != 0;
 	memcpy(s->remaining_pids, msg->remaining_pids,
@@ -564,6 +726,6 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 	s->duration_ms = msg->duration_ms;
 	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
 	    memory_order_relaxed);
-	order_ended(s, w);
+	order_ended(w, s->sid);
 	session_ended(m, s, reason_name(s->reason));
 }

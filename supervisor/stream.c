@@ -48,6 +48,7 @@ say_session(struct req *r, struct session *s)
 		enc_int(&e, s->pid);
 	else
 		enc_nil(&e);
+	enc_kv_bool(&e, "pty", s->pty);
 	enc_end(&e);
 	if (!e.failed)
 		conn_notify(r->conn, "session", e.buf, e.len);

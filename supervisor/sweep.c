@@ -141,7 +141,8 @@ sweep_answered(struct master *m, struct session *s)
 	}
 }
 
-/* Bytes of output memory in use: live rings and ended ones. */
+/* Bytes of output memory in use: live rings and ended ones, but for those that
+ * are being removed. */
 uint64_t
 sweep_used(const struct master *m)
 {
@@ -158,7 +159,7 @@ sweep_used(const struct master *m)
 		used += atomic_load_explicit(&p->ring_bytes,
 		    memory_order_relaxed);
 	}
-	return used;
+	return used > m->leaving_bytes ? used - m->leaving_bytes : 0;
 }
 
 /* Forgets ended sessions, oldest first, until `bytes` more have room. */

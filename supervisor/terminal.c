@@ -72,6 +72,14 @@ header_of(struct master *m, struct session *s, struct ring_facts *ret)
 	return rd != NULL && ring_facts(rd, ret) == RING_OK;
 }
 
+bool
+terminal_reads_lines(struct master *m, struct session *s)
+{
+	static struct ring_facts f; /* a page: used and forgotten here */
+
+	return !header_of(m, s, &f) || is_canonical(&f.raw);
+}
+
 /* The longest line there would be, counting what is queued. */
 static uint64_t
 longest_line(uint64_t begun, const char *data, size_t n)
@@ -178,6 +186,26 @@ terminal_running(struct master *m, struct session *s,
 	/* a pipe ends without a character */
 	s->spool_end -= s->pty_eof <= s->spool_end ? s->pty_eof : 0;
 	s->pty_eof = 0;
+	session_touch(m, s);
+}
+
+/* What workers died with in their hands, where a terminal cannot be spliced:
+ * at most once, and the count is said. */
+void
+terminal_uncertain(struct master *m, struct session *s)
+{
+	struct ring_reader *rd;
+	struct ring_glance g;
+
+	if (!s->pty || !session_live(s) || s->state == STATE_QUEUED ||
+	    s->state == STATE_STARTING)
+		return;
+	rd = readers_get(m, s->sid);
+	if (rd == NULL || ring_glance(rd, &g) != RING_OK ||
+	    g.stdin_uncertain <= s->stdin_uncertain ||
+	    g.stdin_uncertain > s->spool_end)
+		return;
+	s->stdin_uncertain = g.stdin_uncertain;
 	session_touch(m, s);
 }
 

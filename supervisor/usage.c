@@ -18,6 +18,7 @@
 
 struct usage {
 	uint64_t cpu_ms, rss_bytes, io_bytes, pids;
+	uint64_t max_rss_bytes; /* of the one process that had most */
 };
 
 /* One file of a process, as text. */
@@ -32,7 +33,7 @@ read_proc(int32_t pid, const char *file, char *ret, size_t size)
 
 /* The command and its descendants, generation by generation. */
 static size_t
-descendants(int32_t root, int32_t *pids)
+descendants(int32_t root, int32_t *pids, size_t max)
 {
 	char file[48], text[8192], *p, *end;
 	size_t n = 1, at;
@@ -44,7 +45,7 @@ descendants(int32_t root, int32_t *pids)
 		    (int)pids[at]);
 		if (!read_proc(pids[at], file, text, sizeof(text)))
 			continue;
-		for (p = text; n < PIDS_MAX; p = end) {
+		for (p = text; n < max; p = end) {
 			pid = strtol(p, &end, 10);
 			if (end == p || pid <= 1)
 				break;
@@ -56,7 +57,7 @@ descendants(int32_t root, int32_t *pids)
 
 /* The members of its leaf; 0: it has none, or nobody is in it. */
 static size_t
-members(struct master *m, struct session *s, int32_t *pids)
+members(struct master *m, struct session *s, int32_t *pids, size_t max)
 {
 	static struct ring_facts f; /* a page: used and forgotten here */
 	char path[HERITAGE_GROUP_MAX + CGROUP_LEAF_MAX + 1];
@@ -74,9 +75,21 @@ members(struct master *m, struct session *s, int32_t *pids)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
-	n = cgroup_pids(fd, pids, PIDS_MAX);
+	n = cgroup_pids(fd, pids, max);
 	close(fd);
 	return n;
+}
+
+/* The most memory that a process has had, in KiB; 0: gone. */
+static uint64_t
+peak_kib(int32_t pid)
+{
+	char text[4096], *p;
+
+	if (!read_proc(pid, "status", text, sizeof(text)) ||
+	    (p = strstr(text, "\nVmHWM:")) == NULL)
+		return 0;
+	return strtoull(p + sizeof("\nVmHWM:") - 1, NULL, 10);
 }
 
 /* Adds what one process uses, and what its dead children have used. */
@@ -84,6 +97,7 @@ static void
 add_process(int32_t pid, struct usage *u)
 {
 	unsigned long long ut, st, in = 0, out = 0;
+	uint64_t peak;
 	long long cut, cst, rss;
 	char text[1024], *p;
 
@@ -99,6 +113,9 @@ add_process(int32_t pid, struct usage *u)
 	if (rss > 0)
 		u->rss_bytes += (uint64_t)rss *
 		    (uint64_t)sysconf(_SC_PAGESIZE);
+	peak = peak_kib(pid) * 1024;
+	if (peak > u->max_rss_bytes)
+		u->max_rss_bytes = peak;
 	if (!read_proc(pid, "io", text, sizeof(text)))
 		return; /* not ours to look at */
 	p = strstr(text, "\nread_bytes: ");
@@ -107,19 +124,50 @@ add_process(int32_t pid, struct usage *u)
 		u->io_bytes += in + out;
 }
 
+size_t
+usage_pids(struct master *m, struct session *s, int32_t *pids, size_t max)
+{
+	size_t n = members(m, s, pids, max);
+
+	if (n == 0 && s->pid > 0 && s->state == STATE_RUNNING)
+		n = descendants(s->pid, pids, max);
+	return n < max ? n : max;
+}
+
 /* A sample. */
 static void
 sample_take(struct master *m, struct session *s, struct usage *ret)
 {
 	static int32_t pids[PIDS_MAX];
-	size_t i, n = members(m, s, pids);
+	size_t i, n = members(m, s, pids, PIDS_MAX);
 
 	*ret = (struct usage){0};
 	if (n == 0 && s->pid > 0 && s->state == STATE_RUNNING)
-		n = descendants(s->pid, pids);
+		n = descendants(s->pid, pids, PIDS_MAX);
 	ret->pids = n;
 	for (i = 0; i < n && i < PIDS_MAX; i++)
 		add_process(pids[i], ret);
+}
+
+/* What was used, and by how many that are left of it. Their memory is told
+ * where a control group says who they are, to those who ask. */
+static void
+encode_ended(struct master *m, struct session *s, bool sample, struct enc *e)
+{
+	uint64_t left = s->remaining > s->holders ? s->remaining : s->holders;
+	struct usage u = {0};
+	bool known = left == 0;
+
+	if (left > 0 && sample && s->in_leaf && session_has_left(s)) {
+		sample_take(m, s, &u);
+		known = u.pids > 0;
+	}
+	enc_kv_uint(e, "cpuMs", (s->utime_us + s->stime_us) / 1000);
+	enc_kv_uint(e, "maxRssBytes", (uint64_t)s->maxrss_kib * 1024);
+	if (known)
+		enc_kv_uint(e, "rssBytes", u.rss_bytes);
+	enc_kv_uint(e, "ioBytes", s->io_blocks * 512);
+	enc_kv_uint(e, "pids", left);
 }
 
 void
@@ -134,13 +182,12 @@ usage_encode(struct master *m, struct session *s, bool sample, struct enc *e)
 	if (session_live(s)) {
 		sample_take(m, s, &u);
 		enc_kv_uint(e, "cpuMs", u.cpu_ms);
+		enc_kv_uint(e, "maxRssBytes", u.max_rss_bytes);
 		enc_kv_uint(e, "rssBytes", u.rss_bytes);
 		enc_kv_uint(e, "ioBytes", u.io_bytes);
 		enc_kv_uint(e, "pids", u.pids);
 	} else {
-		enc_kv_uint(e, "cpuMs", (s->utime_us + s->stime_us) / 1000);
-		enc_kv_uint(e, "maxRssBytes", (uint64_t)s->maxrss_kib * 1024);
-		enc_kv_uint(e, "ioBytes", s->io_blocks * 512);
+		encode_ended(m, s, sample, e);
 	}
 	enc_end(e);
 }

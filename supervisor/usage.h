@@ -8,9 +8,14 @@
 
 #include "supervisor/master.h"
 
-/* "usage": {...}. Ended: cpuMs, maxRssBytes, ioBytes. Running, where `sample`:
- * cpuMs, rssBytes, ioBytes, pids; else nothing. */
+/* "usage": {cpuMs, maxRssBytes, rssBytes, ioBytes, pids}. Of a running one
+ * where `sample`, else nothing; of an ended one pids is who outlived it, and
+ * rssBytes theirs, left out where nobody looked. */
 void usage_encode(struct master *m, struct session *s, bool sample,
     struct enc *e);
+/* The processes of a running session; pids has room for `max`. How many were
+ * written. */
+size_t usage_pids(struct master *m, struct session *s, int32_t *pids,
+    size_t max);
 
 #endif

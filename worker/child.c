@@ -6,9 +6,7 @@
  */
 #include "worker/child.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,10 +23,9 @@
 #include "worker/limits.h"
 #include "worker/link.h"
 #include "worker/pump.h"
+#include "worker/spill.h"
 #include "worker/start.h"
 #include "worker/tree.h"
-
-#define HOLDERS_LOOKED_AT 64 /* processes: about a millisecond */
 
 static const char *const state_names[CHILD_STATES] = {
     [CHILD_SPAWNING] = "spawning",
@@ -77,7 +74,7 @@ child_new(struct worker *w, struct sid sid)
 		return NULL;
 	c->w = w;
 	c->sid = sid;
-	c->pidfd = c->in.fd = c->in.spool_fd = c->pty.fd = -1;
+	c->spill_fd = c->pidfd = c->in.fd = c->in.spool_fd = c->pty.fd = -1;
 	c->out[0] = c->out[1] = (struct child_out){.child = c, .fd = -1};
 	c->ring.fd = -1;
 	c->watch_pos = c->in.watch_pos = UINT64_MAX;
@@ -131,13 +128,15 @@ child_unlink(struct child *c)
 		tree_leave(c, limited ||
 		    atomic_load(&c->ring.hdr->ladder_kill_ns) != 0);
 	}
+	spill_close(c);
 	timer_set(&w->timers, &c->timer, TIMER_NEVER);
 	link_forget(c);
 	LIST_REMOVE(c, bucket);
 	LIST_REMOVE(c, all);
 	LIST_INSERT_HEAD(&w->dead, c, all);
 	worker_count(&w->stats->sessions, UINT64_MAX); /* one less */
-	worker_count(&w->stats->ring_bytes, 0 - c->blocks_seen);
+	worker_count(&w->stats->ring_bytes,
+	    c->blocks_told - c->blocks_seen);
 }
 
 /* The only place where a state changes. */
@@ -223,7 +222,8 @@ child_fail(struct child *c, int error, unsigned stage)
 
 	c->failed.error = error;
 	c->failed.stage = stage;
-	if (c->failed.transient == CTL_FOR_GOOD && error_is_transient(error))
+	if (c->failed.transient == CTL_FOR_GOOD && !c->ran &&
+	    error_is_transient(error))
 		c->failed.transient = CTL_TRY_AGAIN;
 	log_note("session %llu not started: stage %s: %s",
 	    (unsigned long long)c->sid.v, stage_name(stage), err_name(error));
@@ -236,6 +236,7 @@ child_fail(struct child *c, int error, unsigned stage)
 	worker_count(&c->w->stats->spawn_failed, 1);
 	c->retry_ns = 0;
 	child_set_state(c, CHILD_FAILED, err_name(error));
+	start_undo(c);
 	start_plan_free(c->plan);
 	c->plan = NULL;
 	pump_stop(c);
@@ -305,64 +306,29 @@ child_exited(struct child *c, const struct ctl_exit *e)
 	child_step(c);
 }
 
-/* The session of a process, by /proc; 0: not known. */
-static pid_t
-posix_session_of(const char *pid)
+/* Who still lives and holds the output; somebody does where it is open. */
+static void
+count_left(struct child *c)
 {
-	char name[64], text[512];
-	char *p;
-	ssize_t n;
-	int fd, sid = 0;
+	struct ctl_end *end = &c->end;
+	size_t i;
 
-	snprintf(name, sizeof(name), "/proc/%.16s/stat", pid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	p = strrchr(text, ')'); /* the name may hold anything */
-	if (p == NULL || sscanf(p + 1, " %*c %*d %*d %d", &sid) != 1)
-		return 0;
-	return sid;
-}
-
-/*
- * How many processes of the command's session still live. Numbers mostly grow,
- * so only the next few after the leader's are looked at: this is a fact to
- * show, not one to decide by.
- */
-static uint32_t
-count_by_sid(const struct child *c)
-{
-	struct dirent *d;
-	uint32_t holders = 0;
-	int looked = 0;
-	DIR *dir;
-
-	dir = opendir("/proc");
-	if (dir == NULL)
-		return 0;
-	while (looked < HOLDERS_LOOKED_AT && (d = readdir(dir)) != NULL) {
-		if (atol(d->d_name) <= c->pid)
-			continue;
-		looked++;
-		if (posix_session_of(d->d_name) == c->pid)
-			holders++;
+	memset(end->holder, 0, sizeof(end->holder));
+	end->holders = end->named = 0;
+	if (pump_is_open(c)) {
+		end->holders = (uint32_t)tree_holders(c, end->holder,
+		    CTL_END_HOLDERS);
+		for (i = 0; i < CTL_END_HOLDERS; i++)
+			end->named += end->holder[i].pid > 0;
+		if (end->holders == 0)
+			end->holders = 1;
 	}
-	closedir(dir);
-	return holders;
-}
-
-/* How many processes still live; at least 1, since somebody holds the pipe. */
-static uint32_t
-count_holders(struct child *c)
-{
-	size_t n = c->leaf != 0 ? tree_left(c, NULL, 0) : count_by_sid(c);
-
-	return n != 0 ? (uint32_t)n : 1;
+	memset(end->remaining_pids, 0, sizeof(end->remaining_pids));
+	end->remaining = 0;
+	if (atomic_load(&c->ring.hdr->ladder_kill_ns) != 0 && !c->tree_empty)
+		end->remaining = (uint32_t)tree_left(c, end->remaining_pids,
+		    CTL_END_PIDS);
+	atomic_store(&c->ring.hdr->holders, end->holders);
 }
 
 /* Why it ended: the first forced reason, else what waitid said. */
@@ -391,11 +357,16 @@ end_record(struct child *c)
 	end->exit = c->exit;
 	end->exit.pid = c->pid;
 	end->reason = end_reason_of(c);
-	end->holders = pump_is_open(c) ? count_holders(c) : 0;
-	if (atomic_load(&hdr->ladder_kill_ns) != 0)
-		end->remaining = (uint32_t)tree_left(c, end->remaining_pids,
-		    CTL_END_PIDS);
+	count_left(c);
+	end->killed = c->killed;
+	if (c->ladder_ns != 0 && c->w->now_ns > c->ladder_ns)
+		end->ladder_ms = (clock_boot_ns() - c->ladder_ns) /
+		    NSEC_PER_MSEC;
 	end->in_leaf = c->leaf != 0;
+	if (end->remaining > 0)
+		log_warn("session %llu ends with %u processes left%s",
+		    (unsigned long long)c->sid.v, end->remaining,
+		    c->freezing ? ", still being stopped" : "");
 	end->total = atomic_load(&hdr->head);
 	end->dropped_nospace = atomic_load(&hdr->dropped_nospace);
 	end->ring_bytes = c->ring.blocks;
@@ -404,7 +375,6 @@ end_record(struct child *c)
 	if (until_ns > started_ns)
 		end->duration_ms = (until_ns - started_ns) / NSEC_PER_MSEC;
 	atomic_store(&hdr->end_reason, end->reason);
-	atomic_store(&hdr->holders, end->holders);
 }
 
 /* From here on the result is final. */
@@ -415,6 +385,10 @@ child_end(struct child *c)
 		return;
 	end_record(c);
 	worker_count(&c->w->stats->ended, 1);
+	/* from here on they are the master's to count: counted twice, even for
+	 * a moment, they would keep a new session out */
+	c->blocks_told = c->blocks_seen;
+	worker_count(&c->w->stats->ring_bytes, 0 - c->blocks_told);
 	child_set_state(c, CHILD_ENDED, reason_name(c->end.reason));
 	input_close(c);
 	if (c->committed)
@@ -423,12 +397,28 @@ child_end(struct child *c)
 		link_say(c, LINK_MASTER, SAY_END);
 }
 
+/* Only where it corrects what was told. */
+void
+child_tell_left(struct child *c)
+{
+	uint32_t holders = c->end.holders, remaining = c->end.remaining;
+
+	if (c->state != CHILD_COMMITTED)
+		return;
+	count_left(c);
+	if (holders != c->end.holders || remaining != c->end.remaining ||
+	    c->ladder_ns != 0)
+		link_say(c, LINK_MASTER, SAY_LEFT);
+}
+
 /* Lets go: after this the keeper reaps, and the pid may mean another. */
 static void
 child_close(struct child *c)
 {
 	struct ring_header *hdr = c->ring.hdr;
 
+	if (c->end.holders != 0 || c->end.remaining != 0)
+		child_tell_left(c);
 	atomic_store(&hdr->closed_ms, c->w->now_ms);
 	child_set_state(c, CHILD_CLOSED, "drained and committed");
 	pidfd_close(c);

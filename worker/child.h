@@ -67,7 +67,8 @@ enum {
 	SAY_OUTPUT = 8,
 	SAY_STDIN_AT = 16,
 	SAY_END = 32,
-	SAY_FAILED = 64
+	SAY_FAILED = 64,
+	SAY_LEFT = 128
 };
 enum { TELL_ASK_EXIT = 1, TELL_DROP = 2, TELL_CLOSED = 4 };
 
@@ -93,6 +94,7 @@ struct child_in {
 struct tree_known {
 	int32_t pid;
 	uint64_t start;
+	bool stopped; /* SIGSTOP was sent */
 };
 
 /* A terminal. Its output goes through out[0].fd and its input through in.fd,
@@ -123,9 +125,16 @@ struct child {
 	struct child_pty pty;
 	struct event pid_ev;
 	struct start_plan *plan; /* while SPAWNING */
+	int spill_fd;            /* spill.h; -1: none, or no more */
 	uint64_t leaf;           /* control group (tree.h); 0: none */
-	struct tree_known *known;
-	size_t known_count;
+	struct tree_known *known; /* by pid */
+	size_t known_count, known_cap;
+	bool freezing;           /* the last rung stops before it kills */
+	uint64_t frozen_ns;      /* everybody known was stopped by then */
+	uint64_t hurry_ns;       /* until when it may */
+	uint64_t ladder_ns;      /* when the ladder began */
+	bool left_told;          /* one for holders: what it has left */
+	uint64_t left_ns;        /* tell it, unless EOF comes before; 0: no */
 	bool tree_empty;         /* the ladder has found nobody left */
 	unsigned tree_looks;     /* since it began to look */
 
@@ -144,10 +153,12 @@ struct child {
 	uint64_t turn;         /* of the loop, in which turn_bytes moved */
 	uint64_t turn_bytes;
 	uint64_t watch_pos;    /* WATCH; UINT64_MAX: none */
-	uint64_t blocks_seen;  /* of the ring, counted in stats */
+	uint64_t blocks_seen;  /* of the ring, counted in stats ... */
+	uint64_t blocks_told;  /* ... but for those of the END */
 	struct ctl_exit exit;  /* once EXITED */
 	struct ctl_end end;    /* once ENDED */
 	struct ctl_failed failed;
+	bool ran;             /* must not be started again */
 	int32_t oom_score_adj; /* INT32_MIN: leave */
 	unsigned oom_tries;
 	uint32_t drop_mask;    /* CTL_FD_* at EOF, not yet told */
@@ -177,6 +188,8 @@ void child_fail(struct child *c, int error, unsigned stage);
 void child_give_back(struct child *c);
 /* The keeper's answer to ASK_EXIT. */
 void child_exited(struct child *c, const struct ctl_exit *e);
+/* After the end: counts and tells anew who is left of those it told of. */
+void child_tell_left(struct child *c);
 /* Freezes the end record and tells it, whatever still lives. */
 void child_end(struct child *c);
 /* Ends or closes where the facts allow it, and sets the timer. */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,6 +21,10 @@
 #include "worker/pump.h"
 #include "worker/start.h"
 #include "worker/tree.h"
+
+#define HURRY_MS        200u /* of the last second: kill what is known */
+#define FREEZE_PAUSE_NS NSEC_PER_MSEC
+#define STRIKE_NS       (30 * NSEC_PER_MSEC) /* in one go */
 
 /* Signals the group. The keeper reaps the leader only after CLOSED, so until
  * then the number means this group and no other. */
@@ -50,16 +55,39 @@ note_reason(struct child *c, enum end_reason reason)
 	    reason_name(reason));
 }
 
+/* The tree's part of the last rung, until it is done; then the group's. A rung
+ * that still freezes kills what it has found shortly before the session ends;
+ * after that end there is time. */
+static void
+ladder_strike(struct child *c)
+{
+	uint64_t until_ns = clock_boot_ns() + STRIKE_NS;
+	bool done, again = c->freezing;
+	int nice_before;
+
+	if (!c->freezing)
+		c->hurry_ns = c->state >= CHILD_ENDED
+		    ? c->w->now_ns + CHILD_FINAL_MS * NSEC_PER_MSEC
+		    : c->final_ns - HURRY_MS * NSEC_PER_MSEC;
+	nice_before = getpriority(PRIO_PROCESS, 0);
+	(void)setpriority(PRIO_PROCESS, 0, -20); /* who may outruns a crowd */
+	do {
+		done = tree_kill(c, c->hurry_ns);
+	} while (!done && again && clock_boot_ns() < until_ns);
+	(void)setpriority(PRIO_PROCESS, 0, nice_before);
+	group_signal(c, done ? SIGKILL : SIGSTOP);
+	c->tree_ns = clock_boot_ns() +
+	    (done ? tree_pause_ns(c, c->tree_looks++) : FREEZE_PAUSE_NS);
+}
+
 /* The last rung. Whatever happens now, the session ends within a second. */
 static void
 ladder_kill(struct child *c)
 {
-	tree_signal(c, SIGKILL);
-	group_signal(c, SIGKILL);
 	c->killed = true;
 	c->final_ns = c->w->now_ns + CHILD_FINAL_MS * NSEC_PER_MSEC;
 	c->tree_looks = 0;
-	c->tree_ns = c->w->now_ns + tree_pause_ns(c, 0);
+	ladder_strike(c);
 	if (c->paused)
 		pump_resume(c); /* its reader no longer holds it up */
 }
@@ -87,13 +115,19 @@ ladder_begin(struct child *c, int sig, uint32_t grace_ms,
 		child_fail(c, ECANCELED, STAGE_PREPARE);
 		return;
 	}
-	if (c->state >= CHILD_FAILED || c->killed)
+	if (c->state >= CHILD_FAILED)
 		return;
+	if (c->killed) {
+		c->left_told = false;
+		return;
+	}
 	note_reason(c, reason);
 	old = atomic_load(&hdr->ladder_kill_ns);
 	if (old == 0 || due < old)
 		atomic_store(&hdr->ladder_kill_ns, due);
 	c->tree_empty = false;
+	if (c->ladder_ns == 0)
+		c->ladder_ns = c->w->now_ns;
 	if (grace_ms == 0) {
 		ladder_kill(c);
 	} else {
@@ -133,6 +167,8 @@ ladder_until(const struct child *c)
 
 	if (kill_ns == 0 || c->tree_empty)
 		return 0;
+	if (c->state >= CHILD_ENDED)
+		return TIMER_NEVER; /* it was told who is left; go on */
 	return c->killed ? c->final_ns
 			 : kill_ns + CHILD_FINAL_MS * NSEC_PER_MSEC;
 }
@@ -153,12 +189,26 @@ ladder_look(struct child *c)
 	c->tree_ns = 0;
 	if (!ladder_runs(c))
 		return;
-	if (tree_left(c, NULL, 0) == 0) {
-		c->tree_empty = c->exit.code != 0;
+	if (c->freezing) {
+		ladder_strike(c);
 		return;
 	}
-	if (c->killed)
-		tree_signal(c, SIGKILL);
+	if (tree_left(c, NULL, 0) == 0) {
+		c->tree_empty = c->exit.code != 0;
+		if (c->state == CHILD_COMMITTED)
+			c->left_ns = c->w->now_ns +
+			    CHILD_SILENCE_MS * NSEC_PER_MSEC;
+		return;
+	}
+	if (c->state == CHILD_COMMITTED && c->killed && !c->left_told &&
+	    c->w->now_ns >= c->final_ns) {
+		c->left_told = true; /* who asked waits no longer */
+		child_tell_left(c);
+	}
+	if (c->killed) {
+		ladder_strike(c);
+		return;
+	}
 	next = c->w->now_ns + tree_pause_ns(c, c->tree_looks++);
 	c->tree_ns = next < ladder_until(c) ? next : ladder_until(c);
 }
@@ -236,6 +286,7 @@ ladder_arm(struct child *c)
 		earlier(&due, c->forget_ns);
 		earlier(&due, c->oom_ns);
 		earlier(&due, c->tree_ns);
+		earlier(&due, c->left_ns);
 		earlier(&due, c->pty.retry_ns);
 	}
 	if (c->timer.index == 0 || due < c->timer.due_ns)
@@ -313,6 +364,8 @@ ladder_due(struct child *c)
 			ladder_look(c);
 		if (c->forget_ns != 0 && c->forget_ns <= now)
 			forget_check(c);
+		if (is_due(&c->left_ns, now))
+			child_tell_left(c);
 		forced_check(c, now);
 		if (drained_due(c) <= now)
 			child_end(c);

@@ -147,42 +147,73 @@ limits_close(struct spawn_limits *l)
 		close(l->join[--l->join_count]);
 }
 
-/* The number after a word in a file of a group; 0: not there. */
-static uint64_t
-count_in(const char *path, const char *file, const char *word)
+/* The number after a word at the beginning of a line of a group's file. False:
+ * there is no such line. */
+static bool
+count_in(const char *path, const char *file, const char *word, uint64_t *ret)
 {
-	char name[HERITAGE_GROUP_MAX + 64], text[1024], *at;
+	char name[HERITAGE_GROUP_MAX + 96], text[1024], *at;
 
 	snprintf(name, sizeof(name), "%s/%s", path, file);
 	if (cgroup_read(AT_FDCWD, name, text, sizeof(text)) <= 0)
-		return 0;
-	for (at = text; (at = strstr(at, word)) != NULL; at++)
-		if ((at == text || at[-1] == '\n') &&
-		    at[strlen(word)] == ' ')
-			return strtoull(at + strlen(word), NULL, 10);
-	return 0;
+		return false;
+	for (at = text; (at = strstr(at, word)) != NULL; at++) {
+		if ((at != text && at[-1] != '\n') ||
+		    (word[0] != '\0' && at[strlen(word)] != ' '))
+			continue;
+		*ret = strtoull(at + strlen(word), NULL, 10);
+		return true;
+	}
+	return false;
 }
 
-/* How many processes of the session the kernel has killed for its memory. */
-static uint64_t
-oom_kills(struct child *c)
+/* Where the group that holds a session to a limit is. False: none does. */
+static bool
+limit_path(struct child *c, enum ctl_limit which, char *ret, size_t size)
 {
-	char path[HERITAGE_GROUP_MAX + 64];
+	char path[HERITAGE_GROUP_MAX + 32];
 
-	switch (heritage_limit_by(&c->w->heritage, CTL_LIMIT_MEMORY)) {
+	switch (heritage_limit_by(&c->w->heritage, which)) {
 	case HERITAGE_BY_V1:
-		group_path(c, &limits[CTL_LIMIT_MEMORY], path);
-		return count_in(path, "memory.oom_control", "oom_kill");
+		group_path(c, &limits[which], path);
+		snprintf(ret, size, "%s", path);
+		return true;
 	case HERITAGE_BY_TREE:
-		return tree_path(c, path, sizeof(path)) == 0
-		    ? count_in(path, "memory.events", "oom_kill")
-		    : 0;
+		return tree_path(c, ret, size) == 0;
 	default:
-		return 0;
+		return false;
 	}
 }
 
-/* Was it a limit? The command's shell tells of a child's death by 128 + n. */
+/* Has the kernel killed for the session's memory? A kernel that does not count
+ * that (before 4.13) still counts how often the limit was met. */
+static bool
+oom_killed(struct child *c)
+{
+	char path[HERITAGE_GROUP_MAX + 64];
+	uint64_t n = 0;
+
+	if (!limit_path(c, CTL_LIMIT_MEMORY, path, sizeof(path)))
+		return false;
+	if (!count_in(path, "memory.events", "oom_kill", &n) &&
+	    !count_in(path, "memory.oom_control", "oom_kill", &n))
+		(void)count_in(path, "memory.failcnt", "", &n);
+	return n > 0;
+}
+
+/* Was a fork of the session refused for its number of processes? */
+static bool
+forks_refused(struct child *c)
+{
+	char path[HERITAGE_GROUP_MAX + 64];
+	uint64_t n = 0;
+
+	return limit_path(c, CTL_LIMIT_PIDS, path, sizeof(path)) &&
+	    count_in(path, "pids.events", "max", &n) && n > 0;
+}
+
+/* Was it a limit? The command's shell tells of a child's death by 128 + n; one
+ * that got over a fork that was refused exits with 0. */
 enum end_reason
 limits_verdict(struct child *c)
 {
@@ -194,10 +225,13 @@ limits_verdict(struct child *c)
 	if (mask == 0)
 		return END_NONE;
 	if ((mask & 1u << CTL_LIMIT_MEMORY) != 0 && sig == SIGKILL &&
-	    oom_kills(c) > 0)
+	    oom_killed(c))
 		return END_OOM;
 	if (((mask & 1u << CTL_LIMIT_CPU) != 0 && sig == SIGXCPU) ||
 	    ((mask & 1u << CTL_LIMIT_FSIZE) != 0 && sig == SIGXFSZ))
+		return END_LIMIT;
+	if ((mask & 1u << CTL_LIMIT_PIDS) != 0 && c->exit.status != 0 &&
+	    forks_refused(c))
 		return END_LIMIT;
 	return END_NONE;
 }

@@ -21,6 +21,7 @@ union link_msg {
 	struct ctl_pos pos;
 	struct ctl_stdin in;
 	struct ctl_end end;
+	struct ctl_left left;
 	struct ctl_failed failed;
 	struct ctl_fds fds;
 };
@@ -31,6 +32,19 @@ make_head(const struct child *c, unsigned type, union link_msg *ret)
 {
 	ret->head = (struct ctl_head)CTL_INIT((uint16_t)type, c->sid,
 	    struct ctl_head);
+}
+
+/* What a process that reads the session's stdin has open. */
+static uint64_t
+stdin_node(const struct child *c)
+{
+	struct stat st;
+
+	if (c->in.fd < 0)
+		return 0;
+	if (c->pty.fd >= 0)
+		return UINT64_C(1) + atomic_load(&c->ring.hdr->pty_index);
+	return fstat(c->in.fd, &st) == 0 ? st.st_ino : 0;
 }
 
 /* RUNNING: pid and times. */
@@ -47,6 +61,7 @@ make_running(const struct child *c, unsigned type, union link_msg *ret)
 	    .exited = c->exit.code != 0,
 	    .pty = (atomic_load(&hdr->pty_flags) & PTY_OPEN) != 0,
 	    .pty_error = atomic_load(&hdr->pty_error),
+	    .stdin_node = stdin_node(c),
 	    .started_ms = atomic_load(&hdr->started_ms)};
 	if (deadline_ns > started_ns)
 		ret->running.deadline_ms = ret->running.started_ms +
@@ -91,6 +106,20 @@ make_end(const struct child *c, unsigned type, union link_msg *ret)
 	FAULT("end.before-send");
 }
 
+/* LEFT: the same record, as far as that goes on. */
+static void
+make_left(const struct child *c, unsigned type, union link_msg *ret)
+{
+	ret->left = (struct ctl_left){
+	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_left),
+	    .holders = c->end.holders,
+	    .remaining = c->end.remaining,
+	    .named = c->end.named};
+	memcpy(ret->left.remaining_pids, c->end.remaining_pids,
+	    sizeof(ret->left.remaining_pids));
+	memcpy(ret->left.holder, c->end.holder, sizeof(ret->left.holder));
+}
+
 /* FAILED: errno and stage. */
 static void
 make_failed(const struct child *c, unsigned type, union link_msg *ret)
@@ -116,7 +145,7 @@ struct link_row {
 };
 
 /* In the order in which a session's bits are sent; bit 0 ends a row. */
-static const struct link_row rows[LINK_COUNT][8] = {
+static const struct link_row rows[LINK_COUNT][9] = {
     [LINK_KEEPER] =
         {
             {TELL_ASK_EXIT, CTL_ASK_EXIT, make_head},
@@ -131,6 +160,7 @@ static const struct link_row rows[LINK_COUNT][8] = {
             {SAY_OUTPUT, CTL_OUTPUT, make_output},
             {SAY_STDIN_AT, CTL_STDIN_AT, make_stdin_at},
             {SAY_END, CTL_END, make_end},
+            {SAY_LEFT, CTL_LEFT, make_left},
             {SAY_FAILED, CTL_FAILED, make_failed},
         },
 };

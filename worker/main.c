@@ -24,7 +24,8 @@
 static void
 ignore_signals(void)
 {
-	static const int sigs[] = {SIGPIPE, SIGINT, SIGTERM, SIGQUIT, SIGHUP};
+	static const int sigs[] = {SIGPIPE, SIGINT, SIGTERM, SIGQUIT, SIGHUP,
+	    SIGXFSZ};
 	struct sigaction sa;
 	sigset_t none;
 	size_t i;

@@ -16,6 +16,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "common/check.h"
+#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/spool.h"
@@ -26,6 +28,12 @@
 
 /* The kernel has refused to splice a terminal. */
 static bool no_splice;
+
+static bool
+splice_refused(void)
+{
+	return no_splice || FAULT_FAILS("pty.splice");
+}
 
 /* Sets and clears bits of the header's flags; this worker is their writer. */
 static void
@@ -106,18 +114,38 @@ slave_set_up(int slave)
 	(void)tcsetattr(slave, TCSANOW, &t);
 }
 
-/* Size of the terminal; the kernel sends SIGWINCH. */
+/* The position of the next byte that the program writes: what it wrote before
+ * is in the ring, in the pipe, or still in the kernel's terminal. */
+static uint64_t
+written(struct child *c)
+{
+	int fds[] = {c->out[0].fd, c->pty.fd}, n = 0;
+	uint64_t pos = ring_pos(&c->ring);
+	size_t i;
+
+	for (i = 0; i < NELEMS(fds); i++)
+		if (fds[i] >= 0 && ioctl(fds[i], FIONREAD, &n) == 0 && n > 0)
+			pos += (uint64_t)n;
+	return pos;
+}
+
+/* Size of the terminal; the kernel sends SIGWINCH. What is written from here
+ * on is meant for it. */
 void
 pty_resize(struct child *c, unsigned cols, unsigned rows)
 {
 	struct winsize ws = {.ws_col = (unsigned short)cols,
 	    .ws_row = (unsigned short)rows};
+	uint64_t pos;
 
 	if (c->pty.fd < 0 || cols == 0 || rows == 0 || cols > UINT16_MAX ||
 	    rows > UINT16_MAX)
 		return;
-	if (ioctl(c->pty.fd, TIOCSWINSZ, &ws) == 0)
-		atomic_store(&c->ring.hdr->pty_size, cols << 16 | rows);
+	pos = written(c);
+	if (ioctl(c->pty.fd, TIOCSWINSZ, &ws) != 0)
+		return;
+	atomic_store(&c->ring.hdr->pty_size, cols << 16 | rows);
+	ring_note_size(&c->ring, pos, cols, rows, clock_wall_ms());
 }
 
 int
@@ -128,6 +156,8 @@ pty_open(struct child *c, unsigned cols, unsigned rows, int ret_slave[3])
 	size_t i;
 	int rc = 0;
 
+	if (FAULT_FAILS("pty.open"))
+		return -ENOSPC; /* as where every terminal is taken */
 	c->pty.fd = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 	if (c->pty.fd < 0)
 		return -errno;
@@ -171,10 +201,11 @@ pty_close(struct child *c)
 
 /* Without splice: a kill between read and write loses what was read. */
 static ssize_t
-fetch_copy(struct child *c)
+fetch_copy(struct child *c, size_t max)
 {
 	char buf[PTY_CHUNK];
-	ssize_t n = read(c->pty.fd, buf, sizeof(buf));
+	ssize_t n = read(c->pty.fd, buf,
+	    max < sizeof(buf) ? max : sizeof(buf));
 
 	if (n <= 0)
 		return n < 0 ? -errno : 0;
@@ -182,21 +213,31 @@ fetch_copy(struct child *c)
 	return write(c->out[0].fd, buf, (size_t)n) == n ? n : -EPROTO;
 }
 
+bool
+pty_staged(const struct child *c)
+{
+	int staged = 0;
+
+	return c->pty.fd >= 0 && c->out[0].fd >= 0 &&
+	    ioctl(c->out[0].fd, FIONREAD, &staged) == 0 && staged > 0;
+}
+
 ssize_t
-pty_fetch(struct child *c)
+pty_fetch(struct child *c, size_t max)
 {
 	ssize_t n = -EINVAL;
 
-	if (!no_splice) {
-		n = splice(c->pty.fd, NULL, c->out[0].fd, NULL,
-		    RING_MAX_SPLICE, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+	FAULT("pty.before-fetch");
+	if (!splice_refused()) {
+		n = splice(c->pty.fd, NULL, c->out[0].fd, NULL, max,
+		    SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 		if (n < 0)
 			n = -errno;
 		FAULT("pty.after-fetch");
 	}
 	if (n == -EINVAL) {
 		no_splice = true;
-		n = fetch_copy(c);
+		n = fetch_copy(c, max);
 	}
 	return n == -EIO ? 0 : n;
 }
@@ -226,6 +267,7 @@ pty_look(struct child *c, uint64_t before)
 	struct ring_header *hdr = c->ring.hdr;
 	uint64_t now = ring_pos(&c->ring);
 
+	FAULT("pty.before-look");
 	if (now > before && now - before <= RING_MAX_SPLICE)
 		scan_last(c, (size_t)(now - before));
 	flags_change(c, PTY_CURSOR_NORMAL | PTY_CURSOR_APP | PTY_PASTE,
@@ -273,27 +315,48 @@ line_room(struct child *c, uint64_t off, uint64_t end, uint64_t *ret_line)
 	return (size_t)i;
 }
 
-/* Without splice: the header says that bytes are neither here nor there. */
+/* Input of which nobody knows whether the terminal got it. */
+static void
+uncertain_note(struct child *c, uint64_t bytes)
+{
+	_Atomic uint64_t *at = &c->ring.hdr->pty_uncertain;
+
+	atomic_store(at, atomic_load(at) + bytes);
+	flags_change(c, 0, PTY_UNCERTAIN);
+	log_warn("session %llu: up to %llu bytes of input may not have reached "
+		 "its terminal",
+	    (unsigned long long)c->sid.v, (unsigned long long)bytes);
+}
+
+/* Without splice: the header says how much is neither here nor there. The
+ * pipe holds at most a chunk, so it is empty once it is read. */
 static ssize_t
-staged_copy(struct child *c)
+staged_copy(struct child *c, size_t staged)
 {
 	char buf[PTY_CHUNK];
 	ssize_t n, done = 0, k;
+	int err = 0;
 
+	atomic_store(&c->ring.hdr->pty_hand, (uint32_t)staged);
 	flags_change(c, 0, PTY_IN_HAND);
 	n = read(c->in.fd, buf, sizeof(buf));
+	if (n < 0)
+		err = errno;
+	FAULT("pty.in-hand");
 	while (n > done) {
 		k = write(c->pty.fd, buf + done, (size_t)(n - done));
-		if (k < 0)
+		if (k < 0) {
+			err = errno;
 			break;
+		}
 		done += k;
 	}
-	/* what the terminal did not take goes back: the pipe never holds more
-	 * than a chunk, so it is empty now */
+	FAULT("pty.after-write");
+	/* what the terminal did not take goes back */
 	if (n > done && write(c->in.fd, buf + done, (size_t)(n - done)) < 0)
-		flags_change(c, 0, PTY_UNCERTAIN);
+		uncertain_note(c, (uint64_t)(n - done));
 	flags_change(c, PTY_IN_HAND, 0);
-	return done > 0 ? done : n < 0 ? -errno : -EAGAIN;
+	return done > 0 ? done : err != 0 ? -err : -EAGAIN;
 }
 
 /* Gives the terminal what lies in the pipe. 0: it is empty. */
@@ -305,7 +368,7 @@ give_staged(struct child *c)
 
 	while (ioctl(c->in.fd, FIONREAD, &staged) == 0 && staged > 0) {
 		n = -EINVAL;
-		if (!no_splice) {
+		if (!splice_refused()) {
 			n = splice(c->in.fd, NULL, c->pty.fd, NULL,
 			    (size_t)staged, SPLICE_F_NONBLOCK);
 			if (n < 0)
@@ -313,7 +376,7 @@ give_staged(struct child *c)
 			FAULT("pty.after-give");
 		}
 		if (n == -EINVAL)
-			n = staged_copy(c);
+			n = staged_copy(c, (size_t)staged);
 		if (n <= 0)
 			return n < 0 ? (int)n : -EAGAIN;
 		c->pty.given += (uint64_t)n;
@@ -395,6 +458,21 @@ line_find(struct child *c)
 		atomic_store(&hdr->pty_line, off - size + n);
 }
 
+/* A worker died with input in its hand. Where the pipe holds bytes they were
+ * not read yet, or the rest of them is back already. */
+static void
+in_hand_find(struct child *c)
+{
+	int staged = 0;
+
+	if ((atomic_load(&c->ring.hdr->pty_flags) & PTY_IN_HAND) == 0)
+		return;
+	if (c->in.fd < 0 || ioctl(c->in.fd, FIONREAD, &staged) != 0 ||
+	    staged == 0)
+		uncertain_note(c, atomic_load(&c->ring.hdr->pty_hand));
+	flags_change(c, PTY_IN_HAND, 0);
+}
+
 void
 pty_take_over(struct child *c)
 {
@@ -407,8 +485,7 @@ pty_take_over(struct child *c)
 		return;
 	c->pty.scan.modes = atomic_load(&hdr->pty_flags) &
 	    (PTY_CURSOR_NORMAL | PTY_CURSOR_APP | PTY_PASTE);
-	if ((atomic_load(&hdr->pty_flags) & PTY_IN_HAND) != 0)
-		flags_change(c, PTY_IN_HAND, PTY_UNCERTAIN);
+	in_hand_find(c);
 	line_find(c);
 	in_lap = (uint64_t)atomic_load(&hdr->off[lap & 1]) - RING_DATA_OFFSET -
 	    (lap == 0 ? 0 : hdr->head_bytes);

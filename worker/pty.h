@@ -24,9 +24,11 @@ void pty_take_over(struct child *c);
 void pty_close(struct child *c);
 void pty_resize(struct child *c, unsigned cols, unsigned rows);
 
-/* Output, from ptmx into the pipe, which is empty. Returns bytes, 0: nobody
- * has the terminal open. Errors: -EAGAIN, -errno. */
-ssize_t pty_fetch(struct child *c);
+/* Output, at most `max`, from ptmx into the pipe, which is empty. Returns
+ * bytes, 0: nobody has the terminal open. Errors: -EAGAIN, -errno. */
+ssize_t pty_fetch(struct child *c, size_t max);
+/* Does the pipe hold output? Nothing else will say so. */
+bool pty_staged(const struct child *c);
 /* Looks at the bytes that were just moved into the ring, from `before` on. */
 void pty_look(struct child *c, uint64_t before);
 

@@ -17,6 +17,7 @@
 #include "worker/ladder.h"
 #include "worker/link.h"
 #include "worker/pty.h"
+#include "worker/spill.h"
 
 /* Is any stream open? */
 bool
@@ -81,7 +82,7 @@ stream_eof(struct child_out *s)
 }
 
 /* Nobody has the terminal open. While the command runs somebody may open it
- * again, as it can /dev/tty; when its leader is dead the kernel has hung up.
+ * again, as it can /dev/tty; once its leader is dead it is nobody's.
  * Returns 0: the end, -EAGAIN: look again later. */
 static int
 pump_pty_end(struct child *c)
@@ -94,7 +95,8 @@ pump_pty_end(struct child *c)
 }
 
 /* One splice into the ring. A terminal's bytes go through its pipe, which is
- * empty before it is filled again: small writes would fill its places. */
+ * empty before it is filled again: small writes would fill its places. No more
+ * is fetched than may be moved, for ptmx does not say what lies in the pipe. */
 static ssize_t
 pump_take(struct child_out *s, size_t max)
 {
@@ -107,7 +109,7 @@ pump_take(struct child_out *s, size_t max)
 	if (c->pty.fd < 0)
 		return n;
 	if (n == -EAGAIN) {
-		n = pty_fetch(c);
+		n = pty_fetch(c, max);
 		if (n > 0)
 			n = ring_splice(&c->ring, s->fd, stream, max,
 			    c->w->now_ms);
@@ -184,6 +186,8 @@ pump_once(struct child_out *s, size_t budget)
 		c->stalled_ns = 0;
 	if (n == -ENOSPC)
 		n = pump_no_space(s, max);
+	if (n > 0)
+		spill_step(c);
 	if (n == -ENOMEM || n == -EMFILE || n == -ENFILE) {
 		/* short of something for a moment; the pipe keeps the bytes */
 		c->refill_ns = c->w->now_ns + PUMP_REFILL_MS * NSEC_PER_MSEC;
@@ -196,6 +200,15 @@ pump_once(struct child_out *s, size_t budget)
 		return 0;
 	}
 	return n;
+}
+
+/* ptmx is what is watched, and it may be silent for ever: bytes that a dead
+ * worker, a full tmpfs or a turn's end left in the pipe are moved unasked. */
+static void
+pump_staged(struct child *c)
+{
+	if (pty_staged(c))
+		event_active(&c->out[0].ev, EV_READ, 0);
 }
 
 /* Writes down that output came. */
@@ -229,7 +242,7 @@ pump_turn(struct child_out *s)
 	struct worker *w = c->w;
 	uint64_t moved = 0;
 	uint64_t limit = PUMP_TURN_BYTES;
-	ssize_t n;
+	ssize_t n = 1;
 
 	if (c->turn != w->turn) {
 		c->turn = w->turn;
@@ -251,6 +264,8 @@ pump_turn(struct child_out *s)
 	    c->pty.fd >= 0);
 	if (moved > 0)
 		pump_note(c, moved);
+	if (n != 0 && n != -EAGAIN && c->refill_ns == 0 && pty_staged(c))
+		c->refill_ns = w->now_ns; /* the next turn */
 	if (c->pty.answer_len > 0)
 		input_retry(c);
 	child_step(c);
@@ -280,6 +295,7 @@ pump_start(struct child *c)
 			event_assign(&s->ev, c->w->base, stream_fd(s),
 			    EV_READ | EV_PERSIST, pump_cb, s);
 	pump_watching(c, true);
+	pump_staged(c);
 }
 
 /* Closes both. */
@@ -309,6 +325,7 @@ pump_resume(struct child *c)
 	c->paused = false;
 	c->refill_ns = 0;
 	pump_watching(c, true);
+	pump_staged(c);
 }
 
 /* Says OUTPUT at once, or when there is some. */

@@ -41,7 +41,7 @@ struct child_args {
 
 /* What the worker ignores, which exec would hand on. */
 static const int ignored_signals[] = {
-    SIGPIPE, SIGINT, SIGTERM, SIGQUIT, SIGHUP};
+    SIGPIPE, SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGXFSZ};
 
 /* Where close_range is not allowed, the table is copied as of old. */
 static bool no_unshare;
@@ -114,9 +114,11 @@ CHILD_CODE static int
 child_exec(const struct spawn_args *a)
 {
 	bool denied = false;
-	size_t i;
+	size_t i = 0;
 
-	for (i = 0; a->paths[i] != NULL; i++) {
+	if (a->direct != NULL)
+		execve(a->paths[i++], a->direct, a->envp);
+	for (; a->paths[i] != NULL; i++) {
 		execve(a->paths[i], a->argv, a->envp);
 		switch (errno) {
 		case ENOEXEC:
@@ -189,7 +191,7 @@ child_main(void *arg)
 		child_give_up(a, STAGE_FDS, errno);
 	if (chdir(a->cwd) != 0)
 		child_give_up(a, STAGE_CHDIR, errno);
-	umask(022);
+	umask((mode_t)a->umask);
 	child_reset_signals();
 	child_lower_nofile(a->nofile_soft);
 	child_set_limits(a);

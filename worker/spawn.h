@@ -53,6 +53,8 @@ struct spawn_args {
 	const char *cwd;
 	const char *const *paths; /* NULL-terminated, tried in order */
 	char *const *argv;
+	char *const *direct; /* argv of paths[0], tried first; NULL: none */
+	unsigned umask;
 	char *const *envp;
 	char **sh_argv; /* "/bin/sh", room for the path, argv[1].., NULL */
 	int leaf_fd; /* control group to be in from the first moment; -1 */

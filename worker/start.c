@@ -28,6 +28,7 @@
 #include "worker/pty.h"
 #include "worker/pump.h"
 #include "worker/spawn.h"
+#include "worker/spill.h"
 #include "worker/tree.h"
 
 #define RETRY_MIN_MS  5u
@@ -38,8 +39,9 @@ struct start_plan {
 	struct ctl_start order;
 	char *blob;         /* NUL-terminated strings; the pointers lie here */
 	const char **words; /* argv, NULL, envp, NULL, paths, NULL */
-	const char *cwd;
+	const char *cwd, *spill; /* NULL: no such file */
 	const char **argv, **envp, **paths;
+	const char **direct; /* argv of paths[0], tried first; NULL: none */
 	char **sh_argv;     /* "/bin/sh", the path, argv[1].., NULL */
 	unsigned tries;
 	int child_end[3]; /* stdin, stdout, stderr of the command; -1 */
@@ -83,7 +85,10 @@ order_is_sane(const struct ctl_start *o)
 	    o->timeout_ms < UINT64_MAX / NSEC_PER_MSEC / 2 &&
 	    o->no_output_timeout_ms < UINT64_MAX / NSEC_PER_MSEC / 2 &&
 	    o->stdin_end <= INT64_MAX && o->pty_eof <= o->stdin_end &&
-	    o->limit_mask < 1u << CTL_LIMITS;
+	    o->limit_mask < 1u << CTL_LIMITS && o->umask <= 0777 &&
+	    o->spill_max <= INT64_MAX &&
+	    (o->shell_argc == 0 ||
+	        (o->shell_argc < o->argc && o->path_count >= 2));
 }
 
 /* Copies the blob from the message or from the memfd beside it. */
@@ -172,14 +177,15 @@ static int
 plan_words(struct start_plan *plan)
 {
 	const struct ctl_start *o = &plan->order;
-	size_t words = (size_t)o->argc + o->envc + o->path_count + 3;
+	size_t words = (size_t)o->argc + o->envc + o->path_count + 4;
 
 	plan->words = calloc(words, sizeof(char *));
 	plan->sh_argv = calloc((size_t)o->argc + 2, sizeof(char *));
 	if (plan->words == NULL || plan->sh_argv == NULL)
 		return -ENOMEM;
 	plan->argv = plan->words;
-	plan->envp = plan->argv + o->argc + 1;
+	plan->direct = o->shell_argc > 0 ? plan->argv + o->shell_argc + 1 : NULL;
+	plan->envp = plan->argv + o->argc + 2;
 	plan->paths = plan->envp + o->envc + 1;
 	return 0;
 }
@@ -189,20 +195,29 @@ static int
 plan_strings(struct start_plan *plan)
 {
 	const struct ctl_start *o = &plan->order;
+	uint32_t shell = o->shell_argc > 0 ? o->shell_argc : o->argc;
 	size_t at = 0;
 	uint32_t i;
 
 	plan->cwd = blob_next(plan, &at);
 	if (plan->cwd == NULL || !is_absolute(plan->cwd))
 		return -EPROTO;
-	if (blob_take(plan, &at, plan->argv, o->argc, any_string) != 0 ||
+	if (blob_take(plan, &at, plan->argv, shell, any_string) != 0 ||
+	    (plan->direct != NULL &&
+	        blob_take(plan, &at, plan->direct, o->argc - shell,
+	            any_string) != 0) ||
 	    blob_take(plan, &at, plan->envp, o->envc, is_variable) != 0 ||
 	    blob_take(plan, &at, plan->paths, o->path_count, is_absolute) != 0)
 		return -EPROTO;
+	if (o->spill_max > 0) {
+		plan->spill = blob_next(plan, &at);
+		if (plan->spill == NULL || !is_absolute(plan->spill))
+			return -EPROTO;
+	}
 	if (at != o->blob_bytes)
 		return -EPROTO;
 	plan->sh_argv[0] = (char *)(uintptr_t) "/bin/sh";
-	for (i = 1; i < o->argc; i++)
+	for (i = 1; i < shell; i++)
 		plan->sh_argv[i + 1] = (char *)(uintptr_t)plan->argv[i];
 	return 0;
 }
@@ -334,12 +349,20 @@ prepare_pty(struct child *c)
 /* Everything a command needs that can be had before the clone. What exists
  * already from a try before stays. */
 static int
-prepare(struct child *c)
+prepare(struct child *c, unsigned *ret_stage)
 {
 	struct start_plan *plan = c->plan;
 	int rc;
 
 	rc = prepare_ring(c);
+	if (rc == 0 && plan->spill != NULL) {
+		rc = spill_create(c, plan->spill, plan->order.spill_max,
+		    plan->order.attempt > 0);
+		if (rc < 0) {
+			*ret_stage = STAGE_SPILL;
+			return rc;
+		}
+	}
 	if (rc == 0 && (plan->order.flags & CTL_START_PTY) != 0) {
 		if (prepare_pty(c) == 0)
 			return 0;
@@ -393,6 +416,8 @@ clone_command(struct child *c)
 	    .cwd = plan->cwd,
 	    .paths = plan->paths,
 	    .argv = (char *const *)(uintptr_t)plan->argv,
+	    .direct = (char *const *)(uintptr_t)plan->direct,
+	    .umask = plan->order.umask,
 	    .envp = (char *const *)(uintptr_t)plan->envp,
 	    .sh_argv = plan->sh_argv};
 	struct spawn_limits limits = {0};
@@ -494,12 +519,13 @@ not_started(struct child *c, int error, unsigned stage)
 void
 start_retry(struct child *c)
 {
+	unsigned stage = STAGE_PREPARE;
 	uint32_t error;
 	int rc;
 
-	rc = prepare(c);
+	rc = prepare(c, &stage);
 	if (rc < 0) {
-		not_started(c, -rc, STAGE_PREPARE);
+		not_started(c, -rc, stage);
 		return;
 	}
 	header_fill(c);
@@ -524,6 +550,14 @@ start_retry(struct child *c)
 	close_fd(&c->pidfd);
 	tree_leave(c, atomic_load(&c->ring.hdr->exec_stage) == STAGE_CLONE);
 	not_started(c, (int)error, atomic_load(&c->ring.hdr->exec_stage));
+}
+
+/* Nothing of it runs, or will by this order: what was made for it goes. */
+void
+start_undo(struct child *c)
+{
+	if (c->plan != NULL && c->plan->spill != NULL && c->ring.hdr != NULL)
+		spill_undo(c, c->plan->spill);
 }
 
 /* A new session. */

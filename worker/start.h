@@ -16,6 +16,8 @@ void start_session(struct worker *w, struct ctl_msg *msg);
 void start_retry(struct child *c);
 /* Makes a command one of the first to go when memory is short. */
 void start_oom_score(struct child *c);
+/* The spawn is given up; before start_plan_free(). */
+void start_undo(struct child *c);
 void start_plan_free(struct start_plan *plan);
 
 /* A dead worker's session, as the keeper gives it; takes over the

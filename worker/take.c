@@ -4,6 +4,7 @@
  * holds. The keeper gives only what its dead owner can no longer touch.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "worker/ladder.h"
 #include "worker/pty.h"
 #include "worker/pump.h"
+#include "worker/spill.h"
 #include "worker/start.h"
 #include "worker/tree.h"
 
@@ -72,6 +74,9 @@ take_all(struct child *c, struct ctl_msg *msg, unsigned *ret_stage)
 	if (give.pid <= 1)
 		return -ECHILD; /* held, but never cloned */
 	c->pid = give.pid;
+	c->ran = true;
+	if (give.quarantined != 0)
+		return -EOWNERDEAD;
 	*ret_stage = STAGE_PREPARE;
 	rc = ring_recover(c->w->dirfd, c->sid, &c->ring);
 	if (rc < 0) {
@@ -99,6 +104,7 @@ take_on(struct child *c)
 	    (c->out[0].fd >= 0 ? CTL_FD_OUT : 0u) |
 	        (c->out[1].fd >= 0 ? CTL_FD_ERR : 0u));
 	c->in.punched = 0;
+	spill_take_over(c);
 	pty_take_over(c);
 	c->blocks_seen = c->ring.blocks;
 	worker_count(&c->w->stats->ring_bytes, c->blocks_seen);
@@ -106,6 +112,48 @@ take_on(struct child *c)
 	child_set_state(c, c->exit.code != 0 ? CHILD_EXITED : CHILD_RUNNING,
 	    "taken over");
 	child_watch(c);
+}
+
+/* Has its root exited? The keeper's zombie pins the pid. */
+static bool
+has_exited(const struct child *c)
+{
+	struct pollfd p = {.events = POLLIN};
+	bool over;
+
+	p.fd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	if (p.fd < 0)
+		return true;
+	over = poll(&p, 1, 0) == 1;
+	close(p.fd);
+	return over;
+}
+
+/* What cannot be babysat must not run on. But a session whose end was told,
+ * and which was then forgotten with its ring, has nothing to be killed for: it
+ * died with its owner between END and CLOSED. */
+static void
+give_up(struct child *c, int error, unsigned stage)
+{
+	int *const fds[] = {&c->out[0].fd, &c->out[1].fd, &c->in.fd,
+	    &c->pty.fd};
+	bool forgotten = error == ENOENT && c->ring.hdr == NULL &&
+	    c->pid > 1 && has_exited(c);
+
+	if (!forgotten)
+		log_warn("session %llu cannot be taken over: %s",
+		    (unsigned long long)c->sid.v, err_name(error));
+	if (c->pid > 1 && !forgotten) {
+		(void)kill(-c->pid, SIGKILL);
+		tree_signal(c, SIGKILL);
+	}
+	/* nothing watches them yet, and there may be no header to note it in */
+	for (size_t i = 0; i < NELEMS(fds); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+	child_fail(c, error, stage);
 }
 
 /* A dead worker's session. */
@@ -131,18 +179,11 @@ start_take_over(struct worker *w, struct ctl_msg *msg)
 	rc = take_all(c, msg, &stage);
 	if (rc == 0 && atomic_load(&c->ring.hdr->exec_errno) != 0) {
 		rc = -(int)atomic_load(&c->ring.hdr->exec_errno);
+		c->ran = false;
 		stage = atomic_load(&c->ring.hdr->exec_stage);
 	}
-	if (rc < 0) {
-		log_warn("session %llu cannot be taken over: %s",
-		    (unsigned long long)c->sid.v, err_name(-rc));
-		/* what cannot be babysat must not run on */
-		if (c->pid > 1) {
-			(void)kill(-c->pid, SIGKILL);
-			tree_signal(c, SIGKILL);
-		}
-		child_fail(c, -rc, stage);
-		return;
-	}
-	take_on(c);
+	if (rc < 0)
+		give_up(c, -rc, stage);
+	else
+		take_on(c);
 }

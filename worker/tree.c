@@ -27,6 +27,7 @@
 #define BUSY_MAX   4096u /* leaves remembered because something lives there */
 #define PIDS_MAX   512u  /* signalled one by one in one pass */
 #define KILL_ALL_NS NSEC_PER_SEC
+#define LEAF_KILL_NS (50 * NSEC_PER_MSEC)
 
 struct tree {
 	int dirfd;      /* psup-INCARNATION; -1: no leaves */
@@ -226,7 +227,7 @@ tree_leave(struct child *c, bool spent)
 	c->leaf = 0;
 	free(c->known);
 	c->known = NULL;
-	c->known_count = 0;
+	c->known_count = c->known_cap = 0;
 }
 
 /* The session's leaf, open, or -1: there is none. */
@@ -236,6 +237,28 @@ session_leaf(const struct child *c)
 	const struct tree *t = c->w->tree;
 
 	return c->leaf != 0 && t->dirfd >= 0 ? leaf_open(t, c->leaf) : -1;
+}
+
+/* Who holds the output. Where nobody may look (another user's processes), all
+ * members count. */
+size_t
+tree_holders(struct child *c, struct ctl_holder *ret, size_t max)
+{
+	struct tree *t = c->w->tree;
+	size_t i, named = 0, n = tree_left(c, t->pids, PIDS_MAX);
+	size_t listed = n < PIDS_MAX ? n : PIDS_MAX;
+	size_t holding = tree_procs_holders(c, t->pids, listed);
+
+	if (holding > 0)
+		n = listed = holding;
+	memset(ret, 0, max * sizeof(*ret));
+	for (i = 0; i < listed && named < max; i++) {
+		if (!tree_procs_name(t->pids[i], ret[named].name,
+		        sizeof(ret[named].name)))
+			continue;
+		ret[named++].pid = t->pids[i];
+	}
+	return n;
 }
 
 int
@@ -260,6 +283,18 @@ group_of(pid_t pid)
 	return g > 0 ? g : 0;
 }
 
+/* Everything in it. Where the kernel does not do that at once, what forks
+ * meanwhile is killed in the next pass. */
+static void
+leaf_kill(int leaf)
+{
+	uint64_t end = clock_boot_ns() + LEAF_KILL_NS;
+
+	while (cgroup_kill(leaf) > 0 && clock_boot_ns() < end &&
+	    faccessat(leaf, "cgroup.kill", W_OK, 0) != 0)
+		;
+}
+
 /* Signals the members of a leaf one by one. */
 static void
 leaf_signal(struct child *c, int leaf, int sig)
@@ -271,7 +306,7 @@ leaf_signal(struct child *c, int leaf, int sig)
 	cgroup_leaf_name(c->leaf, name);
 	snprintf(part, sizeof(part), "%s/%s", t->group, name);
 	if (sig == SIGKILL) {
-		(void)cgroup_kill(leaf, part);
+		leaf_kill(leaf);
 		return;
 	}
 	n = cgroup_pids(leaf, t->pids, PIDS_MAX);
@@ -294,6 +329,30 @@ tree_signal(struct child *c, int sig)
 	close(leaf);
 }
 
+/* The last rung. */
+bool
+tree_kill(struct child *c, uint64_t hurry_ns)
+{
+	struct tree_procs *procs = c->w->tree->procs;
+	int leaf = session_leaf(c);
+
+	if (leaf >= 0) {
+		leaf_signal(c, leaf, SIGKILL);
+		close(leaf);
+		return true;
+	}
+	if (!c->freezing) {
+		c->freezing = true;
+		c->frozen_ns = clock_boot_ns();
+		return false; /* one look then serves all that wait for it */
+	}
+	if (!tree_procs_freeze(procs, c) && clock_boot_ns() < hurry_ns)
+		return false;
+	tree_procs_kill(procs, c);
+	c->freezing = false;
+	return true;
+}
+
 /* Who is left. */
 size_t
 tree_left(struct child *c, int32_t *ret_pids, size_t max)
@@ -313,7 +372,8 @@ tree_left(struct child *c, int32_t *ret_pids, size_t max)
 uint64_t
 tree_pause_ns(const struct child *c, unsigned looks)
 {
-	uint64_t pause = NSEC_PER_MSEC << (looks < 5 ? looks : 5);
+	unsigned shift = c->state >= CHILD_ENDED ? 10 : 5;
+	uint64_t pause = NSEC_PER_MSEC << (looks < shift ? looks : shift);
 	uint64_t most = (c->killed ? 50 : 250) * NSEC_PER_MSEC;
 	uint64_t cost = 0;
 
@@ -334,7 +394,7 @@ tree_kill_all(struct worker *w)
 	size_t n;
 
 	do {
-		n = t->dirfd >= 0 ? cgroup_kill(t->dirfd, t->group)
+		n = t->dirfd >= 0 ? cgroup_kill(t->dirfd)
 				  : tree_procs_kill_marked(t->procs,
 					w->heritage.incarnation);
 		if (n > 0)

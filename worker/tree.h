@@ -35,8 +35,14 @@ void tree_leave(struct child *c, bool spent);
 /* Signals every member but those of the command's own group, which one call
  * reaches after this. */
 void tree_signal(struct child *c, int sig);
+/* The last rung, step by step: false where it is to be called again. Without
+ * a leaf everybody is stopped first (tree_proc.c); from `hurry_ns` on what is
+ * known is killed, stopped or not. */
+bool tree_kill(struct child *c, uint64_t hurry_ns);
 /* How many members live, the command among them; the first `max` of them. */
 size_t tree_left(struct child *c, int32_t *ret_pids, size_t max);
+/* Members that hold its output open: how many, the first `max` by name. */
+size_t tree_holders(struct child *c, struct ctl_holder *ret, size_t max);
 /* The path of its leaf. -ENOENT */
 int tree_path(const struct child *c, char *ret, size_t size);
 /* When a look is worth its price again, from now. */
@@ -51,6 +57,11 @@ struct tree_procs *tree_procs_new(void);
 size_t tree_procs_left(struct tree_procs *t, struct child *c,
     int32_t *ret_pids, size_t max);
 void tree_procs_signal(struct tree_procs *t, struct child *c, int sig);
+bool tree_procs_freeze(struct tree_procs *t, struct child *c);
+void tree_procs_kill(struct tree_procs *t, struct child *c);
+/* Which of these hold its output: moved to the front, how many. */
+size_t tree_procs_holders(const struct child *c, int32_t *pids, size_t n);
+bool tree_procs_name(int32_t pid, char *ret, size_t size);
 uint64_t tree_procs_cost_ns(const struct tree_procs *t);
 /* SIGKILL to all that carries a mark of this incarnation: how many. */
 size_t tree_procs_kill_marked(struct tree_procs *t, uint64_t incarnation);

@@ -118,6 +118,18 @@ on_kill(struct worker *w, struct child *c, struct ctl_msg *msg)
 		ladder_signal(c, m.signal, (enum end_reason)m.reason);
 }
 
+/* KILL for what an ended session left behind, which is gone. */
+static void
+nobody_left(struct worker *w, struct sid sid)
+{
+	struct ctl_left left = {.head = CTL_INIT(CTL_LEFT, sid,
+				    struct ctl_left)};
+
+	if (w->link[LINK_MASTER].fd >= 0)
+		(void)ctl_send(w->link[LINK_MASTER].fd, &left, sizeof(left),
+		    NULL, 0);
+}
+
 /* CREDIT: only ever up. */
 static void
 on_credit(struct worker *w, struct child *c, struct ctl_msg *msg)
@@ -255,6 +267,8 @@ on_peer(struct worker *w, struct child *none, struct ctl_msg *msg)
 			child_give_back(c); /* says FAILED */
 			continue;
 		}
+		if (c->state == CHILD_COMMITTED && c->end.holders > 0)
+			link_say(c, LINK_MASTER, SAY_LEFT);
 		if (c->state == CHILD_COMMITTED || c->state > CHILD_FAILED)
 			continue; /* it is in the index */
 		if (c->state == CHILD_FAILED) {
@@ -318,6 +332,8 @@ worker_dispatch(struct worker *w, unsigned from, struct ctl_msg *msg)
 		    memory_order_relaxed);
 		if ((row->flags & OF_SESSION) != 0)
 			c = child_find(w, msg->head.sid);
+		if (c == NULL && row->type == CTL_KILL)
+			nobody_left(w, msg->head.sid);
 		if (c == NULL && (row->flags & OF_SESSION) != 0)
 			return;
 		if (c != NULL && c->state >= CHILD_FAILED &&

@@ -3,6 +3,7 @@
  * One function per method: builds the params, calls, hands the reply on.
  * Called by programs.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "common/keys.h"
@@ -95,10 +96,33 @@ add_exec_shapes(psup_args *a, const struct psup_exec *x)
 	}
 }
 
+/* What is kept of the output, and the file for all of it. */
+static void
+add_retain(psup_args *a, const struct psup_exec *x)
+{
+	if (x->retain_head >= 0 || x->retain_tail >= 0) {
+		psup_args_map_begin(a, "retain");
+		if (x->retain_head >= 0)
+			psup_args_int(a, "headBytes", x->retain_head);
+		if (x->retain_tail >= 0)
+			psup_args_int(a, "tailBytes", x->retain_tail);
+		psup_args_map_end(a);
+	}
+	if (x->spill_path != NULL) {
+		psup_args_map_begin(a, "spill");
+		if (x->spill_path[0] != '\0')
+			psup_args_str(a, "path", x->spill_path);
+		if (x->spill_max > 0)
+			psup_args_int(a, "maxBytes", x->spill_max);
+		psup_args_map_end(a);
+	}
+}
+
 psup_args *
 psup_exec_args(const struct psup_exec *x)
 {
 	psup_args *a = psup_args_new();
+	char mask[8];
 
 	if (a == NULL)
 		return NULL;
@@ -106,6 +130,11 @@ psup_exec_args(const struct psup_exec *x)
 	add_exec_shapes(a, x);
 	add_str(a, "workdir", x->workdir);
 	add_str(a, "baseDir", x->base_dir);
+	if (x->umask >= 0) {
+		snprintf(mask, sizeof(mask), "%03o",
+		    (unsigned)x->umask & 0777u);
+		add_str(a, "umask", mask);
+	}
 	add_str(a, "requestKey", x->request_key);
 	add_str(a, "lane", x->lane);
 	add_str(a, "scope", x->scope);
@@ -131,6 +160,7 @@ psup_exec_args(const struct psup_exec *x)
 		psup_args_int(a, "cols", x->cols);
 	if (x->rows > 0)
 		psup_args_int(a, "rows", x->rows);
+	add_retain(a, x);
 	return a;
 }
 
@@ -176,14 +206,39 @@ int
 psup_log(struct psup *p, const char *session, int64_t offset, int64_t limit,
     const char *stream, psup_reply **ret)
 {
-	psup_args *a = session_args(session);
+	struct psup_log_page page = PSUP_LOG_PAGE_INIT;
 
+	page.offset = offset;
+	page.limit = limit;
+	page.stream = stream;
+	return psup_log_page(p, session, &page, ret);
+}
+
+int
+psup_log_page(struct psup *p, const char *session,
+    const struct psup_log_page *page, psup_reply **ret)
+{
+	psup_args *a;
+
+	if (page->size != sizeof(*page))
+		return error_set(p, PSUP_ERR_USAGE, "usage", "",
+		    "psup_log_page.size is wrong");
+	a = session_args(session);
 	if (a != NULL) {
-		if (offset >= 0)
-			psup_args_int(a, "offset", offset);
-		if (limit >= 0)
-			psup_args_int(a, "limit", limit);
-		add_str(a, "stream", stream);
+		if (page->offset >= 0)
+			psup_args_int(a, "offset", page->offset);
+		if (page->limit >= 0)
+			psup_args_int(a, "limit", page->limit);
+		add_str(a, "stream", page->stream);
+		add_str(a, "text", page->text);
+		add_str(a, "grep", page->grep);
+		add_str(a, "regex", page->regex);
+		if (page->context > 0)
+			psup_args_int(a, "context", page->context);
+		if (page->timestamps)
+			psup_args_bool(a, "timestamps", true);
+		if (page->raw)
+			psup_args_bool(a, "raw", true);
 	}
 	return call_args(p, "log", a, 0, ret);
 }
@@ -199,6 +254,21 @@ psup_resize(struct psup *p, const char *session, int cols, int rows,
 		psup_args_int(a, "rows", rows);
 	}
 	return call_args(p, "resize", a, 0, ret);
+}
+
+int
+psup_screen(struct psup *p, const char *session, unsigned flags,
+    psup_reply **ret)
+{
+	psup_args *a = session_args(session);
+
+	if (a != NULL) {
+		if (flags & PSUP_SCREEN_WITH_CELLS)
+			psup_args_bool(a, "cells", true);
+		if (flags & PSUP_SCREEN_UNTRIMMED)
+			psup_args_bool(a, "trim", false);
+	}
+	return call_args(p, "screen", a, 0, ret);
 }
 
 int
@@ -314,6 +384,12 @@ psup_kill(struct psup *p, const char *session, const char *signal,
 }
 
 int
+psup_background(struct psup *p, const char *session, psup_reply **ret)
+{
+	return call_args(p, "background", session_args(session), 0, ret);
+}
+
+int
 psup_clear(struct psup *p, const char *session, psup_reply **ret)
 {
 	return call_args(p, "clear", session_args(session), 0, ret);
@@ -329,8 +405,22 @@ int
 psup_wait(struct psup *p, const char *const *sessions, size_t count, bool any,
     int64_t wait_ms, psup_reply **ret)
 {
-	psup_args *a = psup_args_new();
+	struct psup_until u = PSUP_UNTIL_INIT;
 
+	u.any = any;
+	return psup_wait_until(p, sessions, count, &u, wait_ms, ret);
+}
+
+int
+psup_wait_until(struct psup *p, const char *const *sessions, size_t count,
+    const struct psup_until *u, int64_t wait_ms, psup_reply **ret)
+{
+	psup_args *a;
+
+	if (u == NULL || u->size < sizeof(*u))
+		return error_set(p, PSUP_ERR_USAGE, "usage", "",
+		    "struct psup_until is not initialised");
+	a = psup_args_new();
 	if (wait_ms < 0)
 		wait_ms = 0;
 	if (a != NULL) {
@@ -338,15 +428,27 @@ psup_wait(struct psup *p, const char *const *sessions, size_t count, bool any,
 		for (size_t i = 0; i < count; i++)
 			psup_args_str(a, NULL, sessions[i]);
 		psup_args_list_end(a);
-		psup_args_str(a, "mode", any ? "any" : "all");
+		psup_args_str(a, "mode", u->any ? "any" : "all");
 		psup_args_int(a, "timeout", wait_ms);
+		add_str(a, "text", u->text);
+		add_str(a, "regex", u->regex);
+		if (u->idle_ms != 0)
+			psup_args_int(a, "idleMs", u->idle_ms);
+		if (u->bytes != 0)
+			psup_args_int(a, "bytes", u->bytes);
+		if (u->since != 0)
+			psup_args_int(a, "since", u->since);
+		if (u->input)
+			psup_args_bool(a, "input", true);
+		if (u->raw)
+			psup_args_bool(a, "raw", true);
 	}
 	return call_args(p, "wait", a, wait_ms, ret);
 }
 
 /* events and subscribe: the same parameters but one. */
 static psup_args *
-event_args(const char *subscriber, int64_t since)
+event_args(const char *subscriber, int64_t since, const char *const *kinds)
 {
 	psup_args *a = psup_args_new();
 
@@ -354,6 +456,8 @@ event_args(const char *subscriber, int64_t since)
 		add_str(a, "subscriber", subscriber);
 		if (since >= 0)
 			psup_args_int(a, "since", since);
+		if (kinds != NULL)
+			(void)add_list(a, "kinds", kinds);
 	}
 	return a;
 }
@@ -362,7 +466,14 @@ int
 psup_events(struct psup *p, const char *subscriber, int64_t since,
     int64_t limit, psup_reply **ret)
 {
-	psup_args *a = event_args(subscriber, since);
+	return psup_events_of(p, NULL, subscriber, since, limit, ret);
+}
+
+int
+psup_events_of(struct psup *p, const char *const *kinds,
+    const char *subscriber, int64_t since, int64_t limit, psup_reply **ret)
+{
+	psup_args *a = event_args(subscriber, since, kinds);
 
 	if (a != NULL && limit >= 0)
 		psup_args_int(a, "limit", limit);
@@ -373,17 +484,112 @@ int
 psup_subscribe(struct psup *p, const char *subscriber, int64_t since,
     psup_reply **ret)
 {
-	return call_args(p, "subscribe", event_args(subscriber, since), 0, ret);
+	return psup_subscribe_to(p, NULL, subscriber, since, ret);
+}
+
+int
+psup_subscribe_to(struct psup *p, const char *const *kinds,
+    const char *subscriber, int64_t since, psup_reply **ret)
+{
+	return call_args(p, "subscribe", event_args(subscriber, since, kinds),
+	    0, ret);
 }
 
 int
 psup_ack(struct psup *p, const char *subscriber, int64_t seq, psup_reply **ret)
 {
-	psup_args *a = event_args(subscriber, -1);
+	psup_args *a = event_args(subscriber, -1, NULL);
 
 	if (a != NULL)
 		psup_args_int(a, "seq", seq);
 	return call_args(p, "ack", a, 0, ret);
+}
+
+int
+psup_drain_scope(struct psup *p, const char *scope, int64_t wait_ms, bool kill,
+    int grace_ms, psup_reply **ret)
+{
+	psup_args *a = psup_args_new();
+
+	if (wait_ms < 0)
+		wait_ms = 0;
+	if (a != NULL) {
+		add_str(a, "scope", scope);
+		psup_args_int(a, "timeout", wait_ms);
+		if (kill)
+			psup_args_bool(a, "kill", true);
+		if (grace_ms >= 0)
+			psup_args_int(a, "graceMs", grace_ms);
+	}
+	return call_args(p, "drainScope", a, wait_ms + 75000, ret);
+}
+
+int
+psup_undrain_scope(struct psup *p, const char *scope, psup_reply **ret)
+{
+	psup_args *a = psup_args_new();
+
+	if (a != NULL)
+		add_str(a, "scope", scope);
+	return call_args(p, "undrainScope", a, 0, ret);
+}
+
+int
+psup_mint_token(struct psup *p, const char *scope, const char *label,
+    psup_reply **ret)
+{
+	psup_args *a = psup_args_new();
+
+	if (a != NULL) {
+		add_str(a, "scope", scope);
+		add_str(a, "label", label);
+	}
+	return call_args(p, "mintToken", a, 0, ret);
+}
+
+int
+psup_list_tokens(struct psup *p, const char *scope, psup_reply **ret)
+{
+	psup_args *a = psup_args_new();
+
+	if (a != NULL)
+		add_str(a, "scope", scope);
+	return call_args(p, "listTokens", a, 0, ret);
+}
+
+int
+psup_revoke_token(struct psup *p, const char *id, const char *scope,
+    psup_reply **ret)
+{
+	psup_args *a = psup_args_new();
+
+	if (a != NULL) {
+		add_str(a, "id", id);
+		add_str(a, "scope", scope);
+	}
+	return call_args(p, "revokeToken", a, 0, ret);
+}
+
+int
+psup_lanes(struct psup *p, const struct psup_lane_op *op, psup_reply **ret)
+{
+	psup_args *a = psup_args_new();
+	const char *name = op->op != NULL ? op->op : "list";
+	int64_t wait_ms = strcmp(name, "drain") != 0 ? 0
+	    : op->wait_ms < 0			     ? 30000
+						     : op->wait_ms;
+
+	if (a != NULL) {
+		psup_args_str(a, "op", name);
+		add_str(a, "lane", op->lane);
+		if (strcmp(name, "set-width") == 0 && op->width < 0)
+			psup_args_nil(a, "width");
+		else if (strcmp(name, "set-width") == 0)
+			psup_args_int(a, "width", op->width);
+		if (strcmp(name, "drain") == 0)
+			psup_args_int(a, "timeout", wait_ms);
+	}
+	return call_args(p, "lanes", a, wait_ms, ret);
 }
 
 int

@@ -15,8 +15,11 @@
 
 /* What a waiting call waits for. */
 struct waiting {
+	struct psup *p;
 	bool done;
 	int status;
+	struct client_error error; /* of the answer: a connection that is
+	                            * closed behind it brings another one */
 	psup_reply *reply;
 };
 
@@ -141,9 +144,33 @@ psup_runtime_dir(const struct psup *p)
 
 /* -------------------------------------------------------------- connecting */
 
+/* The token of the options, or none. */
+static int
+find_token(struct psup *p, const struct psup_options *o,
+    char ret_token[PSUP_TOKEN_SIZE])
+{
+	const char *path = o->token_file;
+
+	ret_token[0] = '\0';
+	if (o->token != NULL) {
+		if (strlcpy(ret_token, o->token, PSUP_TOKEN_SIZE) ==
+		    PSUP_TOKEN_SIZE - 1)
+			return PSUP_OK;
+		return error_set(p, PSUP_ERR_USAGE, "usage", "token",
+		    "psup_options.token is no token; expected %d hex digits",
+		    PSUP_TOKEN_SIZE - 1);
+	}
+	if (path == NULL)
+		path = getenv("PSUP_TOKEN_FILE");
+	if (path == NULL || path[0] == '\0')
+		return PSUP_OK;
+	return psup_read_token_file(p, path, ret_token);
+}
+
 /* hello, the first request of every connection. */
 static int
-client_hello(struct psup *p, const struct psup_options *o, int timeout_ms)
+client_hello(struct psup *p, const struct psup_options *o, const char *token,
+    int timeout_ms)
 {
 	const char *client = o->client;
 	psup_args *a = psup_args_new();
@@ -158,6 +185,8 @@ client_hello(struct psup *p, const struct psup_options *o, int timeout_ms)
 	psup_args_int(a, "protocol", PROTO_VERSION);
 	if (o->scope != NULL)
 		psup_args_str(a, "scope", o->scope);
+	if (token[0] != '\0')
+		psup_args_str(a, "token", token);
 	if (o->no_process)
 		psup_args_bool(a, "process", false);
 	rc = psup_call(p, "hello", a, timeout_ms, &reply);
@@ -174,13 +203,18 @@ static int
 client_connect(struct psup *p, const struct psup_options *o)
 {
 	int timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : CONNECT_MS;
+	char token[PSUP_TOKEN_SIZE];
 	int fd, rc;
 
-	fd = wire_connect(p, p->runtime_dir, timeout_ms);
+	rc = find_token(p, o, token);
+	if (rc != PSUP_OK)
+		return rc;
+	fd = wire_connect(p, p->runtime_dir, token[0] != '\0', timeout_ms);
 	if (fd < 0)
 		return fd;
 	p->fd = fd;
-	rc = client_hello(p, o, timeout_ms);
+	rc = client_hello(p, o, token, timeout_ms);
+	explicit_bzero(token, sizeof(token));
 	if (rc != PSUP_OK && p->fd >= 0)
 		client_disconnect(p);
 	return rc;
@@ -329,6 +363,7 @@ call_answered(void *arg, int status, psup_reply *reply)
 	struct waiting *w = arg;
 
 	w->done = true;
+	w->error = w->p->error;
 	w->status = status;
 	w->reply = reply;
 }
@@ -362,7 +397,7 @@ int
 psup_call(struct psup *p, const char *method, const struct psup_args *a,
     int timeout_ms, psup_reply **ret)
 {
-	struct waiting w = {0};
+	struct waiting w = {.p = p};
 	uint64_t deadline = 0;
 	uint32_t id;
 	int left, rc;
@@ -384,8 +419,10 @@ psup_call(struct psup *p, const char *method, const struct psup_args *a,
 		if (rc != PSUP_OK && !w.done)
 			return rc;
 	}
-	if (w.status != PSUP_OK)
+	if (w.status != PSUP_OK) {
+		p->error = w.error;
 		return w.status;
+	}
 	*ret = w.reply;
 	return PSUP_OK;
 }

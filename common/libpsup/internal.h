@@ -26,6 +26,13 @@ struct buffer {
 	size_t at, len, cap;
 };
 
+/* The last failure of a handle. */
+struct client_error {
+	char code_text[40];
+	char field[64];
+	char message[640];
+};
+
 struct psup {
 	int fd; /* -1: not connected */
 	bool paused;
@@ -38,11 +45,7 @@ struct psup {
 	psup_note_fn *note;
 	void *note_arg;
 	char runtime_dir[RUNDIR_PATH_MAX];
-	struct {
-		char code_text[40];
-		char field[64];
-		char message[640];
-	} error;
+	struct client_error error;
 };
 
 struct psup_args {
@@ -75,9 +78,9 @@ int request_check(struct psup *p, const char *method, const struct enc *params);
 /* wire.c */
 int buffer_reserve(struct buffer *b, size_t more);
 void buffer_free(struct buffer *b);
-/* Connects to the socket of a runtime directory. A descriptor, non-blocking,
- * or a PSUP_ERR_. */
-int wire_connect(struct psup *p, const char *dir, int timeout_ms);
+/* Connects to the socket of a runtime directory, as a guest of another user,
+ * too. A descriptor, non-blocking, or a PSUP_ERR_. */
+int wire_connect(struct psup *p, const char *dir, bool guest, int timeout_ms);
 /* Sends what the socket takes. 0 or -errno. */
 int wire_flush(struct psup *p);
 /* Receives up to `max` bytes. Bytes, 0: EOF, -EAGAIN, -errno. */
@@ -97,5 +100,12 @@ void request_finish(struct psup *p, struct request *r, int status,
 /* start.c */
 int resolve_dir(struct psup *p, const struct psup_options *o,
     char ret_dir[RUNDIR_PATH_MAX]);
+
+/* view.c: the ring of a session, open until another is asked for. 0 or
+ * -errno. */
+struct ring_reader;
+struct psup_view;
+int view_reader(struct psup_view *v, uint64_t instance,
+    struct ring_reader **ret);
 
 #endif

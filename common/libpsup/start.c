@@ -115,6 +115,9 @@ environ_allowed(const char *var)
 {
 	if (strncmp(var, "PSUP_RUNTIME_DIR=", 17) == 0)
 		return false; /* given below */
+	if (strncmp(var, "PSUP_TOKEN_FILE=", 16) == 0 ||
+	    strncmp(var, "PSUP_SCOPE=", 11) == 0)
+		return false; /* the client's own */
 	if (env_is_basic(var, strcspn(var, "=")))
 		return true;
 	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)

@@ -5,6 +5,7 @@
 #include <psup/text.h>
 
 #include "common/text.h"
+#include "common/text_clean.h"
 
 size_t
 psup_escape(const char *s, size_t len, bool keep_lines, char *dst, size_t size)
@@ -22,6 +23,22 @@ bool
 psup_is_utf8(const char *s, size_t len)
 {
 	return text_is_utf8(s, len);
+}
+
+size_t
+psup_clean(const char *rule, const char *s, size_t len, bool more, char *dst)
+{
+	enum text_rule r = rule == NULL
+	    ? TEXT_CLEAN
+	    : text_rule_find(rule, strlen(rule));
+
+	return r < TEXT_RULES ? text_clean(r, s, len, more, dst) : 0;
+}
+
+size_t
+psup_open_tail(const char *s, size_t len)
+{
+	return text_open_tail(s, len);
 }
 
 void

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/heritage.h"
 #include "common/rundir.h"
+#include "internal.h"
 #include "shm/board.h"
 #include "shm/ring.h"
 #include "shm/state_names.h"
@@ -135,6 +136,16 @@ view_ring(struct psup_view *v, uint64_t instance)
 	view_drop_ring(v);
 	rc = ring_reader_open(v->dirfd, sid, &v->ring);
 	v->ring_open = rc == 0;
+	return rc;
+}
+
+int
+view_reader(struct psup_view *v, uint64_t instance, struct ring_reader **ret)
+{
+	int rc = view_ring(v, instance);
+
+	if (rc == 0)
+		*ret = &v->ring;
 	return rc;
 }
 
@@ -296,6 +307,29 @@ psup_view_read_output(struct psup_view *v, uint64_t instance, uint64_t from,
 	return n;
 }
 
+int
+psup_view_sizes(struct psup_view *v, uint64_t instance,
+    struct psup_view_size *ret, size_t max)
+{
+	struct ring_resize sizes[RING_SIZES];
+	struct ring_facts facts;
+	size_t i, n;
+	int rc = view_ring(v, instance);
+
+	if (rc < 0)
+		return rc;
+	if (ring_facts(&v->ring, &facts) != RING_OK)
+		return -EAGAIN;
+	n = ring_sizes(&facts.raw, sizes);
+	for (i = 0; i < n && i < max; i++) {
+		ret[i].pos = sizes[i].pos;
+		ret[i].wall_ms = sizes[i].wall_ms;
+		ret[i].cols = (int)sizes[i].cols;
+		ret[i].rows = (int)sizes[i].rows;
+	}
+	return (int)i;
+}
+
 /* -------------------------------------------------------------- processes */
 
 /* A stats page's role, by its place and what its owner says. */
@@ -365,6 +399,8 @@ psup_view_next_lane(struct psup_view *v, size_t *cursor,
 		ret->active = lane.active;
 		ret->queued = lane.queued;
 		ret->generation = lane.generation;
+		ret->paused = (lane.flags & BOARD_LANE_PAUSED) != 0;
+		ret->draining = (lane.flags & BOARD_LANE_DRAINING) != 0;
 		return 1;
 	}
 	return 0;

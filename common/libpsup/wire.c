@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -79,13 +80,22 @@ connect_error(struct psup *p, int errnum, const char *dir)
 	    strerror(errnum));
 }
 
-/* Checks that the directory is ours before anything in it is believed. */
+/* Checks that the directory is ours before anything in it is believed. With a
+ * token it may be another user's whom nobody else can have made it for; the
+ * server's uid must then be the same. */
 static int
-check_dir(struct psup *p, const char *dir)
+check_dir(struct psup *p, const char *dir, bool guest, uid_t *ret_owner)
 {
+	struct stat st;
 	char why[512];
 	int fd;
 
+	*ret_owner = geteuid();
+	if (guest && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    st.st_uid != geteuid() && (st.st_mode & 027) == 0) {
+		*ret_owner = st.st_uid;
+		return PSUP_OK;
+	}
 	fd = rundir_open(dir, false, true, why, sizeof(why));
 	if (fd == -ENOENT)
 		return connect_error(p, ENOENT, dir);
@@ -95,19 +105,36 @@ check_dir(struct psup *p, const char *dir)
 	return PSUP_OK;
 }
 
+/* Does the server run as the directory's owner? */
+static int
+check_server(struct psup *p, int fd, uid_t owner, const char *dir)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		return error_errno(p, errno, "SO_PEERCRED");
+	if (cred.uid != owner)
+		return error_set(p, PSUP_ERR_SYSTEM, "system", "",
+		    "the server at %s runs as uid %u; expected uid %u", dir,
+		    (unsigned)cred.uid, (unsigned)owner);
+	return PSUP_OK;
+}
+
 int
-wire_connect(struct psup *p, const char *dir, int timeout_ms)
+wire_connect(struct psup *p, const char *dir, bool guest, int timeout_ms)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct timeval limit = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
 	int fd, n, rc;
+	uid_t owner;
 
 	n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/sock",
 	    dir);
 	if (n < 0 || (size_t)n >= sizeof(address.sun_path))
 		return error_set(p, PSUP_ERR_SYSTEM, "system", "",
 		    "%s: the path is too long for a socket", dir);
-	rc = check_dir(p, dir);
+	rc = check_dir(p, dir, guest, &owner);
 	if (rc != PSUP_OK)
 		return rc;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -123,6 +150,8 @@ wire_connect(struct psup *p, const char *dir, int timeout_ms)
 		rc = connect_error(p, errno, dir);
 	else if (fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 		rc = error_errno(p, errno, "fcntl");
+	else
+		rc = check_server(p, fd, owner, dir);
 	if (rc != PSUP_OK) {
 		close(fd);
 		return rc;

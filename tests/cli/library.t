@@ -64,7 +64,7 @@ is "$(nm -D --defined-only "$libdir/libpsup.so" |
 is "$(nm -g --defined-only "$libdir/libpsup.a" | grep ' [A-Z] ' |
     grep -c -v ' psup_')" 0 "and so does the static one"
 
-for h in client value calls view text; do
+for h in client value calls view screen text; do
 	echo "#include <psup/$h.h>
 int main() { return 0; }" >"$scratch/h.cc"
 	# shellcheck disable=SC2046

@@ -28,7 +28,17 @@ tool() { psup tool --no-start; }
 is "$(printf '' | tool)" "" "no line, no answer"
 like "$(echo '{"tool":"fly"}' | tool)" '*Unknown tool \\"fly\\"*' "a tool"
 like "$(echo '{"tool":"process","action":"fly"}' | tool)" \
-    '*Expected one of: list, poll*"field":"action"*' "an action"
+    '*\\"fly\\"*Expected one of: list, poll*"field":"action"*' "an action"
+like "$(echo '{"tool":"f\u001b[1m"}' | tool)" \
+    '*Unknown tool \\"f\\\\x1b[[]1m\\"*' "its control characters are shown"
+like "$(echo '{"tool":"process","action":"f\u001b"}' | tool)" \
+    '*action \\"f\\\\x1b\\"*' "an action's, too"
+for a in resize screen background killScope lanes; do
+	like "$(echo '{"tool":"process"}' | tool)" \
+	    "*Missing process action*Expected one of: *$a*" "$a is listed"
+	like "$(echo "{\"tool\":\"process\",\"action\":\"$a\"}" | tool)" \
+	    '*no server runs*' "$a is known"
+done
 like "$(echo '[]' | tool)" '*"isError":true*' "an array is no call"
 like "$(echo '{"tool":' | tool)" '*not JSON*' "half an object"
 like "$(printf '{"tool":"exec","id":"a","command":"x\xffy"}\n' | tool)" \

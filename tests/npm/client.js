@@ -21,6 +21,7 @@ const base = fs.mkdtempSync(`/dev/shm/psup-test-${run}-`);
 const runtimeDir = path.join(base, 'run');
 const socketPath = path.join(runtimeDir, 'sock');
 fs.mkdirSync(runtimeDir, {mode: 0o700});
+fs.writeFileSync(path.join(base, 'none.conf'), '');
 
 // The guard kills the server and all it started when our end of fd 3 closes.
 const guard = spawn(path.join(bin, '../tests/helpers/guard'),
@@ -29,7 +30,6 @@ const guard = spawn(path.join(bin, '../tests/helpers/guard'),
       env: {...process.env, PSUP_RUNTIME_DIR: runtimeDir,
         PSUP_CONFIG: path.join(base, 'none.conf'), GUARD_REMOVE: base},
     });
-fs.writeFileSync(path.join(base, 'none.conf'), '');
 
 // Until somebody listens there.
 function connected() {

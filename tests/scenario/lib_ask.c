@@ -39,7 +39,7 @@ static size_t peer_count;
 /* ------------------------------------------------------------ connections */
 
 static struct peer *
-connect_as(const char *scope)
+connect_as(const char *scope, const char *token)
 {
 	struct psup_options o = PSUP_OPTIONS_INIT;
 	struct peer *p = scn_alloc(sizeof(*p));
@@ -49,6 +49,7 @@ connect_as(const char *scope)
 	o.runtime_dir = scn.run;
 	o.client = "scenario";
 	o.scope = scope;
+	o.token = token;
 	if (psup_new(&p->handle) != PSUP_OK || peer_count == PEERS_MAX)
 		abort();
 	peers[peer_count++] = p;
@@ -64,13 +65,19 @@ connect_as(const char *scope)
 void
 scn_connect(void)
 {
-	scn.admin = connect_as(NULL);
+	scn.admin = connect_as(NULL, NULL);
 }
 
 struct peer *
 peer(const char *scope)
 {
-	return connect_as(scope);
+	return connect_as(scope, NULL);
+}
+
+struct peer *
+peer_by_token(const char *token)
+{
+	return connect_as(NULL, token);
 }
 
 void
@@ -113,13 +120,17 @@ on_note(void *arg, const char *name, const psup_value *params)
 }
 
 void
-listen_to_events(struct peer *p, const char *subscriber)
+scn_listen(struct peer *p, const char *subscriber, const char *const *kinds)
 {
+	struct arg args[] = {STR("subscriber", subscriber),
+		{.key = "kinds", .type = 'l', .list = kinds}, {0}};
 	struct answer *a;
 
+	if (kinds == NULL)
+		args[1] = (struct arg){0};
 	p->events = scn_alloc(EVENTS_MAX * sizeof(*p->events));
 	psup_on_note(p->handle, on_note, p);
-	a = ask_as(p, "subscribe", STR("subscriber", subscriber));
+	a = scn_ask(p, "subscribe", args);
 	expect(a->status == PSUP_OK, "%s", a->message);
 }
 

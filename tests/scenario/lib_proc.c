@@ -57,6 +57,49 @@ keeper_pid(void)
 	return process_of("keeper", -1).pid;
 }
 
+/* The only child of a process, 0: none yet. */
+static pid_t
+child_of(pid_t parent)
+{
+	char path[64], line[64] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent,
+	    parent);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return 0;
+	if (fgets(line, sizeof(line), f) == NULL)
+		line[0] = '\0';
+	fclose(f);
+	return atoi(line);
+}
+
+pid_t
+psupd_pid(void)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	pid_t pid = scn.guard.pid;
+	char path[64], name[32] = "";
+
+	while (strcmp(name, "psupd\n") != 0) {
+		FILE *f;
+
+		expect(now_ms() < until, "no psupd under the guard");
+		pid = child_of(pid);
+		if (pid == 0)
+			pid = scn.guard.pid;
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		f = fopen(path, "re");
+		if (f == NULL)
+			continue;
+		if (fgets(name, sizeof(name), f) == NULL)
+			name[0] = '\0';
+		fclose(f);
+	}
+	return pid;
+}
+
 pid_t
 master_pid(void)
 {

@@ -30,6 +30,7 @@
 #define CHUNKS_MAX 65536
 
 struct scn scn;
+static struct guarded former = {.pid = -1};
 
 static void *chunks[CHUNKS_MAX];
 static size_t chunk_count;
@@ -240,10 +241,17 @@ mount_tiny(size_t bytes)
 void
 scn_start(const struct server *how)
 {
-	const char *env[16], *argv[] = {scn_program("psupd"), how->option, NULL};
-	size_t n = 0;
+	const char *env[16], *argv[12];
+	size_t n = 0, k = 0;
 	int log;
 
+	while (k < 8 && how->wrap[k] != NULL) {
+		argv[k] = how->wrap[k];
+		k++;
+	}
+	argv[k++] = scn_program("psupd");
+	argv[k++] = how->option;
+	argv[k] = NULL;
 	if (how->conf != NULL)
 		write_conf(how->conf);
 	if (how->tmpfs_bytes > 0)
@@ -256,7 +264,8 @@ scn_start(const struct server *how)
 	env[n++] = scn_format("PSUP_CONFIG=%s", scn.conf);
 	env[n++] = scn_format("PSUP_WORKERS=%d",
 	    how->workers == 0 ? 2 : how->workers);
-	env[n++] = scn_format("GUARD_REMOVE=%s", scn.base);
+	if (!how->first)
+		env[n++] = scn_format("GUARD_REMOVE=%s", scn.base);
 	for (size_t i = 0; i < 8 && how->env[i] != NULL; i++)
 		env[n++] = how->env[i];
 	env[n] = NULL;
@@ -264,6 +273,45 @@ scn_start(const struct server *how)
 	close(log);
 	if (!how->fails)
 		scn_connect();
+}
+
+void
+server_was_killed(void)
+{
+	former = scn.guard;
+	scn.guard.pid = -1;
+	scn_ask_again();
+}
+
+int
+await_former_server(void)
+{
+	return scn_guard_wait(&former, SCN_DEADLINE_MS);
+}
+
+void
+await_log(const char *text)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	char *said = NULL;
+
+	for (;;) {
+		FILE *f = fopen(scn.log, "re");
+		size_t size = 0;
+		bool found;
+
+		expect(f != NULL, "%s", strerror(errno));
+		if (getdelim(&said, &size, '\0', f) < 0 && said != NULL)
+			*said = '\0';
+		fclose(f);
+		found = said != NULL && strstr(said, text) != NULL;
+		free(said);
+		said = NULL;
+		if (found)
+			return;
+		expect(now_ms() < until, "psupd did not say '%s'", text);
+		poll(NULL, 0, 5);
+	}
 }
 
 /* No server was started: nobody else removes the directory. */

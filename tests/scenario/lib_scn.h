@@ -63,9 +63,21 @@ struct server {
 	                        * namespace; root only */
 	const char *option;    /* of psupd's command line */
 	bool fails;            /* it is meant not to start: do not connect */
+	bool first;            /* another one follows in its directory */
+	const char *wrap[8];   /* a program and its options that run psupd */
 };
 #define psupd(...) scn_start(&(struct server){__VA_ARGS__})
 void scn_start(const struct server *how);
+
+/* The server was killed, all of it or its keeper: psupd() may be called again.
+ * How it ended once nothing of it is left, by itself or by the next one: 128 +
+ * the signal; 125 where the guard had to kill. */
+void server_was_killed(void);
+int await_former_server(void);
+/* What psupd has said on stderr. */
+void await_log(const char *text);
+/* psupd as this side of a pid namespace sees it. */
+pid_t psupd_pid(void);
 
 /* Paths of this scenario; the strings live as long as it does. */
 const char *runtime_dir(void);
@@ -114,6 +126,8 @@ struct answer {
 /* Another connection beside the scenario's own admin one. */
 struct peer;
 struct peer *peer(const char *scope);
+/* The same, by a scope token. */
+struct peer *peer_by_token(const char *token);
 void hang_up(struct peer *p);
 
 /* Events as they are notified: subscribe, wait for at least n (all there are
@@ -122,7 +136,11 @@ struct event {
 	int64_t seq;
 	char id[48], kind[24], text[256];
 };
-void listen_to_events(struct peer *p, const char *subscriber);
+#define listen_to_events(p, subscriber) scn_listen(p, subscriber, NULL)
+#define listen_to_kinds(p, subscriber, ...) \
+	scn_listen(p, subscriber, (const char *const[]){__VA_ARGS__, NULL})
+void scn_listen(struct peer *p, const char *subscriber,
+    const char *const *kinds);
 size_t await_events(struct peer *p, size_t n);
 const struct event *event_at(struct peer *p, size_t i);
 
@@ -205,6 +223,10 @@ struct output poll_to_the_end(const char *id, const char *reader);
 struct output read_retained(const char *id);
 /* Waits until the session has written this text (read without a cursor). */
 void await_output(const char *id, const char *text);
+/* Waits until its terminal shows this text; what it shows. */
+struct answer *await_screen(const char *id, const char *text);
+/* Line `row` of an answer of screen. */
+const char *screen_line_of(const struct answer *a, size_t row);
 /* Whether list shows it. */
 bool is_listed(struct peer *p, const char *id);
 

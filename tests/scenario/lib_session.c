@@ -123,6 +123,41 @@ await_output(const char *id, const char *text)
 	}
 }
 
+struct answer *
+await_screen(const char *id, const char *text)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	struct answer *a;
+
+	for (;;) {
+		a = ask("screen", STR("sessionId", id));
+		expect_ok(a);
+		if (strstr(words_of(a), text) != NULL)
+			return a;
+		expect(now_ms() < until, "%s does not show '%s' but\n%s", id,
+		    text, words_of(a));
+		expect(psup_get_is(details(a), "status", "running"),
+		    "%s ended and shows no '%s' but\n%s", id, text,
+		    words_of(a));
+		ask("poll", STR("sessionId", id),
+		    INT("since", number_of(a, "next")), INT("timeout", 1000));
+	}
+}
+
+const char *
+screen_line_of(const struct answer *a, size_t row)
+{
+	const psup_value *lines = psup_value_get(details(a), "lines");
+	size_t len;
+	const char *line = psup_value_str(psup_value_at(lines, row), &len);
+	char *copy = scn_alloc(len + 1);
+
+	if (line != NULL)
+		memcpy(copy, line, len);
+	copy[len] = '\0';
+	return copy;
+}
+
 bool
 is_listed(struct peer *p, const char *id)
 {

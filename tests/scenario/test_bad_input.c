@@ -393,19 +393,6 @@ SCENARIO(bad_input, a_runtime_directory_in_use)
 
 /* ------------------------------------------------------------- tmpfs full */
 
-/* A new session starts, soon. */
-static void
-expect_room(void)
-{
-	int64_t until = now_ms() + 5000;
-	struct answer *a;
-
-	do
-		a = ask("exec", STR("command", "echo on"));
-	while (a->status != PSUP_OK && now_ms() < until);
-	expect_str(a, "status", "completed");
-}
-
 SCENARIO(bad_input, a_full_tmpfs_refuses_the_new_and_keeps_the_running)
 {
 	const char *ids[40], *up;
@@ -436,6 +423,24 @@ SCENARIO(bad_input, a_full_tmpfs_refuses_the_new_and_keeps_the_running)
 	/* Room again: new ones start again. */
 	for (int i = 0; i < n; i++)
 		expect_ok(ask("remove", STR("sessionId", ids[i])));
-	/* (a worker gives the room back a moment after the end is told) */
-	expect_room();
+	expect_str(ask("exec", STR("command", "echo on")), "status",
+	    "completed");
+}
+
+/* What is removed counts no more, though it takes its grace to die. */
+SCENARIO(bad_input, a_full_budget_has_room_as_soon_as_one_is_removed)
+{
+	const char *first, *second;
+	struct answer *a;
+
+	psupd(.conf = "[server]\noutput_budget = 500000\n");
+	first = background(PUPPET("ignore 15; bytes 1000000; print up; hang"));
+	await_output(first, "up");
+	second = background(PUPPET("bytes 1000000; print up; hang"));
+	await_output(second, "up");
+	a = ask("exec", STR("command", "true"));
+	expect_refused(a, "no-space");
+	expect_ok(ask("remove", STR("sessionId", first)));
+	expect_str(ask("exec", STR("command", "echo on")), "status",
+	    "completed");
 }

@@ -127,6 +127,10 @@ SCENARIO(cli, status_as_json_has_what_scripts_need)
 	        strstr(r->out, "\"budgetBytes\"") != NULL &&
 	        strstr(r->out, "\"unavailable\"") != NULL,
 	    "%s", r->out);
+	/* for people, too, what is inside */
+	r = cli("status");
+	expect(strstr(r->out, "cgroup.limits: memoryBytes ") != NULL, "%s",
+	    r->out);
 }
 
 SCENARIO(cli, every_command_has_help)

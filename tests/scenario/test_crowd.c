@@ -224,3 +224,80 @@ SCENARIO(crowd, the_view_answers_while_the_master_is_down)
 	kill_now(master, SIGCONT);
 	expect_ok(ask("list"));
 }
+
+/* Once its worker has it: what the budget counts. */
+static int64_t
+used_bytes(void)
+{
+	int64_t now = 0, until = now_ms() + 5000;
+
+	while (now < 150000 && now_ms() < until)
+		now = psup_get_int(psup_value_get(psup_reply_value(
+		    ask("status")->reply), "output"), "usedBytes", -1);
+	return now;
+}
+
+/* What the dead had counted is not counted again by who took it over. */
+SCENARIO(crowd, killed_workers_leave_no_bytes_in_the_budget)
+{
+	const char *id;
+	int64_t used, now;
+
+	psupd();
+	id = background(PUPPET("bytes 150000; print end; hang"));
+	await_output(id, "end");
+	used = used_bytes();
+	for (int i = 0; i < 5; i++) {
+		kill_worker_of(id);
+		now = used_bytes();
+		expect(now >= 150000 && now <= used + 65536, "%lld, not %lld",
+		    (long long)now, (long long)used);
+	}
+}
+
+#ifdef PSUP_FAULTS
+
+/* It ended, was told, was forgotten; its worker stopped before it had the
+ * keeper close it. Neither the next master nor the next worker brings it
+ * back. */
+SCENARIO(crowd, a_forgotten_session_does_not_come_back)
+{
+	const char *id;
+	struct answer *a;
+
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=end.after-send=stop"});
+	id = background(PUPPET("print hi"));
+	await_end(id);
+	expect_ok(ask("clear", STR("sessionId", id)));
+	kill_master();
+	a = ask("list", YES("all"));
+	expect(psup_value_count(psup_value_get(
+	           psup_reply_details(a->reply), "sessions")) == 0);
+	id = background(STR("command", "sleep 1000"));
+	expect_ok(ask("remove", STR("sessionId", id)));
+}
+
+/* A session whose every byte crashes its worker: after three of them it is
+ * ended and said, and the others go on. */
+SCENARIO(crowd, who_crashes_three_workers_is_ended)
+{
+	const char *id, *quiet;
+	struct answer *a;
+	const psup_value *row;
+
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=pump.after-splice=abort"});
+	quiet = background(STR("command", "sleep 1000"));
+	id = background(STR("command",
+	    "while echo hi; do sleep 0.05; done"));
+	row = await_end(id);
+	expect(psup_get_is(row, "exitReason", "lost"));
+	a = ask("poll", STR("sessionId", id));
+	expect_flag(a, "quarantined", true);
+	expect_str(a, "status", "failed");
+	row = await_end(id);
+	a = ask("poll", STR("sessionId", quiet));
+	expect_str(a, "status", "running");
+	expect_ok(ask("kill", STR("sessionId", quiet), INT("graceMs", 0)));
+}
+
+#endif

@@ -3,6 +3,7 @@
  * order, kept until acknowledged. Compatibility point 12, as far as built. */
 #include "lib_scn.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -262,4 +263,182 @@ SCENARIO(events, all_reach_a_subscriber_that_was_away_for_long)
 	for (size_t k = 1; k < MANY; k++)
 		expect(event_at(gateway, k)->seq >
 		    event_at(gateway, k - 1)->seq);
+}
+
+/* ------------------------------------------------------------------- kinds */
+
+/* Events of one kind, acknowledged or not. */
+static const psup_value *
+of_kind(const char *kind)
+{
+	struct answer *a = ask("events", INT("since", 0), LIST("kinds", kind));
+
+	expect(a->status == PSUP_OK, "%s", a->message);
+	return psup_value_get(details(a), "events");
+}
+
+/* Waits until there is one of that kind. */
+static const psup_value *
+await_kind(const char *kind)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	const psup_value *v;
+
+	do
+		v = of_kind(kind);
+	while (psup_value_count(v) == 0 && now_ms() < until);
+	expect(psup_value_count(v) > 0, "no %s event", kind);
+	return psup_value_at(v, 0);
+}
+
+SCENARIO(events, starts_are_told_to_those_who_ask)
+{
+	struct peer *curious;
+	const psup_value *e;
+	const char *before, *id;
+
+	psupd();
+	before = background(PUPPET("print one; exit 1"));
+	await_end(before);
+	expect(psup_value_count(of_kind("started")) == 0, "nobody asked");
+	curious = peer(NULL);
+	listen_to_kinds(curious, "curious", "started");
+	id = background(PUPPET("print one; exit 1"));
+	await_end(id);
+	e = await_kind("started");
+	expect(psup_get_is(e, "sessionId", id));
+	expect(psup_get_int(e, "pid", 0) > 1);
+	expect(psup_value_get(e, "exitCode") == NULL, "it has not ended");
+	/* who did not ask for kinds hears of ends alone */
+	expect(count_of(unacknowledged("gw"), id) == 1);
+	expect(await_events(curious, 1) == 1);
+	expect(strcmp(event_at(curious, 0)->kind, "started") == 0);
+}
+
+SCENARIO(events, an_unknown_kind_is_refused)
+{
+	struct answer *a;
+
+	psupd();
+	a = ask("events", LIST("kinds", "exited", "ended"));
+	expect_refused_for(a, "invalid-params", "kinds");
+	expect(strstr(a->message, "timeout-warning") != NULL, "%s", a->message);
+	a = ask("subscribe", LIST("kinds", ""));
+	expect_refused_for(a, "invalid-params", "kinds");
+}
+
+SCENARIO(events, a_warning_comes_before_a_timeout)
+{
+	const psup_value *e;
+	const char *id, *short_one;
+	int64_t at, deadline;
+
+	psupd(.conf = "[exec]\ntimeout_warning_sec = 1\n");
+	id = background(PUPPET("print up; hang"), NUM("timeout", 3));
+	short_one = background(PUPPET("hang"), NUM("timeout", 0.2));
+	await_end(short_one);
+	e = await_kind("timeout-warning");
+	expect(psup_get_is(e, "sessionId", short_one));
+	await_end(id);
+	e = psup_value_at(of_kind("timeout-warning"), 1);
+	expect(psup_get_is(e, "sessionId", id));
+	at = psup_get_int(e, "at", 0);
+	deadline = psup_get_int(e, "deadlineAt", 0);
+	expect(deadline > at, "too late");
+	expect(deadline - at <= 310, "a tenth of the time-out: %lld",
+	    (long long)(deadline - at));
+	expect(psup_value_count(of_kind("timeout-warning")) == 2);
+	/* one end each, whatever else there is */
+	expect(count_of(unacknowledged("gw"), id) == 1);
+	expect(count_of(unacknowledged("gw"), short_one) == 1);
+}
+
+SCENARIO(events, no_warning_where_none_is_wanted)
+{
+	const char *id;
+
+	psupd(.conf = "[retain]\nevent_kinds = none\n");
+	id = background(PUPPET("hang"), NUM("timeout", 0.2));
+	await_end(id);
+	expect(psup_value_count(of_kind("timeout-warning")) == 0);
+	expect(count_of(unacknowledged("gw"), id) == 1);
+}
+
+SCENARIO(events, a_replaced_worker_is_told)
+{
+	const psup_value *e;
+	const char *id;
+	char text[256];
+
+	psupd();
+	id = background(PUPPET("print up; hang"));
+	await_output(id, "up\n");
+	kill_worker_of(id);
+	e = await_kind("worker-restarted");
+	psup_get_copy(e, "text", text, sizeof(text));
+	expect(strstr(text, "signal 9") != NULL, "%s", text);
+	expect(strstr(text, "1 running session") != NULL, "%s", text);
+	expect(psup_get_int(e, "worker", -1) >= 0);
+}
+
+SCENARIO(events, a_lost_session_is_told_as_lost)
+{
+	const psup_value *e;
+	const char *id;
+
+	psupd(.first = true);
+	id = background(PUPPET("print up; hang"));
+	await_output(id, "up\n");
+	kill_now(psupd_pid(), SIGKILL);
+	server_was_killed();
+	await_former_server();
+	psupd();
+	e = await_kind("lost");
+	expect(psup_get_is(e, "sessionId", id));
+	expect(psup_get_is(e, "status", "lost"));
+	expect(psup_value_count(of_kind("exited")) == 0);
+	/* it is the session's end: told to those who ask for no kinds, once */
+	expect(count_of(unacknowledged("gw"), id) == 1);
+	expect_str(ask("poll", STR("sessionId", id)), "exitReason", "lost");
+	expect(owed_to(NULL, id) == 0);
+}
+
+/* News have a bound of their own. */
+SCENARIO(events, news_push_out_no_end)
+{
+	const char *ids[3];
+
+	psupd(.conf = "[retain]\nevents = 3\nevent_kinds = all\n");
+	for (int i = 0; i < 3; i++) {
+		ids[i] = background(STR("command", "exit 1"));
+		await_end(ids[i]);
+	}
+	for (int i = 0; i < 8; i++)
+		ask("exec", STR("command", "true"));
+	expect(psup_value_count(of_kind("started")) == 3);
+	for (int i = 0; i < 3; i++)
+		expect(count_of(unacknowledged("gw"), ids[i]) == 1);
+	expect_int(ask("events"), "overflowed", 0);
+	kill_master();
+	expect(psup_value_count(of_kind("started")) == 3);
+	expect(count_of(unacknowledged("gw"), ids[0]) == 1);
+}
+
+SCENARIO(events, the_cli_shows_kinds)
+{
+	struct run *r;
+	const char *id;
+
+	psupd(.conf = "[retain]\nevent_kinds = all\n");
+	id = background(STR("command", "exit 1"));
+	await_end(id);
+	r = cli("events");
+	expect_exit(r, 0);
+	expect(strstr(r->out, "Exec started") != NULL &&
+	        strstr(r->out, "code 1") != NULL, "%s", r->out);
+	r = cli("events", "--kind", "started");
+	expect(strstr(r->out, "Exec started") != NULL &&
+	        strstr(r->out, "code 1") == NULL, "%s", r->out);
+	r = cli("events", "--kind", "nonsense");
+	expect(r->code != 0 && strstr(r->err, "kinds") != NULL, "%s", r->err);
 }

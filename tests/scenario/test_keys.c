@@ -123,8 +123,9 @@ SCENARIO(keys, wait_for_each_other)
 	a = answer_of(q);
 	expect_ok(a);
 	expect_int(a, "accepted", 3);
-	/* two delays of 200 ms; a timer may count from the turn it is set in */
-	expect(now_ms() - start >= 360, "%lld ms",
+	/* two delays of 200 ms: an event loop's clock may be some ms behind,
+	 * which is far less than a delay left out */
+	expect(now_ms() - start >= 350, "%lld ms",
 	    (long long)(now_ms() - start));
 	expect_fed(id, "a-bc");
 }

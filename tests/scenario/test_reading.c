@@ -138,9 +138,9 @@ SCENARIO(reading, a_slow_reader_knows_what_it_missed)
 	    (long long)polls);
 }
 
-/* A client that asks and goes away without reading the answer. */
-static void
-poll_and_die(const char *id)
+/* A client that asks and does not read the answer, which has begun to come. */
+static int
+poll_unread(const char *id)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	struct pollfd p = {.events = POLLIN};
@@ -158,7 +158,7 @@ poll_and_die(const char *id)
 	expect(n < 32 && connect(p.fd, (void *)&to, sizeof(to)) == 0);
 	expect(write(p.fd, frame, (size_t)len) == len);
 	expect(poll(&p, 1, SCN_DEADLINE_MS) == 1);
-	close(p.fd);
+	return p.fd;
 }
 
 SCENARIO(reading, an_answer_that_did_not_arrive_is_delivered_again)
@@ -173,12 +173,73 @@ SCENARIO(reading, an_answer_that_did_not_arrive_is_delivered_again)
 	while (number_of(a, "totalOutputChars") < 190000);
 	/* Larger than what the socket takes: part of it never leaves. */
 	for (int i = 0; i < 3; i++)
-		poll_and_die(id);
+		close(poll_unread(id));
 	a = ask("poll", STR("sessionId", id));
 	expect(strlen(text_of(a, "output")) == 190000, "%zu bytes",
 	    strlen(text_of(a, "output")));
 	a = ask_as(peer(NULL), "poll", STR("sessionId", id));
 	expect_str(a, "output", "");
+}
+
+SCENARIO(reading, two_polls_of_one_reader_share_what_there_is)
+{
+	enum { ROUNDS = 50 };
+	struct peer *p[2];
+	struct question *q[2];
+	const char *id;
+
+	psupd();
+	id = background(PUPPET("cat"));
+	p[0] = peer(NULL);
+	p[1] = peer(NULL);
+	for (int i = 0; i < ROUNDS; i++) {
+		/* Both wait and are woken: one gets it, the other waits on. */
+		for (int k = 0; k < 2; k++) {
+			q[k] = ask_later(p[k], "poll", STR("sessionId", id),
+			    INT("timeout", 15000), STR("reader", "r"));
+			expect_ok(ask_as(p[k], "list"));
+		}
+		expect_ok(ask("write", STR("sessionId", id),
+		    STR("data", "one\n")));
+		while (!is_answered(q[0]) && !is_answered(q[1]))
+			for (int k = 0; k < 2; k++)
+				expect_ok(ask_as(p[k], "list"));
+		for (int k = 0; k < 2; k++)
+			expect_ok(ask_as(p[k], "list"));
+		expect(is_answered(q[0]) != is_answered(q[1]), "round %d", i);
+		expect_ok(ask("write", STR("sessionId", id),
+		    STR("data", "two\n")));
+		for (int k = 0; k < 2; k++)
+			expect(strlen(text_of(answer_of(q[k]), "output")) == 4,
+			    "round %d", i);
+	}
+}
+
+SCENARIO(reading, a_poll_does_not_repeat_an_answer_that_is_under_way)
+{
+	struct question *q;
+	struct answer *a;
+	const char *id;
+	int fd;
+
+	psupd();
+	id = background(PUPPET("bytes 190000; hang"));
+	do
+		a = ask("poll", STR("sessionId", id), INT("since", 189000));
+	while (number_of(a, "totalOutputChars") < 190000);
+	fd = poll_unread(id);
+	a = ask_as(peer(NULL), "poll", STR("sessionId", id));
+	expect_str(a, "error", "busy");
+	expect_int(ask("poll", STR("sessionId", id), STR("reader", "other")),
+	    "next", 190000);
+	q = ask_later(NULL, "poll", STR("sessionId", id),
+	    INT("timeout", 15000));
+	expect_ok(ask_as(peer(NULL), "list"));
+	expect(!is_answered(q));
+	close(fd);
+	a = answer_of(q);
+	expect(strlen(text_of(a, "output")) == 190000, "%zu bytes",
+	    strlen(text_of(a, "output")));
 }
 
 SCENARIO(reading, a_place_outlives_connection_and_master)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Terminals, with the programs that people use on them. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,8 +251,8 @@ SCENARIO(terminal, psup_exec_hands_keys_through)
 	snprintf(command, sizeof(command),
 	    "cd '%s'; stty -echo; stty -g >before; stty size; "
 	    "'%s/psup' exec --runtime-dir '%s' --pty -- "
-	    "sh -c 'stty size; trap \"stty size\" WINCH; echo inner; "
-	    "while read x; do echo got:$x; done; exit 9'; "
+	    "sh -c 'stty size; echo inner; "
+	    "while read x; do echo got:$x; stty size; done; exit 9'; "
 	    "echo code $?; stty -g | cmp - before && echo restored",
 	    file_in_scenario("."), scn_bin_dir(), runtime_dir());
 	id = on_terminal(STR("command", command), INT("cols", 77),
@@ -267,3 +268,228 @@ SCENARIO(terminal, psup_exec_hands_keys_through)
 	await_output(id, "code 9");
 	await_output(id, "restored");
 }
+
+/* psup exec --pty on a terminal of its own. */
+static const char *
+in_the_foreground(const char *options, const char *sh)
+{
+	char command[1500];
+
+	snprintf(command, sizeof(command),
+	    "stty -echo; was=$(stty -g); '%s/psup' exec --runtime-dir '%s' "
+	    "--pty %s -- sh -c '%s'; echo code=$?; "
+	    "[ \"$was\" = \"$(stty -g)\" ] && echo restored",
+	    scn_bin_dir(), runtime_dir(), options, sh);
+	return on_terminal(STR("command", command));
+}
+
+SCENARIO(terminal, signal_keys_reach_the_command_alone)
+{
+	const char *id;
+
+	psupd();
+	id = in_the_foreground("", "trap \"echo int\" INT; "
+	    "trap \"echo quit\" QUIT; trap \"echo tstp\" TSTP; echo up; "
+	    "while [ $((n += 1)) -lt 400 ]; do sleep 0.05; done");
+	await_output(id, "up");
+	type(id, "\003");
+	await_output(id, "int");
+	type(id, "\034");
+	await_output(id, "quit");
+	type(id, "\032");
+	await_output(id, "tstp");
+	type(id, "\003");
+	ask("kill", STR("sessionId", id), INT("graceMs", 0));
+}
+
+/* A question is answered once, by the worker, and the terminal is put back
+ * though the command is killed while it fills the screen. */
+SCENARIO(terminal, the_foreground_leaves_its_terminal_as_it_was)
+{
+	const char *id;
+	struct output o;
+
+	psupd();
+	id = in_the_foreground("", "printf \"\\033[?1049h\\033[?25l\\033[6n\"; "
+	    "stty raw -echo; head -c 6 | od -An -c; kill -9 $$");
+	o = over(id);
+	expect(memmem(o.bytes, o.len, "code=137", 8) != NULL);
+	expect(memmem(o.bytes, o.len, "\033[?1049l\033[?25h", 14) != NULL);
+	expect(memmem(o.bytes, o.len, "\033[6n", 4) == NULL);
+	expect(memmem(o.bytes, o.len, "restored", 8) != NULL);
+}
+
+SCENARIO(terminal, the_foreground_becomes_the_background)
+{
+	const char *id;
+	char inner[64];
+	struct answer *a;
+	struct output o;
+	const psup_value *row;
+
+	psupd();
+	id = in_the_foreground("--detach-key ^]",
+	    "stty -echo; echo up; while read x; do echo got:$x; done; exit 4");
+	await_output(id, "up");
+	type(id, "before\r\035after\r");
+	o = over(id);
+	expect(memmem(o.bytes, o.len, "goes on in the background as", 28) !=
+	    NULL);
+	expect(memmem(o.bytes, o.len, "code=0", 6) != NULL);
+	expect(memmem(o.bytes, o.len, "restored", 8) != NULL);
+	a = ask("list");
+	row = psup_value_at(psup_value_get(details(a), "sessions"), 0);
+	psup_get_copy(row, "sessionId", inner, sizeof(inner));
+	await_output(inner, "got:before");
+	ask("write", STR("sessionId", inner), STR("data", ""), YES("eof"));
+	o = over(inner);
+	expect_int(o.last, "exitCode", 4);
+	expect(memmem(o.bytes, o.len, "after", 5) == NULL);
+}
+
+SCENARIO(terminal, another_client_sends_it_to_the_background)
+{
+	struct question *q;
+	struct answer *a;
+	const psup_value *rows;
+	char id[64];
+
+	psupd();
+	q = ask_later(peer(NULL), "exec", STR("command", "read x; exit 6"),
+	    NIL("yieldMs"));
+	do {
+		a = ask("list", YES("all"));
+		rows = psup_value_get(details(a), "sessions");
+	} while (psup_value_count(rows) == 0);
+	psup_get_copy(psup_value_at(rows, 0), "sessionId", id, sizeof(id));
+	expect_exit(cli("background", id), 0);
+	a = answer_of(q);
+	expect_str(a, "status", "running");
+	expect(number_of(a, "pid") > 1);
+	expect(is_listed(NULL, id));
+	expect_ok(ask("background", STR("sessionId", id)));
+	ask("write", STR("sessionId", id), STR("data", "\n"));
+	expect_int(over(id).last, "exitCode", 6);
+	expect_refused(ask("background", STR("sessionId", id)), "not-running");
+	expect_exit(cli("background", "no-such"), 4);
+	expect_exit(cli("exec", "--detach-key", "^]", "true"), 2);
+}
+
+/* The end of the leader is a hang-up only for who does not ignore it; one that
+ * does may hold the terminal, but not the answer. */
+SCENARIO(terminal, a_grandchild_with_the_terminal_does_not_hold_the_end)
+{
+	struct answer *a;
+	pid_t left;
+
+	psupd();
+	a = ask("exec", STR("command", "trap '' HUP; sleep 1000 & "
+	    "echo left=$!; exit 3"), YES("pty"));
+	expect_int(a, "exitCode", 3);
+	expect_int(a, "holders", 1);
+	left = atoi(strstr(text_of(a, "aggregated"), "left=") + 5);
+	expect(left > 1 && is_alive(left), "nobody asked for its end");
+	kill_now(left, SIGKILL);
+}
+
+/* An interactive shell with a job, and with one that hid from its terminal
+ * (if it stays behind, the scenario fails at its end). */
+static const char *
+shell_with_jobs(pid_t *ret_job)
+{
+	const char *id, *file = file_in_scenario("job");
+	char line[500];
+	FILE *f;
+
+	id = on_terminal(LIST("argv", "/bin/bash", "--norc", "--noprofile",
+	    "-i"), MAP("env", "PS1", "PS> "));
+	await_output(id, "PS> ");
+	snprintf(line, sizeof(line), "sleep 1000 & echo $! >'%s'; "
+	    "setsid sleep 1000 & echo o\"\"ver\n", file);
+	type(id, line);
+	await_output(id, "over\r\n");
+	f = fopen(file, "re");
+	expect(f != NULL && fgets(line, sizeof(line), f) != NULL);
+	fclose(f);
+	*ret_job = atoi(line);
+	expect(is_alive(*ret_job));
+	return id;
+}
+
+SCENARIO(terminal, kill_remove_and_shutdown_end_a_shell_with_its_jobs)
+{
+	struct answer *a;
+	const char *id;
+	pid_t job;
+
+	if (access("/bin/bash", X_OK) != 0)
+		skip_scenario("there is no bash");
+	psupd();
+	id = shell_with_jobs(&job);
+	a = ask("kill", STR("sessionId", id), STR("signal", "HUP"));
+	expect_ok(a);
+	expect_int(a, "remaining", 0);
+	await_gone(job);
+	id = shell_with_jobs(&job);
+	expect_ok(ask("remove", STR("sessionId", id)));
+	await_gone(job);
+	shell_with_jobs(&job);
+	expect_exit(cli("shutdown", "--grace", "100"), 0);
+	await_gone(job);
+	server_is_gone();
+}
+
+#ifdef PSUP_FAULTS /* only test builds have fault points */
+/* A kernel that cannot splice a terminal, and each worker dies with the first
+ * input in its hand: nothing is given twice, and how much is in doubt is in
+ * every answer, also when it is over and after a restart. */
+SCENARIO(terminal, input_in_doubt_is_said)
+{
+	const char *id;
+	struct answer *a;
+	struct output o;
+
+	psupd(.env = {"PSUP_FAULTS=pty.splice=fail,pty.in-hand=kill"});
+	id = on_terminal(STR("command", "stty -echo; echo ready; read x; "
+	    "echo got:$x"));
+	await_output(id, "ready");
+	a = ask("write", STR("sessionId", id), STR("data", "abc\n"));
+	expect_ok(a);
+	expect_absent(a, "stdinUncertain");
+	do
+		a = ask("poll", STR("sessionId", id), INT("timeout", 10));
+	while (!psup_get_bool(details(a), "stdinUncertain", false));
+	expect_int(a, "stdinUncertainBytes", 4);
+	a = ask("submit", STR("sessionId", id), STR("data", "d"));
+	expect_flag(a, "stdinUncertain", true);
+	while (number_of(a, "stdinUncertainBytes") < 6)
+		a = ask("poll", STR("sessionId", id), INT("timeout", 10));
+	kill_master();
+	a = ask("list");
+	expect(psup_get_int(psup_value_at(psup_value_get(details(a),
+	    "sessions"), 0), "stdinUncertainBytes", 0) == 6);
+	ask("kill", STR("sessionId", id), INT("graceMs", 0));
+	o = over(id);
+	expect(memmem(o.bytes, o.len, "got:", 4) == NULL);
+	expect_int(o.last, "stdinUncertainBytes", 6);
+}
+
+SCENARIO(terminal, none_to_be_had_is_a_warning)
+{
+	struct answer *a;
+	struct run *r;
+
+	psupd(.env = {"PSUP_FAULTS=pty.open=fail"});
+	a = ask("exec", STR("command", "test -t 1 || echo pipes"), YES("pty"));
+	expect_str(a, "status", "completed");
+	expect_absent(a, "pty");
+	expect_text(a, "no terminal could be had (ENOSPC); the command ran "
+	    "with pipes");
+	expect_text(a, "pipes\n");
+	expect(psup_value_count(psup_value_get(details(a), "warnings")) == 1);
+	r = cli("exec", "--pty", "--", "sh", "-c", "test -t 1 || echo pipes");
+	expect_exit(r, 0);
+	expect_out(r, "pipes\n");
+	expect(strstr(r->err, "runs with pipes") != NULL, "%s", r->err);
+}
+#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The lane scheduler under virtual time: a million random steps against a
- * model that is too simple to be wrong, traces that must not change, and
- * bounds on waiting. PSUP_SIM_SEED repeats a run.
+ * model that is too simple to be wrong. PSUP_SIM_SEED repeats a run.
  */
 #include "supervisor/lane.h"
 
@@ -27,20 +26,38 @@ struct model_session {
 	size_t lane;
 	int priority;
 	bool low, active; /* low: still in the lowest tier */
+	bool stale;       /* active, of an older generation */
+	bool warned;
 };
 
 static const char *const lane_names[] = { "main", "subagent", "cron:backup",
 	"cron:mail", "session:a", "session:b", "build", "x" };
 
+static const char *const group_names[] = { "batch", "night" };
+static const char *const patterns[] = { "cron:*", "session:*" };
+
+#define NO_GROUP NELEMS(group_names)
+#define WARN_MS  2000u
+
+struct model_lane {
+	uint32_t width, queue_max; /* as configured */
+	bool configured;
+	size_t group;
+	uint32_t reserve;
+	bool paused, draining, width_set;
+	uint32_t set_width;
+};
+
 struct model {
 	struct lanes *ls;
 	struct model_session s[SESSIONS];
-	struct {
-		uint32_t width, queue_max;
-		bool configured;
-	} lanes[NELEMS(lane_names)];
+	struct model_lane lanes[NELEMS(lane_names)];
+	struct model_lane patterns[NELEMS(patterns)];
+	uint32_t group_width[NELEMS(group_names)];
 	uint64_t now_ms, last_seq, last_sid, step, seed, rng;
 	uint64_t admitted, queued, refused, aged, restarts;
+	uint64_t setups, refused_setups, drained, cleared, resets, warned;
+	uint64_t held_back[LANE_BLOCK_RESERVED + 1];
 };
 
 static uint64_t
@@ -103,8 +120,43 @@ count(const struct model *m, size_t lane, bool active)
 
 	for (size_t i = 0; i < SESSIONS; i++)
 		n += m->s[i].sid != 0 && m->s[i].lane == lane &&
-		    m->s[i].active == active;
+		    m->s[i].active == active && !m->s[i].stale;
 	return n;
+}
+
+static uint32_t
+width_of(const struct model_lane *l)
+{
+	return l->width_set ? l->set_width : l->width;
+}
+
+/* Why the lane could not start one more. */
+static enum lane_block
+block_of(const struct model *m, size_t lane, bool see_pause)
+{
+	const struct model_lane *l = &m->lanes[lane];
+	uint32_t active = count(m, lane, true), all = 0, taken = 0;
+
+	if (see_pause && l->paused)
+		return LANE_BLOCK_PAUSED;
+	if (active >= width_of(l))
+		return LANE_BLOCK_WIDTH;
+	if (l->group == NO_GROUP)
+		return LANE_OPEN;
+	for (size_t i = 0; i < NELEMS(lane_names); i++) {
+		uint32_t a;
+
+		if (m->lanes[i].group != l->group)
+			continue;
+		a = count(m, i, true);
+		all += a;
+		taken += a > m->lanes[i].reserve ? a : m->lanes[i].reserve;
+	}
+	if (all >= m->group_width[l->group])
+		return LANE_BLOCK_GROUP;
+	return active < l->reserve || taken < m->group_width[l->group]
+	    ? LANE_OPEN
+	    : LANE_BLOCK_RESERVED;
 }
 
 static uint32_t
@@ -129,6 +181,19 @@ by_sid(struct model *m, uint64_t sid)
 	return NULL;
 }
 
+/* The same, of one the scheduler has named. */
+static struct model_session *
+named(struct model *m, struct sid sid)
+{
+	struct model_session *s = by_sid(m, sid.v);
+
+	if (s == NULL || sid.v == 0) {
+		fail(m, "it names nobody", sid.v, 0);
+		abort();
+	}
+	return s;
+}
+
 /* ------------------------------------------------------------------- steps */
 
 static void
@@ -148,16 +213,17 @@ step_enter(struct model *m)
 		.low = true };
 	model_age(m);
 	queued = count(m, fresh.lane, false);
-	want = queued == 0 &&
-	        count(m, fresh.lane, true) < m->lanes[fresh.lane].width
+	want = m->lanes[fresh.lane].draining ? LANE_DRAINING
+	    : queued == 0 && block_of(m, fresh.lane, true) == LANE_OPEN
 	    ? LANE_ADMIT
 	    : queued < m->lanes[fresh.lane].queue_max ? LANE_QUEUED
 	                                              : LANE_FULL;
 	v = lanes_enter(m->ls, lane_names[fresh.lane], fresh.priority,
 	    (struct sid){ fresh.sid }, 0, m->now_ms, &seq, &pos);
 	expect(m, "verdict of enter", v, want);
-	if (v == LANE_FULL) {
-		m->refused++;
+	if (v == LANE_FULL || v == LANE_DRAINING) {
+		m->refused += v == LANE_FULL;
+		m->drained += v == LANE_DRAINING;
 		return;
 	}
 	fresh.seq = ++m->last_seq;
@@ -175,7 +241,7 @@ step_leave(struct model *m)
 	struct model_session *s = &m->s[roll(m, SESSIONS)];
 
 	lanes_leave(m->ls, (struct sid){ s->sid != 0 ? s->sid : UINT64_MAX });
-	s->sid = 0;
+	*s = (struct model_session){ 0 };
 }
 
 /* One admission: any lane's turn, but that lane's first. */
@@ -190,7 +256,7 @@ step_next(struct model *m)
 	if (sid.v == 0) {
 		for (size_t i = 0; i < NELEMS(lane_names); i++)
 			if (count(m, i, false) > 0 &&
-			    count(m, i, true) < m->lanes[i].width)
+			    block_of(m, i, true) == LANE_OPEN)
 				fail(m, "nobody is next", 0, i);
 		return false;
 	}
@@ -198,7 +264,7 @@ step_next(struct model *m)
 	if (s == NULL || s->active)
 		fail(m, "next is nobody who waits", sid.v, 0);
 	expect(m, "place of next", place(m, s), 1);
-	if (count(m, s->lane, true) >= m->lanes[s->lane].width)
+	if (block_of(m, s->lane, true) != LANE_OPEN)
 		fail(m, "next has no slot", sid.v, s->lane);
 	s->active = true;
 	m->admitted++;
@@ -219,6 +285,210 @@ step_configure(struct model *m)
 	    0);
 }
 
+/* Tells the scheduler all of the model's configuration. */
+static int
+setup(struct model *m)
+{
+	struct lane_group_conf groups[NELEMS(group_names)];
+	struct lane_conf lanes[NELEMS(lane_names) + NELEMS(patterns)];
+	size_t n = 0;
+
+	memset(groups, 0, sizeof(groups));
+	memset(lanes, 0, sizeof(lanes));
+	for (size_t i = 0; i < NELEMS(group_names); i++) {
+		strcpy(groups[i].name, group_names[i]);
+		groups[i].width = m->group_width[i];
+	}
+	for (size_t i = 0; i < NELEMS(lane_names) + NELEMS(patterns); i++) {
+		bool exact = i < NELEMS(lane_names);
+		const struct model_lane *l = exact
+		    ? &m->lanes[i]
+		    : &m->patterns[i - NELEMS(lane_names)];
+
+		if (!l->configured)
+			continue;
+		strcpy(lanes[n].name,
+		    exact ? lane_names[i] : patterns[i - NELEMS(lane_names)]);
+		lanes[n].width = l->width;
+		lanes[n].queue_max = l->queue_max;
+		lanes[n].reserve = l->reserve;
+		if (l->group != NO_GROUP)
+			strcpy(lanes[n].group, group_names[l->group]);
+		n++;
+	}
+	return lanes_setup(m->ls, groups, NELEMS(groups), lanes, n);
+}
+
+/* What a lane has that no row of its own names. */
+static void
+inherit(struct model *m, size_t lane)
+{
+	struct model_lane *l = &m->lanes[lane];
+
+	l->width = 1;
+	l->queue_max = 100000;
+	l->group = NO_GROUP;
+	l->reserve = 0;
+	for (size_t i = 0; i < NELEMS(patterns); i++)
+		if (m->patterns[i].configured &&
+		    strncmp(lane_names[lane], patterns[i],
+		        strlen(patterns[i]) - 1) == 0) {
+			l->width = m->patterns[i].width;
+			l->queue_max = m->patterns[i].queue_max;
+			l->group = m->patterns[i].group;
+		}
+}
+
+/* A whole new configuration, sound or not. */
+static void
+step_setup(struct model *m)
+{
+	struct model before = *m;
+	uint64_t reserved[NELEMS(group_names)] = { 0 };
+	bool sound = true;
+
+	for (size_t i = 0; i < NELEMS(group_names); i++)
+		m->group_width[i] = (uint32_t)roll(m, 20);
+	for (size_t i = 0; i < NELEMS(patterns); i++) {
+		struct model_lane *l = &m->patterns[i];
+
+		l->configured = roll(m, 2);
+		l->width = (uint32_t)roll(m, 4);
+		l->queue_max = 10 + (uint32_t)roll(m, 40);
+		l->group = roll(m, NO_GROUP + 1);
+		l->reserve = roll(m, 20) == 0; /* a pattern reserves nothing */
+		sound &= !l->configured || l->reserve == 0;
+	}
+	for (size_t i = 0; i < NELEMS(lane_names); i++) {
+		struct model_lane *l = &m->lanes[i];
+
+		l->configured = roll(m, 3) > 0;
+		l->width = (uint32_t)roll(m, 8);
+		l->queue_max = (uint32_t)roll(m, 40);
+		l->group = roll(m, NO_GROUP + 1);
+		l->reserve = l->group != NO_GROUP ? (uint32_t)roll(m, 3) : 0;
+		if (!l->configured)
+			inherit(m, i);
+		else if (l->group != NO_GROUP)
+			reserved[l->group] += l->reserve;
+	}
+	for (size_t i = 0; i < NELEMS(group_names); i++)
+		sound &= reserved[i] <= m->group_width[i];
+	expect(m, "setup", (uint64_t)-setup(m), sound ? 0 : 22 /* EINVAL */);
+	if (!sound) {
+		before.rng = m->rng;
+		*m = before;
+		m->refused_setups++;
+	}
+	m->setups += sound;
+}
+
+/* What an operator does. */
+static void
+step_state(struct model *m)
+{
+	size_t i = roll(m, NELEMS(lane_names));
+	struct model_lane *l = &m->lanes[i];
+	uint64_t what = roll(m, 30);
+	struct lane_state st;
+
+	l->paused = what == 0;
+	l->draining = what == 1;
+	l->width_set = what == 2;
+	l->set_width = (uint32_t)roll(m, 12);
+	st = (struct lane_state){ .paused = l->paused,
+		.draining = l->draining, .width_set = l->width_set,
+		.width = l->set_width };
+	expect(m, "state",
+	    (uint64_t)-lanes_put_state(m->ls, lane_names[i], &st), 0);
+}
+
+struct walk {
+	struct model *m;
+	struct sid sids[SESSIONS];
+	size_t n;
+};
+
+static bool
+on_walk(void *arg, struct sid sid)
+{
+	struct walk *w = arg;
+
+	if (w->n == SESSIONS)
+		fail(w->m, "more than there are", w->n, 0);
+	w->sids[w->n++] = sid;
+	return true;
+}
+
+/* The queued leave, in the order in which they would have started. */
+static void
+step_clear(struct model *m)
+{
+	size_t lane = roll(m, NELEMS(lane_names));
+	struct walk w = { .m = m };
+
+	lanes_each(m->ls, lane_names[lane], LANE_THE_QUEUED, on_walk, &w);
+	expect(m, "cleared", w.n, count(m, lane, false));
+	for (size_t i = 0; i < w.n; i++) {
+		struct model_session *s = named(m, w.sids[i]);
+
+		expect(m, "order of the queue", place(m, s), 1);
+		lanes_leave(m->ls, w.sids[i]);
+		*s = (struct model_session){ 0 };
+		m->cleared++;
+	}
+}
+
+static void
+step_reset(struct model *m)
+{
+	size_t lane = roll(m, NELEMS(lane_names));
+	struct lane_view v;
+	bool known = lanes_find(m->ls, lane_names[lane], &v);
+	uint32_t generation = known ? v.generation : 0;
+
+	expect(m, "reset", lanes_reset(m->ls, lane_names[lane]), known);
+	for (size_t i = 0; i < SESSIONS; i++)
+		if (m->s[i].lane == lane && m->s[i].active)
+			m->s[i].stale = true;
+	if (known && lanes_find(m->ls, lane_names[lane], &v))
+		expect(m, "generation", v.generation, generation + 1);
+	m->resets++;
+}
+
+/* When the next of those who wait is to be warned about. */
+static uint64_t
+warn_due(const struct model *m)
+{
+	uint64_t due = UINT64_MAX;
+
+	for (size_t i = 0; i < SESSIONS; i++)
+		if (m->s[i].sid != 0 && !m->s[i].active && !m->s[i].warned &&
+		    m->s[i].since_ms + WARN_MS < due)
+			due = m->s[i].since_ms + WARN_MS;
+	return due;
+}
+
+static void
+step_warn(struct model *m)
+{
+	uint64_t due = warn_due(m);
+	struct sid sid;
+	struct model_session *s;
+
+	expect(m, "when to warn", lanes_warn_due(m->ls), due);
+	sid = lanes_warn(m->ls, m->now_ms);
+	expect(m, "a warning", sid.v != 0, due <= m->now_ms);
+	if (sid.v == 0)
+		return;
+	s = named(m, sid);
+	if (s->active || s->warned)
+		fail(m, "a warning about nobody who waits", sid.v, 0);
+	expect(m, "since when it waits", s->since_ms + WARN_MS, due);
+	s->warned = true;
+	m->warned++;
+}
+
 /* A new master: holders first, then the queue, in no order. */
 static void
 step_restart(struct model *m)
@@ -227,14 +497,24 @@ step_restart(struct model *m)
 
 	lanes_free(&m->ls);
 	m->ls = lanes_new();
-	for (size_t i = 0; i < NELEMS(lane_names); i++)
-		if (m->lanes[i].configured)
-			lanes_configure(m->ls, lane_names[i],
-			    m->lanes[i].width, m->lanes[i].queue_max);
+	lanes_set_warn(m->ls, WARN_MS);
+	expect(m, "setup of a restart", (uint64_t)-setup(m), 0);
+	for (size_t i = 0; i < NELEMS(lane_names); i++) {
+		const struct model_lane *l = &m->lanes[i];
+		struct lane_state st = { .paused = l->paused,
+			.draining = l->draining, .width_set = l->width_set,
+			.width = l->set_width };
+
+		lanes_put_state(m->ls, lane_names[i], &st);
+	}
 	for (size_t i = 0; i < SESSIONS; i++)
-		if (m->s[i].sid != 0 && m->s[i].active)
+		if (m->s[i].sid != 0 && m->s[i].active) {
 			lanes_restore_active(m->ls, lane_names[m->s[i].lane],
 			    (struct sid){ m->s[i].sid });
+			if (m->s[i].stale)
+				lanes_disown(m->ls,
+				    (struct sid){ m->s[i].sid });
+		}
 	m->last_seq = 0;
 	for (size_t k = 0; k < SESSIONS; k++) {
 		struct model_session *s = &m->s[(first + k) % SESSIONS];
@@ -249,6 +529,8 @@ step_restart(struct model *m)
 		        (struct sid){ s->sid }, s->seq, s->since_ms, NULL,
 		        NULL),
 		    LANE_QUEUED);
+		if (s->warned)
+			lanes_mute(m->ls, (struct sid){ s->sid });
 	}
 	m->restarts++;
 	while (step_next(m))
@@ -264,6 +546,56 @@ step_time(struct model *m)
 		m->now_ms -= roll(m, 2000); /* somebody set the clock */
 	else
 		m->now_ms += r < 3 ? 20000 + roll(m, 20000) : roll(m, 400);
+}
+
+static bool
+is_used(const struct model *m, size_t lane)
+{
+	for (size_t i = 0; i < SESSIONS; i++)
+		if (m->s[i].sid != 0 && m->s[i].lane == lane)
+			return true;
+	return false;
+}
+
+/* Who keeps the lane from starting one more, pause or not. */
+static void
+compare_blockers(struct model *m, size_t lane)
+{
+	size_t group = m->lanes[lane].group;
+	enum lane_block why = block_of(m, lane, false);
+	struct walk w = { .m = m };
+	uint32_t want = 0, over = 0;
+	bool any = false;
+
+	m->held_back[why]++;
+	lanes_each(m->ls, lane_names[lane], LANE_THE_BLOCKERS, on_walk, &w);
+	for (size_t i = 0; i < NELEMS(lane_names); i++) {
+		uint32_t a = count(m, i, true);
+
+		if (group == NO_GROUP || m->lanes[i].group != group)
+			continue;
+		want += a;
+		if (a > m->lanes[i].reserve) {
+			any = true;
+			over += a;
+		}
+	}
+	if (why == LANE_OPEN)
+		want = 0;
+	else if (why == LANE_BLOCK_WIDTH)
+		want = count(m, lane, true);
+	else if (any)
+		want = over;
+	/* an idle lane that nobody configured is not there to be asked */
+	if (!m->lanes[lane].configured && !m->lanes[lane].paused &&
+	    count(m, lane, true) + count(m, lane, false) == 0)
+		return;
+	expect(m, "blockers", w.n, want);
+	for (size_t i = 0; i < w.n; i++)
+		if (!named(m, w.sids[i])->active ||
+		    named(m, w.sids[i])->stale)
+			fail(m, "somebody blocks who holds nothing",
+			    w.sids[i].v, 0);
 }
 
 /* Places, views and due time as the model has them. */
@@ -286,13 +618,21 @@ compare(struct model *m)
 		while (strcmp(lane_names[k], v.name) != 0)
 			k++;
 		known++;
-		expect(m, "width", v.width, m->lanes[k].width);
+		expect(m, "width", v.width, width_of(&m->lanes[k]));
+		expect(m, "block", v.block, block_of(m, k, true));
+		for (size_t j = 0; j < SESSIONS; j++)
+			v.stale -= m->s[j].sid != 0 && m->s[j].lane == k &&
+			    m->s[j].stale;
+		expect(m, "stale", v.stale, 0);
 		expect(m, "active", v.active, count(m, k, true));
 		expect(m, "queued", v.queued, count(m, k, false));
 	}
 	for (size_t i = 0; i < NELEMS(lane_names); i++)
-		known -= m->lanes[i].configured ||
-		    count(m, i, true) + count(m, i, false) > 0;
+		known -= m->lanes[i].configured || m->lanes[i].paused ||
+		    m->lanes[i].draining || m->lanes[i].width_set ||
+		    is_used(m, i);
+	for (size_t i = 0; i < NELEMS(lane_names); i++)
+		compare_blockers(m, i);
 	expect(m, "lanes nobody knows", known, 0);
 	for (size_t i = 0; i < SESSIONS; i++)
 		if (m->s[i].sid != 0 && !m->s[i].active &&
@@ -316,10 +656,20 @@ step(struct model *m)
 		step_leave(m);
 	else if (r < 840)
 		step_next(m);
-	else if (r < 990)
+	else if (r < 940)
 		step_time(m);
-	else if (r < 998)
+	else if (r < 970)
+		step_warn(m);
+	else if (r < 978)
 		step_configure(m);
+	else if (r < 981)
+		step_setup(m);
+	else if (r < 991)
+		step_state(m);
+	else if (r < 994)
+		step_clear(m);
+	else if (r < 997)
+		step_reset(m);
 	else
 		step_restart(m);
 }
@@ -339,7 +689,10 @@ Test(lane_sim, a_million_steps_agree_with_the_model)
 		m.lanes[i].width = i == 1 ? 8 : 1;
 		m.lanes[i].queue_max = 100000;
 		m.lanes[i].configured = i < 2;
+		m.lanes[i].group = NO_GROUP;
 	}
+	lanes_set_warn(m.ls, WARN_MS);
+	cr_assert_eq(setup(&m), 0);
 	for (m.step = 0; m.step < STEPS; m.step++) {
 		step(&m);
 		if (m.step % CHECK_EVERY == 0)
@@ -351,215 +704,14 @@ Test(lane_sim, a_million_steps_agree_with_the_model)
 	cr_expect_gt(m.refused, 100);
 	cr_expect_gt(m.aged, 100);
 	cr_expect_gt(m.restarts, 100);
+	cr_expect_gt(m.setups, 100);
+	cr_expect_gt(m.refused_setups, 100);
+	cr_expect_gt(m.drained, 100);
+	cr_expect_gt(m.cleared, 100);
+	cr_expect_gt(m.resets, 100);
+	cr_expect_gt(m.warned, 1000);
+	for (size_t i = 0; i < NELEMS(m.held_back); i++)
+		cr_expect(i == LANE_BLOCK_PAUSED || m.held_back[i] > 10,
+		    "block %zu", i);
 	lanes_free(&m.ls);
-}
-
-/* ----------------------------------------------------------- golden traces */
-
-/* One line of a trace; a time moves on by itself. */
-struct act {
-	uint64_t at_ms;
-	char what; /* e: enter, l: leave, n: next until nobody, w: width */
-	uint64_t sid;
-	const char *lane;
-	int n; /* priority, width */
-};
-
-static void
-play(const struct act *a, size_t n, char *out, size_t size)
-{
-	struct lanes *ls = lanes_new();
-	size_t len = 0;
-
-#define SAY(...)                                                               \
-	(len += (size_t)snprintf(out + len, size - len, __VA_ARGS__))
-	for (; n > 0; n--, a++) {
-		struct sid sid = { a->sid };
-		uint32_t pos = 0;
-
-		SAY("%" PRIu64 " ", a->at_ms / 1000);
-		switch (a->what) {
-		case 'e':
-			SAY("enter %" PRIu64 ": ", a->sid);
-			if (lanes_enter(ls, a->lane, a->n, sid, 0, a->at_ms,
-			        NULL, &pos) == LANE_ADMIT)
-				SAY("starts\n");
-			else
-				SAY("place %" PRIu32 "\n", pos);
-			continue;
-		case 'l':
-			SAY("leave %" PRIu64 ":", a->sid);
-			lanes_leave(ls, sid);
-			break;
-		case 'w':
-			SAY("width %s %d:", a->lane, a->n);
-			lanes_configure(ls, a->lane, (uint32_t)a->n, 100);
-			break;
-		default:
-			SAY("next:");
-		}
-		while ((sid = lanes_next(ls, a->at_ms)).v != 0)
-			SAY(" %" PRIu64, sid.v);
-		SAY("\n");
-		cr_assert_null(lanes_check(ls), "%s", lanes_check(ls));
-	}
-#undef SAY
-	lanes_free(&ls);
-}
-
-Test(lane_sim, golden_tiers)
-{
-	static const struct act acts[] = {
-		{ 0, 'e', 1, "main", 0 }, { 0, 'e', 2, "main", -1 },
-		{ 1000, 'e', 3, "main", 0 }, { 1000, 'e', 4, "main", 1 },
-		{ 2000, 'e', 5, "main", 1 }, { 2000, 'e', 6, "main", 0 },
-		{ 3000, 'l', 1, NULL, 0 }, { 4000, 'l', 4, NULL, 0 },
-		{ 4000, 'e', 7, "main", 1 }, { 5000, 'l', 5, NULL, 0 },
-		{ 6000, 'l', 7, NULL, 0 }, { 6000, 'l', 6, NULL, 0 },
-		{ 7000, 'l', 3, NULL, 0 }, { 8000, 'l', 2, NULL, 0 },
-	};
-	char got[2000];
-
-	play(acts, NELEMS(acts), got, sizeof(got));
-	cr_assert_str_eq(got,
-	    "0 enter 1: starts\n"
-	    "0 enter 2: place 1\n"
-	    "1 enter 3: place 1\n"
-	    "1 enter 4: place 1\n"
-	    "2 enter 5: place 2\n"
-	    "2 enter 6: place 4\n"
-	    "3 leave 1: 4\n"
-	    "4 leave 4: 5\n"
-	    "4 enter 7: place 1\n"
-	    "5 leave 5: 7\n"
-	    "6 leave 7: 3\n"
-	    "6 leave 6:\n"
-	    "7 leave 3: 2\n"
-	    "8 leave 2:\n");
-}
-
-Test(lane_sim, golden_ageing)
-{
-	static const struct act acts[] = {
-		{ 0, 'e', 1, "main", 0 }, { 1000, 'e', 2, "main", -1 },
-		{ 5000, 'e', 3, "main", -1 }, { 6000, 'e', 4, "main", 0 },
-		{ 30000, 'n', 0, NULL, 0 }, { 30000, 'e', 5, "main", 0 },
-		{ 31000, 'e', 6, "main", 1 }, { 32000, 'e', 7, "main", -1 },
-		{ 33000, 'l', 1, NULL, 0 }, { 34000, 'l', 6, NULL, 0 },
-		{ 34900, 'l', 2, NULL, 0 }, { 35000, 'l', 4, NULL, 0 },
-		{ 36000, 'l', 3, NULL, 0 }, { 36000, 'e', 8, "main", 0 },
-		{ 62000, 'e', 9, "main", 0 }, { 62000, 'l', 5, NULL, 0 },
-		{ 63000, 'l', 7, NULL, 0 },
-	};
-	char got[2000];
-
-	play(acts, NELEMS(acts), got, sizeof(got));
-	cr_assert_str_eq(got,
-	    "0 enter 1: starts\n"
-	    "1 enter 2: place 1\n"
-	    "5 enter 3: place 2\n"
-	    "6 enter 4: place 1\n"
-	    "30 next:\n"
-	    "30 enter 5: place 2\n"
-	    "31 enter 6: place 1\n"
-	    "32 enter 7: place 6\n"
-	    "33 leave 1: 6\n"
-	    "34 leave 6: 2\n"
-	    "34 leave 2: 4\n"
-	    "35 leave 4: 3\n"
-	    "36 leave 3: 5\n"
-	    "36 enter 8: place 1\n"
-	    "62 enter 9: place 3\n"
-	    "62 leave 5: 7\n"
-	    "63 leave 7: 8\n");
-}
-
-Test(lane_sim, golden_lanes_take_turns)
-{
-	static const struct act acts[] = {
-		{ 0, 'w', 0, "a", 0 }, { 0, 'w', 0, "b", 0 },
-		{ 0, 'w', 0, "c", 0 }, { 0, 'e', 1, "a", 0 },
-		{ 0, 'e', 2, "a", 0 }, { 0, 'e', 3, "a", 0 },
-		{ 0, 'e', 4, "b", 0 }, { 0, 'e', 5, "b", 1 },
-		{ 0, 'e', 6, "c", 0 }, { 1000, 'w', 0, "a", 2 },
-		{ 1000, 'w', 0, "b", 1 }, { 1000, 'w', 0, "c", 5 },
-		{ 2000, 'l', 2, NULL, 0 }, { 2000, 'l', 5, NULL, 0 },
-	};
-	char got[2000];
-
-	play(acts, NELEMS(acts), got, sizeof(got));
-	cr_assert_str_eq(got,
-	    "0 width a 0:\n"
-	    "0 width b 0:\n"
-	    "0 width c 0:\n"
-	    "0 enter 1: place 1\n"
-	    "0 enter 2: place 2\n"
-	    "0 enter 3: place 3\n"
-	    "0 enter 4: place 1\n"
-	    "0 enter 5: place 1\n"
-	    "0 enter 6: place 1\n"
-	    "1 width a 2: 1 2\n"
-	    "1 width b 1: 5\n"
-	    "1 width c 5: 6\n"
-	    "2 leave 2: 3\n"
-	    "2 leave 5: 4\n");
-}
-
-/* ------------------------------------------------------------------ bounds */
-
-/* A lane of width 1 is overrun by normal sessions, one a second, each running
- * a second and a half. The one of low priority waits its 30 s, then only for
- * those that came before it. */
-Test(lane_sim, the_lowest_tier_does_not_starve)
-{
-	struct lanes *ls = lanes_new();
-	uint64_t now_ms = 0, running = 1, ends_ms = 1500, id = 10;
-	uint64_t started_ms = 0;
-
-	lanes_enter(ls, "main", 0, (struct sid){ 1 }, 0, 0, NULL, NULL);
-	lanes_enter(ls, "main", -1, (struct sid){ 2 }, 0, 0, NULL, NULL);
-	for (; started_ms == 0 && now_ms < 600000; now_ms += 500) {
-		if (now_ms % 1000 == 0)
-			lanes_enter(ls, "main", 0, (struct sid){ id++ }, 0,
-			    now_ms, NULL, NULL);
-		if (now_ms >= ends_ms) {
-			lanes_leave(ls, (struct sid){ running });
-			running = lanes_next(ls, now_ms).v;
-			ends_ms = now_ms + 1500;
-		}
-		if (running == 2)
-			started_ms = now_ms;
-	}
-	cr_assert_geq(started_ms, LANE_AGE_MS);
-	cr_assert_leq(started_ms, LANE_AGE_MS + 1500);
-	lanes_free(&ls);
-}
-
-/* Lanes that are ready are served in turn, however long their queues are. */
-Test(lane_sim, no_ready_lane_waits_for_another_twice)
-{
-	struct lanes *ls = lanes_new();
-	char name[LANE_NAME_MAX];
-	unsigned served[20] = { 0 };
-
-	for (uint64_t l = 0; l < 20; l++) {
-		snprintf(name, sizeof(name), "lane%" PRIu64, l);
-		lanes_configure(ls, name, 0, 1000);
-		for (uint64_t i = 0; i < 10 + l * 40; i++)
-			lanes_enter(ls, name, 0,
-			    (struct sid){ 1000 * (l + 1) + i }, 0, 0, NULL,
-			    NULL);
-	}
-	for (uint64_t l = 0; l < 20; l++) {
-		snprintf(name, sizeof(name), "lane%" PRIu64, l);
-		lanes_configure(ls, name, 10, 1000);
-	}
-	for (unsigned turn = 1; turn <= 10; turn++) {
-		for (unsigned i = 0; i < 20; i++)
-			served[lanes_next(ls, 0).v / 1000 - 1]++;
-		for (unsigned l = 0; l < 20; l++)
-			cr_assert_eq(served[l], turn);
-	}
-	cr_assert_eq(lanes_next(ls, 0).v, 0);
-	lanes_free(&ls);
 }

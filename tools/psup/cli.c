@@ -10,16 +10,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPT_HELP = 1000, OPT_JSON, OPT_DIR, OPT_NO_START };
+enum {
+	OPT_HELP = 1000, OPT_JSON, OPT_DIR, OPT_NO_START, OPT_TOKEN_FILE,
+	OPT_TOKEN_FD
+};
 
 /* A master that is only busy gets BRIEF_MS in all; one whose heartbeat (one a
  * second) is late is not waited for. */
 #define TRY_MS    300
 #define BRIEF_MS  3000
 #define SILENT_MS 1200
-#define OWN_OPTIONS 24
+#define OWN_OPTIONS 48
 
 /* ---------------------------------------------------------------- options */
 
@@ -30,10 +34,35 @@ print_command_help(const struct command *cmd)
 	printf("Usage: psup %s %s\n\n%s.\n\n%s"
 	       "  --json             one JSON object on stdout\n"
 	       "  --runtime-dir DIR  the server's directory\n"
+	       "  --token-file FILE  show the scope token in FILE, mode 0600 "
+	       "($PSUP_TOKEN_FILE)\n"
+	       "  --token-fd N       show the scope token read from "
+	       "descriptor N\n"
 	       "  --help\n",
 	    cmd->name, cmd->usage, cmd->summary, cmd->help);
 	if (cmd->more_help != NULL)
 		cmd->more_help();
+}
+
+/* --token-fd N */
+static void
+take_token_fd(struct cli *c, const char *text)
+{
+	int fd = (int)cli_number(c, "--token-fd", text, 0, 1 << 20);
+
+	if (!c->usage_error && psup_read_token_fd(c->p, fd, c->token) !=
+	    PSUP_OK)
+		cli_usage(c, "--token-fd: %s", psup_error_message(c->p));
+}
+
+/* It can only be read by setting it. */
+int
+cli_umask(void)
+{
+	mode_t mask = umask(0);
+
+	(void)umask(mask);
+	return (int)(mask & 0777);
 }
 
 int
@@ -43,8 +72,10 @@ cli_option(struct cli *c, int argc, char **argv, const struct option *own)
 		{"help", no_argument, NULL, OPT_HELP},
 		{"json", no_argument, NULL, OPT_JSON},
 		{"runtime-dir", required_argument, NULL, OPT_DIR},
-		{"no-start", no_argument, NULL, OPT_NO_START}, {0}};
-	struct option all[OWN_OPTIONS + 5];
+		{"no-start", no_argument, NULL, OPT_NO_START},
+		{"token-file", required_argument, NULL, OPT_TOKEN_FILE},
+		{"token-fd", required_argument, NULL, OPT_TOKEN_FD}, {0}};
+	struct option all[OWN_OPTIONS + 7];
 	char letters[2 * OWN_OPTIONS + 4] = "+:", *l = letters + 2;
 	size_t n = 0;
 	int opt;
@@ -58,9 +89,9 @@ cli_option(struct cli *c, int argc, char **argv, const struct option *own)
 		}
 	}
 	*l = '\0';
-	/* Only exec's command line ends the options: the others take them
+	/* Only a command line ends the options: the others take them
 	 * behind the id too. */
-	if (c->command != &cmd_exec)
+	if (c->command != &cmd_exec && c->command != &cmd_bridge)
 		memmove(letters, letters + 1, strlen(letters));
 	memcpy(all + n, shared, sizeof(shared));
 	for (;;) {
@@ -77,6 +108,14 @@ cli_option(struct cli *c, int argc, char **argv, const struct option *own)
 			break;
 		case OPT_NO_START:
 			c->no_start = true;
+			break;
+		case OPT_TOKEN_FILE:
+			c->token_file = optarg;
+			break;
+		case OPT_TOKEN_FD:
+			take_token_fd(c, optarg);
+			if (c->usage_error)
+				return -1;
 			break;
 		case '?':
 		case ':':
@@ -141,11 +180,29 @@ cli_seconds(struct cli *c, const char *option, const char *text)
 
 /* ------------------------------------------------------------- connecting */
 
+void
+cli_identity(const struct cli *c, struct psup_options *ret)
+{
+	ret->scope = c->scope;
+	ret->token = c->token[0] != '\0' ? c->token : NULL;
+	ret->token_file = c->token_file;
+}
+
+bool
+cli_is_scoped(const struct cli *c)
+{
+	const char *file = getenv("PSUP_TOKEN_FILE");
+
+	return c->scope != NULL || c->token_file != NULL ||
+	    c->token[0] != '\0' || (file != NULL && file[0] != '\0');
+}
+
 int
 cli_connect(struct cli *c, enum cli_start start, int timeout_ms)
 {
 	struct psup_options o = PSUP_OPTIONS_INIT;
 
+	cli_identity(c, &o);
 	o.runtime_dir = c->runtime_dir;
 	o.timeout_ms = timeout_ms;
 	o.start = start == CLI_MAY_START && !c->no_start;
@@ -212,6 +269,15 @@ cli_exit_code(const psup_reply *reply)
 	    : EXIT_FAILED;
 }
 
+/* Control characters and all: they were asked for. */
+static void
+print_as_is(const char *text, size_t len)
+{
+	fwrite(text, 1, len, stdout);
+	if (len == 0 || text[len - 1] != '\n')
+		putchar('\n');
+}
+
 int
 cli_answer(struct cli *c, psup_reply **reply)
 {
@@ -222,6 +288,8 @@ cli_answer(struct cli *c, psup_reply **reply)
 	text = psup_reply_text(*reply, &len);
 	if (c->json)
 		cli_print_json(json_of_value(psup_reply_value(*reply)));
+	else if (code == EXIT_OK && c->as_is)
+		print_as_is(text, len);
 	else if (code == EXIT_OK)
 		cli_print_text(text, len);
 	if (code != EXIT_OK)
@@ -246,32 +314,101 @@ cli_simple(struct cli *c, const char *method, psup_args *a, int wait_ms)
 
 /* ----------------------------------------------------------------- output */
 
+/* A stretch without CR. */
+static void
+put_escaped(const char *s, size_t len)
+{
+	char shown[4 * 1024 + 1];
+	size_t n;
+
+	for (; len > 0; s += n, len -= n) {
+		n = len;
+		if (n > 1024)
+			n = 1024 - psup_open_tail(s, 1024);
+		if (n == 0)
+			n = 1024;
+		fwrite(shown, 1, psup_escape(s, n, true, shown, sizeof(shown)),
+		    stdout);
+	}
+}
+
+void
+cli_put_text(const char *s, size_t len)
+{
+	bool tty = isatty(STDOUT_FILENO);
+	const char *cr;
+	size_t n;
+
+	while (len > 0) {
+		cr = memchr(s, '\r', len);
+		n = cr != NULL ? (size_t)(cr - s) : len;
+		put_escaped(s, n);
+		if (cr == NULL)
+			break;
+		s += n + 1;
+		len -= n + 1;
+		if (!tty)
+			putchar('\r');
+		else if (len == 0 || *s != '\n')
+			fputs("\\x0d", stdout);
+	}
+}
+
 void
 cli_print_text(const char *s, size_t len)
 {
-	char *shown = NULL;
-
 	if (s == NULL)
 		return;
-	if (isatty(STDOUT_FILENO))
-		shown = malloc(4 * len + 1);
-	if (shown != NULL) {
-		len = psup_escape(s, len, true, shown, 4 * len + 1);
-		s = shown;
-	}
-	fwrite(s, 1, len, stdout);
+	cli_put_text(s, len);
 	if (len == 0 || s[len - 1] != '\n')
 		putchar('\n');
-	free(shown);
+}
+
+void
+cli_putf(const char *fmt, ...)
+{
+	char text[1200];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		cli_put_text(text, (size_t)n < sizeof(text) ? (size_t)n
+		                                            : sizeof(text) - 1);
+}
+
+bool
+cli_text_rule(struct cli *c, const char *rule)
+{
+	char byte[4];
+
+	if (psup_clean(rule, "x", 1, false, byte) == 1)
+		return true;
+	cli_usage(c, "--text: \"%s\" is none of clean, ansi, shown and plain",
+	    rule);
+	return false;
 }
 
 void
 cli_print_json(json_t *v)
 {
-	char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
+	/* a terminal gets no DEL, C1 or bidi characters either */
+	bool tty = isatty(STDOUT_FILENO);
+	size_t ascii = tty ? JSON_ENSURE_ASCII : 0;
+	char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | ascii);
 
+	for (char *p = text; text != NULL && tty && *p != '\0';) {
+		size_t n = strcspn(p, "\177");
+
+		fwrite(p, 1, n, stdout);
+		if (p[n] != '\0')
+			fputs("\\u007f", stdout);
+		p += n + (p[n] != '\0');
+	}
 	if (text != NULL)
-		puts(text);
+		puts(tty ? "" : text);
 	free(text);
 	json_decref(v);
 	fflush(stdout);

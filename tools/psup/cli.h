@@ -38,14 +38,21 @@ struct command {
 struct cli {
 	const struct command *command;
 	const char *runtime_dir; /* NULL: the default */
+	const char *scope;       /* $PSUP_SCOPE; NULL: none */
+	const char *token_file;  /* NULL: $PSUP_TOKEN_FILE, or none */
+	char token[PSUP_TOKEN_SIZE]; /* --token-fd; "": none */
 	bool no_start, json;
+	bool as_is;       /* control characters were asked for: print them */
 	bool usage_error; /* cli_option() has said what is wrong */
 	psup *p;
 };
 
 extern const struct command cmd_exec, cmd_tool, cmd_list, cmd_poll, cmd_log,
-    cmd_write, cmd_send_keys, cmd_submit, cmd_paste, cmd_resize, cmd_kill,
-    cmd_clear, cmd_remove, cmd_wait, cmd_events, cmd_status, cmd_shutdown;
+    cmd_write, cmd_attach, cmd_background, cmd_send_keys, cmd_submit,
+    cmd_paste, cmd_resize,
+    cmd_kill, cmd_clear, cmd_remove, cmd_wait, cmd_events, cmd_status,
+    cmd_shutdown, cmd_token, cmd_drain_scope, cmd_bridge;
+extern const struct command cmd_lanes, cmd_screen;
 
 /* ---------------------------------------------------------------- options */
 
@@ -57,6 +64,8 @@ int cli_option(struct cli *c, int argc, char **argv,
 /* Says what is wrong, and where help is. Returns EXIT_USAGE. */
 int cli_usage(struct cli *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* Our file mode creation mask. */
+int cli_umask(void);
 /* A whole number in lo..hi; sets c->usage_error and says so otherwise. */
 int64_t cli_number(struct cli *c, const char *option, const char *text,
     int64_t lo, int64_t hi);
@@ -67,6 +76,10 @@ double cli_seconds(struct cli *c, const char *option, const char *text);
 
 enum cli_start { CLI_MAY_START, CLI_NEVER_START };
 
+/* Who we are: scope and token. */
+void cli_identity(const struct cli *c, struct psup_options *ret);
+/* Is it one scope's? Then shared memory, which shows all, is no other way. */
+bool cli_is_scoped(const struct cli *c);
 /* Connects c->p. PSUP_OK or a psup_rc; nothing is said. */
 int cli_connect(struct cli *c, enum cli_start start, int timeout_ms);
 /* The same for a command that has another way, the view: never starts a
@@ -85,8 +98,14 @@ int cli_simple(struct cli *c, const char *method, psup_args *a, int wait_ms);
 
 /* ----------------------------------------------------------------- output */
 
-/* Text for a person: escaped if stdout is a terminal. */
+/* Text, and an end of line where it has none. No control character but TAB
+ * and LF goes out, whoever reads: a pipe often ends at a terminal. CR stays
+ * where stdout is none. */
 void cli_print_text(const char *s, size_t len);
+/* The same of a part of a text: no end of line. */
+void cli_put_text(const char *s, size_t len);
+/* As printf, then as cli_put_text. */
+void cli_putf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* One JSON value, one line, flushed. Takes the reference. */
 void cli_print_json(json_t *v);
 /* A line on stderr: "psup: ...", escaped. */
@@ -107,8 +126,23 @@ void args_add_json(psup_args *a, const char *key, const json_t *v);
 
 /* The list from shared memory: rows as the server's, text as the server's. */
 int view_list(struct cli *c, bool all);
-/* Retained output from shared memory, as it is. stream: NULL, "stdout" ... */
-int view_log(struct cli *c, const char *id, const char *stream);
+/* Retained output from shared memory; rule: as psup_clean's, or "raw". stream:
+ * NULL, "stdout" ... */
+int view_log(struct cli *c, const char *id, const char *stream,
+    const char *rule);
+/* Is that the name of a text rule, for --text? Else says so. */
+bool cli_text_rule(struct cli *c, const char *rule);
+/* Retained output as a recording of asciinema. */
+int cast_log(struct cli *c, const char *id);
+/* Opens the view and finds a session, or says why not. */
+int view_open_session(struct cli *c, const char *id, psup_view **ret,
+    struct psup_view_session *ret_session);
+/* Every retained byte, by stretches of one stream; with what is missing before
+ * each in chunk->dropped. The exit code. */
+typedef void view_stretch_fn(void *arg, const struct psup_view_chunk *chunk,
+    const char *data, size_t len);
+int view_each_stretch(psup_view *v, const struct psup_view_session *s,
+    view_stretch_fn *fn, void *arg);
 /* What shared memory knows of the server's state. */
 json_t *view_status(const char *runtime_dir);
 /* Since the master last said that it lives; UINT64_MAX: it never did. */
@@ -122,12 +156,32 @@ struct run_options {
 	bool quiet; /* --json: output comes in the answer alone */
 	bool pty;   /* the command is on a terminal */
 	bool fixed_size; /* of that; else it follows ours */
+	int detach_key; /* a byte; -1: none */
 };
+/* What the answer about a session that ended means to a shell. */
+int run_exit_code(const psup_value *details);
 /* What a shell would exit with for a command that could not be started. */
 int run_spawn_failure_code(const psup_value *details);
 /* The size of our own terminal; untouched where there is none. */
 void run_tty_size(int *ret_cols, int *ret_rows);
 /* Runs a command as if it were a child of this terminal. The exit code. */
 int run_foreground(struct cli *c, const struct run_options *o);
+
+/* ----------------------------------------------------------------- attach */
+
+#define CLI_DETACH_KEY 0x1d /* Ctrl-] */
+
+struct attach_options {
+	int detach_key;  /* a byte; -1: none */
+	bool read_only;
+	bool fixed_size; /* of the session's terminal */
+};
+/* A key by its name: "^X", "C-x", "ctrl-x", "x"; -1: "none", or a usage
+ * error. */
+int cli_detach_key(struct cli *c, const char *text);
+/* Is the detach key among the bytes? Its place, or -1. */
+ssize_t attach_key_find(int key, const char *data, size_t len);
+/* Sits at a session's terminal; the exit code. */
+int attach_run(struct cli *c, const char *id, const struct attach_options *o);
 
 #endif

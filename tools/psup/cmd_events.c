@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * psup events: exit events of backgrounded sessions, those of now or, with
- * --follow, each as it happens. One line an event; with --json one object a
- * line.
+ * psup events: what happened to sessions and the server: what is known now or,
+ * with --follow, each as it happens. One line an event; with --json one object
+ * a line.
  */
 #include <stdio.h>
 
@@ -60,9 +60,20 @@ acknowledge(struct cli *c, const char *subscriber, int64_t seq)
 	return rc;
 }
 
+#define KINDS_MAX 16
+
+/* What was asked for. */
+struct wish {
+	const char *subscriber;
+	const char *kinds[KINDS_MAX + 1]; /* NULL at end */
+	size_t kind_count;
+	int64_t since;
+	bool ack;
+};
+
 /* Until the connection ends, or somebody ends us. */
 static int
-follow(struct cli *c, const char *subscriber, int64_t since, bool ack)
+follow(struct cli *c, const struct wish *w)
 {
 	struct following f = {.c = c};
 	psup_reply *reply = NULL;
@@ -70,16 +81,16 @@ follow(struct cli *c, const char *subscriber, int64_t since, bool ack)
 	int rc;
 
 	psup_on_note(c->p, on_note, &f);
-	rc = psup_subscribe(c->p, subscriber, since, &reply);
+	rc = psup_subscribe_to(c->p, w->kinds, w->subscriber, w->since, &reply);
 	psup_reply_free(&reply);
 	while (rc == PSUP_OK) {
-		if (ack && f.printed > acked) {
+		if (w->ack && f.printed > acked) {
 			acked = f.printed;
-			rc = acknowledge(c, subscriber, acked);
+			rc = acknowledge(c, w->subscriber, acked);
 		}
 		if (rc == PSUP_OK && f.printed == acked)
 			rc = psup_turn(c->p, -1);
-		else if (rc == PSUP_OK && !ack)
+		else if (rc == PSUP_OK && !w->ack)
 			acked = f.printed;
 	}
 	return cli_fail(c, rc);
@@ -87,14 +98,15 @@ follow(struct cli *c, const char *subscriber, int64_t since, bool ack)
 
 /* The events of now. */
 static int
-print_now(struct cli *c, const char *subscriber, int64_t since, bool ack)
+print_now(struct cli *c, const struct wish *w)
 {
 	const psup_value *events;
 	psup_reply *reply;
 	int64_t last = 0;
 	int rc;
 
-	rc = psup_events(c->p, subscriber, since, 1000, &reply);
+	rc = psup_events_of(c->p, w->kinds, w->subscriber, w->since, 1000,
+	    &reply);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
 	events = psup_value_get(psup_reply_value(reply), "events");
@@ -108,7 +120,7 @@ print_now(struct cli *c, const char *subscriber, int64_t since, bool ack)
 	if (c->json)
 		cli_print_json(json_of_value(psup_reply_value(reply)));
 	psup_reply_free(&reply);
-	rc = ack ? acknowledge(c, subscriber, last) : PSUP_OK;
+	rc = w->ack ? acknowledge(c, w->subscriber, last) : PSUP_OK;
 	return rc == PSUP_OK ? EXIT_OK : cli_fail(c, rc);
 }
 
@@ -119,40 +131,50 @@ run(struct cli *c, int argc, char **argv)
 		{"follow", no_argument, NULL, 'f'},
 		{"since", required_argument, NULL, 's'},
 		{"subscriber", required_argument, NULL, 'n'},
+		{"kind", required_argument, NULL, 'k'},
 		{"ack", no_argument, NULL, 'a'}, {0}};
-	const char *subscriber = NULL;
-	bool following = false, ack = false;
-	int64_t since = -1;
+	struct wish w = {.since = -1};
+	bool following = false;
 	int opt, rc;
 
 	while ((opt = cli_option(c, argc, argv, own)) != -1) {
 		if (opt == 'f')
 			following = true;
 		else if (opt == 'a')
-			ack = true;
+			w.ack = true;
 		else if (opt == 'n')
-			subscriber = optarg;
+			w.subscriber = optarg;
+		else if (opt == 'k' && w.kind_count < KINDS_MAX)
+			w.kinds[w.kind_count++] = optarg;
+		else if (opt == 'k')
+			return cli_usage(c, "too many kinds");
 		else
-			since = cli_number(c, "--since", optarg, 0,
+			w.since = cli_number(c, "--since", optarg, 0,
 			    9007199254740991);
 	}
 	if (c->usage_error)
 		return EXIT_USAGE;
 	if (optind != argc)
 		return cli_usage(c, "it takes no argument");
+	if (w.kind_count == 0)
+		w.kinds[0] = "all";
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
-	return following ? follow(c, subscriber, since, ack)
-	                 : print_now(c, subscriber, since, ack);
+	return following ? follow(c, &w) : print_now(c, &w);
 }
 
 const struct command cmd_events = {
 	.name = "events",
-	.usage = "[--follow] [--since N] [--subscriber NAME] [--ack] [--json]",
-	.summary = "Print the exit events of backgrounded sessions",
+	.usage = "[--follow] [--kind KIND]... [--since N] [--subscriber NAME] "
+	         "[--ack] [--json]",
+	.summary = "Print what happened: ends, warnings, replaced workers",
 	.help = "  -f, --follow       and each that comes (--json: one object a "
 	        "line)\n"
+	        "  --kind KIND        this kind alone, and others so named: "
+	        "exited, lost, started,\n"
+	        "                     timeout-warning, worker-restarted, "
+	        "lane-wait\n"
 	        "  --since N          after sequence number N, acknowledged or "
 	        "not\n"
 	        "  --subscriber NAME  a place of your own among the events\n"

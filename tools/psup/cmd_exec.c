@@ -27,6 +27,8 @@ struct exec_options {
 	enum exec_stdin stdin_mode;
 	char key[40];  /* where the user gave none */
 	char cwd[4096];
+	char spill[4096]; /* absolute */
+	int detach_key;
 };
 
 enum {
@@ -45,7 +47,11 @@ enum {
 	OPT_LIMIT,
 	OPT_PTY,
 	OPT_COLS,
-	OPT_ROWS
+	OPT_ROWS,
+	OPT_RETAIN,
+	OPT_SPILL,
+	OPT_SPILL_MAX,
+	OPT_DETACH_KEY
 };
 
 static const struct option options[] = {
@@ -64,7 +70,11 @@ static const struct option options[] = {
 	{"key", required_argument, NULL, OPT_KEY},
 	{"pty", no_argument, NULL, OPT_PTY},
 	{"cols", required_argument, NULL, OPT_COLS},
-	{"rows", required_argument, NULL, OPT_ROWS}, {0}};
+	{"rows", required_argument, NULL, OPT_ROWS},
+	{"retain", required_argument, NULL, OPT_RETAIN},
+	{"spill", required_argument, NULL, OPT_SPILL},
+	{"spill-max", required_argument, NULL, OPT_SPILL_MAX},
+	{"detach-key", required_argument, NULL, OPT_DETACH_KEY}, {0}};
 
 /* --stdin open|closed|inherit */
 static enum exec_stdin
@@ -107,6 +117,43 @@ add_limit(struct cli *c, struct exec_options *o, const char *text)
 		o->limits[o->limit_count++].value = cli_number(c, "--limit",
 		    eq + 1, -20, INT64_C(1) << 50);
 	}
+}
+
+/* --retain HEAD,TAIL */
+static void
+add_retain(struct cli *c, struct exec_options *o, const char *text)
+{
+	const char *comma = strchr(text, ',');
+	char head[24];
+
+	if (comma == NULL || (size_t)(comma - text) >= sizeof(head)) {
+		cli_usage(c, "--retain: \"%.40s\" is not HEAD,TAIL", text);
+		return;
+	}
+	snprintf(head, sizeof(head), "%.*s", (int)(comma - text), text);
+	o->x.retain_head = cli_number(c, "--retain", head, 0, 16 << 20);
+	o->x.retain_tail =
+	    cli_number(c, "--retain", comma + 1, 4096, 16 << 20);
+}
+
+/* --spill FILE: of our directory, not of the command's. */
+static void
+add_spill(struct cli *c, struct exec_options *o, const char *text)
+{
+	char cwd[4096];
+	int n;
+
+	o->x.spill_path = text;
+	if (text[0] == '/')
+		return;
+	o->x.spill_path = o->spill;
+	if (strcmp(text, "-") == 0)
+		return; /* "": a place of the server's */
+	n = text[0] == '\0' || getcwd(cwd, sizeof(cwd)) == NULL
+	    ? -1
+	    : snprintf(o->spill, sizeof(o->spill), "%s/%s", cwd, text);
+	if (n < 0 || (size_t)n >= sizeof(o->spill))
+		cli_usage(c, "--spill: \"%.40s\" is no file name", text);
 }
 
 /* The params of the call. */
@@ -171,6 +218,16 @@ take_option(struct cli *c, struct exec_options *o, int opt)
 	case OPT_KEY:
 		o->x.request_key = optarg;
 		break;
+	case OPT_RETAIN:
+		add_retain(c, o, optarg);
+		break;
+	case OPT_SPILL:
+		add_spill(c, o, optarg);
+		break;
+	case OPT_SPILL_MAX:
+		o->x.spill_max = cli_number(c, "--spill-max", optarg, 1,
+		    INT64_C(1) << 50);
+		break;
 	case OPT_PTY:
 		o->x.pty = true;
 		break;
@@ -179,6 +236,9 @@ take_option(struct cli *c, struct exec_options *o, int opt)
 		break;
 	case OPT_ROWS:
 		o->x.rows = (int)cli_number(c, "--rows", optarg, 1, 1000);
+		break;
+	case OPT_DETACH_KEY:
+		o->detach_key = cli_detach_key(c, optarg);
 		break;
 	}
 }
@@ -221,6 +281,10 @@ complete(struct cli *c, struct exec_options *o, int argc, char **argv)
 		o->x.base_dir = o->cwd;
 	if (!o->x.pty && (o->x.cols > 0 || o->x.rows > 0))
 		return cli_usage(c, "--cols and --rows need --pty");
+	if (o->detach_key >= 0 && (!o->x.pty || o->x.background))
+		return cli_usage(c, "--detach-key needs --pty in the "
+		                    "foreground");
+	o->x.umask = cli_umask();
 	o->x.stdin_mode = o->stdin_mode == STDIN_CLOSED ? "closed" : "open";
 	o->x.env = o->env_count > 0 ? o->env : NULL;
 	o->x.base_env = (const char *const *)environ;
@@ -267,7 +331,8 @@ static int
 run(struct cli *c, int argc, char **argv)
 {
 	static struct exec_options o = {
-		.x = PSUP_EXEC_INIT, .stdin_mode = STDIN_DEFAULT};
+		.x = PSUP_EXEC_INIT, .stdin_mode = STDIN_DEFAULT,
+		.detach_key = -1};
 	struct run_options r = {0};
 	int opt, code, rc;
 
@@ -293,6 +358,7 @@ run(struct cli *c, int argc, char **argv)
 	r.args = exec_args(&o);
 	r.forward_stdin = o.stdin_mode == STDIN_INHERIT;
 	r.quiet = c->json;
+	r.detach_key = o.detach_key;
 	return run_foreground(c, &r);
 }
 
@@ -323,11 +389,18 @@ const struct command cmd_exec = {
 	    "                     are, and the size follows psup's own "
 	    "terminal\n"
 	    "  --cols N, --rows N its size (psup's own, else 120 x 30)\n"
+	    "  --detach-key KEY   leave it to the background (see psup attach "
+	    "--help; none)\n"
 	    "  --label TEXT       shown by list\n"
 	    "  --scope NAME       who may see it\n"
 	    "  --limit NAME=N     memoryBytes, pids, cpuSeconds, "
 	    "fileSizeBytes,\n"
 	    "                     openFiles, nice; may be repeated\n"
+	    "  --retain HEAD,TAIL bytes of its output that stay in memory\n"
+	    "  --spill FILE       every byte of it into this new file (-: one "
+	    "in the\n"
+	    "                     server's [spill] dir)\n"
+	    "  --spill-max N      at most so many bytes (1 GiB)\n"
 	    "  --key KEY          the same key again starts nothing twice\n"
 	    "  --no-start         start no server\n\n"
 	    "Exit codes: the command's own; 128+n: ended by signal n; 124: timed "

@@ -12,29 +12,26 @@
 #define FOLLOW_WAIT_MS 20000
 
 struct log_options {
-	const char *id, *stream;
-	int64_t offset, limit;
-	bool follow, raw;
+	const char *id;
+	struct psup_log_page page;
+	bool follow, cast;
 };
 
-/* Output of one poll: as it is, or escaped for a terminal. */
-static void
-print_output(const struct log_options *o, const char *data, size_t len)
+/* Were control characters asked for? */
+static bool
+wants_controls(const struct log_options *o)
 {
-	char shown[4 * 1024 + 1];
-	size_t n;
+	const char *rule = o->page.text;
 
-	if (o->raw || !isatty(STDOUT_FILENO)) {
-		fwrite(data, 1, len, stdout);
-	} else {
-		for (; len > 0; data += n, len -= n) {
-			n = len < 1024 ? len : 1024;
-			fwrite(shown, 1,
-			    psup_escape(data, n, true, shown, sizeof(shown)),
-			    stdout);
-		}
-	}
-	fflush(stdout);
+	return o->page.raw || (rule != NULL &&
+	    (strcmp(rule, "ansi") == 0 || strcmp(rule, "plain") == 0));
+}
+
+/* Are only some of the lines wanted? */
+static bool
+searches(const struct psup_log_page *p)
+{
+	return p->grep != NULL || p->regex != NULL;
 }
 
 /* One look at what is new. */
@@ -51,7 +48,9 @@ follow_step(struct cli *c, const struct log_options *o, int64_t since,
 	psup_args_int(a, "since", since);
 	psup_args_int(a, "timeout", FOLLOW_WAIT_MS);
 	psup_args_int(a, "maxBytes", 262144);
-	psup_args_bool(a, "raw", true);
+	psup_args_bool(a, "raw", o->page.raw);
+	if (o->page.text != NULL)
+		psup_args_str(a, "text", o->page.text);
 	rc = psup_call(c->p, "poll", a, 2 * FOLLOW_WAIT_MS, ret);
 	psup_args_free(&a);
 	return rc;
@@ -62,7 +61,7 @@ static int
 follow(struct cli *c, const struct log_options *o)
 {
 	const psup_value *details;
-	int64_t since = 0, dropped;
+	int64_t since = 0, next, dropped;
 	psup_reply *reply;
 	const char *data;
 	size_t len;
@@ -80,10 +79,15 @@ follow(struct cli *c, const struct log_options *o)
 		if (dropped > 0)
 			cli_say("%lld bytes are not retained",
 			    (long long)dropped);
-		print_output(o, data, len);
-		since = psup_get_int(details, "next", since + (int64_t)len);
-		if (len == 0 && !psup_get_is(details, "status", "running"))
+		if (wants_controls(o))
+			fwrite(data, 1, len, stdout);
+		else
+			cli_put_text(data, len);
+		fflush(stdout);
+		next = psup_get_int(details, "next", since + (int64_t)len);
+		if (next == since && !psup_get_is(details, "status", "running"))
 			break;
+		since = next;
 		psup_reply_free(&reply);
 	}
 	psup_reply_free(&reply);
@@ -98,15 +102,93 @@ print_lines(struct cli *c, const struct log_options *o, int connected)
 	int rc = connected;
 
 	if (rc == PSUP_OK)
-		rc = psup_log(c->p, o->id, o->offset, o->limit, o->stream,
-		    &reply);
+		rc = psup_log_page(c->p, o->id, &o->page, &reply);
 	if (rc == PSUP_OK)
 		return cli_answer(c, &reply);
-	if (c->json || o->offset >= 0 || o->limit >= 0 ||
+	if (c->json || o->page.offset >= 0 || o->page.limit >= 0 ||
+	    searches(&o->page) || o->page.timestamps ||
 	    (rc != PSUP_ERR_TIMEOUT && rc != PSUP_ERR_LOST))
 		return cli_fail(c, rc);
 	cli_say("the server does not answer; this is from its shared memory");
-	return view_log(c, o->id, o->stream);
+	return view_log(c, o->id, o->page.stream,
+	    o->page.text != NULL ? o->page.text : "clean");
+}
+
+/* One option. */
+static void
+take_option(struct cli *c, struct log_options *o, int opt)
+{
+	struct psup_log_page *p = &o->page;
+
+	switch (opt) {
+	case 'f':
+		o->follow = true;
+		break;
+	case 'o':
+		p->offset = cli_number(c, "--offset", optarg, 0,
+		    9007199254740991);
+		break;
+	case 'l':
+		p->limit = cli_number(c, "--limit", optarg, 0,
+		    9007199254740991);
+		break;
+	case 's':
+		p->stream = optarg;
+		break;
+	case 'g':
+		p->grep = optarg;
+		break;
+	case 'e':
+		p->regex = optarg;
+		break;
+	case 'C':
+		p->context = (int)cli_number(c, "--context", optarg, 0, 100);
+		break;
+	case 't':
+		p->timestamps = true;
+		break;
+	case 'x':
+		p->text = optarg;
+		break;
+	case 'a':
+		o->cast = true;
+		break;
+	default:
+		p->raw = true;
+		break;
+	}
+}
+
+/* What goes together; EXIT_OK, or what is wrong has been said. */
+static int
+check_options(struct cli *c, const struct log_options *o)
+{
+	const struct psup_log_page *p = &o->page;
+
+	if (p->stream != NULL && strcmp(p->stream, "stdout") != 0 &&
+	    strcmp(p->stream, "stderr") != 0)
+		return cli_usage(c, "--stream: \"%s\" is neither stdout nor "
+		                    "stderr", p->stream);
+	if (p->text != NULL && !cli_text_rule(c, p->text))
+		return EXIT_USAGE;
+	if ((p->raw || o->follow) && (p->offset >= 0 || p->limit >= 0 ||
+	    searches(p) || p->timestamps || c->json))
+		return cli_usage(c, "--raw and --follow go without --offset, "
+		                    "--limit, --grep, --regex, "
+		                    "--timestamps and --json");
+	if (o->cast && (p->raw || o->follow || p->offset >= 0 ||
+	    p->limit >= 0 || searches(p) || p->timestamps || c->json ||
+	    p->stream != NULL || p->text != NULL))
+		return cli_usage(c, "--asciicast goes with no other option");
+	if (p->raw && p->text != NULL)
+		return cli_usage(c, "--raw goes without --text");
+	if (p->grep != NULL && p->regex != NULL)
+		return cli_usage(c, "--grep or --regex, not both");
+	if (p->context > 0 && !searches(p))
+		return cli_usage(c, "--context needs --grep or --regex");
+	if (o->follow && p->stream != NULL)
+		return cli_usage(c, "--follow shows both streams");
+	return EXIT_OK;
 }
 
 static int
@@ -117,39 +199,30 @@ run(struct cli *c, int argc, char **argv)
 		{"offset", required_argument, NULL, 'o'},
 		{"limit", required_argument, NULL, 'l'},
 		{"stream", required_argument, NULL, 's'},
-		{"raw", no_argument, NULL, 'r'}, {0}};
-	struct log_options o = {.offset = -1, .limit = -1};
+		{"grep", required_argument, NULL, 'g'},
+		{"regex", required_argument, NULL, 'e'},
+		{"context", required_argument, NULL, 'C'},
+		{"timestamps", no_argument, NULL, 't'},
+		{"text", required_argument, NULL, 'x'},
+		{"raw", no_argument, NULL, 'r'},
+		{"asciicast", no_argument, NULL, 'a'}, {0}};
+	struct log_options o = {.page = PSUP_LOG_PAGE_INIT};
 	int opt, rc;
 
-	while ((opt = cli_option(c, argc, argv, own)) != -1) {
-		if (opt == 'f')
-			o.follow = true;
-		else if (opt == 'o')
-			o.offset = cli_number(c, "--offset", optarg, 0,
-			    9007199254740991);
-		else if (opt == 'l')
-			o.limit = cli_number(c, "--limit", optarg, 0,
-			    9007199254740991);
-		else if (opt == 's')
-			o.stream = optarg;
-		else
-			o.raw = true;
-	}
+	while ((opt = cli_option(c, argc, argv, own)) != -1)
+		take_option(c, &o, opt);
 	if (c->usage_error)
 		return EXIT_USAGE;
 	if (optind + 1 != argc)
 		return cli_usage(c, "it needs one session id");
-	if (o.stream != NULL && strcmp(o.stream, "stdout") != 0 &&
-	    strcmp(o.stream, "stderr") != 0)
-		return cli_usage(c, "--stream is stdout or stderr");
-	if ((o.raw || o.follow) && (o.offset >= 0 || o.limit >= 0 || c->json))
-		return cli_usage(c, "--raw and --follow go without --offset, "
-		                    "--limit and --json");
+	if (check_options(c, &o) != EXIT_OK)
+		return EXIT_USAGE;
 	o.id = argv[optind];
-	if (o.raw && !o.follow)
-		return view_log(c, o.id, o.stream);
-	if (o.follow && o.stream != NULL)
-		return cli_usage(c, "--follow shows both streams");
+	c->as_is = wants_controls(&o);
+	if (o.cast)
+		return cast_log(c, o.id);
+	if (o.page.raw && !o.follow)
+		return view_log(c, o.id, o.page.stream, "raw");
 	rc = cli_connect_briefly(c);
 	if (o.follow)
 		return rc == PSUP_OK ? follow(c, &o) : cli_fail(c, rc);
@@ -158,8 +231,8 @@ run(struct cli *c, int argc, char **argv)
 
 const struct command cmd_log = {
 	.name = "log",
-	.usage = "ID [-f] [--offset N] [--limit N] [--stream S] [--raw] "
-	         "[--json]",
+	.usage = "ID [-f] [--offset N] [--limit N] [--stream S] "
+	         "[--grep TEXT | --regex R] [--raw | --asciicast]",
 	.summary = "Print the retained output of a session",
 	.help = "  -f, --follow       everything retained, then what comes, until "
 	        "it ends\n"
@@ -167,8 +240,21 @@ const struct command cmd_log = {
 	        "  --limit N          at most N lines; alone: the last N\n"
 	        "                     (neither: the last 200)\n"
 	        "  --stream S         stdout or stderr alone\n"
+	        "  -g, --grep TEXT    only lines that hold it, with their "
+	        "numbers;\n"
+	        "                     --offset and --limit count these\n"
+	        "  -e, --regex R      the same by a regular expression (psup "
+	        "wait --help)\n"
+	        "  -C, --context N    and N lines around each\n"
+	        "  -t, --timestamps   each line after the time at which it came "
+	        "(UTC)\n"
+	        "  --text RULE        clean (no escape sequences), ansi (with "
+	        "them), shown\n"
+	        "                     (as \\xNN), plain (as it is) (clean)\n"
 	        "  --raw              the bytes as they are, read from shared "
 	        "memory;\n"
-	        "                     works while the master is down\n",
+	        "                     works while the master is down\n"
+	        "  --asciicast        a recording that asciinema plays, of a "
+	        "terminal or not\n",
 	.run = run,
 };

@@ -62,7 +62,7 @@ run(struct cli *c, int argc, char **argv)
 		cli_print_json(json_pack("{s:I, s:b}", "pid", (json_int_t)pid,
 		    "stopped", 1));
 	else
-		printf("The server at %s has stopped.\n",
+		cli_putf("The server at %s has stopped.\n",
 		    psup_runtime_dir(c->p));
 	return EXIT_OK;
 }

@@ -7,26 +7,54 @@
 
 #include "cli.h"
 
-/* "  name value" for every plain member of an object. */
+/* A line an item: of objects their members, of texts the text. */
+static void print_items(const char *title, const json_t *array);
+
+/* "title: name value" for every plain member of an object; its arrays and
+ * objects follow as "title.name". */
 static void
 print_members(const char *title, const json_t *object)
 {
 	const char *name;
 	json_t *v, *o = json_incref((json_t *)(uintptr_t)object);
+	char inner[100];
 
-	printf("%s:", title);
+	cli_putf("%s:", title);
 	json_object_foreach(o, name, v)
 	{
 		if (json_is_string(v))
-			printf(" %s %s", name, json_string_value(v));
+			cli_putf(" %s %s", name, json_string_value(v));
 		else if (json_is_integer(v))
-			printf(" %s %lld", name,
+			cli_putf(" %s %lld", name,
 			    (long long)json_integer_value(v));
 		else if (json_is_boolean(v))
-			printf(" %s %s", name, json_is_true(v) ? "yes" : "no");
+			cli_putf(" %s %s", name, json_is_true(v) ? "yes" : "no");
+		else if (json_is_real(v))
+			cli_putf(" %s %.2f", name, json_real_value(v));
 	}
-	putchar('\n');
+	cli_putf("\n");
+	json_object_foreach(o, name, v)
+	{
+		snprintf(inner, sizeof(inner), "%s.%s", title, name);
+		print_items(inner, v);
+		if (json_is_object(v))
+			print_members(inner, v);
+	}
 	json_decref(o);
+}
+
+static void
+print_items(const char *title, const json_t *array)
+{
+	for (size_t i = 0; json_is_array(array) && i < json_array_size(array);
+	     i++) {
+		const json_t *v = json_array_get(array, i);
+
+		if (json_is_string(v))
+			cli_putf("%s: %s\n", title, json_string_value(v));
+		else
+			print_members(title, v);
+	}
 }
 
 /* The whole state, a line each. */
@@ -41,13 +69,11 @@ print_status(const json_t *status)
 		if (json_is_object(v))
 			print_members(name, v);
 		else if (json_is_string(v))
-			printf("%s: %s\n", name, json_string_value(v));
+			cli_putf("%s: %s\n", name, json_string_value(v));
 		else if (json_is_integer(v))
-			printf("%s: %lld\n", name,
+			cli_putf("%s: %lld\n", name,
 			    (long long)json_integer_value(v));
-		for (size_t i = 0; json_is_array(v) && i < json_array_size(v);
-		     i++)
-			print_members(name, json_array_get(v, i));
+		print_items(name, v);
 	}
 	json_decref(s);
 }
@@ -81,7 +107,8 @@ run(struct cli *c, int argc, char **argv)
 	rc = cli_connect_briefly(c);
 	if (rc == PSUP_OK)
 		rc = psup_status(c->p, &reply);
-	if (rc == PSUP_ERR_TIMEOUT || rc == PSUP_ERR_LOST)
+	if ((rc == PSUP_ERR_TIMEOUT || rc == PSUP_ERR_LOST) &&
+	    !cli_is_scoped(c))
 		status = view_status(c->runtime_dir);
 	if (status != NULL) {
 		cli_say("the server does not answer; this is from its shared "

@@ -260,8 +260,9 @@ const struct command cmd_tool = {
 	.help =
 	    "  {\"tool\":\"exec\",\"command\":\"make\",\"yieldMs\":1000}\n"
 	    "  {\"tool\":\"process\",\"action\":\"poll\",\"sessionId\":\"...\"}\n"
-	    "Actions: list, poll, log, write, send-keys, submit, paste, kill, "
-	    "clear,\nremove, wait.\n"
+	    "Actions: list, poll, log, write, send-keys, submit, paste, resize, "
+	    "screen,\nbackground, kill, killScope, clear, remove, wait, "
+	    "lanes.\n"
 	    "Each line is answered by {\"text\":...,\"details\":{...},"
 	    "\"isError\":...}.\n"
 	    "A call with an \"id\" (echoed) runs beside the others; calls "

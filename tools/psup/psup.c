@@ -12,10 +12,12 @@
 #include "cli.h"
 
 static const struct command *const commands[] = {
-	&cmd_exec, &cmd_list, &cmd_poll, &cmd_log, &cmd_write, &cmd_send_keys,
+	&cmd_exec, &cmd_list, &cmd_poll, &cmd_log, &cmd_write,
+	&cmd_attach, &cmd_background, &cmd_screen,
+	&cmd_send_keys,
 	&cmd_submit, &cmd_paste, &cmd_resize, &cmd_kill, &cmd_clear,
-	&cmd_remove, &cmd_wait, &cmd_events, &cmd_status, &cmd_shutdown,
-	&cmd_tool,
+	&cmd_remove, &cmd_wait, &cmd_events, &cmd_lanes, &cmd_status,
+	&cmd_shutdown, &cmd_drain_scope, &cmd_token, &cmd_bridge, &cmd_tool,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -37,7 +39,7 @@ print_help(void)
 	       "Runs and babysits shell commands. A server is started when "
 	       "none runs.\n\nCommands:\n");
 	for (size_t i = 0; i < COMMANDS; i++)
-		printf("  %-10s %s\n", commands[i]->name,
+		printf("  %-11s %s\n", commands[i]->name,
 		    commands[i]->summary);
 	printf("\nOptions of every command:\n"
 	       "  --runtime-dir DIR  the server's directory "
@@ -45,6 +47,9 @@ print_help(void)
 	       "                     $XDG_RUNTIME_DIR/psup, "
 	       "/dev/shm/psup-UID)\n"
 	       "  --no-start         start no server (exec, tool)\n"
+	       "  --token-file FILE  show the scope token in FILE "
+	       "($PSUP_TOKEN_FILE);\n"
+	       "                     $PSUP_SCOPE names a scope without one\n"
 	       "  --json             one JSON object on stdout\n"
 	       "  --help             more about one command\n"
 	       "  --version\n\n%s",
@@ -150,9 +155,11 @@ main(int argc, char **argv)
 		{"no-start", no_argument, NULL, 'n'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'}, {0}};
-	struct cli c = {0};
+	struct cli c = {.scope = getenv("PSUP_SCOPE")};
 	int opt;
 
+	if (c.scope != NULL && c.scope[0] == '\0')
+		c.scope = NULL;
 	open_standard_files();
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "+hV", options, NULL)) != -1) {

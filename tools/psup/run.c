@@ -52,9 +52,9 @@ take_output(struct run *r, const psup_value *params)
 		r->next = pos + len;
 	if (data == NULL || skip == len || r->o->quiet)
 		return;
-	if (sink_put(psup_get_is(params, "stream", "stderr") ? &r->err
-	                                                     : &r->out,
-	        data + skip, len - skip) < 0)
+	if ((psup_get_is(params, "stream", "stderr")
+	            ? sink_put(&r->err, data + skip, len - skip)
+	            : run_tty_show(r, data + skip, len - skip)) < 0)
 		r->dropped += len - skip;
 }
 
@@ -75,6 +75,14 @@ on_note(void *arg, const char *name, const psup_value *params)
 		psup_get_copy(params, "sessionId", r->session,
 		    sizeof(r->session));
 		r->running = psup_get_is(params, "state", "running");
+		if (r->running && r->o->pty && !r->no_pty &&
+		    !psup_get_bool(params, "pty", true)) {
+			/* Ctrl-C is ours again */
+			run_tty_close(r);
+			r->no_pty = true;
+			cli_say("no terminal could be had; the command runs "
+			        "with pipes");
+		}
 		if (r->running)
 			run_tty_resize(r);
 		if (r->running && sig != 0) {
@@ -186,11 +194,34 @@ stdin_wanted(const struct run *r)
 	    r->in_at == r->in_len;
 }
 
+/* The answer to our leaving; the exec's own says the same. */
+static void
+on_left(void *arg, int status, psup_reply *reply)
+{
+	(void)arg;
+	(void)status;
+	psup_reply_free(&reply);
+}
+
+/* The detach key: the command goes on, and nobody types any more. */
+static void
+leave(struct run *r)
+{
+	psup_args *a = psup_args_new();
+
+	r->in_open = false;
+	if (a == NULL)
+		return;
+	psup_args_str(a, "sessionId", r->session);
+	(void)psup_send(r->c->p, "background", a, on_left, r, NULL);
+	psup_args_free(&a);
+}
+
 /* Reads a piece of our stdin and sends it. */
 static void
 stdin_read(struct run *r)
 {
-	ssize_t n = read(STDIN_FILENO, r->in, STDIN_BYTES);
+	ssize_t n = read(STDIN_FILENO, r->in, STDIN_BYTES), key = -1;
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
@@ -199,7 +230,14 @@ stdin_read(struct run *r)
 	r->in_at = 0;
 	r->in_len = n > 0 ? (size_t)n : 0;
 	r->in_eof = n <= 0;
-	stdin_send(r);
+	if (n > 0 && r->raw)
+		key = attach_key_find(r->o->detach_key, r->in, (size_t)n);
+	if (key >= 0)
+		r->in_len = (size_t)key;
+	if (key != 0)
+		stdin_send(r);
+	if (key >= 0)
+		leave(r);
 }
 
 /* ----------------------------------------------------------------- signals */

@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "sink.h"
+#include "term_out.h"
 
 struct run {
 	struct cli *c;
@@ -39,12 +40,17 @@ struct run {
 	/* our terminal, while the command has one of its own */
 	bool raw;
 	struct termios tty;  /* as it was */
+	bool no_pty;         /* it was to have one, and none could be had */
+	bool shows;          /* stdout is a terminal, too */
+	struct term_out screen; /* what that was told */
 };
 
 /* Our terminal hands keys through; undone by close, which may be called
  * twice. Nothing where the command or we have no terminal. */
 void run_tty_open(struct run *r);
 void run_tty_close(struct run *r);
+/* Output for stdout. 0 or -ENOMEM. */
+int run_tty_show(struct run *r, const char *data, size_t len);
 /* Tells the command's terminal our size. */
 void run_tty_resize(struct run *r);
 /* Output that a lost connection kept from us, as far as it is retained. */

@@ -24,11 +24,9 @@ run_spawn_failure_code(const psup_value *details)
 	return EXIT_CANNOT_RUN;
 }
 
-/* What the answer means to a shell. */
-static int
-code_of(const psup_reply *reply)
+int
+run_exit_code(const psup_value *details)
 {
-	const psup_value *details = psup_reply_details(reply);
 	char signal[32];
 	int64_t code = psup_get_int(details, "exitCode", -1);
 
@@ -45,14 +43,36 @@ code_of(const psup_reply *reply)
 	return run_spawn_failure_code(details);
 }
 
+/* What a time-out has left of the command: ", none of its processes is left"
+ * or how many and which are. */
+static void
+left_words(const psup_value *details, char *ret, size_t size)
+{
+	const psup_value *pids = psup_value_get(details, "remainingPids");
+	int64_t left = psup_get_int(details, "remaining", -1);
+	size_t n = 0, i;
+
+	ret[0] = '\0';
+	if (left == 0)
+		snprintf(ret, size, "its processes were ended, 0 remain");
+	if (left <= 0)
+		return;
+	n = (size_t)snprintf(ret, size,
+	    "%lld of its processes remain:", (long long)left);
+	for (i = 0; i < psup_value_count(pids) && n < size - 16; i++)
+		n += (size_t)snprintf(ret + n, size - n, " %lld",
+		    (long long)psup_value_int(psup_value_at(pids, i), 0));
+}
+
 /* Says what a shell would say, or with --json prints the answer. */
 static int
 finish(struct run *r)
 {
 	const psup_value *details = psup_reply_details(r->reply);
 	const char *text;
+	char left[400];
 	size_t len;
-	int code = code_of(r->reply);
+	int code = run_exit_code(details);
 	bool ran = psup_value_type(psup_value_get(details, "exitCode")) ==
 	        PSUP_INT ||
 	    psup_value_type(psup_value_get(details, "exitSignal")) == PSUP_STR;
@@ -66,14 +86,16 @@ finish(struct run *r)
 		return code;
 	}
 	text = psup_reply_text(r->reply, &len);
+	left_words(details, left, sizeof(left));
 	if (psup_get_is(details, "status", "running"))
 		cli_say("it goes on in the background as %s", r->session);
 	else if (code == EXIT_TIMED_OUT &&
 	    psup_get_bool(details, "noOutputTimedOut", false))
-		cli_say("ended after too long a silence");
+		cli_say("ended after too long a silence; %s", left);
 	else if (code == EXIT_TIMED_OUT &&
 	    psup_get_bool(details, "timedOut", false))
-		cli_say("timed out; what it did so far may have had effects");
+		cli_say("timed out; %s; what it did so far may have had "
+		        "effects", left);
 	else if (!ran && r->waiting_signal == 0)
 		cli_say("%.*s", len > 2000 ? 2000 : (int)len,
 		    text != NULL ? text : "it could not be run");

@@ -4,6 +4,7 @@
  * key goes through as it is, Ctrl-C included, and the other terminal has the
  * size of ours. Called by run.c.
  */
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -31,10 +32,12 @@ run_tty_open(struct run *r)
 {
 	struct termios raw;
 
-	if (!r->o->pty || !r->o->forward_stdin || r->o->quiet || r->raw ||
+	if (!r->o->pty || r->no_pty || !r->o->forward_stdin || r->o->quiet ||
+	    r->raw ||
 	    tcgetpgrp(STDIN_FILENO) != getpgrp() ||
 	    tcgetattr(STDIN_FILENO, &r->tty) != 0)
 		return;
+	r->shows = isatty(STDOUT_FILENO) == 1;
 	raw = r->tty;
 	cfmakeraw(&raw);
 	r->raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
@@ -43,9 +46,31 @@ run_tty_open(struct run *r)
 void
 run_tty_close(struct run *r)
 {
+	char undo[512];
+
+	if (r->shows && term_out_is_changed(&r->screen)) {
+		term_out_undo(&r->screen, undo, sizeof(undo));
+		if (sink_put(&r->out, undo, strlen(undo)) == 0)
+			sink_flush(&r->out);
+	}
 	if (r->raw)
 		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &r->tty);
 	r->raw = false;
+}
+
+/* term_out()'s way to the sink. */
+static int
+show(void *arg, const char *data, size_t len)
+{
+	return sink_put(arg, data, len);
+}
+
+int
+run_tty_show(struct run *r, const char *data, size_t len)
+{
+	if (!r->shows)
+		return sink_put(&r->out, data, len);
+	return term_out(&r->screen, data, len, show, &r->out);
 }
 
 /* The answer to a resize: nothing to say. */
@@ -63,7 +88,7 @@ run_tty_resize(struct run *r)
 	int cols = 0, rows = 0;
 	psup_args *a;
 
-	if (!r->o->pty || r->o->fixed_size || !r->running)
+	if (!r->o->pty || r->no_pty || r->o->fixed_size || !r->running)
 		return;
 	run_tty_size(&cols, &rows);
 	if (cols == 0 || (a = psup_args_new()) == NULL)

@@ -22,11 +22,11 @@ static const struct action {
 } actions[] = {
 	{"list", "list"}, {"poll", "poll"}, {"log", "log"}, {"write", "write"},
 	{"send-keys", "send-keys"}, {"submit", "submit"}, {"paste", "paste"},
-	{"resize", "resize"}, {"kill", "kill"}, {"clear", "clear"}, {"remove", "remove"},
-	{"wait", "wait"},
+	{"resize", "resize"}, {"screen", "screen"},
+	{"background", "background"}, {"kill", "kill"}, {"killScope", "killScope"},
+	{"clear", "clear"}, {"remove", "remove"},
+	{"wait", "wait"}, {"lanes", "lanes"},
 };
-/* Actions that gateways know and this build does not have. */
-static const char *const not_built[] = {"screen", "resize", "killScope"};
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ----------------------------------------------------------------- answers */
@@ -116,6 +116,16 @@ on_answer(void *arg, int status, psup_reply *reply)
 
 /* ---------------------------------------------------------------- requests */
 
+/* A name as it came, cut and fit to be shown; "" for none. */
+static const char *
+shown_name(const char *name, char *ret, size_t size)
+{
+	ret[0] = '\0';
+	if (name != NULL)
+		psup_escape(name, strlen(name), false, ret, size);
+	return ret;
+}
+
 /* The method of a process action; NULL: `text` says why not. */
 static const char *
 process_method(const json_t *request, const char **ret_code, char *text,
@@ -123,22 +133,24 @@ process_method(const json_t *request, const char **ret_code, char *text,
 {
 	const json_t *action = json_object_get(request, "action");
 	const char *name = json_string_value(action);
+	char shown[64];
+	int n;
 
 	for (size_t i = 0; name != NULL && i < COUNT(actions); i++)
 		if (strcmp(name, actions[i].name) == 0)
 			return actions[i].method;
 	*ret_code = "invalid-params";
-	for (size_t i = 0; name != NULL && i < COUNT(not_built); i++)
-		if (strcmp(name, not_built[i]) == 0) {
-			*ret_code = "unsupported";
-			snprintf(text, size, "process action \"%s\" is not "
-			                     "built yet.", name);
-			return NULL;
-		}
-	snprintf(text, size, "%s process action. Expected one of: list, poll, "
-	                     "log, write, send-keys, submit, paste, kill, "
-	                     "clear, remove, wait.",
-	    action == NULL ? "Missing" : "Invalid");
+	if (name != NULL)
+		n = snprintf(text, size, "Invalid process action \"%s\".",
+		    shown_name(name, shown, sizeof(shown)));
+	else
+		n = snprintf(text, size, "%s process action.",
+		    action == NULL ? "Missing" : "Invalid");
+	for (size_t i = 0; i < COUNT(actions) && (size_t)n < size; i++)
+		n += snprintf(text + n, size - (size_t)n, "%s%s",
+		    i > 0 ? ", " : " Expected one of: ", actions[i].name);
+	if ((size_t)n < size)
+		snprintf(text + n, size - (size_t)n, ".");
 	return NULL;
 }
 
@@ -150,7 +162,7 @@ method_of(struct tool *t, const json_t *request)
 	const json_t *tool = json_object_get(request, "tool");
 	const char *name = json_string_value(tool);
 	const char *method, *code = "";
-	char text[300];
+	char text[300], shown[64];
 
 	if (name != NULL && strcmp(name, "exec") == 0)
 		return "exec";
@@ -160,10 +172,10 @@ method_of(struct tool *t, const json_t *request)
 			answer_error(t, id, code, "action", text);
 		return method;
 	}
-	snprintf(text, sizeof(text), "%s tool%s%.60s%s: expected exec or "
+	snprintf(text, sizeof(text), "%s tool%s%s%s: expected exec or "
 	                             "process.",
 	    tool == NULL ? "Missing" : "Unknown", name != NULL ? " \"" : "",
-	    name != NULL ? name : "", name != NULL ? "\"" : "");
+	    shown_name(name, shown, sizeof(shown)), name != NULL ? "\"" : "");
 	answer_error(t, id, "invalid-params", "tool", text);
 	return NULL;
 }
@@ -188,8 +200,12 @@ add_poll_timeout(psup_args *a, const char *method, const char *key,
 static void
 add_surroundings(const struct tool *t, psup_args *a, const json_t *request)
 {
-	char name[256];
+	char name[256], mask[8];
 
+	if (json_object_get(request, "umask") == NULL) {
+		snprintf(mask, sizeof(mask), "%03o", (unsigned)cli_umask());
+		psup_args_str(a, "umask", mask);
+	}
 	if (json_object_get(request, "baseDir") == NULL && t->cwd[0] != '\0')
 		psup_args_str(a, "baseDir", t->cwd);
 	if (json_object_get(request, "baseEnv") != NULL)
@@ -243,7 +259,9 @@ ensure_connected(struct tool *t)
 	o.runtime_dir = t->c->runtime_dir;
 	o.start = !t->c->no_start;
 	o.client = "psup tool";
-	o.scope = t->scope;
+	cli_identity(t->c, &o);
+	if (t->scope != NULL)
+		o.scope = t->scope;
 	return psup_connect(t->c->p, &o);
 }
 

@@ -13,6 +13,7 @@
 #include "cli.h"
 
 #define READ_BYTES 65536u
+#define HELD_BYTES 8192u /* of a sequence that is not whole, at most */
 #define BUSY_TRIES 50
 
 /* Milliseconds since 1970. */
@@ -32,6 +33,11 @@ open_view(struct cli *c, psup_view **ret)
 	char why[512] = "";
 	int rc;
 
+	if (cli_is_scoped(c)) {
+		cli_say("shared memory shows every scope: it is not read on "
+		        "behalf of one");
+		return EXIT_FAILED;
+	}
 	rc = psup_view_open(c->runtime_dir, ret, why, sizeof(why));
 	if (rc == 0)
 		return EXIT_OK;
@@ -205,14 +211,43 @@ read_stretch(psup_view *v, uint64_t instance, uint64_t from, char *buf,
 	return -1;
 }
 
-/* Every retained byte, to stdout. */
-static int
-copy_output(psup_view *v, const struct psup_view_session *s,
-    const char *stream)
+/* Output on its way to stdout by a rule; what is not whole yet waits. */
+struct showing {
+	const char *rule; /* NULL: as it is */
+	char held[READ_BYTES + HELD_BYTES];
+	size_t held_len;
+};
+
+/* The next part, or with NULL the end. False: stdout takes no more. */
+static bool
+show_part(struct showing *sh, const char *data, size_t len)
+{
+	static char shown[4 * sizeof(sh->held)];
+	size_t open = 0, n;
+
+	if (sh->rule == NULL)
+		return fwrite(data, 1, len, stdout) == len;
+	if (data != NULL)
+		memcpy(sh->held + sh->held_len, data, len);
+	sh->held_len += len;
+	if (data != NULL)
+		open = psup_open_tail(sh->held, sh->held_len);
+	n = psup_clean(sh->rule, sh->held, sh->held_len - open, false, shown);
+	if (strcmp(sh->rule, "clean") == 0 || strcmp(sh->rule, "shown") == 0)
+		cli_put_text(shown, n);
+	else
+		fwrite(shown, 1, n, stdout);
+	memmove(sh->held, sh->held + sh->held_len - open, open);
+	sh->held_len = open;
+	return !ferror(stdout);
+}
+
+int
+view_each_stretch(psup_view *v, const struct psup_view_session *s,
+    view_stretch_fn *fn, void *arg)
 {
 	static char buf[READ_BYTES];
 	struct psup_view_chunk chunk = {0};
-	uint64_t dropped = 0;
 	ssize_t n;
 
 	/* A command that goes on writing does not keep us here for ever. */
@@ -227,38 +262,70 @@ copy_output(psup_view *v, const struct psup_view_session *s,
 			        : "is damaged");
 			return EXIT_INTERNAL;
 		}
-		dropped += chunk.dropped;
+		if (n > 0 || chunk.dropped > 0)
+			fn(arg, &chunk, buf, (size_t)n);
 		if (n == 0)
 			break;
-		if (stream_wanted(stream, chunk.stream) &&
-		    fwrite(buf, 1, (size_t)n, stdout) != (size_t)n) {
+		if (ferror(stdout)) {
 			cli_say("stdout: %s", strerror(errno));
 			return EXIT_INTERNAL;
 		}
 	}
-	if (dropped > 0)
-		cli_say("%s: %llu bytes in the middle are not retained", s->id,
-		    (unsigned long long)dropped);
 	return EXIT_OK;
 }
 
 int
-view_log(struct cli *c, const char *id, const char *stream)
+view_open_session(struct cli *c, const char *id, psup_view **ret,
+    struct psup_view_session *ret_session)
 {
+	int code = open_view(c, ret);
+
+	if (code != EXIT_OK || psup_view_find(*ret, id, ret_session) == 0)
+		return code;
+	cli_say("No session found for %.64s", id);
+	psup_view_close(ret);
+	return EXIT_NOT_FOUND;
+}
+
+/* Retained output on its way to stdout. */
+struct copying {
+	struct showing *showing;
+	const char *stream;
+	uint64_t dropped;
+};
+
+/* One stretch of it. */
+static void
+copy_stretch(void *arg, const struct psup_view_chunk *chunk, const char *data,
+    size_t len)
+{
+	struct copying *k = arg;
+
+	k->dropped += chunk->dropped;
+	if (len > 0 && stream_wanted(k->stream, chunk->stream))
+		(void)show_part(k->showing, data, len);
+}
+
+int
+view_log(struct cli *c, const char *id, const char *stream, const char *rule)
+{
+	static struct showing sh;
+	struct copying k = {.showing = &sh, .stream = stream};
 	struct psup_view_session s;
 	psup_view *v;
 	int code;
 
-	code = open_view(c, &v);
+	code = view_open_session(c, id, &v, &s);
 	if (code != EXIT_OK)
 		return code;
-	if (psup_view_find(v, id, &s) == 0) {
-		code = copy_output(v, &s, stream);
-	} else {
-		cli_say("No session found for %.64s", id);
-		code = EXIT_NOT_FOUND;
-	}
+	sh.rule = strcmp(rule, "raw") != 0 ? rule : NULL;
+	code = view_each_stretch(v, &s, copy_stretch, &k);
 	psup_view_close(&v);
+	if (code == EXIT_OK && sh.rule != NULL)
+		show_part(&sh, NULL, 0);
+	if (k.dropped > 0)
+		cli_say("%s: %llu bytes in the middle are not retained", s.id,
+		    (unsigned long long)k.dropped);
 	return code;
 }
 

@@ -34,10 +34,15 @@ struct psup_exec {
 	bool stream;                 /* session and output notifications */
 	bool pty;                    /* a terminal */
 	int cols, rows;              /* of it; 0: not given */
+	int umask;                   /* of the command; < 0: not given */
+	int64_t retain_head, retain_tail; /* bytes; < 0: not given */
+	const char *spill_path;      /* file for all output; "": one of the
+	                              * server's; NULL: none */
+	int64_t spill_max;           /* bytes; 0: not given */
 };
 #define PSUP_EXEC_INIT                                                         \
 	{sizeof(struct psup_exec), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1,  \
-	 -1, -1, 0, 0, 0, 0, 0, 0}
+	 -1, -1, 0, 0, 0, 0, 0, 0, -1, -1, -1, 0, 0}
 
 /* The params of exec; NULL: no memory. The caller frees them. Strings of
  * base_env that are not KEY=value in UTF-8 are left out. */
@@ -57,8 +62,34 @@ PSUP_API int psup_poll(psup *p, const char *session, int wait_ms,
 PSUP_API int psup_log(psup *p, const char *session, int64_t offset,
     int64_t limit, const char *stream, psup_reply **ret);
 
+/* The same with everything log knows. */
+struct psup_log_page {
+	size_t size;           /* sizeof(struct psup_log_page) */
+	int64_t offset, limit; /* < 0: not given */
+	const char *stream;    /* "stdout", "stderr" or NULL */
+	const char *text;      /* how output is shown: "clean" (NULL), "ansi",
+	                        * "shown", "plain" */
+	const char *grep;      /* only lines that hold this; NULL: all */
+	int context;           /* lines around each of these */
+	bool timestamps;
+	bool raw;              /* details.output instead, the bytes */
+	const char *regex;     /* only lines that it matches; without grep */
+};
+#define PSUP_LOG_PAGE_INIT                                                     \
+	{sizeof(struct psup_log_page), -1, -1, 0, 0, 0, 0, 0, 0, 0}
+PSUP_API int psup_log_page(psup *p, const char *session,
+    const struct psup_log_page *page, psup_reply **ret);
+
 /* Changes the size of a session's terminal. */
 PSUP_API int psup_resize(psup *p, const char *session, int cols, int rows,
+    psup_reply **ret);
+
+enum psup_screen_flags {
+	PSUP_SCREEN_WITH_CELLS = 1, /* details.runs */
+	PSUP_SCREEN_UNTRIMMED = 2   /* with blanks at the ends of lines */
+};
+/* What a session's terminal shows; <psup/screen.h> asks nobody. */
+PSUP_API int psup_screen(psup *p, const char *session, unsigned flags,
     psup_reply **ret);
 
 /* Feeds stdin, up to 1 MiB at once; waits up to wait_ms for room. */
@@ -97,12 +128,31 @@ enum psup_kill_flags {
 PSUP_API int psup_kill(psup *p, const char *session, const char *signal,
     int grace_ms, unsigned flags, psup_reply **ret);
 
+/* A session whose exec still waits: that is answered that it goes on. */
+PSUP_API int psup_background(psup *p, const char *session, psup_reply **ret);
+
 PSUP_API int psup_clear(psup *p, const char *session, psup_reply **ret);
 PSUP_API int psup_remove(psup *p, const char *session, psup_reply **ret);
 
 /* Waits until all (any: one) of `count` sessions ended, up to wait_ms. */
 PSUP_API int psup_wait(psup *p, const char *const *sessions, size_t count,
     bool any, int64_t wait_ms, psup_reply **ret);
+
+/* What wait waits for beside the end of sessions; docs/protocol.md, section 6.
+ * 0 and NULL: not asked for. */
+struct psup_until {
+	size_t size;        /* sizeof(struct psup_until) */
+	const char *text, *regex;
+	int64_t idle_ms, bytes;
+	int64_t since;      /* -1: where the output ends now */
+	bool input;         /* waitingForInput */
+	bool raw;           /* terminal sequences as they are */
+	bool any;           /* one of the sessions is enough */
+};
+#define PSUP_UNTIL_INIT {sizeof(struct psup_until), 0, 0, 0, 0, 0, 0, 0, 0}
+PSUP_API int psup_wait_until(psup *p, const char *const *sessions,
+    size_t count, const struct psup_until *u, int64_t wait_ms,
+    psup_reply **ret);
 
 /* since < 0: what the subscriber has not acknowledged. subscriber NULL: the
  * scope. limit < 0: the server's. */
@@ -111,7 +161,43 @@ PSUP_API int psup_events(psup *p, const char *subscriber, int64_t since,
 /* "event" notifications follow. */
 PSUP_API int psup_subscribe(psup *p, const char *subscriber, int64_t since,
     psup_reply **ret);
+/* The same for events of these kinds ("started", "all"; NULL at end); kinds
+ * NULL: the ends of sessions. */
+PSUP_API int psup_events_of(psup *p, const char *const *kinds,
+    const char *subscriber, int64_t since, int64_t limit, psup_reply **ret);
+PSUP_API int psup_subscribe_to(psup *p, const char *const *kinds,
+    const char *subscriber, int64_t since, psup_reply **ret);
 PSUP_API int psup_ack(psup *p, const char *subscriber, int64_t seq,
+    psup_reply **ret);
+
+/* Admin connections: the scope takes no new sessions until undrain; waits up
+ * to wait_ms for those it has (and, with `kill`, ends the rest; grace_ms < 0:
+ * the server's). */
+PSUP_API int psup_drain_scope(psup *p, const char *scope, int64_t wait_ms,
+    bool kill, int grace_ms, psup_reply **ret);
+PSUP_API int psup_undrain_scope(psup *p, const char *scope, psup_reply **ret);
+
+/* Admin connections: a token that binds whoever shows it to `scope`; label
+ * may be NULL. */
+PSUP_API int psup_mint_token(psup *p, const char *scope, const char *label,
+    psup_reply **ret);
+/* scope NULL: all. */
+PSUP_API int psup_list_tokens(psup *p, const char *scope, psup_reply **ret);
+/* One by id, or (id NULL) all of a scope. */
+PSUP_API int psup_revoke_token(psup *p, const char *id, const char *scope,
+    psup_reply **ret);
+
+/* What there is of lanes, or (admin connections) what is to be done to one. */
+struct psup_lane_op {
+	size_t size;      /* sizeof(struct psup_lane_op) */
+	const char *op;   /* list, set-width, pause, resume, clear, reset,
+	                   * drain; NULL: list */
+	const char *lane; /* NULL, for list: all */
+	int64_t width;    /* for set-width; < 0: the configured one */
+	int64_t wait_ms;  /* for drain; < 0: the server's */
+};
+#define PSUP_LANE_OP_INIT {sizeof(struct psup_lane_op), 0, 0, -1, -1}
+PSUP_API int psup_lanes(psup *p, const struct psup_lane_op *op,
     psup_reply **ret);
 
 PSUP_API int psup_status(psup *p, psup_reply **ret);

@@ -74,8 +74,12 @@ struct psup_options {
 	int timeout_ms;          /* of connecting; 0: 10 000 */
 	bool start;              /* start a server where none runs */
 	bool no_process;         /* exec runs synchronously (protocol.md) */
+	const char *token;       /* a scope token: binds to its scope */
+	const char *token_file;  /* else the file that holds one; NULL:
+	                          * $PSUP_TOKEN_FILE, where that is set */
 };
-#define PSUP_OPTIONS_INIT {sizeof(struct psup_options), 0, 0, 0, 0, 0, 0, 0}
+#define PSUP_OPTIONS_INIT                                                      \
+	{sizeof(struct psup_options), 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /*
  * Connects and says hello. A handle that was connected is closed first.
@@ -83,6 +87,14 @@ struct psup_options {
  * hello), SYSTEM (the directory is not safe, ...), USAGE.
  */
 PSUP_API int psup_connect(psup *p, const struct psup_options *o);
+
+/* A scope token from a file that is the user's own (or root's) and has mode
+ * 0600 or less, or from a descriptor, read to its end. Errors: SYSTEM. */
+#define PSUP_TOKEN_SIZE 65
+PSUP_API int psup_read_token_file(psup *p, const char *path,
+    char ret_token[PSUP_TOKEN_SIZE]);
+PSUP_API int psup_read_token_fd(psup *p, int fd,
+    char ret_token[PSUP_TOKEN_SIZE]);
 
 /* Closes the connection; what is under way is answered with PSUP_ERR_LOST. */
 PSUP_API void psup_close(psup *p);

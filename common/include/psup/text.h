@@ -26,6 +26,14 @@ PSUP_API size_t psup_escape(const char *s, size_t len, bool keep_lines,
 PSUP_API size_t psup_repair(const char *s, size_t len, char *dst);
 PSUP_API bool psup_is_utf8(const char *s, size_t len);
 
+/* Copies output as poll and log show it: rule is "clean" (also NULL), "ansi",
+ * "shown" or "plain". dst needs 4 * len bytes. With `more`, what is not whole
+ * at the end is left out: psup_open_tail() bytes, to be given again with what
+ * follows. Returns the bytes written; 0 also for a rule there is not. */
+PSUP_API size_t psup_clean(const char *rule, const char *s, size_t len,
+    bool more, char *dst);
+PSUP_API size_t psup_open_tail(const char *s, size_t len);
+
 /* 500ms, 45s, 2m5s, 1h30m */
 PSUP_API void psup_duration(uint64_t ms, char *dst, size_t size);
 

@@ -97,6 +97,16 @@ struct psup_view_chunk {
 PSUP_API ssize_t psup_view_read_output(psup_view *v, uint64_t instance,
     uint64_t from, void *buf, size_t size, struct psup_view_chunk *ret);
 
+/* Which size the session's terminal had from which position of its output on:
+ * the first one and the last 22. <psup/screen.h> draws with them. */
+struct psup_view_size {
+	uint64_t pos, wall_ms;
+	int cols, rows;
+};
+/* Fills up to `max`; returns how many (0: no terminal) or -errno. */
+PSUP_API int psup_view_sizes(psup_view *v, uint64_t instance,
+    struct psup_view_size *ret, size_t max);
+
 /* -------------------------------------------------------------- processes */
 
 struct psup_view_process {
@@ -117,6 +127,7 @@ PSUP_API int psup_view_next_process(psup_view *v, size_t *cursor,
 struct psup_view_lane {
 	char name[32];
 	uint32_t width, active, queued, generation;
+	bool paused, draining;
 };
 PSUP_API int psup_view_next_lane(psup_view *v, size_t *cursor,
     struct psup_view_lane *ret);

@@ -9,6 +9,7 @@
 
 #include "common/check.h"
 #include "common/config.h"
+#include "common/event_kind.h"
 
 static char dir[] = "/dev/shm/psup-test-config-XXXXXX";
 static char path[64];
@@ -50,6 +51,16 @@ read_text(const char *text)
 }
 
 TestSuite(config, .init = init, .fini = fini, .timeout = 20);
+
+Test(config, names_of_variables)
+{
+	cr_assert_eq(read_text("[env]\nblock = ACME_* OTHER\n"), 0, "%s", why);
+	cr_assert_str_eq(config.env_block, "ACME_* OTHER");
+	cr_assert_lt(read_text("[env]\nblock = A-B\n"), 0);
+	cr_assert_not_null(strstr(why, "A-B"));
+	cr_assert_lt(read_text("[env]\nblock = *\n"), 0);
+	cr_assert_str_eq(config.env_block, "ACME_* OTHER");
+}
 
 Test(config, defaults)
 {
@@ -226,4 +237,21 @@ Test(config, survives_mutation, .timeout = 60)
 		cr_assert_eq(error == 0, why[0] == '\0', "seed %#llx",
 		    (unsigned long long)seed);
 	}
+}
+
+Test(config, kinds_of_events)
+{
+	cr_assert_eq(config.event_kinds, EVENT_USUAL);
+	cr_assert_eq(read_text("[retain]\nevent_kinds = none\n"), 0);
+	cr_assert_eq(config.event_kinds, EVENT_ENDS);
+	cr_assert_eq(read_text("[retain]\nevent_kinds = started, lane-wait\n"),
+	    0);
+	cr_assert_eq(config.event_kinds, EVENT_ENDS | EVENT_BIT(EVENT_STARTED) |
+	    EVENT_BIT(EVENT_LANE_WAIT));
+	cr_assert_eq(read_text("[retain]\nevent_kinds = all\n"), 0);
+	cr_assert_eq(config.event_kinds, EVENT_ALL);
+	cr_assert_eq(read_text("[retain]\nevent_kinds = started ended\n"),
+	    -EINVAL);
+	cr_assert_not_null(strstr(why, "\"ended\" is no kind of event"));
+	cr_assert_eq(config.event_kinds, EVENT_ALL);
 }

@@ -809,3 +809,104 @@ Test(psupd, stopped_worker_is_replaced)
 	tell_head(s, CTL_CLOSED, 1);
 	await_gone(e.pid);
 }
+
+/* A channel that the master lost is made anew, with both its ends. */
+Test(psupd, a_lost_channel_is_made_again)
+{
+	struct ctl_role ask = { .head = CTL_INIT(CTL_ASK_PEER,
+		(struct sid){ 0 }, struct ctl_role) };
+	struct peer *m, *w;
+	struct ctl_peer told;
+	int ends[2];
+	char byte = 0;
+
+	up();
+	m = peer_of(HERITAGE_MASTER, 0, 1);
+	w = peer_of(HERITAGE_WORKER, 1, 1);
+	for (uint32_t i = 0; i <= WORKERS; i++)
+		close(expect(m, CTL_PEER)->fds[0]);
+	close(expect(w, CTL_PEER)->fds[0]);
+	ask.wid = (struct wid){ 1, 77 }; /* of nobody: nothing happens */
+	tell(m, &ask, sizeof(ask), NULL, 0);
+	ask.wid = w->h.wid;
+	tell(m, &ask, sizeof(ask), NULL, 0);
+	ends[0] = expect(w, CTL_PEER)->fds[0];
+	ends[1] = expect(m, CTL_PEER)->fds[0];
+	memcpy(&told, msg.bytes, sizeof(told));
+	cr_expect(wid_eq(told.wid, w->h.wid));
+	cr_assert_eq(send(ends[0], "x", 1, 0), 1);
+	await(ends[1], "word of the worker");
+	cr_expect_eq(recv(ends[1], &byte, 1, 0), 1);
+	cr_expect_eq(byte, 'x');
+	close(ends[0]);
+	close(ends[1]);
+}
+
+#ifdef PSUP_FAULTS
+/* Waits until the keeper has so many dead children. */
+static void
+await_zombies(pid_t keeper, int want)
+{
+	char path[64], line[4096], *p, *end;
+	int i, n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)keeper,
+	    (int)keeper);
+	for (i = 0; i < DEADLINE_MS; i++, poll(NULL, 0, 1)) {
+		f = fopen(path, "re");
+		cr_assert_not_null(f);
+		p = fgets(line, sizeof(line), f) == NULL ? NULL : line;
+		fclose(f);
+		for (n = 0; p != NULL && *p != '\0'; p = end) {
+			pid_t pid = (pid_t)strtol(p, &end, 10);
+
+			if (end == p)
+				break;
+			n += state_of(pid) == 'Z';
+		}
+		if (n >= want)
+			return;
+	}
+	cr_assert_fail("no %d zombies", want);
+}
+
+/*
+ * The keeper is about to reap an orphan. Before it does, a command begins and
+ * dies: it is a zombie like the other, but SPAWNED, still unread, says whose.
+ */
+Test(psupd, a_command_that_died_before_spawned_was_read_is_no_orphan)
+{
+	struct peer *w;
+	struct ctl_exit e = { .code = 0 };
+	int fds[2], i;
+	pid_t keeper;
+
+	setenv("PSUP_FAULTS", "keeper.before-reap=stop", 1);
+	keeper = up();
+	unsetenv("PSUP_FAULTS");
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
+	hold(w, 1, fds[0]);
+	hold(w, 2, fds[0]);
+	close(fds[0]);
+	close(fds[1]);
+	spawn(w, 2, "(sleep 0.5 &)");
+	e = exit_told(w, 2);
+	tell_head(w, CTL_CLOSED, 2);
+	await_gone(e.pid);
+	e.code = 0;
+	for (i = 0; i < DEADLINE_MS && state_of(keeper) != 'T'; i++)
+		poll(NULL, 0, 1);
+	cr_assert_eq(state_of(keeper), 'T');
+	spawn(w, 1, "exit 7");
+	await_zombies(keeper, 2); /* beside the orphan */
+	kill(keeper, SIGCONT);
+	for (i = 0; i < 2000 && e.code == 0; i++, poll(NULL, 0, 1)) {
+		tell_head(w, CTL_ASK_EXIT, 1);
+		memcpy(&e, expect(w, CTL_EXITED)->bytes, sizeof(e));
+	}
+	cr_expect_eq(e.code, CLD_EXITED, "its exit was reaped as an orphan's");
+	cr_expect_eq(e.status, 7);
+}
+#endif

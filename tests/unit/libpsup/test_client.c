@@ -73,12 +73,15 @@ Test(client, every_typed_call_reaches_the_server)
 	REACHES("write", psup_write(p, "amber-fox", "x", 1, true, 100, &r));
 	REACHES("kill", psup_kill(p, "amber-fox", "INT", 0,
 	                    PSUP_KILL_NO_WAIT | PSUP_KILL_SIGNAL_ONLY, &r));
+	REACHES("background", psup_background(p, "amber-fox", &r));
 	REACHES("clear", psup_clear(p, "amber-fox", &r));
 	REACHES("remove", psup_remove(p, "amber-fox", &r));
 	REACHES("wait", psup_wait(p, ids, 2, true, 1000, &r));
 	REACHES("events", psup_events(p, "me", 0, 10, &r));
 	REACHES("subscribe", psup_subscribe(p, NULL, -1, &r));
 	REACHES("ack", psup_ack(p, "me", 7, &r));
+	REACHES("lanes",
+	    psup_lanes(p, &(struct psup_lane_op)PSUP_LANE_OP_INIT, &r));
 	REACHES("status", psup_status(p, &r));
 	REACHES("shutdown", psup_shutdown(p, 100, &r));
 	psup_free(&p);

@@ -17,6 +17,11 @@ Test(text, escapes_repairs_and_formats)
 	n = psup_repair("a\xff", 2, buf);
 	cr_expect_eq(n, 4);
 	cr_expect_eq(memcmp(buf, "a\xef\xbf\xbd", 4), 0);
+	n = psup_clean(NULL, "a\x1b[1mb\x1b[", 8, true, buf);
+	cr_expect(n == 2 && memcmp(buf, "ab", 2) == 0);
+	cr_expect_eq(psup_open_tail("a\x1b[1mb\x1b[", 8), 2);
+	cr_expect_eq(psup_clean("ansi", "a\x1b[1mb", 6, false, buf), 6);
+	cr_expect_eq(psup_clean("no such", "a", 1, false, buf), 0);
 	psup_duration(125000, buf, sizeof(buf));
 	cr_expect_str_eq(buf, "2m5s");
 	cr_expect_eq(psup_signal_number("TERM"), 15);

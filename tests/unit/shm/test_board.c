@@ -137,7 +137,7 @@ Test(board, refuses_a_file_that_is_none)
 
 	cr_assert_eq(board_create(place.fd, 4, 1), 0);
 	cr_assert_eq(board_attach(place.fd, true, &m), 0);
-	m.hdr->version = 2;
+	m.hdr->version = SHM_LAYOUT_VERSION + 1;
 	cr_assert_eq(board_attach(place.fd, false, &other), -EPROTO);
 	m.hdr->version = SHM_LAYOUT_VERSION;
 	m.hdr->slot_count = 5;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -389,4 +390,88 @@ Test(index, opens_after_a_kill_with_whole_transactions)
 		}
 		index_close(&ix);
 	}
+}
+
+/* Writes of this process to files fail, or do again. */
+static void
+files_may_grow(bool yes)
+{
+	struct rlimit rl;
+
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert_eq(getrlimit(RLIMIT_FSIZE, &rl), 0);
+	rl.rlim_cur = yes ? rl.rlim_max : 0;
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &rl), 0);
+}
+
+Test(index, a_commit_that_fails_takes_nothing_away)
+{
+	struct index *ix = open_index(0, 0, false);
+	struct index_bytes v;
+
+	for (uint64_t i = 1; i <= 40; i++)
+		cr_assert_eq(put(ix, INDEX_SESSIONS, i, 300), 0);
+	cr_assert_eq(index_commit(ix), 0);
+	cr_assert_eq(put(ix, INDEX_EVENTS, 7, 5000), 0);
+	cr_assert_eq(del(ix, INDEX_SESSIONS, 3), 0);
+	cr_assert_eq(put(ix, INDEX_SESSIONS, 4, 1), 0);
+	files_may_grow(false);
+	cr_assert_eq(index_commit(ix), -EFBIG);
+	/* read as if it were there, added to, and not lost by a second one */
+	cr_assert_eq(get(ix, INDEX_EVENTS, 7, &v), 0);
+	cr_assert_eq(v.size, 5000);
+	cr_assert_eq(get(ix, INDEX_SESSIONS, 3, &v), -ENOENT);
+	cr_assert_eq(put(ix, INDEX_CURSORS, 9, 10), 0);
+	cr_assert_eq(del(ix, INDEX_SESSIONS, 5), 0);
+	cr_assert_eq(index_commit(ix), -EFBIG);
+	cr_assert_eq(index_commit(ix), -EFBIG);
+	files_may_grow(true);
+	cr_assert_eq(index_commit(ix), 0);
+	index_close(&ix);
+	ix = open_index(0, 0, false);
+	cr_assert_eq(get(ix, INDEX_EVENTS, 7, &v), 0);
+	cr_assert_eq(v.size, 5000);
+	cr_assert_eq(get(ix, INDEX_CURSORS, 9, &v), 0);
+	cr_assert_eq(get(ix, INDEX_SESSIONS, 3, &v), -ENOENT);
+	cr_assert_eq(get(ix, INDEX_SESSIONS, 4, &v), 0);
+	cr_assert_eq(v.size, 1);
+	cr_assert_eq(get(ix, INDEX_SESSIONS, 5, &v), -ENOENT);
+	cr_assert_eq(get(ix, INDEX_SESSIONS, 6, &v), 0);
+	index_close(&ix);
+}
+
+Test(index, what_must_be_told_finds_room_where_the_rest_does_not)
+{
+	struct index *ix = open_index(2 << 20, 1 << 20, false);
+	struct index_key64 k;
+	uint64_t n = 0;
+	int told = 0, r;
+
+	/* a turn a record, as a server that runs full does */
+	do {
+		r = put(ix, INDEX_SESSIONS, ++n, 1000);
+		cr_assert_eq(index_commit(ix), 0);
+	} while (r == 0);
+	cr_assert_eq(r, -ENOSPC);
+	cr_assert_gt(n, 100);
+	for (; told < 100; told++) {
+		k = index_key64((uint64_t)told);
+		r = index_put_last(ix, INDEX_EVENTS,
+		    (struct index_bytes){ &k, 8 },
+		    (struct index_bytes){ "the end", 8 });
+		cr_assert_eq(index_commit(ix), 0);
+		if (r != 0)
+			break;
+	}
+	cr_expect_eq(told, 100, "only %d", told);
+	/* and deletes do, still */
+	for (uint64_t i = 1; i < n; i++)
+		cr_assert_eq(del(ix, INDEX_SESSIONS, i), 0);
+	cr_assert_eq(index_commit(ix), 0);
+	/* (LMDB keeps what one transaction freed for the next but one) */
+	cr_assert_eq(del(ix, INDEX_EVENTS, 0), 0);
+	cr_assert_eq(index_commit(ix), 0);
+	cr_assert_eq(put(ix, INDEX_SESSIONS, 1, 1000), 0);
+	cr_assert_eq(index_commit(ix), 0);
+	index_close(&ix);
 }

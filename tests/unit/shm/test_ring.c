@@ -317,7 +317,7 @@ Test(ring, refuses_to_recover_what_no_kill_can_leave)
 		memcpy(w.hdr, &good, sizeof(good));                            \
 	} while (0)
 	REFUSED(magic = 0);
-	REFUSED(version = 2);
+	REFUSED(version = SHM_LAYOUT_VERSION + 1);
 	REFUSED(header_bytes = 1);
 	REFUSED(sid.v = 2);
 	REFUSED(tail_bytes = 1);
@@ -376,6 +376,54 @@ Test(ring, says_gone_corrupt_and_missing)
 	w.hdr->magic = RING_MAGIC;
 	cr_assert_eq(unlinkat(place.fd, "rings/0000000000000001", 0), 0);
 	cr_assert_eq(ring_facts(&r, &f), RING_GONE);
+	ring_reader_close(&r);
+	ring_close(&w);
+}
+
+static void
+expect_size(const struct ring_resize *z, uint64_t pos, unsigned cols,
+    unsigned rows)
+{
+	cr_expect_eq(z->pos, pos);
+	cr_expect_eq(z->cols, cols);
+	cr_expect_eq(z->rows, rows);
+}
+
+Test(ring, knows_which_size_the_terminal_had)
+{
+	struct ring_resize z[RING_SIZES];
+	struct ring_writer w;
+	struct ring_reader r;
+	struct ring_facts f;
+	size_t n;
+
+	make(&tiny, &w, &r);
+	cr_assert_eq(ring_facts(&r, &f), RING_OK);
+	cr_assert_eq(ring_sizes(&f.raw, z), 0);
+	ring_note_size(&w, 0, 120, 30, 1000);
+	ring_note_size(&w, 0, 90, 30, 1001);    /* instead of it */
+	ring_note_size(&w, 5, 90, 30, 1002);    /* nothing new */
+	ring_note_size(&w, 7, 0, 30, 1003);     /* no size */
+	ring_note_size(&w, 7, 1001, 30, 1003);  /* none that is noted */
+	ring_note_size(&w, 9, 1000, 1000, 1004);
+	ring_note_size(&w, 8, 1, 1, 1005);      /* positions only grow */
+	cr_assert_eq(ring_facts(&r, &f), RING_OK);
+	cr_assert_eq(ring_sizes(&f.raw, z), 2);
+	expect_size(&z[0], 0, 90, 30);
+	cr_expect_eq(z[0].wall_ms, 1001);
+	expect_size(&z[1], 9, 1, 1);
+	for (unsigned i = 2; i < 100; i++)
+		ring_note_size(&w, 10 * i, i, 2 * i, 2000 + i);
+	cr_assert_eq(ring_facts(&r, &f), RING_OK);
+	n = ring_sizes(&f.raw, z);
+	cr_assert_eq(n, RING_SIZES - 1); /* one is the writer's */
+	expect_size(&z[0], 0, 90, 30);
+	cr_expect_not(z[0].after_more);
+	expect_size(&z[1], 780, 78, 156);
+	cr_expect(z[1].after_more);
+	expect_size(&z[n - 1], 990, 99, 198);
+	cr_expect_not(z[n - 1].after_more);
+	cr_expect_eq(z[n - 1].wall_ms, 2099);
 	ring_reader_close(&r);
 	ring_close(&w);
 }

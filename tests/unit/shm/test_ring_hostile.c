@@ -53,6 +53,7 @@ ask_everything(void)
 {
 	static unsigned char buf[5000 + 64];
 	struct ring_reader r;
+	struct ring_resize sizes[RING_SIZES];
 	struct ring_facts f;
 	enum ring_verdict v;
 	uint64_t pos, dropped, end, wall;
@@ -62,6 +63,8 @@ ask_everything(void)
 		return;
 	v = ring_facts(&r, &f);
 	cr_assert_leq((int)v, RING_BUSY);
+	if (v == RING_OK)
+		cr_assert_leq(ring_sizes(&f.raw, sizes), RING_SIZES);
 	if (v == RING_OK)
 		for (int i = 0; i < 20; i++) {
 			pos = i < 10 ? nasty() : (uint64_t)random() % 200;

@@ -76,10 +76,11 @@ Test(stats, names_have_a_word_for_every_number)
 	cr_assert_str_eq(status_name(STATUS_LOST), "lost");
 	cr_assert_str_eq(status_name(UINT32_MAX), "?");
 	cr_assert_str_eq(reason_name(END_SHUTDOWN), "shutdown");
-	cr_assert_str_eq(reason_name(END_SHUTDOWN + 1), "?");
+	cr_assert_str_eq(reason_name(END_REASONS), "?");
 	cr_assert_str_eq(stage_name(STAGE_EXEC), "exec");
 	cr_assert_str_eq(stage_name(STAGE_LIMIT), "limit");
-	cr_assert_str_eq(stage_name(STAGE_LIMIT + 1), "?");
+	cr_assert_str_eq(stage_name(STAGE_SPILL), "spill");
+	cr_assert_str_eq(stage_name(STAGE_SPILL + 1), "?");
 	cr_assert_str_eq(stream_name(RING_MIXED), "mixed");
 	cr_assert_str_eq(stream_name(3), "?");
 }

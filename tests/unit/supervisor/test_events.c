@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(events, .timeout = 20);
+TestSuite(events, .timeout = 60);
 
 struct rig {
 	char dir[64];
@@ -507,5 +507,70 @@ Test(events, idle_scopes_make_room)
 	cr_assert_eq(records(&rig), 1);
 	rig_restart(&rig, true);
 	cr_assert_str_eq(seqs(&rig, NULL, 0, 10), "1");
+	rig_close(&rig);
+}
+
+/* ------------------------------------------------------------------- kinds */
+
+static int64_t
+append_kind(struct rig *rig, const char *kind, uint64_t sid)
+{
+	const struct event_in in = { .scope = "a", .sid = { sid },
+		.kind = kind, .slug = "nova-gulf", .text = "news",
+		.exit_code = -1, .more = { { "pid", 7 } } };
+
+	return events_append(rig->ev, &in);
+}
+
+static const char *
+seqs_of(struct rig *rig, uint32_t kinds)
+{
+	static char list[2000];
+
+	list[0] = '\0';
+	cr_assert_eq(events_read_kinds(rig->ev, "a", 0, kinds, 100, note_seq,
+	                 list),
+	    0);
+	return list;
+}
+
+Test(events, news_have_numbers_of_the_same_row_and_a_bound_of_their_own)
+{
+	struct rig rig;
+
+	rig_open(&rig, 2);
+	cr_assert_eq(append(&rig, "a", 1), 1);
+	for (uint64_t i = 2; i < 6; i++)
+		cr_assert_eq(append_kind(&rig, "started", i), (int64_t)i);
+	cr_assert_eq(append_kind(&rig, "lost", 6), 6);
+	for (int again = 0; again < 2; again++) {
+		cr_assert_str_eq(seqs_of(&rig, EVENT_ENDS), "1 6");
+		cr_assert_str_eq(seqs_of(&rig, EVENT_BIT(EVENT_STARTED)),
+		    "4 5");
+		cr_assert_str_eq(seqs_of(&rig, EVENT_ALL), "1 4 5 6");
+		cr_assert_str_eq(seqs_of(&rig, EVENT_BIT(EVENT_LANE_WAIT)), "");
+		cr_assert_eq(events_overflowed(rig.ev, "a"), 0);
+		rig_restart(&rig, true);
+	}
+	cr_assert_eq(append_kind(&rig, "exited", 7), 7);
+	cr_assert_str_eq(seqs_of(&rig, EVENT_ALL), "4 5 6 7");
+	cr_assert_eq(events_overflowed(rig.ev, "a"), 1);
+	/* an acknowledgement is of every number up to there */
+	cr_assert_eq(events_place(rig.ev, "a", "x"), 0);
+	cr_assert_eq(events_ack(rig.ev, "a", "x", 6), 6);
+	cr_assert_str_eq(seqs_of(&rig, EVENT_ALL), "7");
+	cr_assert_eq(records(&rig), 1);
+	rig_close(&rig);
+}
+
+Test(events, a_poll_tells_an_end_and_no_news)
+{
+	struct rig rig;
+
+	rig_open(&rig, 10);
+	cr_assert_eq(append_kind(&rig, "started", 5), 1);
+	cr_assert_eq(append_kind(&rig, "exited", 5), 2);
+	events_ack_session(rig.ev, "a", (struct sid){ 5 });
+	cr_assert_str_eq(seqs_of(&rig, EVENT_ALL), "1");
 	rig_close(&rig);
 }

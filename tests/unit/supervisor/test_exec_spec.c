@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What a command is started with: shell, environment, directory, limits. */
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "supervisor/exec_spec.h"
 
@@ -58,6 +61,43 @@ has(const struct spec *sp, const char *want)
 		if (strcmp(sp->blob + i, want) == 0)
 			return true;
 	return false;
+}
+
+/* [env] block= takes more out of the base, and refuses it by name. */
+Test(exec_spec, the_config_blocks_more_variables, .timeout = 10)
+{
+	struct proto_problem why;
+	struct spec *sp = NULL;
+	struct params p;
+
+	params_begin(&p);
+	snprintf(cfg.env_block, sizeof(cfg.env_block), "ACME_* other");
+	enc_kv_str(&p.e, "command", "echo");
+	enc_key(&p.e, "baseEnv");
+	enc_map(&p.e);
+	enc_kv_str(&p.e, "ACME_TOKEN", "x");
+	enc_kv_str(&p.e, "Other", "x");
+	enc_kv_str(&p.e, "OTHERS", "x");
+	enc_end(&p.e);
+	cr_assert_eq(exec_spec_make(&base, params_end(&p), "/", &ids, &sp,
+			 &why), 0);
+	cr_assert_not(has(sp, "ACME_TOKEN=x"));
+	cr_assert_not(has(sp, "Other=x"));
+	cr_assert(has(sp, "OTHERS=x"));
+	spec_free(&sp);
+	params_fini(&p);
+	params_begin(&p);
+	snprintf(cfg.env_block, sizeof(cfg.env_block), "ACME_* other");
+	enc_kv_str(&p.e, "command", "echo");
+	enc_key(&p.e, "env");
+	enc_map(&p.e);
+	enc_kv_str(&p.e, "acme_x", "y");
+	enc_end(&p.e);
+	cr_assert_lt(exec_spec_make(&base, params_end(&p), "/", &ids, &sp,
+			 &why), 0);
+	cr_assert_eq(why.code, PROTO_E_FORBIDDEN);
+	cr_assert(strstr(why.message, "acme_x") != NULL);
+	params_fini(&p);
 }
 
 Test(exec_spec, command_and_argv_exclude_each_other, .timeout = 10)
@@ -129,6 +169,68 @@ Test(exec_spec, a_command_gets_a_shell_and_its_marks, .timeout = 10)
 	cr_assert(has(sp, "HOME=/tmp"));
 	spec_free(&sp);
 	params_fini(&p);
+}
+
+/* An executable of this name in a directory. */
+static void
+make_shell(const char *dir, const char *name, char path[160])
+{
+	int fd;
+
+	snprintf(path, 160, "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+	cr_assert_geq(fd, 0);
+	close(fd);
+}
+
+/* The user's own shell, but for those that are none for a command; then bash,
+ * then sh from PATH; each without its start-up files. */
+Test(exec_spec, a_shell_is_chosen, .timeout = 10)
+{
+	char dir[] = "/dev/shm/psup-test-shell-XXXXXX";
+	char shells[5][160];
+	static const char *const names[] = {"fish", "false", "zsh", "ksh",
+	    "sh"};
+	static const struct {
+		int own;           /* which is the user's */
+		const char *path;  /* NULL: the directory alone */
+		const char *shell; /* NULL: the user's own */
+		const char *flag, *not_flag;
+	} cases[] = {
+	    {0, "/usr/bin:/bin", "bash", "--norc", "-f"},
+	    {1, "/usr/bin:/bin", "bash", "--noprofile", "-f"},
+	    {2, "/usr/bin:/bin", NULL, "-f", "--norc"},
+	    {3, "/usr/bin:/bin", NULL, "-c", "-f"},
+	    {0, NULL, "sh", "-c", "--norc"},
+	};
+	struct proto_problem why;
+
+	cr_assert_not_null(mkdtemp(dir));
+	for (size_t i = 0; i < 5; i++)
+		make_shell(dir, names[i], shells[i]);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct exec_base b = base;
+		struct spec *sp = NULL;
+		struct params p;
+
+		b.user_shell = shells[cases[i].own];
+		b.path = cases[i].path != NULL ? cases[i].path : dir;
+		params_begin(&p);
+		enc_kv_str(&p.e, "command", "echo $X; exit 1");
+		cr_assert_eq(exec_spec_make(&b, params_end(&p), "/tmp", &ids,
+		                 &sp, &why), 0);
+		if (cases[i].shell == NULL)
+			cr_expect(has(sp, b.user_shell), "%zu", i);
+		else
+			cr_expect_not(has(sp, b.user_shell), "%zu", i);
+		cr_expect(has(sp, cases[i].flag), "%zu", i);
+		cr_expect_not(has(sp, cases[i].not_flag), "%zu", i);
+		spec_free(&sp);
+		params_fini(&p);
+	}
+	for (size_t i = 0; i < 5; i++)
+		unlink(shells[i]);
+	rmdir(dir);
 }
 
 Test(exec_spec, a_program_is_looked_up_in_the_commands_path, .timeout = 10)

@@ -98,7 +98,8 @@ static char *
 page_text(const struct retained *r, const struct lines_page *p)
 {
 	size_t len;
-	char *text = lines_text(r, p->begin, p->end, &len);
+	char *text = lines_text(r, p->begin, p->end, TEXT_PLAIN, false,
+	    &len);
 
 	cr_assert_not_null(text);
 	cr_assert_eq(strlen(text), len);
@@ -522,7 +523,7 @@ Test(lines, characters_cut_by_the_borders_are_left_out)
 		puts_to(&rig, RING_STDOUT, "\u20ac"); /* 3 bytes: 100 cuts */
 	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_BOTH, &r),
 	    RING_OVERRUN);
-	text = lines_text(&r, 0, r.len, &len);
+	text = lines_text(&r, 0, r.len, TEXT_PLAIN, false, &len);
 	at = text + 3 * 33;
 	cr_assert_eq(*at, '\n', "33 whole characters, then the gap");
 	for (size_t i = 0; i + 3 <= len; i += i == 99 ? 1 : 3)
@@ -531,7 +532,7 @@ Test(lines, characters_cut_by_the_borders_are_left_out)
 	free(text);
 	retained_free(&r);
 	cr_assert_eq(retained_read(&rig.r, 0, 100, LINES_BOTH, &r), RING_OK);
-	text = lines_text(&r, 0, r.len, &len);
+	text = lines_text(&r, 0, r.len, TEXT_PLAIN, false, &len);
 	cr_assert_eq(len, 99);
 	free(text);
 	retained_free(&r);
@@ -546,10 +547,10 @@ Test(lines, invalid_bytes_become_replacement_characters)
 	size_t len;
 
 	r.gap_at = r.to = r.len;
-	text = lines_text(&r, 0, r.len, &len);
+	text = lines_text(&r, 0, r.len, TEXT_PLAIN, false, &len);
 	cr_assert_str_eq(text, "a\ufffd\nb\ufffd");
 	free(text);
-	text = lines_text(&r, 2, 2, &len);
+	text = lines_text(&r, 2, 2, TEXT_PLAIN, false, &len);
 	cr_assert_eq(len, 0);
 	free(text);
 }
@@ -586,7 +587,8 @@ Test(lines, large_rings_are_quick)
 		t = clock_boot_ns();
 		retained_read(&rig.r, 0, 0, LINES_STDOUT, &r);
 		lines_page(&r, false, 0, false, 0, &p);
-		text = lines_text(&r, p.begin, p.end, &len);
+		text = lines_text(&r, p.begin, p.end, TEXT_CLEAN, true,
+		    &len);
 		t = clock_boot_ns() - t;
 		best = t < best ? t : best;
 		cr_assert_gt(len, 2000);

@@ -340,6 +340,10 @@ as_master(struct puppet *p, struct ctl_msg *m)
 		if (!p->keep_quiet)
 			puppet_ended(p, s);
 		break;
+	case CTL_LEFT:
+		memcpy(&s->left, m->bytes, sizeof(s->left));
+		s->left_count++;
+		break;
 	default:
 		cr_assert_fail("%s to the master", ctl_type_name(m->head.type));
 	}
@@ -434,6 +438,7 @@ puppet_start(struct puppet *p, const struct order *o)
 	cr_assert_lt(p->count, PUPPET_SESSIONS);
 	b.m = (struct ctl_start){
 	    .head = CTL_INIT(CTL_START, s->sid, struct ctl_start),
+	    .umask = 022,
 	    .flags = o->flags,
 	    .envc = 1,
 	    .path_count = 1,

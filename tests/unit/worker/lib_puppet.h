@@ -27,6 +27,8 @@ struct psession {
 	struct ctl_running run;
 	struct ctl_failed fail;
 	struct ctl_end end;
+	struct ctl_left left; /* the last LEFT */
+	unsigned left_count;
 	uint64_t output_at;  /* of the last OUTPUT */
 	bool output_told;
 	struct ctl_stdin in; /* of the last STDIN_AT */

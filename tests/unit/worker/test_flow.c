@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -245,6 +246,31 @@ Test(flow, a_failed_exec_survives_its_worker)
 }
 
 #endif
+
+/* Its end was told and its ring is gone: the successor only has it closed. */
+Test(flow, a_forgotten_session_does_not_kill_its_next_worker)
+{
+	struct psession *s;
+	siginfo_t gone;
+	char path[64];
+
+	puppet_worker(&p, NULL);
+	s = puppet_start(&p, &(struct order){
+	    .sh = "exec sleep 60", .flags = CTL_START_STDIN_OPEN});
+	UNTIL(&p, s->running);
+	puppet_kill_worker(&p);
+	kill(s->pid, SIGKILL);
+	cr_assert_eq(waitid(P_PID, (id_t)s->pid, &gone, WEXITED | WNOWAIT), 0);
+	snprintf(path, sizeof(path), "rings/%016llx",
+	    (unsigned long long)s->sid.v);
+	cr_assert_eq(unlinkat(p.dirfd, path, 0), 0);
+	puppet_worker(&p, NULL);
+	puppet_give(&p, s);
+	UNTIL(&p, s->closed);
+	s = puppet_start(&p, &(struct order){.sh = "echo hi"});
+	UNTIL(&p, s->closed);
+	cr_assert_str_eq(puppet_output(&p, s), "hi\n");
+}
 
 /* The time-out of a command goes on while its workers change. */
 Test(flow, a_deadline_survives_its_worker)

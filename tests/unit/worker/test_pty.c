@@ -2,10 +2,12 @@
 /* Terminals: as a program sees them, and whoever dies on the way. */
 #include "lib_puppet.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "shm/ring.h"
@@ -53,11 +55,16 @@ has_flag(struct psession *s, uint32_t flag)
 	return s->running && (puppet_header(&p, s)->pty_flags & flag) != 0;
 }
 
+/* A successor that has taken the session over, or died of it. A message of the
+ * master's would overtake the keeper's GIVE. */
 static void
 next_worker(struct psession *s, const char *faults)
 {
+	unsigned before = s->running_count;
+
 	puppet_worker(&p, faults);
 	puppet_give(&p, s);
+	UNTIL(&p, s->running_count > before || p.keeper_fd < 0);
 }
 
 Test(pty, is_a_controlling_terminal_that_echoes)
@@ -98,11 +105,14 @@ Test(pty, resize_is_seen_and_signalled)
 	puppet_worker(&p, NULL);
 	s = start("trap 'stty size; exit 0' WINCH; echo ready; "
 	          "while :; do sleep 0.05; done");
-	UNTIL(&p, shows(s, "ready"));
+	UNTIL(&p, shows(s, "ready\r\n"));
 	puppet_resize(&p, s, 81, 25);
 	UNTIL(&p, s->closed);
 	cr_assert_not_null(strstr(puppet_output(&p, s), "25 81\r\n"));
 	cr_assert_eq(puppet_header(&p, s)->pty_size, 81u << 16 | 25);
+	/* noted where the next byte was to come */
+	cr_assert_eq(puppet_header(&p, s)->size_count, 2);
+	cr_assert_eq(puppet_header(&p, s)->sizes[1].pos, strlen("ready\r\n"));
 }
 
 Test(pty, end_of_file_is_a_character)
@@ -204,6 +214,33 @@ Test(pty, what_it_leaves_behind_is_hung_up)
 	kill(-s->pid, SIGKILL);
 }
 
+/* A terminal is hung up when nobody holds ptmx any more: the worker's death
+ * alone is no hang-up, the keeper's copy prevents it. */
+Test(pty, a_hang_up_takes_both_holders)
+{
+	struct psession *s;
+	siginfo_t si;
+	size_t i;
+
+	puppet_worker(&p, NULL);
+	s = start("trap 'exit 11' HUP; echo ready; read x; echo got:$x; "
+	          "while :; do sleep 0.02; done");
+	UNTIL(&p, shows(s, "ready"));
+	puppet_kill_worker(&p);
+	next_worker(s, NULL);
+	say(s, "alive\n");
+	UNTIL(&p, shows(s, "got:alive"));
+	puppet_kill_worker(&p);
+	for (i = 0; i < 4; i++)
+		if (s->fds[i] >= 0) {
+			close(s->fds[i]);
+			s->fds[i] = -1;
+		}
+	cr_assert_eq(waitid(P_PID, (id_t)s->pid, &si, WEXITED | WNOWAIT), 0);
+	cr_assert_eq(si.si_code, CLD_EXITED);
+	cr_assert_eq(si.si_status, 11);
+}
+
 /* Bytes in ptmx, in the pipe, in the ring: once each, whenever it dies. */
 Test(pty, killed_workers_lose_no_byte)
 {
@@ -289,6 +326,101 @@ Test(pty, the_mode_survives_a_worker)
 }
 
 #ifdef PSUP_FAULTS /* only test builds have fault points */
+Test(pty, what_is_in_the_pipe_survives_a_worker)
+{
+	struct psession *s;
+
+	puppet_worker(&p, "pty.after-fetch=kill@2");
+	s = start("stty -opost; printf one; read x; printf two; read x");
+	puppet_bury_worker(&p); /* "one", or the EAGAIN after it */
+	next_worker(s, "pty.after-fetch=kill@1");
+	puppet_write(&p, s, "\n", 1);
+	puppet_bury_worker(&p);
+	next_worker(s, NULL);
+	UNTIL(&p, shows(s, "two"));
+	say(s, "\n");
+	UNTIL(&p, s->closed);
+	cr_assert_str_eq(puppet_output(&p, s), "one\ntwo\n");
+}
+
+/* All of it lies in the pipe, and the terminal will never say so. */
+Test(pty, a_successor_empties_the_pipe_unasked)
+{
+	struct psession *s;
+
+	puppet_worker(&p, "pty.after-fetch=kill");
+	s = start("printf all; read x");
+	puppet_bury_worker(&p);
+	next_worker(s, NULL);
+	UNTIL(&p, shows(s, "all"));
+	say(s, "\n");
+	UNTIL(&p, s->closed);
+	cr_assert_str_eq(puppet_output(&p, s), "all\r\n");
+}
+
+/* The same where the leader has exited meanwhile. */
+Test(pty, a_successor_empties_the_pipe_of_the_dead)
+{
+	struct psession *s;
+
+	puppet_worker(&p, "pty.after-fetch=kill");
+	s = start("printf all");
+	puppet_bury_worker(&p);
+	next_worker(s, NULL);
+	UNTIL(&p, s->closed);
+	cr_assert_str_eq(puppet_output(&p, s), "all");
+}
+
+static bool
+is_whole(struct psession *s)
+{
+	return s->running && puppet_header(&p, s)->head >= 480000;
+}
+
+/* Bytes are where they were, and once, at whichever step a worker dies. */
+static void
+keeps_output(const char *point)
+{
+	static const char *const sh = "stty -opost -echo; i=0; "
+	    "while [ $i -lt 160 ]; do "
+	    "head -c 3000 /dev/zero | tr '\\0' x; i=$((i+1)); done; read x";
+	struct psession *s;
+	char faults[64];
+	unsigned at;
+
+	snprintf(faults, sizeof(faults), "%s=kill@2", point);
+	puppet_worker(&p, faults);
+	s = puppet_start(&p, &(struct order){.sh = sh,
+	    .flags = CTL_START_PTY | CTL_START_STDIN_OPEN, .cols = 80,
+	    .rows = 24, .head_bytes = 4096, .tail_bytes = 16384});
+	for (at = 1; at <= 4; at++) {
+		UNTIL(&p, p.keeper_fd < 0 || is_whole(s));
+		if (p.keeper_fd >= 0)
+			break;
+		puppet_bury_worker(&p);
+		snprintf(faults, sizeof(faults), "%s=kill@%u", point, at);
+		next_worker(s, at < 4 ? faults : NULL);
+	}
+	UNTIL(&p, is_whole(s));
+	say(s, "\n");
+	UNTIL(&p, s->closed);
+	cr_assert_gt(at, 2, "%s: too few deaths", point);
+	cr_assert_eq(s->end.total, 480000, "%s: %llu", point,
+	    (unsigned long long)s->end.total);
+	cr_assert_eq(s->end.exit.status, 0);
+}
+
+#define KEEPS_OUTPUT(name, point)                                             \
+	Test(pty, keeps_output_##name) { keeps_output(point); }
+KEEPS_OUTPUT(before_the_terminal, "pty.before-fetch")
+KEEPS_OUTPUT(in_the_pipe, "pty.after-fetch")
+KEEPS_OUTPUT(before_the_ring, "ring.before-splice")
+KEEPS_OUTPUT(in_the_ring, "ring.after-splice")
+KEEPS_OUTPUT(in_a_segment, "ring.after-segment")
+KEEPS_OUTPUT(in_a_wrap, "ring.in-wrap")
+KEEPS_OUTPUT(before_it_is_noted, "pump.after-splice")
+KEEPS_OUTPUT(before_it_is_looked_at, "pty.before-look")
+
 /* Input is given once, whichever step the worker dies after. */
 static void
 gives_once(const char *fault)
@@ -322,5 +454,63 @@ Test(pty, input_is_given_once_after_the_spool)
 Test(pty, input_is_given_once_after_the_terminal)
 {
 	gives_once("pty.after-give=kill@3");
+}
+
+/* Where the kernel cannot splice a terminal and a worker dies with input in
+ * its hand: it is not given twice, and what may be missing is counted. */
+static struct psession *
+dies_with_input(const char *faults)
+{
+	struct psession *s;
+
+	puppet_worker(&p, faults);
+	s = start("stty -echo; echo ready; read x; echo got:$x; read y; "
+	          "echo got:$y");
+	UNTIL(&p, shows(s, "ready"));
+	say(s, "abc\n");
+	puppet_bury_worker(&p);
+	next_worker(s, "pty.splice=fail");
+	return s;
+}
+
+Test(pty, input_in_a_dead_hand_is_said)
+{
+	struct psession *s;
+
+	s = dies_with_input("pty.splice=fail,pty.in-hand=kill");
+	cr_assert(has_flag(s, PTY_UNCERTAIN));
+	cr_assert_eq(puppet_header(&p, s)->pty_uncertain, 4);
+	cr_assert_not(has_flag(s, PTY_IN_HAND));
+	say(s, "one\n");
+	UNTIL(&p, shows(s, "got:one"));
+	say(s, "two\n");
+	UNTIL(&p, s->closed);
+	cr_assert_str_eq(puppet_output(&p, s),
+	    "ready\r\ngot:one\r\ngot:two\r\n");
+}
+
+Test(pty, input_that_was_just_given_is_not_given_twice)
+{
+	struct psession *s;
+
+	s = dies_with_input("pty.splice=fail,pty.after-write=kill");
+	UNTIL(&p, shows(s, "got:abc"));
+	cr_assert_eq(puppet_header(&p, s)->pty_uncertain, 4);
+	say(s, "two\n");
+	UNTIL(&p, s->closed);
+	cr_assert_str_eq(puppet_output(&p, s),
+	    "ready\r\ngot:abc\r\ngot:two\r\n");
+}
+
+Test(pty, no_terminal_to_be_had_is_pipes)
+{
+	struct psession *s;
+
+	puppet_worker(&p, "pty.open=fail");
+	s = start("test -t 1 || echo pipes");
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->run.pty, 0);
+	cr_assert_eq(s->run.pty_error, ENOSPC);
+	cr_assert_str_eq(puppet_output(&p, s), "pipes\n");
 }
 #endif

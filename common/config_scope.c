@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* The bounds of single scopes, as psup.conf has them. Called by config.c for
+ * sections that begin with `scope "`. */
+#include <errno.h>
+#include <string.h>
+
+#include "config_options.h"
+#include "text.h"
+
+#define PREFIX "scope \""
+
+/* The scope of that name, made where there is none; NULL: no room. */
+static struct config_scope *
+get_scope(struct config *c, const char *name, size_t len)
+{
+	struct config_scope *scope;
+	uint32_t i;
+
+	for (i = 0; i < c->scope_count; i++) {
+		if (strlen(c->scopes[i].name) == len &&
+		    memcmp(c->scopes[i].name, name, len) == 0)
+			return &c->scopes[i];
+	}
+	if (c->scope_count == CONFIG_SCOPES)
+		return NULL;
+	scope = &c->scopes[c->scope_count++];
+	memset(scope, 0, sizeof(*scope));
+	memcpy(scope->name, name, len);
+	return scope;
+}
+
+bool
+config_is_scope(const char *section)
+{
+	return strncmp(section, PREFIX, sizeof(PREFIX) - 1) == 0;
+}
+
+int
+config_set_scope(struct config *c, const char *section, const char *name,
+    const char *value, char *why, size_t why_size)
+{
+	const char *text = section + sizeof(PREFIX) - 1;
+	size_t len = strlen(text);
+	struct config_scope *scope;
+	int64_t v;
+
+	if (len < 2 || text[len - 1] != '"' || len > sizeof(scope->name) ||
+	    memchr(text, '"', len - 1) != NULL ||
+	    !text_is_printable(text, len - 1))
+		return config_refuse(why, why_size,
+		    "no such section; expected scope \"NAME\" with a name of 1 "
+		    "to 47 bytes without control characters and quotes");
+	if (strcmp(name, "max_running") != 0)
+		return config_refuse(why, why_size,
+		    "no such setting; expected max_running");
+	if (!config_parse_number(value, &v) || v < 0 || v > 1000000)
+		return config_refuse(why, why_size,
+		    "\"%.80s\" is no number from 0 to 1000000", value);
+	scope = get_scope(c, text, len - 1);
+	if (scope == NULL)
+		return config_refuse(why, why_size, "more than %d scopes",
+		    CONFIG_SCOPES);
+	scope->max_running = (uint64_t)v;
+	return 0;
+}

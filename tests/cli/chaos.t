@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# psup-chaos: a campaign that finds nothing, a program of the user's, wrong
+# usage, and that it does find what is lost.
+. "$(dirname "$0")/lib.sh"
+
+code() { "$@" >/dev/null 2>&1; echo $?; }
+value() { python3 -c '
+import json, sys
+v = json.load(open(sys.argv[1]))
+for k in sys.argv[2].split("."):
+    v = v[int(k)] if isinstance(v, list) else v[k]
+print(v)' "$@"; }
+
+report=$scratch/report.json
+psup-chaos --kill all --kills 40 --rate 20 --sessions 8 --seed 7 --quiet \
+    --json "$report" >"$scratch/text" 2>"$scratch/said"
+is $? 0 "nothing is lost: $(cat "$scratch/said")"
+is "$(value "$report" ok)" True "the report says so"
+is "$(value "$report" losses.bytesLost)" 0 "every loss has its counter"
+is "$(value "$report" seed)" 7 "the seed is told"
+like "$(cat "$scratch/text")" "*master killed to answering*p99*" "text, too"
+
+psup-chaos --stop=50 --kills 10 --rate 20 --sessions 4 --seed 8 --quiet \
+    >/dev/null 2>"$scratch/said"
+is $? 0 "stopped and continued: $(cat "$scratch/said")"
+
+# What hides is killed with the program, and what it leaves is told.
+psup-chaos --command 'setsid sleep 1000 & : >"$TMPDIR/x"; echo ready; wait' \
+    --on ready --sessions 2 --restarts 1 --quiet --json - >"$report" \
+    2>"$scratch/said"
+is $? 0 "a program of the user's: $(cat "$scratch/said")"
+is "$(value "$report" runs | grep -o "'killed': True" | wc -l)" 4 \
+    "each is killed, once started and once restarted"
+is "$(value "$report" runs.0.filesLeft)" 1 "the file it left"
+is "$(value "$report" runs.0.processesLeft)" 0 "the process it hid is gone"
+psup-chaos --command 'exit 3' --sessions 1 --restarts 0 --after 20000 \
+    --quiet --json - >"$report" 2>/dev/null
+is "$(value "$report" runs.0.killed) $(value "$report" runs.0.exitCode)" \
+    "False 3" "one that ends by itself"
+
+# A server that runs already.
+psup exec --background -- sleep 1000 >/dev/null
+psup-chaos --runtime-dir "$PSUP_RUNTIME_DIR" --kills 5 --rate 20 \
+    --sessions 2 --quiet >/dev/null 2>"$scratch/said"
+is $? 0 "the server of others: $(cat "$scratch/said")"
+like "$(psup list)" "*running*sleep 1000*" "their sessions go on"
+
+is "$(code psup-chaos --kill nobody)" 2 "a victim that is none"
+is "$(code psup-chaos --rate soon)" 2 "a number must be one"
+is "$(code psup-chaos --kill command)" 2 "no command to kill"
+is "$(code psup-chaos extra)" 2 "an argument too many"
+is "$(code psup-chaos --runtime-dir /nonexistent)" 2 "no server there"

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* What can only be met by chance, made to happen: needs a build with fault
+ * points. */
+#include "lib_scn.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef PSUP_FAULTS
+#define needs_faults() (void)0
+#else
+#define needs_faults() skip_scenario("a build without fault points")
+#endif
+
+/* Each process finds, at its n-th message with descriptors, that too many are
+ * on their way: nothing is lost, it goes a moment later. */
+static void
+too_many_refs(const char *fault)
+{
+	char big[150000];
+	const char *id;
+	struct answer *a;
+
+	needs_faults();
+	psupd(.workers = 1, .env = {fault});
+	for (int i = 0; i < 4; i++)
+		expect_str(ask("exec", STR("command", "echo on")),
+		    "aggregated", "on\n");
+	memset(big, 'x', 70000);
+	big[70000] = '\0';
+	a = ask("exec", LIST("argv", "/bin/echo", big, big));
+	expect_int(a, "totalOutputChars", 140002);
+	id = background(PUPPET("print up; cat; exit 4"));
+	await_output(id, "up\n");
+	kill_worker_of(id);
+	expect_ok(ask("write", STR("sessionId", id), STR("data", "on\n"),
+	    YES("eof")));
+	await_output(id, "on\n");
+	await_end(id);
+	expect_int(ask("poll", STR("sessionId", id)), "exitCode", 4);
+	kill_master();
+	expect_str(ask("exec", STR("command", "echo on")), "aggregated",
+	    "on\n");
+}
+
+SCENARIO(faults, too_many_descriptors_on_their_way_at_first)
+{
+	too_many_refs("PSUP_FAULTS=ctl.too-many-refs=once@1");
+}
+
+SCENARIO(faults, too_many_descriptors_on_their_way_at_second)
+{
+	too_many_refs("PSUP_FAULTS=ctl.too-many-refs=once@2");
+}
+
+SCENARIO(faults, too_many_descriptors_on_their_way_at_fifth)
+{
+	too_many_refs("PSUP_FAULTS=ctl.too-many-refs=once@5");
+}
+
+/* What is made in a turn that finds the index full never was; what ran before
+ * runs on, ends, and is told. */
+SCENARIO(faults, a_full_index_takes_back_what_it_could_not_write)
+{
+	const char *id, *file = file_in_scenario("ran");
+	char script[300];
+	struct peer *p;
+	struct answer *a;
+	int before;
+
+	needs_faults();
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=index.full=fail@60"});
+	p = peer(NULL);
+	listen_to_events(p, "gateway");
+	id = background(PUPPET("print up; cat; exit 4"), STR("lane", "one"));
+	await_output(id, "up\n");
+	for (before = 0; before < 60; before++) {
+		a = ask("exec", STR("command", "true"));
+		if (a->status != PSUP_OK)
+			break;
+	}
+	expect_refused(a, "no-space");
+	expect(before > 3 && before < 60, "%d", before);
+	/* a running and a waiting one: no trace of either */
+	snprintf(script, sizeof(script), "echo ran > %s", file);
+	expect_refused(ask("exec", STR("command", script)), "no-space");
+	expect_refused(ask("exec", STR("command", script),
+	    STR("lane", "one")), "no-space");
+	expect(psup_value_count(psup_value_get(
+	           details(ask("list", YES("all"))), "sessions")) ==
+	    (size_t)before + 1, "%d: %s", before,
+	    words_of(ask("list", YES("all"))));
+	expect_ok(ask("write", STR("sessionId", id), YES("eof")));
+	await_end(id);
+	await_events(p, 1);
+	expect(strcmp(event_at(p, 0)->id, id) == 0);
+	expect_int(ask("poll", STR("sessionId", id)), "exitCode", 4);
+	kill_master(); /* its successor has room */
+	expect_str(ask("exec", STR("command", "echo on"), STR("lane", "one")),
+	    "aggregated", "on\n");
+	expect(cli("exec", "--", "test", "-e", file)->code == 1,
+	    "it ran, though it was refused");
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one death that psup does not survive, and the place of PID 1: what is
+ * left of the commands, and what the next server says of them.
+ */
+#include "lib_scn.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The command, then one that hid from its session; both print their pid. */
+#define HIDING \
+	"echo $$; setsid sh -c 'echo $$; exec sleep 1000' & " \
+	"trap '' TERM; while :; do sleep 1000; done"
+
+/* The n-th number that a session printed. */
+static pid_t
+printed_pid(const char *id, int n)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+
+	for (;;) {
+		struct output o = read_retained(id);
+		char *at = o.bytes, *end = o.bytes + o.len;
+
+		for (int i = 0; at != NULL && i < n; i++) {
+			at = memchr(at, '\n', (size_t)(end - at));
+			at = at == NULL ? NULL : at + 1;
+		}
+		if (at != NULL && memchr(at, '\n', (size_t)(end - at)) != NULL)
+			return atoi(at);
+		expect(now_ms() < until, "%s printed no number %d", id, n);
+	}
+}
+
+/* The session is lost: said, with its output, and with no exit status. */
+static void
+expect_lost(const char *id, const char *output)
+{
+	struct answer *a = ask("poll", STR("sessionId", id));
+
+	expect_str(a, "status", "failed");
+	expect_str(a, "exitReason", "lost");
+	expect_absent(a, "exitCode");
+	expect_absent(a, "exitSignal");
+	expect_text(a, "unknown exit code");
+	expect(strncmp(text_of(a, "output"), output, strlen(output)) == 0,
+	    "%s", text_of(a, "output"));
+	expect_text(ask("log", STR("sessionId", id)), output);
+}
+
+/* The row of a session in a list. */
+static const psup_value *
+row_of(const struct answer *list, const char *id)
+{
+	const psup_value *rows = psup_value_get(details(list), "sessions");
+
+	for (size_t i = 0; i < psup_value_count(rows); i++)
+		if (psup_get_is(psup_value_at(rows, i), "sessionId", id))
+			return psup_value_at(rows, i);
+	return NULL;
+}
+
+SCENARIO(keeper, killed_ends_all_commands_and_they_are_lost)
+{
+	const char *plain, *hiding, *done;
+	struct answer *list;
+	pid_t pids[3];
+	int64_t began;
+
+	psupd(.first = true);
+	done = background(STR("command", "echo kept; exit 3"));
+	await_end(done);
+	plain = background(PUPPET("ignore 15; print before; hang"));
+	await_output(plain, "before\n");
+	hiding = background(STR("command", HIDING));
+	pids[0] = pid_of(plain);
+	pids[1] = printed_pid(hiding, 0);
+	pids[2] = printed_pid(hiding, 1);
+
+	kill_now(psupd_pid(), SIGKILL);
+	began = now_ms();
+	server_was_killed();
+	/* nothing of it is left, though nobody took its place yet */
+	for (int i = 0; i < 3; i++)
+		await_gone(pids[i]);
+	expect(now_ms() - began < 1000 + BUSY_MS, "%lld ms",
+	    (long long)(now_ms() - began));
+	expect(await_former_server() == 128 + SIGKILL);
+
+	psupd();
+	expect_lost(plain, "before");
+	expect_lost(hiding, "");
+	list = ask("list");
+	expect(psup_get_is(row_of(list, plain), "exitReason", "lost"));
+	expect_int(ask("poll", STR("sessionId", done)), "exitCode", 3);
+	expect_text(ask("log", STR("sessionId", done)), "kept");
+	expect_str(ask("exec", STR("command", "echo on")), "aggregated",
+	    "on\n");
+}
+
+SCENARIO(keeper, and_everybody_killed_at_once)
+{
+	const char *hiding, *waits;
+	pid_t pids[2], keeper, master, worker;
+	struct peer *p;
+
+	psupd(.first = true, .workers = 1,
+	    .conf = "[lane \"one\"]\nwidth = 1\n");
+	hiding = background(STR("command", HIDING), STR("lane", "one"));
+	pids[0] = printed_pid(hiding, 0);
+	pids[1] = printed_pid(hiding, 1);
+	waits = background(STR("command", "echo once"), STR("lane", "one"));
+
+	keeper = psupd_pid();
+	master = master_pid();
+	worker = worker_of(hiding);
+	kill_now(keeper, SIGSTOP); /* so that nobody mends anything between */
+	kill_now(worker, SIGKILL);
+	kill_now(master, SIGKILL);
+	kill_now(keeper, SIGKILL);
+	server_was_killed();
+	await_gone(keeper);
+	await_gone(master);
+	await_gone(pids[0]); /* by the kernel: its parent died */
+
+	/* What hid is ended before anybody is answered. */
+	psupd(.workers = 1, .conf = "[lane \"one\"]\nwidth = 1\n");
+	expect_ok(ask("list"));
+	expect(!is_alive(pids[1]), "%d lives on", pids[1]);
+	expect(await_former_server() == 128 + SIGKILL);
+	p = peer(NULL);
+	listen_to_events(p, "gateway");
+	await_events(p, 1);
+	expect(strcmp(event_at(p, 0)->id, hiding) == 0);
+	expect_lost(hiding, "");
+	/* What waited has not run, so it does now. */
+	await_end(waits);
+	expect_str(ask("poll", STR("sessionId", waits)), "output", "once\n");
+}
+
+/* How many children of a process are zombies. */
+static int
+zombies_of(pid_t parent)
+{
+	char path[300], line[512], *end;
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	int count = 0;
+
+	expect(d != NULL);
+	while ((e = readdir(d)) != NULL) {
+		char state = 0;
+		int ppid = 0;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/stat", e->d_name);
+		if (atoi(e->d_name) <= 0 || (f = fopen(path, "re")) == NULL)
+			continue;
+		if (fgets(line, sizeof(line), f) != NULL &&
+		    (end = strrchr(line, ')')) != NULL &&
+		    sscanf(end + 1, " %c %d", &state, &ppid) == 2)
+			count += ppid == parent && state == 'Z';
+		fclose(f);
+	}
+	closedir(d);
+	return count;
+}
+
+SCENARIO(keeper, works_as_the_first_process_of_a_container)
+{
+	const char *orphans = "for i in 1 2 3 4 5; do (true & exec true) & "
+			      "done; echo made; wait";
+	const char *file = file_in_scenario("ended");
+	char trap[300];
+	int64_t until;
+	const char *id;
+	pid_t keeper;
+
+	if (geteuid() != 0)
+		skip_scenario("only root makes a pid namespace");
+	psupd(.wrap = {"unshare", "--pid", "--fork", "--mount-proc"});
+	keeper = psupd_pid();
+	expect(keeper_pid() == 1, "it is %d there", keeper_pid());
+	expect_str(ask("exec", STR("command", orphans)), "status",
+	    "completed");
+	/* orphans of others come to it, too, and are reaped */
+	until = now_ms() + SCN_DEADLINE_MS;
+	while (zombies_of(keeper) > 0) {
+		expect(now_ms() < until, "%d zombies", zombies_of(keeper));
+		usleep(1000);
+	}
+	/* a signal reaches the commands, then all of it ends */
+	snprintf(trap, sizeof(trap),
+	    "trap 'touch %s; exit' TERM; echo up; while :; do sleep 0.05; done",
+	    file);
+	id = background(STR("command", trap));
+	await_output(id, "up\n");
+	kill_now(keeper, SIGTERM);
+	await_file(file);
+	await_gone(keeper);
+	server_is_gone();
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* A session that waits is a session: foreground, yield and background, kill
+ * and time-outs; ten thousand of them; and no end of one loses a place. */
+#include "lib_scn.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+TestSuite(lane_queue);
+
+/* A session of a lane that runs until the file is there. */
+static const char *
+holder(const char *lane, const char *gate)
+{
+	char script[300];
+
+	snprintf(script, sizeof(script), "print up; await %s",
+	    file_in_scenario(gate));
+	return background(PUPPET(script), STR("lane", lane));
+}
+
+static void
+open_gate(const char *gate)
+{
+	fclose(fopen(file_in_scenario(gate), "we"));
+}
+
+/* How many hold a place, and how many wait. */
+static void
+expect_lane(const char *lane, int64_t active, int64_t queued)
+{
+	struct answer *a = ask("lanes", STR("lane", lane));
+	const psup_value *row = psup_value_at(psup_value_get(details(a),
+	                                          "lanes"), 0);
+
+	expect(psup_get_int(row, "active", 0) == active &&
+	        psup_get_int(row, "queued", 0) == queued,
+	    "%s", words_of(a));
+}
+
+SCENARIO(lane_queue, a_foreground_command_waits_its_turn)
+{
+	struct question *q;
+	struct answer *a;
+
+	psupd();
+	await_output(holder("main", "gate"), "up\n");
+	q = ask_later(NULL, "exec", STR("command", "echo ran"),
+	    STR("lane", "main"), NIL("yieldMs"));
+	expect_lane("main", 1, 1);
+	expect(!is_answered(q));
+	open_gate("gate");
+	a = answer_of(q);
+	expect_str(a, "status", "completed");
+	expect_str(a, "aggregated", "ran\n");
+}
+
+SCENARIO(lane_queue, a_yield_tells_the_place)
+{
+	struct answer *a;
+	const char *id;
+
+	psupd();
+	await_output(holder("main", "gate"), "up\n");
+	holder("main", "gate");
+	a = ask("exec", STR("command", "echo ran"), STR("lane", "main"),
+	    INT("yieldMs", 10));
+	expect_str(a, "status", "running");
+	expect_str(a, "state", "queued");
+	expect_int(a, "queuePosition", 2);
+	expect_text(a, "lane main, place 2");
+	id = id_of(a);
+	a = ask("poll", STR("sessionId", id));
+	expect_str(a, "status", "running");
+	open_gate("gate");
+	expect(psup_get_is(await_end(id), "status", "completed"));
+	expect_text(ask("poll", STR("sessionId", id)), "ran");
+}
+
+SCENARIO(lane_queue, a_waiting_command_can_be_ended)
+{
+	struct question *q;
+	const char *killed, *removed;
+	struct answer *a;
+
+	psupd();
+	await_output(holder("main", "gate"), "up\n");
+	killed = holder("main", "gate");
+	removed = holder("main", "gate");
+	q = ask_later(NULL, "exec", STR("command", "echo ran"),
+	    STR("lane", "main"), NIL("yieldMs"));
+	expect_lane("main", 1, 3);
+	expect_ok(ask("kill", STR("sessionId", killed)));
+	expect(psup_get_is(await_end(killed), "status", "killed"));
+	expect_ok(ask("remove", STR("sessionId", removed)));
+	expect(!is_listed(NULL, removed));
+	give_up(q);
+	answer_of(q);
+	expect_lane("main", 1, 0);
+	a = ask("poll", STR("sessionId", killed));
+	expect_str(a, "exitReason", "manual-cancel");
+	open_gate("gate");
+}
+
+/* Neither time-out counts what was spent in the queue. */
+SCENARIO(lane_queue, timeouts_begin_with_the_command)
+{
+	struct question *q;
+	struct answer *a;
+	int64_t until;
+
+	psupd();
+	await_output(holder("main", "gate"), "up\n");
+	q = ask_later(NULL, "exec", STR("command", "echo ran"),
+	    STR("lane", "main"), NIL("yieldMs"), NUM("timeout", 0.3),
+	    NUM("noOutputTimeout", 0.3));
+	until = now_ms() + 400;
+	while (now_ms() < until) /* longer than both */
+		expect_lane("main", 1, 1);
+	open_gate("gate");
+	a = answer_of(q);
+	expect_str(a, "status", "completed");
+	expect_str(a, "exitReason", "exit");
+}
+
+/* A lane of width 1 that everybody must give back. */
+SCENARIO(lane_queue, no_end_keeps_a_place)
+{
+	const char *id, *next;
+
+	psupd(.conf = "[exec]\ngrace_ms = 100\n");
+#define LANE STR("lane", "main")
+	id = background(PUPPET("print up; hang"), LANE);
+	await_output(id, "up\n");
+	kill_now(pid_of(id), SIGKILL);
+	await_end(id);
+	expect_lane("main", 0, 0);
+	ask("exec", PUPPET("hang"), LANE, NUM("timeout", 0.05));
+	ask("exec", LIST("argv", "/no/such/program"), LANE);
+	ask("exec", STR("command", "true"), LANE,
+	    ONE("limits", "openFiles", 8));
+	expect_lane("main", 0, 0);
+	/* its worker dies, and it goes on; then it dies */
+	id = background(PUPPET("print up; hang"), LANE);
+	await_output(id, "up\n");
+	kill_worker_of(id);
+	expect_lane("main", 1, 0);
+	kill_now(pid_of(id), SIGKILL);
+	await_end(id);
+	expect_lane("main", 0, 0);
+	/* removed, cleared, reset in whatever state it is: also starting */
+	for (int i = 0; i < 20; i++) {
+		id = background(PUPPET("hang"), LANE);
+		next = background(PUPPET("hang"), LANE);
+		if (i % 2 == 0)
+			expect_ok(ask("lanes", STR("op", "clear"), LANE));
+		expect_ok(ask("remove", STR("sessionId", id)));
+		expect_ok(ask("lanes", STR("op", "clear"), LANE));
+		ask("remove", STR("sessionId", next)); /* cleared, or not */
+	}
+	/* a removed one gives its place back when it is gone */
+	expect_str(ask("exec", STR("command", "true"), LANE, NIL("yieldMs")),
+	    "status", "completed");
+	expect_lane("main", 0, 0);
+#undef LANE
+}
+
+/* ------------------------------------------------------------- ten thousand */
+
+#ifdef __SANITIZE_ADDRESS__
+enum { CROWD = 3000, AT_ONCE = 50 };
+#else
+enum { CROWD = 10000, AT_ONCE = 50 };
+#endif
+
+/* The quickest of a tenth: a busy machine slows some, hardly all. */
+static double
+quickest(const double *v, size_t n)
+{
+	double best = v[0];
+
+	for (size_t i = 1; i < n; i++)
+		if (v[i] < best)
+			best = v[i];
+	return best;
+}
+
+/* Each command appended its number. All before it have started, and seven of
+ * them at most are still on the way to that. */
+static void
+expect_order(const char *path)
+{
+	static bool wrote[CROWD];
+	FILE *f = fopen(path, "re");
+	int got, n = 0, oldest = 0;
+
+	expect(f != NULL);
+	while (fscanf(f, "%d", &got) == 1) {
+		int before = 0;
+
+		expect(got >= 0 && got < CROWD && !wrote[got], "%d", got);
+		wrote[got] = true;
+		for (int i = oldest; i < got; i++)
+			before += !wrote[i];
+		expect(before <= 7, "%d ran before %d others", got, before);
+		while (oldest < CROWD && wrote[oldest])
+			oldest++;
+		n++;
+	}
+	fclose(f);
+	expect(n == CROWD, "%d of %d ran", n, CROWD);
+}
+
+/* Queued on a lane of width 8, they run in order, over a master's death, and
+ * the last is queued as fast as the first. */
+SCENARIO(lane_queue, ten_thousand_run_in_order)
+{
+	static double took[CROWD / AT_ONCE];
+	struct question *q[AT_ONCE];
+	const char *path;
+	char script[400];
+	double first, last;
+	size_t tenth = CROWD / AT_ONCE / 10;
+	struct answer *a;
+	int64_t until;
+
+	psupd(.conf = "[lane \"crowd\"]\nwidth = 8\n"
+	              "[exec]\nnotify_on_exit = no\n");
+	path = file_in_scenario("order");
+	expect_ok(ask("lanes", STR("op", "pause"), STR("lane", "crowd")));
+	for (int i = 0; i < CROWD; i += AT_ONCE) {
+		struct timespec from, to;
+
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		for (int k = 0; k < AT_ONCE; k++) {
+			snprintf(script, sizeof(script), "echo %d >> %s",
+			    i + k, path);
+			q[k] = ask_later(NULL, "exec",
+			    LIST("argv", "/bin/sh", "-c", script),
+			    STR("lane", "crowd"), YES("background"));
+		}
+		for (int k = 0; k < AT_ONCE; k++)
+			expect_str(answer_of(q[k]), "state", "queued");
+		clock_gettime(CLOCK_MONOTONIC, &to);
+		took[i / AT_ONCE] = (double)(to.tv_sec - from.tv_sec) * 1e6 +
+		    (double)(to.tv_nsec - from.tv_nsec) / 1e3;
+	}
+	first = quickest(took, tenth);
+	last = quickest(took + CROWD / AT_ONCE - tenth, tenth);
+	fprintf(stderr,
+	    "%d queued: %.0f us each for the first tenth, %.0f for the last, "
+	    "ratio %.2f\n",
+	    (int)CROWD, first / AT_ONCE, last / AT_ONCE, last / first);
+	expect(last < 3 * first, "%.0f us, then %.0f", first, last);
+	expect_lane("crowd", 0, CROWD);
+	kill_master();
+	expect_lane("crowd", 0, CROWD);
+	expect_ok(ask("lanes", STR("op", "resume"), STR("lane", "crowd")));
+	until = now_ms() + 75000;
+	do {
+		a = ask("lanes", STR("op", "drain"), STR("lane", "crowd"),
+		    INT("timeout", 5000));
+		expect_ok(a);
+		expect(now_ms() < until, "%s", words_of(a));
+	} while (!psup_get_bool(details(a), "drained", false));
+	expect_order(path);
+}

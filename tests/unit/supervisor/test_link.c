@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* What the keeper says, where the master has no descriptor left; and rows of
+ * its table, where a dead worker's last words come after them. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "shm/stats.h"
+#include "supervisor/master.h"
+#include "supervisor/pool.h"
+
+static struct master *m;
+static int keeper; /* its end of the channel */
+static struct ctl_msg msg;
+
+static void
+begin(void)
+{
+	int ends[2];
+
+	cr_assert_eq(socketpair(AF_UNIX,
+	                 SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
+	                 ends),
+	    0);
+	keeper = ends[1];
+	m = calloc(1, sizeof(*m));
+	cr_assert_not_null(m);
+	m->base = event_base_new();
+	m->running = true;
+	m->keeper_fd = ends[0];
+	m->reconciled = true;
+	RB_INIT(&m->by_sid);
+	TAILQ_INIT(&m->pending);
+	TAILQ_INIT(&m->dirty);
+	TAILQ_INIT(&m->ended);
+	pool_init(m);
+	cr_assert_eq(link_open(m), 0);
+	cr_assert_eq(ctl_recv(keeper, &msg), 1);
+	cr_assert_eq(msg.head.type, CTL_READY);
+}
+
+static void
+finish(void)
+{
+	link_close(m);
+	close(m->keeper_fd);
+	pool_fini(m);
+	event_base_free(m->base);
+	free(m);
+	close(keeper);
+}
+
+TestSuite(link, .init = begin, .fini = finish, .timeout = 20);
+
+/* The keeper sends a channel to a worker; the worker's end. */
+static int
+send_peer_of(struct wid wid)
+{
+	struct ctl_peer p = {.head = CTL_INIT(CTL_PEER, (struct sid){0},
+	                         struct ctl_peer),
+	    .wid = wid, .pid = 1, .role = HERITAGE_WORKER};
+	int ends[2];
+
+	cr_assert_eq(socketpair(AF_UNIX,
+	                 SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
+	                 ends),
+	    0);
+	cr_assert_eq(ctl_send(keeper, &p, sizeof(p), &ends[0], 1), 0);
+	close(ends[0]);
+	return ends[1];
+}
+
+/* To worker 3.5. */
+static int
+send_peer(void)
+{
+	return send_peer_of((struct wid){3, 5});
+}
+
+/* No descriptor can be opened, or they can again. */
+static void
+descriptors(bool yes)
+{
+	struct rlimit rl;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &rl), 0);
+	rl.rlim_cur = yes ? rl.rlim_max : 0;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &rl), 0);
+}
+
+Test(link, a_channel_that_found_no_descriptor_is_asked_for_again)
+{
+	struct ctl_role ask;
+	int far = send_peer();
+
+	descriptors(false);
+	event_base_loop(m->base, EVLOOP_NONBLOCK);
+	descriptors(true);
+	cr_expect(m->running);
+	cr_expect_null(pool_get(m, (struct wid){3, 5}));
+	cr_assert_eq(ctl_recv(keeper, &msg), 1);
+	cr_assert_eq(msg.head.type, CTL_ASK_PEER);
+	memcpy(&ask, msg.bytes, sizeof(ask));
+	cr_expect(wid_eq(ask.wid, (struct wid){3, 5}));
+	close(far);
+	far = send_peer();
+	event_base_loop(m->base, EVLOOP_NONBLOCK);
+	cr_expect_not_null(pool_get(m, (struct wid){3, 5}));
+	close(far);
+}
+
+/* A session that was given to worker 3.5 and waits to be heard of. */
+static struct session *
+given(uint32_t state)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	cr_assert_not_null(s);
+	LIST_INIT(&s->watches);
+	s->sid.v = 9;
+	s->scope = strdup("");
+	s->command = strdup("c");
+	s->name = strdup("c");
+	s->cwd = strdup("/");
+	s->label = strdup("");
+	s->session_key = strdup("");
+	s->request_key = strdup("");
+	s->lane = strdup("");
+	s->exit_code = -1;
+	s->board = UINT32_MAX;
+	s->state = state;
+	s->worker = (struct wid){3, 5};
+	s->has_worker = true;
+	cr_assert_eq(registry_add(m, s), 0);
+	return s;
+}
+
+Test(link, the_last_words_of_the_dead_do_not_undo_the_keepers_row)
+{
+	struct ctl_held row = {.head = CTL_INIT(CTL_HELD, (struct sid){9},
+	                           struct ctl_held),
+	    .wid = {3, 5}, .pid = 4711, .mask = CTL_HELD_DOWN};
+	struct ctl_peer down = {.head = CTL_INIT(CTL_WORKER_DOWN,
+	                            (struct sid){0}, struct ctl_peer),
+	    .wid = {3, 5}, .pid = 1};
+	struct ctl_running last = {.head = CTL_INIT(CTL_RUNNING,
+	                               (struct sid){9}, struct ctl_running),
+	    .pid = 4711};
+	struct session *s = given(STATE_RUNNING);
+	int far = send_peer();
+
+	event_base_loop(m->base, EVLOOP_NONBLOCK);
+	/* the keeper's words are read first, then the worker's last ones */
+	cr_assert_eq(ctl_send(far, &last, sizeof(last), NULL, 0), 0);
+	cr_assert_eq(ctl_send(keeper, &row, sizeof(row), NULL, 0), 0);
+	recover_on_held(m, &row);
+	session_on_running(m, pool_get(m, row.wid), &last);
+	cr_expect(s->held, "the row is forgotten");
+	pool_on_down(m, &down);
+	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING,
+	    "ended, though another worker takes it over");
+	close(far);
+	registry_drop(m, s);
+}
+
+/* Worker 3.5 dies, 4.1 takes its session over; what is read of both, and of the
+ * keeper, comes in any order that three channels allow. */
+static void
+expect_heir(bool known, const char *order)
+{
+	static const struct wid dead = {3, 5}, heir = {4, 1};
+	struct ctl_held row = {.head = CTL_INIT(CTL_HELD, (struct sid){9},
+	                           struct ctl_held),
+	    .wid = dead, .pid = 4711, .mask = CTL_HELD_DOWN};
+	struct ctl_peer down = {.head = CTL_INIT(CTL_WORKER_DOWN,
+	                            (struct sid){0}, struct ctl_peer),
+	    .wid = dead, .pid = 1};
+	struct ctl_running run = {.head = CTL_INIT(CTL_RUNNING,
+	                              (struct sid){9}, struct ctl_running),
+	    .pid = 4711};
+	struct session *s = given(STATE_RUNNING);
+	int far[2] = {send_peer(), send_peer_of(heir)};
+
+	s->has_worker = known;
+	s->recovering = !known;
+	event_base_loop(m->base, EVLOOP_NONBLOCK);
+	cr_assert(pool_get(m, dead) != NULL && pool_get(m, heir) != NULL);
+	for (const char *c = order; *c != '\0'; c++) {
+		if (*c == 'k')
+			recover_on_held(m, &row);
+		else
+			session_on_running(m,
+			    pool_get(m, *c == 'h' ? heir : dead), &run);
+	}
+	pool_on_down(m, &down);
+	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING, "%s: ended", order);
+	cr_expect(s->has_worker && wid_eq(s->worker, heir),
+	    "%s: belongs to %u.%u", order, s->worker.slot,
+	    s->worker.generation);
+	close(far[0]);
+	close(far[1]);
+	TAILQ_INIT(&m->dirty); /* nothing is written here */
+	registry_drop(m, s);
+}
+
+Test(link, the_last_words_of_the_dead_do_not_undo_its_heirs)
+{
+	/* k: the keeper's row, h: the heir speaks, d: the dead one does */
+	static const char *const orders[] = {"khd", "hkd", "hdk", "dkh",
+	    "kdh", "dhk", "h", "kh", "hk"};
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		expect_heir(true, orders[i]);
+		if (strchr(orders[i], 'k') != NULL)
+			expect_heir(false, orders[i]);
+	}
+}

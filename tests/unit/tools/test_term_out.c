@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* What psup attach shows, keeps back and undoes. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tools/psup/term_out.h"
+
+static char shown[8192];
+static size_t shown_len;
+
+static int
+put(void *arg, const char *data, size_t len)
+{
+	(void)arg;
+	cr_assert_lt(shown_len + len, sizeof(shown));
+	memcpy(shown + shown_len, data, len);
+	shown_len += len;
+	shown[shown_len] = '\0';
+	return 0;
+}
+
+/* All at once, then byte for byte: the same comes out. */
+static void
+shows(bool replay, const char *in, const char *want)
+{
+	struct term_out t = {.replay = replay};
+	size_t i;
+
+	shown_len = 0;
+	shown[0] = '\0';
+	cr_assert_eq(term_out(&t, in, strlen(in), put, NULL), 0);
+	cr_assert_str_eq(shown, want);
+	t = (struct term_out){.replay = replay};
+	shown_len = 0;
+	shown[0] = '\0';
+	for (i = 0; i < strlen(in); i++)
+		term_out(&t, in + i, 1, put, NULL);
+	cr_assert_str_eq(shown, want);
+}
+
+static const char *
+undo_of(const char *in)
+{
+	static char text[512];
+	struct term_out t = {0};
+
+	shown_len = 0;
+	term_out(&t, in, strlen(in), put, NULL);
+	term_out_undo(&t, text, sizeof(text));
+	return text;
+}
+
+TestSuite(term_out, .timeout = 10);
+
+Test(term_out, text_and_colours_pass)
+{
+	shows(false, "plain \033[1;31mred\033[0m\r\n\a\033(B\033[2J\033[5;6H",
+	    "plain \033[1;31mred\033[0m\r\n\a\033(B\033[2J\033[5;6H");
+}
+
+Test(term_out, what_the_worker_answers_is_left_out)
+{
+	shows(false, "a\033[6nb\033[5n\033[?6nc\033[c\033[0c\033[>c\033[=cd"
+	             "\033[?2004$p\033[4$pe\033Zf\005g",
+	    "abcdefg");
+}
+
+Test(term_out, other_questions_are_asked_once)
+{
+	shows(false, "\033]11;?\a\033[>q\033[18t", "\033]11;?\a\033[>q\033[18t");
+	shows(true, "\033]11;?\a\033[>q\033[18t\033P$qm\033\\\033P+q544e\033\\"
+	            "\033]4;1;?\033\\x", "x");
+}
+
+Test(term_out, old_output_has_no_effect_outside)
+{
+	shows(true, "\aa\033]52;c;Zm9v\ab\033]9;hi\ac\033]0;title\a",
+	    "abc\033]0;title\a");
+	shows(false, "\033]52;c;Zm9v\a", "\033]52;c;Zm9v\a");
+}
+
+Test(term_out, a_long_string_passes_or_is_left_out_whole)
+{
+	static char in[3000], want[3000];
+
+	memset(in, 'y', sizeof(in) - 1);
+	memcpy(in, "\033]52;c;", 7);
+	memcpy(in + 2900, "\aend", 5);
+	shows(false, in, in);
+	shows(true, in, "end");
+	memcpy(in, "\033]0;012", 7);
+	strcpy(want, in);
+	shows(true, in, want);
+}
+
+Test(term_out, an_escape_within_a_sequence_begins_anew)
+{
+	shows(false, "\033[3\033[6n\033[1mx\033\033[6ny",
+	    "\033[3\033[1mx\033y");
+}
+
+Test(term_out, modes_are_undone_and_only_those)
+{
+	cr_assert_str_eq(undo_of("text\033[1m"), "\030\033\\\033[m\033(B\017");
+	cr_assert_str_eq(undo_of("\033[?1049h\033[?25l\033[?2004h\033="),
+	    "\030\033\\\033[m\033(B\017\033[?1049l\033[?25h\033[?2004l\033>");
+	cr_assert_str_eq(
+	    undo_of("\033[?1049h\033[?1000;1006h\033[?1000l\033[?1049l"),
+	    "\030\033\\\033[m\033(B\017\033[?1006l");
+	cr_assert_not_null(strstr(undo_of("\033[3;9r"), "\0337\033[r\0338"));
+	cr_assert_not_null(strstr(undo_of("\033[5 q"), "\033[0 q"));
+	cr_assert_not_null(strstr(undo_of("\033[>1u\033[>4;2m"), "\033[<1u"));
+	cr_assert_null(strstr(undo_of("\033[?1049h\033c"), "1049"));
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * psup-chaos: kills a server's processes again and again while sessions of
+ * known output run, then checks every byte, status, start, order and event,
+ * and what is left behind.
+ *
+ *     chaos.c    options, the phases of a campaign, the exit code
+ *     server.c   a server of its own, or the one that runs; its processes
+ *     child.c    the commands: each byte a function of its position
+ *     story.c    one session: started, followed, compared
+ *     kinds.c    what each kind of session does and must give
+ *     threads.c  stories one after the other, a queue, a subscriber
+ *     ledger.c   what was started, and what is owed: starts, events, order
+ *     killer.c   whom to kill, when, and how soon they are back
+ *     bystander.c   clients that are killed: a reader, a gateway
+ *     leaks.c    processes, zombies, descriptors, files, records
+ *     report.c   counters, percentiles, text and JSON
+ *     program.c  the same for a program of the user's
+ */
+#ifndef PSUP_CHAOS_H
+#define PSUP_CHAOS_H
+
+#include <psup/psup.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#define ID_BYTES    48
+#define PATIENCE_MS 60000 /* without any progress: stuck, a loss */
+
+/* ---------------------------------------------------------------- options */
+
+enum victim {
+	VICTIM_WORKER = 1,
+	VICTIM_MASTER = 2,
+	VICTIM_READER = 4,
+	VICTIM_GATEWAY = 8,
+	VICTIM_COMMAND = 16
+};
+
+struct options {
+	const char *runtime_dir; /* NULL: a server of its own */
+	const char *fault;       /* "pump.after-splice=kill@50"; NULL: by rate */
+	const char *json;        /* file of the JSON report, "-": stdout */
+	const char *command;     /* a program of the user's; NULL: ours */
+	const char *on_text;     /* of it: kill when it has written this */
+	unsigned victims;        /* of enum victim */
+	bool together;           /* worker and master at the same moment */
+	int signal;              /* SIGKILL or SIGSTOP */
+	int stop_ms;             /* SIGCONT after that; 0: never */
+	double rate;             /* kills a second */
+	double seconds;          /* 0: no end by time */
+	long kills;              /* 0: no end by count */
+	int sessions;            /* at once */
+	int workers;             /* of a server of its own; 0: default */
+	int after_ms;            /* of a program: kill so long after its start */
+	int restarts;            /* of a program; -1: always */
+	bool quiet;
+	unsigned seed;
+};
+
+/* -------------------------------------------------------------- counters */
+
+/* What must be 0 at the end, or psup-chaos says so by its exit code. */
+enum loss {
+	LOSS_BYTES,         /* output that is missing */
+	LOSS_WRONG,         /* output that is not what was written */
+	LOSS_STDIN,         /* input lost, doubled or out of order */
+	LOSS_STATUS,        /* an exit code, signal or reason that is wrong */
+	LOSS_START,         /* sessions that never ran */
+	LOSS_START_TWICE,   /* sessions that ran twice */
+	LOSS_EVENT,         /* exit events that never came */
+	LOSS_EVENT_TWICE,
+	LOSS_ORDER,         /* queued sessions that ran out of turn */
+	LOSS_STUCK,         /* no answer, output or end for a minute */
+	LOSS_ANSWER,        /* an answer that must not be */
+	LOSS_PROCESS,       /* left behind: processes, */
+	LOSS_ZOMBIE,        /* zombies, */
+	LOSS_DESCRIPTOR,    /* descriptors, */
+	LOSS_FILE,          /* files of the runtime directory, */
+	LOSS_RECORD,        /* records of the index */
+	LOSS_COUNT
+};
+
+/* Times in µs, growing; not for two threads at once. */
+struct times {
+	uint32_t *us;
+	size_t n, room;
+};
+void times_add(struct times *t, uint64_t ns);
+/* share: 0.5, 0.99, 1. 0 where there are none. Sorts. */
+double times_percentile_ms(struct times *t, double share);
+
+struct campaign {
+	struct options o;
+	char self[4096];
+	char dir[256];  /* the runtime directory */
+	char work[64];  /* files of the commands: starts, order */
+	bool own;       /* the server is ours */
+	bool warming;   /* nobody waits for events yet */
+	pid_t keeper;
+	uint64_t began_ns;
+	_Atomic bool subscribed; /* its place is remembered from then on */
+	_Atomic bool stop_killing, stop_starting, interrupted;
+	_Atomic long loss[LOSS_COUNT];
+	_Atomic long kills_worker, kills_master, kills_reader, kills_gateway,
+	    kills_command, stops;
+	_Atomic long started, ended, repeats; /* sessions; requests asked again */
+	_Atomic uint64_t bytes_checked, steps;
+	_Atomic long events_seen;
+	struct times worker_back, master_back; /* the killer's alone */
+};
+
+extern struct campaign chaos;
+
+/* Counts, and says the first few of each kind on stderr. */
+void lost(enum loss what, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Something went on: the killer may go on, too. */
+void stepped(void);
+
+uint64_t now_ns(void);
+void nap_ms(double ms);
+void die(const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 1, 2)));
+/* xorshift; *state is never 0. */
+uint32_t rnd(uint32_t *state);
+
+/* ----------------------------------------------------------------- server */
+
+void server_start(void);
+/* Shuts an own server down and looks at what is left of it. */
+void server_stop(void);
+/* Processes of a role ("worker", "master") that are up; returns how many. */
+struct process {
+	pid_t pid;
+	int slot;
+};
+#define PROCESSES_MAX 64
+int server_processes(psup_view *v, const char *role,
+    struct process ret[PROCESSES_MAX]);
+/* How often processes of the server died, by the board. */
+long server_restarts(const char *role);
+
+/* --------------------------------------------------------------- children */
+
+/* Byte `pos` of the output of session number n; printable. */
+char pattern_byte(uint32_t n, uint64_t pos);
+void pattern_fill(uint32_t n, uint64_t pos, char *buf, size_t size);
+/* The other lives of this program: `psup-chaos --child WORD ...`. */
+int child_main(int argc, char **argv);
+int bystander_main(int argc, char **argv);
+
+/* ---------------------------------------------------------------- requests */
+
+/* One request, asked again until it is answered, however often the server is
+ * killed meanwhile: for requests that may be repeated. PSUP_OK, or
+ * PSUP_ERR_REFUSED, or LOST (counted as stuck). */
+int ask(psup *p, const char *method, psup_args *a, psup_reply **ret);
+/* Connects where it is not connected. */
+bool reach(psup *p);
+
+/* ----------------------------------------------------------------- ledger */
+
+enum kind {
+	KIND_STREAM, /* up to what is kept: no byte may be missing */
+	KIND_BURST,  /* more than is kept: the gap is told exactly */
+	KIND_EXIT,   /* a code, or a signal */
+	KIND_ECHO,   /* stdin comes back */
+	KIND_TERMINAL, /* a terminal */
+	KIND_FRONT,  /* in the foreground, by request key */
+	KIND_QUEUE,  /* waits in a lane */
+	KIND_TICK,   /* writes on and on until it is ended */
+	KIND_COUNT
+};
+
+/* A new session's number, from 1. Thread-safe. */
+uint32_t ledger_new(enum kind kind);
+/* Its end was seen: only such a one is owed an event, unless it ended well
+ * and in silence. */
+void ledger_ended(uint32_t n, bool silent);
+/* An exit event arrived for a session of this sessionKey. */
+void ledger_event(const char *session_key);
+/* Sessions that are owed an event which has not come. */
+long ledger_events_owed(void);
+/* At the end: starts, queue order and events against what was asked. */
+void ledger_check(void);
+/* The key of number n. */
+void ledger_key(uint32_t n, char *buf, size_t size);
+
+/* ---------------------------------------------------------------- stories */
+
+/* Runs one session of a kind from start to end, on a connection of one's
+ * own. */
+void story_run(psup *p, enum kind kind, uint32_t *random);
+const char *kind_name(enum kind kind);
+/* Each a connection of its own: sessions one after the other, a queue, one
+ * that writes on and on, whoever waits for the events. */
+void *story_thread(void *arg);
+void *queue_thread(void *arg);
+void *tick_thread(void *arg);
+void *subscriber_thread(void *arg);
+/* Ids of the ticking sessions, for the killer. */
+#define TICKS_MAX 16
+size_t ticks(char (*ret_ids)[ID_BYTES]);
+
+/* ----------------------------------------------------------------- killer */
+
+void *killer_thread(void *arg);
+void bystanders_start(void);
+void bystanders_stop(void);
+/* Kills one and starts the next; false: none is up. */
+bool bystander_kill(enum victim which);
+
+/* ------------------------------------------------------------------ leaks */
+
+/* What there is before a campaign. */
+void leaks_before(void);
+/* Compares; after the sessions are forgotten, before the server ends. */
+void leaks_after(void);
+
+/* ----------------------------------------------------------------- report */
+
+void progress_print(void);
+/* The exit code: 0 only where every loss is 0. */
+int report_print(void);
+
+/* ---------------------------------------------------------------- program */
+
+/* --command: runs, kills, reports; the exit code. */
+int program_run(void);
+/* The runs, for the JSON report; NULL: there were none. */
+json_t *program_rows(void);
+
+#endif

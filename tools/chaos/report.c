@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters and times, as progress lines, text and JSON. */
+#include "chaos.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAID_MAX 5 /* lines of each kind of loss */
+
+static const struct {
+	const char *name; /* of the JSON report */
+	const char *text;
+} losses[LOSS_COUNT] = {
+    [LOSS_BYTES] = {"bytesLost", "output bytes lost"},
+    [LOSS_WRONG] = {"bytesWrong", "output wrong or doubled"},
+    [LOSS_STDIN] = {"stdinWrong", "input lost or doubled"},
+    [LOSS_STATUS] = {"statusWrong", "wrong exit code or reason"},
+    [LOSS_START] = {"startsLost", "sessions that never ran"},
+    [LOSS_START_TWICE] = {"startsDoubled", "sessions that ran twice"},
+    [LOSS_EVENT] = {"eventsLost", "exit events lost"},
+    [LOSS_EVENT_TWICE] = {"eventsDoubled", "exit events doubled"},
+    [LOSS_ORDER] = {"orderWrong", "queued sessions out of order"},
+    [LOSS_STUCK] = {"stuck", "stuck for a minute"},
+    [LOSS_ANSWER] = {"answersWrong", "answers that must not be"},
+    [LOSS_PROCESS] = {"processesLeft", "processes left behind"},
+    [LOSS_ZOMBIE] = {"zombiesLeft", "zombies left behind"},
+    [LOSS_DESCRIPTOR] = {"descriptorsLeft", "descriptors left open"},
+    [LOSS_FILE] = {"filesLeft", "shared memory files left"},
+    [LOSS_RECORD] = {"recordsLeft", "index records left"},
+};
+
+void
+lost(enum loss what, const char *fmt, ...)
+{
+	long before = atomic_fetch_add(&chaos.loss[what], 1);
+	char text[512];
+	va_list ap;
+
+	if (before >= SAID_MAX)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "psup-chaos: %s: %s\n", losses[what].name, text);
+}
+
+/* ------------------------------------------------------------------ times */
+
+void
+times_add(struct times *t, uint64_t ns)
+{
+	if (t->n == t->room) {
+		t->room = t->room == 0 ? 1024 : t->room * 2;
+		t->us = realloc(t->us, t->room * sizeof(*t->us));
+		if (t->us == NULL)
+			die("no memory");
+	}
+	t->us[t->n++] = ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000)
+	                                       : UINT32_MAX;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+double
+times_percentile_ms(struct times *t, double share)
+{
+	size_t i;
+
+	if (t->n == 0)
+		return 0;
+	qsort(t->us, t->n, sizeof(*t->us), compare);
+	i = (size_t)(share * (double)t->n);
+	return t->us[i < t->n ? i : t->n - 1] / 1000.0;
+}
+
+/* --------------------------------------------------------------- printing */
+
+static double
+seconds(void)
+{
+	return (double)(now_ns() - chaos.began_ns) / 1e9;
+}
+
+static long
+loss_sum(void)
+{
+	long sum = 0;
+
+	for (int i = 0; i < LOSS_COUNT; i++)
+		sum += atomic_load(&chaos.loss[i]);
+	return sum;
+}
+
+void
+progress_print(void)
+{
+	fprintf(stderr,
+	    "%5.0f s  kills: worker %ld master %ld reader %ld gateway %ld  "
+	    "stops %ld  sessions %ld of %ld  %.1f MB checked  lost %ld\n",
+	    seconds(), atomic_load(&chaos.kills_worker),
+	    atomic_load(&chaos.kills_master),
+	    atomic_load(&chaos.kills_reader),
+	    atomic_load(&chaos.kills_gateway), atomic_load(&chaos.stops),
+	    atomic_load(&chaos.ended), atomic_load(&chaos.started),
+	    (double)atomic_load(&chaos.bytes_checked) / 1e6, loss_sum());
+}
+
+static void
+print_times(const char *name, struct times *t)
+{
+	if (t->n == 0)
+		return;
+	printf("%-28s p50 %.2f ms  p99 %.2f ms  max %.2f ms  (%zu)\n", name,
+	    times_percentile_ms(t, 0.5), times_percentile_ms(t, 0.99),
+	    times_percentile_ms(t, 1), t->n);
+}
+
+static void
+print_text(void)
+{
+	printf("psup-chaos %s, seed %u, %.0f s\n", psup_version(),
+	    chaos.o.seed, seconds());
+	printf("%-28s worker %ld, master %ld, reader %ld, gateway %ld\n",
+	    "killed", atomic_load(&chaos.kills_worker),
+	    atomic_load(&chaos.kills_master),
+	    atomic_load(&chaos.kills_reader),
+	    atomic_load(&chaos.kills_gateway));
+	printf("%-28s %ld\n", "stopped and continued",
+	    atomic_load(&chaos.stops));
+	printf("%-28s %ld started, %ld checked to their end\n",
+	    "sessions", atomic_load(&chaos.started),
+	    atomic_load(&chaos.ended));
+	printf("%-28s %llu bytes, %ld events, %ld requests repeated\n",
+	    "checked",
+	    (unsigned long long)atomic_load(&chaos.bytes_checked),
+	    atomic_load(&chaos.events_seen), atomic_load(&chaos.repeats));
+	print_times("worker killed to resumed", &chaos.worker_back);
+	print_times("master killed to answering", &chaos.master_back);
+	for (int i = 0; i < LOSS_COUNT; i++)
+		printf("%-28s %ld\n", losses[i].text,
+		    atomic_load(&chaos.loss[i]));
+}
+
+static json_t *
+times_json(struct times *t)
+{
+	return json_pack("{s:I,s:f,s:f,s:f}", "count", (json_int_t)t->n,
+	    "p50Ms", times_percentile_ms(t, 0.5), "p99Ms",
+	    times_percentile_ms(t, 0.99), "maxMs",
+	    times_percentile_ms(t, 1));
+}
+
+static void
+print_json(void)
+{
+	json_t *all, *loss = json_object();
+	FILE *f = strcmp(chaos.o.json, "-") == 0
+	    ? stdout
+	    : fopen(chaos.o.json, "we");
+
+	for (int i = 0; i < LOSS_COUNT; i++)
+		json_object_set_new(loss, losses[i].name,
+		    json_integer(atomic_load(&chaos.loss[i])));
+	all = json_pack(
+	    "{s:s,s:I,s:f,s:{s:I,s:I,s:I,s:I},s:I,s:{s:I,s:I},s:I,s:I,s:I,"
+	    "s:{s:o,s:o},s:o,s:b}",
+	    "version", psup_version(), "seed", (json_int_t)chaos.o.seed,
+	    "seconds", seconds(), "kills", "worker",
+	    (json_int_t)atomic_load(&chaos.kills_worker), "master",
+	    (json_int_t)atomic_load(&chaos.kills_master), "reader",
+	    (json_int_t)atomic_load(&chaos.kills_reader), "gateway",
+	    (json_int_t)atomic_load(&chaos.kills_gateway), "stops",
+	    (json_int_t)atomic_load(&chaos.stops), "sessions", "started",
+	    (json_int_t)atomic_load(&chaos.started), "checked",
+	    (json_int_t)atomic_load(&chaos.ended), "bytesChecked",
+	    (json_int_t)atomic_load(&chaos.bytes_checked), "events",
+	    (json_int_t)atomic_load(&chaos.events_seen), "repeats",
+	    (json_int_t)atomic_load(&chaos.repeats), "recovery", "worker",
+	    times_json(&chaos.worker_back), "master",
+	    times_json(&chaos.master_back), "losses", loss, "ok",
+	    loss_sum() == 0);
+	if (all != NULL && program_rows() != NULL)
+		json_object_set(all, "runs", program_rows());
+	if (f == NULL || all == NULL || json_dumpf(all, f, JSON_INDENT(1)) < 0)
+		die("%s: %s", chaos.o.json, strerror(errno));
+	fprintf(f, "\n");
+	if (f != stdout)
+		fclose(f);
+	json_decref(all);
+}
+
+int
+report_print(void)
+{
+	if (chaos.o.json == NULL || strcmp(chaos.o.json, "-") != 0)
+		print_text();
+	if (chaos.o.json != NULL)
+		print_json();
+	return loss_sum() == 0 ? 0 : 1;
+}

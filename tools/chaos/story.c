@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The mechanics of one session: asked for until it is answered, its output
+ * compared by position, its end compared, then forgotten. Every request here
+ * may be repeated: an exec by its key, a poll by its position, a write by its
+ * position.
+ */
+#include "story.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE 262144
+
+bool
+reach(psup *p)
+{
+	struct psup_options o = PSUP_OPTIONS_INIT;
+
+	if (psup_is_connected(p))
+		return true;
+	o.runtime_dir = chaos.dir;
+	o.client = "psup-chaos";
+	return psup_connect(p, &o) == PSUP_OK;
+}
+
+/* Answers that ask for patience: too many sessions for the memory. */
+static bool
+is_full(const psup_reply *r)
+{
+	const psup_value *d = psup_reply_details(r);
+
+	return psup_get_is(d, "error", "no-space") ||
+	    psup_get_is(d, "error", "busy");
+}
+
+int
+ask(psup *p, const char *method, psup_args *a, psup_reply **ret)
+{
+	uint64_t until = now_ns() + PATIENCE_MS * UINT64_C(1000000);
+	int rc = PSUP_ERR_LOST;
+
+	while (now_ns() < until && !atomic_load(&chaos.interrupted)) {
+		if (!reach(p)) {
+			nap_ms(1);
+			continue;
+		}
+		rc = psup_call(p, method, a, PATIENCE_MS, ret);
+		if (rc == PSUP_OK && is_full(*ret)) {
+			psup_reply_free(ret);
+			nap_ms(20);
+			continue;
+		}
+		if (rc == PSUP_OK || rc == PSUP_ERR_REFUSED) {
+			stepped();
+			return rc;
+		}
+		atomic_fetch_add(&chaos.repeats, 1);
+	}
+	if (!atomic_load(&chaos.interrupted))
+		lost(LOSS_STUCK, "%s: %s", method, psup_error_message(p));
+	return PSUP_ERR_LOST;
+}
+
+psup_args *
+story_args(struct story *s, const char *word, const char *const *rest)
+{
+	psup_args *a = psup_args_new();
+	char text[160];
+
+	psup_args_list_begin(a, "argv");
+	psup_args_str(a, NULL, chaos.self);
+	psup_args_str(a, NULL, "--child");
+	psup_args_str(a, NULL, word);
+	snprintf(text, sizeof(text), "%s/starts", chaos.work);
+	psup_args_str(a, NULL, text);
+	snprintf(text, sizeof(text), "%u", s->n);
+	psup_args_str(a, NULL, text);
+	while (rest != NULL && *rest != NULL)
+		psup_args_str(a, NULL, *rest++);
+	psup_args_list_end(a);
+	ledger_key(s->n, text, sizeof(text));
+	psup_args_str(a, "requestKey", text);
+	psup_args_str(a, "sessionKey", text);
+	psup_args_num(a, "timeout", 0);
+	psup_args_str(a, "workdir", "/");
+	return a;
+}
+
+bool
+story_start(struct story *s, psup_args *a)
+{
+	psup_reply *r = NULL;
+	int rc;
+
+	psup_args_bool(a, "background", true);
+	psup_args_bool(a, "notifyOnExit", true);
+	rc = ask(s->p, "exec", a, &r);
+	psup_args_free(&a);
+	if (rc == PSUP_OK) {
+		const psup_value *d = psup_reply_details(r);
+
+		psup_get_copy(d, "sessionId", s->id, sizeof(s->id));
+		atomic_fetch_add(&chaos.started, 1);
+		/* A repeat may hear of the end at once. */
+		if (psup_reply_is_error(r) && s->id[0] == '\0')
+			rc = PSUP_ERR_REFUSED;
+	}
+	if (rc == PSUP_ERR_REFUSED)
+		lost(LOSS_ANSWER, "exec of session %u: %.200s", s->n,
+		    r != NULL ? psup_reply_text(r, NULL)
+		              : psup_error_message(s->p));
+	psup_reply_free(&r);
+	return rc == PSUP_OK;
+}
+
+/* ---------------------------------------------------------------- output */
+
+void
+story_compare(struct story *s, uint64_t pos, const char *data, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (data[i] == pattern_byte(s->n, pos + i))
+			continue;
+		lost(LOSS_WRONG, "session %u (%s, %s): byte %llu", s->n, s->id,
+		    kind_name(s->kind), (unsigned long long)(pos + i));
+		break;
+	}
+	atomic_fetch_add(&chaos.bytes_checked, size);
+}
+
+/* The end of a session against what it must be. */
+static void
+check_end(struct story *s, const psup_value *d)
+{
+	char signal[24] = "", reason[32] = "", state[32] = "";
+	int64_t code = psup_get_int(d, "exitCode", -1);
+
+	psup_get_copy(d, "exitSignal", signal, sizeof(signal));
+	psup_get_copy(d, "exitReason", reason, sizeof(reason));
+	psup_get_copy(d, "outputState", state, sizeof(state));
+	if (code != s->code ||
+	    strcmp(signal, s->signal != NULL ? s->signal : "") != 0 ||
+	    strcmp(reason, s->reason) != 0)
+		lost(LOSS_STATUS,
+		    "session %u (%s, %s): code %lld signal '%s' reason %s, "
+		    "not %d '%s' %s", s->n, s->id, kind_name(s->kind),
+		    (long long)code, signal, reason, s->code,
+		    s->signal != NULL ? s->signal : "", s->reason);
+	if (s->bytes != UINT64_MAX && s->seen != s->bytes)
+		lost(s->kind == KIND_ECHO ? LOSS_STDIN : LOSS_BYTES,
+		    "session %u (%s, %s): %llu bytes of %llu%s%s", s->n,
+		    s->id, kind_name(s->kind), (unsigned long long)s->seen,
+		    (unsigned long long)s->bytes, *state != '\0' ? ", " : "",
+		    state);
+	s->over = true;
+	ledger_ended(s->n, chaos.warming || (s->code == 0 && s->bytes == 0));
+}
+
+/* Takes what a poll gave. Returns its bytes. */
+static size_t
+take(struct story *s, const psup_value *d)
+{
+	size_t size = 0;
+	const char *data = psup_get_str(d, "output", &size);
+	uint64_t next = (uint64_t)psup_get_int(d, "next", 0);
+	uint64_t dropped = (uint64_t)psup_get_int(d, "dropped", 0);
+
+	if (next != s->seen + dropped + size) {
+		lost(LOSS_WRONG, "session %u (%s): next %llu after %llu + "
+		    "%llu + %zu", s->n, s->id, (unsigned long long)next,
+		    (unsigned long long)s->seen, (unsigned long long)dropped,
+		    size);
+		next = s->seen + dropped + size;
+	}
+	if (dropped > 0 && !s->may_drop)
+		lost(LOSS_BYTES, "session %u (%s, %s): %llu bytes dropped at "
+		    "%llu", s->n, s->id, kind_name(s->kind),
+		    (unsigned long long)dropped, (unsigned long long)s->seen);
+	story_compare(s, next - size, data != NULL ? data : "", size);
+	s->seen = next;
+	return size;
+}
+
+bool
+story_look(struct story *s, int wait_ms)
+{
+	psup_args *a = psup_args_new();
+	psup_reply *r = NULL;
+	const psup_value *d;
+	size_t size;
+	int rc;
+
+	psup_args_str(a, "sessionId", s->id);
+	psup_args_int(a, "since", (int64_t)s->seen);
+	psup_args_int(a, "timeout", wait_ms);
+	psup_args_int(a, "maxBytes", PIECE);
+	psup_args_bool(a, "raw", true);
+	rc = ask(s->p, "poll", a, &r);
+	psup_args_free(&a);
+	d = rc == PSUP_OK ? psup_reply_details(r) : NULL;
+	if (rc == PSUP_ERR_REFUSED ||
+	    (rc == PSUP_OK && psup_value_get(d, "next") == NULL)) {
+		lost(LOSS_ANSWER, "poll of session %u (%s, %s): %.200s", s->n,
+		    s->id, kind_name(s->kind), rc == PSUP_OK
+		        ? psup_reply_text(r, NULL)
+		        : psup_error_message(s->p));
+		psup_reply_free(&r);
+		return false;
+	}
+	if (rc != PSUP_OK)
+		return false;
+	size = take(s, d);
+	if (size == 0 && !psup_get_is(d, "status", "running"))
+		check_end(s, d);
+	psup_reply_free(&r);
+	return true;
+}
+
+void
+story_clear(struct story *s)
+{
+	psup_args *a = psup_args_new();
+	psup_reply *r = NULL;
+
+	psup_args_str(a, "sessionId", s->id);
+	if (ask(s->p, "clear", a, &r) == PSUP_OK && psup_reply_is_error(r) &&
+	    !psup_get_is(psup_reply_details(r), "error", "not-found") &&
+	    !psup_get_is(psup_reply_details(r), "error", "not-finished"))
+		lost(LOSS_ANSWER, "clear of session %u (%s, %s): %.200s", s->n,
+		    s->id, kind_name(s->kind), psup_reply_text(r, NULL));
+	psup_reply_free(&r);
+	psup_args_free(&a);
+}
+
+void
+story_finish(struct story *s)
+{
+	uint64_t quiet = now_ns(), seen = s->seen;
+
+	while (!s->over && story_look(s, 5000)) {
+		if (s->seen != seen)
+			quiet = now_ns();
+		seen = s->seen;
+		if (now_ns() - quiet < PATIENCE_MS * UINT64_C(1000000))
+			continue;
+		lost(LOSS_STUCK, "session %u (%s, %s) at %llu", s->n, s->id,
+		    kind_name(s->kind), (unsigned long long)s->seen);
+		return;
+	}
+	if (s->over)
+		story_clear(s);
+}
+
+void
+story_answered(struct story *s, const psup_value *d)
+{
+	size_t size = 0;
+	const char *data = psup_get_str(d, "aggregated", &size);
+
+	story_compare(s, 0, data != NULL ? data : "", size);
+	s->seen = size;
+	check_end(s, d);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What stories are made of, for story.c, kinds.c and streams.c alone. */
+#ifndef PSUP_CHAOS_STORY_H
+#define PSUP_CHAOS_STORY_H
+
+#include "chaos.h"
+
+/* One session and what it must give. */
+struct story {
+	psup *p;
+	enum kind kind;
+	uint32_t n;
+	char id[ID_BYTES];
+	uint64_t bytes;     /* of its output in all; UINT64_MAX: no end */
+	uint64_t seen;      /* position up to which it was compared */
+	bool may_drop;      /* more output than is kept: gaps may be told */
+	bool over;          /* its end was seen */
+	int code;           /* its exit code; -1: none */
+	const char *signal; /* "SIGSEGV", or NULL */
+	const char *reason; /* exitReason */
+};
+
+/* The exec of a child of ours: `argv` after FILE and N; NULL-terminated. */
+psup_args *story_args(struct story *s, const char *word,
+    const char *const *rest);
+/* Starts it in the background; false: it was counted, give it up. */
+bool story_start(struct story *s, psup_args *a);
+/* Compares what is new, waiting up to wait_ms for it. False: given up. */
+bool story_look(struct story *s, int wait_ms);
+/* Follows it to its end, compares that, and has it forgotten. */
+void story_finish(struct story *s);
+/* Forgets it. A repeat may find that it was forgotten already. */
+void story_clear(struct story *s);
+/* Compares an exec's own answer. */
+void story_answered(struct story *s, const psup_value *details);
+/* Compares `size` bytes that begin at `pos`. */
+void story_compare(struct story *s, uint64_t pos, const char *data,
+    size_t size);
+
+#endif

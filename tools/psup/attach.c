@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A person at the terminal of a session that others may watch, too. Output is
+ * read by position with long polls, so a stopped or slow client costs the
+ * server nothing, a restarted master is asked for the next byte, and what was
+ * overwritten meanwhile is counted. One poll(2) loop; nothing in it blocks.
+ * Called by cmd_attach.c.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach.h"
+
+#define POLL_WAIT_MS  20000
+#define POLL_BYTES    262144
+#define HELD_BYTES    65536u /* not shown yet: then no more is asked for */
+#define ROOM_WAIT_MS  30000
+#define BACK_MS       10000 /* a master that restarts is waited for */
+#define TRY_MS        100
+#define LEAVE_MS      1000  /* detached: keys under way are waited for */
+#define REDRAW_MS     100   /* between two sizes, so that both are seen */
+
+static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP,
+    SIGCONT, SIGWINCH};
+
+/* Monotonic time. */
+static uint64_t
+now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ------------------------------------------------------------------ output */
+
+/* term_out()'s way to the sink. */
+static int
+show(void *arg, const char *data, size_t len)
+{
+	return sink_put(arg, data, len);
+}
+
+/* Bytes of which the last `live` are new. */
+static void
+take_bytes(struct attach *a, const char *data, size_t len, size_t live)
+{
+	int rc;
+
+	a->screen.replay = true;
+	rc = term_out(&a->screen, data, len - live, show, &a->out);
+	a->screen.replay = false;
+	if (rc == 0)
+		rc = term_out(&a->screen, data + (len - live), live, show,
+		    &a->out);
+	if (rc != 0)
+		a->missed += len;
+}
+
+/* The output of one poll. True: that was the last of it. */
+static bool
+take_output(struct attach *a, const psup_value *details)
+{
+	uint64_t next, dropped;
+	const char *data;
+	size_t len, live = 0;
+
+	data = psup_get_str(details, "output", &len);
+	if (data == NULL)
+		return true;
+	next = (uint64_t)psup_get_int(details, "next", (int64_t)a->next);
+	dropped = (uint64_t)psup_get_int(details, "dropped", 0);
+	if (next > a->replay_to)
+		live = next - a->replay_to < len ? (size_t)(next - a->replay_to)
+		                                 : len;
+	if (dropped > 0) {
+		if (next > a->seen)
+			a->missed += dropped;
+		a->redraw = true;
+	}
+	if (next > a->seen)
+		a->seen = next;
+	take_bytes(a, data, len, live);
+	a->next = next;
+	if (a->redraw && a->next >= a->replay_to && a->redraw_ns == 0) {
+		a->redraw = false;
+		a->redraw_ns = now_ns() + REDRAW_MS * 1000000ull;
+		attach_tty_resize(a, 1);
+	}
+	return len == 0 && !psup_get_is(details, "status", "running");
+}
+
+/* The answer of a poll. */
+static void
+on_polled(void *arg, int status, psup_reply *reply)
+{
+	struct attach *a = arg;
+
+	a->polling = false;
+	if (status == PSUP_ERR_LOST) {
+		a->lost = true;
+	} else if (a->again) {
+		a->again = false;
+	} else if (status != PSUP_OK) {
+		a->failed = status;
+		a->over = true;
+	} else if (take_output(a, psup_reply_details(reply))) {
+		a->over = true;
+		a->last = reply;
+		return;
+	}
+	psup_reply_free(&reply);
+}
+
+/* Asks for what comes next, where our own terminal is ready for it. */
+static void
+ask_output(struct attach *a)
+{
+	psup_args *args;
+
+	if (a->polling || a->over || a->lost ||
+	    sink_pending(&a->out) > HELD_BYTES)
+		return;
+	args = psup_args_new();
+	if (args == NULL)
+		return;
+	psup_args_str(args, "sessionId", a->id);
+	psup_args_int(args, "since", (int64_t)a->next);
+	psup_args_int(args, "timeout", POLL_WAIT_MS);
+	psup_args_int(args, "maxBytes", POLL_BYTES);
+	psup_args_bool(args, "raw", true);
+	a->polling = psup_send(a->c->p, "poll", args, on_polled, a,
+	    &a->poll_id) == PSUP_OK;
+	psup_args_free(&args);
+	if (!a->polling)
+		a->lost = true;
+}
+
+/* --------------------------------------------------------------------- keys */
+
+/* Rings our own bell: a key was not taken. */
+static void
+complain(struct attach *a)
+{
+	if (isatty(a->out.fd) && a->screen.state == 0)
+		(void)sink_put(&a->out, "\a", 1);
+}
+
+/* Takes the first bytes off the queue. */
+static void
+keys_done(struct attach *a, size_t n)
+{
+	memmove(a->in, a->in + n, a->in_len - n);
+	a->in_len -= n;
+	a->in_flight = 0;
+	a->in_repeat = false;
+}
+
+/* The answer of a write. */
+static void
+on_written(void *arg, int status, psup_reply *reply)
+{
+	struct attach *a = arg;
+	const psup_value *details = psup_reply_details(reply);
+	size_t accepted = (size_t)psup_get_int(details, "accepted", 0);
+
+	if (status == PSUP_ERR_LOST) {
+		a->lost = true;
+		a->in_repeat = true;
+		return;
+	}
+	if (a->in_flight == 0)
+		return;
+	if (status == PSUP_OK && !psup_reply_is_error(reply)) {
+		keys_done(a, a->in_flight);
+		a->in_pos = psup_get_int(details, "position", -1);
+	} else if (psup_get_is(details, "error", "stdin-full") &&
+	    accepted <= a->in_flight) {
+		keys_done(a, accepted);
+		a->in_pos = -1;
+	} else {
+		/* too long a line, or nobody reads any more */
+		keys_done(a, a->in_flight);
+		a->in_pos = -1;
+		complain(a);
+	}
+	psup_reply_free(&reply);
+}
+
+/* Sends what was typed, one piece at a time. What was under way when the
+ * master died is repeated where its place is known, and never otherwise. */
+static void
+send_keys(struct attach *a)
+{
+	psup_args *args;
+
+	if (a->lost || a->over || a->in_len == 0 ||
+	    (a->in_flight > 0 && !a->in_repeat))
+		return;
+	if (a->in_repeat && a->in_pos < 0) {
+		a->unsure += a->in_flight;
+		keys_done(a, a->in_flight);
+		if (a->in_len == 0)
+			return;
+	}
+	args = psup_args_new();
+	if (args == NULL)
+		return;
+	if (!a->in_repeat)
+		a->in_flight = a->in_len;
+	psup_args_str(args, "sessionId", a->id);
+	psup_args_bytes(args, "data", a->in, a->in_flight);
+	psup_args_int(args, "timeout", ROOM_WAIT_MS);
+	if (a->in_repeat)
+		psup_args_int(args, "position", a->in_pos);
+	a->in_repeat = false;
+	if (psup_send(a->c->p, "write", args, on_written, a, NULL) != PSUP_OK) {
+		a->in_repeat = true;
+		a->lost = true;
+	}
+	psup_args_free(&args);
+}
+
+/* From now on only what was typed before is waited for. */
+static void
+detach(struct attach *a, int by_signal)
+{
+	a->by_signal = by_signal;
+	a->in_open = false;
+	if (a->leave_ns == 0)
+		a->leave_ns = now_ns() + LEAVE_MS * 1000000ull;
+}
+
+/* Reads keys; the detach key is seen even where none are taken. */
+static void
+read_keys(struct attach *a)
+{
+	char buf[4096];
+	ssize_t n = read(STDIN_FILENO, buf, sizeof(buf)), at = -1;
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n <= 0) {
+		a->in_open = false;
+		if (a->in_tty)
+			detach(a, SIGHUP); /* our terminal is gone */
+		return;
+	}
+	if (a->in_tty)
+		at = attach_key_find(a->o->detach_key, buf, (size_t)n);
+	if (at >= 0) {
+		n = at;
+		detach(a, 0);
+	}
+	if (a->o->read_only || n == 0)
+		return;
+	if ((size_t)n > sizeof(a->in) - a->in_len) {
+		complain(a);
+		return;
+	}
+	memcpy(a->in + a->in_len, buf, (size_t)n);
+	a->in_len += (size_t)n;
+}
+
+/* ----------------------------------------------------------------- signals */
+
+/* We were stopped, and whoever had our terminal meanwhile has changed it. */
+static void
+go_on(struct attach *a)
+{
+	attach_tty_leave(a);
+	attach_tty_enter(a);
+	if (a->next > a->replay_to)
+		a->replay_to = a->next;
+	a->next = 0;
+	a->again = a->polling;
+	if (a->polling)
+		(void)psup_cancel(a->c->p, a->poll_id);
+	attach_tty_resize(a, 0);
+}
+
+/* Takes what the signalfd has. */
+static void
+take_signals(struct attach *a)
+{
+	struct signalfd_siginfo info;
+
+	while (read(a->signal_fd, &info, sizeof(info)) ==
+	    (ssize_t)sizeof(info)) {
+		switch (info.ssi_signo) {
+		case SIGWINCH:
+			attach_tty_resize(a, 0);
+			break;
+		case SIGTSTP:
+			attach_tty_leave(a);
+			raise(SIGSTOP);
+			break;
+		case SIGCONT:
+			go_on(a);
+			break;
+		default:
+			detach(a, (int)info.ssi_signo);
+			break;
+		}
+	}
+}
+
+/* Signals come by a descriptor. */
+static int
+open_signals(struct attach *a)
+{
+	struct sigaction sa;
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		if (sigaction(handled[i], NULL, &sa) == 0 &&
+		    sa.sa_handler != SIG_IGN)
+			sigaddset(&mask, handled[i]);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTTIN, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &mask, &a->old_mask);
+	a->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return a->signal_fd < 0 ? -errno : 0;
+}
+
+/* -------------------------------------------------------------------- loop */
+
+/* The connection broke: the next master goes on at the next byte. */
+static void
+come_back(struct attach *a)
+{
+	struct pollfd pfd = {a->signal_fd, POLLIN, 0};
+	uint64_t until = now_ns() + BACK_MS * 1000000ull;
+	int rc = PSUP_ERR_LOST;
+
+	a->polling = a->again = false;
+	while (rc != PSUP_OK && a->leave_ns == 0 && now_ns() < until) {
+		if (poll(&pfd, 1, TRY_MS) > 0)
+			take_signals(a);
+		rc = cli_connect(a->c, CLI_NEVER_START, 2000);
+		if (rc == PSUP_ERR_NO_SERVER)
+			break; /* the keeper is gone, and the command with it */
+	}
+	a->lost = false;
+	if (rc == PSUP_OK) {
+		attach_tty_resize(a, 0); /* one may have been under way */
+	} else {
+		a->failed = rc;
+		a->over = true;
+	}
+}
+
+/* How long poll(2) may sleep. */
+static int
+wait_ms(const struct attach *a)
+{
+	uint64_t due = a->redraw_ns, now = now_ns();
+
+	if (a->leave_ns != 0 && (due == 0 || a->leave_ns < due))
+		due = a->leave_ns;
+	if (due == 0)
+		return -1;
+	return due > now ? (int)((due - now) / 1000000u) + 1 : 0;
+}
+
+/* Waits for whatever comes first, and handles it. */
+static void
+turn(struct attach *a)
+{
+	enum { SERVER, SIGNALS, INPUT, OUTPUT, COUNT };
+	struct pollfd pfd[COUNT];
+
+	for (int i = 0; i < COUNT; i++)
+		pfd[i] = (struct pollfd){.fd = -1};
+	pfd[SIGNALS] = (struct pollfd){a->signal_fd, POLLIN, 0};
+	if (psup_is_connected(a->c->p))
+		pfd[SERVER] = (struct pollfd){psup_fd(a->c->p),
+		    psup_fd_events(a->c->p), 0};
+	if (a->in_open && (a->in_tty || a->in_len < sizeof(a->in) / 2))
+		pfd[INPUT] = (struct pollfd){STDIN_FILENO, POLLIN, 0};
+	if (sink_pending(&a->out) > 0)
+		pfd[OUTPUT] = (struct pollfd){a->out.fd, POLLOUT, 0};
+	if (poll(pfd, COUNT, wait_ms(a)) < 0)
+		return; /* EINTR */
+	if (pfd[OUTPUT].revents != 0)
+		sink_flush(&a->out);
+	if (pfd[SIGNALS].revents != 0)
+		take_signals(a);
+	if (pfd[INPUT].revents != 0)
+		read_keys(a);
+	if (pfd[SERVER].revents != 0)
+		psup_dispatch(a->c->p);
+	if (a->redraw_ns != 0 && now_ns() >= a->redraw_ns) {
+		a->redraw_ns = 0;
+		attach_tty_resize(a, 0);
+	}
+}
+
+/* Until it is over, for us or for the session. */
+static void
+loop(struct attach *a)
+{
+	for (;;) {
+		sink_flush(&a->out);
+		if (a->out.broken || a->out.error != 0)
+			return;
+		if (a->over && sink_pending(&a->out) == 0)
+			return;
+		if (a->leave_ns != 0 &&
+		    (a->in_len == 0 || now_ns() >= a->leave_ns))
+			return;
+		if (a->lost) {
+			come_back(a);
+			continue;
+		}
+		ask_output(a);
+		send_keys(a);
+		turn(a);
+	}
+}
+
+/* ------------------------------------------------------------------ the end */
+
+/* Says how it ended; the exit code. */
+static int
+judge(struct attach *a)
+{
+	const psup_value *details = psup_reply_details(a->last);
+	const char *text;
+	size_t len = 0;
+
+	if (a->missed > 0)
+		cli_say("%llu bytes of output were not shown: they were no "
+		        "longer kept",
+		    (unsigned long long)a->missed);
+	if (a->unsure > 0)
+		cli_say("up to %llu bytes that were typed while the server "
+		        "was away may be lost",
+		    (unsigned long long)a->unsure);
+	if (a->failed != PSUP_OK)
+		return cli_fail(a->c, a->failed);
+	if (a->out.broken)
+		return 128 + SIGPIPE;
+	if (a->out.error != 0) {
+		cli_say("stdout: %s", strerror(a->out.error));
+		return EXIT_INTERNAL;
+	}
+	if (!a->over) {
+		cli_say("detached from %s; it goes on", a->id);
+		return a->by_signal != 0 ? 128 + a->by_signal : EXIT_OK;
+	}
+	text = psup_reply_text(a->last, &len);
+	if (len > 500)
+		len = 500;
+	if (psup_get_str(details, "output", NULL) == NULL) {
+		cli_say("%.*s", (int)len, text != NULL ? text : "");
+		return EXIT_FAILED; /* removed */
+	}
+	cli_say("session %s: %.*s", a->id, (int)len, text != NULL ? text : "");
+	return run_exit_code(details);
+}
+
+/* Is it a terminal that is there? The exit code where not, else -1. */
+static int
+look(struct attach *a)
+{
+	const psup_value *details;
+	psup_reply *reply;
+	psup_args *args = psup_args_new();
+	int rc, code = -1;
+
+	if (args != NULL) {
+		psup_args_str(args, "sessionId", a->id);
+		psup_args_int(args, "since", 0);
+		psup_args_int(args, "maxBytes", 1);
+	}
+	rc = psup_call(a->c->p, "poll", args, -1, &reply);
+	psup_args_free(&args);
+	if (rc != PSUP_OK)
+		return cli_fail(a->c, rc);
+	details = psup_reply_details(reply);
+	if (psup_get_str(details, "output", NULL) == NULL)
+		return cli_answer(a->c, &reply);
+	a->replay_to = (uint64_t)psup_get_int(details, "totalOutputChars", 0);
+	if (!psup_get_is(details, "status", "running")) {
+		cli_say("session %s has ended; psup log %s shows its output",
+		    a->id, a->id);
+		code = EXIT_FAILED;
+	} else if (!psup_get_bool(details, "pty", false)) {
+		cli_say("session %s has pipes, no terminal; psup log -f %s "
+		        "follows it, psup write %s feeds it",
+		    a->id, a->id, a->id);
+		code = EXIT_FAILED;
+	}
+	psup_reply_free(&reply);
+	return code;
+}
+
+/* What a person must know, before the terminal is raw. */
+static void
+greet(const struct attach *a)
+{
+	char key[32] = "";
+
+	if (a->in_tty && a->o->detach_key >= 0)
+		snprintf(key, sizeof(key),
+		    a->o->detach_key < ' '        ? "; Ctrl-%c detaches"
+		        : a->o->detach_key == 127 ? "; Ctrl-? detaches"
+		                                  : "; %c detaches",
+		    a->o->detach_key < ' ' ? a->o->detach_key + '@'
+		                           : a->o->detach_key);
+	cli_say("attached to %s%s%s", a->id, a->o->read_only ? ", to look" : "",
+	    key);
+}
+
+int
+attach_run(struct cli *c, const char *id, const struct attach_options *o)
+{
+	static struct attach a;
+	int code;
+
+	a = (struct attach){.c = c, .o = o, .id = id, .signal_fd = -1,
+	    .in_pos = -1, .in_open = true};
+	code = look(&a);
+	if (code >= 0)
+		return code;
+	a.in_tty = isatty(STDIN_FILENO) == 1;
+	if (a.in_tty && tcgetpgrp(STDIN_FILENO) != getpgrp())
+		a.in_tty = a.in_open = false; /* in the background */
+	sink_open(&a.out, STDOUT_FILENO);
+	if (open_signals(&a) < 0) {
+		cli_say("no descriptor left");
+		return EXIT_INTERNAL;
+	}
+	greet(&a);
+	attach_tty_enter(&a);
+	attach_tty_resize(&a, 0);
+	loop(&a);
+	attach_tty_leave(&a);
+	code = judge(&a);
+	psup_close(c->p); /* answers that are still to come are of no use */
+	psup_reply_free(&a.last);
+	sink_close(&a.out);
+	close(a.signal_fd);
+	return code;
+}

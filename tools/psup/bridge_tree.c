@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tree below psup bridge. Both of its processes are child subreapers, so
+ * whatever a descendant does (setsid, a double fork), it stays below them and
+ * /proc shows it. Called by cmd_bridge.c.
+ */
+#include "bridge.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_MS 10 /* between two looks at what is left */
+
+struct process {
+	pid_t pid, parent;
+	bool ours;
+};
+
+/* All processes of one look. */
+struct look {
+	struct process *list;
+	size_t count, cap;
+};
+
+/* The parent of a process that is not dead, or 0. */
+static pid_t
+parent_of(pid_t pid)
+{
+	char path[64], line[512], state = 'Z', *end;
+	int parent = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return 0;
+	if (fgets(line, sizeof(line), f) != NULL &&
+	    (end = strrchr(line, ')')) != NULL &&
+	    sscanf(end + 1, " %c %d", &state, &parent) != 2)
+		state = 'Z';
+	fclose(f);
+	return state == 'Z' || state == 'X' ? 0 : parent;
+}
+
+/* Adds one process. */
+static bool
+look_add(struct look *l, pid_t pid)
+{
+	size_t cap = l->cap == 0 ? 256 : l->cap * 2;
+	struct process *p;
+
+	if (l->count == l->cap) {
+		p = realloc(l->list, cap * sizeof(*p));
+		if (p == NULL)
+			return false;
+		l->list = p;
+		l->cap = cap;
+	}
+	l->list[l->count++] = (struct process){pid, parent_of(pid), false};
+	return true;
+}
+
+static int
+by_pid(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* All of /proc, and which of it is below us. */
+static void
+look_around(struct look *l)
+{
+	DIR *d = opendir("/proc");
+	pid_t self = getpid();
+	struct dirent *e;
+	bool more = true;
+
+	while (d != NULL && (e = readdir(d)) != NULL) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+
+		if (pid > 0 && !look_add(l, pid))
+			break;
+	}
+	if (d != NULL)
+		closedir(d);
+	if (l->count > 0)
+		qsort(l->list, l->count, sizeof(*l->list), by_pid);
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < l->count; i++) {
+			struct process *p = &l->list[i], *up;
+			struct process key = {.pid = p->parent};
+
+			if (p->ours || p->parent == 0)
+				continue;
+			up = bsearch(&key, l->list, l->count,
+			    sizeof(*l->list), by_pid);
+			p->ours = p->parent == self ||
+			    (up != NULL && up->ours);
+			more = more || p->ours;
+		}
+	}
+}
+
+/* Signals the process that was seen, and no other that has its number now:
+ * with a descriptor in hand it still has the same parent, or ours. */
+static void
+signal_seen(const struct process *p, int sig)
+{
+	int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	pid_t parent;
+
+	if (fd < 0)
+		return;
+	parent = parent_of(p->pid);
+	if (parent == p->parent || parent == getpid())
+		(void)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+	close(fd);
+}
+
+size_t
+bridge_signal_tree(int sig)
+{
+	struct look l = {0};
+	size_t n = 0;
+
+	look_around(&l);
+	for (size_t i = 0; i < l.count; i++) {
+		if (!l.list[i].ours)
+			continue;
+		n++;
+		signal_seen(&l.list[i], sig);
+	}
+	free(l.list);
+	return n;
+}
+
+bool
+bridge_reap(pid_t pid, int *ret_status)
+{
+	bool met = false;
+	int status;
+	pid_t got;
+
+	while ((got = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (got != pid)
+			continue;
+		*ret_status = status;
+		met = true;
+	}
+	return met;
+}
+
+bool
+bridge_has_children(void)
+{
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+bool
+bridge_end_tree(int64_t ms, pid_t pid, int *ret_status)
+{
+	int64_t until = bridge_now_ms() + ms;
+	bool met = false;
+
+	while (bridge_has_children() && bridge_now_ms() < until) {
+		(void)bridge_signal_tree(SIGKILL);
+		met = bridge_reap(pid, ret_status) || met;
+		if (bridge_has_children())
+			poll(NULL, 0, LOOK_MS);
+	}
+	return met;
+}
+
+int64_t
+bridge_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int
+bridge_code_of(int status)
+{
+	if (WIFSIGNALED(status))
+		return 128 + WTERMSIG(status);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* psup attach: a person at the terminal of a session (attach.c). */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+int
+cli_detach_key(struct cli *c, const char *text)
+{
+	size_t n = strlen(text);
+	const char *letter = NULL;
+	int up;
+
+	if (strcmp(text, "none") == 0)
+		return -1;
+	if (n == 2 && text[0] == '^')
+		letter = text + 1;
+	else if (n == 3 && strncasecmp(text, "C-", 2) == 0)
+		letter = text + 2;
+	else if (n == 6 && strncasecmp(text, "ctrl-", 5) == 0)
+		letter = text + 5;
+	if (letter == NULL) {
+		if (n == 1 && (unsigned char)text[0] < 128)
+			return text[0];
+	} else {
+		up = toupper((unsigned char)*letter);
+		if (up >= '@' && up <= '_')
+			return up & 0x1f;
+		if (up == '?')
+			return 127;
+	}
+	cli_usage(c, "--detach-key: \"%.20s\" is no key: one character, ^X, "
+	             "C-x or ctrl-x, or none",
+	    text);
+	return -1;
+}
+
+static int
+run(struct cli *c, int argc, char **argv)
+{
+	static const struct option own[] = {
+		{"read-only", no_argument, NULL, 'r'},
+		{"no-resize", no_argument, NULL, 's'},
+		{"detach-key", required_argument, NULL, 'k'}, {0}};
+	struct attach_options o = {.detach_key = CLI_DETACH_KEY};
+	int opt, rc;
+
+	while ((opt = cli_option(c, argc, argv, own)) != -1) {
+		if (opt == 'r')
+			o.read_only = true;
+		else if (opt == 's')
+			o.fixed_size = true;
+		else
+			o.detach_key = cli_detach_key(c, optarg);
+	}
+	if (c->usage_error)
+		return EXIT_USAGE;
+	if (optind + 1 != argc)
+		return cli_usage(c, "it needs one session id");
+	if (c->json)
+		return cli_usage(c, "it is for a person, and goes without "
+		                    "--json; psup poll --json is for programs");
+	rc = cli_connect(c, CLI_NEVER_START, 0);
+	if (rc != PSUP_OK)
+		return cli_fail(c, rc);
+	return attach_run(c, argv[optind], &o);
+}
+
+const struct command cmd_attach = {
+	.name = "attach",
+	.usage = "ID [--read-only] [--no-resize] [--detach-key KEY]",
+	.summary = "Sit down at the terminal of a session",
+	.help =
+	    "Shows what the session's terminal shows, from what is retained of "
+	    "its output on,\nand hands keys through as they are. Others may be "
+	    "attached at the same time.\nIts output is not slowed; what a "
+	    "client was too slow for is counted.\n\n"
+	    "  --detach-key KEY   leaves the session to itself: a character, "
+	    "^X, C-x or\n"
+	    "                     ctrl-x, or none (^])\n"
+	    "  --no-resize        leave its size alone (it follows this "
+	    "terminal's)\n"
+	    "  --read-only        look only; implies --no-resize\n\n"
+	    "Exit codes: 0 after the detach key; the command's own, if it ends "
+	    "meanwhile;\n128+n: detached by signal n; 1: it is over, or has no "
+	    "terminal; 3, 4 as of every\ncommand.\n\n",
+	.run = run,
+};

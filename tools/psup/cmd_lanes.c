@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* psup lanes: who runs and waits in which lane, and what an operator may do
+ * about it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+#define DAY_MS 86400000
+
+/* The operations, and how many words follow each. */
+static const struct op {
+	const char *name;
+	int words;
+} ops[] = {
+	{"list", 0}, {"set-width", 2}, {"pause", 1}, {"resume", 1},
+	{"clear", 1}, {"reset", 1}, {"drain", 1},
+};
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* A width; -1: the configured one. */
+static int64_t
+width_of(struct cli *c, const char *text)
+{
+	if (strcmp(text, "default") == 0)
+		return -1;
+	return cli_number(c, "the width (or default)", text, 0, 100000);
+}
+
+/* Asks, prints; a drain that is not done has an exit code of its own. */
+static int
+call(struct cli *c, const struct psup_lane_op *op)
+{
+	psup_reply *reply;
+	bool late;
+	int rc, code;
+
+	rc = cli_connect(c, CLI_NEVER_START, 0);
+	if (rc == PSUP_OK)
+		rc = psup_lanes(c->p, op, &reply);
+	if (rc != PSUP_OK)
+		return cli_fail(c, rc);
+	late = strcmp(op->op, "drain") == 0 &&
+	    !psup_get_bool(psup_reply_details(reply), "drained", true);
+	code = cli_answer(c, &reply);
+	return code == EXIT_OK && late ? EXIT_TIMED_OUT : code;
+}
+
+static int
+run(struct cli *c, int argc, char **argv)
+{
+	static const struct option own[] = {
+		{"timeout", required_argument, NULL, 't'}, {0}};
+	struct psup_lane_op op = PSUP_LANE_OP_INIT;
+	int opt, words;
+	size_t i;
+
+	while ((opt = cli_option(c, argc, argv, own)) != -1)
+		op.wait_ms = cli_number(c, "--timeout", optarg, 0, DAY_MS);
+	if (c->usage_error)
+		return EXIT_USAGE;
+	op.op = optind < argc ? argv[optind++] : "list";
+	words = argc - optind;
+	for (i = 0; i < COUNT(ops) && strcmp(ops[i].name, op.op) != 0; i++)
+		;
+	if (i == COUNT(ops))
+		return cli_usage(c, "there is no \"%.40s\"; there are list, "
+		                    "set-width, pause, resume, clear, reset and "
+		                    "drain",
+		    op.op);
+	if (i == 0 ? words > 1 : words != ops[i].words)
+		return cli_usage(c, i == 0 ? "list takes one lane or none"
+		        : ops[i].words == 2
+		        ? "set-width needs a lane and a width, or default"
+		        : "it needs one lane");
+	op.lane = words > 0 ? argv[optind] : NULL;
+	if (ops[i].words == 2)
+		op.width = width_of(c, argv[optind + 1]);
+	return c->usage_error ? EXIT_USAGE : call(c, &op);
+}
+
+const struct command cmd_lanes = {
+	.name = "lanes",
+	.usage = "[list [LANE] | set-width LANE N|default | pause LANE | "
+	         "resume LANE\n       | clear LANE | reset LANE | drain LANE] "
+	         "[--timeout MS] [--json]",
+	.summary = "Show the lanes, or do something about one",
+	.help = "  list               who runs, who waits, and what they wait "
+	        "for\n"
+	        "  set-width          over the configured width, also after a "
+	        "restart\n"
+	        "  pause              nobody starts until resume\n"
+	        "  clear              who waits is rejected, who runs goes on\n"
+	        "  reset              clear, and who runs holds no place any "
+	        "more\n"
+	        "  drain              refuse new sessions, wait until nobody "
+	        "runs or waits\n"
+	        "  resume             end pause and drain\n"
+	        "  --timeout MS       of drain (30000); exit code 124 then\n",
+	.run = run,
+};

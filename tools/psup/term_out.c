@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The filter of term_out.h. Called by attach.c with all that the session
+ * writes. It keeps no screen; it only knows where sequences begin and end.
+ *
+ * DSR, DA and DECRQM are answered by the session's worker: if our terminal saw
+ * them it would answer a second time, and with several of us attached a third.
+ * Of old output nothing may be answered at all.
+ */
+#include "term_out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ESC '\033'
+
+/* PASS, DROP: within a string that is too long to be kept. */
+enum term_state { GROUND, ESCAPE, CSI, STRING, STRING_ESC, PASS, PASS_ESC,
+	DROP, DROP_ESC };
+
+/* Private modes that change how a terminal behaves, and what they are in one
+ * that nobody has touched. One bit of term_out.modes each. */
+static const struct {
+	int number;
+	bool on;
+} modes[] = {
+	{1049, false}, {1047, false}, {47, false}, /* alternate screen: first */
+	{1, false}, {5, false}, {6, false}, {7, true}, {9, false}, {25, true},
+	{66, false}, {69, false}, {1000, false}, {1002, false}, {1003, false},
+	{1004, false}, {1005, false}, {1006, false}, {1007, false},
+	{1015, false}, {1016, false}, {2004, false}, {2026, false},
+};
+#define MODES (sizeof(modes) / sizeof(modes[0]))
+
+/* One CSI sequence, taken apart. */
+struct csi {
+	char prefix, between, final; /* 0: none */
+	const char *params;
+	size_t params_len;
+};
+
+/* Takes seq apart. */
+static struct csi
+csi_of(const struct term_out *t)
+{
+	struct csi q = {.final = t->seq[t->len - 1]};
+	size_t at = 2, end = t->len - 1;
+
+	if (at < end && t->seq[at] >= '<' && t->seq[at] <= '?')
+		q.prefix = t->seq[at++];
+	if (end > at && t->seq[end - 1] >= ' ' && t->seq[end - 1] <= '/')
+		q.between = t->seq[--end];
+	q.params = t->seq + at;
+	q.params_len = end - at;
+	return q;
+}
+
+/* The first parameter. */
+static int
+first_of(const struct csi *q)
+{
+	return q->params_len > 0 ? atoi(q->params) : 0;
+}
+
+/* Questions, by their form. `always`: the worker answers. */
+static const struct {
+	char prefix, between, final;
+	bool always;
+} questions[] = {
+	{0, 0, 'n', true}, {'?', 0, 'n', true}, {0, 0, 'c', true},
+	{'>', 0, 'c', true}, {'=', 0, 'c', true}, {0, '$', 'p', true},
+	{'?', '$', 'p', true}, {'>', 0, 'q', false}, {'?', 0, 'u', false},
+	{0, 0, 'x', false}, {0, '*', 'y', false}, {0, '$', 'w', false},
+	{0, '$', 'u', false}, {'?', 0, 'S', false}, {'?', 0, 'm', false},
+};
+
+/* Is it a question that our terminal must not see? */
+static bool
+csi_asks(const struct term_out *t, const struct csi *q)
+{
+	int n = first_of(q);
+
+	if (q->final == 't' && q->prefix == 0 && q->between == 0)
+		return t->replay && n >= 11 && n <= 21;
+	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
+		if (questions[i].prefix == q->prefix &&
+		    questions[i].between == q->between &&
+		    questions[i].final == q->final)
+			return questions[i].always || t->replay;
+	return false;
+}
+
+/* DECSET and DECRST, one or several. */
+static void
+note_modes(struct term_out *t, const struct csi *q, bool on)
+{
+	const char *p = q->params, *end = p + q->params_len;
+
+	while (p < end) {
+		int number = atoi(p);
+
+		for (size_t i = 0; i < MODES; i++)
+			if (modes[i].number == number)
+				t->modes = on != modes[i].on
+				    ? t->modes | 1u << i
+				    : t->modes & ~(1u << i);
+		while (p < end && *p != ';')
+			p++;
+		p++;
+	}
+}
+
+/* What has to be undone later. */
+static void
+csi_note(struct term_out *t, const struct csi *q)
+{
+	if (q->prefix == '?' && q->between == 0 &&
+	    (q->final == 'h' || q->final == 'l'))
+		note_modes(t, q, q->final == 'h');
+	else if (q->prefix == 0 && q->between == 0 && q->final == 'r')
+		t->margins = q->params_len > 0;
+	else if (q->between == ' ' && q->final == 'q')
+		t->cursor_shape = first_of(q) != 0;
+	else if (q->prefix == '>' && q->final == 'm')
+		t->modify_keys = q->params_len > 1;
+	else if (q->prefix == '>' && q->final == 'u')
+		t->keyboards++;
+	else if (q->prefix == '<' && q->final == 'u' && t->keyboards > 0)
+		t->keyboards--;
+}
+
+static bool
+begins(const char *s, size_t n, const char *with)
+{
+	return n >= strlen(with) && memcmp(s, with, strlen(with)) == 0;
+}
+
+/* OSC, DCS and the like: may our terminal see it? Of live output all; of old
+ * output nothing that it answers or that acts beyond its window. */
+static bool
+string_passes(const struct term_out *t)
+{
+	const char *s = t->seq + 2;
+	size_t n = t->len - 2;
+
+	if (!t->replay)
+		return true;
+	if (t->seq[1] == 'P')
+		return !begins(s, n, "$q") && !begins(s, n, "+q");
+	if (t->seq[1] != ']')
+		return t->seq[1] == 'X';
+	return memchr(s, '?', n) == NULL && !begins(s, n, "52;") &&
+	    !begins(s, n, "9;") && !begins(s, n, "777;");
+}
+
+/* Everything as after power on. */
+static void
+forget(struct term_out *t)
+{
+	t->modes = 0;
+	t->keypad = t->margins = t->cursor_shape = t->modify_keys = false;
+	t->keyboards = 0;
+}
+
+/* The second byte of a sequence, or the last one of a short one. */
+static enum term_state
+escape_byte(struct term_out *t, char c, bool *ret_show)
+{
+	if (t->len == 2) {
+		if (c == '[')
+			return CSI;
+		if (strchr("]P_^X", c) != NULL)
+			return STRING;
+		if (c == '=' || c == '>')
+			t->keypad = c == '=';
+		if (c == 'c')
+			forget(t);
+		if (c == 'Z') { /* DECID */
+			t->len = 0;
+			return GROUND;
+		}
+	}
+	if (c >= ' ' && c <= '/')
+		return ESCAPE; /* ESC ( B */
+	*ret_show = true;
+	return GROUND;
+}
+
+/* One byte of a CSI sequence. */
+static enum term_state
+csi_byte(struct term_out *t, char c, bool *ret_show)
+{
+	struct csi q;
+
+	if (c < '@' || c > '~')
+		return CSI;
+	q = csi_of(t);
+	if (csi_asks(t, &q)) {
+		t->len = 0;
+	} else {
+		csi_note(t, &q);
+		*ret_show = true;
+	}
+	return GROUND;
+}
+
+/* The end of a string. */
+static enum term_state
+string_end(struct term_out *t, bool *ret_show)
+{
+	if (string_passes(t))
+		*ret_show = true;
+	else
+		t->len = 0;
+	return GROUND;
+}
+
+/* One byte that is part of a sequence and was added to seq. *ret_show: seq is
+ * to be shown now. */
+static enum term_state
+seq_byte(struct term_out *t, char c, bool *ret_show)
+{
+	if (t->state != STRING && t->state != STRING_ESC &&
+	    (c == 0x18 || c == 0x1a)) {
+		*ret_show = true;
+		return GROUND;
+	}
+	switch ((enum term_state)t->state) {
+	case ESCAPE:
+		return escape_byte(t, c, ret_show);
+	case CSI:
+		return csi_byte(t, c, ret_show);
+	case STRING:
+		return c == '\a' ? string_end(t, ret_show)
+		    : c == ESC   ? STRING_ESC
+		                 : STRING;
+	case STRING_ESC:
+		return c == '\\' ? string_end(t, ret_show)
+		    : c == ESC   ? STRING_ESC
+		                 : STRING;
+	default:
+		return GROUND;
+	}
+}
+
+/* Shows what was kept. */
+static int
+show_seq(struct term_out *t, term_put_fn *put, void *arg)
+{
+	size_t len = t->len;
+
+	t->len = 0;
+	return len > 0 ? put(arg, t->seq, len) : 0;
+}
+
+/* A string too long to be kept: it passes as it comes, or is left out. */
+static int
+long_byte(struct term_out *t, char c, term_put_fn *put, void *arg)
+{
+	bool pass = t->state == PASS || t->state == PASS_ESC;
+	bool after_esc = t->state == PASS_ESC || t->state == DROP_ESC;
+
+	if (c == '\a' || (after_esc && c == '\\'))
+		t->state = GROUND;
+	else if (c == ESC)
+		t->state = pass ? PASS_ESC : DROP_ESC;
+	else
+		t->state = pass ? PASS : DROP;
+	return pass ? put(arg, &c, 1) : 0;
+}
+
+/* A sequence that fills the buffer. */
+static int
+too_long(struct term_out *t, term_put_fn *put, void *arg)
+{
+	if (t->state == STRING || t->state == STRING_ESC) {
+		t->state = string_passes(t) ? PASS : DROP;
+		if (t->state == DROP) {
+			t->len = 0;
+			return 0;
+		}
+	} else {
+		t->state = GROUND;
+	}
+	return show_seq(t, put, arg);
+}
+
+/* How many bytes from `data` on are plain. */
+static size_t
+plain_len(const struct term_out *t, const char *data, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && data[n] != ESC && data[n] != 0x05 &&
+	    (data[n] != '\a' || !t->replay))
+		n++;
+	return n;
+}
+
+/* One byte, not plain, or within a sequence. */
+static int
+one_byte(struct term_out *t, char c, term_put_fn *put, void *arg)
+{
+	bool show = false;
+	int rc = 0;
+
+	if (t->state >= PASS)
+		return long_byte(t, c, put, arg);
+	if (t->state == GROUND && c != ESC)
+		return 0; /* ENQ, or the bell of old output */
+	if (t->state != STRING && t->state != STRING_ESC && c == ESC) {
+		rc = show_seq(t, put, arg);
+		t->state = ESCAPE;
+		t->seq[t->len++] = c;
+		return rc;
+	}
+	t->seq[t->len++] = c;
+	t->state = (int)seq_byte(t, c, &show);
+	if (t->len == TERM_SEQ_MAX && !show)
+		return too_long(t, put, arg);
+	return show ? show_seq(t, put, arg) : 0;
+}
+
+int
+term_out(struct term_out *t, const char *data, size_t len, term_put_fn *put,
+    void *arg)
+{
+	size_t n;
+	int rc = 0;
+
+	while (len > 0 && rc == 0) {
+		n = t->state == GROUND ? plain_len(t, data, len) : 0;
+		if (n > 0) {
+			rc = put(arg, data, n);
+		} else {
+			rc = one_byte(t, *data, put, arg);
+			n = 1;
+		}
+		data += n;
+		len -= n;
+	}
+	return rc;
+}
+
+bool
+term_out_is_changed(const struct term_out *t)
+{
+	return t->state != GROUND || t->modes != 0 || t->keypad ||
+	    t->margins || t->cursor_shape || t->modify_keys ||
+	    t->keyboards > 0;
+}
+
+void
+term_out_undo(const struct term_out *t, char *ret, size_t size)
+{
+	size_t n = 0;
+
+	/* within a sequence: cancel it; a string: end it */
+	n += (size_t)snprintf(ret + n, size - n, "\030\033\\\033[m\033(B\017");
+	if (t->margins)
+		n += (size_t)snprintf(ret + n, size - n,
+		    "\0337\033[r\0338");
+	for (size_t i = 0; i < MODES && n < size; i++)
+		if ((t->modes & 1u << i) != 0)
+			n += (size_t)snprintf(ret + n, size - n, "\033[?%d%c",
+			    modes[i].number, modes[i].on ? 'h' : 'l');
+	if (t->keypad && n < size)
+		n += (size_t)snprintf(ret + n, size - n, "\033>");
+	if (t->cursor_shape && n < size)
+		n += (size_t)snprintf(ret + n, size - n, "\033[0 q");
+	if (t->modify_keys && n < size)
+		n += (size_t)snprintf(ret + n, size - n, "\033[>4m");
+	if (t->keyboards > 0 && n < size)
+		(void)snprintf(ret + n, size - n, "\033[<%uu", t->keyboards);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Output of another terminal on its way to ours: questions to the terminal
+ * are left out where somebody else answers them, and what was switched on is
+ * remembered, so that it can be switched off again. Does no I/O.
+ */
+#ifndef PSUP_TERM_OUT_H
+#define PSUP_TERM_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TERM_SEQ_MAX 1024u /* a longer sequence passes unseen */
+
+struct term_out {
+	bool replay;  /* old output: it asks nothing, rings no bell, and sets
+	               * no clipboard */
+	int state;    /* enum term_state, private */
+	char seq[TERM_SEQ_MAX];
+	size_t len;
+	uint32_t modes;      /* by the table in term_out.c: not as by default */
+	bool keypad, margins, cursor_shape, modify_keys;
+	unsigned keyboards;  /* pushed, kitty's protocol */
+};
+
+/* Appends what is to be shown; -ENOMEM or 0. */
+typedef int term_put_fn(void *arg, const char *data, size_t len);
+
+/* Hands on what our terminal is to get of the bytes. A sequence that is not
+ * whole is kept for the next call. 0 or what `put` said. */
+int term_out(struct term_out *t, const char *data, size_t len,
+    term_put_fn *put, void *arg);
+/* Is anything still as the session left it? */
+bool term_out_is_changed(const struct term_out *t);
+/* What puts our terminal back; at most `size` bytes, NUL-terminated. */
+void term_out_undo(const struct term_out *t, char *ret, size_t size);
+
+#endif
