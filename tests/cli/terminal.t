@@ -49,9 +49,12 @@ screen "$bash" "*Stopped*
 PS>" "bash: it is stopped"
 enter "$bash" 'kill %1; wait; clear'
 enter "$bash" 'echo alone'
+# bash says "Terminated" before any of its next prompts
 screen "$bash" "*
 alone
-PS>" "bash: a clear screen"
+*PS>" "bash: it goes on"
+case "$screen" in *"42 15 70"*) cleared=no ;; *) cleared=yes ;; esac
+is $cleared yes "bash: a clear screen"
 like "$(psup screen "$bash" --ansi)" "*PS> *" "the colours' way"
 is "$(psup screen "$bash" --ansi | wc -l)" 15 "all lines of it"
 

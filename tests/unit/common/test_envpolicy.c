@@ -2,17 +2,23 @@
 /* Which variables a command may have. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/check.h"
 #include "common/envpolicy.h"
 
-static const char *const rows[] = {
-#define ENV_BLOCKED(name) name,
+static const struct {
+	const char *name;
+	bool inherited;
+} rows[] = {
+#define ENV_BLOCKED(name) { name, false },
+#define ENV_STRIPPED(name) { name, false },
+#define ENV_INHERITED(name) { name, true },
 #include "common/envpolicy.def"
-#define ENV_STRIPPED(name) name,
-#include "common/envpolicy.def"
-#define ENV_INHERITED(name) name,
+}, prefixes[] = {
+#define ENV_BLOCKED_PREFIX(name) { name, false },
+#define ENV_INHERITED_PREFIX(name) { name, true },
 #include "common/envpolicy.def"
 };
 
@@ -35,11 +41,22 @@ sets(const char *key)
 
 Test(envpolicy, every_row_is_found, .timeout = 10)
 {
-	size_t i;
+	char name[100];
 
-	for (i = 0; i < NELEMS(rows); i++)
-		cr_expect_eq(sets(rows[i]), -EPERM, "%s: not sorted?", rows[i]);
+	for (size_t i = 0; i < NELEMS(rows); i++) {
+		cr_expect_eq(sets(rows[i].name), -EPERM, "%s: not sorted?",
+		    rows[i].name);
+		cr_expect_eq(inherits(rows[i].name), rows[i].inherited, "%s",
+		    rows[i].name);
+	}
+	for (size_t i = 0; i < NELEMS(prefixes); i++) {
+		snprintf(name, sizeof(name), "%sX", prefixes[i].name);
+		cr_expect_eq(sets(name), -EPERM, "%s", name);
+		cr_expect_eq(inherits(name), prefixes[i].inherited, "%s",
+		    name);
+	}
 	cr_assert_gt(NELEMS(rows), 240);
+	cr_assert_gt(NELEMS(prefixes), 5);
 }
 
 Test(envpolicy, names, .timeout = 10)
