@@ -207,7 +207,9 @@ copy_piece(struct child *c, uint64_t pos, size_t n)
 	if (put <= 0)
 		return put < 0 ? -errno : -EIO;
 	FAULT("spill.after-write");
-	return clock_boot_ns() - from > SLOW_NS ? -ETIMEDOUT : put;
+	return clock_boot_ns() - from > SLOW_NS || FAULT_FAILS("spill.slow")
+	    ? -ETIMEDOUT
+	    : put;
 }
 
 void

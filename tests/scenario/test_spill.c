@@ -259,6 +259,29 @@ SCENARIO(spill, a_write_that_fails_ends_the_file)
 	expect_pattern(file, psup_get_int(spill_of(id), "bytes", 0));
 	expect(psup_get_int(await_end(id), "totalOutputChars", 0) == 400000);
 }
+
+/* What was written too slowly is in the file, but not vouched for. */
+SCENARIO(spill, a_disk_that_holds_everybody_up_is_given_up)
+{
+	const char *id, *file = file_in_scenario("out");
+	struct stat before, after;
+	int64_t bytes;
+
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=spill.slow=once@2"});
+	id = background(PUPPET("bytes 200000; print up; cat"), spill_to(file));
+	await_output(id, "up");
+	expect(stat(file, &before) == 0);
+	expect_ok(ask("write", STR("sessionId", id), STR("data", "more\n"),
+	    YES("eof")));
+	await_end(id);
+	expect(psup_get_is(spill_of(id), "state", "error: ETIMEDOUT"));
+	bytes = psup_get_int(spill_of(id), "bytes", 0);
+	expect(bytes > 0 && bytes < before.st_size, "%lld of %lld",
+	    (long long)bytes, (long long)before.st_size);
+	expect(stat(file, &after) == 0 && after.st_size == before.st_size);
+	expect_pattern(file, after.st_size);
+	expect(psup_get_int(await_end(id), "totalOutputChars", 0) == 200008);
+}
 #endif
 
 SCENARIO(spill, another_file_in_its_place_is_left_alone)
@@ -308,6 +331,48 @@ SCENARIO(spill, a_full_disk_ends_the_file_not_the_command)
 	expect(psup_get_int(await_end(id), "totalOutputChars", 0) ==
 	    60000004);
 	expect(psup_get_int(await_end(id), "exitCode", -1) == 0);
+}
+
+/* How many NUL bytes and how many others there are in it. */
+static void
+count_bytes(const char *path, int64_t *ret_nul, int64_t *ret_other)
+{
+	FILE *f = fopen(path, "re");
+	int c;
+
+	expect(f != NULL, "%s", path);
+	*ret_nul = *ret_other = 0;
+	while ((c = getc(f)) != EOF)
+		*(c == 0 ? ret_nul : ret_other) += 1;
+	fclose(f);
+}
+
+SCENARIO(spill, what_a_full_tmpfs_took_is_said)
+{
+	const char *id, *file = file_in_scenario("out");
+	int64_t nul, other, missing;
+	const psup_value *sp;
+	char command[900];
+
+	if (geteuid() != 0)
+		skip_scenario("a tmpfs of its own needs root");
+	psupd(.tmpfs_bytes = 24 << 20);
+	snprintf(command, sizeof(command), "f=%s/filler; cat /dev/zero >$f; "
+	    "head -c 3000000 /dev/zero | tr '\\0' a; rm $f; "
+	    "head -c 100000 /dev/zero | tr '\\0' b", runtime_dir());
+	id = background(STR("command", command), spill_to(file),
+	    ONE("retain", "tailBytes", 1000000));
+	await_end(id);
+	sp = spill_of(id);
+	missing = psup_get_int(sp, "missing", 0);
+	expect(psup_get_is(sp, "state", "complete"));
+	expect(missing > 100000, "%lld", (long long)missing);
+	count_bytes(file, &nul, &other);
+	/* what fitted between two holes is in the file, and counted */
+	expect(nul <= missing && nul > missing - 8192, "%lld of %lld",
+	    (long long)nul, (long long)missing);
+	expect(nul + other == psup_get_int(await_end(id), "totalOutputChars",
+	    0));
 }
 
 SCENARIO(spill, retain_says_how_much_stays)
