@@ -30,6 +30,11 @@ void result_remaining(const struct session *s, struct enc *e);
 void result_uncertain(struct master *m, struct session *s, struct enc *e);
 /* The same, and the terminal's size; nothing where there are pipes. */
 void result_pty(struct master *m, struct session *s, struct enc *e);
+/* instanceId: "<incarnation>.<sid>". */
+void result_instance(struct master *m, const struct session *s,
+    struct enc *e);
+/* queuePosition, queuedFor: its place, and what it waits for. */
+void result_queued(struct master *m, const struct session *s, struct enc *e);
 /* Rows of one answer may cost so many looks into /proc (m->probes_left). */
 #define RESULT_PROBES 16u
 /* One row of list, wait; `usage`: with a sample where it runs. */
