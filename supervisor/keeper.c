@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "supervisor/keeper_notify.h"
 #include "supervisor/keeper_state.h"
 
 #define EVENTS       64
@@ -116,6 +117,7 @@ keeper_stop(struct keeper *k, uint32_t grace_ms, uint32_t sig)
 	uint32_t i;
 
 	if (k->stop == STOP_NO) {
+		notify_stopping(k);
 		log_note("stopping grace_ms=%u signal=%u sessions=%u",
 		    grace_ms, sig, table_count(k->table));
 		k->stop = STOP_LADDER;
@@ -260,6 +262,7 @@ reload(struct keeper *k)
 	uint32_t i;
 
 	log_note("reload");
+	notify_reloading(k);
 	k->master.todo |= TODO_RELOAD;
 	for (i = 0; i < k->slots; i++)
 		k->slot[i].todo |= TODO_RELOAD;
@@ -361,6 +364,7 @@ sleep_ms(const struct keeper *k, uint64_t now)
 	uint64_t t = sooner(k->check_ns, k->retry_ns);
 
 	t = sooner(t, procs_next_ns(k));
+	t = sooner(t, notify_next_ns());
 	if (is_busy(k))
 		t = sooner(t, k->tick_ns);
 	if (k->activity)
@@ -399,6 +403,7 @@ loop(struct keeper *k)
 
 	while (k->stop != STOP_DONE) {
 		run_timers(k, now);
+		notify_turn(k, now);
 		send_all(k);
 		if (k->stop != STOP_NO)
 			run_stop(k, now);
@@ -529,6 +534,7 @@ keeper_run(struct keeper_options *o)
 	if (r != 0)
 		return r;
 	prepare_stats(k);
+	notify_open(k);
 	log_note("pid=%ld runtime_dir=%s workers=%u max_sessions=%u",
 	    (long)getpid(), o->runtime_dir, k->workers, k->max_sessions);
 	procs_init(k);

@@ -34,6 +34,8 @@ struct keeper_options {
 	bool hangup_ends;
 	bool detached; /* stderr becomes <runtime>/log */
 	int ready_fd;     /* gets one exit code byte and a text once known; -1 */
+	int newline_fd;   /* gets a newline once ready; -1: nobody's */
+	int listener;     /* the socket we were started with; -1: make one */
 };
 
 /* Runs until told to end. Descriptors 0..5 must be open; 3..5 are reserved

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "supervisor/keeper_notify.h"
 #include "supervisor/keeper_state.h"
 
 #define CHANNEL_BYTES (1 << 20)
@@ -24,13 +25,12 @@
 
 struct launch {
 	const char *path;
-	char *const *argv;
+	char *const *argv, *const *envp;
 	bool master;
 	int error; /* of the child; seen here because memory is shared */
 };
 
 static _Alignas(64) unsigned char stack[STACK_BYTES];
-extern char **environ;
 
 /* Room for bursts; what the kernel does not grant is not needed to live. */
 void
@@ -81,7 +81,7 @@ child(void *arg)
 	reset_signals();
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	execve(l->path, l->argv, environ);
+	execve(l->path, l->argv, l->envp);
 fail:
 	l->error = errno;
 	_exit(127);
@@ -151,7 +151,8 @@ launch_proc(struct keeper *k, struct proc *p, const char *path)
 	bool master = p->role == HERITAGE_MASTER;
 	char name[32];
 	char *argv[] = { name, NULL };
-	struct launch l = { .path = path, .argv = argv, .master = master };
+	struct launch l = { .path = path, .argv = argv, .master = master,
+		.envp = notify_environ_for_others() };
 	int pair[2], info, one = 1, r;
 
 	(void)snprintf(name, sizeof(name), master ? "psup-master" :

@@ -20,6 +20,8 @@
 #include "envpolicy.h"
 #include "heritage.h"
 #include "supervisor/keeper.h"
+#include "supervisor/keeper_notify.h"
+#include "supervisor/keeper_passed.h"
 
 #ifndef PSUP_LIBEXECDIR
 #define PSUP_LIBEXECDIR "/usr/local/libexec/psup"
@@ -31,7 +33,7 @@ extern char **environ;
 enum option_id {
 	OPT_RUNTIME_DIR = 256, OPT_CONFIG, OPT_WORKERS, OPT_ANY_FS,
 	OPT_LOG_LEVEL, OPT_LIBEXEC, OPT_DETACH, OPT_CHECK, OPT_FOREGROUND_CHILD,
-	OPT_VERSION, OPT_HELP
+	OPT_READY_FD, OPT_VERSION, OPT_HELP
 };
 
 /* One row is the option, its argument and its help. */
@@ -53,6 +55,8 @@ static const struct {
 	{ "detach", NULL, "go to the background once ready", OPT_DETACH },
 	{ "foreground-child", NULL, "SIGHUP ends it, as SIGTERM does",
 	    OPT_FOREGROUND_CHILD },
+	{ "ready-fd", "N", "write a newline to descriptor N once ready",
+	    OPT_READY_FD },
 	{ "check", NULL, "check configuration and programs, then exit",
 	    OPT_CHECK },
 	{ "version", NULL, "print the version", OPT_VERSION },
@@ -63,6 +67,7 @@ static const struct {
 struct args {
 	const char *runtime_dir, *config, *libexec;
 	unsigned long workers; /* 0: not given */
+	int ready_fd;          /* -1: not given */
 	bool any_fs, detach, check, foreground_child;
 	enum log_level level;
 };
@@ -126,6 +131,22 @@ parse_workers(const char *s, unsigned long *ret)
 	return 0;
 }
 
+/* --ready-fd. */
+static int
+parse_ready_fd(const char *s, int *ret)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(s, &end, 10);
+	if (errno != 0 || *s < '0' || *s > '9' || *end != '\0' ||
+	    n <= STDERR_FILENO || n > INT_MAX)
+		return usage("--ready-fd is no descriptor from 3 on", s);
+	*ret = (int)n;
+	return 0;
+}
+
 /* One option. -1: go on; else exit with it. */
 static int
 take_option(int id, struct args *a)
@@ -157,6 +178,9 @@ take_option(int id, struct args *a)
 	case OPT_CHECK:
 		a->check = true;
 		return -1;
+	case OPT_READY_FD:
+		r = parse_ready_fd(optarg, &a->ready_fd);
+		return r == 0 ? -1 : r;
 	case OPT_FOREGROUND_CHILD:
 		a->foreground_child = true;
 		return -1;
@@ -214,7 +238,7 @@ env_kept(const char *var)
 		if (strncmp(var, families[i], strlen(families[i])) == 0)
 			return true;
 	}
-	return env_is_basic(var, strcspn(var, "="));
+	return notify_is_own(var) || env_is_basic(var, strcspn(var, "="));
 }
 
 /* Executes itself once with the allowed variables alone, so that
@@ -261,6 +285,18 @@ programs_in(const char *dir, struct keeper_options *o)
 	    access(o->worker_path, X_OK) == 0;
 }
 
+/* In ../libexec/psup of psupd's folder: an installation may have been moved. */
+static bool
+installed_beside(char *dir, struct keeper_options *o)
+{
+	char *slash = strrchr(dir, '/');
+
+	if (slash == NULL || strlen(dir) > PATH_MAX - 32)
+		return false;
+	(void)strlcpy(slash, "/libexec/psup", PATH_MAX - (size_t)(slash - dir));
+	return programs_in(dir, o);
+}
+
 /* --libexec, else beside psupd, else where they were installed. */
 static int
 find_programs(const struct args *a, struct keeper_options *o)
@@ -278,7 +314,7 @@ find_programs(const struct args *a, struct keeper_options *o)
 	if (n > 0) {
 		dir[n] = '\0';
 		*strrchr(dir, '/') = '\0';
-		if (programs_in(dir, o))
+		if (programs_in(dir, o) || installed_beside(dir, o))
 			return 0;
 	}
 	if (programs_in(PSUP_LIBEXECDIR, o))
@@ -370,20 +406,6 @@ gather(const struct args *a, struct keeper_options *o)
 	return find_programs(a, o);
 }
 
-/* 0..2 exist, 3..5 are reserved for handing over, nothing else is open. */
-static void
-tidy_descriptors(void)
-{
-	int fd;
-
-	closefrom(STDERR_FILENO + 1);
-	do {
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	} while (fd >= 0 && fd < HERITAGE_FD_FIRST_FREE - 1);
-	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		(void)fcntl(fd, F_SETFD, 0);
-}
-
 /* Nothing of the starter's signal state; a closed stderr kills nobody. */
 static void
 reset_signals(void)
@@ -457,17 +479,25 @@ detach(struct keeper_options *o)
 int
 main(int argc, char **argv)
 {
-	static struct keeper_options o = { .ready_fd = -1 };
-	struct args a = { .level = LOG_NOTE };
+	static struct keeper_options o = { .ready_fd = -1, .newline_fd = -1,
+		.listener = -1 };
+	struct args a = { .level = LOG_NOTE, .ready_fd = -1 };
+	struct passed passed;
+	char why[256];
 	int r;
 
 	clean_environment(argv);
-	tidy_descriptors();
+	passed_open_stdio();
 	reset_signals();
 	(void)umask(077);
 	r = parse(argc, argv, &a);
 	if (r != -1)
 		return r;
+	r = passed_take(a.ready_fd, &passed, why, sizeof(why));
+	if (r < 0)
+		return keeper_fail(&o, KEEPER_USAGE, "%s", why);
+	o.listener = passed.listener;
+	o.newline_fd = passed.ready;
 	r = gather(&a, &o);
 	if (r != 0)
 		return r;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "supervisor/keeper_notify.h"
 #include "supervisor/keeper_state.h"
 
 #define DRAIN_NS     (2 * NSEC_PER_SEC)
@@ -244,6 +245,7 @@ procs_ready(struct keeper *k, struct proc *p)
 	k->ready = true;
 	log_note("ready workers=%u max_sessions=%u", k->workers,
 	    k->max_sessions);
+	notify_ready(k);
 	if (k->opt->ready_fd >= 0) {
 		(void)!write(k->opt->ready_fd, "", 1);
 		(void)close(k->opt->ready_fd);

@@ -230,6 +230,29 @@ bind_in(int dirfd, int fd, const char *name)
 	return 0;
 }
 
+/* Takes the socket that we were started with. Clients look for it by the
+ * directory's name; where it lies elsewhere that may be meant. */
+static int
+take_passed(struct keeper *k)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	char want[RUNDIR_PATH_MAX + 8];
+	socklen_t len = sizeof(sa) - 1;
+	int flags = fcntl(k->opt->listener, F_GETFL);
+
+	if (flags < 0 || fcntl(k->opt->listener, F_SETFL,
+		flags | O_NONBLOCK) < 0 ||
+	    getsockname(k->opt->listener, (struct sockaddr *)&sa, &len) < 0)
+		return cannot(k, "sock (passed)", errno);
+	(void)snprintf(want, sizeof(want), "%s/sock", k->opt->runtime_dir);
+	if (strcmp(sa.sun_path, want) != 0)
+		log_warn("the socket passed is %.107s, but clients look "
+			 "for %s", sa.sun_path, want);
+	k->listener = k->opt->listener;
+	k->listener_passed = true;
+	return 0;
+}
+
 /* The listening socket appears under its name only when it can be used. */
 int
 rundir_listen(struct keeper *k)
@@ -237,6 +260,8 @@ rundir_listen(struct keeper *k)
 	gid_t gid;
 	int r;
 
+	if (k->opt->listener >= 0)
+		return take_passed(k);
 	k->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0);
 	if (k->listener < 0)
@@ -261,7 +286,7 @@ rundir_listen(struct keeper *k)
 void
 rundir_end(struct keeper *k)
 {
-	if (k->dir >= 0)
+	if (k->dir >= 0 && !k->listener_passed)
 		(void)unlinkat(k->dir, "sock", 0);
 }
 

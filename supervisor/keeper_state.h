@@ -7,6 +7,7 @@
  *     keeper_rundir.c   lock, socket, log, incarnation
  *     keeper_leftover.c what a dead keeper left running
  *     keeper_cgroup.c   the control groups that commands run in
+ *     keeper_notify.c   what a service manager is told
  *     keeper_launch.c   one process: clone, exec, heritage
  *     keeper_procs.c    master and workers: start, ready, death, heirs
  *     keeper_recv.c     what they say
@@ -104,6 +105,7 @@ struct keeper {
 	bool had_children; /* before it was psupd */
 	uint32_t group_flags; /* HERITAGE_TREE_* */
 	int epoll, signals, dir, lock, listener, null;
+	bool listener_passed; /* its name is not ours to remove */
 
 	struct proc master;
 	struct proc slot[KEEPER_SLOTS];

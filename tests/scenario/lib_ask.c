@@ -158,7 +158,8 @@ event_at(struct peer *p, size_t i)
 void
 scn_ask_again(void)
 {
-	hang_up(scn.admin);
+	if (scn.admin != NULL)
+		hang_up(scn.admin);
 	scn.admin = NULL;
 }
 
