@@ -130,6 +130,9 @@ struct peer *peer(const char *scope);
 struct peer *peer_by_token(const char *token);
 void hang_up(struct peer *p);
 
+/* A connection without libpsup; its descriptor. */
+int raw_connect(void);
+
 /* Events as they are notified: subscribe, wait for at least n (all there are
  * so far are counted), look at one. */
 struct event {
@@ -229,6 +232,12 @@ struct answer *await_screen(const char *id, const char *text);
 const char *screen_line_of(const struct answer *a, size_t row);
 /* Whether list shows it. */
 bool is_listed(struct peer *p, const char *id);
+
+/* A session of a lane that runs until open_gate(gate). */
+const char *holder(const char *lane, const char *gate);
+void open_gate(const char *gate);
+/* The newest of the recorded lane-wait warnings. */
+const psup_value *newest_wait(struct peer *p);
 
 /* -------------------------------------------------------------- processes */
 

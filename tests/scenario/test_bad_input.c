@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define FRAME(text) (text), sizeof(text) - 1
@@ -99,20 +98,6 @@ SCENARIO(bad_input, an_argument_that_execve_would_not_take)
 }
 
 /* --------------------------------------------------------------- the wire */
-
-/* A connection without libpsup. */
-static int
-raw_connect(void)
-{
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	snprintf(to.sun_path, sizeof(to.sun_path), "%s/sock", runtime_dir());
-	expect(fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof(to)) ==
-	        0,
-	    "connect: %s", strerror(errno));
-	return fd;
-}
 
 /* Sends; a server that closed meanwhile is none of our business. */
 static void

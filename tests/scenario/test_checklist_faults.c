@@ -18,7 +18,7 @@
 
 /* Lets everybody go who waits for this file. */
 static void
-open_gate(const char *path)
+open_file_gate(const char *path)
 {
 	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 }
@@ -75,7 +75,7 @@ SCENARIO(checklist, c12_one_notification_each)
 	await_end(empty);
 	expect_ok(ask("kill", STR("sessionId", killed), INT("graceMs", 0)));
 	expect_ok(ask("remove", STR("sessionId", removed)));
-	open_gate(gate);
+	open_file_gate(gate);
 	for (int i = 0; i < RACERS; i++)
 		answer_of(polls[i]);
 	for (int i = 0; i < RACERS; i++)
@@ -165,7 +165,7 @@ SCENARIO(checklist, c13_killed_gateway_worker_and_supervisor)
 	kill_now(other, SIGKILL);
 	expect_ok(ask("list"));
 	expect(pid_of(ids[0]) == first && is_alive(first));
-	open_gate(gate);
+	open_file_gate(gate);
 	for (int i = 0; i < 6; i++)
 		expect_two_lines(ids[i]);
 }
@@ -234,7 +234,7 @@ SCENARIO(checklist, c14_no_descriptors_in_one_worker)
 	for (int i = 0; i < 12; i++)
 		expect_str(ask("exec", STR("command", "echo on")),
 		    "aggregated", "on\n");
-	open_gate(gate);
+	open_file_gate(gate);
 	expect_two_lines(id);
 	expect(is_alive(poor), "it died of it");
 }
@@ -385,7 +385,7 @@ SCENARIO(checklist, c15_tiers_come_in_order)
 		order[i] = background(STR("command", script),
 		    STR("lane", "one"), INT("priority", tiers[i]));
 	}
-	open_gate(gate);
+	open_file_gate(gate);
 	await_end(order[0]);
 	snprintf(script, sizeof(script), "cat %s", log);
 	said = cli("exec", "--", "cat", log);

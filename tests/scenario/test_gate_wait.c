@@ -34,19 +34,6 @@ expect_deadlock(const struct answer *a, const char *bound)
 	expect(strstr(out, "inner ran") == NULL);
 }
 
-/* The newest of the recorded warnings. */
-static const psup_value *
-newest(struct peer *p)
-{
-	const psup_value *all = psup_value_get(details(ask_as(p, "events",
-	                                           INT("since", 0),
-	                                           LIST("kinds", "lane-wait"))),
-	    "events");
-
-	expect(psup_value_count(all) > 0);
-	return psup_value_at(all, psup_value_count(all) - 1);
-}
-
 SCENARIO(gate_wait, behind_its_own_parent)
 {
 	struct answer *a;
@@ -100,7 +87,7 @@ SCENARIO(gate_wait, a_warning_names_who_has_the_place)
 	        strstr(event_at(p, 0)->text, held) != NULL &&
 	        strstr(event_at(p, 0)->text, "session key chat 7") != NULL,
 	    "%s", event_at(p, 0)->text);
-	wait = psup_value_get(newest(p), "wait");
+	wait = psup_value_get(newest_wait(p), "wait");
 	expect(psup_get_is(wait, "blockedBy", "max-running") &&
 	    psup_get_int(wait, "waitedMs", 0) >= 30 &&
 	    psup_get_int(wait, "queuePosition", 0) == 1 &&

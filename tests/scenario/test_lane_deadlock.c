@@ -37,12 +37,6 @@ quoted(const char *text)
 	return out;
 }
 
-static void
-open_gate(const char *gate)
-{
-	fclose(fopen(file_in_scenario(gate), "we"));
-}
-
 /* What the inner command was told. */
 static void
 expect_deadlock(const struct answer *a)

@@ -11,23 +11,6 @@
 
 TestSuite(lane_queue);
 
-/* A session of a lane that runs until the file is there. */
-static const char *
-holder(const char *lane, const char *gate)
-{
-	char script[300];
-
-	snprintf(script, sizeof(script), "print up; await %s",
-	    file_in_scenario(gate));
-	return background(PUPPET(script), STR("lane", lane));
-}
-
-static void
-open_gate(const char *gate)
-{
-	fclose(fopen(file_in_scenario(gate), "we"));
-}
-
 /* How many hold a place, and how many wait. */
 static void
 expect_lane(const char *lane, int64_t active, int64_t queued)

@@ -3,29 +3,11 @@
 #include "lib_scn.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 TestSuite(lane_wait);
 
 #define SOON "[server]\nlane_warn_ms = 30\n"
-
-/* A session of a lane that runs until the file is there. */
-static const char *
-holder(const char *lane, const char *gate)
-{
-	char script[300];
-
-	snprintf(script, sizeof(script), "print up; await %s",
-	    file_in_scenario(gate));
-	return background(PUPPET(script), STR("lane", lane));
-}
-
-static void
-open_gate(const char *gate)
-{
-	fclose(fopen(file_in_scenario(gate), "we"));
-}
 
 /* A connection that hears of every wait from now on. */
 static struct peer *
@@ -35,19 +17,6 @@ listener(const char *scope)
 
 	listen_to_kinds(p, "waits", "lane-wait");
 	return p;
-}
-
-/* The newest of the recorded warnings. */
-static const psup_value *
-newest(struct peer *p)
-{
-	const psup_value *all = psup_value_get(details(ask_as(p, "events",
-	                                           INT("since", 0),
-	                                           LIST("kinds", "lane-wait"))),
-	    "events");
-
-	expect(psup_value_count(all) > 0);
-	return psup_value_at(all, psup_value_count(all) - 1);
 }
 
 SCENARIO(lane_wait, a_warning_names_who_blocks)
@@ -69,7 +38,7 @@ SCENARIO(lane_wait, a_warning_names_who_blocks)
 	        strstr(event_at(p, 0)->text, held) != NULL &&
 	        strstr(event_at(p, 0)->text, "session key chat 7") != NULL,
 	    "%s", event_at(p, 0)->text);
-	wait = psup_value_get(newest(p), "wait");
+	wait = psup_value_get(newest_wait(p), "wait");
 	expect(psup_get_is(wait, "lane", "main") &&
 	    psup_get_is(wait, "blockedBy", "width") &&
 	    psup_get_int(wait, "waitedMs", 0) >= 30 &&
@@ -121,7 +90,7 @@ SCENARIO(lane_wait, another_scope_is_not_named)
 	            "a session of another scope (running") != NULL,
 	    "%s", event_at(beta, 0)->text);
 	expect(psup_value_get(psup_value_at(psup_value_get(psup_value_get(
-	                          newest(beta), "wait"), "blockers"), 0),
+	                          newest_wait(beta), "wait"), "blockers"), 0),
 	           "sessionId") == NULL);
 }
 
@@ -147,7 +116,7 @@ SCENARIO(lane_wait, pause_and_group_are_named)
 	            NULL &&
 	        strstr(event_at(p, 1)->text, held) != NULL,
 	    "%s", event_at(p, 1)->text);
-	expect(psup_get_is(psup_value_get(newest(p), "wait"), "blockedBy",
+	expect(psup_get_is(psup_value_get(newest_wait(p), "wait"), "blockedBy",
 	    "group"));
 }
 

@@ -4,27 +4,9 @@
 #include "lib_scn.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 TestSuite(lanes);
-
-/* A session of a lane that runs until the file is there. */
-static const char *
-holder(const char *lane, const char *gate)
-{
-	char script[300];
-
-	snprintf(script, sizeof(script), "print up; await %s",
-	    file_in_scenario(gate));
-	return background(PUPPET(script), STR("lane", lane));
-}
-
-static void
-open_gate(const char *gate)
-{
-	fclose(fopen(file_in_scenario(gate), "we"));
-}
 
 /* Its row as list has it. */
 static const psup_value *

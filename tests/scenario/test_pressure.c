@@ -5,28 +5,12 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 TestSuite(pressure);
-
-/* A connection without libpsup. */
-static int
-raw_connect(void)
-{
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	snprintf(to.sun_path, sizeof(to.sun_path), "%s/sock", runtime_dir());
-	expect(fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof(to)) ==
-	        0,
-	    "connect: %s", strerror(errno));
-	return fd;
-}
 
 /* How many sessions of a state there are, by status. */
 static int64_t

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/codec.h"
@@ -29,14 +28,10 @@ struct wire {
 static struct wire *
 wire_open(void)
 {
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	struct wire *w = scn_alloc(sizeof(*w));
 	struct timeval limit = {SCN_DEADLINE_MS / 1000, 0};
 
-	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/sock", runtime_dir());
-	w->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	expect(w->fd >= 0 &&
-	    connect(w->fd, (struct sockaddr *)&sa, sizeof(sa)) == 0);
+	w->fd = raw_connect();
 	setsockopt(w->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	return w;
 }

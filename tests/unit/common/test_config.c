@@ -8,49 +8,10 @@
 #include <unistd.h>
 
 #include "common/check.h"
-#include "common/config.h"
 #include "common/event_kind.h"
+#include "lib_conf.h"
 
-static char dir[] = "/dev/shm/psup-test-config-XXXXXX";
-static char path[64];
-static char why[600];
-static struct config config;
-
-static void
-init(void)
-{
-	cr_assert_not_null(mkdtemp(dir));
-	(void)snprintf(path, sizeof(path), "%s/psup.conf", dir);
-	config_defaults(&config);
-}
-
-static void
-fini(void)
-{
-	(void)unlink(path);
-	(void)rmdir(dir);
-}
-
-/* Writes a file and reads it. */
-static int
-read_bytes(const char *text, size_t len)
-{
-	FILE *f = fopen(path, "we");
-
-	cr_assert_not_null(f);
-	cr_assert_eq(fwrite(text, 1, len, f), len);
-	cr_assert_eq(fclose(f), 0);
-	why[0] = '\0';
-	return config_read_file(&config, path, why, sizeof(why));
-}
-
-static int
-read_text(const char *text)
-{
-	return read_bytes(text, strlen(text));
-}
-
-TestSuite(config, .init = init, .fini = fini, .timeout = 20);
+TestSuite(config, .init = conf_init, .fini = conf_fini, .timeout = 20);
 
 Test(config, names_of_variables)
 {
@@ -142,7 +103,7 @@ Test(config, refuses_with_line_and_reason)
 		    cases[i].text);
 		cr_expect_not_null(strstr(why, cases[i].said), "%s: %s",
 		    cases[i].text, why);
-		cr_expect_eq(strncmp(why, path, strlen(path)), 0);
+		cr_expect_eq(strncmp(why, conf_path, strlen(conf_path)), 0);
 		cr_expect_eq(memcmp(&before, &config, sizeof(config)), 0);
 	}
 }
@@ -162,7 +123,7 @@ Test(config, takes_a_file_whole_or_not)
 	cr_assert_not_null(strstr(why, "NUL"));
 	cr_assert_eq(config_read_file(&config, "/nonexistent/x", why,
 	    sizeof(why)), -ENOENT);
-	cr_assert_eq(config_read_file(&config, dir, why, sizeof(why)),
+	cr_assert_eq(config_read_file(&config, conf_dir, why, sizeof(why)),
 	    -EISDIR);
 }
 
@@ -210,8 +171,8 @@ Test(config, default_path)
 	config_default_path(found, sizeof(found));
 	cr_assert_str_eq(found, "/nonexistent/psup.conf");
 	(void)unsetenv("PSUP_CONFIG");
-	(void)setenv("XDG_CONFIG_HOME", dir, 1);
-	(void)setenv("HOME", dir, 1);
+	(void)setenv("XDG_CONFIG_HOME", conf_dir, 1);
+	(void)setenv("HOME", conf_dir, 1);
 	config_default_path(found, sizeof(found));
 	cr_assert(found[0] == '\0' || strncmp(found, "/etc/", 5) == 0);
 }

@@ -8,41 +8,9 @@
 #include <unistd.h>
 
 #include "common/check.h"
-#include "common/config.h"
+#include "lib_conf.h"
 
-static char dir[] = "/dev/shm/psup-test-config-XXXXXX";
-static char path[64];
-static char why[600];
-static struct config config;
-
-static void
-init(void)
-{
-	cr_assert_not_null(mkdtemp(dir));
-	(void)snprintf(path, sizeof(path), "%s/psup.conf", dir);
-	config_defaults(&config);
-}
-
-static void
-fini(void)
-{
-	(void)unlink(path);
-	(void)rmdir(dir);
-}
-
-static int
-read_text(const char *text)
-{
-	FILE *f = fopen(path, "we");
-
-	cr_assert_not_null(f);
-	cr_assert_geq(fputs(text, f), 0);
-	cr_assert_eq(fclose(f), 0);
-	why[0] = '\0';
-	return config_read_file(&config, path, why, sizeof(why));
-}
-
-TestSuite(config_lane, .init = init, .fini = fini, .timeout = 20);
+TestSuite(config_lane, .init = conf_init, .fini = conf_fini, .timeout = 20);
 
 Test(config_lane, groups_and_reservations)
 {

@@ -2,18 +2,17 @@
 /* Places of readers, over a real index, across restarts of its master. */
 #include "supervisor/cursors.h"
 
+#include "lib_index.h"
 #include "common/check.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 TestSuite(cursors, .timeout = 20);
 
 struct rig {
-	char dir[64];
-	struct index *ix;
+	struct place in;
 	struct cursors *c;
 };
 
@@ -22,18 +21,13 @@ static const struct sid one = { 1 }, two = { 2 };
 static void
 rig_start(struct rig *rig)
 {
-	bool set_aside = true;
-
-	cr_assert_eq(index_open(rig->dir, &rig->ix, &set_aside), 0);
-	cr_assert_not(set_aside);
-	cr_assert_eq(cursors_open(rig->ix, &rig->c), 0);
+	cr_assert_eq(cursors_open(rig->in.ix, &rig->c), 0);
 }
 
 static void
 rig_open(struct rig *rig)
 {
-	strcpy(rig->dir, "/dev/shm/psup-cursors-XXXXXX");
-	cr_assert_not_null(mkdtemp(rig->dir));
+	place_make(&rig->in);
 	rig_start(rig);
 }
 
@@ -42,21 +36,17 @@ static void
 rig_restart(struct rig *rig, bool commit)
 {
 	if (commit)
-		cr_assert_eq(index_commit(rig->ix), 0);
+		cr_assert_eq(index_commit(rig->in.ix), 0);
 	cursors_close(&rig->c);
-	index_close(&rig->ix);
+	place_reopen(&rig->in);
 	rig_start(rig);
 }
 
 static void
 rig_close(struct rig *rig)
 {
-	char cmd[80];
-
 	cursors_close(&rig->c);
-	index_close(&rig->ix);
-	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", rig->dir);
-	cr_assert_eq(system(cmd), 0);
+	place_remove(&rig->in);
 }
 
 /* A whole poll: staged, sent, confirmed. */
@@ -259,7 +249,7 @@ Test(cursors, damaged_records_are_skipped_and_counted)
 	rig_open(&rig);
 	poll_to(&rig, one, "a", 100, false);
 	for (size_t i = 0; i < NELEMS(rows); i++)
-		cr_assert_eq(index_put(rig.ix, INDEX_CURSORS,
+		cr_assert_eq(index_put(rig.in.ix, INDEX_CURSORS,
 		                 (struct index_bytes){ rows[i].key,
 		                     rows[i].key_size },
 		                 (struct index_bytes){ rows[i].val,

@@ -2,6 +2,7 @@
 /* The event log over a real index, across restarts of its master. */
 #include "supervisor/events.h"
 
+#include "lib_index.h"
 #include "common/check.h"
 
 #include <criterion/criterion.h>
@@ -13,8 +14,7 @@
 TestSuite(events, .timeout = 60);
 
 struct rig {
-	char dir[64];
-	struct index *ix;
+	struct place in;
 	struct events *ev;
 	uint64_t keep;
 };
@@ -22,18 +22,13 @@ struct rig {
 static void
 rig_start(struct rig *rig)
 {
-	bool set_aside = true;
-
-	cr_assert_eq(index_open(rig->dir, &rig->ix, &set_aside), 0);
-	cr_assert_not(set_aside);
-	cr_assert_eq(events_open(rig->ix, rig->keep, &rig->ev), 0);
+	cr_assert_eq(events_open(rig->in.ix, rig->keep, &rig->ev), 0);
 }
 
 static void
 rig_open(struct rig *rig, uint64_t keep)
 {
-	strcpy(rig->dir, "/dev/shm/psup-events-XXXXXX");
-	cr_assert_not_null(mkdtemp(rig->dir));
+	place_make(&rig->in);
 	rig->keep = keep;
 	rig_start(rig);
 }
@@ -43,21 +38,17 @@ static void
 rig_restart(struct rig *rig, bool commit)
 {
 	if (commit)
-		cr_assert_eq(index_commit(rig->ix), 0);
+		cr_assert_eq(index_commit(rig->in.ix), 0);
 	events_close(&rig->ev);
-	index_close(&rig->ix);
+	place_reopen(&rig->in);
 	rig_start(rig);
 }
 
 static void
 rig_close(struct rig *rig)
 {
-	char cmd[80];
-
 	events_close(&rig->ev);
-	index_close(&rig->ix);
-	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", rig->dir);
-	cr_assert_eq(system(cmd), 0);
+	place_remove(&rig->in);
 }
 
 static int64_t
@@ -111,7 +102,7 @@ records(struct rig *rig)
 {
 	size_t n = 0;
 
-	cr_assert_eq(index_scan(rig->ix, INDEX_EVENTS,
+	cr_assert_eq(index_scan(rig->in.ix, INDEX_EVENTS,
 	                 (struct index_bytes){ "\0", 1 }, count_one, &n),
 	    0);
 	return n;
@@ -456,7 +447,7 @@ Test(events, damaged_records_are_skipped_and_counted)
 	append(&rig, "a", 1);
 	append(&rig, "a", 2);
 	for (size_t i = 0; i < NELEMS(rows); i++)
-		cr_assert_eq(index_put(rig.ix, rows[i].db,
+		cr_assert_eq(index_put(rig.in.ix, rows[i].db,
 		                 (struct index_bytes){ rows[i].key,
 		                     rows[i].key_size },
 		                 (struct index_bytes){ rows[i].val,

@@ -2,34 +2,28 @@
 /* Scope tokens over a real index, across restarts of its master. */
 #include "supervisor/tokens.h"
 
+#include "lib_index.h"
+
 #include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 TestSuite(tokens, .timeout = 20);
 
 struct rig {
-	char dir[64];
-	struct index *ix;
+	struct place in;
 	struct tokens *t;
 };
 
 static void
 rig_start(struct rig *rig)
 {
-	bool set_aside = true;
-
-	cr_assert_eq(index_open(rig->dir, &rig->ix, &set_aside), 0);
-	cr_assert_not(set_aside);
-	cr_assert_eq(tokens_open(rig->ix, &rig->t), 0);
+	cr_assert_eq(tokens_open(rig->in.ix, &rig->t), 0);
 }
 
 static void
 rig_open(struct rig *rig)
 {
-	strcpy(rig->dir, "/dev/shm/psup-tokens-XXXXXX");
-	cr_assert_not_null(mkdtemp(rig->dir));
+	place_make(&rig->in);
 	rig_start(rig);
 }
 
@@ -37,21 +31,17 @@ static void
 rig_restart(struct rig *rig, bool commit)
 {
 	if (commit)
-		cr_assert_eq(index_commit(rig->ix), 0);
+		cr_assert_eq(index_commit(rig->in.ix), 0);
 	tokens_close(&rig->t);
-	index_close(&rig->ix);
+	place_reopen(&rig->in);
 	rig_start(rig);
 }
 
 static void
 rig_close(struct rig *rig)
 {
-	char cmd[80];
-
 	tokens_close(&rig->t);
-	index_close(&rig->ix);
-	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", rig->dir);
-	cr_assert_eq(system(cmd), 0);
+	place_remove(&rig->in);
 }
 
 Test(tokens, is_found_by_its_text_alone)
@@ -128,7 +118,7 @@ Test(tokens, is_what_the_index_says_after_a_reload)
 
 	rig_open(&rig);
 	cr_assert_eq(tokens_mint(rig.t, "alice", "", 5, a, &v), 0);
-	cr_assert_eq(index_del(rig.ix, INDEX_SESSIONS,
+	cr_assert_eq(index_del(rig.in.ix, INDEX_SESSIONS,
 			 (struct index_bytes){"x", 1}), 0);
 	cr_expect_eq(tokens_reload(rig.t), 0);
 	cr_expect(tokens_find(rig.t, a, TOKEN_DIGITS, &v));
