@@ -4,6 +4,7 @@
 
 #include <psup/text.h>
 
+#include "common/nearest.h"
 #include "common/text.h"
 #include "common/text_clean.h"
 
@@ -57,4 +58,16 @@ const char *
 psup_signal_name(int sig)
 {
 	return text_signal_name(sig);
+}
+
+const char *
+psup_nearest(const char *word, const char *const *words)
+{
+	return nearest_of(word, words);
+}
+
+const char *
+psup_nearest_option(const struct option *options, const char *word)
+{
+	return nearest_option(word, options);
 }

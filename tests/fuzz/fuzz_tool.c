@@ -13,14 +13,6 @@
 #include "tools/psup/cmd_tool.c"
 
 int
-cli_option(struct cli *c, int argc, char **argv, const struct option *own)
-{
-	(void)c;
-	(void)own;
-	return argc > 0 && argv != NULL ? -1 : 0;
-}
-
-int
 cli_usage(struct cli *c, const char *fmt, ...)
 {
 	(void)c;

@@ -13,47 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-	OPT_HELP = 1000, OPT_JSON, OPT_DIR, OPT_NO_START, OPT_TOKEN_FILE,
-	OPT_TOKEN_FD
-};
-
 /* A master that is only busy gets BRIEF_MS in all; one whose heartbeat (one a
  * second) is late is not waited for. */
 #define TRY_MS    300
 #define BRIEF_MS  3000
 #define SILENT_MS 1200
-#define OWN_OPTIONS 48
 
 /* ---------------------------------------------------------------- options */
-
-/* psup COMMAND --help */
-static void
-print_command_help(const struct command *cmd)
-{
-	printf("Usage: psup %s %s\n\n%s.\n\n%s"
-	       "  --json             one JSON object on stdout\n"
-	       "  --runtime-dir DIR  the server's directory\n"
-	       "  --token-file FILE  show the scope token in FILE, mode 0600 "
-	       "($PSUP_TOKEN_FILE)\n"
-	       "  --token-fd N       show the scope token read from "
-	       "descriptor N\n"
-	       "  --help\n",
-	    cmd->name, cmd->usage, cmd->summary, cmd->help);
-	if (cmd->more_help != NULL)
-		cmd->more_help();
-}
-
-/* --token-fd N */
-static void
-take_token_fd(struct cli *c, const char *text)
-{
-	int fd = (int)cli_number(c, "--token-fd", text, 0, 1 << 20);
-
-	if (!c->usage_error && psup_read_token_fd(c->p, fd, c->token) !=
-	    PSUP_OK)
-		cli_usage(c, "--token-fd: %s", psup_error_message(c->p));
-}
 
 /* It can only be read by setting it. */
 int
@@ -66,70 +32,6 @@ cli_umask(void)
 }
 
 int
-cli_option(struct cli *c, int argc, char **argv, const struct option *own)
-{
-	static const struct option shared[] = {
-		{"help", no_argument, NULL, OPT_HELP},
-		{"json", no_argument, NULL, OPT_JSON},
-		{"runtime-dir", required_argument, NULL, OPT_DIR},
-		{"no-start", no_argument, NULL, OPT_NO_START},
-		{"token-file", required_argument, NULL, OPT_TOKEN_FILE},
-		{"token-fd", required_argument, NULL, OPT_TOKEN_FD}, {0}};
-	struct option all[OWN_OPTIONS + 7];
-	char letters[2 * OWN_OPTIONS + 4] = "+:", *l = letters + 2;
-	size_t n = 0;
-	int opt;
-
-	for (; own != NULL && own[n].name != NULL && n < OWN_OPTIONS; n++) {
-		all[n] = own[n];
-		if (own[n].val > ' ' && own[n].val < 127) {
-			*l++ = (char)own[n].val;
-			if (own[n].has_arg == required_argument)
-				*l++ = ':';
-		}
-	}
-	*l = '\0';
-	/* Only a command line ends the options: the others take them
-	 * behind the id too. */
-	if (c->command != &cmd_exec && c->command != &cmd_bridge)
-		memmove(letters, letters + 1, strlen(letters));
-	memcpy(all + n, shared, sizeof(shared));
-	for (;;) {
-		opt = getopt_long(argc, argv, letters, all, NULL);
-		switch (opt) {
-		case OPT_HELP:
-			print_command_help(c->command);
-			exit(fflush(stdout) == 0 ? EXIT_OK : EXIT_INTERNAL);
-		case OPT_JSON:
-			c->json = true;
-			break;
-		case OPT_DIR:
-			c->runtime_dir = optarg;
-			break;
-		case OPT_NO_START:
-			c->no_start = true;
-			break;
-		case OPT_TOKEN_FILE:
-			c->token_file = optarg;
-			break;
-		case OPT_TOKEN_FD:
-			take_token_fd(c, optarg);
-			if (c->usage_error)
-				return -1;
-			break;
-		case '?':
-		case ':':
-			cli_usage(c, opt == ':' ? "%.80s needs a value"
-			                        : "%.80s is no option",
-			    argv[optind - 1]);
-			return -1;
-		default:
-			return opt;
-		}
-	}
-}
-
-int
 cli_usage(struct cli *c, const char *fmt, ...)
 {
 	char text[300];
@@ -139,8 +41,11 @@ cli_usage(struct cli *c, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	c->usage_error = true;
-	cli_say("%s: %s; see psup %s --help", c->command->name, text,
-	    c->command->name);
+	if (c->command == NULL)
+		cli_say("%s; see psup --help", text);
+	else
+		cli_say("%s: %s; see psup %s --help", c->command->name, text,
+		    c->command->name);
 	return EXIT_USAGE;
 }
 
@@ -160,6 +65,23 @@ cli_number(struct cli *c, const char *option, const char *text, int64_t lo,
 		return lo;
 	}
 	return v;
+}
+
+int
+cli_not_a_word(struct cli *c, const char *what, const char *got,
+    const char *words)
+{
+	const char *list[32], *near;
+	char buf[512], shown[512];
+
+	words_split(words, buf, sizeof(buf), list, 32);
+	near = psup_nearest(got, list);
+	snprintf(shown, sizeof(shown), "%s", words);
+	for (char *p = shown; (p = strchr(p, '|')) != NULL; p++)
+		*p = ' ';
+	return cli_usage(c, "\"%.40s\" is not %s; there are %s%s%s%s", got, what,
+	    shown, near != NULL ? "; did you mean " : "",
+	    near != NULL ? near : "", near != NULL ? "?" : "");
 }
 
 double
@@ -377,18 +299,6 @@ cli_putf(const char *fmt, ...)
 	if (n > 0)
 		cli_put_text(text, (size_t)n < sizeof(text) ? (size_t)n
 		                                            : sizeof(text) - 1);
-}
-
-bool
-cli_text_rule(struct cli *c, const char *rule)
-{
-	char byte[4];
-
-	if (psup_clean(rule, "x", 1, false, byte) == 1)
-		return true;
-	cli_usage(c, "--text: \"%s\" is none of clean, ansi, shown and plain",
-	    rule);
-	return false;
 }
 
 void

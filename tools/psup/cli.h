@@ -10,6 +10,8 @@
 #include <jansson.h>
 #include <psup/psup.h>
 
+#include "option.h"
+
 /* Exit codes; `psup --help` lists them. */
 enum {
 	EXIT_OK = 0,
@@ -23,16 +25,29 @@ enum {
 	EXIT_NO_COMMAND = 127
 };
 
-struct cli;
-
+/* A command: one row of what parses, explains, documents and completes it
+ * (option.h). To add one: a file cmd_NAME.c with its row and function, its
+ * name here, and its place in the table of psup.c. */
 struct command {
 	const char *name;
-	const char *usage;   /* after "psup name " */
+	const char *args;    /* operands, as the usage line shows them */
+	const char *words;   /* how each is completed, as an opt's words, with a
+	                      * blank between; "..." behind the last: again */
+	int min_args, max_args; /* operands; max < 0: any number */
+	const char *wants;   /* "it needs ...", where their number is wrong */
 	const char *summary; /* one line of psup --help */
-	const char *help;    /* options and notes; lines end in \n */
+	/* Text of the help: paragraphs parted by an empty line, wrapped when
+	 * shown; lines that begin with a blank stay as they are. */
+	const char *about;   /* before the options; NULL: none */
+	const char *notes;   /* after them; NULL: none */
+	const struct opt *options; /* NULL: none of its own */
+	bool stops;          /* the first operand ends the options */
 	void (*more_help)(void); /* prints what no constant holds; NULL: none */
+	/* argv holds the operands alone. Returns the exit code. */
 	int (*run)(struct cli *c, int argc, char **argv);
 };
+
+enum cli_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 /* One run of psup. */
 struct cli {
@@ -41,9 +56,12 @@ struct cli {
 	const char *scope;       /* $PSUP_SCOPE; NULL: none */
 	const char *token_file;  /* NULL: $PSUP_TOKEN_FILE, or none */
 	char token[PSUP_TOKEN_SIZE]; /* --token-fd; "": none */
-	bool no_start, json;
+	bool no_start, json, help, version;
+	bool no_progress;
+	enum cli_color color;
+	bool dashes;      /* "--" stood before the operands */
 	bool as_is;       /* control characters were asked for: print them */
-	bool usage_error; /* cli_option() has said what is wrong */
+	bool usage_error; /* cli_usage() has said what is wrong */
 	psup *p;
 };
 
@@ -52,15 +70,17 @@ extern const struct command cmd_exec, cmd_tool, cmd_list, cmd_poll, cmd_log,
     cmd_paste, cmd_resize,
     cmd_kill, cmd_clear, cmd_remove, cmd_wait, cmd_events, cmd_status,
     cmd_shutdown, cmd_token, cmd_drain_scope, cmd_bridge;
-extern const struct command cmd_lanes, cmd_screen;
+extern const struct command cmd_lanes, cmd_screen, cmd_help, cmd_completion;
+
+/* All of them, in the order of the help; NULL at end (psup.c). */
+extern const struct command *const commands[];
+/* NULL: there is none of that name. */
+const struct command *command_find(const char *name);
+/* "there is no command", with the nearest one. Returns EXIT_USAGE. */
+int command_unknown(const char *name);
 
 /* ---------------------------------------------------------------- options */
 
-/* The next of the command's own options, as getopt_long; --help, --json,
- * --runtime-dir and --no-start are taken care of. -1: no more, then look at
- * c->usage_error. */
-int cli_option(struct cli *c, int argc, char **argv,
-    const struct option *own);
 /* Says what is wrong, and where help is. Returns EXIT_USAGE. */
 int cli_usage(struct cli *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -69,8 +89,31 @@ int cli_umask(void);
 /* A whole number in lo..hi; sets c->usage_error and says so otherwise. */
 int64_t cli_number(struct cli *c, const char *option, const char *text,
     int64_t lo, int64_t hi);
+/* What is wrong with a word that is none of "a|b|c"; with the nearest. */
+int cli_not_a_word(struct cli *c, const char *what, const char *got,
+    const char *words);
 /* Seconds, with a fraction where given. */
 double cli_seconds(struct cli *c, const char *option, const char *text);
+
+/* The option --text RULE. */
+#define CLI_TEXT_RULES "clean|ansi|shown|plain"
+#define CLI_TEXT_RULES_HELP                                                    \
+	"clean (no escape sequences), ansi (with them), shown (as \\xNN), "    \
+	"plain (as it is) (clean)"
+
+/* ------------------------------------------------------------------- help */
+
+/* psup --help, psup COMMAND --help, psup(1) as troff. */
+void help_print(void);
+void help_print_command(const struct command *cmd);
+void man_print(void);
+/* What both list. A row with an empty name ends each. */
+struct help_row {
+	const char *name, *text;
+};
+extern const struct help_row help_exit_codes[], help_environment[],
+    help_files[];
+extern const char help_about[];
 
 /* ------------------------------------------------------------- connecting */
 
@@ -130,8 +173,6 @@ int view_list(struct cli *c, bool all);
  * NULL, "stdout" ... */
 int view_log(struct cli *c, const char *id, const char *stream,
     const char *rule);
-/* Is that the name of a text rule, for --text? Else says so. */
-bool cli_text_rule(struct cli *c, const char *rule);
 /* Retained output as a recording of asciinema. */
 int cast_log(struct cli *c, const char *id);
 /* Opens the view and finds a session, or says why not. */

@@ -37,54 +37,56 @@ cli_detach_key(struct cli *c, const char *text)
 	return -1;
 }
 
+static struct attach_options o = {.detach_key = CLI_DETACH_KEY};
+
+/* --detach-key KEY */
+static void
+take_detach_key(struct cli *c, const char *text)
+{
+	o.detach_key = cli_detach_key(c, text);
+}
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {
-		{"read-only", no_argument, NULL, 'r'},
-		{"no-resize", no_argument, NULL, 's'},
-		{"detach-key", required_argument, NULL, 'k'}, {0}};
-	struct attach_options o = {.detach_key = CLI_DETACH_KEY};
-	int opt, rc;
+	int rc;
 
-	while ((opt = cli_option(c, argc, argv, own)) != -1) {
-		if (opt == 'r')
-			o.read_only = true;
-		else if (opt == 's')
-			o.fixed_size = true;
-		else
-			o.detach_key = cli_detach_key(c, optarg);
-	}
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (optind + 1 != argc)
-		return cli_usage(c, "it needs one session id");
+	(void)argc;
 	if (c->json)
 		return cli_usage(c, "it is for a person, and goes without "
 		                    "--json; psup poll --json is for programs");
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
-	return attach_run(c, argv[optind], &o);
+	return attach_run(c, argv[0], &o);
 }
+
+static const struct opt options[] = {
+	CALL("detach-key", 0, "KEY", NULL, take_detach_key,
+	    "leaves the session to itself: a character, ^X, C-x or ctrl-x, or "
+	    "none (^])"),
+	FLAG("no-resize", 0, o.fixed_size,
+	    "leave its size alone (it follows this terminal's)"),
+	FLAG("read-only", 0, o.read_only, "look only; implies --no-resize"),
+	OPT_END};
 
 const struct command cmd_attach = {
 	.name = "attach",
-	.usage = "ID [--read-only] [--no-resize] [--detach-key KEY]",
+	.args = "ID",
+	.words = "@session",
+	.min_args = 1,
+	.max_args = 1,
+	.wants = "it needs one session id",
 	.summary = "Sit down at the terminal of a session",
-	.help =
+	.about =
 	    "Shows what the session's terminal shows, from what is retained of "
-	    "its output on,\nand hands keys through as they are. Others may be "
-	    "attached at the same time.\nIts output is not slowed; what a "
-	    "client was too slow for is counted.\n\n"
-	    "  --detach-key KEY   leaves the session to itself: a character, "
-	    "^X, C-x or\n"
-	    "                     ctrl-x, or none (^])\n"
-	    "  --no-resize        leave its size alone (it follows this "
-	    "terminal's)\n"
-	    "  --read-only        look only; implies --no-resize\n\n"
+	    "its output on, and hands keys through as they are. Others may be "
+	    "attached at the same time. Its output is not slowed; what a "
+	    "client was too slow for is counted.",
+	.options = options,
+	.notes =
 	    "Exit codes: 0 after the detach key; the command's own, if it ends "
-	    "meanwhile;\n128+n: detached by signal n; 1: it is over, or has no "
-	    "terminal; 3, 4 as of every\ncommand.\n\n",
+	    "meanwhile; 128+n: detached by signal n; 1: it is over, or has no "
+	    "terminal; 3, 4 as of every command.",
 	.run = run,
 };

@@ -7,26 +7,24 @@
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	psup_args *a;
+	psup_args *a = psup_args_new();
 
-	while (cli_option(c, argc, argv, NULL) != -1)
-		continue;
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (optind + 1 != argc)
-		return cli_usage(c, "it needs one session id");
-	a = psup_args_new();
+	(void)argc;
 	if (a != NULL)
-		psup_args_str(a, "sessionId", argv[optind]);
+		psup_args_str(a, "sessionId", argv[0]);
 	return cli_simple(c, "background", a, WAIT_MS);
 }
 
 const struct command cmd_background = {
 	.name = "background",
-	.usage = "ID [--json]",
+	.args = "ID",
+	.words = "@session",
+	.min_args = 1,
+	.max_args = 1,
+	.wants = "it needs one session id",
 	.summary = "Send a foreground session to the background",
-	.help = "The exec that waits for it is answered that it goes on; so is "
-	        "the psup exec\nof another terminal. psup list --all shows "
-	        "foreground sessions.\n\n",
+	.about = "The exec that waits for it is answered that it goes on; so is "
+	         "the psup exec of another terminal. psup list --all shows "
+	         "foreground sessions.",
 	.run = run,
 };

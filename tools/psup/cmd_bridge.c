@@ -280,28 +280,18 @@ prepare(struct bridge *b)
 	return 0;
 }
 
+static struct bridge b = {.grace_ms = 5000};
+static int wanted;
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {
-		{"grace", required_argument, NULL, 'g'},
-		{"parent", required_argument, NULL, 'p'}, {0}};
-	struct bridge b = {.grace_ms = 5000};
-	pid_t wanted = 0, watcher;
-	int opt, r;
+	pid_t watcher;
+	int r;
 
-	while ((opt = cli_option(c, argc, argv, own)) != -1) {
-		if (opt == 'g')
-			b.grace_ms = cli_number(c, "--grace", optarg, 0, 60000);
-		else
-			wanted = (pid_t)cli_number(c, "--parent", optarg, 1,
-			    1 << 30);
-	}
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (optind == argc)
-		return cli_usage(c, "it needs a command");
-	b.argv = argv + optind;
+	(void)c;
+	(void)argc;
+	b.argv = argv;
 	if (!find_parent(&b, wanted)) {
 		cli_say("bridge: the parent has ended already");
 		return EXIT_INTERNAL;
@@ -317,19 +307,28 @@ run(struct cli *c, int argc, char **argv)
 	return carry(&b, watcher);
 }
 
+static const struct opt options[] = {
+	NUMBER("grace", 0, "MS", b.grace_ms, 0, 60000,
+	    "from SIGTERM to SIGKILL, 0 to 60000 (5000)"),
+	NUMBER("parent", 0, "PID", wanted, 1, 1 << 30,
+	    "the caller's pid: where that is not our parent (any more), nothing "
+	    "is started"),
+	OPT_END};
+
 const struct command cmd_bridge = {
 	.name = "bridge",
-	.usage = "[--grace MS] [--parent PID] -- COMMAND [ARG...]",
+	.args = "-- COMMAND [ARG...]",
+	.words = "@program @file...",
+	.min_args = 1,
+	.max_args = -1,
+	.wants = "it needs a command",
 	.summary = "Run a helper whose processes end when the caller does",
-	.help = "The helper has the caller's stdin, stdout and stderr. SIGTERM, "
-	        "SIGINT, SIGQUIT and\nSIGHUP to the bridge reach it; the "
-	        "bridge exits with its code, or 128 + signal.\nEverything it "
-	        "started ends when the caller, the helper or the bridge does.\n"
-	        "No server is needed.\n\n"
-	        "  --grace MS         from SIGTERM to SIGKILL, 0 to 60000 "
-	        "(5000)\n"
-	        "  --parent PID       the caller's pid: where that is not our "
-	        "parent (any more), nothing\n"
-	        "                     is started\n",
+	.about = "The helper has the caller's stdin, stdout and stderr. "
+	         "SIGTERM, SIGINT, SIGQUIT and SIGHUP to the bridge reach it; "
+	         "the bridge exits with its code, or 128 + signal. Everything "
+	         "it started ends when the caller, the helper or the bridge "
+	         "does. No server is needed.",
+	.options = options,
+	.stops = true,
 	.run = run,
 };

@@ -124,60 +124,53 @@ print_now(struct cli *c, const struct wish *w)
 	return rc == PSUP_OK ? EXIT_OK : cli_fail(c, rc);
 }
 
+static struct wish o = {.since = -1};
+static bool following;
+
+/* --kind KIND */
+static void
+take_kind(struct cli *c, const char *text)
+{
+	if (o.kind_count < KINDS_MAX)
+		o.kinds[o.kind_count++] = text;
+	else
+		cli_usage(c, "too many kinds");
+}
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {
-		{"follow", no_argument, NULL, 'f'},
-		{"since", required_argument, NULL, 's'},
-		{"subscriber", required_argument, NULL, 'n'},
-		{"kind", required_argument, NULL, 'k'},
-		{"ack", no_argument, NULL, 'a'}, {0}};
-	struct wish w = {.since = -1};
-	bool following = false;
-	int opt, rc;
+	int rc;
 
-	while ((opt = cli_option(c, argc, argv, own)) != -1) {
-		if (opt == 'f')
-			following = true;
-		else if (opt == 'a')
-			w.ack = true;
-		else if (opt == 'n')
-			w.subscriber = optarg;
-		else if (opt == 'k' && w.kind_count < KINDS_MAX)
-			w.kinds[w.kind_count++] = optarg;
-		else if (opt == 'k')
-			return cli_usage(c, "too many kinds");
-		else
-			w.since = cli_number(c, "--since", optarg, 0,
-			    9007199254740991);
-	}
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (optind != argc)
-		return cli_usage(c, "it takes no argument");
-	if (w.kind_count == 0)
-		w.kinds[0] = "all";
+	(void)argc;
+	(void)argv;
+	if (o.kind_count == 0)
+		o.kinds[0] = "all";
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
-	return following ? follow(c, &w) : print_now(c, &w);
+	return following ? follow(c, &o) : print_now(c, &o);
 }
+
+static const struct opt options[] = {
+	FLAG("follow", 'f', following,
+	    "and each that comes (--json: one object a line)"),
+	CALL("kind", 0, "KIND",
+	    "all|exited|lost|started|timeout-warning|worker-restarted|lane-wait",
+	    take_kind,
+	    "this kind alone, and others so named: exited, lost, started, "
+	    "timeout-warning, worker-restarted, lane-wait (all)"),
+	NUMBER("since", 0, "N", o.since, 0, 9007199254740991,
+	    "after sequence number N, acknowledged or not"),
+	TEXT("subscriber", 0, "NAME", NULL, o.subscriber,
+	    "a place of your own among the events"),
+	FLAG("ack", 0, o.ack, "acknowledge what was printed"),
+	OPT_END};
 
 const struct command cmd_events = {
 	.name = "events",
-	.usage = "[--follow] [--kind KIND]... [--since N] [--subscriber NAME] "
-	         "[--ack] [--json]",
+	.wants = "it takes no argument",
 	.summary = "Print what happened: ends, warnings, replaced workers",
-	.help = "  -f, --follow       and each that comes (--json: one object a "
-	        "line)\n"
-	        "  --kind KIND        this kind alone, and others so named: "
-	        "exited, lost, started,\n"
-	        "                     timeout-warning, worker-restarted, "
-	        "lane-wait\n"
-	        "  --since N          after sequence number N, acknowledged or "
-	        "not\n"
-	        "  --subscriber NAME  a place of your own among the events\n"
-	        "  --ack              acknowledge what was printed\n",
+	.options = options,
 	.run = run,
 };

@@ -36,43 +36,42 @@ add_hex(struct cli *c, struct hex *h, char *text)
 	}
 }
 
+static struct hex hex;
+static struct psup_keys k = PSUP_KEYS_INIT;
+
+/* --hex BYTES. An argument may be written into. */
+static void
+take_hex(struct cli *c, const char *text)
+{
+	add_hex(c, &hex, (char *)(uintptr_t)text);
+}
+
 static int
 send_keys(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {
-		{"hex", required_argument, NULL, 'x'},
-		{"literal", required_argument, NULL, 'l'},
-		{"delay", required_argument, NULL, 'd'},
-		{"force", no_argument, NULL, 'f'}, {0}};
-	static struct hex hex;
-	struct psup_keys k = PSUP_KEYS_INIT;
 	psup_reply *reply;
-	int opt, rc;
+	int rc;
 
-	while ((opt = cli_option(c, argc, argv, own)) != -1) {
-		if (opt == 'x')
-			add_hex(c, &hex, optarg);
-		else if (opt == 'l')
-			k.literal = optarg;
-		else if (opt == 'd')
-			k.delay_ms = (int)cli_number(c, "--delay", optarg, 0,
-			    10000);
-		else
-			k.force = true;
-	}
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (optind == argc)
-		return cli_usage(c, "it needs a session id and keys");
-	if (argc - optind == 1 && hex.count == 0 && k.literal == NULL)
+	if (argc == 1 && hex.count == 0 && k.literal == NULL)
 		return cli_usage(c, "it needs a KEY, --hex or --literal");
 	k.hex = (const char *const *)hex.items;
-	k.keys = (const char *const *)argv + optind + 1;
+	k.keys = (const char *const *)argv + 1;
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc == PSUP_OK)
-		rc = psup_send_keys(c->p, argv[optind], &k, &reply);
+		rc = psup_send_keys(c->p, argv[0], &k, &reply);
 	return rc == PSUP_OK ? cli_answer(c, &reply) : cli_fail(c, rc);
 }
+
+static const struct opt key_options[] = {
+	CALL("hex", 0, "BYTES", NULL, take_hex,
+	    "bytes in hex, before the keys: \"1b 5b 41\"; may be repeated"),
+	TEXT("literal", 0, "TEXT", NULL, k.literal,
+	    "sent before them, as it is"),
+	NUMBER("delay", 0, "MS", k.delay_ms, 0, 10000,
+	    "wait so long between keys (up to 10000)"),
+	FLAG("force", 0, k.force,
+	    "send cursor keys though the terminal's mode is not known yet"),
+	OPT_END};
 
 /* The names, from the library's table. */
 static void
@@ -95,17 +94,15 @@ print_names(void)
 
 const struct command cmd_send_keys = {
 	.name = "send-keys",
-	.usage = "ID [OPTIONS] [--] KEY...",
+	.args = "ID [--] KEY...",
+	.words = "@session @key...",
+	.min_args = 1,
+	.max_args = -1,
+	.wants = "it needs a session id and keys",
 	.summary = "Send keys to a running session",
-	.help = "  KEY                a name, ^X, or a character, after any of "
-	        "C- M- S-;\n"
-	        "                     other text is sent as it is\n"
-	        "  --hex BYTES        bytes in hex, before the keys: "
-	        "\"1b 5b 41\"; repeatable\n"
-	        "  --literal TEXT     sent before them, as it is\n"
-	        "  --delay MS         wait so long between keys (up to 10000)\n"
-	        "  --force            send cursor keys though the terminal's "
-	        "mode is not\n                     known yet\n",
+	.about = "A KEY is a name, ^X, or a character, after any of C- M- S-; "
+	         "other text is sent as it is.",
+	.options = key_options,
 	.more_help = print_names,
 	.run = send_keys,
 };
@@ -148,66 +145,63 @@ take_text(char *arg, size_t *ret_len)
 static int
 submit(struct cli *c, int argc, char **argv)
 {
+	const char *data = argc == 2 ? argv[1] : NULL;
 	psup_reply *reply;
-	const char *data;
 	int rc;
 
-	if (cli_option(c, argc, argv, NULL) != -1 || c->usage_error)
-		return EXIT_USAGE;
-	if (argc - optind < 1 || argc - optind > 2)
-		return cli_usage(c, "it needs a session id");
-	data = argc - optind == 2 ? argv[optind + 1] : NULL;
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc == PSUP_OK)
-		rc = psup_submit(c->p, argv[optind], data,
+		rc = psup_submit(c->p, argv[0], data,
 		    data != NULL ? strlen(data) : 0, &reply);
 	return rc == PSUP_OK ? cli_answer(c, &reply) : cli_fail(c, rc);
 }
 
 const struct command cmd_submit = {
 	.name = "submit",
-	.usage = "ID [DATA] [--json]",
+	.args = "ID [DATA]",
+	.words = "@session",
+	.min_args = 1,
+	.max_args = 2,
+	.wants = "it needs a session id",
 	.summary = "Press Enter in a running session",
-	.help = "  DATA               sent before the carriage return\n",
+	.about = "DATA is sent before the carriage return.",
 	.run = submit,
 };
+
+static bool plain;
 
 static int
 paste(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {
-		{"plain", no_argument, NULL, 'p'}, {0}};
 	static char from_stdin[] = "-";
-	bool bracketed = true;
 	psup_reply *reply;
 	size_t len;
 	char *text;
 	int rc;
 
-	while (cli_option(c, argc, argv, own) != -1)
-		bracketed = false;
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (argc - optind < 1 || argc - optind > 2)
-		return cli_usage(c, "it needs a session id and text");
-	text = take_text(argc - optind == 2 ? argv[optind + 1] : from_stdin,
-	    &len);
+	text = take_text(argc == 2 ? argv[1] : from_stdin, &len);
 	if (text == NULL)
 		return EXIT_INTERNAL;
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc == PSUP_OK)
-		rc = psup_paste(c->p, argv[optind], text, len, bracketed,
-		    &reply);
+		rc = psup_paste(c->p, argv[0], text, len, !plain, &reply);
 	free(text);
 	return rc == PSUP_OK ? cli_answer(c, &reply) : cli_fail(c, rc);
 }
 
+static const struct opt paste_options[] = {
+	FLAG("plain", 0, plain, "without the brackets ESC[200~ and ESC[201~"),
+	OPT_END};
+
 const struct command cmd_paste = {
 	.name = "paste",
-	.usage = "ID [TEXT] [--plain] [--json]",
+	.args = "ID [TEXT]",
+	.words = "@session",
+	.min_args = 1,
+	.max_args = 2,
+	.wants = "it needs a session id and text",
 	.summary = "Paste text into a running session",
-	.help = "  TEXT               - or none means psup's own stdin\n"
-	        "  --plain            without the brackets ESC[200~ and "
-	        "ESC[201~\n",
+	.about = "TEXT may be -, or left out: then it is psup's own stdin.",
+	.options = paste_options,
 	.run = paste,
 };

@@ -7,6 +7,7 @@
 #include "cli.h"
 
 #define DAY_MS 86400000
+#define OPS    "list|set-width|pause|resume|clear|reset|drain"
 
 /* The operations, and how many words follow each. */
 static const struct op {
@@ -46,56 +47,53 @@ call(struct cli *c, const struct psup_lane_op *op)
 	return code == EXIT_OK && late ? EXIT_TIMED_OUT : code;
 }
 
+static struct psup_lane_op op = PSUP_LANE_OP_INIT;
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {
-		{"timeout", required_argument, NULL, 't'}, {0}};
-	struct psup_lane_op op = PSUP_LANE_OP_INIT;
-	int opt, words;
+	int words = argc - 1;
 	size_t i;
 
-	while ((opt = cli_option(c, argc, argv, own)) != -1)
-		op.wait_ms = cli_number(c, "--timeout", optarg, 0, DAY_MS);
-	if (c->usage_error)
-		return EXIT_USAGE;
-	op.op = optind < argc ? argv[optind++] : "list";
-	words = argc - optind;
+	op.op = argc > 0 ? argv[0] : "list";
 	for (i = 0; i < COUNT(ops) && strcmp(ops[i].name, op.op) != 0; i++)
 		;
 	if (i == COUNT(ops))
-		return cli_usage(c, "there is no \"%.40s\"; there are list, "
-		                    "set-width, pause, resume, clear, reset and "
-		                    "drain",
-		    op.op);
+		return cli_not_a_word(c, "an operation", op.op, OPS);
 	if (i == 0 ? words > 1 : words != ops[i].words)
 		return cli_usage(c, i == 0 ? "list takes one lane or none"
 		        : ops[i].words == 2
 		        ? "set-width needs a lane and a width, or default"
 		        : "it needs one lane");
-	op.lane = words > 0 ? argv[optind] : NULL;
+	op.lane = words > 0 ? argv[1] : NULL;
 	if (ops[i].words == 2)
-		op.width = width_of(c, argv[optind + 1]);
+		op.width = width_of(c, argv[2]);
 	return c->usage_error ? EXIT_USAGE : call(c, &op);
 }
 
+static const struct opt options[] = {
+	NUMBER("timeout", 0, "MS", op.wait_ms, 0, DAY_MS,
+	    "of drain (30000); exit code 124 then"),
+	OPT_END};
+
 const struct command cmd_lanes = {
 	.name = "lanes",
-	.usage = "[list [LANE] | set-width LANE N|default | pause LANE | "
-	         "resume LANE\n       | clear LANE | reset LANE | drain LANE] "
-	         "[--timeout MS] [--json]",
+	.args = "[list [LANE] | set-width LANE N|default | OPERATION LANE]",
+	.words = OPS " @lane ?default",
+	.max_args = 3,
+	.wants = "it takes an operation, a lane and a width",
 	.summary = "Show the lanes, or do something about one",
-	.help = "  list               who runs, who waits, and what they wait "
-	        "for\n"
-	        "  set-width          over the configured width, also after a "
-	        "restart\n"
-	        "  pause              nobody starts until resume\n"
-	        "  clear              who waits is rejected, who runs goes on\n"
-	        "  reset              clear, and who runs holds no place any "
-	        "more\n"
-	        "  drain              refuse new sessions, wait until nobody "
-	        "runs or waits\n"
-	        "  resume             end pause and drain\n"
-	        "  --timeout MS       of drain (30000); exit code 124 then\n",
+	.about = "  list               who runs, who waits, and what they wait "
+	         "for\n"
+	         "  set-width          over the configured width, also after a "
+	         "restart\n"
+	         "  pause              nobody starts until resume\n"
+	         "  clear              who waits is rejected, who runs goes on\n"
+	         "  reset              clear, and who runs holds no place any "
+	         "more\n"
+	         "  drain              refuse new sessions, wait until nobody "
+	         "runs or waits\n"
+	         "  resume             end pause and drain\n",
+	.options = options,
 	.run = run,
 };

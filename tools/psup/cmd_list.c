@@ -51,27 +51,17 @@ print_usage(psup_reply **reply)
 	return EXIT_OK;
 }
 
+static bool all, usage;
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {
-		{"all", no_argument, NULL, 'a'},
-		{"usage", no_argument, NULL, 'u'}, {0}};
 	psup_reply *reply;
-	bool all = false, usage = false;
 	psup_args *a;
-	int opt, rc;
+	int rc;
 
-	while ((opt = cli_option(c, argc, argv, own)) != -1) {
-		if (opt == 'a')
-			all = true;
-		else
-			usage = true;
-	}
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (optind != argc)
-		return cli_usage(c, "it takes no argument");
+	(void)argc;
+	(void)argv;
 	a = psup_args_new();
 	if (a == NULL)
 		return EXIT_INTERNAL;
@@ -88,12 +78,16 @@ run(struct cli *c, int argc, char **argv)
 	return rc == PSUP_OK ? cli_answer(c, &reply) : cli_fail(c, rc);
 }
 
+static const struct opt options[] = {
+	FLAG("all", 'a', all, "foreground sessions too"),
+	FLAG("usage", 'u', usage,
+	    "with what each uses now: cpu, memory, io, processes"),
+	OPT_END};
+
 const struct command cmd_list = {
 	.name = "list",
-	.usage = "[--all] [--usage] [--json]",
+	.wants = "it takes no argument",
 	.summary = "List the backgrounded sessions, running and finished",
-	.help = "  --all              foreground sessions too\n"
-	        "  --usage            with what each uses now: cpu, memory, io, "
-	        "processes\n",
+	.options = options,
 	.run = run,
 };

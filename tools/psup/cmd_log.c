@@ -114,63 +114,12 @@ print_lines(struct cli *c, const struct log_options *o, int connected)
 	    o->page.text != NULL ? o->page.text : "clean");
 }
 
-/* One option. */
-static void
-take_option(struct cli *c, struct log_options *o, int opt)
-{
-	struct psup_log_page *p = &o->page;
-
-	switch (opt) {
-	case 'f':
-		o->follow = true;
-		break;
-	case 'o':
-		p->offset = cli_number(c, "--offset", optarg, 0,
-		    9007199254740991);
-		break;
-	case 'l':
-		p->limit = cli_number(c, "--limit", optarg, 0,
-		    9007199254740991);
-		break;
-	case 's':
-		p->stream = optarg;
-		break;
-	case 'g':
-		p->grep = optarg;
-		break;
-	case 'e':
-		p->regex = optarg;
-		break;
-	case 'C':
-		p->context = (int)cli_number(c, "--context", optarg, 0, 100);
-		break;
-	case 't':
-		p->timestamps = true;
-		break;
-	case 'x':
-		p->text = optarg;
-		break;
-	case 'a':
-		o->cast = true;
-		break;
-	default:
-		p->raw = true;
-		break;
-	}
-}
-
 /* What goes together; EXIT_OK, or what is wrong has been said. */
 static int
 check_options(struct cli *c, const struct log_options *o)
 {
 	const struct psup_log_page *p = &o->page;
 
-	if (p->stream != NULL && strcmp(p->stream, "stdout") != 0 &&
-	    strcmp(p->stream, "stderr") != 0)
-		return cli_usage(c, "--stream: \"%s\" is neither stdout nor "
-		                    "stderr", p->stream);
-	if (p->text != NULL && !cli_text_rule(c, p->text))
-		return EXIT_USAGE;
 	if ((p->raw || o->follow) && (p->offset >= 0 || p->limit >= 0 ||
 	    searches(p) || p->timestamps || c->json))
 		return cli_usage(c, "--raw and --follow go without --offset, "
@@ -191,33 +140,17 @@ check_options(struct cli *c, const struct log_options *o)
 	return EXIT_OK;
 }
 
+static struct log_options o = {.page = PSUP_LOG_PAGE_INIT};
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {
-		{"follow", no_argument, NULL, 'f'},
-		{"offset", required_argument, NULL, 'o'},
-		{"limit", required_argument, NULL, 'l'},
-		{"stream", required_argument, NULL, 's'},
-		{"grep", required_argument, NULL, 'g'},
-		{"regex", required_argument, NULL, 'e'},
-		{"context", required_argument, NULL, 'C'},
-		{"timestamps", no_argument, NULL, 't'},
-		{"text", required_argument, NULL, 'x'},
-		{"raw", no_argument, NULL, 'r'},
-		{"asciicast", no_argument, NULL, 'a'}, {0}};
-	struct log_options o = {.page = PSUP_LOG_PAGE_INIT};
-	int opt, rc;
+	int rc;
 
-	while ((opt = cli_option(c, argc, argv, own)) != -1)
-		take_option(c, &o, opt);
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (optind + 1 != argc)
-		return cli_usage(c, "it needs one session id");
+	(void)argc;
 	if (check_options(c, &o) != EXIT_OK)
 		return EXIT_USAGE;
-	o.id = argv[optind];
+	o.id = argv[0];
 	c->as_is = wants_controls(&o);
 	if (o.cast)
 		return cast_log(c, o.id);
@@ -229,32 +162,41 @@ run(struct cli *c, int argc, char **argv)
 	return print_lines(c, &o, rc);
 }
 
+static const struct opt options[] = {
+	FLAG("follow", 'f', o.follow,
+	    "everything retained, then what comes, until it ends"),
+	NUMBER("offset", 0, "N", o.page.offset, 0, 9007199254740991,
+	    "from line N, counted from 0"),
+	NUMBER("limit", 'n', "N", o.page.limit, 0, 9007199254740991,
+	    "at most N lines; alone: the last N (neither: the last 200)"),
+	TEXT("stream", 0, "S", "stdout|stderr", o.page.stream,
+	    "stdout or stderr alone"),
+	TEXT("grep", 'g', "TEXT", NULL, o.page.grep,
+	    "only lines that hold it, with their numbers; --offset and --limit "
+	    "count these"),
+	TEXT("regex", 'e', "R", NULL, o.page.regex,
+	    "the same by a regular expression (psup wait --help)"),
+	NUMBER("context", 'C', "N", o.page.context, 0, 100,
+	    "and N lines around each"),
+	FLAG("timestamps", 't', o.page.timestamps,
+	    "each line after the time at which it came (UTC)"),
+	TEXT("text", 0, "RULE", CLI_TEXT_RULES, o.page.text,
+	    CLI_TEXT_RULES_HELP),
+	FLAG("raw", 0, o.page.raw,
+	    "the bytes as they are, read from shared memory; works while the "
+	    "master is down"),
+	FLAG("asciicast", 0, o.cast,
+	    "a recording that asciinema plays, of a terminal or not"),
+	OPT_END};
+
 const struct command cmd_log = {
 	.name = "log",
-	.usage = "ID [-f] [--offset N] [--limit N] [--stream S] "
-	         "[--grep TEXT | --regex R] [--raw | --asciicast]",
+	.args = "ID",
+	.words = "@session",
+	.min_args = 1,
+	.max_args = 1,
+	.wants = "it needs one session id",
 	.summary = "Print the retained output of a session",
-	.help = "  -f, --follow       everything retained, then what comes, until "
-	        "it ends\n"
-	        "  --offset N         from line N, counted from 0\n"
-	        "  --limit N          at most N lines; alone: the last N\n"
-	        "                     (neither: the last 200)\n"
-	        "  --stream S         stdout or stderr alone\n"
-	        "  -g, --grep TEXT    only lines that hold it, with their "
-	        "numbers;\n"
-	        "                     --offset and --limit count these\n"
-	        "  -e, --regex R      the same by a regular expression (psup "
-	        "wait --help)\n"
-	        "  -C, --context N    and N lines around each\n"
-	        "  -t, --timestamps   each line after the time at which it came "
-	        "(UTC)\n"
-	        "  --text RULE        clean (no escape sequences), ansi (with "
-	        "them), shown\n"
-	        "                     (as \\xNN), plain (as it is) (clean)\n"
-	        "  --raw              the bytes as they are, read from shared "
-	        "memory;\n"
-	        "                     works while the master is down\n"
-	        "  --asciicast        a recording that asciinema plays, of a "
-	        "terminal or not\n",
+	.options = options,
 	.run = run,
 };

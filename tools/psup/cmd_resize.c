@@ -12,21 +12,16 @@ run(struct cli *c, int argc, char **argv)
 	psup_args *a;
 	int cols, rows, used = 0;
 
-	while (cli_option(c, argc, argv, NULL) != -1)
-		continue;
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (optind + 2 != argc)
-		return cli_usage(c, "it needs a session id and a size");
-	if (sscanf(argv[optind + 1], "%4dx%4d%n", &cols, &rows, &used) != 2 ||
-	    argv[optind + 1][used] != '\0' || cols < 1 || cols > 1000 ||
+	(void)argc;
+	if (sscanf(argv[1], "%4dx%4d%n", &cols, &rows, &used) != 2 ||
+	    argv[1][used] != '\0' || cols < 1 || cols > 1000 ||
 	    rows < 1 || rows > 1000)
 		return cli_usage(c, "\"%.40s\" is no size: COLSxROWS, like "
 		                    "120x30, up to 1000x1000",
-		    argv[optind + 1]);
+		    argv[1]);
 	a = psup_args_new();
 	if (a != NULL) {
-		psup_args_str(a, "sessionId", argv[optind]);
+		psup_args_str(a, "sessionId", argv[0]);
 		psup_args_int(a, "cols", cols);
 		psup_args_int(a, "rows", rows);
 	}
@@ -35,8 +30,11 @@ run(struct cli *c, int argc, char **argv)
 
 const struct command cmd_resize = {
 	.name = "resize",
-	.usage = "ID COLSxROWS [--json]",
+	.args = "ID COLSxROWS",
+	.words = "@session ?80x24|120x30",
+	.min_args = 2,
+	.max_args = 2,
+	.wants = "it needs a session id and a size",
 	.summary = "Change the size of a session's terminal",
-	.help = "",
 	.run = run,
 };

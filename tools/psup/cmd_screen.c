@@ -76,47 +76,45 @@ print_ansi(struct cli *c, psup_reply **reply)
 	return ferror(stdout) ? EXIT_INTERNAL : EXIT_OK;
 }
 
+static struct {
+	bool ansi, cells, untrimmed;
+} o;
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {{"ansi", no_argument, NULL, 'a'},
-	    {"cells", no_argument, NULL, 'c'},
-	    {"no-trim", no_argument, NULL, 't'}, {0}};
-	bool ansi = false;
-	unsigned flags = 0;
+	unsigned flags = (o.untrimmed ? PSUP_SCREEN_UNTRIMMED : 0u) |
+	    (o.ansi || o.cells ? PSUP_SCREEN_WITH_CELLS : 0u);
 	psup_reply *reply;
-	int opt, rc;
+	int rc;
 
-	while ((opt = cli_option(c, argc, argv, own)) != -1) {
-		if (opt == 't') {
-			flags |= PSUP_SCREEN_UNTRIMMED;
-			continue;
-		}
-		flags |= PSUP_SCREEN_WITH_CELLS;
-		ansi = ansi || opt == 'a';
-	}
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (optind + 1 != argc)
-		return cli_usage(c, "it needs one session id");
-	if (ansi && c->json)
+	(void)argc;
+	if (o.ansi && c->json)
 		return cli_usage(c, "--ansi goes without --json; --cells has "
 		                    "the colours");
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc == PSUP_OK)
-		rc = psup_screen(c->p, argv[optind], flags, &reply);
+		rc = psup_screen(c->p, argv[0], flags, &reply);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
-	return ansi ? print_ansi(c, &reply) : cli_answer(c, &reply);
+	return o.ansi ? print_ansi(c, &reply) : cli_answer(c, &reply);
 }
+
+static const struct opt options[] = {
+	FLAG("ansi", 0, o.ansi, "with its colours, all of its lines"),
+	FLAG("cells", 0, o.cells, "with --json: the colours, as runs"),
+	FLAG("no-trim", 0, o.untrimmed, "with the blanks at the ends of lines"),
+	OPT_END};
 
 const struct command cmd_screen = {
 	.name = "screen",
-	.usage = "ID [--ansi] [--cells] [--no-trim] [--json]",
+	.args = "ID",
+	.words = "@session",
+	.min_args = 1,
+	.max_args = 1,
+	.wants = "it needs one session id",
 	.summary = "Print what a session's terminal shows",
-	.help = "  --ansi             with its colours, all of its lines\n"
-	        "  --cells            with --json: the colours, as runs\n"
-	        "  --no-trim          with the blanks at the ends of lines\n"
-	        "It is drawn from the retained output when asked.\n",
+	.about = "It is drawn from the retained output when asked.",
+	.options = options,
 	.run = run,
 };

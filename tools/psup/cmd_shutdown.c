@@ -30,21 +30,17 @@ await_keeper(int64_t pid, int timeout_ms)
 	return n == 1 ? 0 : -ETIMEDOUT;
 }
 
+static int64_t grace = -1;
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {
-		{"grace", required_argument, NULL, 'g'}, {0}};
-	int64_t grace = -1, pid;
 	psup_reply *reply;
+	int64_t pid;
 	int rc;
 
-	while (cli_option(c, argc, argv, own) != -1)
-		grace = cli_number(c, "--grace", optarg, 0, 60000);
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (optind != argc)
-		return cli_usage(c, "it takes no argument");
+	(void)argc;
+	(void)argv;
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc == PSUP_OK)
 		rc = psup_shutdown(c->p, (int)grace, &reply);
@@ -67,11 +63,15 @@ run(struct cli *c, int argc, char **argv)
 	return EXIT_OK;
 }
 
+static const struct opt options[] = {
+	NUMBER("grace", 0, "MS", grace, 0, 60000,
+	    "from SIGTERM to SIGKILL, 0 to 60000 (5000)"),
+	OPT_END};
+
 const struct command cmd_shutdown = {
 	.name = "shutdown",
-	.usage = "[--grace MS] [--json]",
+	.wants = "it takes no argument",
 	.summary = "End every command, then the server",
-	.help = "  --grace MS         from SIGTERM to SIGKILL, 0 to 60000 "
-	        "(5000)\n",
+	.options = options,
 	.run = run,
 };

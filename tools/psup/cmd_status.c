@@ -98,12 +98,8 @@ run(struct cli *c, int argc, char **argv)
 	json_t *status = NULL;
 	int rc;
 
-	while (cli_option(c, argc, argv, NULL) != -1)
-		continue;
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (optind != argc)
-		return cli_usage(c, "it takes no argument");
+	(void)argc;
+	(void)argv;
 	rc = cli_connect_briefly(c);
 	if (rc == PSUP_OK)
 		rc = psup_status(c->p, &reply);
@@ -124,8 +120,7 @@ run(struct cli *c, int argc, char **argv)
 
 const struct command cmd_status = {
 	.name = "status",
-	.usage = "[--json]",
+	.wants = "it takes no argument",
 	.summary = "Show the state of the server",
-	.help = "",
 	.run = run,
 };

@@ -11,9 +11,11 @@
 
 #include "cli.h"
 
-struct options {
+#define VERBS "mint|list|revoke"
+
+static struct {
 	const char *scope, *label, *out;
-};
+} o;
 
 /* Writes a token into a file that must be new and that nobody else reads. */
 static int
@@ -37,17 +39,17 @@ show_minted(struct cli *c, const psup_value *v, const char *out)
 {
 	char token[PSUP_TOKEN_SIZE], id[40];
 	int code = EXIT_OK;
-	json_t *o;
+	json_t *shown;
 
 	psup_get_copy(v, "token", token, sizeof(token));
 	psup_get_copy(v, "id", id, sizeof(id));
 	if (out != NULL)
 		code = write_token(out, token);
 	if (c->json && code == EXIT_OK) {
-		o = json_of_value(v);
+		shown = json_of_value(v);
 		if (out != NULL)
-			json_object_del(o, "token");
-		cli_print_json(o);
+			json_object_del(shown, "token");
+		cli_print_json(shown);
 	} else if (code == EXIT_OK) {
 		printf("%s\n", out != NULL ? id : token);
 	}
@@ -72,17 +74,17 @@ withdraw(struct cli *c, const psup_value *minted)
 
 /* psup token mint SCOPE */
 static int
-run_mint(struct cli *c, const struct options *o, int argc, char **argv)
+run_mint(struct cli *c, int argc, char **argv)
 {
 	psup_reply *reply;
 	int code, rc;
 
 	if (argc != 1)
 		return cli_usage(c, "mint needs one scope");
-	rc = psup_mint_token(c->p, argv[0], o->label, &reply);
+	rc = psup_mint_token(c->p, argv[0], o.label, &reply);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
-	code = show_minted(c, psup_reply_value(reply), o->out);
+	code = show_minted(c, psup_reply_value(reply), o.out);
 	if (code != EXIT_OK)
 		withdraw(c, psup_reply_value(reply));
 	psup_reply_free(&reply);
@@ -91,7 +93,7 @@ run_mint(struct cli *c, const struct options *o, int argc, char **argv)
 
 /* psup token list */
 static int
-run_list(struct cli *c, const struct options *o, int argc, char **argv)
+run_list(struct cli *c, int argc, char **argv)
 {
 	const psup_value *list;
 	psup_reply *reply;
@@ -100,7 +102,7 @@ run_list(struct cli *c, const struct options *o, int argc, char **argv)
 	(void)argv;
 	if (argc != 0)
 		return cli_usage(c, "list takes no argument");
-	rc = psup_list_tokens(c->p, o->scope, &reply);
+	rc = psup_list_tokens(c->p, o.scope, &reply);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
 	list = psup_value_get(psup_reply_value(reply), "tokens");
@@ -124,15 +126,15 @@ run_list(struct cli *c, const struct options *o, int argc, char **argv)
 
 /* psup token revoke ID, or --scope S */
 static int
-run_revoke(struct cli *c, const struct options *o, int argc, char **argv)
+run_revoke(struct cli *c, int argc, char **argv)
 {
 	psup_reply *reply;
 	int64_t n;
 	int rc;
 
-	if (argc + (o->scope != NULL) != 1)
+	if (argc + (o.scope != NULL) != 1)
 		return cli_usage(c, "revoke needs one id, or --scope");
-	rc = psup_revoke_token(c->p, argc == 1 ? argv[0] : NULL, o->scope,
+	rc = psup_revoke_token(c->p, argc == 1 ? argv[0] : NULL, o.scope,
 	    &reply);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
@@ -147,8 +149,7 @@ run_revoke(struct cli *c, const struct options *o, int argc, char **argv)
 
 static const struct {
 	const char *name;
-	int (*run)(struct cli *c, const struct options *o, int argc,
-	    char **argv);
+	int (*run)(struct cli *c, int argc, char **argv);
 } verbs[] = {
 	{"mint", run_mint}, {"list", run_list}, {"revoke", run_revoke},
 };
@@ -156,45 +157,37 @@ static const struct {
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {
-		{"scope", required_argument, NULL, 's'},
-		{"label", required_argument, NULL, 'l'},
-		{"out", required_argument, NULL, 'o'}, {0}};
-	struct options o = {0};
 	size_t i;
-	int opt, rc;
+	int rc;
 
-	while ((opt = cli_option(c, argc, argv, own)) != -1) {
-		if (opt == 's')
-			o.scope = optarg;
-		else if (opt == 'l')
-			o.label = optarg;
-		else
-			o.out = optarg;
-	}
-	if (c->usage_error)
-		return EXIT_USAGE;
 	for (i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (optind < argc && strcmp(verbs[i].name, argv[optind]) == 0)
+		if (strcmp(verbs[i].name, argv[0]) == 0)
 			break;
 	if (i == sizeof(verbs) / sizeof(verbs[0]))
-		return cli_usage(c, "expected mint, list or revoke");
+		return cli_not_a_word(c, "a thing to do", argv[0], VERBS);
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
-	return verbs[i].run(c, &o, argc - optind - 1, argv + optind + 1);
+	return verbs[i].run(c, argc - 1, argv + 1);
 }
+
+static const struct opt options[] = {
+	TEXT("label", 0, "L", NULL, o.label, "shown by list"),
+	TEXT("out", 0, "FILE", "@file", o.out,
+	    "write it into FILE (new, mode 0600), and print its id"),
+	TEXT("scope", 0, "S", "@scope", o.scope, "of this scope alone"),
+	OPT_END};
 
 const struct command cmd_token = {
 	.name = "token",
-	.usage = "mint SCOPE [--label L] [--out FILE] | list [--scope S] | "
-	         "revoke ID|--scope S [--json]",
+	.args = "mint SCOPE | list | revoke ID|--scope S",
+	.words = VERBS " @scope",
+	.min_args = 1,
+	.max_args = 2,
+	.wants = "expected mint, list or revoke",
 	.summary = "Make, list and revoke scope tokens",
-	.help = "Who shows a token sees the sessions of its scope alone. mint "
-	        "prints it, once.\n\n"
-	        "  --label L          shown by list\n"
-	        "  --out FILE         write it into FILE (new, mode 0600), and "
-	        "print its id\n"
-	        "  --scope S          of this scope alone\n",
+	.about = "Who shows a token sees the sessions of its scope alone. mint "
+	         "prints it, once.",
+	.options = options,
 	.run = run,
 };

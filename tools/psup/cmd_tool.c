@@ -229,46 +229,44 @@ loop(struct tool *t)
 	return t->out_broken ? EXIT_INTERNAL : EXIT_OK;
 }
 
+static struct tool the_tool;
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {
-		{"scope", required_argument, NULL, 's'}, {0}};
-	static struct tool t;
 	int code;
 
-	t.c = c;
-	t.last = &t.first;
-	while (cli_option(c, argc, argv, own) != -1)
-		t.scope = optarg;
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (optind != argc)
-		return cli_usage(c, "it takes no argument");
-	if (getcwd(t.cwd, sizeof(t.cwd)) == NULL ||
-	    !psup_is_utf8(t.cwd, strlen(t.cwd)))
-		t.cwd[0] = '\0';
-	code = loop(&t);
-	free(t.line);
+	(void)argc;
+	(void)argv;
+	the_tool.c = c;
+	the_tool.last = &the_tool.first;
+	if (getcwd(the_tool.cwd, sizeof(the_tool.cwd)) == NULL ||
+	    !psup_is_utf8(the_tool.cwd, strlen(the_tool.cwd)))
+		the_tool.cwd[0] = '\0';
+	code = loop(&the_tool);
+	free(the_tool.line);
 	return code;
 }
 
+static const struct opt options[] = {
+	TEXT("scope", 0, "NAME", "@scope", the_tool.scope,
+	    "see and start sessions of this scope only"),
+	OPT_END};
+
 const struct command cmd_tool = {
 	.name = "tool",
-	.usage = "[--scope NAME] [--no-start]",
+	.wants = "it takes no argument",
 	.summary = "Answer tool calls: a JSON object a line, in and out",
-	.help =
+	.about =
 	    "  {\"tool\":\"exec\",\"command\":\"make\",\"yieldMs\":1000}\n"
-	    "  {\"tool\":\"process\",\"action\":\"poll\",\"sessionId\":\"...\"}\n"
+	    "  {\"tool\":\"process\",\"action\":\"poll\",\"sessionId\":"
+	    "\"...\"}\n\n"
 	    "Actions: list, poll, log, write, send-keys, submit, paste, resize, "
-	    "screen,\nbackground, kill, killScope, clear, remove, wait, "
-	    "lanes.\n"
-	    "Each line is answered by {\"text\":...,\"details\":{...},"
-	    "\"isError\":...}.\n"
-	    "A call with an \"id\" (echoed) runs beside the others; calls "
-	    "without one are\nanswered in order. A mistake is an answer too; "
-	    "the next line goes on.\n\n"
-	    "  --scope NAME       see and start sessions of this scope only\n"
-	    "  --no-start         start no server\n",
+	    "screen, background, kill, killScope, clear, remove, wait, lanes. "
+	    "Each line is answered by {\"text\":..., \"details\":{...}, "
+	    "\"isError\":...}. A call with an \"id\" (echoed) runs beside the "
+	    "others; calls without one are answered in order. A mistake is an "
+	    "answer too; the next line goes on.",
+	.options = options,
 	.run = run,
 };

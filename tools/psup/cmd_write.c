@@ -12,14 +12,15 @@
 /* Sends one piece whole, however long the command takes to read. */
 static int
 send_piece(struct cli *c, const char *id, const char *data, size_t size,
-    bool eof, psup_reply **ret)
+    bool last, psup_reply **ret)
 {
 	int64_t accepted;
 	psup_reply *reply;
 	int rc;
 
 	for (;;) {
-		rc = psup_write(c->p, id, data, size, eof, WAIT_MS, &reply);
+		rc = psup_write(c->p, id, data, size, last, WAIT_MS,
+		    &reply);
 		if (rc != PSUP_OK)
 			return rc;
 		accepted = psup_get_int(psup_reply_details(reply), "accepted",
@@ -48,7 +49,7 @@ piece_answer(struct cli *c, psup_reply **reply)
 
 /* Everything that stands on our stdin. */
 static int
-write_stdin(struct cli *c, const char *id, bool eof)
+write_stdin(struct cli *c, const char *id, bool end)
 {
 	static char buf[CHUNK];
 	psup_reply *reply;
@@ -63,7 +64,7 @@ write_stdin(struct cli *c, const char *id, bool eof)
 			cli_say("stdin: %s", strerror(errno));
 			return EXIT_INTERNAL;
 		}
-		rc = send_piece(c, id, buf, (size_t)n, n == 0 && eof, &reply);
+		rc = send_piece(c, id, buf, (size_t)n, n == 0 && end, &reply);
 		if (rc != PSUP_OK)
 			return cli_fail(c, rc);
 		if (n == 0)
@@ -74,38 +75,39 @@ write_stdin(struct cli *c, const char *id, bool eof)
 	}
 }
 
+static bool eof;
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {
-		{"eof", no_argument, NULL, 'e'}, {0}};
-	const char *data;
+	const char *data = argc == 2 ? argv[1] : "";
 	psup_reply *reply;
-	bool eof = false;
 	int rc;
 
-	while (cli_option(c, argc, argv, own) != -1)
-		eof = true;
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (argc - optind < 1 || argc - optind > 2 ||
-	    (argc - optind == 1 && !eof))
+	if (argc == 1 && !eof)
 		return cli_usage(c, "it needs a session id and data, or --eof");
-	data = argc - optind == 2 ? argv[optind + 1] : "";
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
 	if (strcmp(data, "-") == 0)
-		return write_stdin(c, argv[optind], eof);
-	rc = send_piece(c, argv[optind], data, strlen(data), eof, &reply);
+		return write_stdin(c, argv[0], eof);
+	rc = send_piece(c, argv[0], data, strlen(data), eof, &reply);
 	return rc == PSUP_OK ? cli_answer(c, &reply) : cli_fail(c, rc);
 }
 
+static const struct opt options[] = {
+	FLAG("eof", 0, eof, "close the session's stdin afterwards"),
+	OPT_END};
+
 const struct command cmd_write = {
 	.name = "write",
-	.usage = "ID [DATA] [--eof] [--json]",
+	.args = "ID [DATA]",
+	.words = "@session",
+	.min_args = 1,
+	.max_args = 2,
+	.wants = "it needs a session id and data, or --eof",
 	.summary = "Feed a running session's stdin",
-	.help = "  DATA               taken as it is; - means psup's own stdin\n"
-	        "  --eof              close the session's stdin afterwards\n",
+	.about = "DATA is taken as it is; - means psup's own stdin.",
+	.options = options,
 	.run = run,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * psup: the command line. Finds the command in the table, and says what there
- * is. Everything it does goes through libpsup.
+ * psup: the command line. Finds the command in the table and runs it; help,
+ * manual page and completion come from the same table. Everything a command
+ * does goes through libpsup.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,127 +12,137 @@
 
 #include "cli.h"
 
-static const struct command *const commands[] = {
+const struct command *const commands[] = {
 	&cmd_exec, &cmd_list, &cmd_poll, &cmd_log, &cmd_write,
 	&cmd_attach, &cmd_background, &cmd_screen,
 	&cmd_send_keys,
 	&cmd_submit, &cmd_paste, &cmd_resize, &cmd_kill, &cmd_clear,
 	&cmd_remove, &cmd_wait, &cmd_events, &cmd_lanes, &cmd_status,
 	&cmd_shutdown, &cmd_drain_scope, &cmd_token, &cmd_bridge, &cmd_tool,
+	&cmd_completion, &cmd_help, NULL,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static const char exit_codes[] =
-    "Exit codes:\n"
-    "  0    done\n"
-    "  1    refused or failed, as the message says\n"
-    "  2    wrong usage\n"
-    "  3    no server runs\n"
-    "  4    no session of that id\n"
-    "  125  psup itself failed\n"
-    "psup exec ends with the command's code; see psup exec --help.\n";
+/* What the options of every command are taken into. */
+static struct cli cli;
 
-/* psup --help */
+/* --token-fd N */
 static void
-print_help(void)
+take_token_fd(struct cli *c, const char *text)
 {
-	printf("Usage: psup [--runtime-dir DIR] [--no-start] COMMAND ...\n\n"
-	       "Runs and babysits shell commands. A server is started when "
-	       "none runs.\n\nCommands:\n");
+	int fd = (int)cli_number(c, "--token-fd", text, 0, 1 << 20);
+
+	if (!c->usage_error && psup_read_token_fd(c->p, fd, c->token) !=
+	    PSUP_OK)
+		cli_usage(c, "--token-fd: %s", psup_error_message(c->p));
+}
+
+/* --color WHEN */
+static void
+take_color(struct cli *c, const char *text)
+{
+	static const char *const words[] = {[COLOR_AUTO] = "auto",
+	    [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(text, words[i]) == 0)
+			c->color = (enum cli_color)i;
+}
+
+const struct opt shared_options[] = {
+	FLAG("json", 0, cli.json, "one JSON object on stdout"),
+	CALL("color", 0, "WHEN", "auto|always|never", take_color,
+	    "colours: auto (on a terminal, unless $NO_COLOR is set or $TERM is "
+	    "dumb), always or never"),
+	FLAG("no-progress", 0, cli.no_progress,
+	    "no line on the terminal that says how a wait stands"),
+	TEXT("runtime-dir", 0, "DIR", "@dir", cli.runtime_dir,
+	    "the server's directory ($PSUP_RUNTIME_DIR, else "
+	    "$XDG_RUNTIME_DIR/psup, else /dev/shm/psup-UID)"),
+	FLAG("no-start", 0, cli.no_start, "start no server (exec, tool)"),
+	TEXT("token-file", 0, "FILE", "@file", cli.token_file,
+	    "show the scope token in FILE, mode 0600 ($PSUP_TOKEN_FILE)"),
+	CALL("token-fd", 0, "N", NULL, take_token_fd,
+	    "show the scope token read from descriptor N"),
+	FLAG("help", 'h', cli.help, "explain the command, or psup"),
+	FLAG("version", 'V', cli.version, "print the version"),
+	OPT_END};
+
+const struct command *
+command_find(const char *name)
+{
+	for (size_t i = 0; commands[i] != NULL; i++)
+		if (strcmp(name, commands[i]->name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+int
+command_unknown(const char *name)
+{
+	const char *names[COMMANDS], *near;
+
 	for (size_t i = 0; i < COMMANDS; i++)
-		printf("  %-11s %s\n", commands[i]->name,
-		    commands[i]->summary);
-	printf("\nOptions of every command:\n"
-	       "  --runtime-dir DIR  the server's directory "
-	       "($PSUP_RUNTIME_DIR,\n"
-	       "                     $XDG_RUNTIME_DIR/psup, "
-	       "/dev/shm/psup-UID)\n"
-	       "  --no-start         start no server (exec, tool)\n"
-	       "  --token-file FILE  show the scope token in FILE "
-	       "($PSUP_TOKEN_FILE);\n"
-	       "                     $PSUP_SCOPE names a scope without one\n"
-	       "  --json             one JSON object on stdout\n"
-	       "  --help             more about one command\n"
-	       "  --version\n\n%s",
-	    exit_codes);
-}
-
-/* How many letters must change to make one word of another. */
-static size_t
-word_distance(const char *a, const char *b)
-{
-	size_t row[32], la = strlen(a), lb = strlen(b);
-
-	if (la >= 32 || lb >= 32)
-		return 32;
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= lb; j++) {
-			size_t best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[lb];
-}
-
-/* "unknown command", with the nearest one. */
-static int
-unknown_command(const char *name)
-{
-	const char *nearest = NULL;
-	size_t best = 3;
-
-	for (size_t i = 0; i < COMMANDS; i++) {
-		size_t d = word_distance(name, commands[i]->name);
-
-		if (d < best) {
-			best = d;
-			nearest = commands[i]->name;
-		}
-	}
-	if (nearest != NULL)
+		names[i] = commands[i] != NULL ? commands[i]->name : NULL;
+	near = psup_nearest(name, names);
+	if (near != NULL)
 		cli_say("there is no command \"%.64s\"; did you mean %s?",
-		    name, nearest);
+		    name, near);
 	else
 		cli_say("there is no command \"%.64s\"; psup --help lists them",
 		    name);
 	return EXIT_USAGE;
 }
 
-/* Runs one command on a fresh handle. */
+/* --help and --version, wherever they stand. True: that was all. */
+static bool
+was_explained(const struct cli *c)
+{
+	if (c->help && c->command != NULL)
+		help_print_command(c->command);
+	else if (c->help)
+		help_print();
+	else if (c->version)
+		printf("psup %s\n", psup_version());
+	return c->help || c->version;
+}
+
+/* The command's own part of the command line; argv[0] is its name. */
 static int
 run_command(struct cli *c, int argc, char **argv)
 {
-	int code;
+	int at;
 
-	for (size_t i = 0; i < COMMANDS; i++) {
-		if (strcmp(argv[0], commands[i]->name) != 0)
-			continue;
-		if (psup_new(&c->p) != PSUP_OK) {
-			cli_say("no memory");
-			return EXIT_INTERNAL;
-		}
-		c->command = commands[i];
-		optind = 0; /* getopt starts again, for the command's own */
-		code = commands[i]->run(c, argc, argv);
-		psup_free(&c->p);
-		if (fflush(stdout) != 0 && code == EXIT_OK) {
-			cli_say("stdout cannot be written");
-			code = EXIT_INTERNAL;
-		}
-		return code;
+	c->command = command_find(argv[0]);
+	if (c->command == NULL)
+		return command_unknown(argv[0]);
+	at = option_parse(c, argc, argv);
+	if (at < 0)
+		return EXIT_USAGE;
+	if (was_explained(c))
+		return EXIT_OK;
+	argc -= at;
+	if (argc < c->command->min_args ||
+	    (c->command->max_args >= 0 && argc > c->command->max_args))
+		return cli_usage(c, "%s", c->command->wants);
+	return c->command->run(c, argc, argv + at);
+}
+
+/* The whole command line. */
+static int
+run(struct cli *c, int argc, char **argv)
+{
+	int at = option_parse(c, argc, argv);
+
+	if (at < 0)
+		return EXIT_USAGE;
+	if (was_explained(c))
+		return EXIT_OK;
+	if (at == argc) {
+		help_print();
+		return EXIT_USAGE;
 	}
-	return unknown_command(argv[0]);
+	return run_command(c, argc - at, argv + at);
 }
 
 /* A closed stdin must not become a socket's number. */
@@ -150,42 +161,21 @@ open_standard_files(void)
 int
 main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"runtime-dir", required_argument, NULL, 'd'},
-		{"no-start", no_argument, NULL, 'n'},
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'}, {0}};
-	struct cli c = {.scope = getenv("PSUP_SCOPE")};
-	int opt;
+	int code;
 
-	if (c.scope != NULL && c.scope[0] == '\0')
-		c.scope = NULL;
 	open_standard_files();
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+hV", options, NULL)) != -1) {
-		switch (opt) {
-		case 'd':
-			c.runtime_dir = optarg;
-			break;
-		case 'n':
-			c.no_start = true;
-			break;
-		case 'h':
-			print_help();
-			return EXIT_OK;
-		case 'V':
-			printf("psup %s\n", psup_version());
-			return EXIT_OK;
-		default:
-			cli_say("%.80s is no option of psup, or lacks its "
-			        "value; see psup --help",
-			    argv[optind - 1]);
-			return EXIT_USAGE;
-		}
+	cli.scope = getenv("PSUP_SCOPE");
+	if (cli.scope != NULL && cli.scope[0] == '\0')
+		cli.scope = NULL;
+	if (psup_new(&cli.p) != PSUP_OK) {
+		cli_say("no memory");
+		return EXIT_INTERNAL;
 	}
-	if (optind == argc) {
-		print_help();
-		return EXIT_USAGE;
+	code = run(&cli, argc, argv);
+	psup_free(&cli.p);
+	if (fflush(stdout) != 0 && code == EXIT_OK) {
+		cli_say("stdout cannot be written");
+		code = EXIT_INTERNAL;
 	}
-	return run_command(&c, argc - optind, argv + optind);
+	return code;
 }

@@ -42,6 +42,14 @@ PSUP_API int psup_signal_number(const char *name);
 /* "SIGTERM" for 15. */
 PSUP_API const char *psup_signal_name(int sig);
 
+/* Which word of a list (NULL at end) was probably meant; NULL: none of them.
+ * The same of the names of options as getopt_long() takes them: for
+ * "--runtme-dir=x", "runtime-dir". */
+struct option;
+PSUP_API const char *psup_nearest(const char *word, const char *const *words);
+PSUP_API const char *psup_nearest_option(const struct option *options,
+    const char *word);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows that commands are made of. What a row says is parsed (option.c),
+ * shown by --help (help.c), written into psup(1) (man.c) and completed by
+ * shells (completion.c): none of these knows an option of its own.
+ *
+ *     static struct { int64_t grace_ms; bool undo; } o = {.grace_ms = -1};
+ *     static const struct opt options[] = {
+ *             NUMBER("grace", 0, "MS", o.grace_ms, 0, 60000,
+ *                 "from SIGTERM to SIGKILL (5000)"),
+ *             FLAG("undo", 0, o.undo, "the other way"),
+ *             OPT_END};
+ */
+#ifndef PSUP_OPTION_H
+#define PSUP_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cli;
+
+enum opt_type {
+	OPT_OF_BOOL,   /* set */
+	OPT_OF_INT,    /* lo..hi */
+	OPT_OF_INT64,  /* lo..hi */
+	OPT_OF_DOUBLE, /* seconds, with a fraction where given */
+	OPT_OF_TEXT,   /* the argument itself; one of `words` where these are
+	                * no @kind */
+	OPT_OF_CALL    /* take() */
+};
+
+/*
+ * What a word may be: "a|b|c", one of these and nothing else; "?a|b|c", these
+ * among others; or for completion alone @session, @lane, @scope, @command (of
+ * psup), @program, @file, @dir, @signal, @key; NULL: anything.
+ */
+struct opt {
+	const char *name;  /* NULL: the last row */
+	char letter;       /* 0: none */
+	const char *value; /* "MS"; NULL: it takes none; "[S]": it may */
+	const char *words; /* of the value */
+	enum opt_type type;
+	void *into;        /* a static of the command's */
+	int64_t lo, hi;
+	/* text: NULL where an optional value was not given */
+	void (*take)(struct cli *c, const char *text);
+	const char *help;
+};
+
+#define OPT_TYPE_OF(var)                                                       \
+	_Generic(&(var), bool *: OPT_OF_BOOL, int *: OPT_OF_INT,               \
+	    int64_t *: OPT_OF_INT64, double *: OPT_OF_DOUBLE,                  \
+	    const char **: OPT_OF_TEXT)
+#define OPT_ROW(n, l, v, w, var, a, b, h)                                      \
+	{.name = n, .letter = l, .value = v, .words = w,                       \
+	 .type = OPT_TYPE_OF(var), .into = &(var), .lo = a, .hi = b, .help = h}
+
+#define FLAG(name, letter, var, help)                                          \
+	OPT_ROW(name, letter, NULL, NULL, var, 0, 0, help)
+#define NUMBER(name, letter, value, var, lo, hi, help)                         \
+	OPT_ROW(name, letter, value, NULL, var, lo, hi, help)
+#define SECONDS(name, letter, var, help)                                       \
+	OPT_ROW(name, letter, "S", NULL, var, 0, 31536000, help)
+#define TEXT(name, letter, value, words, var, help)                            \
+	OPT_ROW(name, letter, value, words, var, 0, 0, help)
+#define CALL(n, l, v, w, fn, h)                                                \
+	{.name = n, .letter = l, .value = v, .words = w, .type = OPT_OF_CALL,  \
+	 .take = fn, .help = h}
+#define OPT_END {.name = NULL}
+
+/* Options that every command takes, before its name or after it. */
+extern const struct opt shared_options[];
+
+/* Takes the options; those of the command and the shared ones, or (command
+ * NULL) the shared ones up to the first other word. Returns where in argv the
+ * operands begin, or -1: something is wrong, and was said. argv is permuted
+ * unless the command's first operand ends the options. */
+int option_parse(struct cli *c, int argc, char **argv);
+/* The row of that name among the command's and the shared ones; NULL. */
+const struct opt *option_find(const struct cli *c, const char *name,
+    size_t len);
+/* Does the row take a value, and must it? */
+bool option_takes(const struct opt *o);
+bool option_needs(const struct opt *o);
+/* Is it one of "a|b|c"? */
+bool words_have(const char *words, const char *text);
+/* Words as a list for psup_nearest(); `ret` points into `buf`. Returns how
+ * many. */
+size_t words_split(const char *words, char *buf, size_t size,
+    const char **ret, size_t max);
+
+#endif
