@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The tree of a regular expression's parts; for rex_parse.c and rex_compile.c
+ * alone. */
+#ifndef PSUP_REX_PARSE_H
+#define PSUP_REX_PARSE_H
+
+#include "rex_prog.h"
+
+#define REX_REPEAT_MAX 1000u
+
+enum rex_kind { N_EMPTY, N_LEAF, N_CAT, N_ALT, N_REPEAT };
+
+/* A part of the pattern. */
+struct rex_node {
+	enum rex_kind kind;
+	struct rex_insn leaf;
+	int left, right;     /* nodes */
+	uint32_t min, max;   /* UINT32_MAX: no end */
+};
+
+struct rex_parse {
+	const char *p;
+	size_t len, at;
+	struct rex *re;
+	struct rex_node *nodes;
+	size_t node_count, node_cap;
+	unsigned depth;
+	bool fold;         /* (?i) */
+	int error;
+	size_t error_at;
+	const char *why;
+};
+
+/* Notes the first mistake. Returns a node number that nobody uses. */
+int rex_fail_at(struct rex_parse *p, size_t at, int error, const char *why);
+/* Parses the pattern, valid UTF-8, from p->p; its sets go into p->re. Returns
+ * the root's number; p->error where there was a mistake. */
+int rex_parse(struct rex_parse *p);
+
+#endif

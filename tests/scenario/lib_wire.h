@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* A connection without libpsup: the very bytes of each answer. */
+#ifndef PSUP_TEST_LIB_WIRE_H
+#define PSUP_TEST_LIB_WIRE_H
+
+#include "common/codec.h"
+#include "lib_scn.h"
+
+struct wire {
+	int fd;
+	size_t len;
+	char buf[1 << 16];
+};
+
+struct wire *wire_open(void);
+void wire_close(struct wire *w);
+/* Appends [0, 7, method, params]. */
+void wire_request(struct enc *e, const char *method, const struct enc *params);
+void wire_put(struct wire *w, const struct enc *e);
+/* Both at once. */
+void wire_send(struct wire *w, const char *method, const struct enc *params);
+/* The next answer, as it came; its length, 0 at the end. */
+size_t wire_answer(struct wire *w, char *ret, size_t size);
+/* Says hello; is it refused with the connection closed behind it? */
+bool wire_hello(struct wire *w, const char *scope, const char *token);
+
+#endif
