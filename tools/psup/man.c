@@ -117,7 +117,7 @@ put_command(const struct command *cmd)
 void
 man_print(void)
 {
-	printf(".TH PSUP 1 \"\" \"psup %s\" \"psup manual\"\n", psup_version());
+	printf(".TH PSUP 1 2026-11-21 \"psup %s\" \"psup manual\"\n", psup_version());
 	puts(".SH NAME\npsup \\- run and babysit shell commands\n"
 	     ".SH SYNOPSIS\n.B psup\n[\\fIOPTIONS\\fR] \\fICOMMAND\\fR "
 	     "[\\fIOPTIONS\\fR] ...\n.SH DESCRIPTION");

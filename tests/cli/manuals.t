@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The manual pages: in order by mandoc and man, and complete.
+if [ ! -d "$PSUP_TEST_BUILD/packaging/man" ]; then
+	echo "1..0 # SKIP no manual pages were built"
+	exit 0
+fi
+. "$(dirname "$0")/lib.sh"
+pages=$PSUP_TEST_BUILD/packaging/man
+
+for page in "$pages"/*.[1-8]; do
+	name=${page##*/}
+	if command -v mandoc >/dev/null; then
+		is "$(mandoc -Tlint -W warning "$page" 2>&1)" "" \
+			"$name: mandoc has nothing to say"
+	fi
+	if command -v man >/dev/null; then
+		is "$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l "$page" \
+			2>&1 >/dev/null)" "" "$name: nor has man"
+	fi
+done
+
+# Every program has its page, and each page every option of its program.
+for program in psupd.8 psup-bench.1 psup-chaos.1; do
+	tool=${program%.*}
+	is "$("$tool" --help 2>&1 | grep -oE -- '--[a-z][a-z-]+' | sort -u |
+		while read -r option; do
+			case $option in --help | --version) continue ;; esac
+			grep -q -- "Fl Fl ${option#--}\b" "$pages/$program" ||
+				echo "$option"
+		done)" "" "$program has every option of --help"
+done
+
+is "$(psup-genconf check 2>&1)" "" "psup.conf(5) describes every option"
+
+library=$PSUP_TEST_BUILD/lib/libpsup.so
+is "$(nm -D --defined-only "$library" | awk '$2 == "T" { print $3 }' |
+	sed 's/@.*//' | while read -r call; do
+	grep -q "\b$call(" "$pages/libpsup.3" || echo "$call"
+done)" "" "libpsup(3) has every call of the library"
