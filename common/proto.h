@@ -41,7 +41,8 @@ enum proto_type {
 	PT_STRMAP,  /* map of str to str without NUL; min..max: pairs */
 	PT_STRLIST, /* array of str without NUL; min..max: items */
 	PT_OBJECT,  /* map; its handler looks closer */
-	PT_STDIN    /* "open", "closed" or {text: str} */
+	PT_STDIN,   /* "open", "closed" or {text: str} */
+	PT_SIGNAL   /* a signal's name (str), or its number, min..max */
 };
 
 struct proto_param {

@@ -203,6 +203,10 @@ expect(const struct proto_param *row, char *dst, size_t size)
 	case PT_OBJECT:
 		(void)snprintf(dst, size, "a map");
 		break;
+	case PT_SIGNAL:
+		(void)snprintf(dst, size, "a signal's name, or its number from "
+		    "%lld to %lld", min, max);
+		break;
 	case PT_STDIN:
 		(void)snprintf(dst, size, "\"open\", \"closed\", or "
 		    "{text: a string of at most %lld bytes}", max);
@@ -369,6 +373,12 @@ check_value(const struct checking *c, const struct val *v)
 		return check_items(c, v);
 	case PT_STDIN:
 		return check_stdin(c, v);
+	case PT_SIGNAL: /* its handler knows the names */
+		ok = v->type == VAL_UINT
+		    ? (double)v->u >= c->row->min &&
+			(double)v->u <= c->row->max
+		    : is_text(v, false) && v->s.len > 0 && v->s.len <= 16;
+		break;
 	case PT_DATA:
 		ok = (v->type == VAL_STR || v->type == VAL_BIN) &&
 		    (double)v->s.len >= c->row->min &&

@@ -195,10 +195,13 @@ api_kill_wake(struct req *r, struct session *s, unsigned wake)
 static bool
 take_signal(struct api_call *c)
 {
+	const struct val *v = val_get(c->params, "signal");
 	char name[24] = "TERM";
 	struct proto_problem p;
 
-	if (val_get(c->params, "signal") != NULL)
+	if (v != NULL && v->type == VAL_UINT)
+		(void)snprintf(name, sizeof(name), "%u", (unsigned)v->u);
+	else if (v != NULL)
 		val_copy(c->params, "signal", name, sizeof(name));
 	c->req->signal = text_signal_number(name, strlen(name));
 	if (c->req->signal > 0)

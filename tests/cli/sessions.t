@@ -11,7 +11,8 @@ for k in sys.argv[1].split("."):
 print(v)' "$1"; }
 
 cat_id=$(psup exec --background --label mine -- cat)
-like "$(psup list)" "*$cat_id running*" "list shows it"
+like "$(psup list)" "ID *STATUS *
+$cat_id  running *" "list shows it"
 is "$(psup list --json | member details.sessions.0.sessionId)" "$cat_id" \
     "list --json"
 is "$(psup poll "$cat_id" --json | member details.status)" running "poll"
@@ -55,7 +56,8 @@ yes^M^M^[[200~aM-bM-^PM-^[[201~b^[[201~plain^[[200~M-CM-)^[[201~' \
 sleeper=$(psup exec --background 'sleep 600')
 is "$(code psup wait "$sleeper" --timeout 10)" 124 "wait times out"
 is "$(code psup kill "$sleeper")" 0 "kill"
-like "$(psup list)" "*$sleeper killed*" "list says killed"
+like "$(psup list --format '{id} {status}')" "*$sleeper killed*" \
+    "list says killed"
 is "$(code psup clear "$sleeper")" 0 "clear"
 is "$(code psup log "$sleeper")" 4 "it is gone"
 like "$(psup events)" "*$cat_id*" "its exit event is there"

@@ -506,9 +506,16 @@ SCENARIO(process, kill_sends_another_signal)
 	expect_ok(ask("kill", STR("sessionId", id), STR("signal", "USR1"),
 	    NO("escalate"), NO("wait")));
 	await_output(id, "usr\n");
+	expect_ok(ask("kill", STR("sessionId", id), INT("signal", SIGUSR1),
+	    NO("escalate"), NO("wait")));
+	await_output(id, "usr\nusr\n");
 	expect(is_alive(pid_of(id)));
 	expect_refused_for(ask("kill", STR("sessionId", id),
 	                       STR("signal", "NOSUCH")),
+	    "invalid-params", "signal");
+	expect_refused_for(ask("kill", STR("sessionId", id), INT("signal", 65)),
+	    "invalid-params", "signal");
+	expect_refused_for(ask("kill", STR("sessionId", id), INT("signal", 0)),
 	    "invalid-params", "signal");
 }
 

@@ -104,6 +104,9 @@ random_param(const struct proto_param *p, struct enc *e)
 		break;
 	case PT_STRMAP:
 	case PT_OBJECT:
+	case PT_SIGNAL:
+		enc_kv_int(e, p->name, 15);
+		break;
 	case PT_STDIN:
 		break;
 	}

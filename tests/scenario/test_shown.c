@@ -401,13 +401,15 @@ expect_harmless(const char *what, const char *s, size_t len, bool terminal)
 static void
 expect_harmless_on_terminal(const char *const *argv)
 {
-	const char *list[12], *id, *s;
+	const char *list[14], *id, *s;
 	struct answer *a;
 	size_t n = 0, len;
 	char *path = scn_alloc(500);
 
 	snprintf(path, 500, "%.400s/psup", scn_bin_dir());
 	list[n++] = path;
+	list[n++] = "--color"; /* colours are no harm */
+	list[n++] = "never";
 	for (; *argv != NULL; argv++)
 		list[n++] = *argv;
 	list[n++] = "--runtime-dir";
@@ -419,8 +421,8 @@ expect_harmless_on_terminal(const char *const *argv)
 	await_end(id);
 	a = ask("log", STR("sessionId", id), YES("raw"));
 	s = psup_get_str(details(a), "output", &len);
-	expect(len > 0, "%s said nothing", list[1]);
-	expect_harmless(list[1], s, len, true);
+	expect(len > 0, "%s said nothing", list[3]);
+	expect_harmless(list[3], s, len, true);
 	expect_ok(ask("clear", STR("sessionId", id)));
 }
 #define harmless_on_terminal(...) \
@@ -444,9 +446,12 @@ SCENARIO(shown, no_control_byte_reaches_a_terminal)
 	const char *id, *live;
 
 	psupd();
+	expect_refused_for(ask("exec", STR("command", "true"),
+	    STR("label", HOSTILE)), "invalid-params", "label");
+	expect_refused_for(ask("exec", STR("command", "true"),
+	    STR("sessionKey", HOSTILE)), "invalid-params", "sessionKey");
 	id = background(STR("command", "printf '\\033]0;x\\007\\033[2Jout\\001"
-	    "\\302\\2331m\\342\\200\\256\\n'; : " HOSTILE "; true"),
-	    STR("label", HOSTILE), STR("sessionKey", HOSTILE));
+	    "\\302\\2331m\\342\\200\\256\\n'; : " HOSTILE "; true"));
 	live = background(STR("command", "printf '" HOSTILE "'; sleep 100"),
 	    STR("lane", "main"));
 	await_end(id);

@@ -159,16 +159,29 @@ cli_error_object(const char *code, const char *field, const char *message)
 	    "isError", 1);
 }
 
+/* "; did you mean X?" where an id was not found and another is near. */
+static const char *
+suggestion(const struct cli *c, const char *code)
+{
+	static char text[100];
+
+	text[0] = '\0';
+	if (c->nearest_id[0] != '\0' && strcmp(code, "not-found") == 0)
+		snprintf(text, sizeof(text), "; did you mean %s?",
+		    c->nearest_id);
+	return text;
+}
+
 int
 cli_fail(struct cli *c, int rc)
 {
 	const char *message = psup_error_message(c->p);
 	char text[800];
 
-	snprintf(text, sizeof(text), "%s%s", message,
+	snprintf(text, sizeof(text), "%s%s%s", message,
 	    rc == PSUP_ERR_NO_SERVER
 	        ? "; start one with psupd --detach or psup exec"
-	        : "");
+	        : "", suggestion(c, psup_error_code(c->p)));
 	if (c->json)
 		cli_print_json(cli_error_object(psup_error_code(c->p),
 		    psup_error_field(c->p), text));
@@ -215,8 +228,9 @@ cli_answer(struct cli *c, psup_reply **reply)
 	else if (code == EXIT_OK)
 		cli_print_text(text, len);
 	if (code != EXIT_OK)
-		cli_say("%.*s", len > 2000 ? 2000 : (int)len,
-		    text != NULL ? text : "");
+		cli_say("%.*s%s", len > 2000 ? 2000 : (int)len,
+		    text != NULL ? text : "",
+		    code == EXIT_NOT_FOUND ? suggestion(c, "not-found") : "");
 	psup_reply_free(reply);
 	return code;
 }

@@ -62,6 +62,9 @@ struct cli {
 	bool dashes;      /* "--" stood before the operands */
 	bool as_is;       /* control characters were asked for: print them */
 	bool usage_error; /* cli_usage() has said what is wrong */
+	char nearest_id[64]; /* to one that is not there; "": none is near */
+	char (*ids)[64];  /* what beginnings of ids stand for */
+	size_t id_count;
 	psup *p;
 };
 
@@ -76,6 +79,10 @@ extern const struct command cmd_lanes, cmd_screen, cmd_help, cmd_completion;
 extern const struct command *const commands[];
 /* NULL: there is none of that name. */
 const struct command *command_find(const char *name);
+/* A session's id in place of its beginning; room for it is in c->ids. What
+ * nobody knows stays as it is, for the server to say so. EXIT_OK, or it was
+ * said that it may be several (session_id.c). */
+int session_id_resolve(struct cli *c, char **word);
 /* "there is no command", with the nearest one. Returns EXIT_USAGE. */
 int command_unknown(const char *name);
 
@@ -167,8 +174,6 @@ void args_add_json(psup_args *a, const char *key, const json_t *v);
 
 /* ------------------------------------------------------------------- view */
 
-/* The list from shared memory: rows as the server's, text as the server's. */
-int view_list(struct cli *c, bool all);
 /* Retained output from shared memory; rule: as psup_clean's, or "raw". stream:
  * NULL, "stdout" ... */
 int view_log(struct cli *c, const char *id, const char *stream,

@@ -6,8 +6,9 @@
 
 #include "cli.h"
 
-#define DAY_MS 86400000
-#define OPS    "list|set-width|pause|resume|clear|reset|drain"
+#define DAY_MS    86400000
+#define LANES_MAX 1000
+#define OPS       "list|set-width|pause|resume|clear|reset|drain"
 
 /* The operations, and how many words follow each. */
 static const struct op {
@@ -28,6 +29,38 @@ width_of(struct cli *c, const char *text)
 	return cli_number(c, "the width (or default)", text, 0, 100000);
 }
 
+/* list LANE, and there is none of that name: which was meant? */
+static int
+no_lane(struct cli *c, const char *lane)
+{
+	struct psup_lane_op all = PSUP_LANE_OP_INIT;
+	const char *list[LANES_MAX + 1] = {NULL}, *near;
+	static char names[LANES_MAX][64];
+	const psup_value *rows;
+	psup_reply *reply;
+	char text[240];
+	int rc;
+
+	rc = psup_lanes(c->p, &all, &reply);
+	if (rc != PSUP_OK)
+		return cli_fail(c, rc);
+	rows = psup_value_get(psup_reply_details(reply), "lanes");
+	for (size_t i = 0; i < psup_value_count(rows) && i < LANES_MAX; i++) {
+		psup_get_copy(psup_value_at(rows, i), "name", names[i],
+		    sizeof(names[i]));
+		list[i] = names[i];
+	}
+	psup_reply_free(&reply);
+	near = psup_nearest(lane, list);
+	snprintf(text, sizeof(text), "there is no lane %.64s now%s%s%s", lane,
+	    near != NULL ? "; did you mean " : "", near != NULL ? near : "",
+	    near != NULL ? "?" : "");
+	if (c->json)
+		cli_print_json(cli_error_object("not-found", "lane", text));
+	cli_say("%s", text);
+	return EXIT_NOT_FOUND;
+}
+
 /* Asks, prints; a drain that is not done has an exit code of its own. */
 static int
 call(struct cli *c, const struct psup_lane_op *op)
@@ -41,6 +74,13 @@ call(struct cli *c, const struct psup_lane_op *op)
 		rc = psup_lanes(c->p, op, &reply);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
+	if (strcmp(op->op, "list") == 0 && op->lane != NULL &&
+	    !psup_reply_is_error(reply) &&
+	    psup_value_count(psup_value_get(psup_reply_details(reply),
+	        "lanes")) == 0) {
+		psup_reply_free(&reply);
+		return no_lane(c, op->lane);
+	}
 	late = strcmp(op->op, "drain") == 0 &&
 	    !psup_get_bool(psup_reply_details(reply), "drained", true);
 	code = cli_answer(c, &reply);

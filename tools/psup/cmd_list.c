@@ -1,93 +1,181 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * psup list: the sessions, newest first. Where a server is there but its
- * socket does not answer, the rows come from shared memory.
+ * psup list: the sessions, newest first, as a table (list_columns.c). Where a
+ * server is there but its socket does not answer, the rows come from shared
+ * memory.
  */
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "cli.h"
+#include "list.h"
 
 #define CALL_MS 30000
 
-/* "12 ms cpu, 3 MiB, 2 processes, 40 KiB io" */
+static struct {
+	bool all, usage, watch;
+	double seconds;
+	const char *format;
+} o = {.seconds = 2};
+static struct table table;
+
+/* --watch[=S] */
 static void
-put_usage(const psup_value *row)
+take_watch(struct cli *c, const char *text)
 {
-	const psup_value *u = psup_value_get(row, "usage");
-	int64_t rss = psup_get_int(u, "rssBytes",
-	    psup_get_int(u, "maxRssBytes", 0));
-
-	if (u == NULL)
-		return;
-	cli_putf("  %lld ms cpu, %lld KiB, %lld KiB io",
-	    (long long)psup_get_int(u, "cpuMs", 0), (long long)rss / 1024,
-	    (long long)psup_get_int(u, "ioBytes", 0) / 1024);
-	if (psup_value_get(u, "pids") != NULL)
-		cli_putf(", %lld processes",
-		    (long long)psup_get_int(u, "pids", 0));
+	o.watch = true;
+	if (text != NULL)
+		o.seconds = cli_seconds(c, "--watch", text);
+	if (!c->usage_error && o.seconds < 0.1)
+		cli_usage(c, "--watch: at least 0.1 seconds");
 }
 
-/* The server's lines, which are in the order of its rows, each with what the
- * session uses. */
+/* The answer of the server, or of its shared memory. */
 static int
-print_usage(psup_reply **reply)
+fetch(struct cli *c, json_t **ret)
 {
-	const psup_value *rows =
-	    psup_value_get(psup_reply_details(*reply), "sessions");
-	const char *text, *lf;
-	size_t len, n;
-
-	text = psup_reply_text(*reply, &len);
-	for (size_t i = 0; len > 0; i++) {
-		lf = memchr(text, '\n', len);
-		n = lf != NULL ? (size_t)(lf - text) : len;
-		cli_put_text(text, n);
-		put_usage(psup_value_at(rows, i));
-		cli_putf("\n");
-		text += lf != NULL ? n + 1 : n;
-		len -= lf != NULL ? n + 1 : n;
-	}
-	psup_reply_free(reply);
-	return EXIT_OK;
-}
-
-static bool all, usage;
-
-static int
-run(struct cli *c, int argc, char **argv)
-{
+	psup_args *a = psup_args_new();
 	psup_reply *reply;
-	psup_args *a;
-	int rc;
+	int code, rc;
 
-	(void)argc;
-	(void)argv;
-	a = psup_args_new();
 	if (a == NULL)
 		return EXIT_INTERNAL;
-	psup_args_bool(a, "all", all);
-	psup_args_bool(a, "usage", usage);
+	psup_args_bool(a, "all", o.all);
+	psup_args_bool(a, "usage", o.usage);
 	rc = cli_connect_briefly(c);
 	if (rc == PSUP_OK)
 		rc = psup_call(c->p, "list", a, CALL_MS, &reply);
 	psup_args_free(&a);
 	if (rc == PSUP_ERR_TIMEOUT || rc == PSUP_ERR_LOST)
-		return view_list(c, all);
-	if (rc == PSUP_OK && usage && !c->json && !psup_reply_is_error(reply))
-		return print_usage(&reply);
-	return rc == PSUP_OK ? cli_answer(c, &reply) : cli_fail(c, rc);
+		return view_list(c, o.all, ret);
+	if (rc != PSUP_OK)
+		return cli_fail(c, rc);
+	code = cli_exit_code(reply);
+	if (code != EXIT_OK)
+		return cli_answer(c, &reply);
+	*ret = json_of_value(psup_reply_value(reply));
+	psup_reply_free(&reply);
+	return EXIT_OK;
+}
+
+/* Shows one answer; takes the reference. */
+static void
+show(struct cli *c, json_t *answer, bool screen)
+{
+	const json_t *rows = json_object_get(
+	    json_object_get(answer, "details"), "sessions");
+	size_t columns, lines;
+
+	if (c->json) {
+		cli_print_json(answer);
+		return;
+	}
+	cells_of_terminal(&columns, &lines);
+	if (json_array_size(rows) == 0 && o.format == NULL)
+		cli_putf("%s\n", json_string_value(json_object_get(answer,
+		    "text")));
+	else
+		table_print(c, &table, rows, columns, screen ? lines : 0);
+	json_decref(answer);
+	fflush(stdout);
+}
+
+/* The list again and again, on a terminal in one place, until somebody ends us
+ * or nobody reads. */
+static int
+watch(struct cli *c)
+{
+	bool screen = color_terminal(STDOUT_FILENO) && !c->json;
+	struct pollfd reader = {.fd = STDOUT_FILENO};
+	json_t *answer;
+	int code;
+
+	for (bool again = false;; again = true) {
+		code = fetch(c, &answer);
+		if (code != EXIT_OK)
+			return code;
+		if (screen)
+			fputs("\033[H\033[J", stdout);
+		else if (again && !c->json && table.template == NULL)
+			putchar('\n');
+		show(c, answer, screen);
+		if (ferror(stdout))
+			return EXIT_INTERNAL;
+		/* a pipe that breaks ends the pause */
+		if (poll(&reader, 1, (int)(o.seconds * 1000)) > 0)
+			return EXIT_OK;
+	}
+}
+
+/* Columns that --usage is for. */
+static const char *const used[] = {"cpu", "memory", "io", "processes"};
+
+/* What is shown: by --format, or as usual, with --usage its columns in front
+ * of the name. */
+static int
+choose_columns(struct cli *c)
+{
+	table_default(&table, list_columns, list_column_count);
+	for (size_t i = 0; i < sizeof(used) / sizeof(used[0]); i++) {
+		if (o.format != NULL)
+			o.usage = o.usage || strstr(o.format, used[i]) != NULL;
+		if (!o.usage)
+			continue;
+		table.columns[table.count] = table.columns[table.count - 1];
+		for (size_t k = 0; k < list_column_count; k++)
+			if (strcmp(list_columns[k].name, used[i]) == 0)
+				table.columns[table.count - 1] =
+				    &list_columns[k];
+		table.count++;
+	}
+	return o.format != NULL ? table_format(c, &table, o.format) : EXIT_OK;
+}
+
+static int
+run(struct cli *c, int argc, char **argv)
+{
+	json_t *answer;
+	int code;
+
+	(void)argc;
+	(void)argv;
+	if (o.format != NULL && c->json)
+		return cli_usage(c, "--format goes without --json");
+	if (choose_columns(c) != EXIT_OK)
+		return EXIT_USAGE;
+	if (o.watch)
+		return watch(c);
+	code = fetch(c, &answer);
+	if (code == EXIT_OK)
+		show(c, answer, false);
+	return code;
+}
+
+static void
+print_columns(void)
+{
+	table_help(list_columns, list_column_count);
 }
 
 static const struct opt options[] = {
-	FLAG("all", 'a', all, "foreground sessions too"),
-	FLAG("usage", 'u', usage,
-	    "with what each uses now: cpu, memory, io, processes"),
+	FLAG("all", 'a', o.all, "foreground sessions too"),
+	FLAG("usage", 'u', o.usage,
+	    "with what each uses now: cpu, memory, processes"),
+	TEXT("format", 0, "FORMAT", "?id|id,status,name|{id}", o.format,
+	    "these columns, with commas between: id,status,name; or a template "
+	    "for each line, without a title: '{id} {exit}\\t{name}'"),
+	CALL("watch", 'w', "[S]", NULL, take_watch,
+	    "again every S seconds (2), until ended; on a terminal in place"),
 	OPT_END};
 
 const struct command cmd_list = {
 	.name = "list",
 	.wants = "it takes no argument",
 	.summary = "List the backgrounded sessions, running and finished",
+	.about = "On a terminal the table is as wide as that; elsewhere nothing "
+	         "is cut.",
 	.options = options,
+	.more_help = print_columns,
 	.run = run,
 };

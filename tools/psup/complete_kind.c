@@ -80,7 +80,7 @@ ask_lanes(struct cli *c, const char *begun)
 	for (size_t i = 0; i < psup_value_count(rows) && i < OFFERED; i++) {
 		char name[64];
 
-		psup_get_copy(psup_value_at(rows, i), "lane", name,
+		psup_get_copy(psup_value_at(rows, i), "name", name,
 		    sizeof(name));
 		complete_offer(begun, name, "");
 	}

@@ -5,6 +5,7 @@
  * does goes through libpsup.
  */
 #include <fcntl.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,11 +108,37 @@ was_explained(const struct cli *c)
 	return c->help || c->version;
 }
 
+/* Ids by their beginning, where the command's row says that operands are
+ * ids. */
+static int
+resolve_ids(struct cli *c, int argc, char **argv)
+{
+	static const char kind[] = "@session";
+	const char *words = c->command->words;
+	bool again;
+	int code = EXIT_OK;
+
+	c->ids = calloc((size_t)argc + 1, sizeof(*c->ids));
+	for (int i = 0; i < argc && words != NULL && c->ids != NULL; i++) {
+		size_t len = strcspn(words, " ");
+
+		again = len > 3 && strncmp(words + len - 3, "...", 3) == 0;
+		if (len >= sizeof(kind) - 1 &&
+		    strncmp(words, kind, sizeof(kind) - 1) == 0)
+			code = session_id_resolve(c, &argv[i]);
+		if (code != EXIT_OK)
+			return code;
+		if (!again)
+			words = words[len] == ' ' ? words + len + 1 : NULL;
+	}
+	return c->ids != NULL ? EXIT_OK : EXIT_INTERNAL;
+}
+
 /* The command's own part of the command line; argv[0] is its name. */
 static int
 run_command(struct cli *c, int argc, char **argv)
 {
-	int at;
+	int at, code;
 
 	c->command = command_find(argv[0]);
 	if (c->command == NULL)
@@ -125,7 +152,8 @@ run_command(struct cli *c, int argc, char **argv)
 	if (argc < c->command->min_args ||
 	    (c->command->max_args >= 0 && argc > c->command->max_args))
 		return cli_usage(c, "%s", c->command->wants);
-	return c->command->run(c, argc, argv + at);
+	code = resolve_ids(c, argc, argv + at);
+	return code == EXIT_OK ? c->command->run(c, argc, argv + at) : code;
 }
 
 /* The whole command line. */
@@ -164,6 +192,7 @@ main(int argc, char **argv)
 	int code;
 
 	open_standard_files();
+	setlocale(LC_CTYPE, "C.UTF-8"); /* for the width of characters */
 	cli.scope = getenv("PSUP_SCOPE");
 	if (cli.scope != NULL && cli.scope[0] == '\0')
 		cli.scope = NULL;
@@ -173,6 +202,7 @@ main(int argc, char **argv)
 	}
 	code = run(&cli, argc, argv);
 	psup_free(&cli.p);
+	free(cli.ids);
 	if (fflush(stdout) != 0 && code == EXIT_OK) {
 		cli_say("stdout cannot be written");
 		code = EXIT_INTERNAL;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "list.h"
 
 #define READ_BYTES 65536u
 #define HELD_BYTES 8192u /* of a sequence that is not whole, at most */
@@ -113,6 +114,15 @@ json_of_row(const struct psup_view_session *s, uint64_t incarnation)
 	    json_of_text(s->name, strlen(s->name)));
 	json_object_set_new(row, "totalOutputChars",
 	    json_integer((json_int_t)s->total_bytes));
+	if (s->lane[0] != '\0')
+		json_object_set_new(row, "lane",
+		    json_of_text(s->lane, strlen(s->lane)));
+	if (s->scope[0] != '\0')
+		json_object_set_new(row, "scope",
+		    json_of_text(s->scope, strlen(s->scope)));
+	if (s->label[0] != '\0')
+		json_object_set_new(row, "label",
+		    json_of_text(s->label, strlen(s->label)));
 	if (running && s->pid > 0)
 		json_object_set_new(row, "pid", json_integer(s->pid));
 	if (!running) {
@@ -130,53 +140,33 @@ json_of_row(const struct psup_view_session *s, uint64_t incarnation)
 	return row;
 }
 
-/* One line for a person: ID STATUS DURATION :: NAME */
-static size_t
-text_of_row(const struct psup_view_session *s, char *line, size_t size)
-{
-	bool running = strcmp(s->status, "running") == 0;
-	uint64_t start = s->started_ms > 0 ? s->started_ms : s->created_ms;
-	uint64_t end = running ? wall_ms() : s->ended_ms;
-	char took[32];
-	int n;
-
-	psup_duration(end > start ? end - start : 0, took, sizeof(took));
-	n = snprintf(line, size, "%s %-9s %s :: %s\n", s->id, s->status, took,
-	    s->name[0] != '\0' ? s->name : s->command);
-	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
-}
-
 int
-view_list(struct cli *c, bool all)
+view_list(struct cli *c, bool all, json_t **ret)
 {
 	struct psup_view_session *rows = NULL;
-	json_t *sessions = json_array();
 	struct psup_view_totals totals;
-	char line[400];
+	json_t *sessions;
 	psup_view *v;
 	size_t count = 0;
 	int code;
 
 	code = open_view(c, &v);
-	if (code != EXIT_OK || collect(v, all, &rows, &count) < 0) {
-		json_decref(sessions);
-		return code != EXIT_OK ? code : EXIT_INTERNAL;
+	if (code != EXIT_OK)
+		return code;
+	if (collect(v, all, &rows, &count) < 0) {
+		psup_view_close(&v);
+		return EXIT_INTERNAL;
 	}
 	cli_say("the server does not answer; this is from its shared memory");
 	psup_view_totals(v, &totals);
-	for (size_t i = 0; i < count; i++) {
-		if (c->json)
-			json_array_append_new(sessions, json_of_row(&rows[i],
-			        totals.incarnation));
-		else
-			cli_print_text(line,
-			    text_of_row(&rows[i], line, sizeof(line)));
-	}
-	if (c->json)
-		cli_print_json(json_pack("{s:s, s:{s:s, s:b, s:O}, s:b}",
-		    "text", "", "details", "status", "completed",
-		    "fromSharedMemory", 1, "sessions", sessions, "isError", 0));
-	json_decref(sessions);
+	sessions = json_array();
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(sessions, json_of_row(&rows[i],
+		        totals.incarnation));
+	*ret = json_pack("{s:s, s:{s:s, s:b, s:o}, s:b}", "text",
+	    count == 0 ? "No running or recent sessions." : "", "details",
+	    "status", "completed", "fromSharedMemory", 1, "sessions", sessions,
+	    "isError", 0);
 	free(rows);
 	psup_view_close(&v);
 	return EXIT_OK;
@@ -282,7 +272,11 @@ view_open_session(struct cli *c, const char *id, psup_view **ret,
 
 	if (code != EXIT_OK || psup_view_find(*ret, id, ret_session) == 0)
 		return code;
-	cli_say("No session found for %.64s", id);
+	if (c->nearest_id[0] != '\0')
+		cli_say("No session found for %.64s; did you mean %s?", id,
+		    c->nearest_id);
+	else
+		cli_say("No session found for %.64s", id);
 	psup_view_close(ret);
 	return EXIT_NOT_FOUND;
 }

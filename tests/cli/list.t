@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# psup list as a table, by columns and templates, watched; colours; ids by
+# their beginning.
+. "$(dirname "$0")/lib.sh"
+
+code() { "$@" >/dev/null 2>&1; echo $?; }
+esc=$'\033'
+
+is "$(psup list 2>&1; echo $?)" "psup: no server runs at $PSUP_RUNTIME_DIR; \
+start one with psupd --detach or psup exec
+3" "no server: how to start one"
+psup exec true
+is "$(psup list)" "No running or recent sessions." "nothing to list"
+bad=$(psup exec --background -- sh -c 'printf "\033[31mred\033[0m"; exit 3')
+psup wait "$bad" >/dev/null
+wide=$(psup exec --background --label '漢字 label' --lane subagent -- \
+    sleep 600)
+name=漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字
+psup exec --background -- $name 2>/dev/null
+
+# cells, wherever they are cut
+is "$(psup list --format id,status,exit | sed -n '1p;4p' | tr -s ' ')" \
+    "ID STATUS EXIT
+$bad completed 3" "columns by name"
+is "$(psup list --format '{id}\t{exit}\t{lane}' | grep "$wide")" \
+    "$wide		subagent" "a template"
+is "$(psup list --format '{label}' | sed -n 2p)" "漢字 label" "a label"
+is "$(psup list --format '{cpu}' | grep -c ms)" 3 "cpu asks for --usage"
+like "$(psup list --format id,statsu 2>&1; echo $?)" \
+    '*"statsu" is no column; did you mean status?*2' "a wrong column"
+like "$(psup list --format '{id' 2>&1)" "*a { without its }*" "half a template"
+is "$(psup list | awk '{ print (NF >= 7) }' | sort -u)" 1 "no cell is empty"
+like "$(psup list)" "* $name*" "a pipe gets all of it"
+
+# on a terminal of so many columns; its CR LF as LF
+tty() { # COLUMNS COMMAND
+	script -qefc "stty cols $1 rows 8; $2" /dev/null </dev/null |
+	    tr -d '\r'
+}
+width() { # the widest line, in columns of a terminal
+	sed "s/$esc\[[0-9;]*m//g" | python3 -c 'import sys, unicodedata
+w = lambda s: sum(2 if unicodedata.east_asian_width(c) in "WF" else 1
+    for c in s)
+print(max(w(l.rstrip("\n")) for l in sys.stdin.buffer.read().decode()
+    .splitlines()))'
+}
+export TERM=xterm
+unset NO_COLOR COLUMNS LINES
+for columns in 100 60 40 20; do
+	got=$(tty $columns "psup list" | width)
+	is "$((got <= columns && got > columns - 4 || got > 70))" 1 \
+	    "$columns columns are $got"
+done
+like "$(tty 60 'psup list')" "* 漢字*…*" "a wide character is not halved"
+
+# colours
+shown() { tty 100 "$1" | grep -c "$esc"; }
+is "$(psup list | grep -c "$esc")" 0 "a pipe gets no colours"
+is "$(psup list --color always | grep -c "$esc\[31mfailed")" 1 \
+    "unless they are asked for"
+is "$(shown 'psup list')" 4 "a terminal gets them"
+is "$(shown 'psup list --color never')" 0 "--color never"
+is "$(shown 'NO_COLOR=1 psup list')" 0 "NO_COLOR"
+is "$(shown 'NO_COLOR= psup list')" 4 "an empty one says nothing"
+is "$(shown 'NO_COLOR=1 psup --color=always list')" 4 "the option wins"
+is "$(shown 'TERM=dumb psup list')" 0 "a dumb terminal"
+like "$(psup list --color blue 2>&1; echo $?)" "*auto always never*2" \
+    "no such colour"
+
+# again and again
+psup list --watch=0.1 --format '{id}' 2>&1 | head -5 >"$scratch/watched"
+is "${PIPESTATUS[0]} $(sort "$scratch/watched" | uniq -c | wc -l)" "0 3" \
+    "--watch repeats, and ends with its reader"
+is "$(code psup list --watch=0)" 2 "--watch=0"
+is "$(code psup list --watch 5)" 2 "its value stands behind ="
+
+# beginnings
+is "$(psup poll "${bad%?}" --json | grep -c '"exitCode":3')" 1 \
+    "a beginning is enough"
+slug=$wide
+like "$(psup log "x${slug#?}" 2>&1; echo $?)" "*did you mean $slug?*4" \
+    "what was meant"
+like "$(psup log --raw "x${slug#?}" 2>&1; echo $?)" "*did you mean $slug?*4" \
+    "without the server, too"
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
+	psup exec --background true
+done >/dev/null
+first=$(psup list --format '{id}' | cut -c1 | sort | uniq -d | head -1)
+like "$(psup kill "$first" 2>&1; echo $?)" "*$first may be $first*, $first*4" \
+    "an ambiguous one lists them"
+like "$(psup kill "$first" --json 2>/dev/null)" \
+    '*"error":"ambiguous","field":"sessionId"*' "as JSON, too"
+like "$(PSUP_SCOPE=other psup poll "${bad%?}" 2>&1; echo $?)" \
+    "*No session found for ${bad%?}
+4" "another scope's is not there, and not named"
+mine=$(PSUP_SCOPE=other psup exec --background 'sleep 600')
+is "$(PSUP_SCOPE=other psup wait --timeout 1 "${mine%?}" >/dev/null; echo $?)" \
+    124 "one of ours is"
+is "$(code psup poll '')" 1 "an empty one is none"
+
+# lanes, and signals by number
+like "$(psup lanes list subagnet 2>&1; echo $?)" \
+    "*no lane subagnet now; did you mean subagent?*4" "no such lane"
+is "$(code psup kill "$wide" --signal 9)" 0 "a signal by number"

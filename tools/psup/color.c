@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Colours and columns of color.h. Called by whatever shows tables. */
+#include "color.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#define ELLIPSIS "\xe2\x80\xa6"
+
+static const char *const sequences[] = {
+	[STYLE_NONE] = "", [STYLE_BOLD] = "\033[1m", [STYLE_DIM] = "\033[2m",
+	[STYLE_RED] = "\033[31m", [STYLE_GREEN] = "\033[32m",
+	[STYLE_YELLOW] = "\033[33m", [STYLE_CYAN] = "\033[36m"};
+
+/* Set, and not empty. */
+static bool
+is_set(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v != NULL && v[0] != '\0';
+}
+
+bool
+color_terminal(int fd)
+{
+	return isatty(fd) == 1 && is_set("TERM") &&
+	    strcmp(getenv("TERM"), "dumb") != 0;
+}
+
+bool
+color_on(const struct cli *c, int fd)
+{
+	if (c->color != COLOR_AUTO)
+		return c->color == COLOR_ALWAYS;
+	return !is_set("NO_COLOR") && color_terminal(fd);
+}
+
+const char *
+color_begin(const struct cli *c, int fd, enum style style)
+{
+	return color_on(c, fd) ? sequences[style] : "";
+}
+
+const char *
+color_end(const struct cli *c, int fd, enum style style)
+{
+	return style != STYLE_NONE && color_on(c, fd) ? "\033[0m" : "";
+}
+
+/* ------------------------------------------------------------------ cells */
+
+/* The next character: its bytes and its columns. */
+static size_t
+next_cell(const char *s, mbstate_t *state, size_t *ret_columns)
+{
+	wchar_t wc;
+	size_t n = mbrtowc(&wc, s, strlen(s), state);
+	int w;
+
+	*ret_columns = 1;
+	if (n == 0 || n == (size_t)-1 || n == (size_t)-2) {
+		memset(state, 0, sizeof(*state));
+		return 1;
+	}
+	w = wcwidth(wc);
+	*ret_columns = w >= 0 ? (size_t)w : 1;
+	return n;
+}
+
+size_t
+cells_of(const char *text)
+{
+	mbstate_t state = {0};
+	size_t sum = 0, w;
+
+	while (*text != '\0') {
+		text += next_cell(text, &state, &w);
+		sum += w;
+	}
+	return sum;
+}
+
+size_t
+cells_cut(const char *text, size_t columns, char *dst, size_t size)
+{
+	bool cut = cells_of(text) > columns;
+	size_t room = cut && columns > 0 ? columns - 1 : columns;
+	size_t used = 0, len = 0, n, w;
+	mbstate_t state = {0};
+
+	while (*text != '\0') {
+		n = next_cell(text, &state, &w);
+		if (used + w > room || len + n + sizeof(ELLIPSIS) > size)
+			break;
+		memcpy(dst + len, text, n);
+		len += n;
+		used += w;
+		text += n;
+	}
+	if (cut && columns > 0 && len + sizeof(ELLIPSIS) <= size) {
+		memcpy(dst + len, ELLIPSIS, sizeof(ELLIPSIS) - 1);
+		len += sizeof(ELLIPSIS) - 1;
+		used++;
+	}
+	dst[len] = '\0';
+	return used;
+}
+
+/* A number of 1..9999 in the environment; 0: none. */
+static size_t
+env_size(const char *name)
+{
+	const char *text = getenv(name);
+	long v = text != NULL ? strtol(text, NULL, 10) : 0;
+
+	return v > 0 && v < 10000 ? (size_t)v : 0;
+}
+
+void
+cells_of_terminal(size_t *ret_columns, size_t *ret_lines)
+{
+	struct winsize ws;
+
+	*ret_columns = *ret_lines = 0;
+	if (isatty(STDOUT_FILENO) != 1)
+		return;
+	*ret_columns = env_size("COLUMNS");
+	*ret_lines = env_size("LINES");
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0) {
+		if (*ret_columns == 0)
+			*ret_columns = ws.ws_col;
+		if (*ret_lines == 0)
+			*ret_lines = ws.ws_row;
+	}
+	if (*ret_columns == 0)
+		*ret_columns = 80;
+	if (*ret_lines == 0)
+		*ret_lines = 24;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Colours, where they are wanted: --color, $NO_COLOR, $TERM, a terminal. */
+#ifndef PSUP_COLOR_H
+#define PSUP_COLOR_H
+
+#include "cli.h"
+
+enum style { STYLE_NONE, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_GREEN,
+	STYLE_YELLOW, STYLE_CYAN };
+
+/* May control sequences go to that descriptor? A terminal that is not dumb. */
+bool color_terminal(int fd);
+/* Are there colours on that descriptor? */
+bool color_on(const struct cli *c, int fd);
+/* What switches a style on, and all of them off; "" where there are none. */
+const char *color_begin(const struct cli *c, int fd, enum style style);
+const char *color_end(const struct cli *c, int fd, enum style style);
+
+/* ------------------------------------------------------------------ cells */
+
+/* Columns that a text takes on a terminal; it has no control characters. */
+size_t cells_of(const char *text);
+/* Copies as much as fits into `columns`; what is cut ends in an ellipsis.
+ * Returns the columns taken. */
+size_t cells_cut(const char *text, size_t columns, char *dst, size_t size);
+/* Columns and lines of stdout's terminal, or of $COLUMNS and $LINES; 0: it is
+ * none. */
+void cells_of_terminal(size_t *ret_columns, size_t *ret_lines);
+
+#endif

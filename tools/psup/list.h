@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* psup list: its columns, and its rows from shared memory. */
+#ifndef PSUP_LIST_H
+#define PSUP_LIST_H
+
+#include "table.h"
+
+extern const struct column list_columns[];
+extern const size_t list_column_count;
+
+/* The rows that shared memory has, as the list method's answer. The exit code;
+ * *ret is the caller's. */
+int view_list(struct cli *c, bool all, json_t **ret);
+
+#endif
