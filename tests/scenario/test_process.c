@@ -508,7 +508,7 @@ SCENARIO(process, kill_sends_another_signal)
 	await_output(id, "usr\n");
 	expect_ok(ask("kill", STR("sessionId", id), INT("signal", SIGUSR1),
 	    NO("escalate"), NO("wait")));
-	await_output(id, "usr\nusr\n");
+	await_output(id, "usr\n");
 	expect(is_alive(pid_of(id)));
 	expect_refused_for(ask("kill", STR("sessionId", id),
 	                       STR("signal", "NOSUCH")),
