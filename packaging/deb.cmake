@@ -26,10 +26,10 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME psup)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION admin)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
-"For agent gateways, CI drivers and operators: commands live in a small tree of
-processes around shared memory, so that neither a restart of the gateway nor the
-death of a worker loses a command, a byte of output or an exit status. With
-psup, psup-top and the server, psupd.")
+"For agent gateways, CI drivers and operators: commands live in a small tree
+of processes around shared memory, so that neither a restart of the gateway
+nor the death of a worker loses a command, a byte of output or an exit
+status. With psup, psup-top and the server, psupd.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
   ${deb}/postinst ${deb}/prerm ${deb}/postrm)
 
