@@ -440,5 +440,6 @@ SCENARIO(events, the_cli_shows_kinds)
 	expect(strstr(r->out, "Exec started") != NULL &&
 	        strstr(r->out, "code 1") == NULL, "%s", r->out);
 	r = cli("events", "--kind", "nonsense");
-	expect(r->code != 0 && strstr(r->err, "kinds") != NULL, "%s", r->err);
+	expect(r->code != 0 && strstr(r->err, "lane-wait") != NULL, "%s",
+	    r->err);
 }

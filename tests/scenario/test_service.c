@@ -258,7 +258,8 @@ SCENARIO(service, takes_the_socket_it_is_started_with)
 	struct stat before, after;
 	pid_t keeper;
 
-	psupd(.wrap = {launcher(), with("listen", sock()), "fds=1"});
+	psupd(.first = true, .wrap = {launcher(), with("listen", sock()),
+	          "fds=1"});
 	expect(stat(sock(), &before) == 0);
 	expect_str(ask("exec", STR("command", "echo hi")), "status",
 	    "completed");
@@ -269,9 +270,11 @@ SCENARIO(service, takes_the_socket_it_is_started_with)
 	/* and it is there for the next server */
 	keeper = psupd_pid();
 	kill_now(keeper, SIGTERM);
-	await_gone(keeper);
+	server_was_killed();
+	expect(await_former_server() == 0);
 	expect(stat(sock(), &after) == 0 && before.st_ino == after.st_ino);
-	server_is_gone();
+	psupd(); /* takes its place, and leaves nothing */
+	expect_ok(ask("list"));
 }
 
 SCENARIO(service, takes_the_one_with_its_name_and_no_other)
