@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The gateways of docs/examples, each killed in the middle, then its server:
+# every job runs once, every end is reported once.
+. "$(dirname "$0")/lib.sh"
+here=$(cd "$(dirname "$0")/../../docs/examples" && pwd)
+include=$here/../../common/include
+export PSUP_CONFIG="$scratch/psup.conf"
+# an end without output and with code 0 is to be told, too
+printf '[exec]\nnotify_on_exit_empty_success = yes\n' >"$PSUP_CONFIG"
+
+# Within 20 s; says whether it came true.
+becomes() {
+	local try
+	for try in $(seq 400); do
+		"$@" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+has() { grep -q "$1" "$2" 2>/dev/null; }
+
+# The whole story of one gateway: NAME COMMAND...
+story() {
+	local name=$1 dir=$scratch/$1 pid
+	shift
+	mkdir "$dir"
+	# Each says that it began; `gate` holds two of them back.
+	printf '%s\n' \
+		"$name-quick	echo $name >>$dir/quick; echo done" \
+		"$name-silent	echo $name >>$dir/silent" \
+		"$name-failing	echo $name >>$dir/failing; until [ -e $dir/gate ]; do sleep 0.02; done; exit 3" \
+		"$name-killed	echo $name >>$dir/killed; until [ -e $dir/gate ]; do sleep 0.02; done; kill -9 \$\$" \
+		>"$dir/jobs"
+	"$@" "$dir" 2>"$dir/said" &
+	pid=$!
+	becomes test -s "$dir/killed" && becomes test -s "$dir/failing" &&
+		becomes has "$name-quick" "$dir/results"
+	is $? 0 "$name: it runs jobs and reports"
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+	# Both jobs end while no gateway is there, and one result was written
+	# whose event was not acknowledged, one cut off.
+	touch "$dir/gate"
+	psup wait --timeout 20 $(psup list --json |
+		grep -oE '"sessionId": ?"[^"]*"' | cut -d'"' -f4) >/dev/null
+	printf '%s-failing\tfailed\t3\nkill' "$name" >>"$dir/results"
+	timeout 30 "$@" "$dir" 2>>"$dir/said"
+	is $? 0 "$name: started again, it comes to its end"
+	is "$(sed "s/^$name-//" "$dir/results" | sort | tr '\t\n' ' ;')" \
+		"failing failed 3;killed failed -;quick completed 0;silent completed 0;" \
+		"$name: each job has one result"
+	is "$(cat "$dir/quick" "$dir/silent" "$dir/failing" "$dir/killed")" \
+		"$name
+$name
+$name
+$name" "$name: each job ran once"
+	is "$(psup events --subscriber gateway --json |
+		grep -c '"sessionKey": *"[a-z]*-failing"')" 0 \
+		"$name: every event is acknowledged"
+
+	# Now the server is killed: what ran is lost, what had not is run.
+	mkdir "$dir.2"
+	printf '%s\n' "$name-lost	echo up >>$dir.2/up; exec sleep 1000" \
+		>"$dir.2/jobs"
+	"$@" "$dir.2" 2>"$dir.2/said" &
+	pid=$!
+	becomes has up "$dir.2/up"
+	kill -KILL "$(cat "$PSUP_RUNTIME_DIR/lock")"
+	becomes has "$name-lost" "$dir.2/results"
+	wait $pid
+	is "$? $(cat "$dir.2/results")" "0 $name-lost	lost	-" \
+		"$name: a lost session is reported as lost"
+}
+
+# shellcheck disable=SC2016
+cc -std=c11 -Wall -Wextra -Werror -I"$include" -o "$scratch/gateway" \
+	"$here/gateway.c" -L"$PSUP_TEST_BUILD/lib" -lpsup >"$scratch/log" 2>&1
+is "$(cat "$scratch/log")" "" "c: it builds"
+LD_LIBRARY_PATH=$PSUP_TEST_BUILD/lib story c "$scratch/gateway"
+command -v python3 >/dev/null && story python python3 "$here/gateway.py"
+command -v node >/dev/null && story node node "$here/gateway.mjs"
