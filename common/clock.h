@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#define NSEC_PER_USEC 1000ull
 #define NSEC_PER_MSEC 1000000ull
 #define NSEC_PER_SEC  1000000000ull
 

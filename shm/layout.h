@@ -270,7 +270,8 @@ struct board_lane {
 };
 static_assert(sizeof(struct board_lane) == 64, "board lane");
 
-enum { BOARD_LANE_PAUSED = 1, BOARD_LANE_DRAINING = 2 };
+enum { BOARD_LANE_PAUSED = 1, BOARD_LANE_DRAINING = 2,
+	BOARD_LANE_CONFIGURED = 4 /* stays when idle */ };
 
 struct board_header {
 	uint64_t magic;
@@ -297,7 +298,33 @@ static_assert(sizeof(struct board_header) <= 2 * SHM_PAGE, "board header");
 #define STATS_PAGES 64u /* 0 keeper, 1 master, 2.. worker slots */
 #define STATS_PAGE_OF_WORKER(slot) (2u + (slot))
 
-/* One page per process, written by its owner alone, except `state` (K). */
+/*
+ * What a histogram counts: values in (bound i - 1, bound i], the last bucket
+ * without an upper bound. The bounds are common/metrics.def's. One writer, so
+ * an observation is two loads and two stores.
+ */
+#define STATS_BUCKETS 16u
+struct stats_hist {
+	_Atomic uint64_t count[STATS_BUCKETS];
+	_Atomic uint64_t sum_us;
+};
+
+/* What the master has on record of this server's life: the same numbers stand
+ * in the index, in the transaction of what they count. */
+struct stats_tally {
+	_Atomic uint64_t accepted;     /* sessions taken on */
+	_Atomic uint64_t started;      /* whose command ran */
+	_Atomic uint64_t spawn_failed; /* tries that came to nothing */
+	_Atomic uint64_t dropped;      /* bytes of output not kept: no space */
+	_Atomic uint64_t lane_warned;  /* waited too long in a lane */
+	_Atomic uint64_t reserved[3];
+	_Atomic uint64_t ended[16];    /* by enum end_reason */
+};
+static_assert(END_REASONS <= 16, "reasons in a tally");
+
+/* One page per process, written by its owner alone, except `state` (K). What
+ * counts goes on counting in the next incarnation's hands: it is set to 0 only
+ * where the keeper makes the pages. */
 struct stats_page {
 	uint64_t magic;
 	uint32_t version;
@@ -321,7 +348,18 @@ struct stats_page {
 	_Atomic uint64_t orphans_reaped; /* keeper */
 	_Atomic uint64_t loop_turns, longest_turn_ns;
 	char last_words[512];          /* of the incarnation that died */
-	unsigned char pad[SHM_PAGE - 680]; /* so that pages[i] is page i */
+
+	/* what metrics.def tells of, beside the above */
+	_Atomic uint64_t log_lines, log_dropped, log_suppressed;
+	struct stats_hist spawn;    /* worker: START to exec */
+	struct stats_hist poll;     /* master: to the answer */
+	struct stats_hist lane_wait; /* master: in a lane's queue */
+	struct stats_hist duration; /* master: of ended sessions */
+	struct stats_hist heir;     /* keeper: worker's death to GIVE */
+	struct stats_hist master;   /* keeper: master's death to READY */
+	struct stats_tally tally;   /* master */
+	/* so that pages[i] is page i */
+	unsigned char pad[SHM_PAGE - 680 - 3 * 8 - 6 * 136 - 24 * 8];
 };
 static_assert(sizeof(struct stats_page) == SHM_PAGE, "stats page");
 

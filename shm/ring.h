@@ -21,6 +21,7 @@ struct ring_writer {
 	struct ring_header *hdr; /* its first page, mapped read-write */
 	uint64_t tail_cap;       /* T */
 	uint64_t blocks;         /* tmpfs bytes this ring takes, a good guess */
+	uint64_t recovered;      /* bytes its dead writer had not published */
 };
 
 struct ring_geometry {

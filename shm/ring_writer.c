@@ -360,6 +360,8 @@ recover_header(struct ring_writer *w)
 	uint32_t stream = GET(h->stream);
 	uint64_t count = GET(h->seg_count), last = 0;
 
+	if (pos > head)
+		w->recovered = pos - head;
 	if (count > 0)
 		last = GET(h->segments[(count - 1) % RING_SEGMENTS].end_stream);
 	if (pos > head && (stream & RING_DISCARD) != 0)

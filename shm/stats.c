@@ -113,6 +113,22 @@ stats_detach(const struct stats_page *pages)
 	munmap((void *)(uintptr_t)pages, STATS_BYTES);
 }
 
+static_assert(METRIC_BOUNDS_MAX + 1 == STATS_BUCKETS, "a bucket per bound");
+
+/* Counts one value. */
+void
+stats_observe(struct stats_hist *h, enum metric_cut cut, uint64_t us)
+{
+	const struct metric_bounds *b = &metric_bounds[cut];
+	size_t i = 0;
+
+	/* Prometheus counts a value that is the bound below it */
+	while (i < b->count && us > b->us[i])
+		i++;
+	stats_add(&h->sum_us, us);
+	stats_add(&h->count[i], 1);
+}
+
 /* Writes the reason of a failed CHECK into the page. */
 static void
 leave_last_words(const char *text)

@@ -6,6 +6,7 @@
 #ifndef PSUP_SHM_STATS_H
 #define PSUP_SHM_STATS_H
 
+#include "common/metrics.h"
 #include "shm/layout.h"
 
 /* Keeper: creates the file with STATS_PAGES pages and maps all of them.
@@ -18,6 +19,16 @@ int stats_attach(int dirfd, const struct stats_page **ret_pages);
 /* For what stats_attach() or stats_create() mapped; an own page stays mapped
  * for the life of its process. */
 void stats_detach(const struct stats_page *pages);
+
+/* For counters and histograms of an own page: one writer, no lock. */
+static inline void
+stats_add(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_store_explicit(counter,
+	    atomic_load_explicit(counter, memory_order_relaxed) + n,
+	    memory_order_relaxed);
+}
+void stats_observe(struct stats_hist *h, enum metric_cut cut, uint64_t us);
 
 /* Points check_last_words at this page. */
 void stats_keep_last_words(struct stats_page *own);

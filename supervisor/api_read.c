@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "common/text.h"
+#include "shm/stats.h"
 #include "supervisor/lines.h"
 #include "supervisor/master.h"
 #include "supervisor/pending.h"
@@ -361,6 +362,8 @@ poll_answer(struct req *r, struct session *s, struct delivery *d)
 	enc_kv_bool(&e, "isError", ended && s->status != STATUS_COMPLETED);
 	enc_end(&e);
 	snprintf(reader, sizeof(reader), "%s", r->reader);
+	stats_observe(&m->stats->poll, METRIC_CUT_WORK,
+	    (clock_boot_ns() - r->due_ns) / NSEC_PER_USEC);
 	req_answer(r, &e);
 	if (ack != 0 && !explicit_ack) {
 		cursors_writing(m->cursors, s->sid, reader, ack);
@@ -434,6 +437,7 @@ api_poll_wake(struct req *r, struct session *s, unsigned wake)
 
 	if (s == NULL)
 		return;
+	r->due_ns = clock_boot_ns();
 	if (wake & WAKE_GONE) {
 		req_refuse(r, PROTO_E_NOT_FOUND, NULL,
 		    "No session found for %s", s->slug);
@@ -487,7 +491,8 @@ api_poll(struct api_call *c)
 			    strtoull(ack, NULL, 10));
 	}
 	timeout = (uint64_t)proto_int(PROTO_POLL, c->params, "timeout", 0);
-	r->deadline_ns = clock_boot_ns() + timeout * NSEC_PER_MSEC;
+	r->due_ns = clock_boot_ns();
+	r->deadline_ns = r->due_ns + timeout * NSEC_PER_MSEC;
 	if (timeout == 0 || req_watch(r, s) < 0) {
 		poll_try(r, s, true);
 		return;

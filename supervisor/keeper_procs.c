@@ -233,6 +233,9 @@ procs_ready(struct keeper *k, struct proc *p)
 	    p->wid.generation, (int)p->pid);
 	if (p->role != HERITAGE_MASTER)
 		p->todo |= TODO_ROLE;
+	else if (p->died_ns != 0)
+		stats_observe(&k->stats[0].master, METRIC_CUT_WORK,
+		    (clock_boot_ns() - p->died_ns) / NSEC_PER_USEC);
 	if (k->stop != STOP_NO)
 		p->todo |= TODO_STOP;
 	link_all(k);
@@ -463,7 +466,8 @@ procs_died(struct keeper *k, struct proc *p)
 	keeper_epoll_del(k, p->pidfd);
 	p->was_ready = p->state == PROC_READY;
 	p->state = PROC_DYING;
-	p->drain_ns = clock_boot_ns() + DRAIN_NS;
+	p->died_ns = clock_boot_ns();
+	p->drain_ns = p->died_ns + DRAIN_NS;
 	k->activity = true;
 	if (p->role == HERITAGE_MASTER) {
 		uint32_t i;

@@ -146,6 +146,19 @@ send_todo(struct keeper *k, struct proc *p)
 	}
 }
 
+/* How long a dead worker's session was in nobody's hands. */
+static void
+note_heir(struct keeper *k, const struct row *r)
+{
+	const struct proc *dead = &k->slot[r->prev.slot];
+	uint64_t now = clock_boot_ns();
+
+	if (r->prev.slot < k->slots && dead->died_ns != 0 &&
+	    now >= dead->died_ns)
+		stats_observe(&k->stats[0].heir, METRIC_CUT_WORK,
+		    (now - dead->died_ns) / NSEC_PER_USEC);
+}
+
 /* Everything a worker has to hear. */
 static void
 send_worker(struct keeper *k, struct proc *p)
@@ -168,6 +181,7 @@ send_worker(struct keeper *k, struct proc *p)
 			if (put_give(k, p, r) <= 0)
 				return;
 			table_unmark(k->table, r, ROW_GIVE);
+			note_heir(k, r);
 		}
 		if (r->todo & ROW_TELL) {
 			if (put_exit(k, p, r) <= 0)

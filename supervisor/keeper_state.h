@@ -69,6 +69,7 @@ struct proc {
 
 	bool was_ready; /* when it died */
 	uint64_t started_ns;
+	uint64_t died_ns;       /* when that was noticed; 0: not yet */
 	uint64_t drain_ns;      /* DYING: give up waiting for EOF */
 	uint64_t next_start_ns; /* NONE: start then; NEVER: do not */
 	uint32_t fault_points;

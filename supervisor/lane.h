@@ -132,6 +132,7 @@ struct lane_view {
 	uint32_t width_conf, reserve;
 	uint32_t stale; /* still running, of older generations */
 	bool paused, draining, width_set;
+	bool configured; /* stays when idle */
 	enum lane_block block;
 	char group[LANE_NAME_MAX]; /* "": none */
 	uint32_t group_width, group_active;

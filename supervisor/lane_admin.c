@@ -415,7 +415,8 @@ show_one(struct master *m, uint32_t n, const struct lane_view *v)
 	struct board_lane l = {.width = v->width, .active = v->active,
 	    .queued = v->queued, .generation = v->generation,
 	    .flags = (v->paused ? BOARD_LANE_PAUSED : 0u) |
-		(v->draining ? BOARD_LANE_DRAINING : 0u)};
+		(v->draining ? BOARD_LANE_DRAINING : 0u) |
+		(v->configured ? BOARD_LANE_CONFIGURED : 0u)};
 
 	memcpy(l.name, v->name, sizeof(l.name));
 	if (at->width != l.width || at->active != l.active ||

@@ -50,6 +50,7 @@ view_fill(const struct lane *l, struct lane_view *ret)
 	    .generation = l->generation, .width_conf = l->width_conf,
 	    .reserve = l->reserve, .stale = l->stale, .paused = l->paused,
 	    .draining = l->draining, .width_set = l->width_set,
+	    .configured = l->configured,
 	    .block = lane_block_of(l, true)};
 	memcpy(ret->name, l->name, sizeof(ret->name));
 	if (l->group == NULL)

@@ -85,6 +85,7 @@ warn(struct master *m, struct session *s, uint64_t now)
 	if (lane_deadlock_end(m, s))
 		return;
 	s->lane_warned = true;
+	tally_add(m, TALLY(lane_warned), 1);
 	session_touch(m, s);
 	if (!lanes_find(m->lanes, s->lane, &v) || s->hidden ||
 	    v.block == LANE_OPEN || /* the server stops */

@@ -357,6 +357,8 @@ turn_commit(struct master *m)
 			return r;
 	}
 	r = lane_admin_write(m);
+	if (r == 0)
+		r = tally_write(m);
 	if (r < 0)
 		return r;
 	TAILQ_FOREACH(s, &m->dirty, dirty_link) {
@@ -426,6 +428,7 @@ turn_send(struct master *m)
 	struct session *s, *next;
 
 	m->next_dirty = false;
+	tally_written(m);
 	lane_admin_written(m);
 	lane_admin_show(m);
 	TAILQ_FOREACH_SAFE(s, &m->dirty, dirty_link, next) {

@@ -281,6 +281,7 @@ struct req {
 	/* poll */
 	char reader[72];
 	uint64_t since, max_bytes, idle_at_ms;
+	uint64_t due_ns; /* boot; when there was something to answer */
 	bool have_since, explicit_ack, raw, usage;
 	uint64_t held_ns; /* boot: so long it waits for another's answer */
 	/* wait */
@@ -311,6 +312,11 @@ struct req {
 };
 
 /* --------------------------------------------------------------- master */
+
+/* The place of a field of struct stats_tally among its numbers. */
+#define TALLY_FIELDS (sizeof(struct stats_tally) / sizeof(uint64_t))
+#define TALLY(field) (offsetof(struct stats_tally, field) / sizeof(uint64_t))
+
 
 struct lane_note {
 	STAILQ_ENTRY(lane_note) link;
@@ -358,6 +364,9 @@ struct master {
 	struct session_list dirty, ended, pending;
 	uint64_t next_sid;
 	bool next_dirty;
+	uint64_t tally[TALLY_FIELDS]; /* struct stats_tally, see tally.c */
+	uint64_t tally_fresh;
+	bool tally_dirty;
 	uint32_t live;     /* not ended */
 	uint64_t finished_bytes; /* ring bytes of ended sessions */
 	uint64_t leaving_bytes;  /* of those that are being removed */
@@ -397,6 +406,17 @@ void master_reload(struct master *m);
 /* Arms a timer `ms` from now, making it where *ev is NULL. */
 void timer_in(struct master *m, struct event **ev,
     void (*fn)(int, short, void *), void *arg, uint64_t ms);
+
+/* -------------------------------------------------------------- tally.c */
+int tally_write(struct master *m);
+void tally_written(struct master *m);
+void tally_load(struct master *m, bool ours);
+static inline void
+tally_add(struct master *m, size_t field, uint64_t n)
+{
+	m->tally[field] += n;
+	m->tally_dirty = true;
+}
 
 /* ----------------------------------------------------------- registry.c */
 struct session *session_by_sid(struct master *m, struct sid sid);

@@ -288,6 +288,7 @@ recover_scan(struct master *m)
 		log_note("index: %u sessions, %u records do not decode",
 		    sc.loaded, sc.bad);
 	m->bad_records = sc.bad > 0;
+	tally_load(m, incarnation == m->h.incarnation);
 	restore_ended(m);
 	if (incarnation != m->h.incarnation) {
 		lose_all(m);

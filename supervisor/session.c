@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "shm/state_names.h"
+#include "shm/stats.h"
 #include "supervisor/master.h"
 #include "supervisor/result.h"
 
@@ -107,6 +108,7 @@ session_admit(struct master *m, struct session *s, struct proto_problem *why)
 	switch (lanes_enter(m->lanes, s->lane, s->priority, s->sid, s->lane_seq,
 	    clock_wall_ms(), &s->lane_seq, &pos)) {
 	case LANE_ADMIT:
+		stats_observe(&m->stats->lane_wait, METRIC_CUT_LIFE, 0);
 		r = gate_enter(m, s, true, "admitted", why);
 		if (r < 0)
 			lanes_leave(m->lanes, s->sid);
@@ -155,6 +157,8 @@ session_pump_lanes(struct master *m)
 			lanes_leave(m->lanes, sid);
 			continue;
 		}
+		stats_observe(&m->stats->lane_wait, METRIC_CUT_LIFE,
+		    now > s->created_ms ? (now - s->created_ms) * 1000 : 0);
 		if (gate_enter(m, s, false, "its turn has come", NULL) < 0)
 			session_end_here(m, s, END_LOST, "out of memory");
 		else if (gate_deadlock_end(m, s))
@@ -302,6 +306,11 @@ session_ended(struct master *m, struct session *s, const char *why)
 	if (w != NULL && w->live > 0)
 		w->live--;
 	s->status = session_status_of(s->reason, s->exit_code);
+	tally_add(m, TALLY(ended) + s->reason, 1);
+	tally_add(m, TALLY(dropped), s->dropped_nospace);
+	if (s->started_ms != 0)
+		stats_observe(&m->stats->duration, METRIC_CUT_LIFE,
+		    s->duration_ms * 1000);
 	s->stdin_closed = true;
 	terminal_uncertain(m, s);
 	if (s->pending) {
@@ -573,6 +582,7 @@ session_on_running(struct master *m, struct worker *w,
 		(void)index_del(m->ix, INDEX_SPECS,
 		    (struct index_bytes){id.b, 8});
 		spec_free(&s->spec);
+		tally_add(m, TALLY(started), 1);
 		atomic_fetch_add_explicit(&m->board.hdr->started_total, 1,
 		    memory_order_relaxed);
 		news_started(m, s);
@@ -619,6 +629,7 @@ session_on_failed(struct master *m, struct worker *w,
 	}
 	s->error = msg->error;
 	s->stage = msg->stage;
+	tally_add(m, TALLY(spawn_failed), 1);
 	atomic_fetch_add_explicit(&m->board.hdr->failed_total, 1,
 	    memory_order_relaxed);
 	log_note("session %s not spawned: %s at %s", s->slug,

@@ -186,6 +186,10 @@ pump_once(struct child_out *s, size_t budget)
 		c->stalled_ns = 0;
 	if (n == -ENOSPC)
 		n = pump_no_space(s, max);
+	/* here, not once a turn: what a killed worker had moved and not
+	 * published its successor counts (take.c) */
+	if (n > 0)
+		worker_count(&c->w->stats->bytes_moved, (uint64_t)n);
 	if (n > 0)
 		spill_step(c);
 	if (n == -ENOMEM || n == -EMFILE || n == -ENFILE) {
@@ -213,7 +217,7 @@ pump_staged(struct child *c)
 
 /* Writes down that output came. */
 static void
-pump_note(struct child *c, uint64_t moved)
+pump_note(struct child *c)
 {
 	struct ring_header *hdr = c->ring.hdr;
 	struct worker *w = c->w;
@@ -222,7 +226,6 @@ pump_note(struct child *c, uint64_t moved)
 	    memory_order_relaxed);
 	atomic_store_explicit(&hdr->last_output_ms, w->now_ms,
 	    memory_order_relaxed);
-	worker_count(&w->stats->bytes_moved, moved);
 	if (c->ring.blocks != c->blocks_seen) {
 		worker_count(&w->stats->ring_bytes,
 		    c->ring.blocks - c->blocks_seen);
@@ -240,7 +243,7 @@ pump_turn(struct child_out *s)
 {
 	struct child *c = s->child;
 	struct worker *w = c->w;
-	uint64_t moved = 0;
+	bool moved = false;
 	uint64_t limit = PUMP_TURN_BYTES;
 	ssize_t n = 1;
 
@@ -258,12 +261,12 @@ pump_turn(struct child_out *s)
 			stream_eof(s);
 		if (n <= 0)
 			break;
-		moved += (uint64_t)n;
+		moved = true;
 		c->turn_bytes += (uint64_t)n;
 	} while (n == RING_MAX_SPLICE || c->state >= CHILD_EXITING ||
 	    c->pty.fd >= 0);
-	if (moved > 0)
-		pump_note(c, moved);
+	if (moved)
+		pump_note(c);
 	if (n != 0 && n != -EAGAIN && c->refill_ns == 0 && pty_staged(c))
 		c->refill_ns = w->now_ns; /* the next turn */
 	if (c->pty.answer_len > 0)

@@ -21,6 +21,7 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/rundir.h"
+#include "shm/stats.h"
 #include "worker/input.h"
 #include "worker/ladder.h"
 #include "worker/limits.h"
@@ -44,6 +45,7 @@ struct start_plan {
 	const char **direct; /* argv of paths[0], tried first; NULL: none */
 	char **sh_argv;     /* "/bin/sh", the path, argv[1].., NULL */
 	unsigned tries;
+	uint64_t began_ns; /* the order came */
 	int child_end[3]; /* stdin, stdout, stderr of the command; -1 */
 };
 
@@ -484,6 +486,8 @@ started(struct child *c)
 {
 	c->oom_score_adj = c->plan->order.oom_score_adj;
 	atomic_store(&c->ring.hdr->pid, c->pid);
+	stats_observe(&c->w->stats->spawn, METRIC_CUT_WORK,
+	    (clock_boot_ns() - c->plan->began_ns) / NSEC_PER_USEC);
 	start_plan_free(c->plan); /* the command's ends: else no EOF ever */
 	c->plan = NULL;
 	worker_count(&c->w->stats->spawned, 1);
@@ -582,6 +586,7 @@ start_session(struct worker *w, struct ctl_msg *msg)
 	}
 	c->plan->child_end[0] = c->plan->child_end[1] =
 	    c->plan->child_end[2] = -1;
+	c->plan->began_ns = w->now_ns;
 	rc = plan_make(c->plan, msg);
 	if (rc == -EPROTO)
 		worker_count(&w->stats->malformed, 1);

@@ -109,6 +109,7 @@ take_on(struct child *c)
 	c->blocks_seen = c->ring.blocks;
 	worker_count(&c->w->stats->ring_bytes, c->blocks_seen);
 	worker_count(&c->w->stats->taken_over, 1);
+	worker_count(&c->w->stats->bytes_moved, c->ring.recovered);
 	child_set_state(c, c->exit.code != 0 ? CHILD_EXITED : CHILD_RUNNING,
 	    "taken over");
 	child_watch(c);

@@ -107,5 +107,10 @@ struct ring_reader;
 struct psup_view;
 int view_reader(struct psup_view *v, uint64_t instance,
     struct ring_reader **ret);
+/* The board; the stats pages, or NULL. */
+struct board;
+struct stats_page;
+const struct board *view_board(const struct psup_view *v);
+const struct stats_page *view_stats(const struct psup_view *v);
 
 #endif

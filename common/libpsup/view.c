@@ -122,6 +122,18 @@ psup_view_dir(const struct psup_view *v)
 	return v->dir;
 }
 
+const struct board *
+view_board(const struct psup_view *v)
+{
+	return &v->board;
+}
+
+const struct stats_page *
+view_stats(const struct psup_view *v)
+{
+	return v->stats;
+}
+
 /* --------------------------------------------------------------- sessions */
 
 /* Opens the ring of a session, unless it is the one at hand. 0 or -errno. */

@@ -73,7 +73,8 @@ extern const struct command cmd_exec, cmd_tool, cmd_list, cmd_poll, cmd_log,
     cmd_paste, cmd_resize,
     cmd_kill, cmd_clear, cmd_remove, cmd_wait, cmd_events, cmd_status,
     cmd_shutdown, cmd_token, cmd_drain_scope, cmd_bridge;
-extern const struct command cmd_lanes, cmd_screen, cmd_help, cmd_completion;
+extern const struct command cmd_lanes, cmd_metrics, cmd_screen, cmd_help,
+    cmd_completion;
 
 /* All of them, in the order of the help; NULL at end (psup.c). */
 extern const struct command *const commands[];
@@ -189,6 +190,8 @@ typedef void view_stretch_fn(void *arg, const struct psup_view_chunk *chunk,
     const char *data, size_t len);
 int view_each_stretch(psup_view *v, const struct psup_view_session *s,
     view_stretch_fn *fn, void *arg);
+/* The view of this command's server, or says why not: the exit code. */
+int view_open(struct cli *c, psup_view **ret);
 /* What shared memory knows of the server's state. */
 json_t *view_status(const char *runtime_dir);
 /* Since the master last said that it lives; UINT64_MAX: it never did. */

@@ -19,6 +19,7 @@ const struct command *const commands[] = {
 	&cmd_send_keys,
 	&cmd_submit, &cmd_paste, &cmd_resize, &cmd_kill, &cmd_clear,
 	&cmd_remove, &cmd_wait, &cmd_events, &cmd_lanes, &cmd_status,
+	&cmd_metrics,
 	&cmd_shutdown, &cmd_drain_scope, &cmd_token, &cmd_bridge, &cmd_tool,
 	&cmd_completion, &cmd_help, NULL,
 };

@@ -28,8 +28,8 @@ wall_ms(void)
 }
 
 /* Opens the view, or says why not. */
-static int
-open_view(struct cli *c, psup_view **ret)
+int
+view_open(struct cli *c, psup_view **ret)
 {
 	char why[512] = "";
 	int rc;
@@ -150,7 +150,7 @@ view_list(struct cli *c, bool all, json_t **ret)
 	size_t count = 0;
 	int code;
 
-	code = open_view(c, &v);
+	code = view_open(c, &v);
 	if (code != EXIT_OK)
 		return code;
 	if (collect(v, all, &rows, &count) < 0) {
@@ -268,7 +268,7 @@ int
 view_open_session(struct cli *c, const char *id, psup_view **ret,
     struct psup_view_session *ret_session)
 {
-	int code = open_view(c, ret);
+	int code = view_open(c, ret);
 
 	if (code != EXIT_OK || psup_view_find(*ret, id, ret_session) == 0)
 		return code;

@@ -17,6 +17,7 @@
 
 #include <psup/calls.h>
 #include <psup/client.h>
+#include <psup/metrics.h>
 #include <psup/screen.h>
 #include <psup/text.h>
 #include <psup/value.h>

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Metrics from shared memory: for each row of common/metrics.def one function
+ * that knows where its numbers are. Reads the board, the stats pages and, for
+ * what is running, /proc; asks nobody.
+ */
+#include <errno.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <psup/metrics.h>
+
+#include "common/check.h"
+#include "common/clock.h"
+#include "exposition.h"
+#include "internal.h"
+#include "shm/board.h"
+#include "shm/state_names.h"
+#include "shm/stats.h"
+
+#define PAGE_KEEPER 0u
+#define PAGE_MASTER 1u
+#define PAGE_WORKER STATS_PAGE_OF_WORKER(0u)
+
+/* A lane's row, or that of several. */
+struct lane_row {
+	char name[40];
+	uint64_t lanes, width, active, queued, paused;
+};
+
+struct scrape {
+	struct expo out;
+	struct psup_view *view; /* NULL: there is no server */
+	const struct board_header *hdr;
+	uint64_t now_ns;
+	int32_t alive[STATS_PAGES]; /* pid; 0: none */
+	bool used[STATS_PAGES];     /* somebody is, or was, there */
+	struct lane_row lanes[BOARD_LANES];
+	size_t lane_count;
+};
+
+/* A relaxed load. */
+#define GET(x) atomic_load_explicit(&(x), memory_order_relaxed)
+
+static const struct stats_page *
+page(const struct scrape *s, uint32_t i)
+{
+	return (const struct stats_page *)(const void *)((const char *)
+	        view_stats(s->view) + (size_t)i * SHM_PAGE);
+}
+
+/* Does this pid still belong to a process of psup's? It may be anybody's once
+ * the keeper is gone, which is the one that writes 0 there. */
+static bool
+is_ours(int32_t pid)
+{
+	char path[48], name[8] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	f = pid > 0 ? fopen(path, "re") : NULL;
+	if (f == NULL)
+		return false;
+	if (fgets(name, 5, f) == NULL)
+		name[0] = '\0';
+	fclose(f);
+	return strcmp(name, "psup") == 0;
+}
+
+/* Who is there. */
+static void
+find_processes(struct scrape *s)
+{
+	for (uint32_t i = 0; i < STATS_PAGES; i++) {
+		int32_t pid = GET(page(s, i)->pid);
+
+		s->used[i] = pid != 0 || GET(page(s, i)->generation) != 0;
+		s->alive[i] = is_ours(pid) ? pid : 0;
+	}
+}
+
+/* What a lane is called here. Names that come and go with conversations and
+ * jobs would make a series each, for ever. */
+static void
+lane_label(const struct board_lane *l, char ret[40])
+{
+	const char *colon = strchr(l->name, ':');
+
+	if (l->flags & BOARD_LANE_CONFIGURED)
+		snprintf(ret, 40, "%s", l->name);
+	else if (colon != NULL)
+		snprintf(ret, 40, "%.*s:*", (int)(colon - l->name), l->name);
+	else
+		snprintf(ret, 40, "*");
+}
+
+/* The row of a label, made where there is none. */
+static struct lane_row *
+lane_row(struct scrape *s, const char *label)
+{
+	size_t i;
+
+	for (i = 0; i < s->lane_count; i++)
+		if (strcmp(s->lanes[i].name, label) == 0)
+			return &s->lanes[i];
+	s->lane_count++;
+	snprintf(s->lanes[i].name, sizeof(s->lanes[i].name), "%s", label);
+	return &s->lanes[i];
+}
+
+/* The board's lanes, summed up. */
+static void
+find_lanes(struct scrape *s)
+{
+	const struct board *b = view_board(s->view);
+	struct board_lane l;
+	struct lane_row *row;
+	char label[40];
+
+	for (uint32_t i = 0; i < BOARD_LANES; i++) {
+		if (board_get_lane(b, i, &l) != 1 || l.name[0] == '\0')
+			continue;
+		l.name[sizeof(l.name) - 1] = '\0';
+		lane_label(&l, label);
+		row = lane_row(s, label);
+		row->lanes++;
+		row->width += l.width;
+		row->active += l.active;
+		row->queued += l.queued;
+		row->paused += (l.flags & BOARD_LANE_PAUSED) != 0;
+	}
+}
+
+/* ------------------------------------------------------------ collecting */
+
+/* The labels of a page's process. */
+struct who {
+	struct expo_label labels[EXPO_LABELS];
+	char slot[12];
+};
+
+static const char *
+process_name(uint32_t i)
+{
+	return i == PAGE_KEEPER ? "keeper"
+	    : i == PAGE_MASTER  ? "master"
+	                        : "worker";
+}
+
+static const struct expo_label *
+who_is(struct who *w, uint32_t i)
+{
+	*w = (struct who){.labels = {{"process", process_name(i)}}};
+	if (i >= PAGE_WORKER) {
+		snprintf(w->slot, sizeof(w->slot), "%" PRIu32,
+		    i - PAGE_WORKER);
+		w->labels[1] = (struct expo_label){"slot", w->slot};
+	}
+	return w->labels;
+}
+
+/* Where a counter lies in every page. */
+#define AT(field) offsetof(struct stats_page, field)
+
+static uint64_t
+load_at(const struct scrape *s, uint32_t i, size_t offset)
+{
+	const char *p = (const char *)page(s, i) + offset;
+
+	return atomic_load_explicit((const _Atomic uint64_t *)(const void *)p,
+	    memory_order_relaxed);
+}
+
+/* Over all workers, those that were, too. */
+static uint64_t
+of_workers(const struct scrape *s, size_t offset)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = PAGE_WORKER; i < STATS_PAGES; i++)
+		sum += load_at(s, i, offset);
+	return sum;
+}
+
+/* One sample for the keeper, one for the master, one for all workers. */
+static void
+by_kind(struct scrape *s, size_t offset, const char *name2, const char *value2)
+{
+	struct expo_label l[EXPO_LABELS] = {{"process", "keeper"},
+	    {name2, value2}};
+
+	expo_uint(&s->out, l, load_at(s, PAGE_KEEPER, offset));
+	l[0].value = "master";
+	expo_uint(&s->out, l, load_at(s, PAGE_MASTER, offset));
+	l[0].value = "worker";
+	expo_uint(&s->out, l, of_workers(s, offset));
+}
+
+/* Histograms at the same place of several pages are added up. */
+static void
+histogram(struct scrape *s, const struct expo_label *labels, uint32_t first,
+    uint32_t last, size_t offset)
+{
+	uint64_t count[STATS_BUCKETS] = {0}, sum = 0;
+
+	for (uint32_t i = first; i <= last; i++) {
+		for (size_t b = 0; b < STATS_BUCKETS; b++)
+			count[b] += load_at(s, i, offset + b *
+			    sizeof(uint64_t));
+		sum += load_at(s, i, offset + offsetof(struct stats_hist,
+		    sum_us));
+	}
+	expo_histogram(&s->out, labels,
+	    metric_bounds_of(s->out.family->type), count, sum);
+}
+
+static void
+collect_build(struct scrape *s)
+{
+	const struct expo_label l[] = {{"version", PSUP_VERSION}, {NULL, NULL}};
+
+	expo_uint(&s->out, l, 1);
+}
+
+static void
+collect_up(struct scrape *s)
+{
+	expo_uint(&s->out, NULL, s->view != NULL && s->alive[PAGE_KEEPER] != 0);
+}
+
+static void
+collect_start_time(struct scrape *s)
+{
+	expo_seconds(&s->out, NULL, GET(page(s, PAGE_KEEPER)->started_ms) *
+	    1000);
+}
+
+/* A row whose number lies in one page. */
+#define COLLECT_ONE(name, i, field)                                            \
+	static void                                                            \
+	collect_##name(struct scrape *s)                                       \
+	{                                                                      \
+		expo_uint(&s->out, NULL, load_at(s, i, AT(field)));            \
+	}
+COLLECT_ONE(accepted, PAGE_MASTER, tally.accepted)
+COLLECT_ONE(starts, PAGE_MASTER, tally.started)
+COLLECT_ONE(spawn_failures, PAGE_MASTER, tally.spawn_failed)
+COLLECT_ONE(lane_warned, PAGE_MASTER, tally.lane_warned)
+COLLECT_ONE(dropped, PAGE_MASTER, tally.dropped)
+COLLECT_ONE(sessions_max, PAGE_KEEPER, max_sessions)
+COLLECT_ONE(orphans, PAGE_KEEPER, orphans_reaped)
+COLLECT_ONE(requests, PAGE_MASTER, requests)
+
+/* A histogram of one page, or of the workers' pages. */
+#define COLLECT_HIST(name, first, last, field)                                 \
+	static void                                                            \
+	collect_##name(struct scrape *s)                                       \
+	{                                                                      \
+		histogram(s, NULL, first, last, AT(field));                    \
+	}
+COLLECT_HIST(duration, PAGE_MASTER, PAGE_MASTER, duration)
+COLLECT_HIST(spawn, PAGE_WORKER, STATS_PAGES - 1, spawn)
+COLLECT_HIST(poll, PAGE_MASTER, PAGE_MASTER, poll)
+COLLECT_HIST(lane_wait, PAGE_MASTER, PAGE_MASTER, lane_wait)
+
+static void
+collect_connections(struct scrape *s)
+{
+	expo_uint(&s->out, NULL, s->alive[PAGE_MASTER] != 0
+	    ? GET(page(s, PAGE_MASTER)->connections)
+	    : 0);
+}
+
+static void
+collect_recovery(struct scrape *s)
+{
+	struct expo_label l[] = {{"process", "master"}, {NULL, NULL}};
+
+	histogram(s, l, PAGE_KEEPER, PAGE_KEEPER, AT(master));
+	l[0].value = "worker";
+	histogram(s, l, PAGE_KEEPER, PAGE_KEEPER, AT(heir));
+}
+
+static void
+collect_exits(struct scrape *s)
+{
+	for (uint32_t r = END_EXIT; r < END_REASONS; r++) {
+		const struct expo_label l[] = {{"reason", reason_name(r)}, {NULL, NULL}};
+
+		expo_uint(&s->out, l, load_at(s, PAGE_MASTER,
+		    AT(tally.ended) + r * sizeof(uint64_t)));
+	}
+}
+
+static void
+collect_sessions(struct scrape *s)
+{
+	for (uint32_t i = STATE_QUEUED; i < STATE_COUNT; i++) {
+		const struct expo_label l[] = {{"state", state_name(i)}, {NULL, NULL}};
+
+		expo_uint(&s->out, l, GET(s->hdr->counts[i]));
+	}
+}
+
+static void
+collect_output(struct scrape *s)
+{
+	expo_uint(&s->out, NULL, of_workers(s, AT(bytes_moved)));
+}
+
+static void
+collect_taken_over(struct scrape *s)
+{
+	expo_uint(&s->out, NULL, of_workers(s, AT(taken_over)));
+}
+
+static void
+collect_budget(struct scrape *s)
+{
+	expo_uint(&s->out, NULL, GET(s->hdr->budget_bytes));
+}
+
+static void
+collect_budget_used(struct scrape *s)
+{
+	expo_uint(&s->out, NULL, GET(s->hdr->budget_used));
+}
+
+/* A row with a sample for every lane. */
+#define COLLECT_LANE(fn, field)                                                \
+	static void                                                            \
+	collect_##fn(struct scrape *s)                                         \
+	{                                                                      \
+		for (size_t i = 0; i < s->lane_count; i++) {                   \
+			const struct expo_label l[] = {                        \
+			    {"lane", s->lanes[i].name}, {NULL, NULL}};         \
+			expo_uint(&s->out, l, s->lanes[i].field);              \
+		}                                                              \
+	}
+COLLECT_LANE(lane_width, width)
+COLLECT_LANE(lane_active, active)
+COLLECT_LANE(lane_queued, queued)
+COLLECT_LANE(lane_paused, paused)
+COLLECT_LANE(lanes, lanes)
+
+/* Every process that is, or was, there. */
+#define EACH_PROCESS(s, i, w)                                                  \
+	for (uint32_t i = 0; i < STATS_PAGES; i++)                             \
+		if ((s)->used[i] && who_is(&(w), i) != NULL)
+
+static void
+collect_process_up(struct scrape *s)
+{
+	struct who w;
+
+	EACH_PROCESS(s, i, w)
+		expo_uint(&s->out, w.labels, s->alive[i] != 0);
+}
+
+static void
+collect_heartbeat(struct scrape *s)
+{
+	struct who w;
+
+	EACH_PROCESS(s, i, w) {
+		uint64_t beat = GET(page(s, i)->heartbeat_ns);
+
+		if (beat != 0)
+			expo_seconds(&s->out, w.labels,
+			    beat < s->now_ns
+				? (s->now_ns - beat) / NSEC_PER_USEC
+				: 0);
+	}
+}
+
+static void
+collect_restarts(struct scrape *s)
+{
+	struct who w;
+
+	EACH_PROCESS(s, i, w)
+		if (i != PAGE_KEEPER)
+			expo_uint(&s->out, w.labels, GET(page(s, i)->restarts));
+}
+
+static void
+collect_process_sessions(struct scrape *s)
+{
+	struct who w;
+
+	EACH_PROCESS(s, i, w)
+		if (i != PAGE_MASTER)
+			expo_uint(&s->out, w.labels,
+			    s->alive[i] != 0 ? GET(page(s, i)->sessions) : 0);
+}
+
+static void
+collect_longest_turn(struct scrape *s)
+{
+	struct who w;
+
+	EACH_PROCESS(s, i, w)
+		expo_seconds(&s->out, w.labels,
+		    GET(page(s, i)->longest_turn_ns) / NSEC_PER_USEC);
+}
+
+/* Open descriptors of a process. psup's own are not dumpable, so nobody but
+ * root may list them; how many there are, newer kernels say as the size of
+ * the directory. -1: not known. */
+static int64_t
+count_fds(int32_t pid)
+{
+	char path[48];
+	struct stat st;
+	int64_t n = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	if (stat(path, &st) == 0 && st.st_size > 0)
+		return st.st_size;
+	d = opendir(path);
+	if (d == NULL)
+		return -1;
+	for (const struct dirent *de; (de = readdir(d)) != NULL;)
+		n += de->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+
+/* How many it may open. 0: not known, or no bound. */
+static uint64_t
+max_fds(int32_t pid)
+{
+	char line[128], path[48];
+	unsigned long long n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", (int)pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return 0;
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "Max open files %llu", &n) == 1)
+			break;
+	fclose(f);
+	return n;
+}
+
+static void
+collect_fds(struct scrape *s)
+{
+	struct who w;
+
+	EACH_PROCESS(s, i, w) {
+		int64_t n = s->alive[i] != 0 ? count_fds(s->alive[i]) : -1;
+
+		if (n >= 0)
+			expo_uint(&s->out, w.labels, (uint64_t)n);
+	}
+}
+
+static void
+collect_fds_max(struct scrape *s)
+{
+	struct who w;
+
+	EACH_PROCESS(s, i, w) {
+		uint64_t n = s->alive[i] != 0 ? max_fds(s->alive[i]) : 0;
+
+		if (n > 0)
+			expo_uint(&s->out, w.labels, n);
+	}
+}
+
+static void
+collect_malformed(struct scrape *s)
+{
+	by_kind(s, AT(malformed), NULL, NULL);
+}
+
+static void
+collect_log_lines(struct scrape *s)
+{
+	by_kind(s, AT(log_lines), NULL, NULL);
+}
+
+static void
+collect_log_lost(struct scrape *s)
+{
+	by_kind(s, AT(log_dropped), "why", "dropped");
+	by_kind(s, AT(log_suppressed), "why", "suppressed");
+}
+
+typedef void collect_fn(struct scrape *s);
+static collect_fn *const collectors[METRIC_COUNT] = {
+	[METRIC_BUILD] = collect_build,
+	[METRIC_UP] = collect_up,
+	[METRIC_START_TIME] = collect_start_time,
+	[METRIC_ACCEPTED] = collect_accepted,
+	[METRIC_STARTS] = collect_starts,
+	[METRIC_EXITS] = collect_exits,
+	[METRIC_SPAWN_FAILURES] = collect_spawn_failures,
+	[METRIC_SESSIONS] = collect_sessions,
+	[METRIC_DURATION] = collect_duration,
+	[METRIC_SPAWN] = collect_spawn,
+	[METRIC_POLL] = collect_poll,
+	[METRIC_LANE_WAIT] = collect_lane_wait,
+	[METRIC_LANE_WARNED] = collect_lane_warned,
+	[METRIC_RECOVERY] = collect_recovery,
+	[METRIC_OUTPUT] = collect_output,
+	[METRIC_DROPPED] = collect_dropped,
+	[METRIC_BUDGET] = collect_budget,
+	[METRIC_BUDGET_USED] = collect_budget_used,
+	[METRIC_LANE_WIDTH] = collect_lane_width,
+	[METRIC_LANE_ACTIVE] = collect_lane_active,
+	[METRIC_LANE_QUEUED] = collect_lane_queued,
+	[METRIC_LANE_PAUSED] = collect_lane_paused,
+	[METRIC_LANES] = collect_lanes,
+	[METRIC_PROCESS_UP] = collect_process_up,
+	[METRIC_HEARTBEAT] = collect_heartbeat,
+	[METRIC_RESTARTS] = collect_restarts,
+	[METRIC_TAKEN_OVER] = collect_taken_over,
+	[METRIC_PROCESS_SESSIONS] = collect_process_sessions,
+	[METRIC_SESSIONS_MAX] = collect_sessions_max,
+	[METRIC_FDS] = collect_fds,
+	[METRIC_FDS_MAX] = collect_fds_max,
+	[METRIC_LONGEST_TURN] = collect_longest_turn,
+	[METRIC_ORPHANS] = collect_orphans,
+	[METRIC_CONNECTIONS] = collect_connections,
+	[METRIC_REQUESTS] = collect_requests,
+	[METRIC_MALFORMED] = collect_malformed,
+	[METRIC_LOG_LINES] = collect_log_lines,
+	[METRIC_LOG_LOST] = collect_log_lost,
+};
+
+/* Without a server there is little to say. */
+static bool
+is_said(const struct scrape *s, enum metric_id id)
+{
+	return s->view != NULL || id == METRIC_BUILD || id == METRIC_UP;
+}
+
+int
+psup_view_metrics(struct psup_view *v, enum psup_metrics_format format,
+    char **ret_text, size_t *ret_len)
+{
+	struct scrape *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (s == NULL)
+		return -ENOMEM;
+	s->out.format = format;
+	s->now_ns = clock_boot_ns();
+	/* a board without its stats pages is no server's */
+	if (v != NULL && view_stats(v) != NULL) {
+		s->view = v;
+		s->hdr = view_board(v)->hdr;
+		s->out.created_ms = s->hdr->created_ms;
+		find_processes(s);
+		find_lanes(s);
+	}
+	for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+		if (!is_said(s, id))
+			continue;
+		expo_family(&s->out, &metrics[id]);
+		CHECK(collectors[id] != NULL);
+		collectors[id](s);
+	}
+	expo_end(&s->out);
+	rc = s->out.failed ? -ENOMEM : 0;
+	if (rc == 0) {
+		*ret_text = s->out.text;
+		*ret_len = s->out.len;
+	} else {
+		free(s->out.text);
+	}
+	free(s);
+	return rc;
+}
+
+const char *
+psup_metrics_content_type(enum psup_metrics_format format)
+{
+	return format == PSUP_METRICS_OPENMETRICS
+	    ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+	    : "text/plain; version=0.0.4; charset=utf-8";
+}

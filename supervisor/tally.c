@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What this server has done so far, exactly: the counts stand in the index,
+ * written by the transaction that records what they count, so that a master
+ * killed at any instant has neither lost nor doubled one. After the commit
+ * they are shown in the master's stats page, for whoever reads metrics.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "supervisor/master.h"
+
+#define KEY "tally"
+
+static_assert(sizeof(struct stats_tally) == TALLY_FIELDS * sizeof(uint64_t),
+    "a tally is numbers alone");
+
+/* Sessions that this turn's commit puts on record. */
+static uint64_t
+fresh_ones(const struct master *m)
+{
+	const struct session *s;
+	uint64_t n = 0;
+
+	TAILQ_FOREACH(s, &m->dirty, dirty_link)
+		n += s->fresh;
+	return n;
+}
+
+/* Before a commit. 0; -ENOSPC and others as index_put_last(). */
+int
+tally_write(struct master *m)
+{
+	struct enc e = ENC_INIT;
+	int r = -ENOMEM;
+
+	m->tally_fresh = fresh_ones(m);
+	if (m->tally_fresh == 0 && !m->tally_dirty)
+		return 0;
+	m->tally_dirty = true;
+	enc_array(&e);
+	for (size_t i = 0; i < TALLY_FIELDS; i++)
+		enc_uint(&e, m->tally[i] +
+		    (i == TALLY(accepted) ? m->tally_fresh : 0));
+	enc_end(&e);
+	if (!e.failed)
+		r = index_put_last(m->ix, INDEX_META,
+		    (struct index_bytes){KEY, strlen(KEY)},
+		    (struct index_bytes){e.buf, e.len});
+	enc_fini(&e);
+	return r;
+}
+
+/* After a commit that worked. */
+void
+tally_written(struct master *m)
+{
+	_Atomic uint64_t *shown = &m->stats->tally.accepted;
+
+	if (!m->tally_dirty)
+		return;
+	m->tally_dirty = false;
+	m->tally[TALLY(accepted)] += m->tally_fresh;
+	m->tally_fresh = 0;
+	for (size_t i = 0; i < TALLY_FIELDS; i++)
+		atomic_store_explicit(&shown[i], m->tally[i],
+		    memory_order_relaxed);
+}
+
+/* The counts of this server so far; nothing where the index is another
+ * server's. One that had to be set aside took its record along: what the last
+ * master has shown is next to the truth. */
+void
+tally_load(struct master *m, bool ours)
+{
+	const _Atomic uint64_t *shown = &m->stats->tally.accepted;
+	struct codec_arena *arena = NULL;
+	const struct val *v = NULL;
+	struct index_bytes val;
+	char why[64];
+	size_t used;
+
+	memset(m->tally, 0, sizeof(m->tally));
+	m->tally_dirty = true;
+	if (!ours && !m->set_aside)
+		return;
+	for (size_t i = 0; i < TALLY_FIELDS; i++)
+		m->tally[i] = shown[i];
+	if (!ours || index_get(m->ix, INDEX_META,
+	        (struct index_bytes){KEY, strlen(KEY)}, &val) < 0 ||
+	    codec_decode(val.data, val.size, &codec_limits_trusted, &used,
+	        &arena, &v, why, sizeof(why)) != CODEC_OK)
+		return;
+	for (size_t i = 0; v->type == VAL_ARRAY && i < v->a.count &&
+	     i < TALLY_FIELDS; i++)
+		if (v->a.items[i].type == VAL_UINT)
+			m->tally[i] = v->a.items[i].u;
+	codec_arena_free(&arena);
+}

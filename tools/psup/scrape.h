@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* psup metrics --listen: an HTTP server for one page. */
+#ifndef PSUP_SCRAPE_H
+#define PSUP_SCRAPE_H
+
+#include "cli.h"
+
+#define SCRAPE_CLIENTS 16 /* at once; more wait in the kernel's queue */
+
+/* A loopback address "127.0.0.1:PORT", "[::1]:PORT", "localhost:PORT" or a
+ * socket "unix:/PATH". Returns the listening descriptor, with its address
+ * spelled out in `shown`; else -1 with a sentence there. */
+int scrape_bind(const char *address, char *shown, size_t size);
+/* Unlinks what scrape_bind() made, if it is there still. */
+void scrape_unbind(const char *address);
+/* Serves until SIGINT or SIGTERM. The exit code. */
+int scrape_serve(struct cli *c, int fd);
+
+#endif
