@@ -53,22 +53,23 @@ page(const struct scrape *s, uint32_t i)
 	        view_stats(s->view) + (size_t)i * SHM_PAGE);
 }
 
-/* Does this pid still belong to a process of psup's? It may be anybody's once
- * the keeper is gone, which is the one that writes 0 there. */
+/* Does this pid still belong to a process of psup's, and a living one? It may
+ * be anybody's once the keeper is gone, which is who writes 0 there. */
 static bool
 is_ours(int32_t pid)
 {
-	char path[48], name[8] = "";
+	char path[48], line[128], state = 'X';
 	FILE *f;
+	bool ok;
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	f = pid > 0 ? fopen(path, "re") : NULL;
 	if (f == NULL)
 		return false;
-	if (fgets(name, 5, f) == NULL)
-		name[0] = '\0';
+	ok = fgets(line, sizeof(line), f) != NULL &&
+	    sscanf(line, "%*d (psup%*[^)]) %c", &state) == 1;
 	fclose(f);
-	return strcmp(name, "psup") == 0;
+	return ok && state != 'Z' && state != 'X';
 }
 
 /* Who is there. */

@@ -48,7 +48,7 @@ serve(struct cli *c, const char *address)
 	fd = scrape_bind(address, shown, sizeof(shown));
 	if (fd < 0) {
 		cli_say("%s", shown);
-		return EXIT_USAGE;
+		return fd == SCRAPE_NO_ADDRESS ? EXIT_USAGE : EXIT_FAILED;
 	}
 	cli_putf("listening at %s\n", shown);
 	fflush(stdout);

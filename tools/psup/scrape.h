@@ -9,7 +9,9 @@
 
 /* A loopback address "127.0.0.1:PORT", "[::1]:PORT", "localhost:PORT" or a
  * socket "unix:/PATH". Returns the listening descriptor, with its address
- * spelled out in `shown`; else -1 with a sentence there. */
+ * spelled out in `shown`; else -1, or SCRAPE_NO_ADDRESS for what is none of
+ * these, with a sentence there. */
+#define SCRAPE_NO_ADDRESS (-2)
 int scrape_bind(const char *address, char *shown, size_t size);
 /* Unlinks what scrape_bind() made, if it is there still. */
 void scrape_unbind(const char *address);

@@ -73,7 +73,7 @@ bind_unix(const char *path, char *shown, size_t size)
 	if (path[0] != '/' || strlen(path) >= sizeof(a.sun_path)) {
 		snprintf(shown, size, "unix: wants an absolute path of at most "
 		    "%zu bytes", sizeof(a.sun_path) - 1);
-		return -1;
+		return SCRAPE_NO_ADDRESS;
 	}
 	memcpy(a.sun_path, path, strlen(path) + 1);
 	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode)) {
@@ -84,7 +84,7 @@ bind_unix(const char *path, char *shown, size_t size)
 		if (probe >= 0)
 			close(probe);
 	}
-	mask = umask(077);
+	mask = umask(0177);
 	fd = listen_at((struct sockaddr *)&a, sizeof(a));
 	umask(mask);
 	if (fd < 0) {
@@ -153,7 +153,7 @@ scrape_bind(const char *address, char *shown, size_t size)
 	if (!split(address, host, sizeof(host), &port)) {
 		snprintf(shown, size, "--listen %.80s: 127.0.0.1:PORT, "
 		    "[::1]:PORT or unix:/PATH is expected", address);
-		return -1;
+		return SCRAPE_NO_ADDRESS;
 	}
 	/* a name is nobody's to choose but localhost's */
 	if (strcmp(host, "localhost") == 0)
@@ -165,7 +165,7 @@ scrape_bind(const char *address, char *shown, size_t size)
 		    "proxy in front for others", address);
 		if (list != NULL)
 			freeaddrinfo(list);
-		return -1;
+		return SCRAPE_NO_ADDRESS;
 	}
 	fd = listen_at(list->ai_addr, list->ai_addrlen);
 	freeaddrinfo(list);

@@ -84,3 +84,28 @@ Test(stats, names_have_a_word_for_every_number)
 	cr_assert_str_eq(stream_name(RING_MIXED), "mixed");
 	cr_assert_str_eq(stream_name(3), "?");
 }
+
+Test(stats, count_a_value_in_its_bucket)
+{
+	struct stats_page *pages, *own;
+	const struct metric_bounds *b = &metric_bounds[METRIC_CUT_WORK];
+
+	cr_assert_eq(stats_create(place.fd, &pages), 0);
+	cr_assert_eq(stats_attach_own(place.fd, 1, &own), 0);
+	stats_observe(&own->poll, METRIC_CUT_WORK, 0);
+	stats_observe(&own->poll, METRIC_CUT_WORK, b->us[0]);
+	stats_observe(&own->poll, METRIC_CUT_WORK, b->us[0] + 1);
+	stats_observe(&own->poll, METRIC_CUT_WORK, b->us[b->count - 1]);
+	stats_observe(&own->poll, METRIC_CUT_WORK, UINT32_MAX);
+	cr_expect_eq(own->poll.count[0], 2u);
+	cr_expect_eq(own->poll.count[1], 1u);
+	cr_expect_eq(own->poll.count[b->count - 1], 1u);
+	cr_expect_eq(own->poll.count[b->count], 1u);
+	cr_expect_eq(own->poll.sum_us, 2 * b->us[0] + 1 +
+	    b->us[b->count - 1] + UINT32_MAX);
+	stats_add(&own->bytes_moved, 40);
+	stats_add(&own->bytes_moved, 2);
+	cr_expect_eq(own->bytes_moved, 42u);
+	munmap(own, SHM_PAGE);
+	stats_detach(pages);
+}
