@@ -51,7 +51,7 @@ for a in 9464 127.0.0.1 127.0.0.1:x 127.0.0.1:70000 unix:relative ''; do
 done
 psup metrics --format json 2>"$scratch/err"
 is $? 2 "a format that is none"
-like "$(cat "$scratch/err")" "*--format*json*openmetrics or text*" "is named"
+like "$(cat "$scratch/err")" "*json*--format*openmetrics*text*" "is named"
 PSUP_SCOPE=x psup metrics >/dev/null 2>&1
 is $? 1 "not on behalf of a scope"
 

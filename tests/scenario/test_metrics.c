@@ -25,7 +25,7 @@ value_in(const char *text, const char *sample)
 		line = strchr(line, '\n');
 		line += line != NULL;
 	}
-	return NAN;
+	return (double)NAN;
 }
 
 static const char *

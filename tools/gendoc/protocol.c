@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * psup-gendoc INTRODUCTION: prints docs/protocol.md: the introduction, an
- * example encoded by the real encoder, and every row of the protocol table.
- * A build tool, never installed; the one tool that includes common/.
+ * example encoded by the real encoder, and every row of the protocol table;
+ * psup-gendoc --metrics INTRODUCTION: docs/metrics.md. A build tool, never
+ * installed; the one tool that includes common/.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "common/check.h"
 #include "common/keys.h"
 #include "common/proto.h"
+#include "tools/gendoc/gendoc.h"
 
 static const char *const kind_words[] = {
 	[PROTO_TOOL] = "any connection",
@@ -34,8 +36,7 @@ static const struct {
 #include "common/proto.def"
 };
 
-/* Text in a table's cell. */
-static void
+void
 cell(const char *s)
 {
 	putchar(' ');
@@ -312,10 +313,15 @@ int
 main(int argc, char **argv)
 {
 	size_t i;
+	bool of_metrics = argc == 3 && strcmp(argv[1], "--metrics") == 0;
 
-	if (argc != 2 || !print_file(argv[1])) {
-		fputs("usage: psup-gendoc INTRODUCTION\n", stderr);
+	if (argc != 2 + of_metrics || !print_file(argv[argc - 1])) {
+		fputs("usage: psup-gendoc [--metrics] INTRODUCTION\n", stderr);
 		return 2;
+	}
+	if (of_metrics) {
+		print_metrics();
+		return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 	}
 	print_example();
 	puts("## 9. Shapes\n\nA type like `str|nil` may be nil. Where a "

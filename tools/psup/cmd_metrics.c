@@ -57,49 +57,40 @@ serve(struct cli *c, const char *address)
 	return code;
 }
 
+static const char *format, *address;
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	static const struct option own[] = {
-		{"format", required_argument, NULL, 'f'},
-		{"listen", required_argument, NULL, 'l'}, {0}};
-	enum psup_metrics_format format = PSUP_METRICS_OPENMETRICS;
-	const char *address = NULL;
-	bool chosen = false;
-	int opt;
-
-	while ((opt = cli_option(c, argc, argv, own)) != -1) {
-		if (opt == 'l') {
-			address = optarg;
-			continue;
-		}
-		chosen = true;
-		if (strcmp(optarg, "text") == 0)
-			format = PSUP_METRICS_TEXT;
-		else if (strcmp(optarg, "openmetrics") != 0)
-			return cli_usage(c, "--format %.40s: openmetrics or "
-			    "text is expected", optarg);
-	}
-	if (c->usage_error)
-		return EXIT_USAGE;
-	if (optind != argc)
-		return cli_usage(c, "it takes no argument");
+	(void)argc;
+	(void)argv;
 	if (c->json)
 		return cli_usage(c, "there is no JSON of metrics; psup status "
 		    "--json has the state");
-	if (address != NULL && chosen)
+	if (address != NULL && format != NULL)
 		return cli_usage(c, "over HTTP the client chooses the format");
-	return address != NULL ? serve(c, address) : print(c, format);
+	if (address != NULL)
+		return serve(c, address);
+	return print(c, format != NULL && strcmp(format, "text") == 0
+	        ? PSUP_METRICS_TEXT
+	        : PSUP_METRICS_OPENMETRICS);
 }
+
+static const struct opt options[] = {
+	TEXT("format", 0, "FORMAT", "openmetrics|text", format,
+	    "openmetrics, or text, Prometheus' older format (openmetrics)"),
+	TEXT("listen", 0, "ADDRESS", "?127.0.0.1:9464|unix:", address,
+	    "answer GET /metrics over HTTP at 127.0.0.1:PORT, [::1]:PORT or "
+	    "unix:/PATH, until SIGINT or SIGTERM"),
+	OPT_END};
 
 const struct command cmd_metrics = {
 	.name = "metrics",
-	.usage = "[--format openmetrics|text | --listen ADDRESS]",
+	.wants = "it takes no argument",
 	.summary = "Print or serve metrics for Prometheus",
-	.help = "  --format FORMAT    openmetrics (the default), or text: "
-	        "Prometheus' older one\n"
-	        "  --listen ADDRESS   answer GET /metrics at 127.0.0.1:PORT, "
-	        "[::1]:PORT or\n"
-	        "                     unix:/PATH until SIGINT or SIGTERM\n",
+	.about = "Counters, gauges and histograms, read from shared memory: "
+	         "the server does nothing for it, and it works while the "
+	         "server's master is down.",
+	.options = options,
 	.run = run,
 };
