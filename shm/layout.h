@@ -273,6 +273,19 @@ static_assert(sizeof(struct board_lane) == 64, "board lane");
 enum { BOARD_LANE_PAUSED = 1, BOARD_LANE_DRAINING = 2,
 	BOARD_LANE_CONFIGURED = 4 /* stays when idle */ };
 
+/* What the first of a lane's queue waits for, or would. */
+enum lane_block {
+	LANE_OPEN,           /* nothing */
+	LANE_BLOCK_PAUSED,
+	LANE_BLOCK_WIDTH,    /* the lane is full */
+	LANE_BLOCK_GROUP,    /* its group is */
+	LANE_BLOCK_RESERVED, /* what its group has left is reserved by others */
+	LANE_BLOCKS
+};
+/* It stands in board_lane.flags, too. */
+#define BOARD_LANE_BLOCK(flags)  ((flags) >> 8 & 15u)
+#define BOARD_LANE_BLOCKED(what) ((uint32_t)(what) << 8)
+
 struct board_header {
 	uint64_t magic;
 	uint32_t version;

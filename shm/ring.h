@@ -109,6 +109,18 @@ struct ring_glance {
 };
 enum ring_verdict ring_glance(struct ring_reader *r, struct ring_glance *ret);
 
+/* The facts of a session that is not open: one small read. 0, -ENOENT, or
+ * -EBADMSG: another version's, or damaged. */
+struct ring_look {
+	uint64_t head;           /* position */
+	uint64_t last_output_ms; /* wall; 0: none yet */
+	uint64_t exited_ms;      /* wall; 0: it runs */
+	int32_t pid;             /* 0: none yet */
+	int32_t exit_code;       /* CLD_*; 0: it runs */
+	int32_t exit_status;
+};
+int ring_look(int dirfd, struct sid sid, struct ring_look *ret);
+
 /*
  * Reads retained bytes from position *pos on, at most `size`, never across
  * the gap between head and tail region: a read that begins in the gap is

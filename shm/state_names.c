@@ -103,3 +103,18 @@ stream_name(unsigned stream)
 {
 	return NAME_IN(streams, stream);
 }
+
+const char *
+lane_block_name(unsigned block)
+{
+	static const char *const words[] = {
+	    [LANE_OPEN] = NULL,
+	    [LANE_BLOCK_PAUSED] = "paused",
+	    [LANE_BLOCK_WIDTH] = "width",
+	    [LANE_BLOCK_GROUP] = "group",
+	    [LANE_BLOCK_RESERVED] = "reserved",
+	};
+	static_assert(NELEMS(words) == LANE_BLOCKS, "a word per block");
+
+	return block < NELEMS(words) ? words[block] : "?";
+}

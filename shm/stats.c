@@ -77,8 +77,11 @@ attach(int dirfd, uint32_t i, size_t bytes, bool writable,
 	if (err != 0)
 		return err;
 	if (!page_ok(map)) {
+		err = ((struct stats_page *)map)->magic == STATS_MAGIC
+		    ? -EPROTO
+		    : -EBADMSG;
 		munmap(map, bytes);
-		return -EBADMSG;
+		return err;
 	}
 	*ret = map;
 	return 0;

@@ -14,7 +14,8 @@
 int stats_create(int dirfd, struct stats_page **ret_pages);
 /* Master, worker: maps page i read-write. -EBADMSG, -errno. */
 int stats_attach_own(int dirfd, uint32_t i, struct stats_page **ret);
-/* Readers: maps all pages read-only. */
+/* Readers: maps all pages read-only. -ENOENT, -EPROTO (another version),
+ * -EBADMSG, -errno. */
 int stats_attach(int dirfd, const struct stats_page **ret_pages);
 /* For what stats_attach() or stats_create() mapped; an own page stays mapped
  * for the life of its process. */

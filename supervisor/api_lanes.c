@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shm/state_names.h"
 #include "supervisor/exec_spec.h"
 #include "supervisor/master.h"
 

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "common/ids.h"
+#include "shm/layout.h"
 
 #define LANE_NAME_MAX 32
 #define LANE_AGE_MS   30000u
@@ -116,15 +117,6 @@ uint64_t lanes_since(const struct lanes *ls, struct sid sid);
 
 /* Grows with every change of what lanes_view() tells. */
 uint64_t lanes_changes(const struct lanes *ls);
-
-/* What the first of a lane's queue waits for, or would. */
-enum lane_block {
-	LANE_OPEN,          /* nothing */
-	LANE_BLOCK_PAUSED,
-	LANE_BLOCK_WIDTH,   /* the lane is full */
-	LANE_BLOCK_GROUP,   /* its group is */
-	LANE_BLOCK_RESERVED /* what its group has left is reserved by others */
-};
 
 struct lane_view {
 	char name[LANE_NAME_MAX];

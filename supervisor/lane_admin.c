@@ -273,21 +273,6 @@ lane_admin_reset(struct master *m, const char *name)
 
 /* ----------------------------------------------------------------- blockers */
 
-/* The words of the protocol. */
-const char *
-lane_block_name(enum lane_block block)
-{
-	static const char *const words[] = {
-	    [LANE_OPEN] = NULL,
-	    [LANE_BLOCK_PAUSED] = "paused",
-	    [LANE_BLOCK_WIDTH] = "width",
-	    [LANE_BLOCK_GROUP] = "group",
-	    [LANE_BLOCK_RESERVED] = "reserved",
-	};
-
-	return words[block];
-}
-
 static bool
 on_blocker(void *arg, struct sid sid)
 {
@@ -416,7 +401,8 @@ show_one(struct master *m, uint32_t n, const struct lane_view *v)
 	    .queued = v->queued, .generation = v->generation,
 	    .flags = (v->paused ? BOARD_LANE_PAUSED : 0u) |
 		(v->draining ? BOARD_LANE_DRAINING : 0u) |
-		(v->configured ? BOARD_LANE_CONFIGURED : 0u)};
+		(v->configured ? BOARD_LANE_CONFIGURED : 0u) |
+		BOARD_LANE_BLOCKED(v->block)};
 
 	memcpy(l.name, v->name, sizeof(l.name));
 	if (at->width != l.width || at->active != l.active ||

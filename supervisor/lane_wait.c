@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "shm/state_names.h"
 #include "supervisor/master.h"
 
 #define WARN_BURST 256u /* in one turn: ten thousand may be due at once */

@@ -545,8 +545,6 @@ uint32_t lane_admin_reset(struct master *m, const char *name);
 int lane_admin_load(struct master *m);
 int lane_admin_write(struct master *m);
 void lane_admin_written(struct master *m);
-/* The word for what a lane waits for; NULL: for nothing. */
-const char *lane_block_name(enum lane_block block);
 /* Brings the board's lanes up to date. */
 void lane_admin_show(struct master *m);
 /* Sessions that keep another from starting: some of them, and how many. */

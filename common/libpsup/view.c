@@ -5,6 +5,7 @@
  * down. Writes nothing, asks nobody, keeps no internal struct in sight.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,8 +86,11 @@ psup_view_open(const char *runtime_dir, struct psup_view **ret, char *why,
 		v->board.hdr = NULL;
 		return view_fail(v, rc, why, why_size, board_why(rc));
 	}
-	if (stats_attach(v->dirfd, &v->stats) < 0)
+	rc = stats_attach(v->dirfd, &v->stats);
+	if (rc == -ENOENT)
 		v->stats = NULL;
+	else if (rc < 0) /* without them its server would seem to be down */
+		return view_fail(v, rc, why, why_size, board_why(rc));
 	*ret = v;
 	return 0;
 }
@@ -199,18 +203,37 @@ session_of_slot(const struct board_slot *s, struct psup_view_session *ret)
 	COPY_TEXT(ret->command, s->command);
 }
 
-/* What the ring's header knows better than the board: live figures. */
+/* What the ring's header knows better than the board: live figures, and an end
+ * that the master has not noted yet. */
 static void
 session_live_facts(struct psup_view *v, struct psup_view_session *ret)
 {
-	struct ring_facts facts;
+	struct ring_look look;
 
-	if (view_ring(v, ret->instance) < 0 ||
-	    ring_facts(&v->ring, &facts) != RING_OK)
+	if (ring_look(v->dirfd, (struct sid){ret->instance}, &look) < 0)
 		return;
-	if (facts.head > ret->total_bytes)
-		ret->total_bytes = facts.head;
-	ret->last_output_ms = facts.raw.last_output_ms;
+	if (look.head > ret->total_bytes)
+		ret->total_bytes = look.head;
+	ret->last_output_ms = look.last_output_ms;
+	if (ret->pid == 0 && ret->ended_ms == 0)
+		ret->pid = look.pid;
+	if (look.exited_ms == 0 || ret->ended_ms != 0 ||
+	    strcmp(ret->state, state_name(STATE_ENDED)) == 0)
+		return;
+	ret->state = state_name(STATE_EXITED);
+	ret->ended_ms = look.exited_ms;
+	if (look.exit_code == CLD_EXITED)
+		ret->exit_code = look.exit_status;
+	else if (look.exit_code == CLD_KILLED || look.exit_code == CLD_DUMPED)
+		ret->exit_signal = look.exit_status;
+}
+
+/* Can there be anything that the board does not know? */
+static bool
+session_is_live(const struct board_slot *s)
+{
+	return s->state == STATE_STARTING || s->state == STATE_RUNNING ||
+	    s->state == STATE_EXITED;
 }
 
 int
@@ -226,7 +249,8 @@ psup_view_next_session(struct psup_view *v, size_t *cursor,
 		if (board_get(&v->board, (uint32_t)(*cursor)++, &slot) != 1)
 			continue;
 		session_of_slot(&slot, ret);
-		session_live_facts(v, ret);
+		if (session_is_live(&slot))
+			session_live_facts(v, ret);
 		return 1;
 	}
 	return 0;
@@ -413,6 +437,9 @@ psup_view_next_lane(struct psup_view *v, size_t *cursor,
 		ret->generation = lane.generation;
 		ret->paused = (lane.flags & BOARD_LANE_PAUSED) != 0;
 		ret->draining = (lane.flags & BOARD_LANE_DRAINING) != 0;
+		ret->blocked_by = lane_block_name(BOARD_LANE_BLOCK(lane.flags));
+		if (ret->blocked_by == NULL)
+			ret->blocked_by = "";
 		return 1;
 	}
 	return 0;

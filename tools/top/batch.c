@@ -4,11 +4,15 @@
  * Called by main. Ends where nobody reads any more.
  */
 #include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "top.h"
+#include "display.h"
+#include "header.h"
+#include "sample.h"
 
 /* A string with what is no UTF-8 replaced. */
 static json_t *
@@ -35,29 +39,35 @@ json_count(uint64_t v)
 
 /* A process of the server. */
 static json_t *
-json_process(const struct psup_view_process *p)
+json_process(const struct top_process *process)
 {
+	const struct psup_view_process *p = &process->p;
 	json_t *o = json_object();
 
 	json_object_set_new(o, "role", json_string(p->role));
 	json_object_set_new(o, "slot",
 	    p->slot < 0 ? json_null() : json_integer(p->slot));
 	json_object_set_new(o, "pid",
-	    p->pid > 0 ? json_integer(p->pid) : json_null());
+	    process->exists ? json_integer(p->pid) : json_null());
+	json_object_set_new(o, "stopped",
+	    json_boolean(process->state == 'T' || process->state == 't'));
 	json_object_set_new(o, "generation", json_count(p->generation));
 	json_object_set_new(o, "restarts", json_count(p->restarts));
 	json_object_set_new(o, "heartbeatAgeMs",
 	    p->heartbeat_age_ms == UINT64_MAX ? json_null()
 	                                      : json_count(p->heartbeat_age_ms));
 	json_object_set_new(o, "sessions", json_count(p->sessions));
+	json_object_set_new(o, "spawned", json_count(p->spawned));
+	json_object_set_new(o, "spawnFailed", json_count(p->spawn_failed));
 	json_object_set_new(o, "bytesMoved", json_count(p->bytes_moved));
 	json_object_set_new(o, "lastWords", json_text(p->last_words));
 	return o;
 }
 
 static json_t *
-json_lane(const struct psup_view_lane *l)
+json_lane(const struct top_lane *lane)
 {
+	const struct psup_view_lane *l = &lane->l;
 	json_t *o = json_object();
 
 	json_object_set_new(o, "name", json_text(l->name));
@@ -66,6 +76,12 @@ json_lane(const struct psup_view_lane *l)
 	json_object_set_new(o, "queued", json_count(l->queued));
 	json_object_set_new(o, "paused", json_boolean(l->paused));
 	json_object_set_new(o, "draining", json_boolean(l->draining));
+	json_object_set_new(o, "blockedBy", l->blocked_by[0] != '\0'
+	        ? json_string(l->blocked_by)
+	        : json_null());
+	json_object_set_new(o, "holder",
+	    lane->holders > 0 ? json_text(lane->holder) : json_null());
+	json_object_set_new(o, "holders", json_count(lane->holders));
 	return o;
 }
 
@@ -87,6 +103,11 @@ json_session(const struct top_model *m, const struct top_row *r)
 	json_object_set_new(o, "label", json_text(s->label));
 	json_object_set_new(o, "command", json_text(s->command));
 	json_object_set_new(o, "pty", json_boolean(s->pty));
+	json_object_set_new(o, "input", r->input == INPUT_CLOSED
+	        ? json_null()
+	        : json_string(input_name(r->input)));
+	json_object_set_new(o, "processes",
+	    r->processes > 0 ? json_integer(r->processes) : json_null());
 	json_object_set_new(o, "pid",
 	    r->live && s->pid > 0 ? json_integer(s->pid) : json_null());
 	json_object_set_new(o, "exitCode", r->live || s->exit_code < 0
@@ -111,7 +132,14 @@ json_of_model(const struct top_model *m, const struct top_list *l)
 	json_t *o = json_object(), *list;
 
 	json_object_set_new(o, "atMs", json_count(m->now_ms));
-	json_object_set_new(o, "server", json_string(m->state));
+	json_object_set_new(o, "server",
+	    json_string(server_state_name(m->state)));
+	json_object_set_new(o, "pressure",
+	    json_pack("{s:o,s:o,s:o,s:o}", "cpu",
+	        json_figure(m->pressure.cpu), "memory",
+	        json_figure(m->pressure.memory), "io",
+	        json_figure(m->pressure.io), "load",
+	        json_figure(m->pressure.load)));
 	if (m->view == NULL) {
 		json_object_set_new(o, "why", json_text(m->why));
 		return o;
@@ -141,29 +169,44 @@ json_of_model(const struct top_model *m, const struct top_list *l)
 	json_object_set_new(o, "lanes", list);
 	list = json_array();
 	for (size_t i = 0; i < l->count; i++)
-		json_array_append_new(list, json_session(m, l->rows[i]));
+		if (l->entries[i].row != NULL)
+			json_array_append_new(list,
+			    json_session(m, l->entries[i].row));
 	json_object_set_new(o, "sessions", list);
 	return o;
 }
 
+/* A line without its looks, and without blanks at its end. */
+static void
+print_line(const struct line *l)
+{
+	size_t len = l->len;
+
+	while (len > 0 && l->text[len - 1] == ' ')
+		len--;
+	printf("%.*s\n", (int)len, l->text);
+}
+
 /* One refresh as text. */
 static void
-print_text(const struct top_model *m, const struct top_list *l)
+print_text(const struct top_model *m, struct top_list *l)
 {
-	char line[2 * TOP_LINE];
+	static struct line line;
 
-	for (int i = 0; i < HEADER_LINES; i++) {
-		header_line(m, i, line, sizeof(line));
-		if (line[0] != '\0')
-			printf("%s\n", line);
+	for (size_t i = 0; i < HEADER_LINES; i++) {
+		header_line(m, i, 0, &line);
+		if (line.len > 0)
+			print_line(&line);
 	}
 	if (m->view == NULL)
 		return;
-	list_line(l, m, NULL, 0, line, sizeof(line));
-	printf("\n%s\n", line);
+	list_measure(l, m);
+	list_head(l, 0, &line);
+	putchar('\n');
+	print_line(&line);
 	for (size_t i = 0; i < l->count; i++) {
-		list_line(l, m, l->rows[i], 0, line, sizeof(line));
-		printf("%s\n", line);
+		list_line(l, m, &l->entries[i], 0, &line);
+		print_line(&line);
 	}
 }
 
@@ -183,7 +226,7 @@ refresh(struct top_model *m, struct top_list *l, struct sampler *sampler)
 
 /* Writes one refresh. 0 or -errno. */
 static int
-print_one(const struct top_model *m, const struct top_options *o)
+print_one(const struct top_model *m, struct top_options *o)
 {
 	json_t *doc;
 

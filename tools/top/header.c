@@ -1,194 +1,382 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lines above the table: the server, its processes, sessions, output and
- * lanes. Called by batch.c and ui.c. What does not fit a terminal is cut by
- * the caller.
+ * The server, its processes, sessions, output, pressure and lanes in seven
+ * lines. Called by draw.c and batch.c.
  */
-#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "top.h"
+#include "cells.h"
+#include "header.h"
 
-/* A line that grows and is cut at its end. */
-struct growing {
-	char *dst;
-	size_t size, len;
-};
+#define BEAT_LATE_MS 3000u
+#define BAR_CELLS    12
+#define CLOCK_COLS   8
 
-/* Appends. */
-static void __attribute__((format(printf, 2, 3)))
-grow(struct growing *g, const char *fmt, ...)
+/* "name value" */
+static void
+fact(struct line *l, const char *name, uint32_t style, const char *value)
 {
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(g->dst + g->len, g->size - g->len, fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		g->len += (size_t)n < g->size - g->len ? (size_t)n
-		                                       : g->size - g->len - 1;
+	line_put(l, STYLE_LABEL, "%s%s ", l->cols > 0 ? "  " : "", name);
+	line_put(l, style, "%s", value);
 }
 
-/* What a stranger wrote. */
 static void
-grow_text(struct growing *g, const char *text)
+count_fact(struct line *l, const char *name, uint64_t n, uint32_t style)
 {
-	char safe[TOP_LINE];
+	char text[32];
 
-	psup_escape(text, strlen(text), false, safe, sizeof(safe));
-	grow(g, "%s", safe);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
+	fact(l, name, n > 0 ? style : STYLE_DIM, text);
 }
 
-/* Rates, "-" for what is not known yet. */
-static void
-grow_rate(struct growing *g, const char *name, double rate)
+/* ------------------------------------------------------------- line by line */
+
+void
+header_advice(const struct top_model *m, char *dst, size_t size)
 {
-	if (rate < 0)
-		grow(g, "  %s -/s", name);
-	else
-		grow(g, "  %s %.1f/s", name, rate);
+	const struct top_process *master = facts_process(m, "master");
+
+	dst[0] = '\0';
+	switch (m->state) {
+	case SERVER_NONE:
+	case SERVER_OTHER_VERSION:
+		snprintf(dst, size, "%s%s", m->why,
+		    m->state == SERVER_NONE
+		        ? ": psupd or any psup exec starts one"
+		        : "");
+		break;
+	case SERVER_DOWN:
+		snprintf(dst, size,
+		    "psupd or any psup exec starts it; this is what it left");
+		break;
+	case SERVER_MASTER_DOWN:
+		snprintf(dst, size, "commands go on; the keeper starts it");
+		break;
+	case SERVER_MASTER_STOPPED:
+		snprintf(dst, size,
+		    "commands go on; kill -CONT %d lets it go on",
+		    master != NULL ? master->p.pid : 0);
+		break;
+	case SERVER_MASTER_SILENT:
+		snprintf(dst, size, "commands go on; no heartbeat for %.1f s",
+		    master != NULL ? (double)master->p.heartbeat_age_ms / 1000
+		                   : 0);
+		break;
+	case SERVER_RUNS:
+		break;
+	}
 }
 
-/* A process: pid, generation, restarts, age of its heartbeat; of a worker the
- * sessions it has. */
+/* How it is, since when, where or what to do; what time it is. */
 static void
-grow_process(struct growing *g, const struct psup_view_process *p)
+line_server(const struct top_model *m, struct line *l)
 {
-	char beat[32] = "-";
-
-	if (p->heartbeat_age_ms != UINT64_MAX)
-		snprintf(beat, sizeof(beat), "%.1fs",
-		    (double)p->heartbeat_age_ms / 1000);
-	if (p->slot >= 0)
-		grow(g, "%s%d ", p->role[0] == 's' ? "s" : "w", p->slot);
-	else
-		grow(g, "%s ", p->role);
-	if (p->pid > 0)
-		grow(g, "%d", p->pid);
-	else
-		grow(g, "down");
-	/* many workers share a line */
-	if (p->slot >= 0)
-		grow(g, " g%u r%u %s n%llu", p->generation, p->restarts, beat,
-		    (unsigned long long)p->sessions);
-	else
-		grow(g, " gen %u restarts %u beat %s", p->generation,
-		    p->restarts, beat);
-}
-
-/* Where, how it is, since when, what time it is. */
-static void
-line_server(struct growing *g, const struct top_model *m)
-{
+	uint64_t since = m->totals.created_ms;
 	time_t now = (time_t)(m->now_ms / 1000);
-	char clock[32] = "", age[32];
+	char clock[16] = "", text[768];
 	struct tm tm;
 
+	line_put(l, STYLE_BOLD, "psup");
+	line_put(l, m->state == SERVER_RUNS ? STYLE_GOOD : STYLE_BAD, "  %s",
+	    server_state_name(m->state));
+	if (m->view != NULL && m->state != SERVER_DOWN) {
+		cells_age(m->now_ms > since ? m->now_ms - since : 0, text,
+		    sizeof(text));
+		fact(l, "up", STYLE_VALUE, text);
+	}
+	header_advice(m, text, sizeof(text));
+	line_put(l, STYLE_PLAIN, "  ");
+	line_text(l, text[0] != '\0' ? STYLE_WARN : STYLE_DIM,
+	    text[0] != '\0' ? text : m->dir);
 	if (localtime_r(&now, &tm) != NULL)
 		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	grow(g, "psup-top %s  server: %s", clock, m->state);
-	if (m->view == NULL) {
-		grow(g, " (");
-		grow_text(g, m->why);
-		grow(g, ")");
+	if (l->width == 0 || l->cols + CLOCK_COLS + 2 <= l->width)
+		line_pad(l, STYLE_PLAIN, l->width > 0 ? l->width - CLOCK_COLS
+		                                      : l->cols + 2);
+	else
 		return;
+	line_put(l, STYLE_DIM, "%s", clock);
+}
+
+/* How a process's heartbeat looks. */
+static uint32_t
+beat_style(const struct top_process *p)
+{
+	if (!p->exists || p->state == 'T')
+		return STYLE_BAD;
+	return p->p.heartbeat_age_ms > BEAT_LATE_MS ? STYLE_WARN : STYLE_VALUE;
+}
+
+void
+header_process(const struct top_process *p, bool few, struct line *l)
+{
+	char beat[24] = "-", who[24];
+
+	if (p->p.heartbeat_age_ms != UINT64_MAX)
+		snprintf(beat, sizeof(beat), "%.1fs",
+		    (double)p->p.heartbeat_age_ms / 1000);
+	if (p->p.slot < 0)
+		snprintf(who, sizeof(who), "%s", p->p.role);
+	else if (few)
+		snprintf(who, sizeof(who), "%c%d", p->p.role[0], p->p.slot);
+	else
+		snprintf(who, sizeof(who), "%s %d", p->p.role, p->p.slot);
+	line_put(l, STYLE_LABEL, "%s%s ", l->cols > 0 ? "  " : "", who);
+	if (p->exists)
+		line_put(l, STYLE_VALUE, "%d", p->p.pid);
+	else
+		line_put(l, STYLE_BAD, "down");
+	line_put(l, STYLE_LABEL, few ? " g" : " gen ");
+	line_put(l, STYLE_VALUE, "%u", p->p.generation);
+	line_put(l, STYLE_LABEL, few ? " r" : " restarts ");
+	line_put(l, p->p.restarts > 0 ? STYLE_WARN : STYLE_VALUE, "%u",
+	    p->p.restarts);
+	line_put(l, STYLE_LABEL, few ? " " : " beat ");
+	line_put(l, beat_style(p), "%s", beat);
+	if (p->p.slot >= 0) {
+		line_put(l, STYLE_LABEL, few ? " n" : " has ");
+		line_put(l, STYLE_VALUE, "%llu",
+		    (unsigned long long)p->p.sessions);
 	}
-	cells_age(m->now_ms > m->totals.created_ms
-	        ? m->now_ms - m->totals.created_ms
-	        : 0,
-	    age, sizeof(age));
-	grow(g, "  up %s  ", age);
-	grow_text(g, psup_view_dir(m->view));
 }
 
 /* Keeper and master. */
 static void
-line_heads(struct growing *g, const struct top_model *m)
+line_heads(const struct top_model *m, struct line *l)
 {
 	for (size_t i = 0; i < m->process_count; i++)
-		if (m->processes[i].slot < 0) {
-			grow(g, "%s", g->len > 0 ? "  " : "");
-			grow_process(g, &m->processes[i]);
-		}
+		if (m->processes[i].p.slot < 0)
+			header_process(&m->processes[i], false, l);
+	if (l->cols == 0)
+		line_put(l, STYLE_WARN, "processes: nothing is known of them");
 }
 
-/* Workers and the standby. */
+/* All of them in one phrase. */
 static void
-line_workers(struct growing *g, const struct top_model *m)
+workers_summed(const struct top_model *m, struct line *l)
 {
-	for (size_t i = 0; i < m->process_count; i++)
-		if (m->processes[i].slot >= 0) {
-			grow(g, "%s", g->len > 0 ? "  " : "");
-			grow_process(g, &m->processes[i]);
+	uint64_t up = 0, down = 0, restarts = 0, sessions = 0, beat = 0;
+	char text[24];
+
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct top_process *p = &m->processes[i];
+
+		if (p->p.slot < 0)
+			continue;
+		up += p->exists;
+		down += !p->exists;
+		restarts += p->p.restarts;
+		sessions += p->p.sessions;
+		if (p->exists && p->p.heartbeat_age_ms != UINT64_MAX &&
+		    p->p.heartbeat_age_ms > beat)
+			beat = p->p.heartbeat_age_ms;
+	}
+	count_fact(l, "workers", up, STYLE_VALUE);
+	count_fact(l, "down", down, STYLE_BAD);
+	count_fact(l, "restarts", restarts, STYLE_WARN);
+	snprintf(text, sizeof(text), "%.1fs", (double)beat / 1000);
+	fact(l, "oldest beat", beat > BEAT_LATE_MS ? STYLE_WARN : STYLE_VALUE,
+	    text);
+	count_fact(l, "have", sessions, STYLE_VALUE);
+	line_put(l, STYLE_DIM, "  (w: each)");
+}
+
+/* Workers and the standby: all words, few, or the sum, as there is room. */
+static void
+line_workers(const struct top_model *m, struct line *l)
+{
+	int width = l->width;
+
+	for (int few = 0; few < 2; few++) {
+		line_init(l, 0);
+		for (size_t i = 0; i < m->process_count; i++)
+			if (m->processes[i].p.slot >= 0)
+				header_process(&m->processes[i], few != 0, l);
+		if (width == 0 || l->cols <= width) {
+			l->width = width;
+			return;
 		}
+	}
+	line_init(l, width);
+	workers_summed(m, l);
 }
 
 /* Sessions by state. */
 static void
-line_sessions(struct growing *g, const struct top_model *m)
+line_sessions(const struct top_model *m, struct line *l)
 {
 	const struct psup_view_totals *t = &m->totals;
 
-	grow(g, "sessions: %llu queued, %llu starting, %llu running, %llu "
-	        "exited, %llu ended",
-	    (unsigned long long)t->queued, (unsigned long long)t->starting,
-	    (unsigned long long)t->running, (unsigned long long)t->exited,
-	    (unsigned long long)t->ended);
+	count_fact(l, "sessions running", t->running, STYLE_GOOD);
+	count_fact(l, "starting", t->starting, STYLE_GOOD);
+	count_fact(l, "queued", t->queued, STYLE_WARN);
+	count_fact(l, "exited", t->exited, STYLE_WARN);
+	count_fact(l, "ended", t->ended, STYLE_VALUE);
+	count_fact(l, "of them failed", m->failed, STYLE_BAD);
+	if (t->failed_ever > 0)
+		count_fact(l, "spawn errors", t->failed_ever, STYLE_BAD);
 }
 
-/* Output and its budget; starts and ends. */
+/* Rates, "-" for what is not known yet. */
 static void
-line_output(struct growing *g, const struct top_model *m)
+rate_fact(struct line *l, const char *name, double rate, const char *unit)
 {
-	char used[32], budget[32];
+	char text[32] = "-";
 
-	cells_bytes((double)m->totals.budget_used, used, sizeof(used));
-	cells_bytes((double)m->totals.budget_bytes, budget, sizeof(budget));
-	if (m->output_rate < 0)
-		grow(g, "output: - MB/s");
-	else
-		grow(g, "output: %.2f MB/s", m->output_rate / 1e6);
-	grow(g, "  budget %s of %s", used, budget);
-	if (m->totals.budget_bytes > 0)
-		grow(g, " (%.0f%%)", 100 * (double)m->totals.budget_used /
-		        (double)m->totals.budget_bytes);
-	grow_rate(g, "starts", m->starts_rate);
-	grow_rate(g, "ends", m->ends_rate);
-	grow(g, "  failed %llu", (unsigned long long)m->totals.failed_ever);
+	if (rate >= 0)
+		snprintf(text, sizeof(text), "%.*f%s", rate < 9.995 ? 2 : 1,
+		    rate, unit);
+	fact(l, name, rate > 0 ? STYLE_VALUE : STYLE_DIM, text);
 }
 
-/* Each lane: active/width, what waits, and what holds it back. */
+/* "[|||||       ]" */
 static void
-line_lanes(struct growing *g, const struct top_model *m)
+bar(struct line *l, double part)
 {
-	const struct psup_view_lane *l;
+	uint32_t style = part < 0.7 ? STYLE_GOOD
+	    : part < 0.9            ? STYLE_WARN
+	                            : STYLE_BAD;
+	int full = (int)(part * BAR_CELLS + 0.5);
 
-	grow(g, "lanes:%s", m->lane_count == 0 ? " none" : "");
-	for (size_t i = 0; i < m->lane_count; i++) {
-		l = &m->lanes[i];
-		grow(g, "%s ", i > 0 ? " |" : "");
-		grow_text(g, l->name);
-		grow(g, " %u/%u", l->active, l->width);
-		if (l->queued > 0)
-			grow(g, " +%u queued", l->queued);
-		grow(g, "%s%s", l->paused ? " paused" : "",
-		    l->draining ? " draining" : "");
-		if (l->queued > 0 && !l->paused && l->active >= l->width)
-			grow(g, " full");
-	}
+	line_put(l, STYLE_LABEL, " [");
+	for (int i = 0; i < BAR_CELLS; i++)
+		line_put(l, style, "%s", i < full ? "|" : " ");
+	line_put(l, STYLE_LABEL, "]");
+}
+
+/* Starts, ends, output and its budget. */
+static void
+line_output(const struct top_model *m, struct line *l)
+{
+	double used = (double)m->totals.budget_used;
+	double budget = (double)m->totals.budget_bytes;
+	char text[2][16], of[40];
+
+	rate_fact(l, "starts", m->starts_rate, "/s");
+	rate_fact(l, "ends", m->ends_rate, "/s");
+	rate_fact(l, "output",
+	    m->output_rate < 0 ? -1 : m->output_rate / 1e6, " MB/s");
+	cells_bytes(used, text[0], sizeof(text[0]));
+	cells_bytes(budget, text[1], sizeof(text[1]));
+	snprintf(of, sizeof(of), "%s/%s", text[0], text[1]);
+	fact(l, "budget", STYLE_VALUE, of);
+	if (budget > 0)
+		bar(l, used > budget ? 1 : used / budget);
+}
+
+/* One kind of pressure. */
+static void
+pressure_fact(struct line *l, const char *name, double v)
+{
+	char text[16] = "-";
+
+	if (v >= 0)
+		snprintf(text, sizeof(text), "%.1f%%", v);
+	fact(l, name, v < 1 ? STYLE_DIM : v < 25 ? STYLE_VALUE : STYLE_WARN,
+	    text);
+}
+
+static void
+line_pressure(const struct top_model *m, struct line *l)
+{
+	char text[16] = "-";
+
+	pressure_fact(l, "pressure cpu", m->pressure.cpu);
+	pressure_fact(l, "memory", m->pressure.memory);
+	pressure_fact(l, "io", m->pressure.io);
+	if (m->pressure.load >= 0)
+		snprintf(text, sizeof(text), "%.2f", m->pressure.load);
+	fact(l, "load", STYLE_VALUE, text);
+}
+
+/* ------------------------------------------------------------------- lanes */
+
+/* What holds its queue back, in words; "" where nothing does. */
+static const char *
+held_by(const struct top_lane *l)
+{
+	static const struct {
+		const char *block, *words;
+	} rows[] = {{"paused", "paused"}, {"width", "held by"},
+	    {"group", "its group is full"},
+	    {"reserved", "reserved in its group"}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(rows[i].block, l->l.blocked_by) == 0)
+			return rows[i].words;
+	return "";
 }
 
 void
-header_line(const struct top_model *m, int i, char *dst, size_t size)
+header_lane(const struct top_lane *l, struct line *ret)
 {
-	static void (*const lines[HEADER_LINES])(struct growing *,
-	    const struct top_model *) = {line_server, line_heads,
-	    line_workers, line_sessions, line_output, line_lanes};
-	struct growing g = {dst, size, 0};
+	const char *held = held_by(l);
+	char age[16];
 
-	dst[0] = '\0';
-	if (i >= 0 && i < HEADER_LINES && (i == 0 || m->view != NULL))
-		lines[i](&g, m);
+	line_text(ret, l->l.active + l->l.queued > 0 ? STYLE_PLAIN : STYLE_DIM,
+	    l->l.name);
+	line_put(ret, l->l.active > 0 ? STYLE_VALUE : STYLE_DIM, " %u/%u",
+	    l->l.active, l->l.width);
+	if (l->l.queued > 0)
+		line_put(ret, STYLE_WARN, " +%u", l->l.queued);
+	if (l->l.draining)
+		line_put(ret, STYLE_WARN, " draining");
+	if (l->l.paused)
+		line_put(ret, STYLE_BAD, " paused");
+	else if (l->l.queued > 0 && held[0] != '\0') {
+		line_put(ret, STYLE_LABEL, " %s", held);
+		if (strcmp(l->l.blocked_by, "width") != 0)
+			return;
+		if (l->holders == 0) {
+			line_put(ret, STYLE_LABEL, " its width");
+			return;
+		}
+		cells_age(l->holder_ms, age, sizeof(age));
+		line_put(ret, STYLE_PLAIN, " ");
+		line_text(ret, STYLE_PLAIN, l->holder);
+		line_put(ret, STYLE_VALUE, " %s", age);
+		if (l->holders > 1)
+			line_put(ret, STYLE_LABEL, " and %u", l->holders - 1);
+	}
+}
+
+/* Who waits stands first, then who runs. */
+static int
+lane_rank(const struct top_lane *l)
+{
+	if (l->l.queued > 0 || l->l.paused || l->l.draining)
+		return 0;
+	return l->l.active > 0 ? 1 : 2;
+}
+
+static void
+line_lanes(const struct top_model *m, struct line *l)
+{
+	size_t said = 0;
+
+	line_put(l, STYLE_LABEL, "lanes ");
+	if (m->lane_count == 0)
+		line_put(l, STYLE_DIM, "none");
+	for (int rank = 0; rank < 3; rank++)
+		for (size_t i = 0; i < m->lane_count; i++) {
+			if (lane_rank(&m->lanes[i]) != rank)
+				continue;
+			if (said++ > 0)
+				line_put(l, STYLE_DIM, " \xe2\x94\x82 ");
+			header_lane(&m->lanes[i], l);
+		}
+}
+
+void
+header_line(const struct top_model *m, size_t i, int width, struct line *ret)
+{
+	static void (*const lines[HEADER_LINES])(const struct top_model *,
+	    struct line *) = {line_server, line_heads, line_workers,
+	    line_sessions, line_output, line_pressure, line_lanes};
+
+	line_init(ret, width);
+	if (i < HEADER_LINES && (i == 0 || m->view != NULL))
+		lines[i](m, ret);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What keys do: one row of `keys` makes the action and its line of the help.
- * Called by ui.c. Draws nothing.
+ * What keys do: a function for each row of keys.def. Called by display.c.
+ * Draws nothing, asks nobody: what is to be done stands in the state.
  */
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -11,20 +12,9 @@
 
 #define DELAY_MIN_MS 100u
 #define DELAY_MAX_MS 60000u
+#define CODES        4 /* keys for the same */
 
-/* Ends the program. */
-static void
-do_quit(struct ui *u)
-{
-	u->quit = true;
-}
-
-static void
-do_help(struct ui *u)
-{
-	u->mode = UI_HELP;
-	u->help_top = 0;
-}
+/* -------------------------------------------------------------- the table */
 
 static void
 do_up(struct ui *u)
@@ -38,50 +28,62 @@ do_down(struct ui *u)
 	ui_move(u, 1);
 }
 
+/* A page of what is shown. */
+static long
+page(const struct ui *u)
+{
+	size_t lines = ui_table_lines(u);
+
+	return lines > 1 && u->screen == SCREEN_TABLE ? (long)lines - 1
+	    : u->rows > 4                             ? u->rows - 4
+	                                              : 1;
+}
+
 static void
 do_page_up(struct ui *u)
 {
-	ui_move(u, -(long)u->page);
+	ui_move(u, -page(u));
 }
 
 static void
 do_page_down(struct ui *u)
 {
-	ui_move(u, (long)u->page);
+	ui_move(u, page(u));
 }
 
 static void
-do_home(struct ui *u)
+do_first(struct ui *u)
 {
-	ui_move(u, LONG_MIN / 2);
+	ui_move(u, -LONG_MAX);
+	u->holds = false; /* whatever comes first */
 }
 
 static void
-do_end(struct ui *u)
+do_last(struct ui *u)
 {
-	ui_move(u, LONG_MAX / 2);
+	ui_move(u, LONG_MAX);
 }
 
-/* Sorts by the column `by` places from this one. */
+/* Sorts by a column. */
 static void
-sort_next(struct ui *u, size_t by)
+sort_by(struct ui *u, size_t column)
 {
-	u->list->sort = (u->list->sort + by) % column_count;
-	snprintf(u->message, sizeof(u->message), "sorted by %s",
-	    columns[u->list->sort].name);
+	u->list->sort = column;
+	ui_say(u, false, "sorted by %s", columns[column].name);
+	u->refresh = columns[column].sampled;
 	ui_rebuild(u);
 }
 
 static void
 do_sort_left(struct ui *u)
 {
-	sort_next(u, column_count - 1);
+	sort_by(u, (u->list->sort + column_count - 1) % column_count);
 }
 
 static void
 do_sort_right(struct ui *u)
 {
-	sort_next(u, 1);
+	sort_by(u, (u->list->sort + 1) % column_count);
 }
 
 static void
@@ -94,66 +96,277 @@ do_reverse(struct ui *u)
 static void
 do_filter(struct ui *u)
 {
-	u->mode = UI_FILTER;
+	u->screen = SCREEN_TABLE;
+	u->prompt = PROMPT_FILTER;
 }
 
 static void
 do_live(struct ui *u)
 {
 	u->list->live_only = !u->list->live_only;
-	snprintf(u->message, sizeof(u->message), "%s sessions",
+	ui_say(u, false, "%s sessions",
 	    u->list->live_only ? "running and queued" : "all");
 	ui_rebuild(u);
 }
 
 static void
-do_follow(struct ui *u)
+do_tree(struct ui *u)
 {
-	u->follow = !u->follow;
+	u->list->tree = !u->list->tree;
+	ui_say(u, false, "%s", u->list->tree ? "by scope" : "all in one table");
+	ui_rebuild(u);
 }
 
-/* Asks whether the chosen session is meant. */
+/* Folds or unfolds the scope that is chosen, or whose session is. */
 static void
-ask(struct ui *u, const char *method)
+fold(struct ui *u, bool yes)
 {
-	const struct top_row *r = ui_chosen(u);
+	const struct list_entry *e = ui_entry(u);
+	char scope[48];
 
-	if (r == NULL)
+	if (e == NULL || !u->list->tree)
 		return;
-	u->confirm = method;
-	u->confirm_instance = r->s.instance;
-	memcpy(u->confirm_id, r->s.id, sizeof(u->confirm_id));
-	u->mode = UI_CONFIRM;
+	memcpy(scope, u->list->scopes[e->scope].name, sizeof(scope));
+	if (!list_fold(u->list, scope, yes))
+		ui_say(u, true, "%d scopes are folded, and no more can be",
+		    LIST_FOLDED);
+	u->chosen_instance = 0;
+	memcpy(u->chosen_scope, scope, sizeof(scope));
+	ui_rebuild(u);
+}
+
+static void
+do_fold(struct ui *u)
+{
+	fold(u, true);
+}
+
+static void
+do_unfold(struct ui *u)
+{
+	fold(u, false);
+}
+
+/* --------------------------------------------------------------- the pane */
+
+/* Shows a pane, or closes it. */
+static void
+toggle_pane(struct ui *u, enum ui_pane pane)
+{
+	u->screen = SCREEN_TABLE;
+	u->pane = u->pane == pane ? PANE_NONE : pane;
+	u->holds = true;
+	u->zoom = u->zoom && u->pane != PANE_NONE;
+	u->back = 0;
+	ui_rebuild(u);
+	if (u->pane != PANE_NONE && ui_pane_lines(u) == 0)
+		ui_say(u, true, "a pane needs 16 lines, here are %d", u->rows);
+}
+
+static void
+do_output(struct ui *u)
+{
+	toggle_pane(u, PANE_OUTPUT);
+}
+
+static void
+do_details(struct ui *u)
+{
+	toggle_pane(u, PANE_DETAILS);
+}
+
+static void
+do_zoom(struct ui *u)
+{
+	if (u->pane == PANE_NONE)
+		u->pane = PANE_OUTPUT;
+	u->zoom = !u->zoom;
+	ui_rebuild(u);
+}
+
+/* Scrolls the pane by half of it: output is counted from its end, details
+ * from their beginning. */
+static void
+scroll_pane(struct ui *u, bool towards_end)
+{
+	size_t by = ui_pane_lines(u) / 2;
+
+	if (towards_end == (u->pane == PANE_DETAILS))
+		u->back = u->back + by < u->back_max ? u->back + by
+		                                     : u->back_max;
+	else
+		u->back = u->back > by ? u->back - by : 0;
+}
+
+static void
+do_pane_up(struct ui *u)
+{
+	scroll_pane(u, false);
+}
+
+static void
+do_pane_down(struct ui *u)
+{
+	scroll_pane(u, true);
+}
+
+/* ------------------------------------------------------------------ actions */
+
+/* Asks about the chosen session. */
+static void
+ask_session(struct ui *u, enum action_kind kind)
+{
+	struct action a = {.kind = kind, .now = kind == ACTION_KILL_NOW};
+	const struct top_row *r = ui_row(u);
+
+	if (u->screen != SCREEN_TABLE || r == NULL) {
+		ui_say(u, true, "no session is chosen");
+		return;
+	}
+	a.instance = r->s.instance;
+	memcpy(a.id, r->s.id, sizeof(a.id));
+	ui_ask(u, &a);
+}
+
+/* A session, or all of a scope. */
+static void
+ask_kill(struct ui *u, bool now)
+{
+	struct action a = {.kind = ACTION_KILL_SCOPE, .now = now};
+	const struct list_entry *e = ui_entry(u);
+
+	if (u->screen != SCREEN_TABLE || e == NULL || e->row != NULL) {
+		ask_session(u, now ? ACTION_KILL_NOW : ACTION_KILL);
+		return;
+	}
+	memcpy(a.id, u->list->scopes[e->scope].name, sizeof(a.id));
+	if (a.id[0] == '\0')
+		ui_say(u, true, "these sessions have no scope to kill");
+	else
+		ui_ask(u, &a);
 }
 
 static void
 do_kill(struct ui *u)
 {
-	ask(u, "kill");
+	ask_kill(u, false);
+}
+
+static void
+do_kill_now(struct ui *u)
+{
+	ask_kill(u, true);
 }
 
 static void
 do_remove(struct ui *u)
 {
-	ask(u, "remove");
+	ask_session(u, ACTION_REMOVE);
+}
+
+static void
+do_send(struct ui *u)
+{
+	struct action a = {.kind = ACTION_SEND};
+	const struct top_row *r = ui_row(u);
+	char why[256];
+
+	if (u->screen != SCREEN_TABLE || r == NULL) {
+		ui_say(u, true, "no session is chosen");
+		return;
+	}
+	a.instance = r->s.instance;
+	memcpy(a.id, r->s.id, sizeof(a.id));
+	action_refusal(u->model, &a, why, sizeof(why));
+	if (why[0] == '\0' && (!r->live || !r->s.stdin_open))
+		snprintf(why, sizeof(why), "%s takes no input", a.id);
+	if (why[0] != '\0') {
+		ui_say(u, true, "%s", why);
+		return;
+	}
+	u->action = a;
+	u->typed[0] = '\0';
+	u->prompt = PROMPT_SEND;
+}
+
+/* The chosen lane, or the one of the chosen session. */
+static const struct top_lane *
+lane_meant(const struct ui *u)
+{
+	const struct top_row *r = ui_row(u);
+
+	if (u->screen == SCREEN_LANES)
+		return ui_lane(u);
+	for (size_t i = 0; r != NULL && i < u->model->lane_count; i++)
+		if (strcmp(u->model->lanes[i].l.name, r->s.lane) == 0)
+			return &u->model->lanes[i];
+	return NULL;
+}
+
+static void
+do_lane(struct ui *u)
+{
+	const struct top_lane *l = lane_meant(u);
+	struct action a = {0};
+
+	if (l == NULL) {
+		ui_say(u, true, "no lane is chosen (l shows the lanes)");
+		return;
+	}
+	a.kind = l->l.paused || l->l.draining ? ACTION_RESUME : ACTION_PAUSE;
+	memcpy(a.id, l->l.name, sizeof(l->l.name));
+	ui_ask(u, &a);
+}
+
+/* -------------------------------------------------------------- other views */
+
+/* Shows a view, or the table again. */
+static void
+toggle_screen(struct ui *u, enum ui_screen screen)
+{
+	u->screen = u->screen == screen ? SCREEN_TABLE : screen;
+	u->scroll = 0;
+	ui_rebuild(u);
+}
+
+static void
+do_lanes(struct ui *u)
+{
+	toggle_screen(u, SCREEN_LANES);
+}
+
+static void
+do_processes(struct ui *u)
+{
+	toggle_screen(u, SCREEN_PROCESSES);
+}
+
+static void
+do_help(struct ui *u)
+{
+	toggle_screen(u, SCREEN_HELP);
+}
+
+/* Sets how often. */
+static void
+set_delay(struct ui *u, unsigned ms)
+{
+	u->delay_ms = ms < DELAY_MIN_MS ? DELAY_MIN_MS
+	    : ms > DELAY_MAX_MS         ? DELAY_MAX_MS
+	                                : ms;
+	ui_say(u, false, "every %.1f s", (double)u->delay_ms / 1000);
 }
 
 static void
 do_slower(struct ui *u)
 {
-	unsigned *ms = &u->options->delay_ms;
-
-	*ms = *ms * 2 > DELAY_MAX_MS ? DELAY_MAX_MS : *ms * 2;
-	snprintf(u->message, sizeof(u->message), "every %u ms", *ms);
+	set_delay(u, u->delay_ms * 2);
 }
 
 static void
 do_faster(struct ui *u)
 {
-	unsigned *ms = &u->options->delay_ms;
-
-	*ms = *ms / 2 < DELAY_MIN_MS ? DELAY_MIN_MS : *ms / 2;
-	snprintf(u->message, sizeof(u->message), "every %u ms", *ms);
+	set_delay(u, u->delay_ms / 2);
 }
 
 static void
@@ -162,167 +375,201 @@ do_refresh(struct ui *u)
 	u->refresh = true;
 }
 
-/* Back to the plain table. */
+/* One step back. */
 static void
 do_escape(struct ui *u)
 {
-	u->follow = false;
-	u->list->filter[0] = '\0';
+	if (u->screen != SCREEN_TABLE)
+		u->screen = SCREEN_TABLE;
+	else if (u->pane != PANE_NONE) {
+		u->pane = PANE_NONE;
+		u->zoom = false;
+	} else
+		u->list->filter[0] = '\0';
 	ui_rebuild(u);
 }
 
+static void
+do_quit(struct ui *u)
+{
+	u->quit = true;
+}
+
+/* ---------------------------------------------------------------- the table */
+
+/* A row without a function is a section's title. */
 static const struct {
-	int key, other; /* 0: none */
-	const char *label, *help;
+	const char *help;
 	void (*act)(struct ui *u);
+	int codes[CODES]; /* 0: none */
 } keys[] = {
-	{'q', 0, "q F10", "quit", do_quit},
-	{'h', '?', "h ? F1", "this help", do_help},
-	{VIEW_UP, 0, "up", "the session above", do_up},
-	{VIEW_DOWN, 0, "down", "the session below", do_down},
-	{VIEW_PGUP, 0, "page up", "a page up", do_page_up},
-	{VIEW_PGDN, ' ', "page down space", "a page down", do_page_down},
-	{VIEW_HOME, 'g', "home g", "the first session", do_home},
-	{VIEW_END, 'G', "end G", "the last session", do_end},
-	{'<', 0, "<", "sort by the column to the left", do_sort_left},
-	{'>', 0, ">", "sort by the column to the right", do_sort_right},
-	{'r', 0, "r", "reverse the order", do_reverse},
-	{'/', 0, "/", "filter as you type; enter keeps it, escape drops it",
-	    do_filter},
-	{'e', 0, "e", "hide or show what ended", do_live},
-	{'f', '\n', "f enter", "follow the chosen session in a pane",
-	    do_follow},
-	{'k', 0, "k", "kill the chosen session (asks first)", do_kill},
-	{'x', 0, "x", "remove the chosen session (asks first)", do_remove},
-	{'+', 0, "+", "refresh half as often", do_slower},
-	{'-', 0, "-", "refresh twice as often", do_faster},
-	{'u', 'L' & 0x1f, "u ctrl-L", "refresh now", do_refresh},
-	{033, 0, "escape", "close the pane, drop the filter", do_escape},
+#define KEYS(title)              {title, NULL, {0}},
+#define KEY(function, help, ...) {help, do_##function, {__VA_ARGS__}},
+#include "keys.def"
+#undef KEYS
+#undef KEY
 };
-#define KEYS (sizeof(keys) / sizeof(keys[0]))
+#define KEY_ROWS (sizeof(keys) / sizeof(keys[0]))
+
+/* "page down" */
+static void
+name_key(int code, char *dst, size_t size)
+{
+	static const struct {
+		int code;
+		const char *name;
+	} names[] = {{TOPKEY_UP, "up"}, {TOPKEY_DOWN, "down"},
+	    {TOPKEY_LEFT, "left"}, {TOPKEY_RIGHT, "right"},
+	    {TOPKEY_PGUP, "page-up"}, {TOPKEY_PGDN, "page-down"},
+	    {TOPKEY_HOME, "home"}, {TOPKEY_END, "end"},
+	    {TOPKEY_DELETE, "delete"}, {TOPKEY_F1, "F1"}, {TOPKEY_F3, "F3"},
+	    {TOPKEY_F4, "F4"}, {TOPKEY_F5, "F5"}, {TOPKEY_F6, "F6"},
+	    {TOPKEY_F9, "F9"}, {TOPKEY_F10, "F10"},
+	    {TOPKEY_CTRL_L, "ctrl-L"}, {TOPKEY_ESCAPE, "escape"},
+	    {'\n', "enter"}, {'\t', "tab"}, {' ', "space"}};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].code == code) {
+			snprintf(dst, size, "%s", names[i].name);
+			return;
+		}
+	snprintf(dst, size, "%c", code);
+}
 
 bool
-keys_help_line(size_t i, char *dst, size_t size)
+keys_row(size_t i, struct key_row *ret)
 {
-	if (i < KEYS)
-		snprintf(dst, size, "  %-17s %s", keys[i].label, keys[i].help);
-	else if (i - KEYS < column_count)
-		snprintf(dst, size, "  %-17c sort by %s", columns[i - KEYS].key,
-		    columns[i - KEYS].name);
-	else
-		return false;
+	size_t len = 0, column = i - KEY_ROWS;
+	char name[16];
+
+	ret->keys[0] = '\0';
+	if (i >= KEY_ROWS) {
+		/* a title, then each column */
+		ret->help = "Sort by a column";
+		if (column > column_count)
+			return false;
+		if (column > 0) {
+			ret->help = columns[column - 1].name;
+			snprintf(ret->keys, sizeof(ret->keys), "%c",
+			    columns[column - 1].key);
+		}
+		return true;
+	}
+	ret->help = keys[i].help;
+	for (size_t k = 0; k < CODES && keys[i].codes[k] != 0; k++) {
+		name_key(keys[i].codes[k], name, sizeof(name));
+		len += (size_t)snprintf(ret->keys + len,
+		    sizeof(ret->keys) - len, "%s%s", k > 0 ? " " : "", name);
+	}
 	return true;
 }
 
-/* A key over the table. */
+/* A key over the table or another view. */
 static void
-press_table(struct ui *u, int key)
+press_any(struct ui *u, int key)
 {
-	for (size_t i = 0; i < KEYS; i++)
-		if (key == keys[i].key ||
-		    (keys[i].other != 0 && key == keys[i].other)) {
-			keys[i].act(u);
-			return;
-		}
+	for (size_t i = 0; i < KEY_ROWS; i++)
+		for (size_t k = 0; k < CODES && keys[i].codes[k] != 0; k++)
+			if (keys[i].codes[k] == key) {
+				keys[i].act(u);
+				return;
+			}
 	for (size_t i = 0; i < column_count; i++)
 		if (key == columns[i].key)
-			sort_next(u, (i + column_count - u->list->sort) %
-			        column_count);
+			sort_by(u, i);
 }
 
-/* Takes the last character away. */
-static void
-filter_back(char *filter)
+/* ----------------------------------------------------------------- prompts */
+
+/* A key that edits a text. True: it did. */
+static bool
+edit(char *text, size_t size, int key)
 {
-	size_t len = strlen(filter);
+	size_t len = strlen(text), n;
+	char bytes[MB_LEN_MAX];
+	mbstate_t state = {0};
 
-	while (len > 0 && ((unsigned char)filter[len - 1] & 0xc0) == 0x80)
-		len--;
-	if (len > 0)
-		len--;
-	filter[len] = '\0';
+	if (key == TOPKEY_BACK) {
+		while (len > 0 && ((unsigned char)text[len - 1] & 0xc0) == 0x80)
+			len--;
+		text[len > 0 ? len - 1 : 0] = '\0';
+		return true;
+	}
+	if (key == ('U' & 0x1f)) {
+		text[0] = '\0';
+		return true;
+	}
+	if (key < ' ' || key >= TOPKEY_FIRST)
+		return false;
+	n = wcrtomb(bytes, (wchar_t)key, &state);
+	if (n == (size_t)-1 || len + n >= size)
+		return true;
+	memcpy(text + len, bytes, n);
+	text[len + n] = '\0';
+	return true;
 }
 
-/* A key while the filter is typed. */
+/* A key while the filter is typed: arrows still move. */
 static void
 press_filter(struct ui *u, int key)
 {
-	char *filter = u->list->filter, bytes[MB_LEN_MAX];
-	size_t len = strlen(filter), n;
-	mbstate_t state = {0};
+	char *filter = u->list->filter;
 
-	if (key == '\n') {
-		u->mode = UI_TABLE;
+	if (key == '\n')
+		u->prompt = PROMPT_NONE;
+	else if (key == TOPKEY_ESCAPE) {
+		filter[0] = '\0';
+		u->prompt = PROMPT_NONE;
+	} else if (!edit(filter, sizeof(u->list->filter), key)) {
+		if (key >= TOPKEY_UP && key <= TOPKEY_END)
+			press_any(u, key);
 		return;
 	}
-	if (key == 033) {
-		filter[0] = '\0';
-		u->mode = UI_TABLE;
-	} else if (key == VIEW_BACK)
-		filter_back(filter);
-	else if (key >= ' ' && key < VIEW_UP) {
-		n = wcrtomb(bytes, (wchar_t)key, &state);
-		if (n == (size_t)-1 || len + n >= sizeof(u->list->filter))
-			return;
-		memcpy(filter + len, bytes, n);
-		filter[len + n] = '\0';
-	}
 	ui_rebuild(u);
+}
+
+/* A key while keys to send are typed. */
+static void
+press_send(struct ui *u, int key)
+{
+	if (key == TOPKEY_ESCAPE) {
+		u->prompt = PROMPT_NONE;
+		ui_say(u, false, "nothing sent");
+	} else if (key != '\n')
+		edit(u->typed, sizeof(u->typed), key);
+	else if (u->typed[strspn(u->typed, " ")] == '\0') {
+		u->prompt = PROMPT_NONE;
+		ui_say(u, false, "nothing sent");
+	} else {
+		memcpy(u->action.keys, u->typed, sizeof(u->action.keys));
+		u->prompt = PROMPT_CONFIRM;
+	}
 }
 
 /* A key where a yes is asked for: all others mean no. */
 static void
 press_confirm(struct ui *u, int key)
 {
-	char id[40];
-
-	u->mode = UI_TABLE;
-	u->message[0] = '\0';
-	if (key != 'y' && key != 'Y') {
-		snprintf(u->message, sizeof(u->message), "not done");
-		return;
-	}
-	/* the very session that was asked about, not one of the same name */
-	snprintf(id, sizeof(id), "%016llx.%016llx",
-	    (unsigned long long)u->model->totals.incarnation,
-	    (unsigned long long)u->confirm_instance);
-	snprintf(u->message, sizeof(u->message), "%s %s: asking the server",
-	    u->confirm, u->confirm_id);
-	ui_draw(u);
-	admin_do(u->options->runtime_dir, u->confirm, id, u->message,
-	    sizeof(u->message));
-	u->refresh = true;
-}
-
-/* A key while the help is shown: scrolls, or closes it. */
-static void
-press_help(struct ui *u, int key)
-{
-	char line[TOP_LINE];
-
-	if ((key == VIEW_DOWN || key == VIEW_PGDN || key == ' ') &&
-	    keys_help_line(u->help_top + (size_t)u->rows - 3, line,
-	        sizeof(line)))
-		u->help_top++;
-	else if (key == VIEW_UP || key == VIEW_PGUP)
-		u->help_top -= u->help_top > 0;
-	else if (key != VIEW_DOWN && key != VIEW_PGDN && key != ' ')
-		u->mode = UI_TABLE;
+	u->prompt = PROMPT_NONE;
+	if (key == 'y' || key == 'Y')
+		u->carry_out = true;
+	else
+		ui_say(u, false, "not done");
 }
 
 void
 keys_press(struct ui *u, int key)
 {
 	static void (*const press[])(struct ui *, int) = {
-		[UI_TABLE] = press_table, [UI_FILTER] = press_filter,
-		[UI_CONFIRM] = press_confirm, [UI_HELP] = press_help};
+	    [PROMPT_NONE] = press_any, [PROMPT_FILTER] = press_filter,
+	    [PROMPT_SEND] = press_send, [PROMPT_CONFIRM] = press_confirm};
 
-	if (key == VIEW_END_OF_INPUT) {
+	if (key == TOPKEY_END_OF_INPUT) {
 		u->quit = true;
 		return;
 	}
-	if (key == VIEW_NONE || key == VIEW_RESIZE)
+	if (key == TOPKEY_NONE || key == TOPKEY_RESIZE)
 		return;
 	u->message[0] = '\0';
-	press[u->mode](u, key);
+	press[u->prompt](u, key);
 }

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The model: a copy of everything the view shows, and the rates by the
- * difference to the copy before. Called once a refresh. It asks no server and
- * maps nothing to write; a server that was replaced is noticed and its memory
- * opened anew.
+ * Copies everything the view shows. Called once a refresh. It asks no server
+ * and maps nothing to write; a server that was replaced, or came back as
+ * another version, is noticed and its memory opened anew.
  */
 #include <errno.h>
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "top.h"
+#include "model.h"
+#include "proc.h"
 
-#define SILENT_MS    3000u /* a heartbeat comes once a second */
 #define NS_PER_SEC   1e9
+#define REOPEN_EVERY 10u /* refreshes, though all seems well */
 
 /* Nanoseconds of a clock. */
 static uint64_t
@@ -31,7 +32,7 @@ model_init(struct top_model *m, const char *runtime_dir)
 {
 	memset(m, 0, sizeof(*m));
 	m->runtime_dir = runtime_dir != NULL ? strdup(runtime_dir) : NULL;
-	m->state = "no server";
+	m->starts_rate = m->ends_rate = m->output_rate = -1;
 }
 
 void
@@ -52,17 +53,6 @@ by_instance(const void *a, const void *b)
 
 	return (x->s.instance > y->s.instance) -
 	    (x->s.instance < y->s.instance);
-}
-
-struct top_row *
-model_find(struct top_model *m, uint64_t instance)
-{
-	struct top_row key;
-
-	key.s.instance = instance;
-	if (m->count == 0)
-		return NULL;
-	return bsearch(&key, m->rows, m->count, sizeof(key), by_instance);
 }
 
 /* Room for one more row. False: no memory. */
@@ -97,9 +87,7 @@ copy_sessions(struct top_model *m)
 		r = &m->rows[m->count];
 		if (psup_view_next_session(m->view, &cursor, &r->s) != 1)
 			break;
-		r->output_rate = r->cpu_percent = -1;
-		r->rss_bytes = -1;
-		r->live = strcmp(r->s.status, "running") == 0;
+		facts_row(r, m->now_ms);
 		m->count++;
 	}
 	if (m->count > 1)
@@ -112,104 +100,32 @@ copy_sessions(struct top_model *m)
 	return 0;
 }
 
-/* Rates of sessions, and their sum: both copies are sorted. */
-static void
-session_rates(struct top_model *m, double seconds)
-{
-	const struct top_row *b = m->before;
-	const struct top_row *end = m->before + m->before_count;
-	uint64_t moved, sum = 0;
-
-	for (size_t i = 0; i < m->count; i++) {
-		struct top_row *r = &m->rows[i];
-
-		while (b < end && b->s.instance < r->s.instance)
-			b++;
-		moved = r->s.total_bytes;
-		if (b < end && b->s.instance == r->s.instance)
-			moved = moved > b->s.total_bytes
-			    ? moved - b->s.total_bytes
-			    : 0;
-		sum += moved;
-		r->output_rate = (double)moved / seconds;
-	}
-	m->output_rate = (double)sum / seconds;
-}
-
-/* A counter's growth a second; one that began anew has none. */
-static double
-rate_of(uint64_t now, uint64_t before, double seconds)
-{
-	return now > before ? (double)(now - before) / seconds : 0;
-}
-
-/* The process of a role, or NULL. */
-static const struct psup_view_process *
-process_of(const struct top_model *m, const char *role)
-{
-	for (size_t i = 0; i < m->process_count; i++)
-		if (strcmp(m->processes[i].role, role) == 0)
-			return &m->processes[i];
-	return NULL;
-}
-
-/* Is there such a process? One that nobody reaped is none. */
-static bool
-is_alive(const struct psup_view_process *p)
-{
-	char state;
-
-	if (p == NULL || p->pid <= 0)
-		return false;
-	state = sample_process_state(p->pid);
-	if (state == '\0') /* /proc may hide it */
-		return kill(p->pid, 0) == 0 || errno == EPERM;
-	return state != 'Z' && state != 'X';
-}
-
-/* What the processes' pages say about the server. */
-static void
-judge_server(struct top_model *m)
-{
-	const struct psup_view_process *keeper = process_of(m, "keeper");
-	const struct psup_view_process *master = process_of(m, "master");
-	char state;
-
-	m->healthy = false;
-	if (!is_alive(keeper)) {
-		m->state = "down";
-		return;
-	}
-	if (!is_alive(master)) {
-		m->state = "master down";
-		return;
-	}
-	state = sample_process_state(master->pid);
-	if (state == 'T' || state == 't')
-		m->state = "master stopped";
-	else if (master->heartbeat_age_ms > SILENT_MS)
-		m->state = "master silent";
-	else {
-		m->state = "running";
-		m->healthy = true;
-	}
-}
-
 /* Processes, lanes and totals. */
 static void
 copy_rest(struct top_model *m)
 {
+	uint64_t boot_ms = clock_of(CLOCK_BOOTTIME) / 1000000u, born_ms;
+	struct proc_stat st;
+	struct top_process *p;
 	size_t cursor = 0;
 
 	m->process_count = m->lane_count = 0;
-	while (m->process_count < TOP_PROCESSES &&
-	    psup_view_next_process(m->view, &cursor,
-	        &m->processes[m->process_count]) == 1)
+	while (m->process_count < TOP_PROCESSES) {
+		p = &m->processes[m->process_count];
+		if (psup_view_next_process(m->view, &cursor, &p->p) != 1)
+			break;
+		p->exists = proc_exists(p->p.pid, &st);
+		p->state = st.state;
+		born_ms = st.born * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
+		p->up_ms = born_ms > 0 && boot_ms > born_ms
+		    ? boot_ms - born_ms
+		    : 0;
 		m->process_count++;
+	}
 	cursor = 0;
 	while (m->lane_count < TOP_LANES &&
-	    psup_view_next_lane(m->view, &cursor, &m->lanes[m->lane_count]) ==
-	        1)
+	    psup_view_next_lane(m->view, &cursor,
+	        &m->lanes[m->lane_count].l) == 1)
 		m->lane_count++;
 	psup_view_totals(m->view, &m->totals);
 }
@@ -223,13 +139,11 @@ forget(struct top_model *m)
 	m->process_count = m->lane_count = 0;
 	memset(&m->totals, 0, sizeof(m->totals));
 	m->refreshes = 0;
-	m->healthy = false;
-	m->state = "no server";
 	m->starts_rate = m->ends_rate = m->output_rate = -1;
 }
 
 /* The memory that is there now, where the server we look at is not well (it may
- * have been replaced) or there was none. 0 or -errno. */
+ * have been replaced), has another master, or there was none. 0 or -errno. */
 static int
 reopen(struct top_model *m)
 {
@@ -237,13 +151,20 @@ reopen(struct top_model *m)
 	psup_view *v;
 	int rc;
 
-	if (m->view != NULL && m->healthy)
-		return 0;
+	if (m->view != NULL && m->state == SERVER_RUNS &&
+	    m->refreshes % REOPEN_EVERY != 0) {
+		psup_view_totals(m->view, &t);
+		if (t.incarnation == m->totals.incarnation &&
+		    t.master_generation == m->totals.master_generation)
+			return 0;
+	}
+	m->why[0] = '\0';
 	rc = psup_view_open(m->runtime_dir, &v, m->why, sizeof(m->why));
 	if (rc < 0) {
 		if (m->why[0] == '\0')
 			snprintf(m->why, sizeof(m->why), "%s", strerror(-rc));
 		forget(m);
+		m->state = rc == -EPROTO ? SERVER_OTHER_VERSION : SERVER_NONE;
 		return rc;
 	}
 	psup_view_totals(v, &t);
@@ -251,6 +172,7 @@ reopen(struct top_model *m)
 		forget(m);
 	psup_view_close(&m->view);
 	m->view = v;
+	snprintf(m->dir, sizeof(m->dir), "%s", psup_view_dir(v));
 	return 0;
 }
 
@@ -265,6 +187,7 @@ model_refresh(struct top_model *m)
 
 	m->now_ms = clock_of(CLOCK_REALTIME) / 1000000u;
 	m->mono_ns = mono;
+	pressure_read(&m->pressure);
 	if (rc < 0)
 		return rc;
 	rows = m->before;
@@ -278,14 +201,11 @@ model_refresh(struct top_model *m)
 	if (copy_sessions(m) < 0)
 		return -ENOMEM;
 	copy_rest(m);
-	judge_server(m);
+	m->state = facts_server(m);
 	m->starts_rate = m->ends_rate = m->output_rate = -1;
-	if (m->refreshes++ > 0 && seconds > 0) {
-		session_rates(m, seconds);
-		m->starts_rate = rate_of(m->totals.started_ever,
-		    m->totals_before.started_ever, seconds);
-		m->ends_rate = rate_of(m->totals.ended_ever,
-		    m->totals_before.ended_ever, seconds);
-	}
+	if (m->refreshes++ > 0 && seconds > 0)
+		facts_rates(m, seconds);
+	facts_holders(m);
+	facts_failed(m);
 	return 0;
 }

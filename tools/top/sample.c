@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Processor time and memory of running sessions, from /proc: the session's
- * process and everything below it. Called for the rows on the screen, so that
- * a thousand sessions cost what a screenful costs. A session whose processes
- * are another user's, or in another pid namespace, shows no figures.
- */
-#include <errno.h>
-#include <fcntl.h>
+/* Samples of /proc: see sample.h. Called by the display and by batch.c. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "top.h"
+#include "sample.h"
 
-#define TREE_MAX 256 /* processes of a session that are looked at */
+#define TREE_MAX   256 /* processes of a session that are looked at */
 #define NS_PER_SEC 1e9
 
 /* What was seen of a session the last time. */
@@ -22,6 +15,11 @@ struct seen {
 	uint64_t born;    /* of its process, in ticks: it is the same one */
 	uint64_t ticks;   /* processor time */
 	uint64_t mono_ns;
+	/* what was found */
+	double cpu_percent;
+	int64_t rss_bytes;
+	int processes;
+	bool reads_input;
 	bool asked;       /* since the last sweep */
 };
 
@@ -32,12 +30,11 @@ struct sampler {
 	long page_bytes;
 };
 
-/* One line of /proc/PID/stat. */
-struct proc_stat {
-	char state;
-	int parent;
-	uint64_t ticks, born;
-	int64_t rss_pages;
+/* A session's processes, added up. */
+struct sum {
+	struct proc_stat stat; /* of the first; ticks and pages of all */
+	int processes;
+	bool reads_input;
 };
 
 struct sampler *
@@ -62,93 +59,33 @@ sample_free(struct sampler **s)
 	*s = NULL;
 }
 
-/* A small file of /proc as a string. Its length, or -1. */
-static ssize_t
-slurp(const char *path, char *dst, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -1;
-	n = read(fd, dst, size - 1);
-	close(fd);
-	if (n >= 0)
-		dst[n] = '\0';
-	return n;
-}
-
-/* Reads /proc/PID/stat; the name in it may hold anything, also brackets. */
-static bool
-read_stat(int pid, struct proc_stat *ret)
-{
-	unsigned long long user, sys, dead_user, dead_sys, born;
-	char path[48], text[1024], *p;
-	struct proc_stat st = {0};
-	long long rss;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (slurp(path, text, sizeof(text)) <= 0)
-		return false;
-	p = strrchr(text, ')');
-	if (p == NULL || sscanf(p + 1,
-	        " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu "
-	        "%llu %*d %*d %*d %*d %llu %*u %lld",
-	        &st.state, &st.parent, &user, &sys, &dead_user, &dead_sys,
-	        &born, &rss) != 8)
-		return false;
-	st.ticks = user + sys + dead_user + dead_sys;
-	st.born = born;
-	st.rss_pages = rss > 0 ? rss : 0;
-	*ret = st;
-	return true;
-}
-
-char
-sample_process_state(int pid)
-{
-	struct proc_stat st;
-
-	return pid > 0 && read_stat(pid, &st) ? st.state : '\0';
-}
-
-/* Appends the children of a process to the list. */
-static void
-add_children(int pid, int *pids, size_t *count)
-{
-	char path[64], text[4096], *p = text, *end;
-	long child;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-	if (slurp(path, text, sizeof(text)) <= 0)
-		return;
-	while (*count < TREE_MAX) {
-		child = strtol(p, &end, 10);
-		/* the last number may be cut: only one that a blank ends */
-		if (end == p || *end != ' ' || child <= 0 || child > INT32_MAX)
-			return;
-		pids[(*count)++] = (int)child;
-		p = end;
-	}
-}
-
 /* Adds up a process and all below it. False: it is gone. */
 static bool
-read_tree(int pid, struct proc_stat *ret)
+read_tree(int pid, bool input, struct sum *ret)
 {
 	int pids[TREE_MAX] = {pid};
-	struct proc_stat st, all = {0};
+	struct sum all = {.processes = 1};
+	struct proc_stat st;
 	size_t count = 1;
+	char link[64];
 
-	if (!read_stat(pid, &all))
+	if (!proc_stat(pid, &all.stat))
 		return false;
-	add_children(pid, pids, &count);
+	input = input && proc_fd(pid, 0, link, sizeof(link));
+	if (input && all.stat.state == 'S')
+		all.reads_input = proc_reads(pid, all.stat.foreground,
+		    link);
+	proc_children(pid, pids, &count, TREE_MAX);
 	for (size_t i = 1; i < count; i++) {
-		if (!read_stat(pids[i], &st))
+		if (!proc_stat(pids[i], &st))
 			continue;
-		all.ticks += st.ticks;
-		all.rss_pages += st.rss_pages;
-		add_children(pids[i], pids, &count);
+		all.processes++;
+		all.stat.ticks += st.ticks;
+		all.stat.rss_pages += st.rss_pages;
+		if (input && !all.reads_input && st.state == 'S')
+			all.reads_input = proc_reads(pids[i], st.foreground,
+			    link);
+		proc_children(pids[i], pids, &count, TREE_MAX);
 	}
 	*ret = all;
 	return true;
@@ -195,30 +132,56 @@ seen_get(struct sampler *s, uint64_t instance)
 	return &s->seen[at];
 }
 
+/* What was found, into a row. */
+static void
+tell(struct seen *seen, struct top_row *row)
+{
+	row->cpu_percent = seen->cpu_percent;
+	row->rss_bytes = seen->rss_bytes;
+	row->processes = seen->processes;
+	if (seen->reads_input && row->input != INPUT_CLOSED)
+		row->input = INPUT_READS;
+	seen->asked = true;
+}
+
+void
+sample_recall(struct sampler *s, struct top_row *row)
+{
+	size_t at = seen_place(s, row->s.instance);
+
+	if (at < s->count && s->seen[at].instance == row->s.instance &&
+	    row->live)
+		tell(&s->seen[at], row);
+}
+
 void
 sample_row(struct sampler *s, struct top_row *row, uint64_t mono_ns)
 {
-	struct proc_stat all;
 	struct seen *seen;
 	double seconds;
+	struct sum all;
 
-	if (!row->live || row->s.pid <= 0 || !read_tree(row->s.pid, &all) ||
+	if (!row->live || row->s.ended_ms != 0 || row->s.pid <= 0 ||
+	    !read_tree(row->s.pid, row->input != INPUT_CLOSED, &all) ||
 	    (seen = seen_get(s, row->s.instance)) == NULL)
 		return;
-	row->rss_bytes = all.rss_pages * s->page_bytes;
-	if (seen->mono_ns != 0 && seen->born == all.born &&
+	seen->cpu_percent = -1;
+	if (seen->mono_ns != 0 && seen->born == all.stat.born &&
 	    mono_ns > seen->mono_ns) {
 		seconds = (double)(mono_ns - seen->mono_ns) / NS_PER_SEC;
 		/* what nobody waited for takes its time along */
-		row->cpu_percent = all.ticks > seen->ticks
-		    ? (double)(all.ticks - seen->ticks) /
+		seen->cpu_percent = all.stat.ticks > seen->ticks
+		    ? (double)(all.stat.ticks - seen->ticks) /
 		        s->ticks_per_sec / seconds * 100
 		    : 0;
 	}
-	seen->born = all.born;
-	seen->ticks = all.ticks;
+	seen->born = all.stat.born;
+	seen->ticks = all.stat.ticks;
 	seen->mono_ns = mono_ns;
-	seen->asked = true;
+	seen->rss_bytes = all.stat.rss_pages * s->page_bytes;
+	seen->processes = all.processes;
+	seen->reads_input = all.reads_input;
+	tell(seen, row);
 }
 
 void
@@ -233,4 +196,32 @@ sample_sweep(struct sampler *s)
 		s->seen[kept++].asked = false;
 	}
 	s->count = kept;
+}
+
+/* A process and what is below it, depth first. */
+static void
+walk(int pid, int depth, struct sample_process *ret, size_t max, size_t *count)
+{
+	int children[TREE_MAX];
+	size_t n = 0;
+
+	if (*count == max || depth > 16 || !proc_stat(pid, &ret[*count].stat))
+		return;
+	ret[*count].pid = pid;
+	ret[*count].depth = depth;
+	ret[*count].rss_bytes = ret[*count].stat.rss_pages *
+	    sysconf(_SC_PAGESIZE);
+	(*count)++;
+	proc_children(pid, children, &n, max < TREE_MAX ? max : TREE_MAX);
+	for (size_t i = 0; i < n; i++)
+		walk(children[i], depth + 1, ret, max, count);
+}
+
+size_t
+sample_tree(int pid, struct sample_process *ret, size_t max)
+{
+	size_t count = 0;
+
+	walk(pid, 0, ret, max, &count);
+	return count;
 }

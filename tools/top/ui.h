@@ -1,44 +1,63 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of the display: keys.c changes it, ui.c draws it. */
+/*
+ * The state of the display, and how it moves. Pure: keys.c changes it,
+ * draw.c shows it, display.c refreshes the model below it and carries out
+ * what was asked for.
+ */
 #ifndef TOP_UI_H
 #define TOP_UI_H
 
-#include "top.h"
+#include "actions.h"
+#include "keys.h"
+#include "list.h"
 
-enum ui_mode { UI_TABLE, UI_FILTER, UI_CONFIRM, UI_HELP };
+enum ui_screen { SCREEN_TABLE, SCREEN_LANES, SCREEN_PROCESSES, SCREEN_HELP };
+enum ui_prompt { PROMPT_NONE, PROMPT_FILTER, PROMPT_SEND, PROMPT_CONFIRM };
+enum ui_pane { PANE_NONE, PANE_OUTPUT, PANE_DETAILS };
 
 struct ui {
-	struct top_model *model;
-	struct top_options *options;
+	const struct top_model *model;
 	struct top_list *list;
-	struct sampler *sampler;
-	enum ui_mode mode;
-	int rows, cols;
-	size_t top;       /* the first row that is shown */
-	size_t chosen;    /* its place in the list */
+	int rows, cols;   /* of the terminal */
+	unsigned delay_ms;
+	enum ui_screen screen;
+	enum ui_prompt prompt;
+	enum ui_pane pane;
+	bool zoom;
+	size_t chosen, top; /* of the table */
+	bool holds;         /* to what is chosen; else to the first line */
 	uint64_t chosen_instance;
-	size_t page;      /* rows the table shows */
-	bool follow;
-	size_t help_top;
-	const char *confirm; /* the method that was asked for */
-	uint64_t confirm_instance;
-	char confirm_id[48];
+	char chosen_scope[48]; /* where a scope's line is chosen */
+	size_t lane, lane_top; /* of the lanes */
+	size_t scroll;         /* of help and processes */
+	size_t scroll_max;     /* as last drawn */
+	/* Lines the pane is scrolled: back from the end of the output, or on
+	 * from the beginning of the details. */
+	size_t back, back_max;
+	char typed[ACTION_KEYS]; /* keys to send */
+	struct action action;  /* that is asked about, or to be done */
+	bool carry_out;        /* action: a yes was said */
 	char message[512];
+	bool message_bad;
 	bool quit, refresh;
 };
 
-/* What a key does, in the mode the display is in. */
-void keys_press(struct ui *u, int key);
-/* Line i of the help, or false beyond the last. */
-bool keys_help_line(size_t i, char *dst, size_t size);
-
-/* The chosen row, or NULL. */
-const struct top_row *ui_chosen(const struct ui *u);
-/* Filters and sorts again; the chosen session stays chosen. */
+/* The entry that is chosen, or NULL; its session, or NULL. */
+const struct list_entry *ui_entry(const struct ui *u);
+struct top_row *ui_row(const struct ui *u);
+/* The lane that is chosen, or NULL. */
+const struct top_lane *ui_lane(const struct ui *u);
+/* How many lines the table, or the pane, has; 0: it is not shown. */
+size_t ui_table_lines(const struct ui *u);
+size_t ui_pane_lines(const struct ui *u);
+/* Filters and sorts again; what was chosen stays chosen. */
 void ui_rebuild(struct ui *u);
-/* Moves the choice. */
+/* Moves what is chosen, or scrolls. */
 void ui_move(struct ui *u, long by);
-/* Draws everything. */
-void ui_draw(struct ui *u);
+/* Says something in the last line. */
+void ui_say(struct ui *u, bool bad, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Refuses, or asks for a yes. */
+void ui_ask(struct ui *u, const struct action *a);
 
 #endif

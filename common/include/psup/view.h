@@ -59,7 +59,8 @@ struct psup_view_session {
 };
 
 /* The next session after *cursor (start with 0), in no order. 1: filled, *cursor
- * moved on. 0: no more. */
+ * moved on. 0: no more. While the master is down, the total, the last output
+ * and an exit (state "exited") are known all the same. */
 PSUP_API int psup_view_next_session(psup_view *v, size_t *cursor,
     struct psup_view_session *ret);
 
@@ -128,6 +129,9 @@ struct psup_view_lane {
 	char name[32];
 	uint32_t width, active, queued, generation;
 	bool paused, draining;
+	/* what its queue waits for: paused, width, group (its group is full),
+	 * reserved (by the group's other lanes), or "": nothing */
+	const char *blocked_by;
 };
 PSUP_API int psup_view_next_lane(psup_view *v, size_t *cursor,
     struct psup_view_lane *ret);

@@ -1,0 +1,245 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The display of psup-top in tmux: keys are sent, the screen is compared. It
+# waits for what is to be on the screen.
+. "$(dirname "$0")/lib.sh"
+unset NO_COLOR TMUX
+
+# a server of its own for each display
+displays=0
+mux() { tmux -S "$scratch/mux$displays" -f /dev/null "$@"; }
+# stopped masters must run again for the end
+resume() { [ -z "${master:-}" ] || kill -CONT "$master" 2>/dev/null; }
+trap 'resume; mux kill-server 2>/dev/null; finish' EXIT
+
+# display WIDTH HEIGHT [ENVIRONMENT...] [OPTION...]: one in a tmux of its own
+display() {
+	local width=$1 height=$2
+	shift 2
+	mux kill-server 2>/dev/null
+	displays=$((displays + 1))
+	mux new-session -d -x "$width" -y "$height" env TERM=xterm-256color \
+	    "$@" psup-top --delay 0.2
+	mux set-option -g remain-on-exit on
+	mux set-option -g status off
+}
+# shows PATTERN WHAT: waits until the display matches (a shell pattern)
+shows() {
+	local until=$((SECONDS + 20))
+	while :; do
+		screen=$(mux capture-pane -p 2>&1)
+		# shellcheck disable=SC2254
+		case "$screen" in
+		$1) is yes yes "$2"; return ;;
+		"no server running"*) break ;;
+		esac
+		[ $SECONDS -lt $until ] || break
+		sleep 0.03 # it draws five times a second
+	done
+	is "$screen" "$1" "$2"
+}
+# lacks TEXT WHAT: the screen that was shown last
+lacks() {
+	case "$screen" in
+	*"$1"*) is "$screen" "no $1" "$2" ;;
+	*) is yes yes "$2" ;;
+	esac
+}
+keys() { mux send-keys "$@"; }
+typed() { mux send-keys -l "$1"; }
+# filter TEXT
+filter() {
+	keys Escape
+	keys Escape
+	keys /
+	typed "$1"
+	keys Enter
+}
+
+one=$(psup exec --background --lane main --label first 'sleep 600')
+two=$(psup exec --background --lane main 'sleep 600')
+bad=$(psup exec --background 'exit 7')
+talk=$(psup exec --background --scope chatty --label talker \
+    'while :; do echo 0123456789; sleep 0.02; done')
+wide=$(psup exec --background --scope chatty --label '日本語' 'sleep 600')
+cat=$(psup exec --background --label echoer -- cat)
+evil=$(psup exec --background \
+    $': \'\033]0;pwned\007\033[2J\''"; printf 'two\\033[31mred\\033[2J\\033]0;pwned\\007\\n'; exec sleep 600")
+inner=$(psup exec --background --pty --cols 60 --rows 6 --label inner -- \
+    sh -c 'printf "one\\ntwo\\033[1;1Hten \\033[31mred\\033[0m\\033[6;1Hlast"
+	exec sleep 600')
+psup wait "$inner" --text last --timeout 30000 >/dev/null
+psup wait "$bad" "$talk" "$evil" --any --text two --timeout 30000 >/dev/null 2>&1
+
+# ----------------------------------------------------------------- 80 x 24
+display 80 24
+shows "psup  running  up *
+keeper * gen 1 restarts 0 beat *master * gen 1 restarts 0 beat *
+w0 * g1 r0 *
+sessions running 6 * queued 1 * ended 1 *failed 0*
+starts *output *MB/s  budget *
+pressure cpu *load *
+lanes main 1/1 +1 held by $one *
+SESSION *STATE *CPU%*OUT/s▾*INPUT*NAME*
+${talk:0:14}* running *talker: wh*
+*8 of 8 * h help *" "the header, the table, the foot"
+is "$(echo "$screen" | wc -l), $(echo "$screen" | LC_ALL=C.UTF-8 wc -L)" \
+    "24, 80" "24 lines of 80 columns"
+like "$screen" "*日本語: sl*" "wide characters as they are"
+like "$screen" "*: *x1b]0;*" "hostile ones as text"
+is "$(mux display-message -p '#{pane_title}' | grep -c pwned)" 0 \
+    "no title is set by them"
+like "$(mux capture-pane -e -p)" "*"$'\033'"\[38;5;71mrunning*" "in colours"
+
+keys h
+shows "*psup-top: keys*up  *the one above*sort by the column*" "the help"
+keys PageDown
+shows "*q F10*quit*Sort by a column*I  *session*" "it scrolls"
+keys h
+shows "*SESSION*" "and back"
+
+keys /
+typed talker
+shows "*SESSION*${talk:0:14}*/talker_  1 of 8*" "the filter is typed"
+lacks "first:" "the others are gone at once"
+typed x
+shows "*no session matches*/talkerx_*" "it is typed on"
+keys BSpace Enter f
+shows "*${talk:0:14}*output of $talk*0123456789*1 of 8  /talker*" \
+    "its output is followed"
+keys d
+shows "*details of $talk*scope chatty*command *while :;*process *pipes*" \
+    "its details"
+keys z
+shows "*details of $talk*processes *sh*1 of 8*" "the pane alone"
+lacks "CPU%" "without the table"
+keys Escape
+shows "*CPU%*1 of 8*" "back to the table"
+keys Escape
+shows "*8 of 8*" "and without a filter"
+
+keys I
+shows "*SESSION▴*sorted by session" "a letter sorts"
+keys r
+shows "*SESSION▾*" "in reverse"
+keys r ">"
+shows "*SCOPE▴*sorted by scope" "> sorts by the next"
+keys O t
+shows "*
+▾ (none) * sessions, * live*
+▾ chatty  2 sessions, 2 live*
+  ${talk:0:12}*" "the tree"
+keys End Left
+shows "*▸ chatty  2 sessions, 2 live*" "a scope is folded"
+lacks "talker:" "its sessions are gone"
+keys Right
+shows "*▾ chatty*talker:*" "and unfolded"
+keys t e
+shows "*running and queued sessions*" "what ended is hidden"
+lacks "exit 7" "it is gone"
+keys e
+
+# output that is hostile, and a terminal's screen
+filter pwned
+keys f
+shows "*output of $evil*two*red*" "hostile output"
+is "$(mux display-message -p '#{pane_title}' | grep -c pwned)" 0 \
+    "still no title"
+filter inner
+keys f
+shows "*screen of $inner  60x6*
+ten red
+two*last*" "the screen of a terminal"
+like "$(mux capture-pane -e -p)" "*ten "*"31mred*" "in its colours"
+
+# ---------------------------------------------------------------- actions
+filter echoer
+keys s
+shows "*keys to $cat: _" "keys are asked for"
+typed '"hello there" Enter'
+keys Enter
+shows "*send to $cat: \"hello there\" Enter \[y/N]" "sending asks"
+keys y
+shows "*Sent 12 bytes*" "and sends"
+psup wait "$cat" --text 'hello there' --timeout 30000 >/dev/null
+is $? 0 "they arrive"
+
+filter "$one"
+keys p
+shows "*pause lane main? * \[y/N]" "pausing a lane asks"
+keys y
+shows "*lanes main 1/1 +1 paused*" "and pauses it"
+keys l
+shows "*LANE *RUNNING/WIDTH*main 1/1 +1 paused*" "the lanes"
+keys p
+shows "*resume lane main? * \[y/N]" "the same key lets it go on"
+keys y
+shows "*main 1/1 +1 held by $one *" "it does"
+keys w
+shows "*PROCESS *PID*keeper *master *worker 0 *standby*" "the processes"
+keys Escape
+
+keys k
+shows "*kill $one (sleep 600)? TERM, in 5 s KILL \[y/N]" "a kill asks"
+keys n
+shows "*not done" "no means no"
+keys k y
+psup wait "$one" --timeout 30000 >/dev/null
+shows "*${one:0:14}* killed *TERM*" "yes kills"
+keys x y
+shows "*Removed session $one*" "remove removes"
+psup poll "$one" >/dev/null 2>&1
+is $? 4 "it is no more"
+keys Escape
+
+# ------------------------------------------------------------------- sizes
+mux resize-window -x 200 -y 50
+shows "psup*worker 0 *worker 1 *
+*SESSION * SCOPE * LANE *TOTAL*INPUT*
+*talker: while :; do echo 0123456789; sleep 0.02; done*" \
+    "200 x 50: more columns, the whole command"
+mux resize-window -x 30 -y 8
+shows "needs 40x10: here 30x8*" "too small is said"
+mux resize-window -x 80 -y 24
+shows "psup  running*SESSION*talker: wh*" "80 x 24 again"
+
+# ------------------------------------------------------------- the master
+master=$(psup status --json | sed -n 's/.*"master":{[^}]*"pid":\([0-9]*\).*/\1/p')
+filter talker
+keys f
+kill -STOP "$master"
+shows "psup  master stopped*kill -CONT $master*output of $talk*" \
+    "a stopped master is said"
+keys d
+shows "*details of $talk*total*rate [1-9]*" "rates go on"
+keys k
+shows "*cannot kill $talk: the master is stopped (kill -CONT $master)" \
+    "what cannot be done is said"
+kill -CONT "$master"
+master=
+shows "psup  running*" "until it runs again"
+psup kill "$talk" --grace 0 >/dev/null
+filter ""
+kill -KILL "$(psup status --json | sed -n 's/.*"master":{[^}]*"pid":\([0-9]*\).*/\1/p')"
+shows "psup  running*master * gen 2 restarts 1 *" "a new master is told of"
+
+# --------------------------------------------------------- without colours
+display 80 24 NO_COLOR=1
+shows "*SESSION*" "NO_COLOR"
+is "$(mux capture-pane -e -p | grep -cE $'\033''\[([0-9;]*;)?[34][0-8][;m]')" 0 \
+    "no colour is used"
+like "$(mux capture-pane -e -p)" "*"$'\033'"\[0;7m*SESSION*" "but others looks"
+
+psup shutdown --grace 100 >/dev/null
+shows "psup  down  psupd or any psup exec starts it*SESSION*$two*" \
+    "a server that ended is said, and what it left"
+keys k
+shows "*cannot kill *: the server is down*" "nothing can be done"
+keys q
+for ((i = 0; i < 200; i++)); do
+	[ "$(mux display-message -p '#{pane_dead} #{pane_dead_status}')" != "1 0" ] ||
+		break
+	sleep 0.03
+done
+is "$(mux display-message -p '#{pane_dead} #{pane_dead_status}')" "1 0" \
+    "q ends it"

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The lines above the table. Pure. */
+#ifndef TOP_HEADER_H
+#define TOP_HEADER_H
+
+#include "line.h"
+#include "model.h"
+
+#define HEADER_LINES 7
+
+/* Line i of the header, `width` columns wide (0: no limit). */
+void header_line(const struct top_model *m, size_t i, int width,
+    struct line *ret);
+/* What an operator does about the server's state, or "". */
+void header_advice(const struct top_model *m, char *dst, size_t size);
+
+/* Shared with panes.c: a process, all of its words or few; a lane, and what
+ * holds it back. */
+void header_process(const struct top_process *p, bool few, struct line *ret);
+void header_lane(const struct top_lane *l, struct line *ret);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines of the display: see line.h. Called by whatever draws. */
+#include <psup/psup.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cells.h"
+#include "line.h"
+
+#define PUT_MAX 2048
+
+void
+line_init(struct line *l, int width)
+{
+	l->width = width;
+	l->cols = 0;
+	l->len = l->run_count = 0;
+	l->text[0] = '\0';
+}
+
+/* Appends what is safe. */
+static void
+append(struct line *l, uint32_t style, const char *safe)
+{
+	int left = l->width - l->cols;
+
+	if (l->width > 0 && left <= 0)
+		return;
+	/* where there are too many runs the rest looks like the last one */
+	if (l->run_count < LINE_RUNS &&
+	    (l->run_count == 0 || l->runs[l->run_count - 1].style != style))
+		l->runs[l->run_count++] = (struct line_run){style,
+		    (uint16_t)l->len, (uint16_t)l->cols};
+	l->cols += cells_copy(safe, l->cols, l->width > 0 ? left : 0,
+	    l->text + l->len, sizeof(l->text) - l->len, NULL);
+	l->len += strlen(l->text + l->len);
+}
+
+void
+line_put(struct line *l, uint32_t style, const char *fmt, ...)
+{
+	char text[PUT_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	append(l, style, text);
+}
+
+void
+line_text(struct line *l, uint32_t style, const char *text)
+{
+	char safe[4 * PUT_MAX + 1];
+	size_t len = strnlen(text, PUT_MAX);
+
+	psup_escape(text, len, memchr(text, '\n', len) == NULL, safe,
+	    sizeof(safe));
+	append(l, style, safe);
+}
+
+/* A run of its own, even if it looks like the one before: a column that wide
+ * characters cannot push away. */
+static void
+begin_run(struct line *l, uint32_t style)
+{
+	if (l->run_count < LINE_RUNS &&
+	    (l->width == 0 || l->cols < l->width))
+		l->runs[l->run_count++] = (struct line_run){style,
+		    (uint16_t)l->len, (uint16_t)l->cols};
+}
+
+void
+line_cell(struct line *l, uint32_t style, const char *text, int width,
+    bool right)
+{
+	char cell[LINE_BYTES];
+
+	if (width == 0 && l->width > 0)
+		width = l->width - l->cols;
+	if (width < 0)
+		return;
+	cells_fit(text, width, right, cell, sizeof(cell));
+	begin_run(l, style);
+	append(l, style, cell);
+}
+
+void
+line_pad(struct line *l, uint32_t style, int col)
+{
+	if (col > l->cols)
+		line_put(l, style, "%*s", col - l->cols, "");
+}
+
+void
+line_paint(struct line *l, uint32_t style)
+{
+	for (size_t i = 0; i < l->run_count; i++)
+		l->runs[i].style = style;
+	if (l->width > 0)
+		line_pad(l, style, l->width);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The terminal. view_curses.c is the one home of curses. */
+#ifndef TOP_VIEW_H
+#define TOP_VIEW_H
+
+#include "draw.h"
+
+/* 0, or -1: there is no terminal that can be used. */
+int view_open(bool monochrome);
+void view_close(void);
+void view_size(int *ret_rows, int *ret_cols);
+/* Shows it: what did not change is not sent. */
+void view_frame(const struct frame *f);
+/* A character, an enum top_key, or TOPKEY_NONE after timeout_ms. */
+int view_key(int timeout_ms);
+
+#endif

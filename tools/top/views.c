@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Lanes, processes and help, each in place of the table. Pure. Called by
+ * draw.c. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cells.h"
+#include "draw.h"
+#include "header.h"
+
+/* The bar on top of a view. */
+static void
+title(struct line *l, const char *text)
+{
+	line_put(l, STYLE_HEAD, "%s", text);
+	line_pad(l, STYLE_HEAD, l->width);
+}
+
+/* Which part of `count` lines fits, from u->scroll on. */
+static size_t
+scrolled(struct ui *u, size_t count, size_t lines)
+{
+	u->scroll_max = count > lines ? count - lines : 0;
+	if (u->scroll > u->scroll_max)
+		u->scroll = u->scroll_max;
+	return u->scroll;
+}
+
+void
+draw_lanes(struct ui *u, struct line *to, size_t lines)
+{
+	const struct top_lane *l;
+	size_t at;
+
+	title(&to[0], " LANE  RUNNING/WIDTH  +QUEUED    (p pauses the chosen "
+	              "one, or lets it go on; escape goes back)");
+	for (size_t i = 0; i + 1 < lines; i++) {
+		at = u->lane_top + i;
+		if (at >= u->model->lane_count)
+			break;
+		l = &u->model->lanes[at];
+		line_put(&to[i + 1], STYLE_PLAIN, " ");
+		header_lane(l, &to[i + 1]);
+		if (l->l.queued == 0 && l->holders > 0) {
+			line_put(&to[i + 1], STYLE_LABEL, " run by ");
+			line_text(&to[i + 1], STYLE_PLAIN, l->holder);
+			if (l->holders > 1)
+				line_put(&to[i + 1], STYLE_LABEL, " and %u",
+				    l->holders - 1);
+		}
+		line_put(&to[i + 1], STYLE_DIM, "  generation %u",
+		    l->l.generation);
+		if (at == u->lane)
+			line_paint(&to[i + 1], STYLE_CHOSEN);
+	}
+	if (u->model->lane_count == 0 && lines > 1)
+		line_put(&to[1], STYLE_DIM, " no lanes");
+}
+
+/* A process's figures. */
+static void
+process_line(const struct top_process *p, struct line *l)
+{
+	char up[16] = "-", moved[16], beat[24] = "-", slot[16] = "", pid[16];
+
+	if (p->exists && p->up_ms > 0)
+		cells_age(p->up_ms, up, sizeof(up));
+	cells_bytes((double)p->p.bytes_moved, moved, sizeof(moved));
+	if (p->p.heartbeat_age_ms != UINT64_MAX)
+		snprintf(beat, sizeof(beat), "%.1fs",
+		    (double)p->p.heartbeat_age_ms / 1000);
+	if (p->p.slot >= 0)
+		snprintf(slot, sizeof(slot), " %d", p->p.slot);
+	snprintf(pid, sizeof(pid), "%d", p->p.pid);
+	line_put(l, p->exists ? STYLE_BOLD : STYLE_BAD, " %s%-*s", p->p.role,
+	    (int)(10 - strlen(p->p.role)), slot);
+	line_put(l, STYLE_PLAIN,
+	    " %7s %c %6s %4u %4u %6s %8llu %8llu %6llu %8llu %6s",
+	    p->exists ? pid : "down", p->state != '\0' ? p->state : '-', up,
+	    p->p.generation, p->p.restarts, beat,
+	    (unsigned long long)p->p.sessions,
+	    (unsigned long long)p->p.spawned,
+	    (unsigned long long)p->p.spawn_failed,
+	    (unsigned long long)p->p.ended, moved);
+	if (p->p.last_words[0] != '\0') {
+		line_put(l, STYLE_WARN, "  its predecessor: ");
+		line_text(l, STYLE_WARN, p->p.last_words);
+	}
+}
+
+void
+draw_processes(struct ui *u, struct line *to, size_t lines)
+{
+	const struct top_model *m = u->model;
+	size_t from = scrolled(u, m->process_count, lines - 1);
+
+	title(&to[0], " PROCESS       PID S     UP  GEN REST   BEAT SESSIONS  "
+	              "STARTED FAILED    ENDED  MOVED");
+	for (size_t i = 0; i + 1 < lines && from + i < m->process_count; i++)
+		process_line(&m->processes[from + i], &to[i + 1]);
+}
+
+void
+draw_help(struct ui *u, struct line *to, size_t lines)
+{
+	struct key_row row;
+	size_t count = 0, from;
+
+	while (keys_row(count, &row))
+		count++;
+	from = scrolled(u, count, lines - 1);
+	title(&to[0], " psup-top: keys    (arrows scroll; h or escape goes "
+	              "back)");
+	for (size_t i = 0; i + 1 < lines && keys_row(from + i, &row); i++) {
+		if (row.keys[0] == '\0') {
+			line_put(&to[i + 1], STYLE_BOLD, "%s", row.help);
+			continue;
+		}
+		line_put(&to[i + 1], STYLE_KEY, "  %-18s ", row.keys);
+		line_put(&to[i + 1], STYLE_PLAIN, "%s", row.help);
+	}
+}
