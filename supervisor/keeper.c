@@ -403,8 +403,9 @@ loop(struct keeper *k)
 
 	while (k->stop != STOP_DONE) {
 		run_timers(k, now);
-		notify_turn(k, now);
+		notify_watch(k, now);
 		send_all(k);
+		notify_sent(k);
 		if (k->stop != STOP_NO)
 			run_stop(k, now);
 		note_stats(k, now);

@@ -275,14 +275,19 @@ watchdog(struct keeper *k, uint64_t now)
 }
 
 void
-notify_turn(struct keeper *k, uint64_t now)
+notify_watch(struct keeper *k, uint64_t now)
+{
+	if (notify.next_ns <= now)
+		watchdog(k, now);
+}
+
+void
+notify_sent(struct keeper *k)
 {
 	if (notify.reloading && reload_is_told(k)) {
 		notify.reloading = false;
 		say_status(k, "READY=1");
 	}
-	if (notify.next_ns <= now)
-		watchdog(k, now);
 }
 
 uint64_t

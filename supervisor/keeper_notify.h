@@ -19,10 +19,12 @@ void notify_open(const struct keeper *k);
 void notify_ready(struct keeper *k);
 void notify_reloading(struct keeper *k);
 void notify_stopping(struct keeper *k);
-/* Once a turn, after everybody was sent to: the end of a reload, and the
- * watchdog, which is fed only while master and workers are well. */
-void notify_turn(struct keeper *k, uint64_t now);
-/* When notify_turn() has something to do by time alone. */
+/* Once a turn, before everybody is sent to: the watchdog, which is fed only
+ * while master and workers are well. */
+void notify_watch(struct keeper *k, uint64_t now);
+/* And after that: the end of a reload. */
+void notify_sent(struct keeper *k);
+/* When notify_watch() has something to do. */
 uint64_t notify_next_ns(void);
 
 /* The environment without what is the keeper's alone. Lives as long as the

@@ -92,6 +92,7 @@ static void
 whole_life(const char *address)
 {
 	const char *var = manage(address);
+	int64_t began;
 	char pid[32];
 
 	psupd(.env = {var});
@@ -100,10 +101,16 @@ whole_life(const char *address)
 	expect(has_line(datagram, pid), "%s", datagram);
 	expect(has_line(datagram, "STATUS="), "%s", datagram);
 
-	kill_now(psupd_pid(), SIGHUP);
-	await_line("RELOADING=1");
-	expect(has_line(datagram, "MONOTONIC_USEC="), "%s", datagram);
-	await_line("READY=1");
+	/* over at once, not when the keeper wakes for something else */
+	began = now_ms();
+	for (int i = 0; i < 3; i++) {
+		kill_now(psupd_pid(), SIGHUP);
+		await_line("RELOADING=1");
+		expect(has_line(datagram, "MONOTONIC_USEC="), "%s", datagram);
+		await_line("READY=1");
+	}
+	expect(now_ms() - began < 5000 + BUSY_MS, "reloads take %d ms",
+	    (int)(now_ms() - began));
 
 	kill_now(psupd_pid(), SIGTERM);
 	await_line("STOPPING=1");
