@@ -111,6 +111,7 @@ read_pane(struct display *d)
 	uint64_t began = now_ms(), took;
 	struct pane *p = &d->pane;
 
+	d->pane_due = now_ms() + FOLLOW_MS; /* nothing to read is no hurry */
 	if (lines < 2 || r == NULL || d->model->view == NULL) {
 		pane_clear(p);
 		return;
