@@ -205,7 +205,11 @@ page_cut_segments(struct ring_header *h, uint64_t count_now)
 		h->segments[n % RING_SEGMENTS].end_stream = UINT64_MAX;
 }
 
-/* Copies the header page once; *ret_stable: nothing moved meanwhile. */
+/*
+ * Copies the header page once; *ret_stable: nothing moved meanwhile. What is
+ * counted comes from before the copy, so that every entry it counts is whole in
+ * the copy: the loads of one copy have no order among each other.
+ */
 static enum ring_verdict
 page_read(struct ring_reader *r, struct ring_facts *f, bool *ret_stable)
 {
@@ -213,6 +217,9 @@ page_read(struct ring_reader *r, struct ring_facts *f, bool *ret_stable)
 	enum ring_verdict v;
 	struct pump p, now;
 
+	v = pump_read(r, &p);
+	if (v != RING_OK)
+		return v;
 	v = read_exact(r->fd, h, sizeof(*h), 0);
 	if (v != RING_OK)
 		return v;
@@ -220,8 +227,8 @@ page_read(struct ring_reader *r, struct ring_facts *f, bool *ret_stable)
 	v = pump_read(r, &now);
 	if (v != RING_OK)
 		return v;
-	memcpy(&p, (const char *)h + PUMP_OFFSET, sizeof(p));
-	if (!page_is_ours(r, h) || !pump_ok(r, &p) || now.head < p.head ||
+	memcpy((char *)h + PUMP_OFFSET, &p, sizeof(p));
+	if (!page_is_ours(r, h) || now.head < p.head ||
 	    now.seg_count < p.seg_count || !page_segments_reach(h))
 		return RING_CORRUPT; /* or torn: the caller tries again */
 	if (p.hole_from != now.hole_from)

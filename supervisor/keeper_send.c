@@ -283,6 +283,22 @@ death_pending(const struct keeper *k)
 	return false;
 }
 
+/* Has every worker that is ready a channel to this master? One that has none
+ * yet may be starting a session that is in no row: TABLE_END must not come
+ * before its word. */
+static bool
+all_linked(const struct keeper *k)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->slots; i++) {
+		if (k->slot[i].state == PROC_READY &&
+		    k->slot[i].linked != k->master.wid.generation)
+			return false;
+	}
+	return true;
+}
+
 /* Everything the master has to hear, deaths before their replacements. */
 static void
 send_master(struct keeper *k)
@@ -303,7 +319,9 @@ send_master(struct keeper *k)
 		if (!send_about(k, &k->slot[i]))
 			return;
 	}
-	if (k->dump == DUMP_ROWS && !send_dump(k))
+	/* the channel may have been full since it began, and somebody died */
+	if (k->dump == DUMP_ROWS &&
+	    (death_pending(k) || !all_linked(k) || !send_dump(k)))
 		return;
 	send_todo(k, &k->master);
 }

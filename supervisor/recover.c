@@ -413,7 +413,9 @@ recover_step(struct master *m)
 			continue;
 		s->recovering = false;
 		if (s->held || s->has_worker) {
-			s->held = false;
+			/* one whose worker's death is half told keeps it until
+			 * WORKER_DOWN, which may be a turn behind its row */
+			s->held = s->row_down;
 			continue;
 		}
 		if (session_live(s))

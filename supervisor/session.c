@@ -528,6 +528,21 @@ claim(struct master *m, struct worker *w, struct sid sid)
 	return s;
 }
 
+/* As claim(), for what ends a session: that is final, whoever says it. The heir
+ * itself may seem to be the past, where the dead worker's RUNNING was read after
+ * its own and the keeper's row has not come yet; it says its end only once. */
+static struct session *
+claim_end(struct master *m, struct worker *w, struct sid sid)
+{
+	struct session *s = claim(m, w, sid);
+
+	if (s != NULL)
+		return s;
+	s = session_by_sid(m, sid);
+	return s != NULL && (s->state == STATE_RUNNING ||
+	    s->state == STATE_EXITED) ? s : NULL;
+}
+
 /* A command runs whose session is over here: it must not go on. */
 static void
 kill_stray(struct worker *w, struct sid sid)
@@ -609,7 +624,7 @@ void
 session_on_failed(struct master *m, struct worker *w,
     const struct ctl_failed *msg)
 {
-	struct session *s = claim(m, w, msg->head.sid);
+	struct session *s = claim_end(m, w, msg->head.sid);
 
 	if (s == NULL)
 		return;
@@ -704,7 +719,7 @@ session_on_left(struct master *m, struct worker *w, const struct ctl_left *msg)
 void
 session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 {
-	struct session *s = claim(m, w, msg->head.sid);
+	struct session *s = claim_end(m, w, msg->head.sid);
 
 	if (s == NULL)
 		return;

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <event2/event.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "shm/stats.h"
+#include "supervisor/gate.h"
 #include "supervisor/master.h"
 #include "supervisor/pool.h"
 
@@ -219,4 +221,62 @@ Test(link, the_last_words_of_the_dead_do_not_undo_its_heirs)
 		if (strchr(orders[i], 'k') != NULL)
 			expect_heir(false, orders[i]);
 	}
+}
+
+/* What an end needs of a master. */
+static void
+can_end_sessions(void)
+{
+	m->board.hdr = calloc(1, sizeof(*m->board.hdr));
+	m->lanes = lanes_new();
+	cr_assert(m->board.hdr != NULL && m->lanes != NULL);
+	cr_assert_eq(gate_init(m), 0);
+}
+
+Test(link, an_end_counts_though_the_dead_spoke_after_its_heir)
+{
+	static const struct wid dead = {3, 5}, heir = {4, 1};
+	struct ctl_running run = {.head = CTL_INIT(CTL_RUNNING,
+	                              (struct sid){9}, struct ctl_running),
+	    .pid = 4711};
+	struct ctl_end end = {.head = CTL_INIT(CTL_END, (struct sid){9},
+	                          struct ctl_end),
+	    .exit = {.code = CLD_EXITED, .pid = 4711}, .reason = END_EXIT};
+	struct session *s = given(STATE_RUNNING);
+	int far[2] = {send_peer(), send_peer_of(heir)};
+
+	can_end_sessions();
+	s->has_worker = false;
+	event_base_loop(m->base, EVLOOP_NONBLOCK);
+	session_on_running(m, pool_get(m, heir), &run);
+	session_on_running(m, pool_get(m, dead), &run);
+	/* it is said once, and the keeper's row has not come yet */
+	session_on_end(m, pool_get(m, heir), &end);
+	cr_expect_eq(s->state, (uint32_t)STATE_ENDED, "goes on for ever");
+	close(far[0]);
+	close(far[1]);
+}
+
+Test(link, a_death_is_half_told_when_the_last_worker_has_spoken)
+{
+	struct ctl_held row = {.head = CTL_INIT(CTL_HELD, (struct sid){9},
+	                           struct ctl_held),
+	    .wid = {3, 5}, .pid = 4711, .mask = CTL_HELD_DOWN};
+	struct ctl_peer down = {.head = CTL_INIT(CTL_WORKER_DOWN,
+	                            (struct sid){0}, struct ctl_peer),
+	    .wid = {3, 5}, .pid = 1};
+	struct session *s = given(STATE_RUNNING);
+
+	can_end_sessions();
+	m->reconciled = false;
+	m->dirfd = -1;
+	s->has_worker = false;
+	s->recovering = true;
+	m->table_end = true;
+	recover_on_held(m, &row);
+	recover_step(m); /* as DUMP_END of another worker does */
+	cr_assert(m->reconciled);
+	pool_on_down(m, &down);
+	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING,
+	    "ended, though another worker takes it over");
 }
