@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The hand-over: a session that runs, workers and master killed at any moment,
+ * the heir included. At each moment at most one living worker has the session;
+ * the master never ends it as lost while the keeper knows of it, and never
+ * believes in another worker for good; in the end its end is in the index and
+ * in nobody's hands any more.
+ *
+ * Models the keeper: procs_died, finish_death, succeed, heir_of, hand_over,
+ * link_peer (keeper_procs.c), send_worker, send_first_down, send_dump,
+ * send_master, send_down (keeper_send.c), on_ready, on_closed (keeper_recv.c);
+ * the worker: on_peer (worker.c), start_take_over (take.c), child_end,
+ * child_committed (child.c); the master: recover_on_held, recover_step
+ * (recover.c), pool_on_peer, pool_on_down (pool.c), claim, move_to,
+ * session_back_to_heir, session_on_running, session_on_end (session.c). One
+ * handler is one step, and so is one message; what is not committed when a
+ * master dies was not done. The keeper does not die here, and the command was
+ * started already (start.pml). Channels do not fill up.
+ *
+ * quick: -DKILLS=1 -DMASTERS=0
+ * small: -DKILLS=1 -DMASTERS=0
+ * full:  -DKILLS=1 -DMASTERS=1
+ * full:  -DKILLS=2 -DMASTERS=0
+ * mutant NO_CONFIRM       the keeper hands over from a worker that only hangs
+ * mutant ONE_HEIR         a row that was handed over once is not again
+ *     [-DKILLS=2 -DMASTERS=0]
+ * mutant LAST_WORDS       the dead worker's last words take the session back
+ *     [-DKILLS=1 -DMASTERS=1]
+ * mutant NO_DOWN_MARK     HELD rows of a death do not say so
+ * mutant RECONCILE_FORGETS  that decision takes a death's half told row away
+ *     [-DKILLS=1 -DMASTERS=1]
+ * mutant PAST_ENDS_NOT    END of one who seems to be the past does not count
+ *     [-DKILLS=1 -DMASTERS=1]
+ * mutant NO_SAY_AGAIN     a worker says END once, whoever listened
+ *     [-DKILLS=1 -DMASTERS=1]
+ */
+#define SLOTS 2
+#define LINKS (4 + KILLS + 2 * MASTERS)
+#define NOBODY 255
+
+mtype = { NONE, STARTING, READY, DYING,            /* of processes */
+    PEER, GIVE, CLOSED, HELD, DOWN, TABLE_END,     /* messages */
+    RUNNING, END, DUMP_END, ENDED, WAIT, ROWS, DONE };
+
+/* --- what is true */
+bool alive[SLOTS], master_alive;
+byte kills = KILLS, masters = MASTERS;
+chan to_keeper[SLOTS] = [4] of { mtype };
+chan to_worker[SLOTS] = [8] of { mtype, byte };
+chan to_master = [12] of { mtype, byte, byte };
+chan say[LINKS] = [6] of { mtype, bool };          /* worker to master */
+chan order[LINKS] = [4] of { mtype };              /* master to worker */
+bool cut[LINKS];                                   /* its master is dead */
+byte next_link = 1;
+
+/* --- the keeper's */
+mtype state[SLOTS] = NONE, master_state = NONE, dump = WAIT;
+byte gen[SLOTS], standby = 1;
+byte master_fd[SLOTS];
+bool linked[SLOTS];
+bool row_used = true, row_give;
+byte row_owner, row_prev, row_spawner;
+byte downs[4], downs_count;
+bool downs_whole[4];
+
+/* --- the workers': 0 nothing, 1 running, 2 END is owed, 3 committed */
+byte has[SLOTS], link[SLOTS];
+bool ring_exit;
+
+/* --- the index, and the master's memory */
+bool live = true;
+byte present[SLOTS], mlink[SLOTS];
+bool dump_done[SLOTS], table_end, reconciled;
+bool has_worker, held, down, recovering;
+byte worker_, left, row;
+bool owe[SLOTS];
+
+#define WID(slot) (gen[slot] * SLOTS + (slot) + 1)
+#define SLOT_OF(wid) (((wid) - 1) % SLOTS)
+#define ALIVE_(slot) (state[slot] == STARTING || state[slot] == READY)
+
+/* ------------------------------------------------------------- the keeper */
+
+inline unlink_peer(n)
+{
+	master_fd[n] = 0;
+	linked[n] = false
+}
+
+inline finish_death(n)
+{
+	d_step {
+		state[n] = NONE;
+		do
+		:: nempty(to_worker[n]) -> to_worker[n]?_, _
+		:: empty(to_worker[n]) -> break
+		od;
+		unlink_peer(n);
+		h = n;
+		if
+		:: n != standby && state[standby] != NONE &&
+		    state[standby] != DYING ->
+			h = standby;
+			standby = n
+		:: else
+		fi;
+#ifdef ONE_HEIR
+		if
+		:: row_used && row_owner == n && row_prev == 0 ->
+#else
+		if
+		:: row_used && row_owner == n ->
+#endif
+			row_give = true;
+			row_prev = WID(n);
+			row_owner = h
+		:: else
+		fi;
+		if
+		:: dump != WAIT ->
+			downs_whole[downs_count] = downs_count > 0;
+			downs[downs_count] = WID(n);
+			downs_count++
+		:: else
+		fi;
+		h = 0
+	}
+}
+
+/* All channels to a master end with it. */
+inline cut_all()
+{
+	h = 1;
+	do
+	:: h < next_link ->
+		cut[h] = true;
+		do
+		:: nempty(say[h]) -> say[h]?_, _
+		:: empty(say[h]) -> break
+		od;
+		do
+		:: nempty(order[h]) -> order[h]?_
+		:: empty(order[h]) -> break
+		od;
+		h++
+	:: else -> break
+	od;
+	h = 0
+}
+
+inline send_first_down()
+{
+	d_step {
+		if
+		:: row_used && (row_prev == downs[0] ||
+		    row_spawner == downs[0]) ->
+#ifdef NO_DOWN_MARK
+			to_master!HELD, downs[0], 0
+#else
+			to_master!HELD, downs[0], 1
+#endif
+		:: row_used && !(row_prev == downs[0] ||
+		    row_spawner == downs[0]) &&
+		    (downs_whole[0] || downs_count > 1) ->
+			to_master!HELD, (ALIVE_(row_owner) -> WID(row_owner) :
+			    NOBODY), 0
+		:: else
+		fi;
+		to_master!DOWN, downs[0], 0;
+		h = 0;
+		do
+		:: h + 1 < downs_count ->
+			downs[h] = downs[h + 1];
+			downs_whole[h] = downs_whole[h + 1];
+			h++
+		:: else -> break
+		od;
+		downs_count--;
+		downs[downs_count] = 0;
+		downs_whole[downs_count] = false;
+		h = 0
+	}
+}
+
+#define DEATH_PENDING (state[0] == DYING || state[1] == DYING)
+#define MASTER_HEARS (master_state == READY && !(dump == WAIT && \
+	DEATH_PENDING))
+
+proctype keeper_slot(byte n)
+{
+	byte h;
+
+end:	do
+	/* on_ready, on_closed */
+	:: atomic { to_keeper[n]?READY ->
+		if
+		:: state[n] == STARTING -> state[n] = READY
+		:: else
+		fi }
+	:: atomic { to_keeper[n]?CLOSED ->
+		assert(row_used && row_owner == n);
+		row_used = false; row_give = false }
+	/* procs_died: pidfd readable; run_due: channel at EOF */
+	:: atomic { !alive[n] && ALIVE_(n) -> state[n] = DYING }
+	:: atomic { state[n] == DYING && empty(to_keeper[n]) ->
+		finish_death(n) }
+#ifdef NO_CONFIRM
+	:: atomic { kills > 0 && state[n] == READY && has[n] == 1 ->
+		kills--; finish_death(n); state[n] = READY }
+#endif
+	:: atomic { state[n] == NONE ->
+		gen[n]++; state[n] = STARTING; alive[n] = true;
+		to_keeper[n]!READY }
+	/* link_peer, send_worker */
+	:: atomic { state[n] == READY && master_state == READY && !linked[n] ->
+		linked[n] = true;
+		master_fd[n] = next_link; to_worker[n]!PEER, next_link;
+		next_link++ }
+	:: atomic { state[n] == READY && linked[n] == (master_state == READY) &&
+	    row_used && row_give && row_owner == n ->
+		to_worker[n]!GIVE, 0; row_give = false }
+	/* send_about */
+	:: atomic { MASTER_HEARS && downs_count == 0 && master_fd[n] > 0 ->
+		if
+		:: dump == WAIT -> dump = ROWS
+		:: else
+		fi;
+		to_master!PEER, WID(n), master_fd[n]; master_fd[n] = 0 }
+	od
+}
+
+proctype keeper()
+{
+	byte h;
+
+end:	do
+	/* send_first_down, send_dump */
+	:: atomic { MASTER_HEARS && downs_count > 0 -> send_first_down() }
+	:: atomic { MASTER_HEARS && downs_count == 0 && dump != DONE &&
+	    master_fd[0] == 0 && master_fd[1] == 0 && !DEATH_PENDING &&
+	    (linked[0] || state[0] != READY) &&
+	    (linked[1] || state[1] != READY) ->
+		if
+		:: row_used -> to_master!HELD, (ALIVE_(row_owner) ->
+		    WID(row_owner) : NOBODY), 0
+		:: else
+		fi;
+		to_master!TABLE_END, 0, 0; dump = DONE }
+	/* the master: dead, and started again; it reads the index */
+	:: atomic { master_state == READY && !master_alive ->
+		d_step {
+			master_state = NONE; dump = WAIT;
+			downs_count = 0;
+			unlink_peer(0); unlink_peer(1);
+			cut_all();
+			do
+			:: nempty(to_master) -> to_master?_, _, _
+			:: empty(to_master) -> break
+			od;
+			h = 0
+		} }
+	:: atomic { master_state == NONE ->
+		master_state = READY; master_alive = true; recovering = live }
+	od
+}
+
+/* ------------------------------------------------------------ the workers */
+
+inline tell(n, what)
+{
+	if
+	:: link[n] > 0 && !cut[link[n]] -> say[link[n]]!what, ring_exit
+	:: else
+	fi
+}
+
+proctype worker(byte n)
+{
+	byte l;
+
+end:	do
+	/* start_take_over; what the ring says of the exit comes with it */
+	:: atomic { alive[n] && to_worker[n]?[GIVE, _] ->
+		to_worker[n]?GIVE, _;
+		assert(has[n] == 0);
+		assert(!(alive[1 - n] && has[1 - n] > 0));
+		has[n] = 1; tell(n, RUNNING) }
+	/* on_peer */
+	:: atomic { alive[n] && to_worker[n]?[PEER, _] ->
+		to_worker[n]?PEER, l;
+		link[n] = (cut[l] -> 0 : l);
+		if
+		:: has[n] == 1 || has[n] == 2 -> tell(n, RUNNING)
+		:: else
+		fi;
+#ifndef NO_SAY_AGAIN
+		if
+		:: has[n] == 2 -> tell(n, END)
+		:: else
+		fi;
+#endif
+		tell(n, DUMP_END); l = 0 }
+	/* child_exited, exit_record, child_end */
+	:: atomic { alive[n] && has[n] == 1 ->
+		assert(!(alive[1 - n] && has[1 - n] > 0));
+		ring_exit = true; has[n] = 2; tell(n, END) }
+	/* child_committed, child_close */
+	:: atomic { alive[n] && link[n] > 0 && order[link[n]]?[ENDED] ->
+		order[link[n]]?ENDED;
+		if
+		:: has[n] == 2 -> to_keeper[n]!CLOSED; has[n] = 0
+		:: else -> assert(has[n] != 1 || ring_exit)
+		fi }
+	od
+}
+
+/* ------------------------------------------------------------- the master */
+
+inline forget_link(n)
+{
+	if
+	:: mlink[n] > 0 ->
+		do
+		:: nempty(say[mlink[n]]) -> say[mlink[n]]?_, _
+		:: empty(say[mlink[n]]) -> break
+		od;
+		cut[mlink[n]] = true;
+		mlink[n] = 0
+	:: else
+	fi
+}
+
+inline move_to(w)
+{
+	left = (has_worker -> worker_ : 0);
+	worker_ = w;
+	has_worker = true
+}
+
+#ifdef LAST_WORDS
+#define OF_THE_PAST(w) false
+#else
+#define OF_THE_PAST(w) (has_worker && worker_ != (w) && (left == (w) || \
+	(down && row == (w))))
+#endif
+
+/* An end is final, whoever of two workers says it. */
+#ifdef PAST_ENDS_NOT
+#define PAST_MAY_END false
+#else
+#define PAST_MAY_END true
+#endif
+
+inline claim(w)
+{
+	mine = false;
+	if
+	:: !live -> owe[SLOT_OF(w)] = true
+	:: live && OF_THE_PAST(w)
+	:: else ->
+		mine = true;
+		if
+		:: !has_worker || worker_ != w -> move_to(w)
+		:: else
+		fi;
+		recovering = false;
+		if
+		:: down && row != w -> left = row
+		:: else
+		fi;
+		if
+		:: !down || row != w -> held = false; down = false
+		:: else
+		fi
+	fi
+}
+
+inline recover_step()
+{
+	if
+	:: !reconciled && table_end &&
+	    (present[0] == 0 || mlink[0] == 0 || dump_done[0]) &&
+	    (present[1] == 0 || mlink[1] == 0 || dump_done[1]) ->
+		reconciled = true;
+		if
+		:: recovering ->
+			recovering = false;
+			if
+#ifdef RECONCILE_FORGETS
+			:: held || has_worker -> held = false
+#else
+			:: held || has_worker -> held = down
+#endif
+			:: else -> assert(!live)
+			fi
+		:: else
+		fi
+	:: else
+	fi
+}
+
+/* One message of the worker in slot n. */
+inline heard(n)
+{
+	say[mlink[n]]?what, gone;
+	w = present[n];
+	if
+	:: what == DUMP_END -> dump_done[n] = true; recover_step()
+	:: what == RUNNING ->
+		if
+		:: !live ->
+			/* one that lives would be killed as a stray */
+			assert(gone || !alive[n] || WID(n) != w);
+			worker_ = w; has_worker = true; owe[n] = true
+		:: else -> claim(w)
+		fi
+	:: what == END ->
+		claim(w);
+		if
+		:: live && (mine || PAST_MAY_END) ->
+			live = false; owe[n] = true
+		:: else
+		fi
+	fi;
+	what = 0; gone = false; w = 0; mine = false
+}
+
+proctype master_slot(byte n)
+{
+	mtype what;
+	bool gone, mine;
+	byte w;
+
+end:	do
+	:: atomic { master_alive && mlink[n] > 0 && nempty(say[mlink[n]]) ->
+		d_step { heard(n) } }
+	/* after the commit */
+	:: atomic { master_alive && owe[n] ->
+		owe[n] = false;
+		if
+		:: mlink[n] > 0 -> order[mlink[n]]!ENDED
+		:: else
+		fi }
+	od
+}
+
+proctype master()
+{
+	mtype what;
+	bool gone, mine;
+	byte a, b, w, s;
+
+end:	do
+	:: atomic { master_alive && to_master?[PEER, _, _] ->
+		d_step {
+			to_master?PEER, a, b;
+			s = SLOT_OF(a);
+			forget_link(s);
+			present[s] = a; mlink[s] = b; dump_done[s] = false;
+			a = 0; b = 0; s = 0
+		} }
+	/* recover_on_held */
+	:: atomic { master_alive && to_master?[HELD, _, _] ->
+		d_step {
+			to_master?HELD, a, b;
+			if
+			:: live ->
+				held = true; row = a; down = b;
+				if
+				:: down && left > 0 && has_worker &&
+				    worker_ == a &&
+				    present[SLOT_OF(left)] == left ->
+					w = left;
+					move_to(w)
+				:: else
+				fi
+			:: else
+			fi;
+			a = 0; b = 0; w = 0
+		} }
+	/* pool_on_down */
+	:: atomic { master_alive && to_master?[DOWN, _, _] ->
+		d_step {
+			to_master?DOWN, a, b;
+			s = SLOT_OF(a);
+			if
+			:: present[s] == a ->
+				do
+				:: mlink[s] > 0 && len(say[mlink[s]]) > 0 ->
+					heard(s)
+				:: mlink[s] == 0 || len(say[mlink[s]]) == 0 ->
+					break
+				od;
+				w = 0;
+				forget_link(s);
+				present[s] = 0
+			:: else
+			fi;
+			if
+			:: live && (has_worker -> worker_ : row) == a &&
+			    !recovering ->
+				if
+				:: held && down == (row == a) ->
+					if
+					:: down -> held = false; down = false
+					:: else
+					fi
+				:: else ->
+					/* ended as lost, or started again */
+					assert(false)
+				fi
+			:: else
+			fi;
+			recover_step();
+			a = 0; b = 0; s = 0
+		} }
+	:: atomic { master_alive && to_master?[TABLE_END, _, _] ->
+		d_step {
+			to_master?TABLE_END, a, b;
+			table_end = true;
+			recover_step();
+			a = 0; b = 0
+		} }
+	od
+}
+
+/* -------------------------------------------------------------- the world */
+
+inline kill_master()
+{
+	d_step {
+		masters--;
+		master_alive = false;
+		table_end = false; reconciled = false;
+		has_worker = false; held = false; down = false;
+		recovering = false; worker_ = 0; left = 0; row = 0;
+		h = 0;
+		do
+		:: h < SLOTS ->
+			present[h] = 0; mlink[h] = 0; dump_done[h] = false;
+			owe[h] = false; link[h] = 0; h++
+		:: else -> break
+		od;
+		cut_all()
+	}
+}
+
+inline kill_worker(n)
+{
+	d_step {
+		kills--;
+		alive[n] = false; has[n] = 0; link[n] = 0
+	}
+}
+
+proctype fate()
+{
+	byte h;
+
+	do
+	:: atomic { kills > 0 && alive[0] -> kill_worker(0) }
+	:: atomic { kills > 0 && alive[1] -> kill_worker(1) }
+	:: atomic { masters > 0 && master_alive -> kill_master() }
+	:: break
+	od
+}
+
+/* When the story begins all is well: both workers run and are linked with the
+ * master, which has the first one's word that the command runs. */
+init
+{
+	d_step {
+		gen[0] = 1; gen[1] = 1;
+		state[0] = READY; state[1] = READY;
+		alive[0] = true; alive[1] = true;
+		has[0] = 1;
+		row_spawner = WID(0);
+		master_state = READY; master_alive = true; dump = DONE;
+		linked[0] = true; linked[1] = true;
+		link[0] = 1; link[1] = 2; mlink[0] = 1; mlink[1] = 2;
+		next_link = 3;
+		present[0] = WID(0); present[1] = WID(1);
+		dump_done[0] = true; dump_done[1] = true;
+		table_end = true; reconciled = true;
+		has_worker = true; worker_ = WID(0)
+	}
+	atomic {
+		run keeper(); run keeper_slot(0); run keeper_slot(1);
+		run worker(0); run worker(1);
+		run master(); run master_slot(0); run master_slot(1);
+		run fate()
+	}
+	/* nothing moves any more: it must be over, everywhere */
+	timeout;
+	assert(!live && !row_used && has[0] == 0 && has[1] == 0)
+}
