@@ -11,7 +11,7 @@
  * send_master, send_down (keeper_send.c), on_ready, on_closed (keeper_recv.c);
  * the worker: on_peer (worker.c), start_take_over (take.c), child_end,
  * child_committed (child.c); the master: recover_on_held, recover_step
- * (recover.c), pool_on_peer, pool_on_down (pool.c), claim, move_to,
+ * (recover.c), pool_on_peer, pool_on_down (pool.c), claim, claim_end, move_to,
  * session_back_to_heir, session_on_running, session_on_end (session.c). One
  * handler is one step, and so is one message; what is not committed when a
  * master dies was not done. The keeper does not die here, and the command was
@@ -27,8 +27,6 @@
  * mutant LAST_WORDS       the dead worker's last words take the session back
  *     [-DKILLS=1 -DMASTERS=1]
  * mutant NO_DOWN_MARK     HELD rows of a death do not say so
- * mutant RECONCILE_FORGETS  that decision takes a death's half told row away
- *     [-DKILLS=1 -DMASTERS=1]
  * mutant PAST_ENDS_NOT    END of one who seems to be the past does not count
  *     [-DKILLS=1 -DMASTERS=1]
  * mutant NO_SAY_AGAIN     a worker says END once, whoever listened
@@ -386,11 +384,7 @@ inline recover_step()
 		:: recovering ->
 			recovering = false;
 			if
-#ifdef RECONCILE_FORGETS
-			:: held || has_worker -> held = false
-#else
 			:: held || has_worker -> held = down
-#endif
 			:: else -> assert(!live)
 			fi
 		:: else
