@@ -29,6 +29,9 @@ struct logging {
 	struct session *s;      /* if it goes, the request is refused */
 	bool have_offset, have_limit;
 	uint64_t offset, limit;
+	bool have_since;
+	uint64_t since_ms;      /* wall clock */
+	uint64_t since_line;    /* the first one since then */
 	struct retained k;
 	struct lines_page pg;
 	bool more;              /* output may follow */
@@ -307,14 +310,49 @@ log_answer(struct logging *l)
 	enc_fini(&e);
 }
 
+/* Of what was found, what came too early is not shown. */
+static void
+skip_old_hits(struct logging *l)
+{
+	while (l->shown > 0 &&
+	    l->find.hits[l->first].number < l->since_line) {
+		l->first++;
+		l->shown--;
+	}
+}
+
+/* Which lines. Those before sinceMs are cut off the page; without offset and
+ * limit it is all the others. */
+static void
+find_page(struct logging *l)
+{
+	uint64_t since;
+
+	if (l->have_since) {
+		l->since_line = lines_before_byte(&l->k,
+		    retained_since(&l->k, l->since_ms));
+		l->have_offset = l->have_offset || !l->have_limit;
+	}
+	lines_page(&l->k, l->have_offset, l->offset, l->have_limit, l->limit,
+	    &l->pg);
+	since = l->since_line;
+	if (l->pg.first_line >= since)
+		return;
+	/* the same end, another beginning */
+	if (l->pg.first_line + l->pg.line_count < since)
+		since = l->pg.first_line + l->pg.line_count;
+	lines_page(&l->k, true, since, true,
+	    l->pg.first_line + l->pg.line_count - since, &l->pg);
+}
+
 /* Lines, and which of them; answers. */
 static void
 log_finish(struct logging *l)
 {
-	lines_page(&l->k, l->have_offset, l->offset, l->have_limit, l->limit,
-	    &l->pg);
+	find_page(l);
 	if (l->finds) {
 		page_of_hits(l);
+		skip_old_hits(l);
 		add_hits(l);
 		l->pg.line_count = l->shown;
 		l->pg.first_line =
@@ -405,6 +443,8 @@ take_form(struct api_call *c, struct logging *l)
 	l->offset = val_uint(p, "offset", 0);
 	l->have_limit = val_get(p, "limit") != NULL;
 	l->limit = val_uint(p, "limit", 0);
+	l->have_since = val_get(p, "sinceMs") != NULL;
+	l->since_ms = val_uint(p, "sinceMs", 0);
 	l->raw = val_bool(p, "raw", false);
 	l->timestamps = val_bool(p, "timestamps", false);
 	l->context = (uint64_t)proto_int(PROTO_LOG, p, "context", 0);

@@ -272,6 +272,16 @@ retained_time(const struct retained *r, size_t at)
 	    : 0;
 }
 
+/* See lines.h. A clock that was set back must not show what is older. */
+size_t
+retained_since(const struct retained *r, uint64_t wall_ms)
+{
+	for (size_t i = r->run_count; i > 0; i--)
+		if (r->runs[i - 1].wall_ms < wall_ms)
+			return r->runs[i - 1].at + r->runs[i - 1].len;
+	return r->run_count > 0 ? r->runs[0].at : r->len;
+}
+
 /* --------------------------------------------------------------- the lines */
 
 /* Line ends in data[begin..end). */
@@ -327,6 +337,16 @@ locate(const struct retained *r, size_t gap, uint64_t n, uint64_t before,
 	if (n < before)
 		return find_line(r->data, 0, gap, n, before);
 	return find_line(r->data, gap, r->len, n - before, after);
+}
+
+/* See lines.h. */
+uint64_t
+lines_before_byte(const struct retained *r, size_t at)
+{
+	size_t gap_at = r->dropped > 0 && r->gap_at < at ? r->gap_at : at;
+
+	return count_lines(r->data, 0, gap_at) +
+	    count_lines(r->data, gap_at, at);
 }
 
 /* See lines.h. */

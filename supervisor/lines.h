@@ -45,6 +45,9 @@ void retained_free(struct retained *r);
 /* When data[at] arrived, wall ms, to 10 ms; 0: the segment log does not go back
  * so far. */
 uint64_t retained_time(const struct retained *r, size_t at);
+/* The first of data whose time is known and not before `wall_ms`; len: there is
+ * none. */
+size_t retained_since(const struct retained *r, uint64_t wall_ms);
 
 #define LINES_DEFAULT 200u /* where neither offset nor limit says more */
 
@@ -60,6 +63,8 @@ struct lines_page {
  * trailing empty line does not count. */
 void lines_page(const struct retained *r, bool have_offset, uint64_t offset,
     bool have_limit, uint64_t limit, struct lines_page *ret);
+/* How many lines begin before data[at]. */
+uint64_t lines_before_byte(const struct retained *r, size_t at);
 /* Copies data[begin..end) by a text rule, CRLF as LF, without the last LF.
  * `more`: output may follow data[len). malloc'ed, NUL-terminated; NULL: no
  * memory. */

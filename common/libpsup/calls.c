@@ -235,6 +235,8 @@ psup_log_page(struct psup *p, const char *session,
 		add_str(a, "regex", page->regex);
 		if (page->context > 0)
 			psup_args_int(a, "context", page->context);
+		if (page->since_ms > 0)
+			psup_args_int(a, "sinceMs", page->since_ms);
 		if (page->timestamps)
 			psup_args_bool(a, "timestamps", true);
 		if (page->raw)

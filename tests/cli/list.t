@@ -103,3 +103,35 @@ is "$(code psup poll '')" 1 "an empty one is none"
 like "$(psup lanes list subagnet 2>&1; echo $?)" \
     "*no lane subagnet now; did you mean subagent?*4" "no such lane"
 is "$(code psup kill "$wide" --signal 9)" 0 "a signal by number"
+
+# log: the last lines, and what came since
+old=$(psup exec --background 'printf "a\nb\nc\nold\n"; sleep 0.1
+	printf "new\n\033[31mlast\033[0m\n"; read x; echo "got $x"')
+until psup log "$old" | grep -q last; do
+	psup poll "$old" --timeout 1000 >/dev/null
+done
+when=$(psup log -t "$old" | sed -n 's/ new$//p')
+is "$(psup log -n 2 "$old")" "new
+last" "-n"
+is "$(psup log --since "$when" "$old")" "new
+last" "--since a time"
+is "$(psup log --since 1h "$old" | wc -l)" 6 "--since a duration"
+is "$(psup log --since 1h -n 1 "$old")" last "with -n"
+is "$(psup log --since "$when" -n 5 "$old" | head -1)" new "no line before it"
+is "$(psup log --since "$when" --grep w "$old")" "4:new" "with --grep"
+is "$(psup log --since "$when" --grep old "$old")" "(none of 6 lines)" \
+    "and none before it"
+is "$(psup log --since 2031-01-01 "$old")" "(no output yet)" "nothing since"
+like "$(psup log --since soon "$old" 2>&1; echo $?)" "*neither a duration*2" \
+    "neither"
+psup log -f -n 1 "$old" >"$scratch/followed" &
+follower=$!
+until [ -s "$scratch/followed" ]; do sleep 0.02; done
+psup write "$old" 'it
+' >/dev/null
+wait $follower
+is "$(cat "$scratch/followed")" "last
+got it" "-f -n follows from the last line on"
+is "$(psup log -f --since "$when" "$old")" "new
+last
+got it" "-f --since"

@@ -4,10 +4,12 @@
  * shared memory (also while the master is down), or followed as it comes.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "moment.h"
 
 #define FOLLOW_WAIT_MS 20000
 
@@ -56,7 +58,46 @@ follow_step(struct cli *c, const struct log_options *o, int64_t since,
 	return rc;
 }
 
-/* Everything retained, then what comes, until the session is over. */
+/* With --limit or --since: the last lines of now, as they are; *ret_next is
+ * where to go on. */
+static int
+print_last(struct cli *c, const struct log_options *o, int64_t *ret_next)
+{
+	const char *data, *rule = o->page.text;
+	struct psup_log_page page = o->page;
+	const psup_value *details;
+	psup_reply *reply;
+	char *shown;
+	size_t len;
+	int rc;
+
+	page.raw = true;
+	page.text = NULL;
+	rc = psup_log_page(c->p, o->id, &page, &reply);
+	if (rc != PSUP_OK)
+		return cli_fail(c, rc);
+	details = psup_reply_details(reply);
+	data = psup_get_str(details, "output", &len);
+	if (psup_reply_is_error(reply) || data == NULL)
+		return cli_answer(c, &reply);
+	shown = malloc(4 * len + 1);
+	if (shown == NULL || o->page.raw) {
+		fwrite(data, 1, len, stdout);
+	} else {
+		len = psup_clean(rule, data, len, false, shown);
+		if (wants_controls(o))
+			fwrite(shown, 1, len, stdout);
+		else
+			cli_put_text(shown, len);
+	}
+	free(shown);
+	*ret_next = psup_get_int(details, "totalOutputChars", 0);
+	psup_reply_free(&reply);
+	return EXIT_OK;
+}
+
+/* Everything retained, or the last of it, then what comes, until the session
+ * is over. */
 static int
 follow(struct cli *c, const struct log_options *o)
 {
@@ -67,6 +108,12 @@ follow(struct cli *c, const struct log_options *o)
 	size_t len;
 	int rc;
 
+	if (o->page.limit >= 0 || o->page.since_ms > 0) {
+		rc = print_last(c, o, &since);
+		if (rc != EXIT_OK)
+			return rc;
+		fflush(stdout);
+	}
 	for (;;) {
 		rc = follow_step(c, o, since, &reply);
 		if (rc != PSUP_OK)
@@ -106,7 +153,7 @@ print_lines(struct cli *c, const struct log_options *o, int connected)
 	if (rc == PSUP_OK)
 		return cli_answer(c, &reply);
 	if (c->json || o->page.offset >= 0 || o->page.limit >= 0 ||
-	    searches(&o->page) || o->page.timestamps ||
+	    searches(&o->page) || o->page.timestamps || o->page.since_ms > 0 ||
 	    (rc != PSUP_ERR_TIMEOUT && rc != PSUP_ERR_LOST))
 		return cli_fail(c, rc);
 	cli_say("the server does not answer; this is from its shared memory");
@@ -120,14 +167,17 @@ check_options(struct cli *c, const struct log_options *o)
 {
 	const struct psup_log_page *p = &o->page;
 
-	if ((p->raw || o->follow) && (p->offset >= 0 || p->limit >= 0 ||
-	    searches(p) || p->timestamps || c->json))
+	if ((p->raw || o->follow) && (p->offset >= 0 || searches(p) ||
+	    p->timestamps || c->json))
 		return cli_usage(c, "--raw and --follow go without --offset, "
-		                    "--limit, --grep, --regex, "
-		                    "--timestamps and --json");
+		                    "--grep, --regex, --timestamps and "
+		                    "--json");
+	if (p->raw && !o->follow && (p->limit >= 0 || p->since_ms > 0))
+		return cli_usage(c, "--raw goes without --limit and --since, "
+		                    "but for --follow");
 	if (o->cast && (p->raw || o->follow || p->offset >= 0 ||
 	    p->limit >= 0 || searches(p) || p->timestamps || c->json ||
-	    p->stream != NULL || p->text != NULL))
+	    p->stream != NULL || p->text != NULL || p->since_ms > 0))
 		return cli_usage(c, "--asciicast goes with no other option");
 	if (p->raw && p->text != NULL)
 		return cli_usage(c, "--raw goes without --text");
@@ -141,6 +191,17 @@ check_options(struct cli *c, const struct log_options *o)
 }
 
 static struct log_options o = {.page = PSUP_LOG_PAGE_INIT};
+
+/* --since DURATION|TIME */
+static void
+take_since(struct cli *c, const char *text)
+{
+	if (!moment_parse(text, moment_now(), &o.page.since_ms))
+		cli_usage(c, "--since: \"%.40s\" is neither a duration, like "
+		             "90, 10m or 1h30m, nor a time, like 14:30, "
+		             "2026-11-21, \"2026-11-21 14:30:00\", "
+		             "2026-11-21T14:30:00Z or @1795271400", text);
+}
 
 static int
 run(struct cli *c, int argc, char **argv)
@@ -164,11 +225,16 @@ run(struct cli *c, int argc, char **argv)
 
 static const struct opt options[] = {
 	FLAG("follow", 'f', o.follow,
-	    "everything retained, then what comes, until it ends"),
+	    "everything retained (or the last of it by --limit or --since), "
+	    "then what comes, until it ends"),
 	NUMBER("offset", 0, "N", o.page.offset, 0, 9007199254740991,
 	    "from line N, counted from 0"),
 	NUMBER("limit", 'n', "N", o.page.limit, 0, 9007199254740991,
 	    "at most N lines; alone: the last N (neither: the last 200)"),
+	CALL("since", 0, "WHEN", "?10m|1h|1d", take_since,
+	    "only lines that came since: a duration before now (90, 10m, "
+	    "1h30m, 2d), or a time (14:30, 2026-11-21, 2026-11-21T14:30:00Z; "
+	    "local without Z)"),
 	TEXT("stream", 0, "S", "stdout|stderr", o.page.stream,
 	    "stdout or stderr alone"),
 	TEXT("grep", 'g', "TEXT", NULL, o.page.grep,

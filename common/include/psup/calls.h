@@ -74,9 +74,11 @@ struct psup_log_page {
 	bool timestamps;
 	bool raw;              /* details.output instead, the bytes */
 	const char *regex;     /* only lines that it matches; without grep */
+	int64_t since_ms;      /* only what came then or later, wall clock, ms
+	                        * since 1970; <= 0: not given */
 };
 #define PSUP_LOG_PAGE_INIT                                                     \
-	{sizeof(struct psup_log_page), -1, -1, 0, 0, 0, 0, 0, 0, 0}
+	{sizeof(struct psup_log_page), -1, -1, 0, 0, 0, 0, 0, 0, 0, 0}
 PSUP_API int psup_log_page(psup *p, const char *session,
     const struct psup_log_page *page, psup_reply **ret);
 
