@@ -57,7 +57,7 @@ const struct opt shared_options[] = {
 	    "colours: auto (on a terminal, unless $NO_COLOR is set or $TERM is "
 	    "dumb), always or never"),
 	FLAG("no-progress", 0, cli.no_progress,
-	    "no line on the terminal that says how a wait stands"),
+	    "no line on the terminal that says how a foreground exec stands"),
 	TEXT("runtime-dir", 0, "DIR", "@dir", cli.runtime_dir,
 	    "the server's directory ($PSUP_RUNTIME_DIR, else "
 	    "$XDG_RUNTIME_DIR/psup, else /dev/shm/psup-UID)"),

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "color.h"
 #include "run.h"
 
 #define HELD_BYTES   524288u /* output we hold before the server must wait */
@@ -39,6 +40,7 @@ take_output(struct run *r, const psup_value *params)
 	int64_t dropped = psup_get_int(params, "dropped", 0);
 	const char *data;
 	size_t len, skip = 0;
+	bool to_err;
 
 	data = psup_get_str(params, "data", &len);
 	/* Of a gap before pos, what came over an earlier connection is here. */
@@ -50,10 +52,14 @@ take_output(struct run *r, const psup_value *params)
 		skip = r->next - pos < len ? (size_t)(r->next - pos) : len;
 	if (pos + len > r->next)
 		r->next = pos + len;
-	if (data == NULL || skip == len || r->o->quiet)
+	if (data == NULL || skip == len)
 		return;
-	if ((psup_get_is(params, "stream", "stderr")
-	            ? sink_put(&r->err, data + skip, len - skip)
+	to_err = psup_get_is(params, "stream", "stderr");
+	progress_output(&r->progress, data + skip, len - skip,
+	    !r->o->quiet && (to_err ? r->err_tty : r->out_tty));
+	if (r->o->quiet)
+		return;
+	if ((to_err ? sink_put(&r->err, data + skip, len - skip)
 	            : run_tty_show(r, data + skip, len - skip)) < 0)
 		r->dropped += len - skip;
 }
@@ -119,6 +125,7 @@ on_answer(void *arg, int status, psup_reply *reply)
 	r->answered = true;
 	r->status = status;
 	r->reply = reply;
+	progress_hide(&r->progress);
 	if (r->came_back)
 		run_fetch_rest(r);
 	if (status != PSUP_OK)
@@ -230,6 +237,8 @@ stdin_read(struct run *r)
 	r->in_at = 0;
 	r->in_len = n > 0 ? (size_t)n : 0;
 	r->in_eof = n <= 0;
+	if (n > 0 && r->in_tty)
+		progress_typed(&r->progress, r->in, (size_t)n);
 	if (n > 0 && r->raw)
 		key = attach_key_find(r->o->detach_key, r->in, (size_t)n);
 	if (key >= 0)
@@ -292,6 +301,7 @@ send_signal(struct run *r, int sig)
 static void
 suspend(struct run *r)
 {
+	progress_hide(&r->progress);
 	if (r->running)
 		send_kill(r, "STOP", -1);
 	while (r->running && psup_unsent(r->c->p) > 0)
@@ -413,7 +423,10 @@ turn(struct run *r)
 	struct pollfd pfd[COUNT];
 	bool reading = stdin_wanted(r) && stdin_readable(r);
 	int timeout = stdin_wanted(r) && !reading ? TTY_CHECK_MS : -1;
+	int n;
 
+	if (r->progress.on && !r->answered)
+		timeout = PROGRESS_TURN_MS;
 	for (int i = 0; i < COUNT; i++)
 		pfd[i] = (struct pollfd){.fd = -1};
 	pfd[SIGNALS] = (struct pollfd){r->signal_fd, POLLIN, 0};
@@ -428,8 +441,11 @@ turn(struct run *r)
 		pfd[OUTPUT] = (struct pollfd){r->out.fd, POLLOUT, 0};
 	if (sink_pending(&r->err) > 0)
 		pfd[ERRORS] = (struct pollfd){r->err.fd, POLLOUT, 0};
-	if (poll(pfd, COUNT, timeout) < 0)
+	n = poll(pfd, COUNT, timeout);
+	if (n < 0)
 		return; /* EINTR */
+	if (n == 0)
+		progress_turn(&r->progress, r->running);
 	if (pfd[OUTPUT].revents != 0)
 		sink_flush(&r->out);
 	if (pfd[ERRORS].revents != 0)
@@ -508,6 +524,10 @@ run_foreground(struct cli *c, const struct run_options *o)
 	sink_open(&r.err, STDERR_FILENO);
 	r.in_open = o->forward_stdin;
 	r.in_tty = isatty(STDIN_FILENO) == 1;
+	r.out_tty = isatty(STDOUT_FILENO) == 1;
+	r.err_tty = isatty(STDERR_FILENO) == 1;
+	progress_open(&r.progress, &r.err,
+	    !c->no_progress && !o->pty && color_terminal(STDERR_FILENO));
 	r.in = malloc(STDIN_BYTES);
 	if (args == NULL || r.in == NULL || open_signals(&r) < 0) {
 		cli_say("no memory or no descriptor left");
@@ -519,6 +539,7 @@ run_foreground(struct cli *c, const struct run_options *o)
 		if (rc == PSUP_OK)
 			loop(&r);
 		run_tty_close(&r);
+		progress_hide(&r.progress);
 		code = rc == PSUP_OK ? run_judge(&r) : cli_fail(c, rc);
 		if (rc == PSUP_ERR_REFUSED)
 			code = EXIT_INTERNAL;

@@ -7,6 +7,7 @@
 #include <termios.h>
 
 #include "cli.h"
+#include "progress.h"
 #include "sink.h"
 #include "term_out.h"
 
@@ -25,6 +26,8 @@ struct run {
 	uint64_t next;     /* position of the output to come */
 	uint64_t dropped;
 	struct sink out, err;
+	bool out_tty, err_tty; /* they are terminals */
+	struct progress progress;
 	/* stdin */
 	bool in_open, in_tty, in_busy; /* busy: a write is under way */
 	bool in_eof;

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The line that says how a foreground exec stands, in a real terminal: tmux.
+. "$(dirname "$0")/lib.sh"
+
+if ! command -v tmux >/dev/null; then
+	echo "# no tmux here"
+	exit 0
+fi
+export TMUX_TMPDIR=$scratch TERM=xterm
+unset TMUX NO_COLOR
+tmux -f /dev/null new-session -d -x 70 -y 12 \
+    "PS1='$ ' exec bash --norc --noprofile -i"
+trap 'tmux kill-server 2>/dev/null; finish' EXIT
+screen() { tmux capture-pane -p; }
+type() { tmux send-keys -l "$1"; tmux send-keys Enter; }
+# shows PATTERN WHAT: waits until the screen matches
+shows() {
+	local until=$((SECONDS + 10)) got
+	while :; do
+		got=$(screen)
+		# shellcheck disable=SC2254
+		case "$got" in
+		$1) break ;;
+		esac
+		[ $SECONDS -lt $until ] || break
+		sleep 0.05
+	done
+	like "$got" "$1" "$2"
+}
+shows '$*' "a shell"
+psup exec true
+mkfifo "$scratch/go"
+exec 8<>"$scratch/go" # so that nobody waits for the other end
+next() { echo >&8; }
+
+cat >"$scratch/command" <<EOF2
+read x <$scratch/go
+printf 'one\ntwo\n'
+read x <$scratch/go
+printf 'Really? '
+read x <$scratch/go
+echo yes
+EOF2
+type "clear; psup exec -- sh $scratch/command"
+shows ' *running *s  0 bytes  0 lines*' "it is there once a command takes a while"
+next
+shows 'one
+two
+* running *s  8 bytes  2 lines*' "below what was written"
+next
+shows 'one
+two
+Really?' "not beside the beginning of a line"
+next
+shows 'one
+two
+Really? yes
+$*' "and nothing of it is left"
+
+type "clear; psup exec -- sh $scratch/command >$scratch/out"
+next
+shows ' *running *  8 bytes  2 lines*' "stdout elsewhere: it stands alone"
+next
+next
+shows '$' "and goes at the end"
+is "$(tr '\n' ' ' <"$scratch/out")" "one two Really? yes " \
+    "nothing of it on stdout"
+
+type 'clear; psup exec cat'
+shows ' *running *' "a command that reads"
+tmux send-keys -l 'typ'
+tmux send-keys -l 'ed'
+tmux send-keys Enter
+shows 'typed
+typed' "what is typed takes it away"
+tmux send-keys C-d
+shows 'typed
+typed
+$*' "and it stays away"
+
+# On terminals of their own, side by side: is anything drawn?
+drawn() { # NAME COMMAND
+	script -qefc "stty cols 80; $2" "$scratch/$1" </dev/null >/dev/null 2>&1 &
+}
+slow="psup exec 'sleep 1.5'"
+drawn usual "$slow"
+drawn option "psup --no-progress exec 'sleep 1.5'"
+drawn dumb "TERM=dumb $slow"
+drawn piped "$slow 2>&1 | cat"
+drawn elsewhere "$slow 2>$scratch/err"
+wait
+count() { grep -c $'\0337' "$scratch/$1"; }
+is "$(($(count usual) > 0))" 1 "usually"
+for how in option dumb piped elsewhere err; do
+	is "$(count $how)" 0 "not: $how"
+done
