@@ -21,7 +21,7 @@ const struct command *const commands[] = {
 	&cmd_remove, &cmd_wait, &cmd_events, &cmd_lanes, &cmd_status,
 	&cmd_metrics,
 	&cmd_shutdown, &cmd_drain_scope, &cmd_token, &cmd_bridge, &cmd_tool,
-	&cmd_completion, &cmd_help, NULL,
+	&cmd_doctor, &cmd_completion, &cmd_help, NULL,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

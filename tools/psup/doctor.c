@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* What the checks of doctor.h share, and the real system. Called by
+ * cmd_doctor.c and the probes. */
+#include "doctor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <termios.h>
+#include <unistd.h>
+
+const struct doctor_check *const doctor_parts[] = {doctor_memory_checks,
+    doctor_limit_checks, doctor_cgroup_checks, doctor_systemd_checks,
+    doctor_server_checks, NULL};
+
+const struct doctor_check *
+doctor_find(const char *name)
+{
+	for (size_t i = 0; doctor_parts[i] != NULL; i++)
+		for (const struct doctor_check *c = doctor_parts[i];
+		     c->name != NULL; c++)
+			if (strcmp(c->name, name) == 0)
+				return c;
+	return NULL;
+}
+
+const char *
+doctor_verdict_name(enum doctor_verdict v)
+{
+	static const char *const names[DOCTOR_VERDICTS] = {"ok", "note",
+	    "warning", "problem"};
+
+	return names[v];
+}
+
+void
+doctor_look(const struct doctor *d, const struct doctor_check *check,
+    struct finding *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	check->probe(d, ret);
+}
+
+void
+finding_set(struct finding *f, enum doctor_verdict v, const char *fmt, ...)
+{
+	va_list ap;
+
+	f->verdict = v;
+	va_start(ap, fmt);
+	vsnprintf(f->found, sizeof(f->found), fmt, ap);
+	va_end(ap);
+}
+
+void
+finding_remedy(struct finding *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(f->remedy, sizeof(f->remedy), fmt, ap);
+	va_end(ap);
+}
+
+void
+doctor_path(const struct doctor *d, char ret[DOCTOR_PATH], const char *fmt, ...)
+{
+	va_list ap;
+	size_t n = (size_t)snprintf(ret, DOCTOR_PATH, "%s", d->root);
+
+	if (n >= DOCTOR_PATH)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(ret + n, DOCTOR_PATH - n, fmt, ap);
+	va_end(ap);
+}
+
+bool
+doctor_exists(const struct doctor *d, const char *path)
+{
+	char full[DOCTOR_PATH];
+
+	doctor_path(d, full, "%s", path);
+	return access(full, F_OK) == 0;
+}
+
+bool
+doctor_read(const struct doctor *d, const char *path, char *ret, size_t size)
+{
+	char full[DOCTOR_PATH];
+	size_t n = 0;
+	FILE *f;
+
+	ret[0] = '\0';
+	doctor_path(d, full, "%s", path);
+	f = fopen(full, "re");
+	if (f == NULL)
+		return false;
+	n = fread(ret, 1, size - 1, f);
+	ret[n] = '\0';
+	fclose(f);
+	return true;
+}
+
+long long
+doctor_number(const struct doctor *d, const char *path, long long dflt)
+{
+	char text[64], *end;
+	long long v;
+
+	if (!doctor_read(d, path, text, sizeof(text)))
+		return dflt;
+	errno = 0;
+	v = strtoll(text, &end, 10);
+	return end != text && errno == 0 ? v : dflt;
+}
+
+void
+doctor_bytes(unsigned long long n, char *ret, size_t size)
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB",
+	    "TiB"};
+	double v = (double)n;
+	size_t i = 0;
+
+	for (; v >= 1024 && i < 4; v /= 1024)
+		i++;
+	snprintf(ret, size, i == 0 ? "%.0f %s" : "%.1f %s", v, units[i]);
+}
+
+/* Is `name` one of a list with commas? */
+static bool
+is_listed(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = list;; p += strcspn(p, ",") + 1) {
+		size_t n = strcspn(p, ",");
+
+		if (n == len && strncmp(p, name, n) == 0)
+			return true;
+		if (p[n] == '\0')
+			return false;
+	}
+}
+
+/* Where that hierarchy is mounted, from mountinfo: the mount point, and what
+ * part of it is seen there. */
+static bool
+find_mount(const struct doctor *d, const char *controller, char *point,
+    char *seen)
+{
+	static char text[65536];
+	char *save, *line;
+
+	if (!doctor_read(d, "/proc/self/mountinfo", text, sizeof(text)))
+		return false;
+	for (line = strtok_r(text, "\n", &save); line != NULL;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char *sep = strstr(line, " - "), type[32], options[256];
+
+		if (sep == NULL ||
+		    sscanf(line, "%*s %*s %*s %511s %511s", seen, point) != 2 ||
+		    sscanf(sep, " - %31s %*s %255s", type, options) != 2)
+			continue;
+		if (controller[0] == '\0' ? strcmp(type, "cgroup2") == 0
+		                          : strcmp(type, "cgroup") == 0 &&
+		        is_listed(options, controller))
+			return true;
+	}
+	return false;
+}
+
+bool
+doctor_cgroup(const struct doctor *d, const char *controller,
+    char ret[DOCTOR_PATH])
+{
+	char text[8192], point[512], seen[512], *save, *line;
+
+	if (!find_mount(d, controller, point, seen) ||
+	    !doctor_read(d, "/proc/self/cgroup", text, sizeof(text)))
+		return false;
+	for (line = strtok_r(text, "\n", &save); line != NULL;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char *list = strchr(line, ':'), *path;
+
+		path = list != NULL ? strchr(list + 1, ':') : NULL;
+		if (path == NULL)
+			continue;
+		*path++ = '\0';
+		if (controller[0] == '\0' ? list[1] != '\0'
+		                          : !is_listed(list + 1, controller))
+			continue;
+		if (strcmp(seen, "/") != 0) {
+			if (strncmp(path, seen, strlen(seen)) != 0)
+				return false;
+			path += strlen(seen);
+		}
+		snprintf(ret, DOCTOR_PATH, "%s%s", point,
+		    strcmp(path, "/") == 0 ? "" : path);
+		return true;
+	}
+	return false;
+}
+
+/* ------------------------------------------------------- the real system */
+
+/* Can output be spliced from a terminal? 0 or -errno. */
+static int
+try_tty_splice(void)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	int slave = -1, pipes[2] = {-1, -1}, r = -errno;
+	char name[64];
+
+	if (master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0 &&
+	    ptsname_r(master, name, sizeof(name)) == 0 &&
+	    (slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)) >= 0 &&
+	    pipe2(pipes, O_CLOEXEC) == 0 && write(slave, "x", 1) == 1)
+		r = splice(master, NULL, pipes[1], NULL, 1,
+		        SPLICE_F_NONBLOCK) == 1 ? 0 : -errno;
+	else
+		r = -errno;
+	for (int i = 0; i < 2; i++)
+		if (pipes[i] >= 0)
+			close(pipes[i]);
+	if (slave >= 0)
+		close(slave);
+	if (master >= 0)
+		close(master);
+	return r;
+}
+
+/* Each call with arguments that a kernel which knows it refuses otherwise. */
+static void
+ask_kernel(struct doctor_kernel *ret)
+{
+	struct utsname u;
+	long r;
+
+	memset(ret, 0, sizeof(*ret));
+	if (uname(&u) == 0)
+		snprintf(ret->release, sizeof(ret->release), "%s", u.release);
+	r = syscall(SYS_pidfd_open, getpid(), 0);
+	ret->pidfd = r < 0 ? -errno : 0;
+	if (r >= 0)
+		close((int)r);
+	r = syscall(SYS_clone3, NULL, 0);
+	ret->clone3 = r < 0 && errno != EINVAL ? -errno : 0;
+	r = close_range(1, 0, 0);
+	ret->close_range = r < 0 && errno != EINVAL ? -errno : 0;
+	ret->tty_splice = try_tty_splice();
+}
+
+const struct doctor_calls doctor_real_calls = {
+	.statfs = statfs, .getrlimit = getrlimit, .kernel = ask_kernel};
