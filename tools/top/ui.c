@@ -10,7 +10,7 @@
 #include "ui.h"
 
 #define PANE_FROM   16 /* rows of a terminal that has room for a pane */
-#define TABLE_ROW   (HEADER_LINES + 1)
+#define ROOMY       32 /* and of one that has room for both */
 
 const struct list_entry *
 ui_entry(const struct ui *u)
@@ -49,7 +49,9 @@ ui_pane_lines(const struct ui *u)
 	if (u->pane == PANE_NONE || u->screen != SCREEN_TABLE ||
 	    u->rows < PANE_FROM)
 		return 0;
-	return u->zoom ? body : body - body / 3 - 1;
+	if (u->zoom)
+		return body;
+	return u->rows < ROOMY ? body - body / 3 - 1 : body / 2;
 }
 
 size_t
