@@ -21,12 +21,13 @@ for page in "$pages"/*.[1-8]; do
 done
 
 # Every program has its page, and each page every option of its program.
-for program in psupd.8 psup-bench.1 psup-chaos.1; do
+for program in psupd.8 psup-bench.1 psup-chaos.1 psup-top.1; do
 	tool=${program%.*}
 	is "$("$tool" --help 2>&1 | grep -oE -- '--[a-z][a-z-]+' | sort -u |
 		while read -r option; do
 			case $option in --help | --version) continue ;; esac
-			grep -q -- "Fl Fl ${option#--}\b" "$pages/$program" ||
+			sed 's/\\-/-/g; s/Fl Fl /--/g; s/\\f[A-Z]//g' \
+				"$pages/$program" | grep -q -e "$option\b" ||
 				echo "$option"
 		done)" "" "$program has every option of --help"
 done
