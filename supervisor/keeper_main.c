@@ -19,6 +19,7 @@
 #include "check.h"
 #include "envpolicy.h"
 #include "heritage.h"
+#include "nearest.h"
 #include "supervisor/keeper.h"
 #include "supervisor/keeper_notify.h"
 #include "supervisor/keeper_passed.h"
@@ -191,9 +192,24 @@ take_option(int id, struct args *a)
 		print_help(stdout);
 		return 0;
 	default:
-		print_help(stderr);
 		return KEEPER_USAGE;
 	}
+}
+
+/* What getopt did not like: an option there is none of, or one without its
+ * value. */
+static int
+wrong_option(const struct option *longs, const char *word, int c)
+{
+	const char *near = nearest_option(word, longs);
+	char what[120];
+
+	if (c == ':')
+		return usage("it needs a value", word);
+	(void)snprintf(what, sizeof(what), "no such option%s%s%s",
+	    near != NULL ? ", did you mean --" : "", near != NULL ? near : "",
+	    near != NULL ? "?" : "");
+	return usage(what, word);
 }
 
 /* The command line. -1: go on; else exit with it. */
@@ -211,7 +227,10 @@ parse(int argc, char **argv, struct args *a)
 							 no_argument;
 		longs[i].val = (int)rows[i].id;
 	}
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
+		if (c == '?' || c == ':')
+			return wrong_option(longs, argv[optind - 1], c);
 		r = take_option(c, a);
 		if (r != -1)
 			return r;

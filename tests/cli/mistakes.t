@@ -12,6 +12,42 @@ for c in exec list poll log write kill clear remove wait events status \
     shutdown tool; do
 	like "$(psup $c --help)" "Usage: psup $c *" "$c --help"
 done
+# help: the same three ways; exit codes are all in it
+is "$(psup help exec)" "$(psup exec --help)" "psup help COMMAND"
+is "$(psup --help exec)" "$(psup help)" "psup --help"
+like "$(psup help exce 2>&1; echo $?)" "*did you mean exec*2" \
+    "help for a slip"
+like "$(psup --version)" "psup [0-9]*.[0-9]*.[0-9]*" "psup --version"
+is "$(psup list -V)" "$(psup --version)" "behind a command, too"
+is "$(psup --help | sed -n '/^Exit codes/,$s/^  \([0-9+n, ]*[0-9n]\) .*/\1/p' |
+    tr '\n' ' ')" "0 1 2 3 4 124 125 126, 127 128+n " "the exit codes"
+
+# what was meant
+for try in "psup list --jsno:--json" "psup --jsno list:--json" \
+    "psup exec --tiemout 3 true:--timeout" "psup token mnit:mint" \
+    "psup lanes puase x:pause" "psup completion zhs:zsh" \
+    "psup exec --stdin opne x:open" "psup --colour=always list:--color" \
+    "psup log x --stream stdot:stdout" "psup events --kind exitd:exited" \
+    "psupd --runtime-dri x:--runtime-dir" "psup-top --sotr x:--sort" \
+    "psup-chaos --sesions 3:--sessions" "psup-bench --quik:--quick"; do
+	# shellcheck disable=SC2086
+	like "$(${try%%:*} 2>&1)" "*did you mean ${try#*:}?*" "${try%%:*}"
+done
+like "$(psup list --n 2>&1; echo $?)" "*--n may be any of --no-progress \
+--no-start*2" "an abbreviation of several"
+like "$(psup poll --timeout 2>&1; echo $?)" "*--timeout needs a value*2" \
+    "a value is missing"
+like "$(psup list --all=x 2>&1; echo $?)" "*--all takes no value*2" \
+    "a value too many"
+like "$(psup log -z x 2>&1; echo $?)" "*-z is no option*2" "a letter"
+
+# options of every command, before it or behind it
+is "$(code psup --token-file "$scratch/none" list)" 125 "--token-file first"
+is "$(code psup list --token-file "$scratch/none")" 125 "--token-file last"
+like "$(psup --json list 2>/dev/null)" '*"error":"no-server"*' "--json first"
+is "$(code psup --runtime-dir "$scratch/other" --no-start exec true)" 3 \
+    "--no-start first"
+
 is "$(code psup poll)" 2 "poll needs an id"
 is "$(code psup kill x --grace soon)" 2 "a number must be one"
 is "$(code psup list --nope)" 2 "an unknown option"

@@ -328,6 +328,18 @@ bad_usage(void)
 	exit(2);
 }
 
+/* What getopt did not like: unknown, or without its value. */
+static void __attribute__((noreturn))
+wrong_option(const struct option *options, const char *word)
+{
+	const char *near = psup_nearest_option(options, word);
+
+	fprintf(stderr, "psup-bench: '%.80s': no such option, or no value%s%s%s"
+	                "\n\n", word, near != NULL ? "; did you mean --" : "",
+	    near != NULL ? near : "", near != NULL ? "?" : "");
+	bad_usage();
+}
+
 static void
 parse_options(struct bench *b, int argc, char **argv)
 {
@@ -342,6 +354,7 @@ parse_options(struct bench *b, int argc, char **argv)
 	bool known = false;
 	int c, rounds = 0;
 
+	opterr = 0;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
 		case 'q':
@@ -362,7 +375,7 @@ parse_options(struct bench *b, int argc, char **argv)
 			usage(stdout);
 			exit(0);
 		default:
-			bad_usage();
+			wrong_option(options, argv[optind - 1]);
 		}
 	}
 	for (size_t i = 0; i < FAMILIES; i++)

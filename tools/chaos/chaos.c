@@ -238,9 +238,21 @@ take_option(struct options *o, int c, const char *v)
 	case OPT_HELP:
 		usage(stdout);
 		exit(0);
-	default:
-		bad_usage("unknown option");
 	}
+}
+
+/* What getopt did not like. */
+static void __attribute__((noreturn))
+wrong_option(const char *word, int c)
+{
+	const char *near = psup_nearest_option(long_options, word);
+
+	if (c == ':')
+		bad_usage("'%.80s': it needs a value", word);
+	if (near != NULL)
+		bad_usage("'%.80s': no such option; did you mean --%s?", word,
+		    near);
+	bad_usage("'%.80s': no such option", word);
 }
 
 static void
@@ -251,8 +263,12 @@ parse_options(struct options *o, int argc, char **argv)
 	*o = (struct options){.victims = VICTIM_WORKER | VICTIM_MASTER,
 	    .signal = SIGKILL, .rate = 5, .sessions = 16, .after_ms = -1,
 	    .restarts = -1, .seed = (unsigned)(now_ns() / 1000)};
-	while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
+		if (c == '?' || c == ':')
+			wrong_option(argv[optind - 1], c);
 		take_option(o, c, optarg);
+	}
 	if (optind < argc)
 		bad_usage("'%s': no arguments are expected", argv[optind]);
 	if (o->command != NULL)
