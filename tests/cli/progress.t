@@ -16,7 +16,7 @@ screen() { tmux capture-pane -p; }
 type() { tmux send-keys -l "$1"; tmux send-keys Enter; }
 # shows PATTERN WHAT: waits until the screen matches
 shows() {
-	local until=$((SECONDS + 10)) got
+	local until=$((SECONDS + 30)) got
 	while :; do
 		got=$(screen)
 		# shellcheck disable=SC2254
@@ -84,7 +84,11 @@ drawn() { # NAME COMMAND
 	script -qefc "stty cols 80; $2" "$scratch/$1" </dev/null >/dev/null 2>&1 &
 }
 slow="psup exec 'sleep 1.5'"
-drawn usual "$slow"
+# this one ends once the line was there
+drawn usual "psup exec 'for i in \$(seq 200); do
+	grep -q \"\$(printf \"\\0337\")\" $scratch/usual && exit
+	sleep 0.1
+done'"
 drawn option "psup --no-progress exec 'sleep 1.5'"
 drawn dumb "TERM=dumb $slow"
 drawn piped "$slow 2>&1 | cat"

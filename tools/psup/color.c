@@ -2,6 +2,7 @@
 /* Colours and columns of color.h. Called by whatever shows tables. */
 #include "color.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -108,6 +109,22 @@ cells_cut(const char *text, size_t columns, char *dst, size_t size)
 	}
 	dst[len] = '\0';
 	return used;
+}
+
+void
+cells_amount(uint64_t n, char *ret, size_t size)
+{
+	static const char units[] = "KMGTPE";
+	double v = (double)n;
+	size_t i = 0;
+
+	if (n < 1024) {
+		snprintf(ret, size, "%llu", (unsigned long long)n);
+		return;
+	}
+	for (v /= 1024; v >= 999.95 && i + 1 < strlen(units); v /= 1024)
+		i++;
+	snprintf(ret, size, "%.1f%c", v, units[i]);
 }
 
 /* A number of 1..9999 in the environment; 0: none. */

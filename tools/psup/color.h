@@ -23,6 +23,8 @@ size_t cells_of(const char *text);
 /* Copies as much as fits into `columns`; what is cut ends in an ellipsis.
  * Returns the columns taken. */
 size_t cells_cut(const char *text, size_t columns, char *dst, size_t size);
+/* Bytes as people read them: 512, 20.3K, 1.5G. */
+void cells_amount(uint64_t n, char *ret, size_t size);
 /* Columns and lines of stdout's terminal, or of $COLUMNS and $LINES; 0: it is
  * none. */
 void cells_of_terminal(size_t *ret_columns, size_t *ret_lines);

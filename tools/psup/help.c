@@ -18,7 +18,7 @@ const struct help_row help_exit_codes[] = {
 	{"1", "refused or failed, as the message says"},
 	{"2", "wrong usage"},
 	{"3", "no server runs"},
-	{"4", "no session of that id"},
+	{"4", "no session of that id, or it may be several"},
 	{"124", "timed out (exec, wait, lanes drain)"},
 	{"125", "psup itself failed"},
 	{"126, 127", "exec: the command could not be run, was not found"},

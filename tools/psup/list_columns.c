@@ -35,21 +35,10 @@ plain(const json_t *row, const char *key, char *cell, size_t size)
 		snprintf(cell, size, "%lld", (long long)number(row, key, 0));
 }
 
-/* 512, 20.3K, 1.5G */
 static void
 bytes(json_int_t n, char *cell, size_t size)
 {
-	static const char units[] = "KMGTPE";
-	double v = (double)n;
-	size_t i = 0;
-
-	if (n < 1024) {
-		snprintf(cell, size, "%lld", (long long)n);
-		return;
-	}
-	for (v /= 1024; v >= 999.95 && i + 1 < strlen(units); v /= 1024)
-		i++;
-	snprintf(cell, size, "%.1f%c", v, units[i]);
+	cells_amount(n > 0 ? (uint64_t)n : 0, cell, size);
 }
 
 static void

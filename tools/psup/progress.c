@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "color.h"
 
 #define AFTER_NS 1000000000u /* shorter commands show nothing */
 #define QUIET_NS 500000000u  /* nor those that write to the terminal */
@@ -87,23 +87,6 @@ progress_typed(struct progress *p, const char *data, size_t len)
 	progress_hide(p);
 }
 
-/* 512, 20.3K, 1.5G */
-static void
-amount(uint64_t n, char *ret, size_t size)
-{
-	static const char units[] = "KMGTPE";
-	double v = (double)n;
-	size_t i = 0;
-
-	if (n < 1024) {
-		snprintf(ret, size, "%llu bytes", (unsigned long long)n);
-		return;
-	}
-	for (v /= 1024; v >= 999.95 && i + 1 < strlen(units); v /= 1024)
-		i++;
-	snprintf(ret, size, "%.1f%c", v, units[i]);
-}
-
 /* May it stand there now? */
 static bool
 is_free(const struct progress *p, uint64_t now)
@@ -128,10 +111,10 @@ progress_turn(struct progress *p, bool running)
 		return;
 	psup_duration((now - p->began_ns) / 1000000000u * 1000, took,
 	    sizeof(took));
-	amount(p->bytes, out, sizeof(out));
-	n = snprintf(text, sizeof(text), "%c %s %s  %s  %llu line%s",
+	cells_amount(p->bytes, out, sizeof(out));
+	n = snprintf(text, sizeof(text), "%c %s %s  %s%s  %llu line%s",
 	    spinner[p->spin++ % 4], running ? "running" : "waiting", took, out,
-	    (unsigned long long)p->lines, p->lines == 1 ? "" : "s");
+	    p->bytes < 1024 ? " bytes" : "", (unsigned long long)p->lines, p->lines == 1 ? "" : "s");
 	if (n + 2 > ws.ws_col)
 		return;
 	progress_hide(p);
