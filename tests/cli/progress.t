@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The line that says how a foreground exec stands, in a real terminal: tmux.
+# In a real terminal, tmux: the line that says how a foreground exec stands, and
+# a watched list.
 . "$(dirname "$0")/lib.sh"
 
 if ! command -v tmux >/dev/null; then
@@ -78,6 +79,24 @@ tmux send-keys C-d
 shows 'typed
 typed
 $*' "and it stays away"
+
+# the list, watched: in one place, as long as the screen has lines
+watched=$(psup exec --background -- sleep 600)
+type 'clear; psup list --watch=0.2 --format id,status'
+shows "ID *STATUS
+$watched *running*" "a watched list"
+psup kill "$watched" >/dev/null
+shows "ID *STATUS
+$watched *killed*" "is renewed"
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	psup exec --background true >/dev/null
+done
+shows "ID *STATUS
+*completed
+(4 more)*" "and cut"
+is "$(screen | grep -c '^ID ')" 1 "it has one title"
+tmux send-keys C-c
+shows '*$' "and ends with Ctrl-C"
 
 # On terminals of their own, side by side: is anything drawn?
 drawn() { # NAME COMMAND

@@ -226,7 +226,7 @@ static const char zsh_script[] =
     "		(?*) found+=(\"${word//:/\\\\:}:${line#*$'\\t'}\") ;;\n"
     "		esac\n"
     "	done\n"
-    "	(( $#found )) && _describe -o psup found\n"
+    "	(( $#found )) && _describe psup found\n"
     "}\n"
     "if [ \"$funcstack[1]\" = _psup ]; then\n"
     "	_psup \"$@\"\n"

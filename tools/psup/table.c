@@ -252,8 +252,9 @@ table_print(const struct cli *c, const struct table *t, const json_t *rows,
 	}
 	lay_out(t, rows, columns, &l);
 	print_title(c, &l);
-	if (lines > 2 && n > lines - 1)
-		shown = lines - 2;
+	/* the cursor stands below: it takes a line, too */
+	if (lines > 3 && n > lines - 2)
+		shown = lines - 3;
 	for (size_t k = 0; k < shown; k++)
 		for (size_t i = 0; i < l.count; i++) {
 			enum style style = shown_cell(l.columns[i],
