@@ -5,8 +5,8 @@
 # clean system is tests/long/package.
 if [ "${PSUP_TEST_SANITIZE:-0}" = 1 ] || [ ! -w "$PSUP_TEST_BUILD" ] ||
 	[ ! -d "$PSUP_TEST_BUILD/CMakeFiles" ] ||
-	! command -v dpkg-shlibdeps cpack >/dev/null; then
-	echo "1..0 # SKIP instrumented, not a build folder of ours, no dpkg-dev"
+	! { command -v dpkg-shlibdeps && command -v file; } >/dev/null; then
+	echo "1..0 # SKIP instrumented, no build folder of ours, no dpkg-dev"
 	exit 0
 fi
 . "$(dirname "$0")/lib.sh"

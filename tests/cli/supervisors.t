@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The run scripts for s6 and runit, under these programs: ready when the server
 # serves, ended with its commands, started again when it was killed.
-if ! command -v s6-supervise runsv >/dev/null; then
-	echo "1..0 # SKIP neither s6 nor runit here"
+if ! { command -v s6-supervise && command -v runsv; } >/dev/null; then
+	echo "1..0 # SKIP not both of s6 and runit here"
 	exit 0
 fi
 . "$(dirname "$0")/lib.sh"
