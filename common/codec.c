@@ -16,6 +16,7 @@
 
 #include "check.h"
 #include "codec_scan.h"
+#include "reserve.h"
 
 #define FEW_KEYS 24 /* up to here comparing all pairs is quicker */
 
@@ -227,6 +228,8 @@ codec_decode(const void *buf, size_t size, const struct codec_limits *limits,
 	if (error != CODEC_OK)
 		return error;
 	error = decode_scanned(buf, &extent, &a);
+	if (error == CODEC_NOMEM && reserve_give_up())
+		error = decode_scanned(buf, &extent, &a);
 	if (error != CODEC_OK) {
 		if (why_size > 0)
 			(void)snprintf(why, why_size, "out of memory");

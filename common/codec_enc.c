@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "codec.h"
+#include "reserve.h"
 
 #define ENC_FIRST_CAP 512
 
@@ -47,7 +48,7 @@ enc_reserve(struct enc *e, size_t n)
 		}
 		cap *= 2;
 	}
-	buf = realloc(e->buf, cap);
+	buf = reserve_realloc(e->buf, cap);
 	if (buf == NULL) {
 		e->failed = true;
 		return false;

@@ -90,6 +90,8 @@ index_error(int rc)
 		return -ENOSPC;
 	case MDB_BAD_VALSIZE:
 		return -EINVAL;
+	case MDB_PANIC: /* it lost its meta page: to be opened anew */
+		return -ENOTRECOVERABLE;
 	default:
 		return -EIO;
 	}
@@ -264,12 +266,28 @@ read_end(struct index *ix)
 
 static int write_begin(struct index *ix);
 
+/* Aborts a transaction that a passing error (memory, I/O) has broken: the next
+ * one begins with its journal. One for which there was no room stays, until
+ * what found none is taken back. */
+static void
+write_give_up(struct index *ix)
+{
+	if (ix->write == NULL || ix->dead == 0 || ix->dead == -ENOSPC ||
+	    ix->journal.lost)
+		return;
+	mdb_txn_abort(ix->write);
+	ix->write = NULL;
+	ix->changes++;
+	ix->replay = true;
+}
+
 /* The transaction to read in: the open write, else a snapshot. */
 static int
 read_txn(struct index *ix, MDB_txn **ret)
 {
 	int rc = 0;
 
+	write_give_up(ix);
 	if (ix->write == NULL && ix->replay) {
 		rc = write_begin(ix);
 		if (rc != 0)
@@ -367,6 +385,7 @@ write_begin(struct index *ix)
 {
 	int rc;
 
+	write_give_up(ix);
 	if (ix->write != NULL)
 		return ix->dead;
 	rc = write_open(ix);
@@ -647,6 +666,7 @@ open_env(const char *dir, struct index *ix, bool *ret_damaged)
 	int rc, err;
 
 	*ret_damaged = false;
+	errno = 0;
 	rc = mdb_env_create(&ix->env);
 	if (rc != 0)
 		return index_error(rc);
@@ -664,6 +684,10 @@ open_env(const char *dir, struct index *ix, bool *ret_damaged)
 		*ret_damaged = err == -EIO || err == -EINVAL;
 	}
 	if (err != 0) {
+		if (errno == ENOMEM) {
+			*ret_damaged = false; /* LMDB may call it so */
+			err = -ENOMEM;
+		}
 		mdb_env_close(ix->env);
 		ix->env = NULL;
 	}

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/reserve.h"
+
 #define KEPT_BYTES (1u << 20) /* of an empty buffer */
 
 struct entry {
@@ -24,7 +26,7 @@ journal_room(struct journal *j, size_t more)
 		return true;
 	while (cap - j->len < more)
 		cap *= 2;
-	p = realloc(j->buf, cap);
+	p = reserve_realloc(j->buf, cap);
 	if (p == NULL)
 		return false;
 	j->buf = p;

@@ -165,6 +165,13 @@ probe_trees(struct probe *p, MDB_txn *txn)
 	return true;
 }
 
+/* LMDB did not get on: by the file, or because there was no memory? */
+static int
+probe_bad(void)
+{
+	return errno == ENOMEM ? PROBE_FAILED : PROBE_DAMAGED;
+}
+
 /* The child: opens, walks, says. */
 static int
 probe_child(const char *dir, uint64_t map_bytes)
@@ -180,19 +187,20 @@ probe_child(const char *dir, uint64_t map_bytes)
 	    mdb_env_set_maxdbs(env, INDEX_DB_COUNT) != 0 ||
 	    mdb_env_set_mapsize(env, (size_t)map_bytes) != 0)
 		return PROBE_FAILED;
+	errno = 0;
 	rc = mdb_env_open(env, dir, INDEX_ENV_FLAGS | MDB_RDONLY, 0600);
 	if (rc == ENOMEM || rc == EMFILE || rc == ENFILE || rc == EACCES)
 		return PROBE_FAILED;
 	if (rc != 0 || mdb_env_info(env, &info) != 0 ||
 	    mdb_env_stat(env, &stat) != 0 ||
 	    mdb_txn_begin(env, NULL, MDB_RDONLY, &txn) != 0)
-		return PROBE_DAMAGED;
+		return probe_bad();
 	p.map = NULL;
 	p.page_bytes = stat.ms_psize;
 	p.pages = info.me_last_pgno + 1;
 	if (stat.ms_psize != (unsigned)sysconf(_SC_PAGESIZE) || p.pages < 2)
 		return PROBE_DAMAGED;
-	return probe_trees(&p, txn) ? PROBE_GOOD : PROBE_DAMAGED;
+	return probe_trees(&p, txn) ? PROBE_GOOD : probe_bad();
 }
 
 /* Is there anything to ask about? */

@@ -15,12 +15,14 @@
 #include <vterm.h>
 
 #include "common/text.h"
+#include "shm/screen_arena.h"
 #include "shm/screen_filter.h"
 #include "shm/screen_page.h"
 
 struct screen {
 	VTerm *vt;
 	VTermState *state;
+	struct screen_arena arena; /* of vt */
 	struct screen_filter filter;
 	unsigned cols, rows;
 	struct page pages[2];
@@ -376,6 +378,22 @@ size_ok(unsigned n)
 	return n < 1 ? 1 : n > SCREEN_SIZE_MAX ? SCREEN_SIZE_MAX : n;
 }
 
+/* libvterm's memory. */
+static void *
+vt_malloc(size_t size, void *arg)
+{
+	return arena_alloc(arg, size);
+}
+
+static void
+vt_free(void *p, void *arg)
+{
+	(void)p;
+	(void)arg;
+}
+
+static VTermAllocatorFunctions vt_memory = {vt_malloc, vt_free};
+
 struct screen *
 screen_new(unsigned cols, unsigned rows)
 {
@@ -385,13 +403,16 @@ screen_new(unsigned cols, unsigned rows)
 		return NULL;
 	s->cols = size_ok(cols);
 	s->rows = size_ok(rows);
-	if (!page_make(&s->pages[0], s->cols, s->rows)) {
+	if (!arena_prepare(&s->arena, s->cols, s->rows) ||
+	    !page_make(&s->pages[0], s->cols, s->rows)) {
+		arena_free(&s->arena);
 		free(s);
 		return NULL;
 	}
 	s->last_row = -1;
 	filter_init(&s->filter, on_filtered, s);
-	s->vt = vterm_new((int)s->rows, (int)s->cols);
+	s->vt = vterm_new_with_allocator((int)s->rows, (int)s->cols, &vt_memory,
+	    &s->arena);
 	vterm_set_utf8(s->vt, 1);
 	vterm_output_set_callback(s->vt, on_output, NULL);
 	s->state = vterm_obtain_state(s->vt);
@@ -406,6 +427,7 @@ screen_free(struct screen **s)
 	if (*s == NULL)
 		return;
 	vterm_free((*s)->vt);
+	arena_free(&(*s)->arena);
 	page_free(&(*s)->pages[0], (*s)->rows);
 	page_free(&(*s)->pages[1], (*s)->rows);
 	free(*s);
@@ -429,6 +451,10 @@ screen_resize(struct screen *s, unsigned cols, unsigned rows)
 	rows = size_ok(rows);
 	if (s->failed || (cols == s->cols && rows == s->rows))
 		return;
+	if (!arena_prepare(&s->arena, cols, rows)) {
+		s->failed = true;
+		return;
+	}
 	vterm_state_get_cursorpos(s->state, &pos);
 	s->last_row = -1;
 	give(s, "\033[r", 3);

@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "shm/stats.h"
 
+#define REST_MS    100u
 #define CONN_SPARE 64u /* descriptors that clients do not get */
 
 enum peer_kind { PEER_STRANGER, PEER_OURS, PEER_GUEST };
@@ -99,7 +100,8 @@ warn_full(struct conn_list *l)
 	if (l->warned_ns != 0 && now - l->warned_ns < NSEC_PER_SEC)
 		return;
 	l->warned_ns = now;
-	log_warn("connections are closed: no descriptor is left, %zu are open",
+	log_warn("connections are closed or wait: no descriptor is left, %zu are "
+		 "open",
 	    l->count);
 }
 
@@ -116,19 +118,44 @@ is_spare(const struct master *m, int fd)
 
 /* No descriptor number is left: the one in reserve takes the connection and
  * closes it, so that the listener does not spin. */
-static void
+static bool
 accept_and_drop(struct conn_list *l, int listener)
 {
 	int fd;
 
-	if (l->reserve < 0)
-		return;
+	if (l->reserve < 0) {
+		l->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return false;
+	}
 	close(l->reserve);
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
 	l->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	warn_full(l);
+	return fd >= 0;
+}
+
+/* The listener is heard again. */
+static void
+on_rested(int fd, short what, void *arg)
+{
+	struct master *m = arg;
+
+	(void)fd;
+	(void)what;
+	if (event_add(m->conns->ev, NULL) < 0)
+		timer_in(m, &m->conns->rest, on_rested, m, REST_MS);
+}
+
+/* Nothing helps at this moment: who connects waits in the socket's queue. A
+ * listener that is readable all the while must not turn the loop. */
+static void
+rest(struct master *m)
+{
+	event_del(m->conns->ev);
+	timer_in(m, &m->conns->rest, on_rested, m, REST_MS);
+	warn_full(m->conns);
 }
 
 /* Somebody connects. */
@@ -143,11 +170,15 @@ on_accept(int fd, short what, void *arg)
 		int s = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (s < 0) {
-			if (errno == EMFILE || errno == ENFILE)
-				accept_and_drop(m->conns, fd);
-			if (errno != EINTR && errno != ECONNABORTED)
-				return;
-			continue;
+			int error = errno;
+
+			if (error == EINTR || error == ECONNABORTED)
+				continue;
+			if (error != EAGAIN &&
+			    ((error != EMFILE && error != ENFILE) ||
+				!accept_and_drop(m->conns, fd)))
+				rest(m);
+			return;
 		}
 		kind = peer_kind(m, s);
 		if (kind == PEER_STRANGER) {

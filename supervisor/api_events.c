@@ -236,9 +236,11 @@ push_conn(struct conn *c, void *arg)
 	p.sub->behind = conn_queued(c) > PUSH_QUEUE;
 	if (p.sub->behind)
 		return; /* api_events_more() goes on */
-	(void)events_read_kinds(m->events, conn_scope(c), p.sub->next_after,
-	    p.sub->kinds, PUSH_MAX, push_one, &p);
-	if (p.n == PUSH_MAX)
+	if (events_read_kinds(m->events, conn_scope(c), p.sub->next_after,
+		p.sub->kinds, PUSH_MAX, push_one, &p) < 0) {
+		m->events_unread = true; /* turn_end() has it tried again */
+		m->events_sent = 0;
+	} else if (p.n == PUSH_MAX)
 		m->events_sent = 0; /* there may be more */
 	else if (p.n == 0)
 		p.sub->next_after = events_last(m->events);
@@ -263,7 +265,8 @@ api_events_push(struct master *m)
 	if (m->events_sent >= last)
 		return;
 	m->events_sent = last;
+	m->events_unread = false;
 	conn_each(m, push_conn, m);
-	if (m->events_sent < last)
+	if (m->events_sent < last && !m->events_unread)
 		m->again = true;
 }

@@ -476,7 +476,9 @@ api_exec(struct api_call *c)
 		return;
 	}
 	if (!session_live(s)) {
-		answer_ended(r, s); /* START could not even be made */
+		/* START could not even be made; r may be gone with it */
+		if (!s->answered)
+			answer_ended(r, s);
 		return;
 	}
 	if (s->stream)

@@ -238,6 +238,8 @@ conn_close_all(struct master *m)
 	}
 	if (m->conns->ev != NULL)
 		event_free(m->conns->ev);
+	if (m->conns->rest != NULL)
+		event_free(m->conns->rest);
 	if (m->conns->reserve >= 0)
 		close(m->conns->reserve);
 	free(m->conns);

@@ -40,6 +40,7 @@ struct conn {
 	uint32_t answered[128]; /* in this turn */
 	size_t answered_count;
 	bool active, dead, closing, stalled;
+	bool torn; /* something found no memory: it ends with this turn */
 	bool told; /* of the frame that is coming: it is wrong */
 	bool hello, scoped, process;
 	bool denied; /* its hello was refused */
@@ -56,6 +57,7 @@ struct conn_list {
 	TAILQ_HEAD(, conn) all, active;
 	size_t count;
 	struct event *ev;
+	struct event *rest; /* it is not heard for a moment */
 	int reserve; /* given up for a moment where accept finds no number */
 	uint64_t warned_ns;
 };

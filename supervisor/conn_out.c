@@ -12,11 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/log.h"
+#include "common/reserve.h"
+
 /* A place in the byte stream at which something is due. */
 static void
 mark_add(struct conn *c, struct mark mk)
 {
-	struct mark *n = malloc(sizeof(*n));
+	struct mark *n = reserve_malloc(sizeof(*n));
 
 	if (n == NULL)
 		return; /* the cursor is delivered again, the credit later */
@@ -103,6 +106,18 @@ put_msgid(unsigned char *p, uint32_t v)
 	return 5;
 }
 
+/* Room for what is staged in pieces. Without it the connection ends with this
+ * turn: half an answer would be worse, and its client asks again. */
+static bool
+has_room(struct conn *c, size_t n)
+{
+	if (!c->torn && evbuffer_expand(c->staged, n) == 0)
+		return true;
+	c->torn = true;
+	conn_activate(c);
+	return false;
+}
+
 /* Stages [1, msgid, nil, result]. */
 void
 conn_answer(struct conn *c, uint32_t msgid, const void *result, size_t size)
@@ -112,27 +127,32 @@ conn_answer(struct conn *c, uint32_t msgid, const void *result, size_t size)
 
 	if (c->dead)
 		return;
+	if (!has_room(c, n + 1 + size))
+		return;
 	h[n++] = 0xc0;
 	evbuffer_add(c->staged, h, n);
 	evbuffer_add(c->staged, result, size);
 	answered(c, msgid);
 }
 
-/* Puts [1, msgid, error, nil] into a buffer. */
+/* Stages [1, msgid, error, nil]. */
 static void
-put_failure(struct evbuffer *to, uint32_t msgid, const struct proto_problem *p)
+put_failure(struct conn *c, uint32_t msgid, const struct proto_problem *p)
 {
+	struct evbuffer *to = c->staged;
 	unsigned char h[8] = {0x94, 0x01};
 	size_t n = 2 + put_msgid(h + 2, msgid);
 	struct enc e = ENC_INIT;
 
 	proto_encode_problem(&e, p);
-	evbuffer_add(to, h, n);
-	if (e.failed)
-		evbuffer_add(to, "\xc3", 1); /* true: an error without words */
-	else
-		evbuffer_add(to, e.buf, e.len);
-	evbuffer_add(to, "\xc0", 1);
+	if (has_room(c, n + e.len + 2)) {
+		evbuffer_add(to, h, n);
+		if (e.failed) /* true: an error without words */
+			evbuffer_add(to, "\xc3", 1);
+		else
+			evbuffer_add(to, e.buf, e.len);
+		evbuffer_add(to, "\xc0", 1);
+	}
 	enc_fini(&e);
 }
 
@@ -142,11 +162,11 @@ conn_fail(struct conn *c, uint32_t msgid, const struct proto_problem *p)
 {
 	if (c->dead)
 		return;
-	put_failure(c->staged, msgid, p);
+	put_failure(c, msgid, p);
 	answered(c, msgid);
 }
 
-/* Stages [2, method, [map]]. */
+/* Stages [2, method, [map]]; NULL: there was no memory for it. */
 void
 conn_notify(struct conn *c, const char *method, const void *map, size_t size)
 {
@@ -155,7 +175,9 @@ conn_notify(struct conn *c, const char *method, const void *map, size_t size)
 	if (c->dead)
 		return;
 	enc_str(&e, method);
-	if (!e.failed) {
+	if (e.failed || map == NULL) {
+		c->torn = true;
+	} else if (has_room(c, e.len + size + 3)) {
 		evbuffer_add(c->staged, "\x93\x02", 2);
 		evbuffer_add(c->staged, e.buf, e.len);
 		evbuffer_add(c->staged, "\x91", 1);
@@ -237,7 +259,7 @@ conn_undo(struct conn *c)
 	proto_problem_set(&p, PROTO_E_NO_SPACE, "",
 	    "no space: the index could not be written");
 	for (size_t i = 0; i < c->answered_count; i++)
-		put_failure(c->staged, c->answered[i], &p);
+		put_failure(c, c->answered[i], &p);
 	if (c->sub.next_after > c->sub.safe_after) {
 		c->sub.next_after = c->sub.safe_after;
 		c->m->events_sent = 0;
@@ -265,6 +287,12 @@ conn_turn_end(struct master *m, bool committed)
 		}
 		if (!committed)
 			conn_undo(c);
+		if (c->torn) {
+			log_warn("a connection is closed: no memory for what "
+				 "is to be said on it");
+			conn_kill(c);
+			continue;
+		}
 		c->answered_count = 0;
 		c->sub.safe_after = c->sub.next_after;
 		TAILQ_FOREACH(r, &c->reqs, link) {

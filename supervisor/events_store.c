@@ -240,11 +240,13 @@ events_decode(struct index_bytes val, struct codec_arena **ret_arena,
 	struct codec_arena *arena = NULL;
 	const struct val *v = NULL;
 	char why[80];
+	enum codec_error err;
 	size_t used;
 
-	if (codec_decode(val.data, val.size, &codec_limits_trusted, &used,
-	        &arena, &v, why, sizeof(why)) != CODEC_OK)
-		return -EBADMSG;
+	err = codec_decode(val.data, val.size, &codec_limits_trusted, &used,
+	    &arena, &v, why, sizeof(why));
+	if (err != CODEC_OK)
+		return err == CODEC_NOMEM ? -ENOMEM : -EBADMSG;
 	if (val_uint(v, "v", 0) != EVENT_VERSION) {
 		codec_arena_free(&arena);
 		return -EBADMSG;
@@ -388,13 +390,17 @@ load_event(void *arg, struct index_bytes key, struct index_bytes val)
 	struct note *e = NULL;
 	struct scope *s;
 	uint64_t seq = 0, kind;
+	int rc = -EBADMSG;
 
 	for (size_t i = 0; i < key.size && i < 8; i++)
 		seq = seq << 8 | k[i];
 	if (key.size == 8 && seq > ev->last && seq <= SEQ_MAX)
 		ev->last = seq; /* a damaged one's number is used up, too */
-	if (key.size != 8 || seq == 0 || seq > SEQ_MAX ||
-	    events_decode(val, &arena, &v) != 0) {
+	if (key.size == 8 && seq != 0 && seq <= SEQ_MAX)
+		rc = events_decode(val, &arena, &v);
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc != 0) {
 		ev->skipped++;
 		return 0;
 	}
@@ -423,8 +429,11 @@ load_sub(void *arg, struct index_bytes key, struct index_bytes val)
 	size_t len;
 	struct scope *s;
 	uint64_t place;
+	int rc = nul != NULL ? decode_number(val, &place) : -EBADMSG;
 
-	if (nul == NULL || decode_number(val, &place) != 0) {
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc != 0) {
 		ev->skipped++;
 		return 0;
 	}
@@ -450,11 +459,15 @@ load_overflow(void *arg, struct index_bytes key, struct index_bytes val)
 	size_t n = key.size - sizeof(OVERFLOW_KEY);
 	struct scope *s;
 	uint64_t count;
+	int rc;
 
 	if (key.size < sizeof(OVERFLOW_KEY) ||
 	    memcmp(k, OVERFLOW_KEY, sizeof(OVERFLOW_KEY)) != 0)
 		return 1;
-	if (n >= SCOPE_MAX || decode_number(val, &count) != 0) {
+	rc = n < SCOPE_MAX ? decode_number(val, &count) : -EBADMSG;
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc != 0) {
 		ev->skipped++;
 		return 0;
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/codec_scan.h"
+#include "common/reserve.h"
 #include "common/text.h"
 #include "shm/stats.h"
 #include "supervisor/conn.h"
@@ -99,7 +100,7 @@ on_request(struct conn *c, const struct val *f)
 		conn_fail(c, msgid, &p);
 		return;
 	}
-	r = req_new(c, msgid, method);
+	r = reserve_fill() ? req_new(c, msgid, method) : NULL;
 	if (r == NULL) {
 		proto_problem_set(&p, PROTO_E_BUSY, "", "out of memory");
 		conn_fail(c, msgid, &p);

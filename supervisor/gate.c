@@ -276,7 +276,7 @@ gate_restore(struct master *m, struct session *s)
 {
 	if (admission_start(m->gate.admission, &s->gate, s->scope, false,
 		now_ms()) < 0)
-		log_error("session %s is not counted: out of memory", s->slug);
+		master_give_up(m, "no memory to count what runs");
 }
 
 int

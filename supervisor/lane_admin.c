@@ -144,6 +144,7 @@ on_state(void *arg, struct index_bytes key, struct index_bytes val)
 	char name[LANE_NAME_MAX] = "", why[64];
 	const struct val *map;
 	struct lane_view v;
+	enum codec_error err;
 	size_t used;
 
 	if (key.size <= PREFIX_LEN ||
@@ -153,16 +154,18 @@ on_state(void *arg, struct index_bytes key, struct index_bytes val)
 		return 0;
 	memcpy(name, (const char *)key.data + PREFIX_LEN,
 	    key.size - PREFIX_LEN);
-	if (codec_decode(val.data, val.size, &codec_limits_trusted, &used,
-		&arena, &map, why, sizeof(why)) != CODEC_OK)
-		return 0;
+	err = codec_decode(val.data, val.size, &codec_limits_trusted, &used,
+	    &arena, &map, why, sizeof(why));
+	if (err != CODEC_OK)
+		return err == CODEC_NOMEM ? -ENOMEM : 0;
 	st.paused = val_bool(map, "paused", false);
 	st.draining = val_bool(map, "drain", false);
 	st.width_set = val_get(map, "width") != NULL;
 	st.width = (uint32_t)val_uint(map, "width", 0);
 	st.generation = (uint32_t)val_uint(map, "gen", 1);
 	codec_arena_free(&arena);
-	(void)lanes_put_state(m->lanes, name, &st);
+	if (lanes_put_state(m->lanes, name, &st) == -ENOMEM)
+		return -ENOMEM;
 	if (!lanes_find(m->lanes, name, &v))
 		(void)index_del(m->ix, INDEX_META, key);
 	return 0;

@@ -20,6 +20,7 @@
 #include "common/envpolicy.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/reserve.h"
 #include "shm/stats.h"
 #include "supervisor/master.h"
 
@@ -29,6 +30,17 @@
 #define FAILING_MS   10000u /* commits that fail so long never will work */
 
 extern char **environ;
+
+/* Nothing of this turn counts, the next master does it again: where memory is
+ * gone to the last, that loses less than half a turn. */
+void
+master_give_up(struct master *m, const char *why)
+{
+	if (m->running)
+		log_error("%s: this master ends, the next one goes on", why);
+	m->running = false;
+	m->failed = true;
+}
 
 /* Arms a one-shot timer. */
 void
@@ -43,7 +55,7 @@ timer_in(struct master *m, struct event **ev, void (*fn)(int, short, void *),
 	/* counted from now, not from where this turn began: never early */
 	(void)event_base_update_cache_time(m->base);
 	if (*ev == NULL || evtimer_add(*ev, &tv) < 0)
-		log_error("a timer could not be armed: out of memory");
+		master_give_up(m, "no memory for a timer");
 }
 
 /* Once a second: the heartbeat that the keeper watches. */
@@ -149,7 +161,7 @@ config_load(struct master *m, struct config *ret, char *why, size_t why_size)
 }
 
 /* Gives the lanes what is configured. */
-static void
+static int
 lanes_apply(struct master *m)
 {
 	const struct config *cfg = &m->cfg;
@@ -178,6 +190,7 @@ lanes_apply(struct master *m)
 		log_error("lanes keep their old widths: %s", strerror(-r));
 	lanes_set_warn(m->lanes, cfg->lane_warn_ms);
 	free(lanes);
+	return r;
 }
 
 /* SIGHUP: new values, or the old ones and a reason in the log. */
@@ -190,7 +203,7 @@ master_reload(struct master *m)
 		log_error("configuration not taken: %s", why);
 		return;
 	}
-	lanes_apply(m);
+	(void)lanes_apply(m);
 	gate_configure(m);
 	events_set_keep(m->events, m->cfg.events);
 	api_events_recount(m);
@@ -258,17 +271,22 @@ master_init(struct master *m, const struct heritage *h)
 	TAILQ_INIT(&m->scans);
 	pool_init(m);
 	r = config_load(m, &m->cfg, why, sizeof(why));
+	if (r == -ENOMEM)
+		return r;
 	if (r < 0) {
 		log_error("configuration: %s; the defaults are in force",
 		    why);
 		config_defaults(&m->cfg);
 	}
+	event_set_mem_functions(reserve_malloc, reserve_realloc, free);
+	(void)reserve_fill();
 	m->base = event_base_new();
 	m->lanes = lanes_new();
 	if (m->base == NULL || m->lanes == NULL)
 		return -ENOMEM;
-	lanes_apply(m);
-	r = gate_init(m);
+	r = lanes_apply(m);
+	if (r == 0)
+		r = gate_init(m);
 	if (r < 0)
 		return r;
 	r = base_env_init(m);
@@ -471,7 +489,7 @@ turn_end(struct master *m)
 			return;
 		}
 		turn_send(m);
-		if (m->events_due && (m->retry_timer == NULL ||
+		if ((m->events_due || m->events_unread) && (m->retry_timer == NULL ||
 			!evtimer_pending(m->retry_timer, NULL)))
 			timer_in(m, &m->retry_timer, on_retry, m, RETRY_MS);
 		if (!m->again)
@@ -484,7 +502,7 @@ turn_end(struct master *m)
 void
 master_loop(struct master *m)
 {
-	m->running = true;
+	m->running = !m->failed;
 	while (m->running) {
 		uint64_t t0 = clock_boot_ns(), dt;
 

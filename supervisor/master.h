@@ -338,6 +338,7 @@ struct master {
 	bool bad_records; /* some did not decode */
 	bool again; /* the turn's end has more to commit or send */
 	bool events_due; /* an exit event found no room */
+	bool events_unread; /* one that is to be told could not be read */
 	bool failed; /* it ends by its own fault */
 	uint64_t failing_ns; /* commits fail since; 0: they do not */
 
@@ -403,6 +404,8 @@ int master_init(struct master *m, const struct heritage *h);
 void master_fini(struct master *m);
 void master_loop(struct master *m);
 void master_reload(struct master *m);
+/* It ends by its own fault, without committing or sending more. */
+void master_give_up(struct master *m, const char *why);
 /* Arms a timer `ms` from now, making it where *ev is NULL. */
 void timer_in(struct master *m, struct event **ev,
     void (*fn)(int, short, void *), void *arg, uint64_t ms);
@@ -638,7 +641,7 @@ bool conn_may_call(const struct conn *c, enum proto_method method,
 bool conn_process(const struct conn *c);
 /* Bytes that wait to be written, staged ones included. */
 size_t conn_queued(const struct conn *c);
-/* A notification: map built by the caller in *e. */
+/* A notification; map NULL: it found no memory, so the connection ends. */
 void conn_notify(struct conn *c, const char *method, const void *map,
     size_t size);
 void conn_answer(struct conn *c, uint32_t msgid, const void *result,

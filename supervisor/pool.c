@@ -16,6 +16,7 @@
 #include "common/check.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/reserve.h"
 #include "shm/stats.h"
 #include "supervisor/master.h"
 #include "supervisor/pool.h"
@@ -422,7 +423,7 @@ order_start(struct master *m, struct worker *w, struct session *s)
 	size_t spec = s->spec->blob_bytes;
 	size_t spill = s->spill_max > 0 ? strlen(s->spill_path) + 1 : 0;
 	size_t size = sizeof(st) + spec + spill;
-	unsigned char *buf = malloc(size);
+	unsigned char *buf = reserve_malloc(size);
 	int fd = -1;
 
 	if (buf == NULL)
@@ -497,11 +498,10 @@ void
 pool_order_to(struct worker *w, struct sid sid, const void *msg, size_t size,
     bool committed_only, int fd)
 {
-	struct order *o = malloc(sizeof(*o) + size);
+	struct order *o = reserve_malloc(sizeof(*o) + size);
 
 	if (o == NULL) {
-		log_error("worker %u order dropped: out of memory",
-		    w->wid.slot);
+		master_give_up(w->m, "no memory for an order");
 		if (fd >= 0)
 			close(fd);
 		return;

@@ -203,7 +203,7 @@ record_fill(struct session *s, const struct val *map)
 	return tags_decode(s, val_get(map, "tags"));
 }
 
-/* A session from its record. */
+/* A session from its record; NULL: errno is ENOMEM, or it is damaged. */
 struct session *
 record_decode(const void *data, size_t size)
 {
@@ -211,21 +211,28 @@ record_decode(const void *data, size_t size)
 	const struct val *map;
 	struct session *s;
 	char why[128];
+	enum codec_error err;
 	size_t used;
+	int r = -ENOMEM;
 
-	if (codec_decode(data, size, &codec_limits_trusted, &used, &arena, &map,
-		why, sizeof(why)) != CODEC_OK)
+	err = codec_decode(data, size, &codec_limits_trusted, &used, &arena,
+	    &map, why, sizeof(why));
+	if (err != CODEC_OK) {
+		errno = err == CODEC_NOMEM ? ENOMEM : EBADMSG;
 		return NULL;
+	}
 	s = calloc(1, sizeof(*s));
 	if (s != NULL) {
 		s->board = UINT32_MAX;
 		LIST_INIT(&s->watches);
-		if (record_fill(s, map) < 0) {
+		r = record_fill(s, map);
+		if (r < 0) {
 			session_free(s);
 			s = NULL;
 		}
 	}
 	codec_arena_free(&arena);
+	errno = -r;
 	return s;
 }
 
@@ -261,7 +268,7 @@ spec_is_whole(const struct spec *sp)
 	return n == want;
 }
 
-/* A spec from its record; NULL: damaged, or no memory. */
+/* A spec from its record; NULL: errno is ENOMEM, or it is damaged. */
 struct spec *
 spec_decode(const void *data, size_t size)
 {
@@ -271,15 +278,21 @@ spec_decode(const void *data, size_t size)
 	struct spec *sp;
 	struct val_str blob;
 	char why[128];
+	enum codec_error err;
 	size_t used;
+	bool memory = true;
 
 	limits.string = 8u << 20;
 	limits.bytes = 16u << 20;
-	if (codec_decode(data, size, &limits, &used, &arena, &map, why,
-		sizeof(why)) != CODEC_OK)
+	err = codec_decode(data, size, &limits, &used, &arena, &map, why,
+	    sizeof(why));
+	if (err != CODEC_OK) {
+		errno = err == CODEC_NOMEM ? ENOMEM : EBADMSG;
 		return NULL;
+	}
 	blob = val_str(map, "blob");
 	sp = calloc(1, sizeof(*sp));
+	memory = sp != NULL;
 	if (sp != NULL && blob.ptr != NULL && blob.len < (8u << 20) &&
 	    val_uint(map, "v", 0) == SPEC_VERSION) {
 		sp->argc = (uint32_t)val_uint(map, "argc", 0);
@@ -288,6 +301,7 @@ spec_decode(const void *data, size_t size)
 		sp->shell_argc = (uint32_t)val_uint(map, "sargc", 0);
 		sp->umask = (uint32_t)val_uint(map, "umask", 022) & 0777;
 		sp->blob = malloc(blob.len != 0 ? blob.len : 1);
+		memory = sp->blob != NULL;
 		if (sp->blob != NULL) {
 			memcpy(sp->blob, blob.ptr, blob.len);
 			sp->blob_bytes = (uint32_t)blob.len;
@@ -296,6 +310,7 @@ spec_decode(const void *data, size_t size)
 	codec_arena_free(&arena);
 	if (sp != NULL && (sp->blob == NULL || !spec_is_whole(sp)))
 		spec_free(&sp);
+	errno = sp == NULL && !memory ? ENOMEM : EBADMSG;
 	return sp;
 }
 
@@ -354,14 +369,15 @@ spec_load(struct master *m, struct session *s)
 {
 	struct index_key64 id = index_key64(s->sid.v);
 	struct index_bytes val;
+	int r;
 
 	if (s->spec != NULL)
 		return 0;
-	if (index_get(m->ix, INDEX_SPECS, (struct index_bytes){id.b, 8},
-		&val) < 0)
-		return -ENOENT;
+	r = index_get(m->ix, INDEX_SPECS, (struct index_bytes){id.b, 8}, &val);
+	if (r < 0)
+		return r;
 	s->spec = spec_decode(val.data, val.size);
-	return s->spec != NULL ? 0 : -ENOENT;
+	return s->spec != NULL ? 0 : errno == ENOMEM ? -ENOMEM : -ENOENT;
 }
 
 /* Writes the session's request key into the open transaction. */

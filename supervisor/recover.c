@@ -32,14 +32,22 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 	struct scan *sc = arg;
 	struct session *s = record_decode(val.data, val.size);
 	struct index_key64 id;
+	int r = -EBADMSG;
 
+	if (s == NULL && errno == ENOMEM)
+		return -ENOMEM;
 	if (s == NULL) {
 		sc->bad++;
 		return 0;
 	}
 	id = index_key64(s->sid.v);
-	if (key.size != 8 || memcmp(key.data, id.b, 8) != 0 ||
-	    registry_add(sc->m, s) < 0) {
+	if (key.size == 8 && memcmp(key.data, id.b, 8) == 0)
+		r = registry_add(sc->m, s);
+	if (r == -ENOMEM) {
+		session_free(s);
+		return r;
+	}
+	if (r < 0) {
 		sc->bad++;
 		session_free(s);
 		return 0;
@@ -52,27 +60,31 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 	return 0;
 }
 
-/* An unsigned value of the META table, or 0. */
-static uint64_t
-meta_get(struct master *m, const char *key)
+/* An unsigned value of the META table; 0 where it is not there, or damaged. */
+static int
+meta_get(struct master *m, const char *key, uint64_t *ret)
 {
 	struct codec_arena *arena = NULL;
 	const struct val *v;
 	struct index_bytes val;
-	uint64_t n = 0;
+	enum codec_error err;
 	char why[64];
 	size_t used;
+	int r;
 
-	if (index_get(m->ix, INDEX_META,
-		(struct index_bytes){key, strlen(key)}, &val) < 0)
-		return 0;
-	if (codec_decode(val.data, val.size, &codec_limits_trusted, &used,
-		&arena, &v, why, sizeof(why)) != CODEC_OK)
-		return 0;
+	*ret = 0;
+	r = index_get(m->ix, INDEX_META,
+	    (struct index_bytes){key, strlen(key)}, &val);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	err = codec_decode(val.data, val.size, &codec_limits_trusted, &used,
+	    &arena, &v, why, sizeof(why));
+	if (err != CODEC_OK)
+		return err == CODEC_NOMEM ? -ENOMEM : 0;
 	if (v->type == VAL_UINT)
-		n = v->u;
+		*ret = v->u;
 	codec_arena_free(&arena);
-	return n;
+	return 0;
 }
 
 /* Sets an unsigned value of the META table. */
@@ -115,7 +127,8 @@ by_lane_seq(const void *a, const void *b)
 	return x->sid.v < y->sid.v ? -1 : x->sid.v > y->sid.v;
 }
 
-/* All sessions that `want` says yes to, sorted; NULL: none or no memory. */
+/* All sessions that `want` says yes to, sorted; NULL: none, or no memory, and
+ * then this master ends. */
 static struct session **
 collect(struct master *m, bool (*want)(const struct session *),
     int (*cmp)(const void *, const void *), size_t *ret_n)
@@ -129,8 +142,10 @@ collect(struct master *m, bool (*want)(const struct session *),
 	if (n == 0)
 		return NULL;
 	v = calloc(n, sizeof(struct session *));
-	if (v == NULL)
+	if (v == NULL) {
+		master_give_up(m, "no memory for what is on record");
 		return NULL;
+	}
 	for (s = registry_first(m); s != NULL; s = registry_next(s))
 		if (want(s))
 			v[(*ret_n)++] = s;
@@ -154,7 +169,8 @@ is_queued(const struct session *s)
 static void
 lane_hold(struct master *m, struct session *s)
 {
-	(void)lanes_restore_active(m->lanes, s->lane, s->sid);
+	if (lanes_restore_active(m->lanes, s->lane, s->sid) == -ENOMEM)
+		master_give_up(m, "no memory for a lane");
 	if (s->lane_stale)
 		lanes_disown(m->lanes, s->sid);
 }
@@ -195,9 +211,11 @@ restore_lanes(struct master *m)
 			if (v[i]->lane_warned)
 				lanes_mute(m->lanes, v[i]->sid);
 			break;
+		case LANE_NOMEM:
+			master_give_up(m, "no memory for a lane");
+			break;
 		case LANE_FULL:
 		case LANE_DRAINING:
-		case LANE_NOMEM:
 			session_end_here(m, v[i], END_LOST, "no place");
 			break;
 		}
@@ -274,16 +292,20 @@ recover_scan(struct master *m)
 {
 	struct scan sc = {.m = m};
 	struct index_bytes from = {"", 0};
-	uint64_t incarnation;
+	uint64_t incarnation, next;
 	int r;
 
 	m->next_sid = 1;
 	r = index_scan(m->ix, INDEX_SESSIONS, from, on_record, &sc);
 	if (r < 0)
 		return r;
-	incarnation = meta_get(m, "incarnation");
-	if (meta_get(m, "next") > m->next_sid)
-		m->next_sid = meta_get(m, "next");
+	r = meta_get(m, "incarnation", &incarnation);
+	if (r == 0)
+		r = meta_get(m, "next", &next);
+	if (r < 0)
+		return r;
+	if (next > m->next_sid)
+		m->next_sid = next;
 	if (sc.loaded > 0 || sc.bad > 0)
 		log_note("index: %u sessions, %u records do not decode",
 		    sc.loaded, sc.bad);
@@ -304,7 +326,7 @@ recover_scan(struct master *m)
 	for (struct session *s = registry_first(m); s != NULL;
 	     s = registry_next(s))
 		board_show(m, s);
-	return 0;
+	return m->failed ? -ENOMEM : 0;
 }
 
 /* A session that exists and that the index knows nothing of. Where the index
@@ -344,6 +366,7 @@ recover_adopt(struct master *m, struct sid sid, bool live)
 	    s->request_key == NULL || s->lane == NULL ||
 	    registry_add(m, s) < 0) {
 		session_free(s);
+		master_give_up(m, "no memory for a session that runs");
 		return NULL;
 	}
 	if (sid.v >= m->next_sid) {
@@ -387,7 +410,13 @@ decide(struct master *m, struct session *s)
 	if (s->state == STATE_QUEUED)
 		return;
 	if (s->state == STATE_STARTING) {
-		if (spec_load(m, s) == 0) {
+		int r = spec_load(m, s);
+
+		if (r == -ENOMEM) {
+			master_give_up(m, "no memory to start a session");
+			return;
+		}
+		if (r == 0) {
 			log_note("session %s never ran: started again",
 			    s->slug);
 			session_again(m, s);

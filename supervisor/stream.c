@@ -50,8 +50,7 @@ say_session(struct req *r, struct session *s)
 		enc_nil(&e);
 	enc_kv_bool(&e, "pty", s->pty);
 	enc_end(&e);
-	if (!e.failed)
-		conn_notify(r->conn, "session", e.buf, e.len);
+	conn_notify(r->conn, "session", e.failed ? NULL : e.buf, e.len);
 	enc_fini(&e);
 }
 
@@ -98,8 +97,7 @@ say_output(struct req *r, enum ring_stream stream, uint64_t pos,
 	enc_bin(&e, data, len);
 	enc_kv_uint(&e, "dropped", dropped);
 	enc_end(&e);
-	if (!e.failed)
-		conn_notify(r->conn, "output", e.buf, e.len);
+	conn_notify(r->conn, "output", e.failed ? NULL : e.buf, e.len);
 	enc_fini(&e);
 }
 

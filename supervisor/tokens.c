@@ -86,6 +86,7 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 	struct tokens *t = arg;
 	struct codec_arena *arena = NULL;
 	const struct val *map;
+	enum codec_error err;
 	struct token *k;
 	char why[64];
 	size_t used;
@@ -94,9 +95,10 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 		return 0;
 	if (!reserve(t))
 		return -ENOMEM;
-	if (codec_decode(val.data, val.size, &codec_limits_trusted, &used,
-		&arena, &map, why, sizeof(why)) != CODEC_OK)
-		return 0;
+	err = codec_decode(val.data, val.size, &codec_limits_trusted, &used,
+	    &arena, &map, why, sizeof(why));
+	if (err != CODEC_OK)
+		return err == CODEC_NOMEM ? -ENOMEM : 0;
 	k = &t->list[t->count];
 	memset(k, 0, sizeof(*k));
 	memcpy(k->hash, key.data, key.size);

@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "common/reserve.h"
 #include "shm/state_names.h"
 #include "worker/input.h"
 #include "worker/ladder.h"
@@ -69,9 +70,10 @@ child_new(struct worker *w, struct sid sid)
 
 	if (timers_reserve(&w->timers, (size_t)count + 1) != 0)
 		return NULL;
-	c = calloc(1, sizeof(*c));
+	c = reserve_malloc(sizeof(*c));
 	if (c == NULL)
 		return NULL;
+	memset(c, 0, sizeof(*c));
 	c->w = w;
 	c->sid = sid;
 	c->spill_fd = c->pidfd = c->in.fd = c->in.spool_fd = c->pty.fd = -1;

@@ -97,6 +97,19 @@ input_move(struct child *c, uint64_t end)
 	return (int)n;
 }
 
+/* The spool could not be opened or moved at this moment: asked again soon. What
+ * was accepted is not thrown away because a descriptor was missing. */
+static bool
+input_later(struct child *c, int rc)
+{
+	if (rc != -EMFILE && rc != -ENFILE && rc != -ENOMEM)
+		return false;
+	input_watching(c, false);
+	c->pty.retry_ns = c->w->now_ns + PTY_RETRY_MS * NSEC_PER_MSEC;
+	ladder_arm(c);
+	return true;
+}
+
 /* A terminal takes no more: it says when there is room, or is asked again. It
  * may say so and yet take nothing, hence not at once. */
 static void
@@ -124,6 +137,8 @@ input_feed_pty(struct child *c)
 		c->in.spool_fd = rc = spool_open_read(c->w->dirfd, c->sid);
 	if (rc >= 0)
 		rc = pty_give(c, end);
+	if (input_later(c, rc))
+		return;
 	if (rc < 0 && rc != -EAGAIN && rc != -EBUSY && rc != -EIO) {
 		log_warn("session %llu stdin closed: %s",
 		    (unsigned long long)c->sid.v, err_name(-rc));
@@ -158,6 +173,8 @@ input_feed(struct child *c)
 		if (rc >= 0)
 			rc = input_move(c, end);
 	}
+	if (input_later(c, rc))
+		return;
 	if (rc < 0 && rc != -EAGAIN) {
 		if (rc != -EPIPE)
 			log_warn("session %llu stdin closed: %s",

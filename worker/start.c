@@ -582,6 +582,8 @@ start_session(struct worker *w, struct ctl_msg *msg)
 		    (unsigned long long)msg->head.sid.v);
 		if (c != NULL)
 			child_fail(c, ENOMEM, STAGE_PREPARE);
+		else
+			w->lost = true; /* it never ran: another one starts it */
 		return;
 	}
 	c->plan->child_end[0] = c->plan->child_end[1] =

@@ -157,6 +157,14 @@ give_up(struct child *c, int error, unsigned stage)
 	child_fail(c, error, stage);
 }
 
+/* Is it this worker that cannot, at this moment? Then the session is not to
+ * be blamed: the next worker is given it again. */
+static bool
+is_passing(int rc)
+{
+	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
+}
+
 /* A dead worker's session. */
 void
 start_take_over(struct worker *w, struct ctl_msg *msg)
@@ -174,6 +182,7 @@ start_take_over(struct worker *w, struct ctl_msg *msg)
 	if (c == NULL) {
 		log_error("session %llu: no memory to take it over",
 		    (unsigned long long)msg->head.sid.v);
+		w->lost = true; /* the next worker is given it again */
 		return;
 	}
 	c->held = true;
@@ -183,8 +192,13 @@ start_take_over(struct worker *w, struct ctl_msg *msg)
 		c->ran = false;
 		stage = atomic_load(&c->ring.hdr->exec_stage);
 	}
-	if (rc < 0)
+	if (is_passing(rc)) {
+		log_error("session %llu not taken over: %s",
+		    (unsigned long long)c->sid.v, err_name(-rc));
+		w->lost = true;
+	} else if (rc < 0) {
 		give_up(c, -rc, stage);
-	else
+	} else {
 		take_on(c);
+	}
 }

@@ -12,6 +12,7 @@
 
 #include "common/check.h"
 #include "common/clock.h"
+#include "common/reserve.h"
 
 /* Opens the timerfd. */
 int
@@ -46,7 +47,7 @@ timers_reserve(struct timers *ts, size_t n)
 		return 0;
 	while (cap <= n)
 		cap *= 2;
-	heap = reallocarray(ts->heap, cap, sizeof(struct timer *));
+	heap = reserve_realloc(ts->heap, cap * sizeof(struct timer *));
 	if (heap == NULL)
 		return -ENOMEM;
 	ts->heap = heap;

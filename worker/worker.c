@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "common/reserve.h"
 #include "shm/stats.h"
 #include "worker/child.h"
 #include "worker/input.h"
@@ -516,6 +518,7 @@ worker_init(struct worker *w, const struct heritage *h)
 	rc = timers_init(&w->timers);
 	if (rc < 0)
 		return rc;
+	event_set_mem_functions(reserve_malloc, reserve_realloc, free);
 	w->base = base_new();
 	if (w->base == NULL)
 		return -ENOMEM;
@@ -534,6 +537,7 @@ worker_between(struct worker *w)
 	uint64_t now = clock_boot_ns();
 
 	child_reap_dead(w);
+	(void)reserve_fill();
 	if (w->turn_began_ns != 0 &&
 	    now - w->turn_began_ns > atomic_load(&s->longest_turn_ns))
 		atomic_store_explicit(&s->longest_turn_ns,
@@ -569,7 +573,8 @@ worker_run(struct worker *w)
 		worker_between(w);
 	}
 	if (w->lost) {
-		log_error("no descriptor for what the keeper gave");
+		log_error("neither memory nor descriptors for what the keeper "
+			  "gave");
 		return 1;
 	}
 	log_note("the keeper is gone");

@@ -16,6 +16,7 @@ extern struct scn {
 	struct guarded guard;
 	struct peer *admin; /* the connection of plain ask() */
 	bool gone;          /* the server was killed on purpose */
+	bool patient;       /* its master may die while we connect */
 } scn;
 
 char *scn_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

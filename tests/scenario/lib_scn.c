@@ -241,7 +241,7 @@ mount_tiny(size_t bytes)
 void
 scn_start(const struct server *how)
 {
-	const char *env[16], *argv[12];
+	const char *env[20], *argv[12];
 	size_t n = 0, k = 0;
 	int log;
 
@@ -249,7 +249,8 @@ scn_start(const struct server *how)
 		argv[k] = how->wrap[k];
 		k++;
 	}
-	argv[k++] = scn_program("psupd");
+	argv[k++] = how->failing ? scn_format("%s/../tests/failing/psupd",
+	    scn_bin_dir()) : scn_program("psupd");
 	argv[k++] = how->option;
 	argv[k] = NULL;
 	if (how->conf != NULL)
@@ -269,7 +270,8 @@ scn_start(const struct server *how)
 	for (size_t i = 0; i < 8 && how->env[i] != NULL; i++)
 		env[n++] = how->env[i];
 	env[n] = NULL;
-	scn_guard(argv, env, -1, log, log, &scn.guard);
+	scn_guard(argv, env, -1, log, how->err > 0 ? how->err : log,
+	    &scn.guard);
 	close(log);
 	if (!how->fails)
 		scn_connect();

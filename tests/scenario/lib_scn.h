@@ -65,6 +65,8 @@ struct server {
 	bool fails;            /* it is meant not to start: do not connect */
 	bool first;            /* another one follows in its directory */
 	const char *wrap[8];   /* a program and its options that run psupd */
+	bool failing;          /* the programs of lib_fail.h */
+	int err;               /* its stderr; 0: the log that await_log reads */
 };
 #define psupd(...) scn_start(&(struct server){__VA_ARGS__})
 void scn_start(const struct server *how);
