@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -286,6 +288,36 @@ sweep_files(struct master *m, const char *dir, bool adopt)
 	closedir(d);
 }
 
+/* Numbers that were given to sessions of which the index knows nothing any
+ * more: those whose rings are there, and, by the clock, those that are
+ * forgotten. Before anybody asks for a new one. */
+static void
+skip_numbers(struct master *m)
+{
+	int fd = openat(m->dirfd, "rings",
+	    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	uint64_t sid, next = (clock_wall_ms() / 1000) << 20;
+	struct dirent *de;
+
+	if (d == NULL && fd >= 0)
+		close(fd);
+	while (d != NULL && (de = readdir(d)) != NULL) {
+		if (strlen(de->d_name) != 16 ||
+		    strspn(de->d_name, "0123456789abcdef") != 16)
+			continue;
+		sid = strtoull(de->d_name, NULL, 16);
+		if (sid >= next && sid < UINT64_MAX)
+			next = sid + 1;
+	}
+	if (d != NULL)
+		closedir(d);
+	if (next > m->next_sid) {
+		m->next_sid = next;
+		m->next_dirty = true;
+	}
+}
+
 /* Loads everything from the index. */
 int
 recover_scan(struct master *m)
@@ -306,6 +338,8 @@ recover_scan(struct master *m)
 		return r;
 	if (next > m->next_sid)
 		m->next_sid = next;
+	if (m->set_aside || sc.bad > 0 || (next == 0 && sc.loaded > 0))
+		skip_numbers(m);
 	if (sc.loaded > 0 || sc.bad > 0)
 		log_note("index: %u sessions, %u records do not decode",
 		    sc.loaded, sc.bad);
@@ -327,6 +361,31 @@ recover_scan(struct master *m)
 	     s = registry_next(s))
 		board_show(m, s);
 	return m->failed ? -ENOMEM : 0;
+}
+
+/* What the ring's header knows of its input; the spool's own length says what
+ * was accepted, also where no worker was told any more. */
+static void
+adopt_input(struct master *m, struct session *s)
+{
+	static struct ring_facts f;
+	struct ring_reader *r = readers_get(m, s->sid);
+	char name[32];
+	struct stat st;
+
+	if (r == NULL || ring_facts(r, &f) != RING_OK)
+		return;
+	s->stdin_pipe = f.raw.stdin_state != STDIN_NONE;
+	s->stdin_closed = f.raw.stdin_state == STDIN_CLOSED;
+	s->spool_eof = f.raw.stdin_eof != 0;
+	s->pty = (f.raw.pty_flags & PTY_OPEN) != 0;
+	s->cols = f.raw.pty_size >> 16;
+	s->rows = f.raw.pty_size & 0xffff;
+	s->spool_end = f.raw.spool_end;
+	rundir_spool_name(s->sid, name);
+	if (fstatat(m->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (uint64_t)st.st_size > s->spool_end)
+		s->spool_end = (uint64_t)st.st_size;
 }
 
 /* A session that exists and that the index knows nothing of. Where the index
@@ -374,8 +433,10 @@ recover_adopt(struct master *m, struct sid sid, bool live)
 		m->next_dirty = true;
 	}
 	log_warn("session %s recovered without a record", s->slug);
-	if (live)
+	if (live) {
 		gate_restore(m, s);
+		adopt_input(m, s);
+	}
 	session_touch(m, s);
 	if (!live)
 		session_end_by_ring(m, s);

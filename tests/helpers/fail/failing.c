@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -169,6 +170,28 @@ clock_gettime(clockid_t id, struct timespec *ts)
 	ts->tv_sec += off / 1000000000 + (ns < 0 ? -1 : ns / 1000000000);
 	ts->tv_nsec = ns < 0 ? ns + 1000000000 : ns % 1000000000;
 	return 0;
+}
+
+/* A time on the moved clock, as the kernel has it; what was armed before the
+ * clock moved is armed anew with the next turn of its owner's loop. */
+OURS int
+timerfd_settime(int fd, int flags, const struct itimerspec *new,
+    struct itimerspec *old)
+{
+	int64_t off = page == NULL ? 0 : atomic_load(&page->boot_ns), ns;
+	struct itimerspec at = *new;
+
+	if ((flags & TFD_TIMER_ABSTIME) && off != 0 &&
+	    (at.it_value.tv_sec != 0 || at.it_value.tv_nsec != 0)) {
+		ns = at.it_value.tv_nsec - off % 1000000000;
+		at.it_value.tv_sec -= off / 1000000000;
+		at.it_value.tv_sec += ns < 0 ? -1 : ns / 1000000000;
+		at.it_value.tv_nsec = ns < 0 ? ns + 1000000000
+					     : ns % 1000000000;
+		if (at.it_value.tv_sec < 0)
+			at.it_value = (struct timespec){0, 1};
+	}
+	return (int)syscall(SYS_timerfd_settime, fd, flags, &at, old);
 }
 
 /* ----------------------------------------------------------- system calls */
