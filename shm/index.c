@@ -28,6 +28,7 @@
 #include "common/fault.h"
 #include "shm/index_journal.h"
 #include "shm/index_probe.h"
+#include "shm/index_sum.h"
 
 #define MAP_BYTES     (1024ull << 20)
 #define STEP_BYTES    (8ull << 20)
@@ -360,22 +361,54 @@ val_of(struct index_bytes b)
 		.mv_data = (void *)(uintptr_t)b.data };
 }
 
+/* Stores key and value with their sum. */
+static int
+put_summed(struct index *ix, enum index_db db, MDB_val *k,
+    const struct index_bytes *val)
+{
+	uint64_t sum = index_sum(k->mv_data, k->mv_size, val->data, val->size);
+	MDB_val v = { .mv_size = val->size + INDEX_SUM_BYTES };
+	int rc = mdb_put(ix->write, ix->dbi[db], k, &v, MDB_RESERVE);
+
+	if (rc == 0) {
+		if (val->size > 0)
+			memcpy(v.mv_data, val->data, val->size);
+		memcpy((char *)v.mv_data + val->size, &sum, sizeof(sum));
+	}
+	return rc;
+}
+
+/* The value before its sum; empty where that is not its sum. */
+static struct index_bytes
+summed(const MDB_val *k, const MDB_val *v)
+{
+	size_t size = v->mv_size;
+	uint64_t sum;
+
+	if (size < INDEX_SUM_BYTES)
+		return (struct index_bytes){ "", 0 };
+	size -= INDEX_SUM_BYTES;
+	memcpy(&sum, (const char *)v->mv_data + size, sizeof(sum));
+	if (sum != index_sum(k->mv_data, k->mv_size, v->mv_data, size))
+		return (struct index_bytes){ "", 0 };
+	return (struct index_bytes){ v->mv_data, size };
+}
+
 /* One change of the journal, once more. */
 static int
 replay_one(void *arg, enum index_db db, struct index_bytes key,
     const struct index_bytes *val)
 {
 	struct index *ix = arg;
-	MDB_val k = val_of(key), v;
+	MDB_val k = val_of(key);
 	int rc;
 
 	if (val == NULL) {
 		rc = mdb_del(ix->write, ix->dbi[db], &k, NULL);
 		return write_done(ix, rc == MDB_NOTFOUND ? 0 : rc, 0);
 	}
-	v = val_of(*val);
-	return write_done(ix, mdb_put(ix->write, ix->dbi[db], &k, &v, 0),
-	    key.size + val->size);
+	return write_done(ix, put_summed(ix, db, &k, val),
+	    key.size + val->size + INDEX_SUM_BYTES);
 }
 
 /* Opens the turn's write transaction where none is open; after a failed
@@ -407,7 +440,7 @@ static int
 put_keeping(struct index *ix, enum index_db db, struct index_bytes key,
     struct index_bytes val, uint64_t kept)
 {
-	MDB_val k = val_of(key), v = val_of(val);
+	MDB_val k = val_of(key);
 	int err;
 
 	if (key.size == 0 || key.size > KEY_MAX || val.size > UINT32_MAX / 2)
@@ -415,11 +448,11 @@ put_keeping(struct index *ix, enum index_db db, struct index_bytes key,
 	err = write_begin(ix);
 	if (err != 0)
 		return err;
-	if (!room_for(ix, key.size + val.size, kept) ||
+	if (!room_for(ix, key.size + val.size + INDEX_SUM_BYTES, kept) ||
 	    (kept == ix->reserve && FAULT_FAILS("index.full")))
 		return -ENOSPC;
-	err = write_done(ix, mdb_put(ix->write, ix->dbi[db], &k, &v, 0),
-	    key.size + val.size);
+	err = write_done(ix, put_summed(ix, db, &k, &val),
+	    key.size + val.size + INDEX_SUM_BYTES);
 	if (err == 0)
 		journal_add(&ix->journal, db, key, &val);
 	return err;
@@ -456,7 +489,7 @@ index_get(struct index *ix, enum index_db db, struct index_bytes key,
 	if (err == 0)
 		err = index_error(mdb_get(txn, ix->dbi[db], &k, &v));
 	if (err == 0)
-		*ret_val = (struct index_bytes){ v.mv_data, v.mv_size };
+		*ret_val = summed(&k, &v);
 	return err;
 }
 
@@ -584,7 +617,7 @@ index_scan(struct index *ix, enum index_db db, struct index_bytes from,
 		s.shown = true;
 		said = fn(arg,
 		    (struct index_bytes){ key.mv_data, key.mv_size },
-		    (struct index_bytes){ val.mv_data, val.mv_size });
+		    summed(&key, &val));
 		if (said != 0)
 			break;
 	}

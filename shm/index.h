@@ -60,7 +60,8 @@ int index_put(struct index *ix, enum index_db db, struct index_bytes key,
  * of what is kept back for deletes. */
 int index_put_last(struct index *ix, enum index_db db, struct index_bytes key,
     struct index_bytes val);
-/* 0; -ENOENT */
+/* 0; -ENOENT. A value whose sum is wrong reads as one without bytes, here and
+ * in a scan. */
 int index_get(struct index *ix, enum index_db db, struct index_bytes key,
     struct index_bytes *ret_val);
 /* 0, also where there was none */

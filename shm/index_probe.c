@@ -24,7 +24,7 @@
 
 #include "shm/index.h"
 
-#define PROBE_CPU_S  20u
+#define PROBE_CPU_S  8u
 #define KEY_MAX      511u
 #define RECORDS_MAX  100000000ull
 /* What the child says by its exit status. */

@@ -132,7 +132,8 @@ await_connections(int64_t want)
 SCENARIO(clients, that_do_not_read_cost_a_bounded_amount)
 {
 	int n = clients(), fds[CLIENTS_MAX];
-	int64_t before, grown, open = 1;
+	__attribute__((unused)) int64_t grown;
+	int64_t before, open = 1;
 	const char *id;
 	char byte;
 
@@ -148,8 +149,10 @@ SCENARIO(clients, that_do_not_read_cost_a_bounded_amount)
 	expect(longest_request() < 1000 + BUSY_MS);
 	grown = memory_of(master_pid()) - before;
 	/* one answer may stand above the bound, and buffers grow by doubling */
+#ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
 	expect(grown < n * (int64_t)(OUT_MAX + 400000), "%lld bytes for %d",
 	    (long long)grown, n);
+#endif
 	/* a byte now and then: still nobody is closed, nobody else waits */
 	for (int round = 0; round < 10; round++)
 		for (int i = 0; i < n; i++)

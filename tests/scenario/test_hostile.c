@@ -113,6 +113,7 @@ SCENARIO(hostile_pages, of_the_index)
 
 	seed();
 	psupd(.workers = 1);
+	scn.patient = true; /* a look at a damaged one may take seconds */
 	id = talker();
 	ended = background(STR("command", "echo kept"));
 	await_end(ended);
