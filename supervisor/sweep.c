@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "common/cgroup.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "shm/stats.h"
@@ -246,6 +247,28 @@ number_in(const char *path)
 	return n == 1 ? v : UINT64_MAX;
 }
 
+/* The least that our own control group, or one above it, allows. */
+static uint64_t
+memory_allowed(enum cgroup_hierarchy which, const char *file)
+{
+	char path[CGROUP_PATH_MAX], name[CGROUP_PATH_MAX + 40];
+	uint64_t least = UINT64_MAX, v;
+	char *slash;
+
+	if (cgroup_own_path(which, path, sizeof(path)) < 0)
+		return least;
+	do {
+		snprintf(name, sizeof(name), "%s/%s", path, file);
+		v = number_in(name);
+		if (v < least)
+			least = v;
+		slash = strrchr(path, '/');
+		if (slash != NULL)
+			*slash = '\0';
+	} while (slash != NULL && slash != path);
+	return least;
+}
+
 /* The output budget: as configured, else a quarter of what the tmpfs and the
  * memory cgroup allow. */
 void
@@ -259,10 +282,10 @@ sweep_budget(struct master *m)
 	} else {
 		if (fstatfs(m->dirfd, &fs) == 0 && fs.f_blocks != 0)
 			room = (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize;
-		cg = number_in("/sys/fs/cgroup/memory.max");
+		cg = memory_allowed(CGROUP_UNIFIED, "memory.max");
 		if (cg < room)
 			room = cg;
-		cg = number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes");
+		cg = memory_allowed(CGROUP_MEMORY, "memory.limit_in_bytes");
 		if (cg < room)
 			room = cg;
 		m->budget = room == UINT64_MAX ? 1ull << 30 : room / 4;

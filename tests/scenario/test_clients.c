@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "lib_inner.h"
@@ -31,19 +30,6 @@ clients(void)
 	const char *n = getenv("PSUP_TEST_CLIENTS");
 
 	return n == NULL ? 40 : atoi(n) < CLIENTS_MAX ? atoi(n) : CLIENTS_MAX;
-}
-
-static int
-raw_connect(void)
-{
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	snprintf(to.sun_path, sizeof(to.sun_path), "%s/sock", runtime_dir());
-	expect(fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof(to)) ==
-	        0,
-	    "connect: %s", strerror(errno));
-	return fd;
 }
 
 /* [0, n, method, {"sessionId": id}] */

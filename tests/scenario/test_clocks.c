@@ -175,3 +175,25 @@ SCENARIO(clocks, a_worker_that_hangs_is_replaced)
 	expect_int(ask("poll", STR("sessionId", id)), "totalOutputChars",
 	    3 + 4 + 4 + 3);
 }
+
+/* What is kept for half an hour after its end is kept so long over masters,
+ * too. */
+SCENARIO(clocks, a_new_master_goes_on_counting_how_long_is_kept)
+{
+	const char *ended;
+	int64_t until;
+
+	failing_psupd(.workers = 1);
+	ended = background(STR("command", "echo kept"));
+	await_end(ended);
+	atomic_store(&fail_page()->boot_ns, 1700 * SECOND);
+	atomic_store(&fail_page()->wall_ns, 1700 * SECOND);
+	kill_master();
+	expect_text(ask("log", STR("sessionId", ended)), "kept");
+	atomic_store(&fail_page()->boot_ns, 1900 * SECOND);
+	atomic_store(&fail_page()->wall_ns, 1900 * SECOND);
+	kill_master();
+	until = now_ms() + SCN_DEADLINE_MS;
+	while (is_listed(NULL, ended))
+		expect(now_ms() < until, "it stays");
+}

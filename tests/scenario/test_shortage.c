@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "lib_inner.h"
@@ -22,20 +23,6 @@ TestSuite(shortage);
 #define NO_CGROUP "[server]\ncgroup = off\n"
 
 /* ------------------------------------------------------------------ accept */
-
-/* A connection without libpsup: it may be closed at once. */
-static int
-raw_connect(void)
-{
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	snprintf(to.sun_path, sizeof(to.sun_path), "%s/sock", runtime_dir());
-	expect(fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof(to)) ==
-	        0,
-	    "connect: %s", strerror(errno));
-	return fd;
-}
 
 /* While accept fails the master sleeps, serves those who are connected, and
  * takes who waited as soon as it can. */
@@ -270,4 +257,72 @@ SCENARIO(shortage, every_exec_survives_an_index_that_cannot_grow)
 		    "aggregated", "on\n");
 		fail_none(master_pid(), FAIL_FALLOCATE);
 	}
+}
+
+/* ------------------------------------------------------------------- space */
+
+/* Leaves so many bytes of the runtime directory's tmpfs. */
+static void
+fill_up(int fd, off_t left)
+{
+	struct statvfs fs;
+	struct stat st;
+	off_t free_bytes;
+
+	expect(fstat(fd, &st) == 0 && fstatvfs(fd, &fs) == 0);
+	free_bytes = (off_t)fs.f_bavail * (off_t)fs.f_frsize;
+	if (free_bytes > left)
+		(void)!posix_fallocate(fd, 0,
+		    st.st_size + free_bytes - left);
+	else
+		expect(ftruncate(fd, st.st_size > left - free_bytes
+		    ? st.st_size - (left - free_bytes) : 0) == 0);
+}
+
+/* One page after the other is left of a tmpfs while everything is asked for:
+ * refused by name or done, and nobody meets a page that is not there. */
+SCENARIO(shortage, every_amount_of_space)
+{
+	const char *id;
+	int fd, refused = 0;
+	pid_t master, worker, keeper;
+
+	if (geteuid() != 0)
+		skip_scenario("only root has a tmpfs of its own");
+	psupd(.workers = 1, .tmpfs_bytes = 24 << 20);
+	id = background(PUPPET("print up; cat; exit 4"));
+	await_output(id, "up\n");
+	keeper = keeper_pid();
+	master = master_pid();
+	worker = worker_of(id);
+	fd = open(scn_format("%s/filler", runtime_dir()),
+	    O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	expect(fd >= 0);
+	for (int pages = 0; pages < 40; pages++) {
+		struct answer *a;
+
+		fill_up(fd, pages * 4096);
+		a = ask("exec", STR("command", "head -c 100000 /dev/zero; "
+		    "exit 3"), STDIN_TEXT("some"), YES("pty"));
+		if (a->status != PSUP_OK)
+			expect_refused(a, "no-space");
+		else if (number_of(a, "exitCode") != 3)
+			expect_str(a, "errno", "ENOSPC");
+		refused += a->status != PSUP_OK ||
+		    number_of(a, "exitCode") != 3;
+		a = ask("write", STR("sessionId", id), STR("data", "x\n"));
+		expect(a->status == PSUP_OK || a->code[0] != '\0');
+		expect_ok(ask("list"));
+		expect_ok(ask("poll", STR("sessionId", id)));
+	}
+	expect(refused > 0, "it was never full");
+	expect(ftruncate(fd, 0) == 0);
+	close(fd);
+	expect_str(ask("exec", STR("command", "echo on")), "aggregated",
+	    "on\n");
+	expect(keeper_pid() == keeper && master_pid() == master &&
+	    worker_of(id) == worker, "somebody was replaced");
+	expect_ok(ask("write", STR("sessionId", id), YES("eof")));
+	await_end(id);
+	expect_int(ask("poll", STR("sessionId", id)), "exitCode", 4);
 }
