@@ -500,11 +500,14 @@ procs_chan_eof(struct keeper *k, struct proc *p)
 /* Kills a worker that has stopped beating, after prodding it: a worker that
  * is merely idle answers the prod by a turn of its loop. */
 static void
-watch_one(struct proc *p, uint64_t now)
+watch_one(const struct keeper *k, struct proc *p, uint64_t now)
 {
 	uint64_t beat = atomic_load(&p->page->heartbeat_ns);
+	/* a standby is given sessions where no other worker is there */
+	bool works = p->role == HERITAGE_WORKER ||
+	    table_owned(k->table, p->wid.slot) > 0;
 
-	if (p->state != PROC_READY || p->role != HERITAGE_WORKER || beat == 0 ||
+	if (p->state != PROC_READY || !works || beat == 0 ||
 	    now < beat + PROD_NS) {
 		p->probed_ns = 0;
 		return;
@@ -535,7 +538,7 @@ procs_watch(struct keeper *k, uint64_t now)
 	uint32_t i;
 
 	for (i = 0; i < k->slots; i++)
-		watch_one(&k->slot[i], now);
+		watch_one(k, &k->slot[i], now);
 }
 
 /* One process: a death to complete, a start that is due. */
