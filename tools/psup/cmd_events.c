@@ -6,16 +6,10 @@
  */
 #include <stdio.h>
 
-#include "cli.h"
+#include "events_follow.h"
 
-struct following {
-	struct cli *c;
-	int64_t printed; /* sequence number of the last one */
-};
-
-/* One event, for a person or a program. */
-static void
-print_event(struct cli *c, const psup_value *event)
+void
+events_print(struct cli *c, const psup_value *event)
 {
 	const char *text;
 	char line[1200];
@@ -34,71 +28,32 @@ print_event(struct cli *c, const psup_value *event)
 	fflush(stdout);
 }
 
-/* Notifications of a subscription. */
-static void
-on_note(void *arg, const char *name, const psup_value *params)
-{
-	struct following *f = arg;
-
-	if (name[0] != 'e')
-		return; /* not an event */
-	print_event(f->c, params);
-	f->printed = psup_get_int(params, "seq", f->printed);
-}
-
-/* Acknowledges up to a number, where there is anything to acknowledge. */
-static int
-acknowledge(struct cli *c, const char *subscriber, int64_t seq)
+int
+events_acknowledge(struct cli *c, const struct events_wish *w, int64_t seq)
 {
 	psup_reply *reply = NULL;
 	int rc;
 
 	if (seq <= 0)
 		return PSUP_OK;
-	rc = psup_ack(c->p, subscriber, seq, &reply);
+	rc = psup_ack(c->p, w->subscriber, seq, &reply);
 	psup_reply_free(&reply);
 	return rc;
 }
 
-#define KINDS_MAX 16
-
-/* What was asked for. */
-struct wish {
-	const char *subscriber;
-	const char *kinds[KINDS_MAX + 1]; /* NULL at end */
-	size_t kind_count;
-	int64_t since;
-	bool ack;
-};
-
-/* Until the connection ends, or somebody ends us. */
-static int
-follow(struct cli *c, const struct wish *w)
+void
+events_say_overflowed(const psup_value *answer)
 {
-	struct following f = {.c = c};
-	psup_reply *reply = NULL;
-	int64_t acked = 0;
-	int rc;
+	int64_t n = psup_get_int(answer, "overflowed", 0);
 
-	psup_on_note(c->p, on_note, &f);
-	rc = psup_subscribe_to(c->p, w->kinds, w->subscriber, w->since, &reply);
-	psup_reply_free(&reply);
-	while (rc == PSUP_OK) {
-		if (w->ack && f.printed > acked) {
-			acked = f.printed;
-			rc = acknowledge(c, w->subscriber, acked);
-		}
-		if (rc == PSUP_OK && f.printed == acked)
-			rc = psup_turn(c->p, -1);
-		else if (rc == PSUP_OK && !w->ack)
-			acked = f.printed;
-	}
-	return cli_fail(c, rc);
+	if (n > 0)
+		cli_say("%lld events were forgotten before anybody "
+		        "acknowledged them ([retain] events)", (long long)n);
 }
 
 /* The events of now. */
 static int
-print_now(struct cli *c, const struct wish *w)
+print_now(struct cli *c, const struct events_wish *w)
 {
 	const psup_value *events;
 	psup_reply *reply;
@@ -114,24 +69,28 @@ print_now(struct cli *c, const struct wish *w)
 		const psup_value *event = psup_value_at(events, i);
 
 		if (!c->json)
-			print_event(c, event);
+			events_print(c, event);
 		last = psup_get_int(event, "seq", last);
 	}
 	if (c->json)
 		cli_print_json(json_of_value(psup_reply_value(reply)));
+	else
+		events_say_overflowed(psup_reply_value(reply));
 	psup_reply_free(&reply);
-	rc = w->ack ? acknowledge(c, w->subscriber, last) : PSUP_OK;
+	if (ferror(stdout)) /* what nobody could read is not acknowledged */
+		return EXIT_INTERNAL;
+	rc = w->ack ? events_acknowledge(c, w, last) : PSUP_OK;
 	return rc == PSUP_OK ? EXIT_OK : cli_fail(c, rc);
 }
 
-static struct wish o = {.since = -1};
+static struct events_wish o = {.since = -1};
 static bool following;
 
 /* --kind KIND */
 static void
 take_kind(struct cli *c, const char *text)
 {
-	if (o.kind_count < KINDS_MAX)
+	if (o.kind_count < EVENTS_KINDS_MAX)
 		o.kinds[o.kind_count++] = text;
 	else
 		cli_usage(c, "too many kinds");
@@ -149,12 +108,13 @@ run(struct cli *c, int argc, char **argv)
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
-	return following ? follow(c, &o) : print_now(c, &o);
+	return following ? events_follow(c, &o) : print_now(c, &o);
 }
 
 static const struct opt options[] = {
 	FLAG("follow", 'f', following,
-	    "and each that comes (--json: one object a line)"),
+	    "and each that comes, until SIGINT, SIGTERM or the server's end "
+	    "(--json: one object a line)"),
 	CALL("kind", 0, "KIND",
 	    "all|exited|lost|started|timeout-warning|worker-restarted|lane-wait",
 	    take_kind,
@@ -164,13 +124,21 @@ static const struct opt options[] = {
 	    "after sequence number N, acknowledged or not"),
 	TEXT("subscriber", 0, "NAME", NULL, o.subscriber,
 	    "a place of your own among the events"),
-	FLAG("ack", 0, o.ack, "acknowledge what was printed"),
+	FLAG("ack", 0, o.ack,
+	    "acknowledge what was printed, once stdout has taken it"),
 	OPT_END};
 
 const struct command cmd_events = {
 	.name = "events",
 	.wants = "it takes no argument",
 	.summary = "Print what happened: ends, warnings, replaced workers",
+	.notes = "Each event has a sequence number. One that follows goes on "
+	         "by it where the server's master dies, and prints none twice. "
+	         "Who stores the number of the last one it has dealt with "
+	         "and begins again with --since gets each exactly once; --ack "
+	         "with a --subscriber leaves the storing to the server, and one "
+	         "killed between printing and acknowledging gets that event "
+	         "again.",
 	.options = options,
 	.run = run,
 };
