@@ -9,8 +9,9 @@ psup wait "$id" --timeout 30000 >/dev/null
 psup events --follow --json | head -n 1 >"$scratch/out"
 is "${PIPESTATUS[0]}" 141 "ends when nobody reads"
 like "$(cat "$scratch/out")" "{*\"sessionId\":*\"$id\"*}" "after a whole line"
-psup events --follow --ack --subscriber x | head -n 1 >/dev/null
-like "$(psup events --subscriber x --since 0)" "*$id*" "all are there still"
+id=$(psup exec --background -- false)
+psup wait "$id" --timeout 30000 >/dev/null
 psup events --ack --subscriber x >/dev/full 2>/dev/null
 is $? 125 "a full disk is no success"
-like "$(psup events --subscriber x)" "*$id*" "and acknowledges nothing"
+like "$(psup events --ack --subscriber x)" "*$id*" "and acknowledges nothing"
+is "$(psup events --subscriber x)" "" "a success does"
