@@ -58,6 +58,8 @@ struct config {
 	uint64_t spill_max_bytes;    /* where the call says no cap: 1 GiB */
 	/* [server] */
 	uint64_t workers;            /* 0: one per core; 1..32 */
+	uint64_t log_level;          /* enum log_level */
+	uint64_t log_format;         /* enum log_format */
 	uint64_t output_budget;      /* bytes; 0: a quarter of the tmpfs */
 	uint64_t frame_bytes;        /* 4 MiB, 64 KiB..64 MiB */
 	uint64_t stdin_queue;        /* per session: 1 MiB */

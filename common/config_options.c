@@ -16,6 +16,7 @@
 #include "check.h"
 #include "envpolicy.h"
 #include "event_kind.h"
+#include "log.h"
 
 #define AT(field)                                                              \
 	offsetof(struct config, field), sizeof(((struct config *)NULL)->field)
@@ -100,6 +101,10 @@ const struct config_option config_options[] = {
 	    0, CONFIG_REFUSE, 0, { NULL } },
 	{ "pressure", "path", OPT_DIR, AT(psi_path), 0, 0, 0, 0,
 	    { "PSUP_PSI_PATH" } },
+	{ "server", "log_level", OPT_LOG_LEVEL, AT(log_level), LOG_NOTE, 0,
+	    LOG_DEBUG, 0, { "PSUP_LOG_LEVEL" } },
+	{ "server", "log_format", OPT_LOG_FORMAT, AT(log_format), LOG_LOGFMT,
+	    0, LOG_JSON, 0, { "PSUP_LOG_FORMAT" } },
 	{ "server", "lane_warn_ms", OPT_UINT, AT(lane_warn_ms), 2000, 0,
 	    86400000, 0, { NULL } },
 };
@@ -263,36 +268,42 @@ set_names(struct config *c, const struct config_option *o, const char *value,
 	return 0;
 }
 
-/* CGROUP and ACTION: one of some words. */
+/* Types whose value is one of some words. */
+static const struct words {
+	enum config_type type;
+	const char *words[5]; /* in order of their numbers */
+	const char *expected;
+} word_types[] = {
+	{ OPT_CGROUP, { [CONFIG_CGROUP_AUTO] = "auto",
+	    [CONFIG_CGROUP_V2] = "v2", [CONFIG_CGROUP_V1] = "v1",
+	    [CONFIG_CGROUP_OFF] = "off" }, "auto, v2, v1 or off" },
+	{ OPT_ACTION, { [CONFIG_QUEUE] = "queue", [CONFIG_REFUSE] = "refuse" },
+	    "queue or refuse" },
+	{ OPT_LOG_LEVEL, { [LOG_ERROR] = "error", [LOG_WARN] = "warn",
+	    [LOG_NOTE] = "note", [LOG_DEBUG] = "debug" }, LOG_LEVEL_NAMES },
+	{ OPT_LOG_FORMAT, { [LOG_LOGFMT] = "logfmt", [LOG_JSON] = "json" },
+	    LOG_FORMAT_NAMES },
+};
+
+/* One of some words. */
 static int
 set_word(struct config *c, const struct config_option *o, const char *value,
     char *why, size_t why_size)
 {
-	static const char *const cgroups[] = {
-		[CONFIG_CGROUP_AUTO] = "auto",
-		[CONFIG_CGROUP_V2] = "v2",
-		[CONFIG_CGROUP_V1] = "v1",
-		[CONFIG_CGROUP_OFF] = "off",
-	};
-	static const char *const actions[] = {
-		[CONFIG_QUEUE] = "queue",
-		[CONFIG_REFUSE] = "refuse",
-	};
-	bool cgroup = o->type == OPT_CGROUP;
-	const char *const *words = cgroup ? cgroups : actions;
-	size_t count = cgroup ? NELEMS(cgroups) : NELEMS(actions);
+	const struct words *w = word_types;
 	uint64_t v;
 
+	while (w->type != o->type)
+		CHECK(++w < word_types + NELEMS(word_types));
 	CHECK(o->size == sizeof(v));
-	for (v = 0; v < count; v++) {
-		if (strcasecmp(words[v], value) == 0) {
+	for (v = 0; w->words[v] != NULL; v++) {
+		if (strcasecmp(w->words[v], value) == 0) {
 			memcpy((char *)c + o->offset, &v, sizeof(v));
 			return 0;
 		}
 	}
 	return config_refuse(why, why_size,
-	    "\"%.80s\" is no choice; expected %s", value,
-	    cgroup ? "auto, v2, v1 or off" : "queue or refuse");
+	    "\"%.80s\" is no choice; expected %s", value, w->expected);
 }
 
 /* GROUP. */
@@ -393,6 +404,8 @@ config_set(struct config *c, const struct config_option *o, const char *value,
 		return set_names(c, o, value, why, why_size);
 	case OPT_CGROUP:
 	case OPT_ACTION:
+	case OPT_LOG_LEVEL:
+	case OPT_LOG_FORMAT:
 		return set_word(c, o, value, why, why_size);
 	case OPT_GROUP:
 		return set_group(c, o, value, why, why_size);

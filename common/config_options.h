@@ -18,7 +18,9 @@ enum config_type {
 	OPT_GROUP,   /* name or number of a group, or empty */
 	OPT_ACTION,  /* a word of enum config_action */
 	OPT_PERCENT, /* 0 to 100, up to two digits behind a point: hundredths */
-	OPT_CGROUP   /* a word of enum config_cgroup */
+	OPT_CGROUP,  /* a word of enum config_cgroup */
+	OPT_LOG_LEVEL, /* a word of enum log_level */
+	OPT_LOG_FORMAT /* a word of enum log_format */
 };
 
 struct config_option {

@@ -55,7 +55,7 @@ struct heritage {
 	uint64_t incarnation;  /* of the keeper: random, never 0 */
 	uint32_t workers;      /* active workers wanted (without the standby) */
 	uint32_t max_sessions; /* what the keeper's descriptors allow at once */
-	uint32_t log_level;    /* enum log_level */
+	uint32_t log_level;    /* LOG_PACK() of level and format */
 	uint32_t flags;        /* HERITAGE_TREE_* */
 	uint64_t nofile_soft;  /* RLIMIT_NOFILE as the keeper found it: commands
 	                        * get it back; a program that uses select(2)

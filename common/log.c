@@ -1,139 +1,427 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One line, one write. A log must never stop the process that writes it, and
- * the descriptor may be shared with whoever started us, so its flags are not
- * touched: a pipe or terminal is opened a second time, non-blocking, a socket
- * is written with MSG_DONTWAIT, and where neither works poll() is asked first.
+ * Makes lines: what all have in common, the values of the event, escaped, and
+ * what was not written before. Judges whether the same event came too often.
+ * log_write.c writes them.
  */
 #include "log.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
+#include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "clock.h"
+#include "log_write.h"
 #include "text.h"
 
 #define LINE_MAX_BYTES 2048 /* under PIPE_BUF: a pipe takes all or nothing */
+#define VALUE_BYTES    1024
+#define KEEP_BYTES     96   /* for what is said at the end of a line */
+#define EVENTS         64u  /* told apart by a hash of their constant */
 
-enum log_way { WAY_NONE, WAY_FILE, WAY_SOCKET, WAY_OWN, WAY_POLL };
+/* How often an event came. */
+struct seen {
+	const char *name;    /* its constant; NULL: none yet */
+	uint64_t next_ms;    /* a bucket that leaks: full when it is ahead */
+	uint64_t suppressed; /* and not said */
+};
 
 static struct {
 	const char *process;
-	int fd;
-	int own_fd; /* the second opening of a pipe or terminal */
-	enum log_way way;
-	enum log_level max;
-	uint64_t dropped;
-	uint64_t dropped_said;
-} state = { .process = "psup", .fd = -1, .own_fd = -1 };
+	long pid;
+	bool is_worker, journal;
+	uint32_t slot, generation;
+	enum log_format format;
+	uint64_t dropped, dropped_said;
+	uint64_t waiting; /* suppressed and not said, of all */
+	_Atomic uint64_t *lines_seen, *dropped_seen, *suppressed_seen;
+	struct seen seen[EVENTS];
+} state = { .process = "psup" };
+
+enum log_level log_max = LOG_ERROR;
 
 static const char *const level_names[] = { "error", "warn", "note", "debug" };
+static const char *const format_names[] = { "logfmt", "json" };
+/* as syslog(3) numbers them */
+static const char priorities[] = { '3', '4', '5', '7' };
 
-/* How to write to this descriptor without ever waiting. */
-static enum log_way
-choose_way(int fd)
-{
-	char path[40];
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return WAY_NONE;
-	if (S_ISREG(st.st_mode))
-		return WAY_FILE;
-	if (S_ISSOCK(st.st_mode))
-		return WAY_SOCKET;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	state.own_fd =
-	    open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return state.own_fd >= 0 ? WAY_OWN : WAY_POLL;
-}
+struct line {
+	char text[LINE_MAX_BYTES];
+	size_t len, max;
+	bool any; /* a value stands there: a comma comes first */
+};
 
 void
 log_open(const char *process, int fd, enum log_level max)
 {
-	if (state.own_fd >= 0)
-		close(state.own_fd);
-	state.own_fd = -1;
+	log_write_open(fd);
 	state.process = process;
-	state.fd = fd;
-	state.max = max;
-	state.dropped = 0;
-	state.dropped_said = 0;
-	state.way = choose_way(fd);
+	state.pid = (long)getpid();
+	log_max = max;
+	state.journal = log_is_journal(fd);
+	state.is_worker = false;
+	state.dropped = state.dropped_said = state.waiting = 0;
+	memset(state.seen, 0, sizeof(state.seen));
 }
 
-/* Is there room, and somebody to read it? */
-static bool
-is_writable(int fd)
+void
+log_set_format(enum log_format format)
 {
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-
-	return poll(&p, 1, 0) == 1 && p.revents == POLLOUT;
+	state.format = format;
 }
 
-/* One attempt. */
-static bool
-write_line(const char *line, size_t len)
+void
+log_set_worker(uint32_t slot, uint32_t generation)
 {
-	ssize_t n = -1;
+	state.is_worker = true;
+	state.slot = slot;
+	state.generation = generation;
+}
 
-	switch (state.way) {
-	case WAY_NONE:
-		return true;
-	case WAY_FILE:
-		n = write(state.fd, line, len);
+void
+log_count_into(_Atomic uint64_t *lines, _Atomic uint64_t *dropped,
+    _Atomic uint64_t *suppressed)
+{
+	state.lines_seen = lines;
+	state.dropped_seen = dropped;
+	state.suppressed_seen = suppressed;
+}
+
+/* One more, where somebody may see it. One writer, no lock. */
+static void
+count(_Atomic uint64_t *counter)
+{
+	if (counter != NULL)
+		atomic_store_explicit(counter,
+		    atomic_load_explicit(counter, memory_order_relaxed) + 1,
+		    memory_order_relaxed);
+}
+
+/* A name's place in a list, or -1. */
+static int
+name_of(const char *const *names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcasecmp(names[i], name) == 0)
+			return (int)i;
+	return -1;
+}
+
+int
+log_level_of(const char *name)
+{
+	return name_of(level_names, NELEMS(level_names), name);
+}
+
+int
+log_format_of(const char *name)
+{
+	return name_of(format_names, NELEMS(format_names), name);
+}
+
+/* ------------------------------------------------------------- the line */
+
+static void
+put(struct line *l, const char *s, size_t n)
+{
+	if (n > l->max - l->len)
+		n = l->max - l->len;
+	memcpy(l->text + l->len, s, n);
+	l->len += n;
+}
+
+static void
+puts_to(struct line *l, const char *s)
+{
+	put(l, s, strlen(s));
+}
+
+/* May it stand without quotes? */
+static bool
+is_plain(const char *s)
+{
+	return s[0] != '\0' && strpbrk(s, " \"=\\,{}[]") == NULL;
+}
+
+/* Between quotes, which both formats escape alike. All or nothing: a line that
+ * is cut must not end within them. */
+static void
+put_quoted(struct line *l, const char *s)
+{
+	size_t from = l->len;
+
+	puts_to(l, "\"");
+	for (; *s != '\0' && l->len + 4 <= l->max; s++) {
+		if (*s == '"' || *s == '\\')
+			puts_to(l, "\\");
+		put(l, s, 1);
+	}
+	/* cut: not within a character */
+	if (*s != '\0')
+		l->len = from + text_cut_back(l->text + from, l->len - from,
+		    l->len - from);
+	puts_to(l, "\"");
+}
+
+/* key= or "key": */
+static bool
+put_key(struct line *l, const char *key)
+{
+	if (l->max - l->len < strlen(key) + 32)
+		return false;
+	if (state.format == LOG_JSON) {
+		puts_to(l, l->any ? ",\"" : "\"");
+		puts_to(l, key);
+		puts_to(l, "\":");
+	} else {
+		puts_to(l, l->any ? " " : "");
+		puts_to(l, key);
+		puts_to(l, "=");
+	}
+	l->any = true;
+	return true;
+}
+
+/* A text, whatever bytes it has. */
+static void
+put_text(struct line *l, const char *key, const char *s)
+{
+	char shown[VALUE_BYTES];
+
+	if (s == NULL || !put_key(l, key))
+		return;
+	text_escape(s, strlen(s), false, shown, sizeof(shown));
+	if (state.format == LOG_JSON || !is_plain(shown) ||
+	    strlen(shown) > l->max - l->len)
+		put_quoted(l, shown);
+	else
+		puts_to(l, shown);
+}
+
+static void
+put_uint(struct line *l, const char *key, uint64_t v)
+{
+	char number[24];
+
+	(void)snprintf(number, sizeof(number), "%llu", (unsigned long long)v);
+	if (put_key(l, key))
+		puts_to(l, number);
+}
+
+/* One value of an event. */
+static void
+put_kv(struct line *l, const struct log_kv *kv)
+{
+	char number[24];
+
+	switch (kv->type) {
+	case LOG_KV_TEXT:
+		put_text(l, kv->key, kv->s);
 		break;
-	case WAY_SOCKET:
-		n = send(state.fd, line, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	case LOG_KV_UINT:
+		put_uint(l, kv->key, kv->u);
 		break;
-	case WAY_OWN:
-	case WAY_POLL:
-		/* poll also spares a SIGPIPE where the reader is gone */
-		if (is_writable(state.fd))
-			n = write(state.way == WAY_OWN ? state.own_fd :
-			    state.fd, line, len);
+	case LOG_KV_INT:
+		(void)snprintf(number, sizeof(number), "%lld",
+		    (long long)kv->i);
+		if (put_key(l, kv->key))
+			puts_to(l, number);
+		break;
+	case LOG_KV_BOOL:
+		if (put_key(l, kv->key))
+			puts_to(l, kv->u != 0 ? "true" : "false");
 		break;
 	}
-	return n == (ssize_t)len;
+}
+
+/* When, unless the journal knows. */
+static void
+put_time(struct line *l)
+{
+	struct timespec ts;
+	struct tm tm;
+	char text[40];
+	size_t n;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	gmtime_r(&ts.tv_sec, &tm);
+	n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(text + n, sizeof(text) - n, ".%03uZ",
+	    (unsigned)(ts.tv_nsec / 1000000) % 1000u);
+	put_text(l, "time", text);
+}
+
+/* What every line begins with. */
+static void
+line_begin(struct line *l, enum log_level level)
+{
+	*l = (struct line){ .max = LINE_MAX_BYTES - KEEP_BYTES };
+	if (state.journal) {
+		puts_to(l, "<");
+		put(l, &priorities[level], 1);
+		puts_to(l, ">");
+	}
+	if (state.format == LOG_JSON)
+		puts_to(l, "{");
+	if (!state.journal)
+		put_time(l);
+	put_text(l, "level", level_names[level]);
+	put_text(l, "process", state.process);
+	put_uint(l, "pid", (uint64_t)state.pid);
+	if (state.is_worker) {
+		put_uint(l, "slot", state.slot);
+		put_uint(l, "generation", state.generation);
+	}
+}
+
+/* And ends with; then it goes. */
+static void
+line_end(struct line *l, uint64_t suppressed)
+{
+	l->max = LINE_MAX_BYTES - 2;
+	if (suppressed > 0)
+		put_uint(l, "suppressed", suppressed);
+	if (state.dropped > state.dropped_said)
+		put_uint(l, "dropped", state.dropped - state.dropped_said);
+	l->max = LINE_MAX_BYTES;
+	puts_to(l, state.format == LOG_JSON ? "}\n" : "\n");
+	if (log_write(l->text, l->len)) {
+		state.dropped_said = state.dropped;
+		count(state.lines_seen);
+	} else {
+		state.dropped++;
+		count(state.dropped_seen);
+	}
+}
+
+/* ------------------------------------------------------------- too often */
+
+/* The entry of an event; another one's is taken over where the table is full,
+ * which at worst lets a line more through. */
+static struct seen *
+seen_of(const char *name)
+{
+	struct seen *s = &state.seen[((uintptr_t)name >> 3) % EVENTS];
+
+	for (size_t i = 0; i < EVENTS; i++, s++) {
+		if (s == state.seen + EVENTS)
+			s = state.seen;
+		if (s->name == name || s->name == NULL)
+			break;
+	}
+	if (s == state.seen + EVENTS)
+		s = state.seen;
+	if (s->name != name) {
+		state.waiting -= s->suppressed;
+		*s = (struct seen){ .name = name };
+	}
+	return s;
+}
+
+/* Takes room for another line of it, where there is any. */
+static bool
+take_room(struct seen *s, uint64_t now_ms)
+{
+	if (s->next_ms > now_ms + (LOG_BURST - 1) * LOG_EACH_MS)
+		return false;
+	s->next_ms = (s->next_ms > now_ms ? s->next_ms : now_ms) + LOG_EACH_MS;
+	return true;
+}
+
+/* May it be written? Else it is counted. */
+static bool
+may_pass(struct seen *s, enum log_level level, uint64_t now_ms)
+{
+	if (level == LOG_DEBUG || take_room(s, now_ms))
+		return true;
+	s->suppressed++;
+	state.waiting++;
+	count(state.suppressed_seen);
+	return false;
+}
+
+/* Takes what was suppressed of it. */
+static uint64_t
+take_suppressed(struct seen *s)
+{
+	uint64_t n = s->suppressed;
+
+	s->suppressed = 0;
+	state.waiting -= n;
+	return n;
+}
+
+void
+log_tick(void)
+{
+	uint64_t now_ms;
+	struct line l;
+
+	if (state.waiting == 0)
+		return;
+	now_ms = clock_boot_ns() / NSEC_PER_MSEC;
+	for (size_t i = 0; i < EVENTS; i++) {
+		struct seen *s = &state.seen[i];
+
+		if (s->suppressed == 0 || !take_room(s, now_ms))
+			continue;
+		line_begin(&l, LOG_WARN);
+		put_text(&l, "event", "suppressed");
+		put_text(&l, "of", s->name);
+		line_end(&l, take_suppressed(s));
+	}
+}
+
+/* ----------------------------------------------------------------- lines */
+
+void
+log_event_of(enum log_level level, const char *name, const struct log_kv *kvs)
+{
+	int saved_errno = errno;
+	struct seen *s;
+	struct line l;
+
+	CHECK((size_t)level < NELEMS(level_names));
+	if (level > log_max)
+		return;
+	s = seen_of(name);
+	if (may_pass(s, level, clock_boot_ns() / NSEC_PER_MSEC)) {
+		line_begin(&l, level);
+		put_text(&l, "event", name);
+		for (; kvs->key != NULL; kvs++)
+			put_kv(&l, kvs);
+		line_end(&l, take_suppressed(s));
+	}
+	errno = saved_errno;
 }
 
 void
 log_line(enum log_level level, const char *fmt, ...)
 {
-	char raw[LINE_MAX_BYTES / 2], line[LINE_MAX_BYTES];
+	char text[VALUE_BYTES];
 	int saved_errno = errno;
-	size_t len;
+	struct seen *s;
+	struct line l;
 	va_list ap;
 	int n;
 
 	CHECK((size_t)level < NELEMS(level_names));
-	if (level > state.max)
+	if (level > log_max)
 		return;
 	va_start(ap, fmt);
-	n = vsnprintf(raw, sizeof(raw), fmt, ap);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return;
-	n = snprintf(line, 128, "%s %s: ", level_names[level], state.process);
-	len = n < 128 ? (size_t)n : 127;
-	len += text_escape(raw, strlen(raw), false, line + len,
-	    sizeof(line) - len - 64);
-	if (state.dropped > state.dropped_said)
-		len += (size_t)snprintf(line + len, 63, " dropped-before=%llu",
-		    (unsigned long long)(state.dropped - state.dropped_said));
-	line[len++] = '\n';
-	if (write_line(line, len))
-		state.dropped_said = state.dropped;
-	else
-		state.dropped++;
+	s = seen_of(fmt);
+	if (n >= 0 && may_pass(s, level, clock_boot_ns() / NSEC_PER_MSEC)) {
+		line_begin(&l, level);
+		put_text(&l, "msg", text);
+		line_end(&l, take_suppressed(s));
+	}
 	errno = saved_errno;
 }
 

@@ -118,8 +118,8 @@ keeper_stop(struct keeper *k, uint32_t grace_ms, uint32_t sig)
 
 	if (k->stop == STOP_NO) {
 		notify_stopping(k);
-		log_note("stopping grace_ms=%u signal=%u sessions=%u",
-		    grace_ms, sig, table_count(k->table));
+		log_event(LOG_NOTE, "stopping", KV("grace_ms", grace_ms),
+		    KV("signal", sig), KV("sessions", table_count(k->table)));
 		k->stop = STOP_LADDER;
 		k->stop_ns = now + grace_ms * NSEC_PER_MSEC + STOP_EXTRA_NS;
 	} else if (k->stop == STOP_LADDER) {
@@ -383,6 +383,7 @@ note_stats(struct keeper *k, uint64_t woke)
 	struct stats_page *s = &k->stats[0];
 	uint64_t now = clock_boot_ns();
 
+	log_tick();
 	atomic_store_explicit(&s->heartbeat_ns, now, memory_order_relaxed);
 	atomic_store_explicit(&s->sessions, table_count(k->table),
 	    memory_order_relaxed);
@@ -509,6 +510,7 @@ prepare_stats(struct keeper *k)
 	struct stats_page *s = &k->stats[0];
 
 	stats_keep_last_words(s);
+	log_count_into(&s->log_lines, &s->log_dropped, &s->log_suppressed);
 	atomic_store(&s->pid, (int32_t)getpid());
 	atomic_store(&s->generation, 1);
 	atomic_store(&s->started_ms, clock_wall_ms());
@@ -536,14 +538,15 @@ keeper_run(struct keeper_options *o)
 		return r;
 	prepare_stats(k);
 	notify_open(k);
-	log_note("pid=%ld runtime_dir=%s workers=%u max_sessions=%u",
-	    (long)getpid(), o->runtime_dir, k->workers, k->max_sessions);
+	log_event(LOG_NOTE, "started", KV("version", PSUP_VERSION),
+	    KV("runtime_dir", o->runtime_dir), KV("workers", k->workers),
+	    KV("max_sessions", k->max_sessions));
 	procs_init(k);
 	loop(k);
 	group_end(k);
 	leftover_own(k->incarnation, !k->had_children);
 	rundir_end(k);
-	log_note("ended exit=%d", k->exit_code);
+	log_event(LOG_NOTE, "ended", KV("exit", k->exit_code));
 	table_free(k->table);
 	return k->exit_code;
 }

@@ -29,6 +29,7 @@ struct keeper_options {
 	char worker_path[PATH_MAX];
 	struct config config;
 	enum log_level log_level;
+	enum log_format log_format;
 	bool any_fs;
 	/* SIGHUP is like SIGTERM: we are somebody's foreground child */
 	bool hangup_ends;

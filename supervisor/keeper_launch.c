@@ -103,7 +103,7 @@ seal(const struct keeper *k, const struct proc *p)
 	h.workers = k->workers;
 	h.max_sessions = k->max_sessions;
 	h.nofile_soft = k->nofile_soft;
-	h.log_level = (uint32_t)k->opt->log_level;
+	h.log_level = LOG_PACK(k->opt->log_level, k->opt->log_format);
 	memcpy(h.runtime_dir, k->opt->runtime_dir, sizeof(h.runtime_dir));
 	memcpy(h.config_path, k->opt->config_path, sizeof(h.config_path));
 	memcpy(h.group, k->group, sizeof(h.group));

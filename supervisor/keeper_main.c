@@ -33,7 +33,7 @@ extern char **environ;
 
 enum option_id {
 	OPT_RUNTIME_DIR = 256, OPT_CONFIG, OPT_WORKERS, OPT_ANY_FS,
-	OPT_LOG_LEVEL, OPT_LIBEXEC, OPT_DETACH, OPT_CHECK, OPT_FOREGROUND_CHILD,
+	OPT_LOG_LEVEL, OPT_LOG_FORMAT, OPT_LIBEXEC, OPT_DETACH, OPT_CHECK, OPT_FOREGROUND_CHILD,
 	OPT_READY_FD, OPT_VERSION, OPT_HELP
 };
 
@@ -49,8 +49,9 @@ static const struct {
 	    OPT_WORKERS },
 	{ "any-fs", NULL, "the runtime directory need not be on tmpfs",
 	    OPT_ANY_FS },
-	{ "log-level", "LEVEL", "error, warn, note (default) or debug",
-	    OPT_LOG_LEVEL },
+	{ "log-level", "LEVEL", LOG_LEVEL_NAMES " (note)", OPT_LOG_LEVEL },
+	{ "log-format", "FORMAT", LOG_FORMAT_NAMES " (logfmt)",
+	    OPT_LOG_FORMAT },
 	{ "libexec", "DIR", "where psup-master and psup-worker are",
 	    OPT_LIBEXEC },
 	{ "detach", NULL, "go to the background once ready", OPT_DETACH },
@@ -70,10 +71,8 @@ struct args {
 	unsigned long workers; /* 0: not given */
 	int ready_fd;          /* -1: not given */
 	bool any_fs, detach, check, foreground_child;
-	enum log_level level;
+	int level, format; /* enum log_level, log_format; -1: not given */
 };
-
-static const char *const level_names[] = { "error", "warn", "note", "debug" };
 
 /* The help text, from the table. */
 static void
@@ -99,21 +98,6 @@ usage(const char *what, const char *value)
 	(void)fprintf(stderr, "psupd: %s: %s (see psupd --help)\n", what,
 	    value);
 	return KEEPER_USAGE;
-}
-
-/* --log-level. */
-static int
-parse_level(const char *s, enum log_level *ret)
-{
-	size_t i;
-
-	for (i = 0; i < NELEMS(level_names); i++) {
-		if (strcmp(s, level_names[i]) == 0) {
-			*ret = (enum log_level)i;
-			return 0;
-		}
-	}
-	return usage("--log-level is no level", s);
 }
 
 /* --workers. */
@@ -168,8 +152,15 @@ take_option(int id, struct args *a)
 		a->any_fs = true;
 		return -1;
 	case OPT_LOG_LEVEL:
-		r = parse_level(optarg, &a->level);
-		return r == 0 ? -1 : r;
+		a->level = log_level_of(optarg);
+		if (a->level < 0)
+			return usage("--log-level is no level", optarg);
+		return -1;
+	case OPT_LOG_FORMAT:
+		a->format = log_format_of(optarg);
+		if (a->format < 0)
+			return usage("--log-format is no format", optarg);
+		return -1;
 	case OPT_LIBEXEC:
 		a->libexec = optarg;
 		return -1;
@@ -418,7 +409,11 @@ gather(const struct args *a, struct keeper_options *o)
 		return r;
 	o->config.workers = worker_count(a, &o->config);
 	o->any_fs = a->any_fs || o->config.any_fs;
-	o->log_level = a->level;
+	o->log_level = a->level >= 0 ? (enum log_level)a->level
+	                             : (enum log_level)o->config.log_level;
+	o->log_format = a->format >= 0
+	    ? (enum log_format)a->format
+	    : (enum log_format)o->config.log_format;
 	o->detached = a->detach;
 	o->hangup_ends = a->foreground_child ||
 	    (!a->detach && getppid() != 1 && isatty(STDIN_FILENO));
@@ -500,7 +495,7 @@ main(int argc, char **argv)
 {
 	static struct keeper_options o = { .ready_fd = -1, .newline_fd = -1,
 		.listener = -1 };
-	struct args a = { .level = LOG_NOTE, .ready_fd = -1 };
+	struct args a = { .level = -1, .format = -1, .ready_fd = -1 };
 	struct passed passed;
 	char why[256];
 	int r;
@@ -534,5 +529,6 @@ main(int argc, char **argv)
 		return keeper_fail(&o, KEEPER_FAILED, "chdir /: %s",
 		    strerror(errno));
 	log_open("keeper", STDERR_FILENO, o.log_level);
+	log_set_format(o.log_format);
 	return keeper_run(&o);
 }

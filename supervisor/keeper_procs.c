@@ -33,6 +33,12 @@
 #define BACKOFF_NS     (100 * NSEC_PER_MSEC)
 #define BACKOFF_MAX_NS (10 * NSEC_PER_SEC)
 
+/* Which process an event is about. */
+#define KV_PROC(p)                                                             \
+	KV("role", procs_name(p)), KV("role_slot", (p)->wid.slot),             \
+	    KV("role_generation", (p)->wid.generation),                        \
+	    KV("role_pid", (p)->pid)
+
 /* For the log. */
 const char *
 procs_name(const struct proc *p)
@@ -150,9 +156,8 @@ start(struct keeper *k, struct proc *p, uint64_t now)
 	if (r < 0) {
 		p->fault_points += FAULT_OWN;
 		p->next_start_ns = now + backoff_ns(p) + BACKOFF_NS;
-		log_error("%s %u.%u cannot be started: %s",
-		    procs_name(p), p->wid.slot, p->wid.generation,
-		    strerror(-r));
+		log_event(LOG_ERROR, "process-not-started", KV_PROC(p),
+		    KV("error", strerror(-r)));
 		if (p->fault_points >= FAULT_LIMIT)
 			not_coming_up(k, p, path_of(k, p));
 		return;
@@ -162,8 +167,7 @@ start(struct keeper *k, struct proc *p, uint64_t now)
 	note_page(p);
 	CHECK(keeper_epoll_add(k, p->chan, p, EV_CHAN) == 0);
 	CHECK(keeper_epoll_add(k, p->pidfd, p, EV_PIDFD) == 0);
-	log_note("%s %u.%u pid=%d started", procs_name(p), p->wid.slot,
-	    p->wid.generation, (int)p->pid);
+	log_event(LOG_NOTE, "process-started", KV_PROC(p));
 }
 
 /* Closes what is left of a link between master and worker. */
@@ -206,8 +210,7 @@ link_peer(struct keeper *k, struct proc *w)
 void
 procs_link_again(struct keeper *k, struct proc *w)
 {
-	log_warn("%s %u.%u: another channel to the master", procs_name(w),
-	    w->wid.slot, w->wid.generation);
+	log_event(LOG_WARN, "channel-made-again", KV_PROC(w));
 	w->linked = 0;
 	link_peer(k, w);
 }
@@ -229,8 +232,7 @@ procs_ready(struct keeper *k, struct proc *p)
 	uint32_t i;
 
 	p->state = PROC_READY;
-	log_note("%s %u.%u pid=%d ready", procs_name(p), p->wid.slot,
-	    p->wid.generation, (int)p->pid);
+	log_event(LOG_NOTE, "process-ready", KV_PROC(p));
 	if (p->role != HERITAGE_MASTER)
 		p->todo |= TODO_ROLE;
 	else if (p->died_ns != 0)
@@ -246,8 +248,8 @@ procs_ready(struct keeper *k, struct proc *p)
 			return;
 	}
 	k->ready = true;
-	log_note("ready workers=%u max_sessions=%u", k->workers,
-	    k->max_sessions);
+	log_event(LOG_NOTE, "ready", KV("workers", k->workers),
+	    KV("max_sessions", k->max_sessions));
 	notify_ready(k);
 	if (k->opt->ready_fd >= 0) {
 		(void)!write(k->opt->ready_fd, "", 1);
@@ -329,9 +331,9 @@ blame(struct keeper *k, const struct proc *dead, const struct down *d)
 			r->crashes = 0;
 	}
 	if (++guilty->crashes == KEEPER_CRASHES)
-		log_error("session %llu: %u workers in a row died of it, it "
-		    "is ended", (unsigned long long)guilty->sid.v,
-		    guilty->crashes);
+		log_event(LOG_ERROR, "session-quarantined",
+		    KV("session", guilty->sid.v),
+		    KV("crashes", guilty->crashes));
 }
 
 /* Drops what never ran and hands over what did. */
@@ -344,8 +346,8 @@ hand_over(struct keeper *k, struct proc *dead, uint32_t heir)
 	while (n-- > 0) {
 		r = table_first_owned(k->table, dead->wid.slot);
 		if (r->pid == 0) {
-			log_note("session %llu never ran, dropped",
-			    (unsigned long long)r->sid.v);
+			log_event(LOG_NOTE, "session-never-ran",
+			    KV("session", r->sid.v));
 			reap_forget(k, r);
 			continue;
 		}
@@ -375,9 +377,9 @@ succeed(struct keeper *k, struct proc *dead, const struct down *d)
 		dead->role = HERITAGE_STANDBY;
 		note_page(heir);
 	}
-	log_note("worker %u.%u down, %u sessions go to slot %u",
-	    dead->wid.slot, dead->wid.generation,
-	    table_owned(k->table, dead->wid.slot), heir->wid.slot);
+	log_event(LOG_NOTE, "worker-succeeded", KV_PROC(dead),
+	    KV("sessions", table_owned(k->table, dead->wid.slot)),
+	    KV("heir_slot", heir->wid.slot));
 	hand_over(k, dead, heir->wid.slot);
 	send_down(k, d);
 }
@@ -403,16 +405,14 @@ say_last_words(struct proc *p, const struct down *d, bool expected)
 {
 	char words[sizeof(p->page->last_words)];
 
-	log_line(expected ? LOG_NOTE : LOG_WARN,
-	    "%s %u.%u pid=%d died code=%d status=%d in_hand=%llu",
-	    procs_name(p), p->wid.slot, p->wid.generation, (int)p->pid,
-	    (int)d->code, (int)d->status, (unsigned long long)d->in_hand.v);
+	log_event(expected ? LOG_NOTE : LOG_WARN, "process-died", KV_PROC(p),
+	    KV("code", d->code), KV("status", d->status),
+	    KV("session", d->in_hand.v));
 	memcpy(words, p->page->last_words, sizeof(words));
 	words[sizeof(words) - 1] = '\0';
 	if (words[0] == '\0')
 		return;
-	log_error("%s %u.%u last words: %s", procs_name(p),
-	    p->wid.slot, p->wid.generation, words);
+	log_event(LOG_ERROR, "last-words", KV_PROC(p), KV("words", words));
 	memset(p->page->last_words, 0, sizeof(p->page->last_words));
 }
 
@@ -491,8 +491,7 @@ procs_chan_eof(struct keeper *k, struct proc *p)
 	p->chan_eof = true;
 	keeper_epoll_del(k, p->chan);
 	if (p->state != PROC_DYING && k->stop < STOP_WORKERS) {
-		log_warn("%s %u.%u closed its channel, killing it",
-		    procs_name(p), p->wid.slot, p->wid.generation);
+		log_event(LOG_WARN, "channel-closed", KV_PROC(p));
 		procs_signal(p, SIGKILL);
 	}
 }
@@ -523,9 +522,8 @@ watch_one(const struct keeper *k, struct proc *p, uint64_t now)
 	}
 	if (now < beat + HUNG_NS || now < p->probed_ns + PROD_NS)
 		return;
-	log_warn("worker %u.%u pid=%d silent for %llu ms, killing it",
-	    p->wid.slot, p->wid.generation, (int)p->pid,
-	    (unsigned long long)((now - beat) / NSEC_PER_MSEC));
+	log_event(LOG_WARN, "worker-silent", KV_PROC(p),
+	    KV("silent_ms", (now - beat) / NSEC_PER_MSEC));
 	p->probed_ns = 0;
 	p->hung = true;
 	procs_signal(p, SIGKILL);

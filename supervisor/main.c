@@ -65,7 +65,8 @@ main(int argc, char **argv)
 		    strerror(-r));
 		return 2;
 	}
-	log_open("master", STDERR_FILENO, (enum log_level)h.log_level);
+	log_open("master", STDERR_FILENO, LOG_LEVEL_OF(h.log_level));
+	log_set_format(LOG_FORMAT_OF(h.log_level));
 	m.nofile = limits_raise();
 	r = master_init(&m, &h);
 	if (r < 0) {

@@ -70,6 +70,7 @@ on_heartbeat(int fd, short what, void *arg)
 	    memory_order_relaxed);
 	atomic_store_explicit(&m->board.hdr->budget_used, sweep_used(m),
 	    memory_order_relaxed);
+	log_tick();
 	timer_in(m, &m->heartbeat, on_heartbeat, m, HEARTBEAT_MS);
 }
 
@@ -228,6 +229,8 @@ open_shared(struct master *m)
 	if (r < 0)
 		return r;
 	stats_keep_last_words(m->stats);
+	log_count_into(&m->stats->log_lines, &m->stats->log_dropped,
+	    &m->stats->log_suppressed);
 	r = stats_attach(m->dirfd, &m->pages);
 	if (r == 0)
 		r = board_attach(m->dirfd, true, &m->board);
@@ -403,7 +406,9 @@ turn_undo(struct master *m)
 	TAILQ_FOREACH_SAFE(s, &m->dirty, dirty_link, next) {
 		if (!s->fresh)
 			continue;
-		log_warn("session %s taken back: the index is full", s->slug);
+		log_event(LOG_WARN, "session-taken-back",
+		    KV("session", s->sid.v), KV("slug", s->slug),
+		    KV("why", "the index is full"));
 		w = s->has_worker ? pool_get(m, s->worker) : NULL;
 		if (w != NULL && w->live > 0 && session_live(s))
 			w->live--;
@@ -473,7 +478,8 @@ turn_end(struct master *m)
 		r = turn_commit(m);
 		m->again = false;
 		if (r < 0 && m->failing_ns == 0)
-			log_error("commit failed: %s", strerror(-r));
+			log_event(LOG_ERROR, "commit-failed",
+			    KV("error", strerror(-r)));
 		if (r < 0 && r != -ENOSPC) {
 			turn_wait(m, r);
 			return;

@@ -513,5 +513,5 @@ recover_step(struct master *m)
 	}
 	sweep_files(m, "rings", m->set_aside);
 	sweep_files(m, "spool", false);
-	log_note("reconciled: %u sessions live", m->live);
+	log_event(LOG_NOTE, "reconciled", KV("sessions", m->live));
 }

@@ -48,8 +48,9 @@ session_set_state(struct master *m, struct session *s, uint32_t state,
     const char *why)
 {
 	CHECK(session_may_move(s->state, state));
-	log_debug("session %s %s -> %s: %s", s->slug, state_name(s->state),
-	    state_name(state), why);
+	log_event(LOG_DEBUG, "session-state", KV("session", s->sid.v),
+	    KV("slug", s->slug), KV("from", state_name(s->state)),
+	    KV("to", state_name(state)), KV("why", why));
 	m->counts[s->state]--;
 	m->counts[state]++;
 	s->state = state;
@@ -182,7 +183,8 @@ session_background(struct master *m, struct session *s)
 	if (s->backgrounded)
 		return;
 	s->backgrounded = true;
-	log_debug("session %s goes to the background", s->slug);
+	log_event(LOG_DEBUG, "session-backgrounded", KV("session", s->sid.v),
+	    KV("slug", s->slug));
 	if (s->stream && session_live(s)) {
 		struct ctl_pos c = {.head = CTL_INIT(CTL_CREDIT, s->sid,
 					struct ctl_pos),
@@ -270,7 +272,8 @@ exit_event(struct master *m, struct session *s)
 		in.session_key = NULL;
 	s->exit_notified = events_append(m->events, &in) >= 0;
 	if (!s->exit_notified) {
-		log_warn("session %s exit event not written yet", s->slug);
+		log_event(LOG_WARN, "exit-event-waits",
+		    KV("session", s->sid.v), KV("slug", s->slug));
 		m->events_due = true;
 	}
 	sbuf_fini(&text);
@@ -630,8 +633,9 @@ session_on_failed(struct master *m, struct worker *w,
 		return;
 	order_ended(w, s->sid);
 	if (s->state != STATE_STARTING) {
-		log_warn("session %s not taken over: %s", s->slug,
-		    strerror(msg->error < 0 ? -msg->error : msg->error));
+		log_event(LOG_WARN, "session-not-taken-over",
+		    KV("session", s->sid.v), KV("slug", s->slug),
+		    KV("error", strerror(abs(msg->error))));
 		s->error = msg->error;
 		session_end_by_ring(m, s);
 		return;
@@ -647,9 +651,9 @@ session_on_failed(struct master *m, struct worker *w,
 	tally_add(m, TALLY(spawn_failed), 1);
 	atomic_fetch_add_explicit(&m->board.hdr->failed_total, 1,
 	    memory_order_relaxed);
-	log_note("session %s not spawned: %s at %s", s->slug,
-	    strerror(msg->error < 0 ? -msg->error : msg->error),
-	    stage_name(msg->stage));
+	log_event(LOG_NOTE, "session-not-spawned", KV("session", s->sid.v),
+	    KV("slug", s->slug), KV("error", strerror(abs(msg->error))),
+	    KV("stage", stage_name(msg->stage)));
 	if (msg->transient != CTL_FOR_GOOD && s->attempt + 1 < MASTER_ATTEMPTS) {
 		if (w->live > 0)
 			w->live--;

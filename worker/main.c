@@ -48,7 +48,6 @@ int
 main(void)
 {
 	static struct worker worker;
-	static char name[32];
 	struct heritage heritage;
 	int rc;
 
@@ -62,9 +61,9 @@ main(void)
 		log_error("not started by a keeper: %s", err_name(-rc));
 		return 2;
 	}
-	snprintf(name, sizeof(name), "worker %u.%u", heritage.wid.slot,
-	    heritage.wid.generation);
-	log_open(name, STDERR_FILENO, (enum log_level)heritage.log_level);
+	log_open("worker", STDERR_FILENO, LOG_LEVEL_OF(heritage.log_level));
+	log_set_format(LOG_FORMAT_OF(heritage.log_level));
+	log_set_worker(heritage.wid.slot, heritage.wid.generation);
 	rc = worker_init(&worker, &heritage);
 	if (rc < 0) {
 		log_error("cannot start: %s", err_name(-rc));

@@ -199,8 +199,8 @@ pump_once(struct child_out *s, size_t budget)
 		return -EAGAIN;
 	}
 	if (n < 0 && n != -EAGAIN && n != -EINTR) {
-		log_error("session %llu output lost: %s",
-		    (unsigned long long)c->sid.v, err_name((int)-n));
+		log_event(LOG_ERROR, "output-lost", KV("session", c->sid.v),
+		    KV("error", err_name((int)-n)));
 		return 0;
 	}
 	return n;

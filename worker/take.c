@@ -142,8 +142,8 @@ give_up(struct child *c, int error, unsigned stage)
 	    c->pid > 1 && has_exited(c);
 
 	if (!forgotten)
-		log_warn("session %llu cannot be taken over: %s",
-		    (unsigned long long)c->sid.v, err_name(error));
+		log_event(LOG_WARN, "session-not-taken-over",
+		    KV("session", c->sid.v), KV("error", err_name(error)));
 	if (c->pid > 1 && !forgotten) {
 		(void)kill(-c->pid, SIGKILL);
 		tree_signal(c, SIGKILL);

@@ -512,6 +512,8 @@ worker_init(struct worker *w, const struct heritage *h)
 	if (rc < 0)
 		return rc;
 	stats_keep_last_words(w->stats);
+	log_count_into(&w->stats->log_lines, &w->stats->log_dropped,
+	    &w->stats->log_suppressed);
 	rc = tree_init(w);
 	if (rc < 0)
 		return rc;
@@ -546,8 +548,10 @@ worker_between(struct worker *w)
 	w->turn++;
 	atomic_store_explicit(&s->heartbeat_ns, now, memory_order_relaxed);
 	worker_count(&s->loop_turns, 1);
-	if (now >= w->beat_ns)
+	if (now >= w->beat_ns) {
 		w->beat_ns = now + BEAT_NS;
+		log_tick();
+	}
 	timers_arm(&w->timers, w->beat_ns);
 }
 

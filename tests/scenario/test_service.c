@@ -193,7 +193,7 @@ SCENARIO(service, commands_know_nothing_of_the_manager)
 SCENARIO(service, a_wrong_address_is_said_and_left_alone)
 {
 	psupd(.env = {"NOTIFY_SOCKET=nowhere", "WATCHDOG_USEC=soon"});
-	await_log("$NOTIFY_SOCKET is \"nowhere\"");
+	await_log("$NOTIFY_SOCKET is \\\"nowhere\\\"");
 	expect_ok(ask("list"));
 }
 
@@ -202,7 +202,7 @@ SCENARIO(service, a_wrong_watchdog_is_said_and_left_alone)
 	const char *var = manage(file_in_scenario("notify"));
 
 	psupd(.env = {var, "WATCHDOG_USEC=soon"});
-	await_log("$WATCHDOG_USEC is \"soon\"");
+	await_log("$WATCHDOG_USEC is \\\"soon\\\"");
 	await_line("READY=1");
 }
 
@@ -355,7 +355,7 @@ SCENARIO(service, writes_a_newline_once_it_is_ready)
 
 	psupd(.wrap = {launcher(), with("file", path)},
 	    .option = "--ready-fd=3");
-	await_log("ready workers=");
+	await_log("event=ready workers=");
 	f = fopen(path, "re");
 	expect(f != NULL);
 	/* the log line comes first */

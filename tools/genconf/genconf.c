@@ -98,6 +98,12 @@ default_of(const struct config_option *o, char *ret, size_t size)
 	case OPT_ACTION:
 		snprintf(ret, size, "queue");
 		return;
+	case OPT_LOG_LEVEL:
+		snprintf(ret, size, "note");
+		return;
+	case OPT_LOG_FORMAT:
+		snprintf(ret, size, "logfmt");
+		return;
 	case OPT_KINDS: {
 		size_t n = 0;
 
