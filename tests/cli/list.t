@@ -99,6 +99,18 @@ is "$(PSUP_SCOPE=other psup wait --timeout 1 "${mine%?}" >/dev/null; echo $?)" \
     124 "one of ours is"
 is "$(code psup poll '')" 1 "an empty one is none"
 
+# while the master is stopped its memory is read, beginnings and all
+master=$(psup status --json |
+    python3 -c 'import json,sys; print(json.load(sys.stdin)["master"]["pid"])')
+kill -STOP "$master"
+is "$(psup log --raw "${bad%?}" 2>&1 | tr -d '\033')" "[31mred[0m" \
+    "a beginning, with the master stopped"
+like "$(psup log --raw "x${slug#?}" 2>&1; echo $?)" "*did you mean $slug?*4" \
+    "what was meant, too"
+like "$(psup list 2>&1)" "*from its shared memory
+ID *$wide *running *" "and the list"
+kill -CONT "$master"
+
 # lanes, and signals by number
 like "$(psup lanes list subagnet 2>&1; echo $?)" \
     "*no lane subagnet now; did you mean subagent?*4" "no such lane"

@@ -13,7 +13,6 @@
 
 #include "cli.h"
 
-#define ANSWER_MS  10000
 #define LISTED_MAX 8 /* candidates that an ambiguous one names */
 
 /* The ids there are. */
@@ -47,8 +46,8 @@ server_knows(struct cli *c, const char *id)
 	psup_reply *reply;
 	bool known;
 
-	if (!psup_is_connected(c->p) &&
-	    cli_connect(c, CLI_NEVER_START, 0) != PSUP_OK)
+	/* a master that is stopped is not waited for */
+	if (!psup_is_connected(c->p) && cli_connect_briefly(c) != PSUP_OK)
 		return false;
 	if (psup_wait_until(c->p, &id, 1, &u, 0, &reply) != PSUP_OK)
 		return false;
