@@ -34,6 +34,13 @@ done
 
 is "$(psup-genconf check 2>&1)" "" "psup.conf(5) describes every option"
 
+psup-genconf example | sed 's/^#\([a-z_.]* =\)/\1/; s/^#\[/[/' \
+	>"$scratch/psup.conf"
+like "$(psupd --check --config "$scratch/psup.conf" 2>&1)" "*: ok, *" \
+	"the server takes every default of the example file"
+is "$(grep -c '^[a-z_.]* =' "$scratch/psup.conf")" \
+	"$(psup-genconf example | grep -c '^#[a-z_.]* =')" "and has seen them all"
+
 library=$PSUP_TEST_BUILD/lib/libpsup.so
 is "$(nm -D --defined-only "$library" | awk '$2 == "T" { print $3 }' |
 	sed 's/@.*//' | while read -r call; do
