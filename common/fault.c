@@ -9,8 +9,11 @@
 
 #ifdef PSUP_FAULTS
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +32,11 @@ struct fault {
 static struct fault faults[FAULT_MAX];
 static size_t fault_count;
 static bool fault_loaded;
+static const char *fault_log; /* file of what happened; NULL: none */
+
+/* The points of this program; the linker names both ends. */
+extern const char *const __start_fault_names[] __attribute__((weak));
+extern const char *const __stop_fault_names[] __attribute__((weak));
 
 static const struct {
 	const char *word;
@@ -67,13 +75,69 @@ fault_parse(const char *s, size_t len, struct fault *ret)
 	return ret->at > 0;
 }
 
-/* Reads the environment variable, once. */
+/* One more line, or byte, in a file that many add to; returns its size then.
+ * System calls only, and errno as it was. */
+static long
+fault_add(const char *path, const char *text, size_t len)
+{
+	int fd, before = errno;
+	long size = 0;
+
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0) {
+		if (write(fd, text, len) == (ssize_t)len)
+			size = (long)lseek(fd, 0, SEEK_CUR);
+		close(fd);
+	}
+	errno = before;
+	return size;
+}
+
+/* Says that a point's time has come. */
+static void
+fault_note(const char *name)
+{
+	char line[80];
+	size_t len = strnlen(name, sizeof(line) - 1);
+
+	if (fault_log == NULL)
+		return;
+	memcpy(line, name, len);
+	line[len++] = '\n';
+	(void)fault_add(fault_log, line, len);
+}
+
+/* The next point of this program in turn: at its 1st pass, in the next round at
+ * its 2nd, then its 4th, 8th, and again its 1st. */
+static void
+fault_take_turn(void)
+{
+	size_t n = (size_t)(__stop_fault_names - __start_fault_names), turn;
+	struct fault *f = &faults[fault_count++];
+	char path[4096];
+
+	CHECK(fault_log != NULL && n > 0);
+	CHECK(snprintf(path, sizeof(path), "%s.%s", fault_log,
+	          program_invocation_short_name) < (int)sizeof(path));
+	turn = (size_t)fault_add(path, ".", 1);
+	*f = (struct fault){.sig = SIGKILL, .at = 1ul << turn / n % 4};
+	strncpy(f->name, __start_fault_names[turn % n], sizeof(f->name) - 1);
+}
+
+/* Reads the environment variables, once. */
 static void
 fault_load(void)
 {
 	const char *s = getenv("PSUP_FAULTS");
 
 	fault_loaded = true;
+	fault_log = getenv("PSUP_FAULTS_LOG");
+	if (s != NULL && s[0] == '~') {
+		s = strstr(s, program_invocation_short_name);
+		if (s != NULL && s[-1] == '~')
+			fault_take_turn();
+		return;
+	}
 	while (s != NULL && *s != '\0') {
 		size_t len = strcspn(s, ",");
 
@@ -95,6 +159,7 @@ fault_hit(const char *name)
 		if (strcmp(faults[i].name, name) != 0 || faults[i].sig <= 0 ||
 		    ++faults[i].passes != faults[i].at)
 			continue;
+		fault_note(name);
 		if (faults[i].sig == SIGABRT)
 			abort();
 		kill(getpid(), faults[i].sig);
@@ -111,7 +176,8 @@ fault_fails(const char *name)
 		fault_load();
 	for (i = 0; i < fault_count; i++)
 		if (strcmp(faults[i].name, name) == 0 && faults[i].sig <= 0) {
-			faults[i].passes++;
+			if (++faults[i].passes == faults[i].at)
+				fault_note(name);
 			fails |= faults[i].passes == faults[i].at ||
 			    (faults[i].sig == 0 &&
 			        faults[i].passes > faults[i].at);

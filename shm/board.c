@@ -17,6 +17,7 @@
 
 #include "common/check.h"
 #include "common/clock.h"
+#include "common/fault.h"
 #include "shm/shm_file.h"
 
 #define BOARD_FILE      "board"
@@ -186,6 +187,7 @@ locked_write(_Atomic uint32_t *to, const void *from, size_t words)
 	atomic_thread_fence(memory_order_release);
 	for (size_t i = 0; i < words; i++)
 		__atomic_store_n(&dst[i], src[i], __ATOMIC_RELAXED);
+	FAULT("board.in-write");
 	atomic_store_explicit(to, seq + 1, memory_order_release);
 }
 

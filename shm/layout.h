@@ -176,7 +176,9 @@ struct ring_header {
 	_Atomic uint64_t spill_max;   /* and never beyond */
 	_Atomic uint64_t spill_state; /* enum ring_spill | errno << 32 */
 	_Atomic uint64_t spill_dev, spill_ino;
-	uint64_t reserved[6];
+	/* W: the ladder's first signal, until it was sent; then 0 */
+	_Atomic uint64_t ladder_signal;
+	uint64_t reserved[5];
 
 	struct ring_segment segments[RING_SEGMENTS];
 

@@ -5,6 +5,8 @@
  * draws the screen again. The first size and the last 23 are kept.
  */
 #include "shm/ring.h"
+
+#include "common/fault.h"
 #include "shm/ring_math.h"
 
 #define SIZE_BITS 10u
@@ -40,6 +42,7 @@ ring_note_size(struct ring_writer *w, uint64_t pos, unsigned cols,
 	}
 	SET(next->pos, pos);
 	SET(next->wall_size, entry);
+	FAULT("ring.in-size");
 	atomic_store_explicit(&h->size_count, n + 1, memory_order_release);
 }
 

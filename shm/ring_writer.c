@@ -94,6 +94,7 @@ ring_create(int dirfd, struct sid sid, uint64_t incarnation,
 		close(fd);
 		return err;
 	}
+	FAULT("ring.in-create");
 	header_fill(hdr, sid, incarnation, geo);
 	*ret = (struct ring_writer){ .fd = fd, .hdr = hdr,
 		.tail_cap = ring_tail_cap(geo->tail_bytes),
@@ -203,6 +204,7 @@ publish(struct ring_header *h, uint64_t pos)
 {
 	/* Pairs with the reader's acquire; the kernel's store is no release. */
 	atomic_store_explicit(&h->head, pos, memory_order_release);
+	FAULT("ring.in-publish");
 	/* A short splice overwrote less than was announced. */
 	atomic_store_explicit(&h->reserve, pos, memory_order_release);
 }
@@ -235,11 +237,14 @@ ring_splice(struct ring_writer *w, int pipe_fd, enum ring_stream stream,
 	s = step_plan(w, max);
 	step_announce(h, &s, stream);
 	FAULT("ring.before-splice");
-	moved = step_splice(&s, pipe_fd, w->fd);
+	moved = FAULT_FAILS("ring.no-space") ? -ENOSPC
+	                                     : step_splice(&s, pipe_fd, w->fd);
 	if (moved <= 0) {
 		SET(h->reserve, s.pos);
 		return moved;
 	}
+	if (FAULT_FAILS("lie.byte-more"))
+		moved += atomic_fetch_add(s.cursor, 1) > 0;
 	FAULT("ring.after-splice");
 	s.pos += (uint64_t)moved;
 	segment_close(h, s.pos, stream, wall_ms);
@@ -310,6 +315,7 @@ ring_discard(struct ring_writer *w, int pipe_fd, enum ring_stream stream,
 		hole_note(w, s.pos - (uint64_t)moved, s.pos);
 		segment_close(h, s.pos, stream, clock_wall_ms());
 		publish(h, s.pos);
+		FAULT("ring.in-discard");
 	} else {
 		SET(h->reserve, s.pos);
 	}
@@ -368,6 +374,7 @@ recover_header(struct ring_writer *w)
 		hole_note(w, head, pos);
 	if (last >> 2 < pos)
 		segment_close(h, pos, stream & ~RING_DISCARD, clock_wall_ms());
+	FAULT("ring.in-recover");
 	publish(h, pos);
 	atomic_store_explicit(&h->stream, stream & ~RING_DISCARD,
 	    memory_order_release);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/fault.h"
 #include "common/rundir.h"
 
 /* Opens the spool, which must be a regular file. */
@@ -89,10 +90,14 @@ spool_splice(int fd, struct ring_header *hdr, int pipe_fd, uint64_t end)
 	left = end - (uint64_t)off;
 	if (left > RING_MAX_SPLICE)
 		left = RING_MAX_SPLICE;
+	if (FAULT_FAILS("lie.input-lost") && left > 1)
+		left -= atomic_fetch_add(&hdr->spool_off, 1) >= 0;
 	n = splice(fd, (loff_t *)(uintptr_t)&hdr->spool_off, pipe_fd, NULL,
 	    (size_t)left, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 	if (n < 0)
 		return -errno;
+	if (n > 0 && FAULT_FAILS("lie.input-twice"))
+		atomic_fetch_sub(&hdr->spool_off, 1);
 	/* Accepted bytes that the file does not have: somebody cut it. */
 	return n == 0 ? -EBADMSG : n;
 }
@@ -105,6 +110,7 @@ spool_punch(int fd, uint64_t consumed, uint64_t *punched)
 
 	if (to <= *punched)
 		return;
+	FAULT("stdin.before-punch");
 	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		(off_t)*punched, (off_t)(to - *punched)) == 0)
 		*punched = to;

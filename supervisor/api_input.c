@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/text.h"
 #include "shm/spool.h"
 #include "supervisor/master.h"
@@ -63,6 +64,7 @@ stdin_append(struct master *m, struct session *s, const char *data, size_t n)
 	close(fd);
 	if (e < 0)
 		return e;
+	FAULT("master.in-spool");
 	s->spool_end += n;
 	if (s->pty)
 		terminal_accepted(s, data, n);

@@ -342,8 +342,8 @@ run_timers(struct keeper *k, uint64_t now)
 		k->retry_ns = NEVER;
 	if (k->tick_ns <= now) {
 		k->tick_ns = now + TICK_NS;
-		if (table_count(k->table) > 0)
-			procs_watch(k, now);
+		/* also where no session runs: one may wait to be started */
+		procs_watch(k, now);
 		if (is_busy(k))
 			k->activity = true;
 	}
@@ -365,7 +365,7 @@ sleep_ms(const struct keeper *k, uint64_t now)
 
 	t = sooner(t, procs_next_ns(k));
 	t = sooner(t, notify_next_ns());
-	if (is_busy(k))
+	if (is_busy(k) || k->waiting)
 		t = sooner(t, k->tick_ns);
 	if (k->activity)
 		t = sooner(t, k->sweep_ns + SWEEP_NS);

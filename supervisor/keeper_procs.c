@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "common/fault.h"
 #include "supervisor/keeper_notify.h"
 #include "supervisor/keeper_state.h"
 
@@ -380,7 +381,9 @@ succeed(struct keeper *k, struct proc *dead, const struct down *d)
 	log_event(LOG_NOTE, "worker-succeeded", KV_PROC(dead),
 	    KV("sessions", table_owned(k->table, dead->wid.slot)),
 	    KV("heir_slot", heir->wid.slot));
+	FAULT("keeper.before-hand-over");
 	hand_over(k, dead, heir->wid.slot);
+	FAULT("keeper.after-hand-over");
 	send_down(k, d);
 }
 
@@ -496,37 +499,37 @@ procs_chan_eof(struct keeper *k, struct proc *p)
 	}
 }
 
-/* Kills a worker that has stopped beating, after prodding it: a worker that
- * is merely idle answers the prod by a turn of its loop. */
-static void
-watch_one(const struct keeper *k, struct proc *p, uint64_t now)
+/* Kills a process that has stopped beating. A worker that is merely idle answers
+ * a prod by a turn of its loop, the master beats by itself; who was stopped with
+ * all of us gets the time from the prod on. True: an answer is waited for. */
+static bool
+watch_one(struct proc *p, uint64_t now)
 {
 	uint64_t beat = atomic_load(&p->page->heartbeat_ns);
-	/* a standby is given sessions where no other worker is there */
-	bool works = p->role == HERITAGE_WORKER ||
-	    table_owned(k->table, p->wid.slot) > 0;
 
-	if (p->state != PROC_READY || !works || beat == 0 ||
-	    now < beat + PROD_NS) {
+	/* a standby, too, is given sessions where no other worker is there */
+	if (p->state != PROC_READY || beat == 0 || now < beat + PROD_NS) {
 		p->probed_ns = 0;
-		return;
+		return false;
 	}
 	if (p->probed_ns == 0) {
 		p->probed_ns = now;
-		p->todo |= TODO_ROLE;
-		return;
+		if (p->role != HERITAGE_MASTER)
+			p->todo |= TODO_ROLE;
+		return true;
 	}
 	if (beat >= p->probed_ns) {
 		p->probed_ns = 0;
-		return;
+		return false;
 	}
 	if (now < beat + HUNG_NS || now < p->probed_ns + PROD_NS)
-		return;
+		return true;
 	log_event(LOG_WARN, "worker-silent", KV_PROC(p),
 	    KV("silent_ms", (now - beat) / NSEC_PER_MSEC));
 	p->probed_ns = 0;
 	p->hung = true;
 	procs_signal(p, SIGKILL);
+	return false;
 }
 
 /* Once a tick. */
@@ -535,8 +538,9 @@ procs_watch(struct keeper *k, uint64_t now)
 {
 	uint32_t i;
 
+	k->waiting = watch_one(&k->master, now);
 	for (i = 0; i < k->slots; i++)
-		watch_one(k, &k->slot[i], now);
+		k->waiting |= watch_one(&k->slot[i], now);
 }
 
 /* One process: a death to complete, a start that is due. */

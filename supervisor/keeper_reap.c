@@ -82,7 +82,10 @@ reap_forget(struct keeper *k, struct row *r)
 {
 	siginfo_t si;
 
+	if (FAULT_FAILS("lie.descriptor"))
+		r->fds[0] = r->fds[1] = -1;
 	reap_close(k, r, ~0u);
+	FAULT("keeper.in-forget");
 	if (r->pid != 0) {
 		si.si_pid = 0;
 		if (wait_raw(P_PID, r->pid, &si, 0, NULL) == 0 &&

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "common/fault.h"
 #include "supervisor/keeper_state.h"
 
 #define RECV_TURN     256  /* messages of one process before the others' turn */
@@ -93,6 +94,7 @@ on_hold(struct keeper *k, struct proc *p)
 			r->fds[i] = msg.fds[next++];
 	}
 	msg.nfds = 0; /* they are the row's now */
+	FAULT("keeper.after-hold");
 }
 
 /* A command that no row can hold must not run unsupervised. */
@@ -134,6 +136,7 @@ on_spawned(struct keeper *k, struct proc *p)
 	}
 	table_set_pid(k->table, r, msg.pid);
 	r->spawned_ns = clock_boot_ns();
+	FAULT("keeper.after-spawned");
 	atomic_fetch_add_explicit(&k->stats[0].spawned, 1,
 	    memory_order_relaxed);
 }

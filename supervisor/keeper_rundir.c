@@ -17,6 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/fault.h"
 #include "shm/board.h"
 #include "supervisor/keeper_state.h"
 
@@ -56,6 +57,51 @@ holder_of(int fd)
 	return 0;
 }
 
+/* Is this process dead, whether or not somebody has asked how? */
+static bool
+is_dead(long pid)
+{
+	char path[40], text[512];
+	const char *end;
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT;
+	n = read(fd, text, sizeof(text) - 1);
+	(void)close(fd);
+	if (n <= 0)
+		return true;
+	text[n] = '\0';
+	end = strrchr(text, ')');
+	return end != NULL && (strncmp(end, ") Z", 3) == 0 ||
+	                           strncmp(end, ") X", 3) == 0);
+}
+
+/* Takes the lock, or says who has it. A keeper that was killed while it started
+ * a process leaves the lock to that one, until its exec: that is waited for. */
+static int
+lock_file(const struct keeper *k)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	long holder;
+	int i;
+
+	for (i = 0; flock(k->lock, LOCK_EX | LOCK_NB) < 0; i++) {
+		if (errno != EWOULDBLOCK)
+			return cannot(k, "lock", errno);
+		holder = holder_of(k->lock);
+		if (i == LOCK_TRIES || holder <= 0 || !is_dead(holder))
+			return keeper_fail(k->opt, KEEPER_RUNNING,
+			    "already running in %s: pid %ld",
+			    k->opt->runtime_dir, holder);
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 /* The lock, with our pid in it. */
 static int
 take_lock(struct keeper *k)
@@ -67,13 +113,9 @@ take_lock(struct keeper *k)
 	    O_CLOEXEC, 0600);
 	if (k->lock < 0)
 		return cannot(k, "lock", errno);
-	if (flock(k->lock, LOCK_EX | LOCK_NB) < 0) {
-		if (errno != EWOULDBLOCK)
-			return cannot(k, "lock", errno);
-		return keeper_fail(k->opt, KEEPER_RUNNING,
-		    "already running in %s: pid %ld", k->opt->runtime_dir,
-		    holder_of(k->lock));
-	}
+	n = lock_file(k);
+	if (n != 0)
+		return n;
 	n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 	if (ftruncate(k->lock, 0) < 0 ||
 	    pwrite(k->lock, text, (size_t)n, 0) != n)
@@ -138,7 +180,9 @@ begin_incarnation(struct keeper *k)
 		arc4random_buf(&k->incarnation, sizeof(k->incarnation));
 	} while (k->incarnation == 0);
 	group_leftover(k->dir);
+	FAULT("keeper.before-leftover");
 	r = leftover_kill(k->dir, k->incarnation);
+	FAULT("keeper.after-leftover");
 	if (r < 0)
 		return cannot(k, "incarnation", -r);
 	group_begin(k);
@@ -157,6 +201,7 @@ create_shared(struct keeper *k)
 	    (uint64_t)fs.f_blocks * fs.f_frsize < SMALL_FS_BYTES)
 		slots = BOARD_SLOTS_SMALL;
 	r = board_create(k->dir, slots, k->incarnation);
+	FAULT("keeper.after-board");
 	if (r < 0)
 		return cannot(k, "board", -r);
 	r = stats_create(k->dir, &k->stats);
@@ -276,8 +321,10 @@ rundir_listen(struct keeper *k)
 	if ((gid != 0 &&
 		fchownat(k->dir, SOCK_NEW, (uid_t)-1, gid, 0) < 0) ||
 	    fchmodat(k->dir, SOCK_NEW, gid != 0 ? 0660 : 0600, 0) < 0 ||
-	    listen(k->listener, BACKLOG) < 0 ||
-	    renameat(k->dir, SOCK_NEW, k->dir, "sock") < 0)
+	    listen(k->listener, BACKLOG) < 0)
+		return cannot(k, "sock", errno);
+	FAULT("keeper.before-sock");
+	if (renameat(k->dir, SOCK_NEW, k->dir, "sock") < 0)
 		return cannot(k, "sock", errno);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "common/fault.h"
 #include "supervisor/keeper_state.h"
 
 #define RETRY_NS (10 * NSEC_PER_MSEC)
@@ -180,12 +181,14 @@ send_worker(struct keeper *k, struct proc *p)
 		if (r->todo & ROW_GIVE) {
 			if (put_give(k, p, r) <= 0)
 				return;
+			FAULT("keeper.after-give");
 			table_unmark(k->table, r, ROW_GIVE);
 			note_heir(k, r);
 		}
 		if (r->todo & ROW_TELL) {
 			if (put_exit(k, p, r) <= 0)
 				return;
+			FAULT("keeper.after-exit");
 			table_unmark(k->table, r, ROW_TELL);
 		}
 	}

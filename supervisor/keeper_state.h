@@ -123,6 +123,7 @@ struct keeper {
 	uint32_t orphans;   /* known to be alive at the last sweep */
 	uint64_t sweep_ns;  /* the last one */
 	uint64_t tick_ns;   /* the next one */
+	bool waiting;       /* for somebody's heartbeat */
 	uint64_t check_ns;  /* of the directory, the next one */
 	uint64_t retry_ns;  /* a send failed for want of kernel memory */
 

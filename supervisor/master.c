@@ -463,8 +463,11 @@ turn_send(struct master *m)
 	}
 	FAULT("master.after-commit");
 	pool_turn_end(m, true);
+	FAULT("master.before-push");
 	api_events_push(m);
+	FAULT("master.before-answers");
 	conn_turn_end(m, true);
+	FAULT("master.after-answers");
 }
 
 /* Commit, then send; again where sending brought something new. */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/rundir.h"
 #include "shm/state_names.h"
@@ -345,6 +346,7 @@ recover_scan(struct master *m)
 		    sc.loaded, sc.bad);
 	m->bad_records = sc.bad > 0;
 	tally_load(m, incarnation == m->h.incarnation);
+	FAULT("master.in-recover");
 	restore_ended(m);
 	if (incarnation != m->h.incarnation) {
 		lose_all(m);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/rundir.h"
 #include "common/text.h"
@@ -274,9 +275,11 @@ files_forget(struct master *m, struct session *s)
 
 	readers_forget(m, s->sid);
 	rundir_ring_name(s->sid, name);
-	if (unlinkat(m->dirfd, name, 0) < 0 && errno != ENOENT)
+	if (!FAULT_FAILS("lie.file") &&
+	    unlinkat(m->dirfd, name, 0) < 0 && errno != ENOENT)
 		log_warn("session %s ring not unlinked: %s", s->slug,
 		    strerror(errno));
+	FAULT("master.in-forget");
 	if (s->spool_end == 0)
 		return;
 	rundir_spool_name(s->sid, name);

@@ -106,7 +106,8 @@ session_admit(struct master *m, struct session *s, struct proto_problem *why)
 
 	if (s->lane[0] == '\0')
 		return gate_enter(m, s, true, "no lane", why);
-	switch (lanes_enter(m->lanes, s->lane, s->priority, s->sid, s->lane_seq,
+	switch (lanes_enter(m->lanes, s->lane,
+	    s->priority + FAULT_FAILS("lie.order"), s->sid, s->lane_seq,
 	    clock_wall_ms(), &s->lane_seq, &pos)) {
 	case LANE_ADMIT:
 		stats_observe(&m->stats->lane_wait, METRIC_CUT_LIFE, 0);
@@ -270,7 +271,10 @@ exit_event(struct master *m, struct session *s)
 	    .at_ms = s->ended_ms};
 	if (in.session_key[0] == '\0')
 		in.session_key = NULL;
-	s->exit_notified = events_append(m->events, &in) >= 0;
+	s->exit_notified = FAULT_FAILS("lie.event-lost") ||
+	    events_append(m->events, &in) >= 0;
+	if (FAULT_FAILS("lie.event-twice"))
+		(void)events_append(m->events, &in);
 	if (!s->exit_notified) {
 		log_event(LOG_WARN, "exit-event-waits",
 		    KV("session", s->sid.v), KV("slug", s->slug));

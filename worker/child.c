@@ -16,6 +16,7 @@
 #include "common/check.h"
 #include "common/clock.h"
 #include "common/err.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/reserve.h"
 #include "shm/state_names.h"
@@ -231,6 +232,7 @@ child_fail(struct child *c, int error, unsigned stage)
 	    (unsigned long long)c->sid.v, stage_name(stage), err_name(error));
 	if (hdr != NULL) {
 		atomic_store(&hdr->exec_stage, stage);
+		FAULT("fail.in-header");
 		atomic_store(&hdr->exec_errno, (uint32_t)error);
 		atomic_store(&hdr->open_streams, 0);
 		atomic_store(&hdr->closed_ms, c->w->now_ms);
@@ -250,6 +252,7 @@ child_fail(struct child *c, int error, unsigned stage)
 	 * started elsewhere */
 	if (c->held)
 		link_say(c, LINK_KEEPER, TELL_CLOSED);
+	FAULT("fail.before-say");
 	link_say(c, LINK_MASTER, SAY_FAILED);
 }
 
@@ -268,6 +271,8 @@ exit_record(struct child *c, const struct ctl_exit *e)
 	struct ring_header *hdr = c->ring.hdr;
 
 	c->exit = *e;
+	if (FAULT_FAILS("lie.exit-status"))
+		c->exit.status ^= 1;
 	c->exited_ns = c->w->now_ns;
 	atomic_store(&hdr->utime_us, e->utime_us);
 	atomic_store(&hdr->stime_us, e->stime_us);
@@ -275,7 +280,9 @@ exit_record(struct child *c, const struct ctl_exit *e)
 	atomic_store(&hdr->maxrss_kib, e->maxrss_kib);
 	atomic_store(&hdr->exit_status, e->status);
 	atomic_store(&hdr->exited_ms, e->wall_ms);
+	FAULT("end.before-exit");
 	atomic_store(&hdr->exit_code, e->code);
+	FAULT("end.after-exit");
 	/* cloned by a worker that died before it saw that exec failed */
 	if (atomic_load(&hdr->exec_errno) != 0 &&
 	    atomic_load(&hdr->end_reason) == END_NONE)
@@ -386,6 +393,7 @@ child_end(struct child *c)
 	if (c->state < CHILD_RUNNING || c->state > CHILD_EXITED)
 		return;
 	end_record(c);
+	FAULT("end.after-record");
 	worker_count(&c->w->stats->ended, 1);
 	/* from here on they are the master's to count: counted twice, even for
 	 * a moment, they would keep a new session out */
@@ -422,6 +430,7 @@ child_close(struct child *c)
 	if (c->end.holders != 0 || c->end.remaining != 0)
 		child_tell_left(c);
 	atomic_store(&hdr->closed_ms, c->w->now_ms);
+	FAULT("end.before-closed");
 	child_set_state(c, CHILD_CLOSED, "drained and committed");
 	pidfd_close(c);
 	c->want[LINK_KEEPER] &= ~(unsigned)TELL_DROP;

@@ -142,6 +142,7 @@ struct child {
 	uint64_t retry_ns;    /* SPAWNING: try again; EXITING: ask again */
 	uint64_t exited_ns;
 	uint64_t final_ns;    /* ended at the latest */
+	unsigned exit_waits;  /* it was put off so often, for a known death */
 	uint64_t drop_ns;     /* tell the keeper what it need not hold */
 	uint64_t stalled_ns;  /* tmpfs full since */
 	uint64_t refill_ns;   /* tmpfs full: look again */

@@ -65,6 +65,7 @@ input_close(struct child *c)
 	close(c->in.fd);
 	c->in.fd = -1;
 	atomic_store(&c->ring.hdr->stdin_state, STDIN_CLOSED);
+	FAULT("stdin.in-close");
 	c->drop_mask |= CTL_FD_IN;
 	/* at the end of a session CLOSED and END say the same */
 	if (c->state < CHILD_ENDED || pump_is_open(c))
@@ -223,6 +224,7 @@ input_more(struct child *c, uint64_t end, bool eof)
 
 	if (end > atomic_load(&hdr->spool_end))
 		atomic_store(&hdr->spool_end, end);
+	FAULT("stdin.in-more");
 	if (eof)
 		atomic_store(&hdr->stdin_eof, 1);
 	if (c->in.fd < 0)

@@ -7,6 +7,7 @@
 #include "worker/ladder.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "shm/state_names.h"
 #include "worker/input.h"
@@ -22,6 +24,8 @@
 #include "worker/start.h"
 #include "worker/tree.h"
 
+#define EXIT_WAIT_NS    (100 * NSEC_PER_MSEC)
+#define EXIT_WAITS      100u
 #define HURRY_MS        200u /* of the last second: kill what is known */
 #define FREEZE_PAUSE_NS NSEC_PER_MSEC
 #define STRIKE_NS       (30 * NSEC_PER_MSEC) /* in one go */
@@ -72,7 +76,8 @@ ladder_strike(struct child *c)
 	nice_before = getpriority(PRIO_PROCESS, 0);
 	(void)setpriority(PRIO_PROCESS, 0, -20); /* who may outruns a crowd */
 	do {
-		done = tree_kill(c, c->hurry_ns);
+		done = FAULT_FAILS("lie.process") ||
+		    tree_kill(c, c->hurry_ns);
 	} while (!done && again && clock_boot_ns() < until_ns);
 	(void)setpriority(PRIO_PROCESS, 0, nice_before);
 	group_signal(c, done ? SIGKILL : SIGSTOP);
@@ -102,6 +107,34 @@ ladder_signal(struct child *c, int sig, enum end_reason reason)
 	group_signal(c, sig);
 }
 
+/* The ladder's first rung. Its signal stands in the header until it was sent,
+ * so that it is sent whoever dies in between. */
+static void
+ladder_first(struct child *c)
+{
+	_Atomic uint64_t *at = &c->ring.hdr->ladder_signal;
+	int sig = (int)atomic_load(at);
+
+	/* the tree first: a dead parent vouches for nobody */
+	tree_signal(c, sig);
+	group_signal(c, sig);
+	tree_signal(c, SIGCONT); /* a stopped one could not obey */
+	group_signal(c, SIGCONT);
+	FAULT("stop.after-signal");
+	atomic_store(at, 0);
+}
+
+void
+ladder_take_over(struct child *c)
+{
+	const struct ring_header *hdr = c->ring.hdr;
+	uint64_t sig = atomic_load(&hdr->ladder_signal);
+
+	if (sig > 0 && sig < NSIG && c->exit.code == 0 &&
+	    atomic_load(&hdr->ladder_kill_ns) != 0)
+		ladder_first(c);
+}
+
 /* TERM (or what is asked for) now, KILL after the grace. */
 void
 ladder_begin(struct child *c, int sig, uint32_t grace_ms,
@@ -122,20 +155,21 @@ ladder_begin(struct child *c, int sig, uint32_t grace_ms,
 		return;
 	}
 	note_reason(c, reason);
+	FAULT("stop.after-reason");
+	if (grace_ms != 0)
+		atomic_store(&hdr->ladder_signal, (uint64_t)sig);
 	old = atomic_load(&hdr->ladder_kill_ns);
 	if (old == 0 || due < old)
 		atomic_store(&hdr->ladder_kill_ns, due);
+	FAULT("stop.before-signal");
 	c->tree_empty = false;
 	if (c->ladder_ns == 0)
 		c->ladder_ns = c->w->now_ns;
 	if (grace_ms == 0) {
 		ladder_kill(c);
+		FAULT("stop.after-kill");
 	} else {
-		/* the tree first: a dead parent vouches for nobody */
-		tree_signal(c, sig);
-		group_signal(c, sig);
-		tree_signal(c, SIGCONT); /* a stopped one could not obey */
-		group_signal(c, SIGCONT);
+		ladder_first(c);
 	}
 	ladder_arm(c);
 }
@@ -293,6 +327,21 @@ ladder_arm(struct child *c)
 		timer_set(&c->w->timers, &c->timer, due);
 }
 
+/* The bound is for what cannot die. Of what is dead the keeper knows how it
+ * ended, however late it may come to say so. */
+static bool
+exit_is_coming(struct child *c)
+{
+	struct pollfd p = {.fd = c->pidfd, .events = POLLIN};
+
+	if (c->exit.code != 0 || c->exit_waits == EXIT_WAITS ||
+	    (c->pidfd >= 0 && poll(&p, 1, 0) != 1))
+		return false;
+	c->exit_waits++;
+	c->final_ns = c->w->now_ns + EXIT_WAIT_NS;
+	return true;
+}
+
 /* Deadlines that passed begin the ladder; its KILL and its end. */
 static void
 forced_check(struct child *c, uint64_t now)
@@ -301,6 +350,8 @@ forced_check(struct child *c, uint64_t now)
 	uint32_t grace_ms = atomic_load(&hdr->grace_ms);
 
 	if (forced_due(c) > now)
+		return;
+	if (c->killed && exit_is_coming(c))
 		return;
 	if (c->killed)
 		child_end(c);

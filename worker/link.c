@@ -253,6 +253,10 @@ link_send(struct worker *w, enum link_to to, struct child *c,
 	c->want[to] &= ~row->bit;
 	if (row->type == CTL_END)
 		FAULT("end.after-send");
+	if (row->type == CTL_CLOSED)
+		FAULT("end.after-closed");
+	if (row->type == CTL_RUNNING)
+		FAULT("spawn.after-running");
 	if (row->type == CTL_DROP)
 		c->drop_mask = 0;
 	return 0;

@@ -272,6 +272,7 @@ pty_look(struct child *c, uint64_t before)
 		scan_last(c, (size_t)(now - before));
 	flags_change(c, PTY_CURSOR_NORMAL | PTY_CURSOR_APP | PTY_PASTE,
 	    c->pty.scan.modes);
+	FAULT("pty.in-look");
 	atomic_store(&hdr->pty_scanned, now - c->pty.scan.len);
 	(void)is_canonical(c);
 }

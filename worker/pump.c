@@ -76,6 +76,7 @@ stream_eof(struct child_out *s)
 	s->fd = -1;
 	atomic_store(&hdr->open_streams,
 	    atomic_load(&hdr->open_streams) & ~bit);
+	FAULT("pump.at-eof");
 	c->drop_mask |= bit;
 	if (c->drop_ns == 0)
 		c->drop_ns = c->w->now_ns + CHILD_SILENCE_MS * NSEC_PER_MSEC;
@@ -167,6 +168,16 @@ pump_no_space(struct child_out *s, size_t max)
 	return -EAGAIN;
 }
 
+/* In a test build: loses what psup-chaos must miss. */
+static void
+lie(const struct child_out *s)
+{
+	char byte;
+
+	if (FAULT_FAILS("lie.byte-lost"))
+		(void)!read(s->fd, &byte, 1);
+}
+
 /* One system call's worth. Returns bytes, 0 at EOF, -EAGAIN: no more now. */
 static ssize_t
 pump_once(struct child_out *s, size_t budget)
@@ -180,6 +191,7 @@ pump_once(struct child_out *s, size_t budget)
 		pump_watching(c, false);
 		return -EAGAIN;
 	}
+	lie(s);
 	n = pump_take(s, max);
 	FAULT("pump.after-splice");
 	if (n > 0)

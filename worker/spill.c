@@ -110,6 +110,7 @@ spill_create(struct child *c, const char *path, uint64_t max, bool again)
 	if (fd < 0)
 		return fd;
 	c->spill_fd = fd;
+	FAULT("spill.in-create");
 	SET(hdr->spill_dev, st.st_dev);
 	SET(hdr->spill_ino, st.st_ino);
 	SET(hdr->spill_max, max);

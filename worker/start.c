@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -422,15 +423,19 @@ clone_command(struct child *c)
 	    .umask = plan->order.umask,
 	    .envp = (char *const *)(uintptr_t)plan->envp,
 	    .sh_argv = plan->sh_argv};
+	static const char *const nothing[] = {"/bin/true", NULL};
 	struct spawn_limits limits = {0};
 	bool in_leaf = false;
 	int rc;
 
 	args.limits = &limits;
+	if (FAULT_FAILS("lie.start-lost"))
+		args.paths = nothing;
 	args.leaf_fd = tree_enter(c);
 	rc = limits_prepare(c, &plan->order, args.leaf_fd, &limits);
 	atomic_store(&c->ring.hdr->limits, plan->order.limit_mask);
 	args.leaf_into = (c->w->heritage.flags & HERITAGE_TREE_INTO) != 0;
+	FAULT("spawn.in-leaf");
 	atomic_store(&c->ring.hdr->leaf, c->leaf);
 	/* where no stdin is wanted, the reserved /dev/null is it */
 	for (int i = 0; i < 3 && rc == 0; i++)
@@ -488,6 +493,11 @@ started(struct child *c)
 	atomic_store(&c->ring.hdr->pid, c->pid);
 	stats_observe(&c->w->stats->spawn, METRIC_CUT_WORK,
 	    (clock_boot_ns() - c->plan->began_ns) / NSEC_PER_USEC);
+	FAULT("spawn.after-pid");
+	if (FAULT_FAILS("lie.start-twice"))
+		(void)posix_spawn(&(pid_t){0}, c->plan->paths[0], NULL, NULL,
+		    (char *const *)(uintptr_t)c->plan->argv,
+		    (char *const *)(uintptr_t)c->plan->envp);
 	start_plan_free(c->plan); /* the command's ends: else no EOF ever */
 	c->plan = NULL;
 	worker_count(&c->w->stats->spawned, 1);
@@ -499,13 +509,16 @@ started(struct child *c)
 }
 
 /* Not this time: once more later, or never. A full channel to the keeper is no
- * fault of the session and costs it no try. */
+ * fault of the session and costs it no try; nor is a broken one: the keeper is
+ * dead, we end with it as soon as that is read, and the next server says what
+ * became of the session. */
 static void
 not_started(struct child *c, int error, unsigned stage)
 {
 	struct start_plan *plan = c->plan;
 	bool full = stage == STAGE_TELL && (error == EAGAIN ||
-	    error == ENOBUFS || error == ETOOMANYREFS);
+	    error == ENOBUFS || error == ETOOMANYREFS || error == EPIPE ||
+	    error == ECONNRESET);
 	bool again = full || error == EAGAIN || error == ENOMEM ||
 	    error == EMFILE || error == ENFILE;
 
@@ -533,6 +546,7 @@ start_retry(struct child *c)
 		return;
 	}
 	header_fill(c);
+	FAULT("spawn.before-hold");
 	rc = hold(c);
 	if (rc < 0) {
 		not_started(c, -rc, STAGE_TELL);

@@ -11,6 +11,7 @@
 
 #include "common/check.h"
 #include "common/err.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "worker/input.h"
 #include "worker/ladder.h"
@@ -83,6 +84,7 @@ take_all(struct child *c, struct ctl_msg *msg, unsigned *ret_stage)
 		c->ring.hdr = NULL;
 		return rc;
 	}
+	FAULT("take.after-recover");
 	c->leaf = atomic_load(&c->ring.hdr->leaf);
 	take_exit(c);
 	if (c->exit.code == 0) {
@@ -104,14 +106,17 @@ take_on(struct child *c)
 	    (c->out[0].fd >= 0 ? CTL_FD_OUT : 0u) |
 	        (c->out[1].fd >= 0 ? CTL_FD_ERR : 0u));
 	c->in.punched = 0;
+	FAULT("take.in-header");
 	spill_take_over(c);
 	pty_take_over(c);
+	FAULT("take.before-watch");
 	c->blocks_seen = c->ring.blocks;
 	worker_count(&c->w->stats->ring_bytes, c->blocks_seen);
 	worker_count(&c->w->stats->taken_over, 1);
 	worker_count(&c->w->stats->bytes_moved, c->ring.recovered);
 	child_set_state(c, c->exit.code != 0 ? CHILD_EXITED : CHILD_RUNNING,
 	    "taken over");
+	ladder_take_over(c);
 	child_watch(c);
 }
 

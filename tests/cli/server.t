@@ -28,6 +28,20 @@ like "$(echo '{"tool":"exec","command":"echo $SECRET."}' | SECRET=now psup tool)
 stop
 exec 9<&-
 
+# a keeper that was killed while it started a process: that one has its lock
+# until its exec, so the next keeper waits for a lock whose holder is dead
+sh -c 'echo $$' >"$PSUP_RUNTIME_DIR/lock"
+flock "$PSUP_RUNTIME_DIR/lock" sleep 0.2 &
+while flock -n "$PSUP_RUNTIME_DIR/lock" true; do sleep 0.01; done
+psupd --runtime-dir "$PSUP_RUNTIME_DIR" 2>"$scratch/said" &
+server=$!
+until psup --no-start status >/dev/null 2>&1 || ! kill -0 $server 2>/dev/null
+do sleep 0.01; done
+is "$(psup --no-start exec "echo on" 2>&1)" on \
+    "a dead keeper's lock is waited for: $(grep ^psupd: "$scratch/said")"
+stop
+wait
+
 # the families of names, given to the server
 for name in PSUP_YIELD_MS OPENCLAW_BASH_YIELD_MS PI_BASH_YIELD_MS; do
 	export $name=50

@@ -255,6 +255,30 @@ SCENARIO(crowd, killed_workers_leave_no_bytes_in_the_budget)
 	}
 }
 
+/* Nobody runs, so nobody's end is waited for; who is stopped then, worker or
+ * master, is found out all the same. */
+SCENARIO(crowd, who_is_stopped_while_nothing_runs_is_replaced)
+{
+	const char *id;
+	pid_t master, worker;
+	struct answer *a;
+
+	psupd(.workers = 1);
+	id = background(STR("command", "sleep 1000"));
+	worker = worker_of(id);
+	master = master_pid();
+	expect_ok(ask("remove", STR("sessionId", id)));
+	kill_now(worker, SIGSTOP);
+	a = ask("exec", STR("command", "echo on"));
+	expect_str(a, "aggregated", "on\n");
+	await_gone(worker);
+	kill_now(master, SIGSTOP);
+	await_gone(master);
+	a = ask_as(peer(NULL), "exec", STR("command", "echo on"));
+	expect_str(a, "aggregated", "on\n");
+	kill_master(); /* the first connection broke with the first master */
+}
+
 #ifdef PSUP_FAULTS
 
 /* It ended, was told, was forgotten; its worker stopped before it had the

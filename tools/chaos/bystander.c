@@ -164,13 +164,27 @@ bystanders_stop(void)
 		end(&bystanders[i]);
 }
 
+/* A client that does not read for a while. */
+static void
+pause_for(pid_t pid, uint32_t *random)
+{
+	kill(pid, SIGSTOP);
+	nap_ms(1 + rnd(random) % (uint32_t)(chaos.o.stop_ms + 1));
+	kill(pid, SIGCONT);
+	atomic_fetch_add(&chaos.stops, 1);
+}
+
 bool
-bystander_kill(enum victim which)
+bystander_kill(enum victim which, uint32_t *random)
 {
 	struct bystander *b = &bystanders[which == VICTIM_READER ? 0 : 1];
 
 	if (b->pid <= 0)
 		return false;
+	if (chaos.o.signal == SIGSTOP) {
+		pause_for(b->pid, random);
+		return true;
+	}
 	end(b);
 	atomic_fetch_add(which == VICTIM_READER ? &chaos.kills_reader
 	                                        : &chaos.kills_gateway, 1);

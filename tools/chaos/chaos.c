@@ -47,6 +47,8 @@ die(const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
+	if (chaos.work[0] != '\0')
+		(void)rmdir(chaos.work); /* where nothing is in it yet */
 	exit(2);
 }
 
@@ -80,11 +82,12 @@ static const struct {
     {"gateway", VICTIM_GATEWAY, false},
     {"all", VICTIM_WORKER | VICTIM_MASTER | VICTIM_READER | VICTIM_GATEWAY,
         true},
+    {"keeper", VICTIM_KEEPER, false},
     {"command", VICTIM_COMMAND, false},
 };
 
 enum { OPT_RUNTIME_DIR = 1, OPT_KILL, OPT_SIGNAL, OPT_STOP, OPT_RATE, OPT_FOR,
-       OPT_KILLS, OPT_SESSIONS, OPT_WORKERS, OPT_SEED, OPT_FAULT, OPT_JSON,
+       OPT_KILLS, OPT_SESSIONS, OPT_IDLE, OPT_WORKERS, OPT_SEED, OPT_FAULT, OPT_JSON,
        OPT_QUIET, OPT_COMMAND, OPT_AFTER, OPT_ON, OPT_RESTARTS, OPT_VERSION,
        OPT_HELP };
 
@@ -96,6 +99,7 @@ static const struct option long_options[] = {
     {"for", required_argument, NULL, OPT_FOR},
     {"kills", required_argument, NULL, OPT_KILLS},
     {"sessions", required_argument, NULL, OPT_SESSIONS},
+    {"idle", required_argument, NULL, OPT_IDLE},
     {"workers", required_argument, NULL, OPT_WORKERS},
     {"seed", required_argument, NULL, OPT_SEED},
     {"fault", required_argument, NULL, OPT_FAULT},
@@ -118,21 +122,32 @@ usage(FILE *to)
 	      "checks every byte,\nstatus, start, order and event, and what is "
 	      "left behind. Exit code 0: nothing was\nlost; 1: something was; "
 	      "2: it could not be tried.\n\n"
-	      "  --kill WHOM        worker, master, reader, gateway, all; "
-	      "separated by commas\n"
-	      "                     (worker,master); all: also worker and "
-	      "master at once\n"
+	      "  --kill WHOM        worker, master, reader, gateway, all, "
+	      "keeper; separated by\n"
+	      "                     commas (worker,master); all: also worker "
+	      "and master at once;\n"
+	      "                     keeper: alone or with the others, then "
+	      "another server is\n"
+	      "                     started; what ran is lost, and must be "
+	      "told so\n"
 	      "  --stop[=MS]        SIGSTOP instead, SIGCONT within MS (200); "
 	      "0: none\n"
 	      "  --rate N           kills a second (5)\n"
 	      "  --for SECONDS      how long (30, or as long as --kills "
 	      "takes)\n"
 	      "  --kills N          until so many kills\n"
-	      "  --fault NAME[@N]   instead of a rate: the server's processes "
-	      "kill themselves\n"
-	      "                     at the N-th pass of a fault point (test "
-	      "builds)\n"
+	      "  --fault NAME[@N][=ACTION][,...]   instead of a rate: the "
+	      "server's processes\n"
+	      "                     kill themselves (ACTION kill, stop or "
+	      "abort) at the N-th\n"
+	      "                     pass of a fault point; fail, once: they "
+	      "are hindered, and\n"
+	      "                     killed at the rate; ~: each process at "
+	      "another one (test\n"
+	      "                     builds)\n"
 	      "  --sessions N       at once (16)\n"
+	      "  --idle N           more sessions, that do nothing until the "
+	      "end (0)\n"
 	      "  --workers N        of the server (one per core)\n"
 	      "  --seed N           to repeat a campaign's choices\n"
 	      "  --runtime-dir DIR  the server that runs there, not one of its "
@@ -194,7 +209,8 @@ parse_victims(struct options *o, const char *text)
 				break;
 		if (i == sizeof(victim_words) / sizeof(victim_words[0]))
 			bad_usage("--kill: '%.*s': expected worker, master, "
-			    "reader, gateway, all or command", (int)len, text);
+			    "reader, gateway, all, keeper or command", (int)len,
+			    text);
 		o->victims |= victim_words[i].victims;
 		o->together |= victim_words[i].together;
 		text += len + (text[len] == ',');
@@ -218,6 +234,7 @@ take_option(struct options *o, int c, const char *v)
 	case OPT_SESSIONS:
 		o->sessions = (int)number("sessions", v, 1, SESSIONS_MAX);
 		break;
+	case OPT_IDLE: o->idle = (int)number("idle", v, 0, 100000); break;
 	case OPT_WORKERS: o->workers = (int)number("workers", v, 1, 32); break;
 	case OPT_SEED: o->seed = (unsigned)number("seed", v, 0, 4e9); break;
 	case OPT_FAULT: o->fault = v; break;
@@ -261,7 +278,7 @@ parse_options(struct options *o, int argc, char **argv)
 	int c;
 
 	*o = (struct options){.victims = VICTIM_WORKER | VICTIM_MASTER,
-	    .signal = SIGKILL, .rate = 5, .sessions = 16, .after_ms = -1,
+	    .signal = SIGKILL, .stop_ms = 200, .rate = 5, .sessions = 16, .after_ms = -1,
 	    .restarts = -1, .seed = (unsigned)(now_ns() / 1000)};
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
@@ -278,6 +295,11 @@ parse_options(struct options *o, int argc, char **argv)
 	if (o->fault != NULL && o->runtime_dir != NULL)
 		bad_usage("--fault: it needs a server of its own, without "
 		    "--runtime-dir");
+	if ((o->victims & VICTIM_KEEPER) != 0 && o->runtime_dir != NULL)
+		bad_usage("--kill keeper: it needs a server of its own, "
+		    "without --runtime-dir");
+	if ((o->victims & VICTIM_KEEPER) != 0 && o->signal != SIGKILL)
+		bad_usage("--kill keeper: it is not stopped");
 	if (o->seconds <= 0 && o->kills <= 0)
 		o->seconds = 30;
 }
@@ -308,7 +330,7 @@ warm_up(void)
 	if (psup_new(&p) != PSUP_OK)
 		die("no memory");
 	chaos.warming = true;
-	for (enum kind k = 0; k <= KIND_FRONT; k++)
+	for (enum kind k = 0; k < KIND_QUEUE; k++)
 		story_run(p, k, &random);
 	chaos.warming = false;
 	psup_free(&p);
@@ -342,6 +364,7 @@ campaign(void)
 	while (!atomic_load(&chaos.subscribed) &&
 	       !atomic_load(&chaos.interrupted))
 		nap_ms(1);
+	idle_start();
 	queue = start_thread(queue_thread, NULL);
 	for (int i = 0; i < n_ticks; i++)
 		tick[i] = start_thread(tick_thread, NULL);
@@ -357,6 +380,7 @@ campaign(void)
 	for (int i = 0; i < n_ticks; i++)
 		pthread_join(tick[i], NULL);
 	pthread_join(queue, NULL);
+	idle_end();
 	atomic_store(&finish, true);
 	pthread_join(sub, NULL);
 	bystanders_stop();
@@ -397,6 +421,7 @@ main(int argc, char **argv)
 	if (argc > 2 && strcmp(argv[1], "--child") == 0)
 		return child_main(argc - 2, argv + 2);
 	parse_options(&chaos.o, argc, argv);
+	faults_parse();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
@@ -404,13 +429,13 @@ main(int argc, char **argv)
 	chaos.began_ns = now_ns();
 	server_start();
 	code = chaos.o.command != NULL ? program_run() : torture();
+	faults_count();
 	server_stop();
 	if (atomic_load(&chaos.interrupted)) {
 		report_print();
 		return 130;
 	}
-	if (chaos.o.fault != NULL && atomic_load(&chaos.kills_worker) == 0 &&
-	    atomic_load(&chaos.kills_master) == 0) {
+	if (chaos.by_points && atomic_load(&chaos.kills_point) == 0) {
 		fprintf(stderr, "psup-chaos: %s was never reached; fault points "
 		    "are in test builds alone\n", chaos.o.fault);
 		code = 2;

@@ -12,6 +12,8 @@
  *     threads.c  stories one after the other, a queue, a subscriber
  *     ledger.c   what was started, and what is owed: starts, events, order
  *     killer.c   whom to kill, when, and how soon they are back
+ *     faults.c   processes that kill, stop or hinder themselves (test builds)
+ *     keeper.c   the keeper's death: who outlives it, and the next server
  *     bystander.c   clients that are killed: a reader, a gateway
  *     leaks.c    processes, zombies, descriptors, files, records
  *     report.c   counters, percentiles, text and JSON
@@ -30,6 +32,7 @@
 #include <sys/types.h>
 
 #define ID_BYTES    48
+#define READY_BYTES 64 /* of pattern, then a child is ready */
 #define PATIENCE_MS 60000 /* without any progress: stuck, a loss */
 
 /* ---------------------------------------------------------------- options */
@@ -39,12 +42,13 @@ enum victim {
 	VICTIM_MASTER = 2,
 	VICTIM_READER = 4,
 	VICTIM_GATEWAY = 8,
-	VICTIM_COMMAND = 16
+	VICTIM_COMMAND = 16,
+	VICTIM_KEEPER = 32
 };
 
 struct options {
 	const char *runtime_dir; /* NULL: a server of its own */
-	const char *fault;       /* "pump.after-splice=kill@50"; NULL: by rate */
+	const char *fault;       /* "pump.after-splice@50=kill", "~": all; NULL: none */
 	const char *json;        /* file of the JSON report, "-": stdout */
 	const char *command;     /* a program of the user's; NULL: ours */
 	const char *on_text;     /* of it: kill when it has written this */
@@ -56,6 +60,7 @@ struct options {
 	double seconds;          /* 0: no end by time */
 	long kills;              /* 0: no end by count */
 	int sessions;            /* at once */
+	int idle;                /* more, that do nothing until the end */
 	int workers;             /* of a server of its own; 0: default */
 	int after_ms;            /* of a program: kill so long after its start */
 	int restarts;            /* of a program; -1: always */
@@ -102,17 +107,25 @@ struct campaign {
 	char work[64];  /* files of the commands: starts, order */
 	bool own;       /* the server is ours */
 	bool warming;   /* nobody waits for events yet */
-	pid_t keeper;
+	bool by_points; /* whom --fault names dies, nobody else */
+	bool full;      /* by --fault the tmpfs is full: output is dropped */
+	bool in_hand;   /* by --fault a terminal's input is copied by hand */
+	_Atomic pid_t keeper;
 	uint64_t began_ns;
 	_Atomic bool subscribed; /* its place is remembered from then on */
 	_Atomic bool stop_killing, stop_starting, interrupted;
 	_Atomic long loss[LOSS_COUNT];
 	_Atomic long kills_worker, kills_master, kills_reader, kills_gateway,
-	    kills_command, stops;
+	    kills_command, kills_keeper, kills_point, stops;
 	_Atomic long started, ended, repeats; /* sessions; requests asked again */
+	_Atomic bool hiding_allowed; /* the workers died with the keeper */
+	_Atomic long keepers_dead;  /* of kills_keeper, those that are over */
+	_Atomic long lost_sessions; /* by the keeper's death, and told so */
+	long hid;                   /* processes that the next server ended */
 	_Atomic uint64_t bytes_checked, steps;
 	_Atomic long events_seen;
-	struct times worker_back, master_back; /* the killer's alone */
+	/* the killer's alone */
+	struct times worker_back, master_back, keeper_back, commands_gone;
 };
 
 extern struct campaign chaos;
@@ -133,8 +146,16 @@ uint32_t rnd(uint32_t *state);
 /* ----------------------------------------------------------------- server */
 
 void server_start(void);
+/* The next one after the keeper's death; until it answers. False: it died
+ * again (by a fault point). */
+bool server_again(void);
 /* Shuts an own server down and looks at what is left of it. */
 void server_stop(void);
+/* Has our own server's keeper died, unasked or by a fault point? */
+bool server_is_dead(void);
+/* Was it started without the fault points, since the last one died at one
+ * before it answered? */
+bool server_is_spared(void);
 /* Processes of a role ("worker", "master") that are up; returns how many. */
 struct process {
 	pid_t pid;
@@ -173,8 +194,14 @@ enum kind {
 	KIND_ECHO,   /* stdin comes back */
 	KIND_TERMINAL, /* a terminal */
 	KIND_FRONT,  /* in the foreground, by request key */
+	KIND_KEYS,   /* a terminal's input comes back */
+	KIND_HIDE,   /* what it hid ends with it, when it is killed */
+	KIND_TIMEOUT, /* ends by its time-out, not sooner, not much later */
+	KIND_FAIL,   /* a program that is not there */
+	KIND_SPILL,  /* its output is in a file, too */
 	KIND_QUEUE,  /* waits in a lane */
 	KIND_TICK,   /* writes on and on until it is ended */
+	KIND_IDLE,   /* does nothing until its input ends */
 	KIND_COUNT
 };
 
@@ -183,6 +210,8 @@ uint32_t ledger_new(enum kind kind);
 /* Its end was seen: only such a one is owed an event, unless it ended well
  * and in silence. */
 void ledger_ended(uint32_t n, bool silent);
+/* As above, by the keeper's death: it need not have run. */
+void ledger_lost(uint32_t n);
 /* An exit event arrived for a session of this sessionKey. */
 void ledger_event(const char *session_key);
 /* Sessions that are owed an event which has not come. */
@@ -203,6 +232,8 @@ const char *kind_name(enum kind kind);
 void *story_thread(void *arg);
 void *queue_thread(void *arg);
 void *tick_thread(void *arg);
+void idle_start(void);
+void idle_end(void);
 void *subscriber_thread(void *arg);
 /* Ids of the ticking sessions, for the killer. */
 #define TICKS_MAX 16
@@ -213,8 +244,33 @@ size_t ticks(char (*ret_ids)[ID_BYTES]);
 void *killer_thread(void *arg);
 void bystanders_start(void);
 void bystanders_stop(void);
-/* Kills one and starts the next; false: none is up. */
-bool bystander_kill(enum victim which);
+/* Kills one and starts the next, or stops it for a while; false: none is up. */
+bool bystander_kill(enum victim which, uint32_t *random);
+/* Has the campaign killed enough? */
+bool killed_enough(void);
+
+/* ----------------------------------------------------------------- faults */
+
+/* Reads --fault; exits where it cannot be understood. */
+void faults_parse(void);
+/* Variables for the server's environment; NULL: none. */
+void faults_environment(const char *ret[2]);
+/* Reads how often which point's time came, for the report. */
+void faults_count(void);
+json_t *faults_rows(void);
+/* Do keepers die by their own hand? */
+bool faults_of_keeper(void);
+/* Until there were enough: counts those who die by their own hand, lets go on
+ * those who stopped. */
+void faults_watch(void);
+
+/* ----------------------------------------------------------------- keeper */
+
+/* Kills the keeper, some others at the same moment or just before, and starts
+ * the next server. */
+void keeper_kill(psup_view *v, uint32_t *random);
+/* It died by its own hand: everything after that. */
+void keeper_died(void);
 
 /* ------------------------------------------------------------------ leaks */
 

@@ -8,7 +8,9 @@
  *     signal N SIG                  ends by a signal
  *     echo N                        stdin to stdout until EOF
  *     terminal N BYTES CODE         the pattern on a raw terminal
+ *     keys N                        pattern, then what is typed, to a line's end
  *     tick N                        64 bytes a millisecond, for ever
+ *     hide N                        two more processes that hide, for ever
  *     order N FILE                  its number into FILE
  */
 #include "chaos.h"
@@ -139,18 +141,81 @@ do_echo(uint32_t n, char **args)
 	}
 }
 
+/* Nothing is changed on its way; or the end of this process. */
+static void
+go_raw(void)
+{
+	struct termios t;
+
+	if (tcgetattr(STDOUT_FILENO, &t) < 0)
+		_exit(95); /* no terminal */
+	cfmakeraw(&t);
+	if (tcsetattr(STDOUT_FILENO, TCSANOW, &t) < 0)
+		_exit(94);
+}
+
 static int
 do_terminal(uint32_t n, char **args)
 {
-	struct termios t;
 	char *rest[] = {args[0], (char[]){"200"}, args[1]};
 
-	if (tcgetattr(STDOUT_FILENO, &t) < 0)
-		return 95; /* no terminal */
-	cfmakeraw(&t);
-	if (tcsetattr(STDOUT_FILENO, TCSANOW, &t) < 0)
-		return 94;
+	go_raw();
 	return do_write(n, rest);
+}
+
+static void
+put_ready(uint32_t n)
+{
+	char buf[READY_BYTES];
+
+	pattern_fill(n, 0, buf, sizeof(buf));
+	put(STDOUT_FILENO, buf, sizeof(buf));
+}
+
+static int
+do_keys(uint32_t n, char **args)
+{
+	char buf[4096], *end;
+	ssize_t got;
+
+	(void)args;
+	go_raw();
+	put_ready(n);
+	while ((got = read(STDIN_FILENO, buf, sizeof(buf))) > 0) {
+		end = memchr(buf, '\n', (size_t)got);
+		put(STDOUT_FILENO, buf,
+		    end != NULL ? (size_t)(end - buf) : (size_t)got);
+		if (end != NULL)
+			return 0;
+	}
+	return 93;
+}
+
+/* In a session of its own, its parent dead, and nothing of ours open. */
+static void
+hide(bool twice)
+{
+	if (fork() != 0)
+		return;
+	setsid();
+	if (twice && fork() != 0)
+		_exit(0);
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
+	close(STDERR_FILENO);
+	for (;;)
+		pause();
+}
+
+static int __attribute__((noreturn))
+do_hide(uint32_t n, char **args)
+{
+	(void)args;
+	hide(false);
+	hide(true);
+	put_ready(n);
+	for (;;)
+		pause();
 }
 
 static int __attribute__((noreturn))
@@ -187,6 +252,7 @@ child_main(int argc, char **argv)
 	    {"write", 3, do_write}, {"signal", 1, do_signal},
 	    {"echo", 0, do_echo}, {"terminal", 2, do_terminal},
 	    {"tick", 0, do_tick}, {"order", 1, do_order},
+	    {"keys", 0, do_keys}, {"hide", 0, do_hide},
 	};
 
 	if (argc >= 1 && strcmp(argv[0], "bystander") == 0)

@@ -7,7 +7,8 @@
  *           which is part of the figure)
  *   master  from the kill to the answer of a status request
  *
- * With --fault the server's processes kill themselves; then it only watches.
+ * With --fault the server's processes may kill themselves; then it only
+ * watches (faults.c).
  */
 #include "chaos.h"
 
@@ -109,6 +110,8 @@ kill_worker(psup_view *v)
 		return;
 	before = total_of(v, id);
 	while (total_of(v, id) <= before) {
+		if (server_is_dead())
+			return;
 		if (now_ns() - began > BACK_MS * UINT64_C(1000000)) {
 			lost(LOSS_STUCK, "worker %d: %s has no output since",
 			    p[0].slot, id);
@@ -129,6 +132,8 @@ await_answer(uint64_t began)
 	if (psup_new(&p) != PSUP_OK)
 		die("no memory");
 	while (!reach(p) || psup_status(p, &r) != PSUP_OK) {
+		if (server_is_dead())
+			break;
 		if (now_ns() - began > BACK_MS * UINT64_C(1000000)) {
 			lost(LOSS_STUCK, "master: no answer since it was "
 			    "killed: %s", psup_error_message(p));
@@ -186,7 +191,7 @@ static void
 strike(psup_view *v)
 {
 	static const enum victim all[] = {VICTIM_WORKER, VICTIM_MASTER,
-	    VICTIM_READER, VICTIM_GATEWAY};
+	    VICTIM_READER, VICTIM_GATEWAY, VICTIM_KEEPER};
 	enum victim which;
 
 	if (chaos.o.together && rnd(&random_state) % 3 == 0) {
@@ -194,14 +199,16 @@ strike(psup_view *v)
 		return;
 	}
 	do {
-		which = all[rnd(&random_state) % 4];
+		which = all[rnd(&random_state) % 5];
 	} while (!(chaos.o.victims & which));
 	if (which == VICTIM_WORKER)
 		kill_worker(v);
 	else if (which == VICTIM_MASTER)
 		kill_master(v, true);
+	else if (which == VICTIM_KEEPER)
+		keeper_kill(v, &random_state);
 	else
-		bystander_kill(which);
+		bystander_kill(which, &random_state);
 }
 
 /* A server that gets nothing done between two kills proves nothing; one that
@@ -222,11 +229,13 @@ kills_sum(void)
 	return atomic_load(&chaos.kills_worker) +
 	    atomic_load(&chaos.kills_master) +
 	    atomic_load(&chaos.kills_reader) +
-	    atomic_load(&chaos.kills_gateway) + atomic_load(&chaos.stops);
+	    atomic_load(&chaos.kills_gateway) +
+	    atomic_load(&chaos.kills_keeper) + atomic_load(&chaos.stops) +
+	    atomic_load(&chaos.kills_point);
 }
 
-static bool
-enough(void)
+bool
+killed_enough(void)
 {
 	return atomic_load(&chaos.stop_killing) ||
 	    atomic_load(&chaos.interrupted) ||
@@ -236,38 +245,42 @@ enough(void)
 	            chaos.o.seconds);
 }
 
-/* The server's processes die at their fault point: how often? */
-static void
-watch_faults(void)
-{
-	while (!enough()) {
-		atomic_store(&chaos.kills_worker, server_restarts("worker"));
-		atomic_store(&chaos.kills_master, server_restarts("master"));
-		nap_ms(50);
-	}
-}
-
 void *
 killer_thread(void *arg)
 {
 	psup_view *v = NULL;
+	long keepers = 0;
 	char why[256];
 
 	(void)arg;
 	random_state = chaos.o.seed | 1;
-	if (chaos.o.fault != NULL) {
-		watch_faults();
+	if (chaos.by_points) {
+		faults_watch();
 		atomic_store(&chaos.stop_killing, true);
 		return NULL;
 	}
 	if (psup_view_open(chaos.dir, &v, why, sizeof(why)) != 0)
 		die("%s: %s", chaos.dir, why);
-	while (!enough()) {
+	while (!killed_enough()) {
 		uint64_t steps = atomic_load(&chaos.steps);
 		double u = (rnd(&random_state) % 10000 + 1) / 10001.0;
 		double wait = -log(u) / chaos.o.rate * 1000;
 
-		strike(v);
+		if (!server_is_dead()) {
+			strike(v);
+		} else {
+			if (!faults_of_keeper())
+				lost(LOSS_STATUS, "the keeper died by itself");
+			keeper_died();
+		}
+		if (atomic_load(&chaos.kills_keeper) != keepers) {
+			/* another server, other files */
+			keepers = atomic_load(&chaos.kills_keeper);
+			psup_view_close(&v);
+			if (psup_view_open(chaos.dir, &v, why,
+			        sizeof(why)) != 0)
+				die("%s: %s", chaos.dir, why);
+		}
 		nap_ms(wait < 10000 / chaos.o.rate ? wait
 		                                   : 10000 / chaos.o.rate);
 		await_progress(steps);

@@ -10,12 +10,16 @@
 #define BURST_BYTES 4000000
 #define FRONT_BYTES 20000
 #define INPUT_PIECE 32768
+#define KEYS_BYTES  20000
+#define IDLE_BYTES  16
 
 static const char *const names[KIND_COUNT] = {
     [KIND_STREAM] = "stream", [KIND_BURST] = "burst", [KIND_EXIT] = "exit",
     [KIND_ECHO] = "echo", [KIND_TERMINAL] = "terminal",
-    [KIND_FRONT] = "foreground", [KIND_QUEUE] = "queue",
-    [KIND_TICK] = "tick"};
+    [KIND_FRONT] = "foreground", [KIND_KEYS] = "keys",
+    [KIND_HIDE] = "hide", [KIND_TIMEOUT] = "timeout",
+    [KIND_FAIL] = "fail", [KIND_SPILL] = "spill", [KIND_QUEUE] = "queue", [KIND_TICK] = "tick",
+    [KIND_IDLE] = "idle"};
 
 const char *
 kind_name(enum kind kind)
@@ -90,39 +94,57 @@ run_exit(struct story *s, uint32_t *random)
 		story_finish(s);
 }
 
-/* One piece of input, at its place. False: given up. */
+/* n bytes of input at their place; `last`: it may end by them. False: given
+ * up. What of them was taken; all, where it is over. */
 static bool
-feed(struct story *s, uint64_t pos, uint64_t *ret_pos)
+feed_bytes(struct story *s, uint64_t pos, const char *data, size_t n, bool eof,
+    bool last, size_t *ret_taken)
 {
 	psup_args *a = psup_args_new();
 	psup_reply *r = NULL;
-	uint64_t n = s->bytes - pos < INPUT_PIECE ? s->bytes - pos
-	                                          : INPUT_PIECE;
-	char data[INPUT_PIECE];
 	int rc;
 
-	pattern_fill(s->n, pos, data, (size_t)n);
 	psup_args_str(a, "sessionId", s->id);
-	psup_args_bytes(a, "data", data, (size_t)n);
+	psup_args_bytes(a, "data", data, n);
 	psup_args_int(a, "position", (int64_t)pos);
 	psup_args_int(a, "timeout", 1000);
-	psup_args_bool(a, "eof", pos + n == s->bytes);
+	if (eof)
+		psup_args_bool(a, "eof", true);
 	rc = ask(s->p, "write", a, &r);
 	psup_args_free(&a);
+	*ret_taken = n;
 	if (rc == PSUP_OK && psup_reply_is_error(r) &&
 	    !psup_get_is(psup_reply_details(r), "error", "stdin-full")) {
-		/* A repeat of the last piece may come after the end. */
-		rc = pos + n == s->bytes ? PSUP_OK : PSUP_ERR_REFUSED;
+		/* A repeat of the last piece may come after the end; one
+		 * that the keeper's death ended is looked at there. */
+		rc = last || atomic_load(&chaos.kills_keeper) != s->keepers
+		    ? PSUP_OK
+		    : PSUP_ERR_REFUSED;
 		if (rc != PSUP_OK)
 			lost(LOSS_ANSWER, "write to session %u (%s): %.200s",
 			    s->n, s->id, psup_reply_text(r, NULL));
-		*ret_pos = s->bytes;
 	} else if (rc == PSUP_OK) {
-		*ret_pos = pos + (uint64_t)psup_get_int(psup_reply_details(r),
+		*ret_taken = (size_t)psup_get_int(psup_reply_details(r),
 		    "accepted", (int64_t)n);
 	}
 	psup_reply_free(&r);
 	return rc == PSUP_OK;
+}
+
+/* The next piece of `end` bytes of pattern whose first one is byte `from` of
+ * the output. */
+static bool
+feed(struct story *s, uint64_t from, uint64_t end, bool eof, uint64_t *pos)
+{
+	char data[INPUT_PIECE];
+	size_t n = end - *pos < INPUT_PIECE ? (size_t)(end - *pos)
+	                                    : INPUT_PIECE;
+	bool last = eof && *pos + n == end, ok;
+
+	pattern_fill(s->n, from + *pos, data, n);
+	ok = feed_bytes(s, *pos, data, n, last, last, &n);
+	*pos += n;
+	return ok;
 }
 
 static void
@@ -134,10 +156,116 @@ run_echo(struct story *s, uint32_t *random)
 	s->code = 0;
 	if (!story_start(s, story_args(s, "echo", NULL)))
 		return;
-	while (pos < s->bytes)
-		if (!feed(s, pos, &pos) || !story_look(s, 0))
+	while (pos < s->bytes && !s->over)
+		if (!feed(s, 0, s->bytes, true, &pos) || !story_look(s, 0))
 			return;
 	story_finish(s);
+}
+
+/* After READY_BYTES of its own, a raw terminal's program gives back what is
+ * typed, up to a line's end. Where input may be in doubt that may be, too, so
+ * it is typed again. */
+static void
+run_keys(struct story *s, uint32_t *random)
+{
+	uint64_t typed = rnd(random) % KEYS_BYTES, pos = 0, since;
+	size_t one;
+	psup_args *a;
+
+	s->bytes = READY_BYTES + typed;
+	s->code = 0;
+	a = story_args(s, "keys", NULL);
+	psup_args_bool(a, "pty", true);
+	if (!story_start(s, a))
+		return;
+	while (s->seen < READY_BYTES && !s->over)
+		if (!story_look(s, 1000))
+			return;
+	while (pos < typed && !s->over)
+		if (!feed(s, READY_BYTES, typed, false, &pos) ||
+		    !story_look(s, 0))
+			return;
+	for (; !s->over; pos++) {
+		if (!feed_bytes(s, pos, "\n", 1, false, true, &one))
+			return;
+		for (since = now_ns(); !s->over; ) {
+			if (!story_look(s, 500))
+				return;
+			if (chaos.in_hand &&
+			    now_ns() - since > 500 * UINT64_C(1000000))
+				break;
+			if (now_ns() - since > PATIENCE_MS *
+			    UINT64_C(1000000)) {
+				lost(LOSS_STUCK, "session %u (%s, keys) at "
+				    "%llu", s->n, s->id,
+				    (unsigned long long)s->seen);
+				return;
+			}
+		}
+	}
+	story_clear(s);
+}
+
+/* A tree of three, two of them hidden, ended by kill. */
+static void
+run_hide(struct story *s, uint32_t *random)
+{
+	s->bytes = UINT64_MAX;
+	s->signal = "SIGKILL";
+	s->reason = "manual-cancel";
+	if (!story_start(s, story_args(s, "hide", NULL)))
+		return;
+	while (s->seen < READY_BYTES && !s->over)
+		if (!story_look(s, 1000))
+			return;
+	nap_ms(rnd(random) % 20);
+	if (rnd(random) % 2 == 0)
+		s->signal = "SIGTERM";
+	story_kill(s, strcmp(s->signal, "SIGTERM") == 0 ? 60000 : 0);
+	story_finish(s);
+}
+
+/* It writes on and on; a time-out ends it. */
+static void
+run_timeout(struct story *s, uint32_t *random)
+{
+	psup_args *a;
+
+	s->bytes = UINT64_MAX;
+	s->may_drop = true;
+	s->timeout_s = (50 + rnd(random) % 1000) / 1000.0;
+	s->signal = "SIGTERM";
+	s->reason = "overall-timeout";
+	a = story_args(s, "tick", NULL);
+	psup_args_str(a, "stdin", "closed");
+	if (story_start(s, a))
+		story_finish(s);
+}
+
+static void
+run_fail(struct story *s, uint32_t *random)
+{
+	(void)random;
+	s->reason = "spawn-error";
+	if (story_start(s, story_args(s, NULL, NULL)))
+		story_finish(s);
+}
+
+static void
+run_spill(struct story *s, uint32_t *random)
+{
+	psup_args *a;
+
+	s->bytes = KEPT_BYTES + rnd(random) % (BURST_BYTES / 4);
+	s->may_drop = true;
+	s->code = 0;
+	snprintf(s->spill, sizeof(s->spill), "%s/spill-%u", chaos.work, s->n);
+	a = writer_args(s, "write", rnd(random) % 2000);
+	psup_args_map_begin(a, "spill");
+	psup_args_str(a, "path", s->spill);
+	psup_args_map_end(a);
+	if (story_start(s, a))
+		story_finish(s);
 }
 
 static void
@@ -193,9 +321,55 @@ story_run(psup *p, enum kind kind, uint32_t *random)
 	static void (*const runs[KIND_COUNT])(struct story *, uint32_t *) = {
 	    [KIND_STREAM] = run_stream, [KIND_BURST] = run_burst,
 	    [KIND_EXIT] = run_exit, [KIND_ECHO] = run_echo,
-	    [KIND_TERMINAL] = run_terminal, [KIND_FRONT] = run_front};
-	struct story s = {.p = p, .kind = kind, .code = -1, .reason = "exit"};
+	    [KIND_TERMINAL] = run_terminal, [KIND_FRONT] = run_front,
+	    [KIND_KEYS] = run_keys, [KIND_HIDE] = run_hide,
+	    [KIND_TIMEOUT] = run_timeout, [KIND_FAIL] = run_fail,
+	    [KIND_SPILL] = run_spill};
+	struct story s = {.p = p, .kind = kind, .code = -1, .reason = "exit",
+	    .keepers = atomic_load(&chaos.keepers_dead)};
 
 	s.n = ledger_new(kind);
 	runs[kind](&s, random);
+}
+
+/* --------------------------------------------------------- that do nothing */
+
+static struct story *idlers;
+static psup *idle_client;
+
+void
+idle_start(void)
+{
+	idlers = calloc((size_t)chaos.o.idle + 1, sizeof(*idlers));
+	if (idlers == NULL || psup_new(&idle_client) != PSUP_OK)
+		die("no memory");
+	for (int i = 0; i < chaos.o.idle; i++) {
+		struct story *s = &idlers[i];
+
+		*s = (struct story){.p = idle_client, .kind = KIND_IDLE,
+		    .bytes = IDLE_BYTES, .reason = "exit",
+		    .keepers = atomic_load(&chaos.keepers_dead),
+		    .n = ledger_new(KIND_IDLE)};
+		if (!story_start(s, story_args(s, "echo", NULL)))
+			s->over = true;
+	}
+}
+
+/* Their input comes and ends, and so do they. */
+void
+idle_end(void)
+{
+	for (int i = 0; i < chaos.o.idle; i++) {
+		struct story *s = &idlers[i];
+		uint64_t pos = 0;
+		bool ok = !s->over;
+
+		while (ok && pos < IDLE_BYTES)
+			ok = feed(s, 0, IDLE_BYTES, true, &pos);
+		if (ok)
+			story_finish(s);
+	}
+	psup_free(&idle_client);
+	free(idlers);
+	idlers = NULL;
 }

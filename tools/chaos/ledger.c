@@ -16,6 +16,7 @@ struct entry {
 	uint8_t kind, events, starts;
 	bool ended;
 	bool silent; /* ended well without a byte: that makes no event */
+	bool lost;   /* by the keeper's death */
 };
 
 static struct entry *entries; /* [0] is nobody's */
@@ -56,6 +57,14 @@ ledger_ended(uint32_t n, bool silent)
 	atomic_fetch_add(&chaos.ended, 1);
 }
 
+void
+ledger_lost(uint32_t n)
+{
+	pthread_mutex_lock(&lock);
+	entries[n].lost = true;
+	pthread_mutex_unlock(&lock);
+}
+
 /* The number in a key of this campaign; 0: another's. */
 static uint32_t
 number_of(const char *key)
@@ -82,13 +91,15 @@ ledger_event(const char *session_key)
 	atomic_fetch_add(&chaos.events_seen, 1);
 }
 
-/* Ticking sessions are killed by hand, which makes no event; one in the
- * foreground owes none, but may have gone to the background while its key
- * was waited for. */
+/* What is killed by hand makes no event; one in the foreground owes none, but
+ * may have gone to the background while its key was waited for. */
 static bool
 owes_event(const struct entry *e)
 {
-	return e->ended && !e->silent && e->kind != KIND_TICK && e->kind != KIND_FRONT;
+	bool by_hand = e->kind == KIND_TICK || e->kind == KIND_HIDE;
+
+	return e->ended && !e->silent && e->kind != KIND_FRONT &&
+	    (e->lost || !by_hand);
 }
 
 long
@@ -142,18 +153,35 @@ check_order(void)
 	fclose(f);
 }
 
+/* A lane of width 1 has one session that a keeper's death can lose. */
+static void
+check_queue(void)
+{
+	long n = 0;
+
+	for (uint32_t i = 1; i <= count; i++)
+		n += entries[i].lost && entries[i].kind == KIND_QUEUE;
+	if (n > atomic_load(&chaos.kills_keeper))
+		lost(LOSS_START, "%ld queued sessions were lost, the keeper "
+		    "died %ld times", n, atomic_load(&chaos.kills_keeper));
+}
+
+/* Of what is not there none runs; a time-out may end one before it can write
+ * its number. */
 void
 ledger_check(void)
 {
 	read_starts();
 	check_order();
+	check_queue();
 	for (uint32_t n = 1; n <= count; n++) {
 		const struct entry *e = &entries[n];
 
 		if (e->starts > 1)
 			lost(LOSS_START_TWICE, "session %u (%s) ran %u times",
 			    n, kind_name(e->kind), e->starts);
-		if (e->ended && e->starts == 0)
+		if (e->ended && e->starts == 0 && !e->lost &&
+		    e->kind != KIND_FAIL && e->kind != KIND_TIMEOUT)
 			lost(LOSS_START, "session %u (%s) never ran", n,
 			    kind_name(e->kind));
 		if (owes_event(e) && e->events == 0)

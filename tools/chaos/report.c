@@ -104,12 +104,13 @@ void
 progress_print(void)
 {
 	fprintf(stderr,
-	    "%5.0f s  kills: worker %ld master %ld reader %ld gateway %ld  "
-	    "stops %ld  sessions %ld of %ld  %.1f MB checked  lost %ld\n",
+	    "%5.0f s  kills: worker %ld master %ld reader %ld gateway %ld "
+	    "keeper %ld  stops %ld  sessions %ld of %ld  %.1f MB checked  lost %ld\n",
 	    seconds(), atomic_load(&chaos.kills_worker),
 	    atomic_load(&chaos.kills_master),
 	    atomic_load(&chaos.kills_reader),
-	    atomic_load(&chaos.kills_gateway), atomic_load(&chaos.stops),
+	    atomic_load(&chaos.kills_gateway),
+	    atomic_load(&chaos.kills_keeper), atomic_load(&chaos.stops),
 	    atomic_load(&chaos.ended), atomic_load(&chaos.started),
 	    (double)atomic_load(&chaos.bytes_checked) / 1e6, loss_sum());
 }
@@ -127,13 +128,20 @@ print_times(const char *name, struct times *t)
 static void
 print_text(void)
 {
+	json_t *points = faults_rows();
+
 	printf("psup-chaos %s, seed %u, %.0f s\n", psup_version(),
 	    chaos.o.seed, seconds());
-	printf("%-28s worker %ld, master %ld, reader %ld, gateway %ld\n",
-	    "killed", atomic_load(&chaos.kills_worker),
+	printf("%-28s worker %ld, master %ld, reader %ld, gateway %ld, "
+	    "keeper %ld\n", "killed", atomic_load(&chaos.kills_worker),
 	    atomic_load(&chaos.kills_master),
 	    atomic_load(&chaos.kills_reader),
-	    atomic_load(&chaos.kills_gateway));
+	    atomic_load(&chaos.kills_gateway),
+	    atomic_load(&chaos.kills_keeper));
+	if (chaos.o.fault != NULL)
+		printf("%-28s %ld of %zu kinds\n", "at fault points",
+		    atomic_load(&chaos.kills_point),
+		    json_object_size(points));
 	printf("%-28s %ld\n", "stopped and continued",
 	    atomic_load(&chaos.stops));
 	printf("%-28s %ld started, %ld checked to their end\n",
@@ -143,11 +151,18 @@ print_text(void)
 	    "checked",
 	    (unsigned long long)atomic_load(&chaos.bytes_checked),
 	    atomic_load(&chaos.events_seen), atomic_load(&chaos.repeats));
+	if (atomic_load(&chaos.kills_keeper) > 0)
+		printf("%-28s %ld lost and told so; %ld processes ended by the "
+		    "next server\n", "keeper's sessions",
+		    atomic_load(&chaos.lost_sessions), chaos.hid);
 	print_times("worker killed to resumed", &chaos.worker_back);
 	print_times("master killed to answering", &chaos.master_back);
+	print_times("keeper killed to answering", &chaos.keeper_back);
+	print_times("to the last command's end", &chaos.commands_gone);
 	for (int i = 0; i < LOSS_COUNT; i++)
 		printf("%-28s %ld\n", losses[i].text,
 		    atomic_load(&chaos.loss[i]));
+	json_decref(points);
 }
 
 static json_t *
@@ -171,25 +186,31 @@ print_json(void)
 		json_object_set_new(loss, losses[i].name,
 		    json_integer(atomic_load(&chaos.loss[i])));
 	all = json_pack(
-	    "{s:s,s:I,s:f,s:{s:I,s:I,s:I,s:I},s:I,s:{s:I,s:I},s:I,s:I,s:I,"
-	    "s:{s:o,s:o},s:o,s:b}",
+	    "{s:s,s:I,s:f,s:{s:I,s:I,s:I,s:I,s:I},s:I,s:{s:I,s:I,s:I},s:I,s:I,"
+	    "s:I,s:{s:o,s:o,s:o,s:o},s:o,s:b}",
 	    "version", psup_version(), "seed", (json_int_t)chaos.o.seed,
 	    "seconds", seconds(), "kills", "worker",
 	    (json_int_t)atomic_load(&chaos.kills_worker), "master",
 	    (json_int_t)atomic_load(&chaos.kills_master), "reader",
 	    (json_int_t)atomic_load(&chaos.kills_reader), "gateway",
-	    (json_int_t)atomic_load(&chaos.kills_gateway), "stops",
+	    (json_int_t)atomic_load(&chaos.kills_gateway), "keeper",
+	    (json_int_t)atomic_load(&chaos.kills_keeper), "stops",
 	    (json_int_t)atomic_load(&chaos.stops), "sessions", "started",
 	    (json_int_t)atomic_load(&chaos.started), "checked",
-	    (json_int_t)atomic_load(&chaos.ended), "bytesChecked",
+	    (json_int_t)atomic_load(&chaos.ended), "lost",
+	    (json_int_t)atomic_load(&chaos.lost_sessions), "bytesChecked",
 	    (json_int_t)atomic_load(&chaos.bytes_checked), "events",
 	    (json_int_t)atomic_load(&chaos.events_seen), "repeats",
 	    (json_int_t)atomic_load(&chaos.repeats), "recovery", "worker",
 	    times_json(&chaos.worker_back), "master",
-	    times_json(&chaos.master_back), "losses", loss, "ok",
+	    times_json(&chaos.master_back), "keeper",
+	    times_json(&chaos.keeper_back), "commandsGone",
+	    times_json(&chaos.commands_gone), "losses", loss, "ok",
 	    loss_sum() == 0);
 	if (all != NULL && program_rows() != NULL)
 		json_object_set(all, "runs", program_rows());
+	if (all != NULL && chaos.o.fault != NULL)
+		json_object_set_new(all, "points", faults_rows());
 	if (f == NULL || all == NULL || json_dumpf(all, f, JSON_INDENT(1)) < 0)
 		die("%s: %s", chaos.o.json, strerror(errno));
 	fprintf(f, "\n");

@@ -40,69 +40,134 @@ find_psupd(char *buf, size_t size)
 	    chaos.self);
 }
 
-/* The keeper, in the foreground; what it says goes to a file. */
-static void
-run_psupd(const char *psupd)
-{
-	char log[128], workers[16], fault[256];
-	const char *argv[8] = {"psupd", "--runtime-dir", chaos.dir};
-	int n = 3, fd;
+extern char **environ;
 
-	snprintf(log, sizeof(log), "%s/psupd.log", chaos.work);
-	fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+/* What the child of a program of many threads needs: all made before fork. */
+static struct launch {
+	char psupd[4200], workers[16], log[128];
+	const char *argv[8];
+	char **env, **plain; /* plain: without faults */
+	bool spared, spare; /* this one, the next one has none */
+} launch;
+
+static void
+launch_prepare(void)
+{
+	const char *faults[2];
+	size_t n = 0;
+	int argc = 3;
+
+	faults_environment(faults);
+	find_psupd(launch.psupd, sizeof(launch.psupd));
+	snprintf(launch.log, sizeof(launch.log), "%s/psupd.log", chaos.work);
+	launch.argv[0] = "psupd";
+	launch.argv[1] = "--runtime-dir";
+	launch.argv[2] = chaos.dir;
+	if (chaos.o.workers > 0) {
+		snprintf(launch.workers, sizeof(launch.workers), "%d",
+		    chaos.o.workers);
+		launch.argv[argc++] = "--workers";
+		launch.argv[argc++] = launch.workers;
+	}
+	launch.argv[argc] = NULL;
+	for (char **e = environ; *e != NULL; e++)
+		n++;
+	launch.env = calloc(n + 3, sizeof(char *));
+	if (launch.env == NULL)
+		die("no memory");
+	launch.plain = launch.env + 2;
+	n = 2;
+	for (char **e = environ; *e != NULL; e++)
+		if (strncmp(*e, "PSUP_FAULTS", 11) != 0 || faults[0] == NULL)
+			launch.env[n++] = *e;
+	if (faults[0] == NULL)
+		launch.env = launch.plain;
+	for (int i = 0; i < 2 && faults[i] != NULL; i++)
+		launch.env[i] = (char *)(uintptr_t)faults[i];
+}
+
+/* The keeper, in the foreground; what it says goes to a file. */
+static pid_t
+launch_psupd(void)
+{
+	pid_t pid = fork();
+	int fd;
+
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (pid > 0)
+		return pid;
+	fd = open(launch.log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	dup2(fd, STDERR_FILENO);
 	dup2(fd, STDOUT_FILENO);
 	close(fd);
-	if (chaos.o.workers > 0) {
-		snprintf(workers, sizeof(workers), "%d", chaos.o.workers);
-		argv[n++] = "--workers";
-		argv[n++] = workers;
-	}
-	if (chaos.o.fault != NULL) {
-		/* NAME[@N][=ACTION] as common/fault.h spells it */
-		int name = (int)strcspn(chaos.o.fault, "@=");
-		const char *at = strchr(chaos.o.fault, '@');
-		const char *action = strchr(chaos.o.fault, '=');
-		int n_at = at != NULL ? (int)strcspn(at, "=") : 0;
-
-		snprintf(fault, sizeof(fault), "%.*s%s%.*s", name,
-		    chaos.o.fault, action != NULL ? action : "=kill", n_at,
-		    at != NULL ? at : "");
-		setenv("PSUP_FAULTS", fault, 1);
-	}
-	argv[n] = NULL;
 	signal(SIGPIPE, SIG_DFL);
-	execv(psupd, (char *const *)(uintptr_t)argv);
+	execve(launch.psupd, (char *const *)(uintptr_t)launch.argv,
+	    launch.spare ? launch.plain : launch.env);
 	_exit(127);
 }
 
-/* Until it answers. */
-static void
+/* Until it answers. False: it died before, by a fault point or somebody's
+ * hand; its other ends are ends. */
+static bool
 await_server(void)
 {
 	uint64_t until = now_ns() + START_MS * UINT64_C(1000000);
 	psup *p;
 	psup_reply *r = NULL;
+	bool died = false;
 
 	if (psup_new(&p) != PSUP_OK)
 		die("no memory");
 	while (!reach(p) || psup_status(p, &r) != PSUP_OK) {
-		if (now_ns() > until ||
-		    (chaos.own && waitpid(chaos.keeper, NULL, WNOHANG) != 0))
+		died = chaos.own &&
+		    waitpid(atomic_load(&chaos.keeper), NULL, WNOHANG) != 0;
+		if (died && faults_of_keeper())
+			break;
+		if (died || now_ns() > until)
 			die("no server at %s: %s (%s/psupd.log)", chaos.dir,
 			    psup_error_message(p), chaos.work);
 		nap_ms(2);
 	}
-	chaos.keeper = (pid_t)psup_get_int(
-	    psup_value_get(psup_reply_value(r), "keeper"), "pid", 0);
+	if (!died)
+		atomic_store(&chaos.keeper, (pid_t)psup_get_int(
+		    psup_value_get(psup_reply_value(r), "keeper"), "pid", 0));
 	psup_reply_free(&r);
 	psup_free(&p);
+	return !died;
+}
+
+bool
+server_is_spared(void)
+{
+	return launch.spared;
+}
+
+bool
+server_is_dead(void)
+{
+	siginfo_t si = {0};
+
+	return chaos.own && waitid(P_PID, (id_t)atomic_load(&chaos.keeper), &si,
+	    WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid != 0;
+}
+
+bool
+server_again(void)
+{
+	bool up;
+
+	atomic_store(&chaos.keeper, launch_psupd());
+	up = await_server();
+	launch.spared = launch.spare;
+	launch.spare = !up; /* it dies as it starts: every other one */
+	return up;
 }
 
 void
 server_start(void)
 {
-	char psupd[4200];
+	int tries = 0;
 
 	snprintf(chaos.work, sizeof(chaos.work), "/dev/shm/psup-chaos-XXXXXX");
 	if (mkdtemp(chaos.work) == NULL)
@@ -116,14 +181,10 @@ server_start(void)
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	snprintf(chaos.dir, sizeof(chaos.dir), "%s/run", chaos.work);
-	find_psupd(psupd, sizeof(psupd));
-	fflush(NULL);
-	chaos.keeper = fork();
-	if (chaos.keeper < 0)
-		die("fork: %s", strerror(errno));
-	if (chaos.keeper == 0)
-		run_psupd(psupd);
-	await_server();
+	launch_prepare();
+	while (!server_again())
+		if (++tries == 20)
+			die("no server comes up (%s/psupd.log)", chaos.work);
 }
 
 static int

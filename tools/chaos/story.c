@@ -9,8 +9,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define PIECE 262144
+#define PIECE   262144
+#define LATE_MS 30000 /* of a time-out, on a machine that has much to do */
 
 bool
 reach(psup *p)
@@ -69,9 +71,9 @@ story_args(struct story *s, const char *word, const char *const *rest)
 	char text[160];
 
 	psup_args_list_begin(a, "argv");
-	psup_args_str(a, NULL, chaos.self);
+	psup_args_str(a, NULL, word != NULL ? chaos.self : "/proc/1/nothing");
 	psup_args_str(a, NULL, "--child");
-	psup_args_str(a, NULL, word);
+	psup_args_str(a, NULL, word != NULL ? word : "");
 	snprintf(text, sizeof(text), "%s/starts", chaos.work);
 	psup_args_str(a, NULL, text);
 	snprintf(text, sizeof(text), "%u", s->n);
@@ -82,7 +84,7 @@ story_args(struct story *s, const char *word, const char *const *rest)
 	ledger_key(s->n, text, sizeof(text));
 	psup_args_str(a, "requestKey", text);
 	psup_args_str(a, "sessionKey", text);
-	psup_args_num(a, "timeout", 0);
+	psup_args_num(a, "timeout", s->timeout_s);
 	psup_args_str(a, "workdir", "/");
 	return a;
 }
@@ -116,17 +118,101 @@ story_start(struct story *s, psup_args *a)
 
 /* ---------------------------------------------------------------- output */
 
+/* Input in doubt that did not arrive leaves a gap in what comes back: how far
+ * the output jumps here. 0: it does not, it is wrong. */
+static uint64_t
+jump(const struct story *s, uint64_t pos, const char *data, size_t size)
+{
+	size_t look = size < 16 ? size : 16, i;
+	uint64_t by;
+
+	for (by = 1; by <= s->uncertain - s->shift; by++) {
+		for (i = 0; i < look; i++)
+			if (data[i] != pattern_byte(s->n, pos + by + i))
+				break;
+		if (i == look)
+			return by;
+	}
+	return 0;
+}
+
 void
 story_compare(struct story *s, uint64_t pos, const char *data, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
-		if (data[i] == pattern_byte(s->n, pos + i))
+		uint64_t at = pos + s->shift + i, by;
+
+		if (data[i] == pattern_byte(s->n, at))
+			continue;
+		by = jump(s, at, data + i, size - i);
+		s->shift += by;
+		if (by > 0)
 			continue;
 		lost(LOSS_WRONG, "session %u (%s, %s): byte %llu", s->n, s->id,
 		    kind_name(s->kind), (unsigned long long)(pos + i));
 		break;
 	}
 	atomic_fetch_add(&chaos.bytes_checked, size);
+}
+
+/* Only a keeper that died meanwhile loses a session: nobody knows how it
+ * ended, and that is said. */
+static bool
+is_lost(struct story *s, const char *reason, const char *signal, int64_t code)
+{
+	if (strcmp(reason, "lost") != 0 || code != -1 || *signal != '\0' ||
+	    atomic_load(&chaos.kills_keeper) == s->keepers)
+		return false;
+	s->over = true;
+	atomic_fetch_add(&chaos.lost_sessions, 1);
+	ledger_ended(s->n, chaos.warming);
+	ledger_lost(s->n);
+	return true;
+}
+
+/* What it did not give back is input in doubt. */
+static bool
+all_there(const struct story *s)
+{
+	uint64_t missing = s->bytes - s->seen;
+
+	return s->bytes == UINT64_MAX || missing == 0 ||
+	    (s->seen < s->bytes && missing <= s->uncertain);
+}
+
+/* A time-out is not begun anew by who takes a session over. */
+static void
+check_timeout(struct story *s, const psup_value *d)
+{
+	int64_t ms = psup_get_int(d, "durationMs", -1);
+	int64_t least = (int64_t)(s->timeout_s * 1000);
+
+	if (s->timeout_s > 0 && (ms < least - 1 || ms > least + LATE_MS))
+		lost(LOSS_STATUS, "session %u (%s): ended after %lld ms by a "
+		    "time-out of %lld", s->n, s->id, (long long)ms,
+		    (long long)least);
+}
+
+/* The spill file has every byte, too. */
+static void
+check_spill(struct story *s)
+{
+	FILE *f = s->spill[0] != '\0' ? fopen(s->spill, "re") : NULL;
+	uint64_t pos = 0;
+	int byte;
+
+	if (s->spill[0] == '\0')
+		return;
+	while (f != NULL && (byte = getc(f)) != EOF &&
+	       byte == pattern_byte(s->n, pos))
+		pos++;
+	if (pos != s->bytes || f == NULL || getc(f) != EOF)
+		lost(LOSS_BYTES, "session %u (%s): %s is right up to byte %llu "
+		    "of %llu", s->n, s->id, s->spill, (unsigned long long)pos,
+		    (unsigned long long)s->bytes);
+	if (f != NULL)
+		fclose(f);
+	unlink(s->spill);
 }
 
 /* The end of a session against what it must be. */
@@ -139,6 +225,8 @@ check_end(struct story *s, const psup_value *d)
 	psup_get_copy(d, "exitSignal", signal, sizeof(signal));
 	psup_get_copy(d, "exitReason", reason, sizeof(reason));
 	psup_get_copy(d, "outputState", state, sizeof(state));
+	if (is_lost(s, reason, signal, code))
+		return;
 	if (code != s->code ||
 	    strcmp(signal, s->signal != NULL ? s->signal : "") != 0 ||
 	    strcmp(reason, s->reason) != 0)
@@ -147,12 +235,15 @@ check_end(struct story *s, const psup_value *d)
 		    "not %d '%s' %s", s->n, s->id, kind_name(s->kind),
 		    (long long)code, signal, reason, s->code,
 		    s->signal != NULL ? s->signal : "", s->reason);
-	if (s->bytes != UINT64_MAX && s->seen != s->bytes)
-		lost(s->kind == KIND_ECHO ? LOSS_STDIN : LOSS_BYTES,
+	if (!all_there(s))
+		lost(s->kind == KIND_ECHO || s->kind == KIND_KEYS
+		        ? LOSS_STDIN : LOSS_BYTES,
 		    "session %u (%s, %s): %llu bytes of %llu%s%s", s->n,
 		    s->id, kind_name(s->kind), (unsigned long long)s->seen,
 		    (unsigned long long)s->bytes, *state != '\0' ? ", " : "",
 		    state);
+	check_timeout(s, d);
+	check_spill(s);
 	s->over = true;
 	ledger_ended(s->n, chaos.warming || (s->code == 0 && s->bytes == 0));
 }
@@ -173,7 +264,12 @@ take(struct story *s, const psup_value *d)
 		    size);
 		next = s->seen + dropped + size;
 	}
-	if (dropped > 0 && !s->may_drop)
+	s->uncertain = (uint64_t)psup_get_int(d, "stdinUncertainBytes",
+	    (int64_t)s->uncertain);
+	if (s->uncertain > 0 && !chaos.in_hand)
+		lost(LOSS_STDIN, "session %u (%s): input in doubt, though "
+		    "nothing is copied by hand", s->n, s->id);
+	if (dropped > 0 && !s->may_drop && !chaos.full)
 		lost(LOSS_BYTES, "session %u (%s, %s): %llu bytes dropped at "
 		    "%llu", s->n, s->id, kind_name(s->kind),
 		    (unsigned long long)dropped, (unsigned long long)s->seen);
@@ -229,6 +325,24 @@ story_clear(struct story *s)
 	    !psup_get_is(psup_reply_details(r), "error", "not-finished"))
 		lost(LOSS_ANSWER, "clear of session %u (%s, %s): %.200s", s->n,
 		    s->id, kind_name(s->kind), psup_reply_text(r, NULL));
+	psup_reply_free(&r);
+	psup_args_free(&a);
+}
+
+void
+story_kill(struct story *s, int grace_ms)
+{
+	psup_args *a = psup_args_new();
+	psup_reply *r = NULL;
+
+	psup_args_str(a, "sessionId", s->id);
+	psup_args_int(a, "graceMs", grace_ms);
+	if (ask(s->p, "kill", a, &r) == PSUP_OK && !psup_reply_is_error(r) &&
+	    psup_get_int(psup_reply_details(r), "remaining", 0) > 0)
+		lost(LOSS_PROCESS, "session %u (%s, %s): kill left %lld", s->n,
+		    s->id, kind_name(s->kind),
+		    (long long)psup_get_int(psup_reply_details(r),
+		        "remaining", 0));
 	psup_reply_free(&r);
 	psup_args_free(&a);
 }

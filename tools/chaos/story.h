@@ -14,19 +14,27 @@ struct story {
 	uint64_t bytes;     /* of its output in all; UINT64_MAX: no end */
 	uint64_t seen;      /* position up to which it was compared */
 	bool may_drop;      /* more output than is kept: gaps may be told */
+	uint64_t uncertain; /* input that it may not have had, as it is told */
+	uint64_t shift;     /* of that, what it did not have */
+	long keepers;       /* keepers that had died when it was asked for */
 	bool over;          /* its end was seen */
 	int code;           /* its exit code; -1: none */
 	const char *signal; /* "SIGSEGV", or NULL */
 	const char *reason; /* exitReason */
+	double timeout_s;   /* 0: none */
+	char spill[96];     /* a file of all its output; "": none */
 };
 
-/* The exec of a child of ours: `argv` after FILE and N; NULL-terminated. */
+/* The exec of a child of ours: `argv` after FILE and N; NULL-terminated. No
+ * word: of a program that is not there. */
 psup_args *story_args(struct story *s, const char *word,
     const char *const *rest);
 /* Starts it in the background; false: it was counted, give it up. */
 bool story_start(struct story *s, psup_args *a);
 /* Compares what is new, waiting up to wait_ms for it. False: given up. */
 bool story_look(struct story *s, int wait_ms);
+/* Kills it with all its tree; a repeat may find it ended. */
+void story_kill(struct story *s, int grace_ms);
 /* Follows it to its end, compares that, and has it forgotten. */
 void story_finish(struct story *s);
 /* Forgets it. A repeat may find that it was forgotten already. */

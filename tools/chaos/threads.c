@@ -32,9 +32,14 @@ draw_kind(uint32_t *random)
 	static const enum kind draws[] = {KIND_STREAM, KIND_STREAM,
 	    KIND_STREAM, KIND_STREAM, KIND_EXIT, KIND_EXIT, KIND_EXIT,
 	    KIND_ECHO, KIND_ECHO, KIND_TERMINAL, KIND_TERMINAL, KIND_FRONT,
-	    KIND_FRONT, KIND_BURST};
+	    KIND_FRONT, KIND_BURST, KIND_KEYS, KIND_HIDE,
+	    KIND_TIMEOUT, KIND_FAIL, KIND_SPILL};
+	enum kind kind = draws[rnd(random) % (sizeof(draws) / sizeof(draws[0]))];
 
-	return draws[rnd(random) % (sizeof(draws) / sizeof(draws[0]))];
+	/* neither answer nor file says where output was dropped */
+	return (kind == KIND_FRONT || kind == KIND_SPILL) && chaos.full
+	    ? KIND_STREAM
+	    : kind;
 }
 
 void *
@@ -80,7 +85,8 @@ queue_thread(void *arg)
 		memset(s, 0, sizeof(s));
 		for (; n < QUEUE_BATCH; n++) {
 			s[n] = (struct story){.p = p, .kind = KIND_QUEUE,
-			    .reason = "exit"};
+			    .reason = "exit",
+			    .keepers = atomic_load(&chaos.keepers_dead)};
 			if (!enqueue(&s[n], file))
 				break;
 		}
@@ -105,52 +111,54 @@ ticks(char (*ret_ids)[ID_BYTES])
 	return n;
 }
 
-/* Ends it; a repeat may find it ended. */
-static void
-end_tick(struct story *s)
+/* Writes on until it is ended. False: given up. */
+static bool
+tick(psup *p, size_t place)
 {
-	psup_args *a = psup_args_new();
-	psup_reply *r = NULL;
+	struct story s = {.p = p, .kind = KIND_TICK, .bytes = UINT64_MAX,
+	    .code = -1, .may_drop = true, .signal = "SIGKILL",
+	    .reason = "manual-cancel",
+	    .keepers = atomic_load(&chaos.keepers_dead)};
+	psup_args *a;
 
-	psup_args_str(a, "sessionId", s->id);
-	psup_args_int(a, "graceMs", 0);
-	ask(s->p, "kill", a, &r);
-	psup_reply_free(&r);
-	psup_args_free(&a);
+	s.n = ledger_new(KIND_TICK);
+	a = story_args(&s, "tick", NULL);
+	psup_args_str(a, "stdin", "closed");
+	if (!story_start(&s, a))
+		return false;
+	pthread_mutex_lock(&tick_lock);
+	memcpy(tick_ids[place], s.id, sizeof(s.id));
+	pthread_mutex_unlock(&tick_lock);
+	while (!atomic_load(&chaos.stop_starting) && story_look(&s, 500) &&
+	       !s.over)
+		nap_ms(20);
+	if (!s.over) {
+		story_kill(&s, 0);
+		story_finish(&s);
+	} else if (atomic_load(&chaos.kills_keeper) == s.keepers) {
+		lost(LOSS_STATUS, "session %u (%s) ended by itself", s.n,
+		    s.id);
+		return false;
+	} else {
+		story_clear(&s);
+	}
+	return true;
 }
 
 void *
 tick_thread(void *arg)
 {
-	struct story s = {.kind = KIND_TICK, .bytes = UINT64_MAX, .code = -1,
-	    .may_drop = true, .signal = "SIGKILL",
-	    .reason = "manual-cancel"};
-	psup_args *a;
+	psup *p = new_client();
+	size_t place;
 
 	(void)arg;
-	s.p = new_client();
-	s.n = ledger_new(KIND_TICK);
-	a = story_args(&s, "tick", NULL);
-	psup_args_str(a, "stdin", "closed");
-	if (!story_start(&s, a)) {
-		psup_free(&s.p);
-		return NULL;
-	}
 	pthread_mutex_lock(&tick_lock);
-	if (tick_count < TICKS_MAX)
-		memcpy(tick_ids[tick_count++], s.id, sizeof(s.id));
+	place = tick_count++;
 	pthread_mutex_unlock(&tick_lock);
-	while (!atomic_load(&chaos.stop_starting) && story_look(&s, 500) &&
-	       !s.over)
-		nap_ms(20);
-	if (s.over) {
-		lost(LOSS_STATUS, "session %u (%s) ended by itself", s.n,
-		    s.id);
-	} else {
-		end_tick(&s);
-		story_finish(&s);
-	}
-	psup_free(&s.p);
+	if (place < TICKS_MAX)
+		while (!atomic_load(&chaos.stop_starting) && tick(p, place))
+			;
+	psup_free(&p);
 	return NULL;
 }
 
@@ -179,7 +187,8 @@ on_note(void *arg, const char *name, const psup_value *params)
 		return;
 	}
 	place->taken = seq;
-	if (!psup_get_is(params, "kind", "exited"))
+	if (!psup_get_is(params, "kind", "exited") &&
+	    !psup_get_is(params, "kind", "lost"))
 		return;
 	psup_get_copy(params, "sessionKey", key, sizeof(key));
 	ledger_event(key);

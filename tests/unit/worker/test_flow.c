@@ -245,6 +245,46 @@ Test(flow, a_failed_exec_survives_its_worker)
 	cr_assert_eq(s->fail.stage, STAGE_EXEC);
 }
 
+/* A time-out's TERM is sent whoever dies before it; the KILL comes when it was
+ * due, not a whole grace after the death. */
+static void
+times_out(const char *fault, const char *sh, uint32_t grace_ms)
+{
+	struct psession *s;
+
+	puppet_worker(&p, fault);
+	s = puppet_start(&p, &(struct order){.sh = sh, .timeout_ms = 100,
+	    .grace_ms = grace_ms});
+	puppet_bury_worker(&p);
+	puppet_worker(&p, NULL);
+	puppet_give(&p, s);
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->end.reason, END_OVERALL_TIMEOUT);
+}
+
+Test(flow, a_worker_dies_before_the_first_signal)
+{
+	times_out("stop.before-signal=kill",
+	    "trap 'exit 7' TERM; while :; do sleep 0.01; done", 60000);
+	cr_assert_eq(p.s[0].end.exit.status, 7);
+}
+
+Test(flow, a_worker_dies_after_the_reason)
+{
+	times_out("stop.after-reason=kill",
+	    "trap 'exit 7' TERM; while :; do sleep 0.01; done", 60000);
+	cr_assert_eq(p.s[0].end.exit.status, 7);
+}
+
+Test(flow, a_worker_dies_after_the_first_signal)
+{
+	times_out("stop.after-signal=kill",
+	    "trap '' TERM; while :; do sleep 0.01; done", 1000);
+	cr_assert_eq(p.s[0].end.exit.status, SIGKILL);
+	cr_assert_geq(p.s[0].end.duration_ms, 1100);
+	cr_assert_lt(p.s[0].end.duration_ms, 4000);
+}
+
 #endif
 
 /* Its end was told and its ring is gone: the successor only has it closed. */

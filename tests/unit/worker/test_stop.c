@@ -261,3 +261,44 @@ Test(stop, a_keeper_that_is_gone_takes_all_with_it)
 	cr_assert(WIFEXITED(status));
 	p.worker = 0;
 }
+
+/* An order and the keeper's death at once: whether it could have been started
+ * is nothing that this worker knows; a FAILED would be on record before the
+ * master hears of the death. */
+Test(stop, who_cannot_tell_a_dead_keeper_says_nothing)
+{
+	struct psession *s;
+	int status;
+
+	kill(p.worker, SIGSTOP);
+	cr_assert_eq(waitpid(p.worker, &status, WUNTRACED), p.worker);
+	s = puppet_start(&p, &(struct order){.sh = "true"});
+	close(p.keeper_fd);
+	p.keeper_fd = -1;
+	kill(p.worker, SIGCONT);
+	UNTIL(&p, p.master_fd < 0);
+	cr_assert_eq(waitpid(p.worker, &status, 0), p.worker);
+	p.worker = 0;
+	cr_assert_eq(s->fail_count, 0);
+	cr_assert(!s->running);
+}
+
+/* The second after KILL is for what cannot die; a keeper that is slow to say
+ * how something died is waited for. */
+Test(stop, an_exit_that_is_late_is_waited_for)
+{
+	uint64_t until;
+	struct psession *s =
+	    puppet_start(&p, &(struct order){.sh = "exec sleep 60"});
+
+	UNTIL(&p, s->running);
+	p.deaf = true;
+	puppet_kill(&p, s, SIGTERM, 0, END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
+	until = clock_boot_ns() + 1500 * NSEC_PER_MSEC;
+	UNTIL(&p, s->ended || clock_boot_ns() > until);
+	cr_assert_not(s->ended);
+	p.deaf = false;
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->end.exit.code, CLD_KILLED);
+	cr_assert_eq(s->end.exit.status, SIGKILL);
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# psup-chaos against servers that lie (common/fault.h): whatever they lose or
+# double, it must say so by counter and exit code. Only test builds can lie.
+. "$(dirname "$0")/lib.sh"
+
+report=$scratch/report.json
+
+# lies COUNTER POINT ...: the report counts them all, and the exit code is 1
+lies() {
+	local points= counters= counter
+	while [ $# -gt 0 ]; do
+		counters="$counters $1"
+		points="$points,$2"
+		shift 2
+	done
+	psup-chaos --kill reader --for 1 --rate 5 --sessions 4 --workers 1 \
+	    --seed 21 --quiet --json "$report" --fault "${points#,}" \
+	    >/dev/null 2>"$scratch/said"
+	is "$?" 1 "exit code of${points//,/ }"
+	for counter in $counters; do
+		is "$(python3 -c '
+import json, sys
+print(json.load(open(sys.argv[1]))["losses"][sys.argv[2]] > 0)' \
+		    "$report" "$counter" 2>&1)" True \
+		    "$counter: $(grep -m 1 "$counter" "$scratch/said")"
+	done
+	sed -n 's/^psup-chaos: \(.*\) is kept$/\1/p' "$scratch/said" |
+		grep -x '/dev/shm/psup-chaos-......' | xargs -r rm -r
+}
+
+if ! grep -q lie.byte-lost "$PSUP_TEST_BIN/psup-worker"; then
+	echo "ok 1 - # SKIP a build without fault points"
+	count=1
+	exit 0
+fi
+lies bytesLost lie.byte-lost@20=once stdinWrong lie.input-twice@2=once \
+    statusWrong lie.exit-status@20=once startsDoubled lie.start-twice@20=once \
+    eventsDoubled lie.event-twice@10=once
+lies bytesWrong lie.byte-more@20=once stdinWrong lie.input-lost@2=once \
+    startsLost lie.start-lost@20=once eventsLost lie.event-lost@10=once \
+    orderWrong lie.order@5=fail
+lies processesLeft lie.process=fail descriptorsLeft lie.descriptor@10=fail \
+    filesLeft lie.file@10=once recordsLeft lie.record@10=once

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --fault: the server's processes kill, stop or hinder themselves at named
+ * points (common/fault.h; test builds alone). Where one dies by its own hand
+ * nobody else is killed; where one is only hindered (fail, once), --kill and
+ * --rate say who is killed meanwhile.
+ */
+#include "chaos.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define POINTS_MAX 128
+
+static char environment[1024], log_variable[128];
+static bool of_keeper; /* a point of the keeper */
+
+/* How often which point's time came, by the file that the processes write. */
+static struct point {
+	char name[64];
+	long n;
+} points[POINTS_MAX];
+static size_t points_count;
+
+/* One NAME[@N][=ACTION] of `len` bytes, as the server spells it. */
+static void
+take_point(const char *text, size_t len)
+{
+	size_t used = strlen(environment);
+	int name = (int)strcspn(text, "@=,");
+	const char *at = memchr(text, '@', len), *eq = memchr(text, '=', len);
+	int n_at = at == NULL ? 0
+	    : eq != NULL && eq > at ? (int)(eq - at)
+	                            : (int)(text + len - at);
+	int n_eq = eq == NULL ? 0 : (int)(text + len - eq);
+	bool hinders = n_eq == 5 && (strncmp(eq, "=fail", 5) == 0 ||
+	    strncmp(eq, "=once", 5) == 0);
+
+	if (name == 0 || used + len + 16 > sizeof(environment))
+		die("--fault: '%.*s': expected NAME[@N][=ACTION]", (int)len,
+		    text);
+	snprintf(environment + used, sizeof(environment) - used,
+	    "%s%.*s%.*s%.*s", used > 12 ? "," : "", name, text,
+	    n_eq > 0 ? n_eq : 5, n_eq > 0 ? eq : "=kill", n_at,
+	    n_at > 0 ? at : "");
+	chaos.by_points |= !hinders;
+	of_keeper |= !hinders && strncmp(text, "keeper.", 7) == 0;
+	chaos.full |= strncmp(text, "ring.no-space=", 14) == 0 ||
+	    strncmp(text, "ring.no-space@", 14) == 0;
+	chaos.in_hand |= strncmp(text, "pty.splice=", 11) == 0;
+}
+
+void
+faults_parse(void)
+{
+	const char *s = chaos.o.fault;
+
+	if (s == NULL)
+		return;
+	strcpy(environment, "PSUP_FAULTS=");
+	if (strcmp(s, "~") == 0) {
+		of_keeper = (chaos.o.victims & VICTIM_KEEPER) != 0;
+		strcat(environment, of_keeper ? "~psupd"
+		                              : "~psup-worker~psup-master");
+		return;
+	}
+	while (*s != '\0') {
+		size_t len = strcspn(s, ",");
+
+		take_point(s, len);
+		s += len + (s[len] == ',');
+	}
+}
+
+void
+faults_environment(const char *ret[2])
+{
+	snprintf(log_variable, sizeof(log_variable), "PSUP_FAULTS_LOG=%s/hits",
+	    chaos.work);
+	ret[0] = chaos.o.fault != NULL ? environment : NULL;
+	ret[1] = chaos.o.fault != NULL ? log_variable : NULL;
+}
+
+/* One more of this name. */
+static void
+count_point(const char *name)
+{
+	size_t i = 0;
+
+	while (i < points_count && strcmp(points[i].name, name) != 0)
+		i++;
+	if (i == POINTS_MAX)
+		return;
+	if (i == points_count) {
+		snprintf(points[i].name, sizeof(points[i].name), "%s", name);
+		points_count++;
+	}
+	points[i].n++;
+}
+
+void
+faults_count(void)
+{
+	const char *path = strchr(log_variable, '=');
+	char name[64];
+	long n = 0;
+	FILE *f;
+
+	f = path != NULL ? fopen(path + 1, "re") : NULL;
+	if (f == NULL)
+		return;
+	points_count = 0;
+	memset(points, 0, sizeof(points));
+	while (fscanf(f, "%63s", name) == 1) {
+		count_point(name);
+		n++;
+	}
+	fclose(f);
+	atomic_store(&chaos.kills_point, n);
+}
+
+json_t *
+faults_rows(void)
+{
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < points_count; i++)
+		json_object_set_new(all, points[i].name,
+		    json_integer(points[i].n));
+	return all;
+}
+
+/* Is it stopped? */
+static bool
+is_stopped(pid_t pid)
+{
+	char path[40], line[512], state = 0;
+	char *end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	if (fgets(line, sizeof(line), f) != NULL &&
+	    (end = strrchr(line, ')')) != NULL)
+		sscanf(end + 1, " %c", &state);
+	fclose(f);
+	return state == 'T';
+}
+
+/* Who stopped at its point goes on after a while, unless nobody may, or is
+ * killed there. Then comes the next one, for each passes it once. */
+static void
+go_on(psup_view *v, uint32_t *random)
+{
+	static const char *const roles[] = {"master", "worker", "standby"};
+	struct process p[PROCESSES_MAX];
+
+	if (strstr(environment, "=stop") == NULL || chaos.o.stop_ms == 0)
+		return;
+	for (size_t i = 0; i < 3; i++)
+		for (int n = server_processes(v, roles[i], p); n > 0; n--) {
+			if (!is_stopped(p[n - 1].pid))
+				continue;
+			atomic_fetch_add(&chaos.stops, 1);
+			nap_ms(rnd(random) % (unsigned)chaos.o.stop_ms);
+			if (rnd(random) % 2 == 0) {
+				kill(p[n - 1].pid, SIGCONT);
+				nap_ms(rnd(random) % 50);
+			}
+			kill(p[n - 1].pid, SIGKILL);
+		}
+}
+
+bool
+faults_of_keeper(void)
+{
+	return of_keeper;
+}
+
+void
+faults_watch(void)
+{
+	uint32_t random = chaos.o.seed | 1;
+	psup_view *v = NULL;
+
+	while (!killed_enough()) {
+		faults_count();
+		if (of_keeper && server_is_spared()) {
+			nap_ms(rnd(&random) % 50);
+			kill(atomic_load(&chaos.keeper), SIGKILL);
+		}
+		if (of_keeper && server_is_dead()) {
+			keeper_died();
+			continue;
+		}
+		if (!of_keeper && v == NULL)
+			psup_view_open(chaos.dir, &v, NULL, 0);
+		if (!of_keeper && v != NULL)
+			go_on(v, &random);
+		nap_ms(of_keeper ? 1 : 20);
+	}
+	psup_view_close(&v);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keeper's death: the one that psup does not survive. Its commands must
+ * end; what hid is ended by the next server before it answers; its sessions
+ * are lost, and told so, with the output there was and no exit status; what
+ * waited runs once, under the next one. Stories find the latter by themselves
+ * (story.c); here is who dies, who outlives it, and the next server.
+ */
+#include "chaos.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GONE_MS   10000 /* then the commands count as living on */
+#define HID_MS    300   /* what hid has lost its workers: not so long */
+#define LIVES_MAX 4096
+
+/* A process, for good: pids come again. */
+struct life {
+	pid_t pid;
+	unsigned long long began; /* ticks since boot */
+	char state;
+};
+
+static bool
+life_of(pid_t pid, struct life *ret)
+{
+	char path[40], line[1024];
+	char *end;
+	bool ok = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	ret->pid = pid;
+	if (fgets(line, sizeof(line), f) != NULL &&
+	    (end = strrchr(line, ')')) != NULL)
+		ok = sscanf(end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
+		    "%*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ret->state,
+		    &ret->began) == 2;
+	fclose(f);
+	return ok;
+}
+
+/* Is it a command of this campaign? Each has the file of starts among its
+ * arguments. */
+static bool
+is_command(pid_t pid)
+{
+	char path[128], args[4096 + 256];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, args, sizeof(args) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	args[n] = '\0';
+	snprintf(path, sizeof(path), "%s/starts", chaos.work);
+	return memmem(args, (size_t)n, path, strlen(path)) != NULL;
+}
+
+/* The commands that run. */
+static size_t
+commands(struct life ret[LIVES_MAX])
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	size_t n = 0;
+
+	while (d != NULL && n < LIVES_MAX && (e = readdir(d)) != NULL) {
+		pid_t pid = isdigit((unsigned char)e->d_name[0])
+		    ? atoi(e->d_name)
+		    : 0;
+
+		if (pid > 1 && is_command(pid) && life_of(pid, &ret[n]) &&
+		    ret[n].state != 'Z' && ret[n].state != 'X')
+			n++;
+	}
+	if (d != NULL)
+		closedir(d);
+	return n;
+}
+
+/* We are the subreaper of what the keeper leaves. Bystanders are ours and
+ * live. */
+static void
+reap(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+/* Until no command runs, or for so long. Returns how many are left. */
+static size_t
+await_none(struct life ret[LIVES_MAX], int ms, uint64_t died_ns)
+{
+	uint64_t until = died_ns + (uint64_t)ms * UINT64_C(1000000);
+	size_t n;
+
+	for (;;) {
+		reap();
+		n = commands(ret);
+		if (n == 0) {
+			times_add(&chaos.commands_gone, now_ns() - died_ns);
+			return 0;
+		}
+		if (now_ns() > until)
+			return n;
+		nap_ms(0.5);
+	}
+}
+
+/* Those of before that live still. */
+static void
+expect_ended(const struct life *before, size_t n)
+{
+	struct life now;
+
+	for (size_t i = 0; i < n; i++)
+		if (life_of(before[i].pid, &now) &&
+		    now.began == before[i].began && now.state != 'Z' &&
+		    now.state != 'X')
+			lost(LOSS_PROCESS, "process %d outlived its keeper, and "
+			    "the next server answers", now.pid);
+	chaos.hid += (long)n;
+}
+
+/* Who outlives it, and the next one. */
+static void
+keeper_gone(uint64_t died_ns)
+{
+	static struct life left[LIVES_MAX];
+	static uint32_t random = 1;
+	bool hiding = atomic_load(&chaos.hiding_allowed);
+	int wait = 0, tries = 0;
+	size_t n;
+
+	/* the next one starts at once, or when it is quiet */
+	if (rnd(&random) % 4 != 0)
+		wait = hiding ? HID_MS : GONE_MS;
+	n = await_none(left, wait, died_ns);
+	if (n > 0 && wait > 0 && !hiding)
+		lost(LOSS_PROCESS, "%zu commands run %d s after their keeper "
+		    "died", n, GONE_MS / 1000);
+	while (!server_again())
+		if (++tries == 20)
+			die("no server comes up any more (%s/psupd.log)",
+			    chaos.work);
+	expect_ended(left, n);
+	reap();
+	times_add(&chaos.keeper_back, now_ns() - died_ns);
+	atomic_fetch_add(&chaos.keepers_dead,
+	    atomic_load(&chaos.kills_keeper) -
+	        atomic_load(&chaos.keepers_dead));
+}
+
+void
+keeper_died(void)
+{
+	atomic_fetch_add(&chaos.kills_keeper, 1);
+	atomic_store(&chaos.hiding_allowed, false);
+	waitpid(atomic_load(&chaos.keeper), NULL, 0);
+	keeper_gone(now_ns());
+}
+
+/* Kills all of a role. */
+static void
+kill_role(psup_view *v, const char *role, _Atomic long *count)
+{
+	struct process p[PROCESSES_MAX];
+
+	for (int n = server_processes(v, role, p); n > 0; n--)
+		if (kill(p[n - 1].pid, SIGKILL) == 0)
+			atomic_fetch_add(count, 1);
+}
+
+void
+keeper_kill(psup_view *v, uint32_t *random)
+{
+	/* who else, and whether a moment before it */
+	unsigned who = rnd(random) % 8, pause = rnd(random) % 3;
+	pid_t pid = atomic_load(&chaos.keeper);
+	uint64_t died;
+
+	atomic_fetch_add(&chaos.kills_keeper, 1);
+	atomic_store(&chaos.hiding_allowed, who == 2 || who == 3);
+	if (who == 1 || who == 3)
+		kill_role(v, "master", &chaos.kills_master);
+	if (who == 2 || who == 3) {
+		kill_role(v, "worker", &chaos.kills_worker);
+		kill_role(v, "standby", &chaos.kills_worker);
+	}
+	if (who >= 1 && who <= 3)
+		nap_ms(pause * (rnd(random) % 10) / 4.0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	died = now_ns();
+	keeper_gone(died);
+}
