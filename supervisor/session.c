@@ -209,6 +209,14 @@ order_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
 	pool_order(m, s, &k, sizeof(k), false, -1);
 }
 
+/* Before worker and keeper have spoken a new master does not know that what it
+ * has as starting runs; nor is it in anybody's hands while it changes them. */
+static bool
+may_run(const struct session *s)
+{
+	return s->recovering || s->held || s->pid != 0;
+}
+
 /* Asks for the end of a session. */
 void
 session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
@@ -223,7 +231,8 @@ session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
 		session_touch(m, s);
 	}
 	if (s->state == STATE_QUEUED ||
-	    (s->state == STATE_STARTING && !s->has_worker)) {
+	    (s->state == STATE_STARTING && !s->has_worker &&
+	        !may_run(s))) {
 		if (escalate)
 			session_end_here(m, s, reason, "before it started");
 		return;

@@ -324,4 +324,35 @@ SCENARIO(crowd, who_crashes_three_workers_is_ended)
 	expect_ok(ask("kill", STR("sessionId", quiet), INT("graceMs", 0)));
 }
 
+/* It runs, but its worker has not said so when the master dies. A kill that comes
+ * before it does is a kill of what runs, and how that ended is known. */
+SCENARIO(crowd, a_kill_before_the_worker_has_spoken_kills_what_runs)
+{
+	const char *first, *ran = file_in_scenario("ran");
+	char script[300], id[64];
+	const psup_value *row;
+	struct question *q;
+	pid_t worker;
+
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=spawn.after-pid=stop@2"});
+	first = background(STR("command", "sleep 1000"));
+	worker = worker_of(first);
+	expect_ok(ask("remove", STR("sessionId", first)));
+	snprintf(script, sizeof(script), "echo ran >%s; sleep 1000", ran);
+	(void)ask_later(peer(NULL), "exec", STR("command", script),
+	    YES("background"));
+	await_file(ran);
+	kill_master();
+	psup_get_copy(psup_value_at(psup_value_get(details(ask("list",
+	    YES("all"))), "sessions"), 0), "sessionId", id, sizeof(id));
+	q = ask_later(peer(NULL), "kill", STR("sessionId", id),
+	    INT("graceMs", 0));
+	expect_ok(ask("status"));
+	kill_now(worker, SIGCONT);
+	expect_ok(answer_of(q));
+	row = await_end(id);
+	expect(psup_get_is(row, "exitSignal", "SIGKILL"));
+	expect(psup_get_is(row, "exitReason", "manual-cancel"));
+}
+
 #endif
