@@ -95,7 +95,7 @@ val_copy(const struct val *map, const char *key, char *buf, size_t size)
 		return s.len;
 	if (n > size - 1)
 		n = size - 1;
-	if (n > 0)
+	if (s.ptr != NULL && n > 0)
 		memcpy(buf, s.ptr, n);
 	buf[n] = '\0';
 	return s.len;

@@ -561,7 +561,7 @@ struct scan {
 static int
 scan_seek(struct scan *s, MDB_val *key, MDB_val *val)
 {
-	MDB_txn *txn;
+	MDB_txn *txn = NULL;
 	int rc;
 
 	rc = read_txn(s->ix, &txn);
@@ -599,7 +599,7 @@ index_scan(struct index *ix, enum index_db db, struct index_bytes from,
     index_scan_fn *fn, void *arg)
 {
 	struct scan s = { .ix = ix, .db = db };
-	MDB_val key, val;
+	MDB_val key = { 0 }, val = { 0 };
 	int err, said = 0;
 
 	if (from.size > KEY_MAX)

@@ -114,7 +114,7 @@ ring_reader_open(int dirfd, struct sid sid, struct ring_reader *ret)
 	if (r.fd < 0)
 		return -errno;
 	if (fstat(r.fd, &st) != 0)
-		err = -errno;
+		err = errno > 0 ? -errno : -EIO;
 	else if (!S_ISREG(st.st_mode) ||
 	    read_exact(r.fd, &h, sizeof(h), 0) != RING_OK ||
 	    h.magic != RING_MAGIC || h.version != SHM_LAYOUT_VERSION ||

@@ -95,6 +95,7 @@ ring_create(int dirfd, struct sid sid, uint64_t incarnation,
 		return err;
 	}
 	FAULT("ring.in-create");
+	CHECK(hdr != NULL);
 	header_fill(hdr, sid, incarnation, geo);
 	*ret = (struct ring_writer){ .fd = fd, .hdr = hdr,
 		.tail_cap = ring_tail_cap(geo->tail_bytes),

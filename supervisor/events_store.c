@@ -205,6 +205,8 @@ sub_make_room(struct events *ev, struct scope *s)
 		if (least == NULL || sub->place < least->place)
 			least = sub;
 	}
+	if (least == NULL)
+		return;
 	(void)index_del(ev->ix, INDEX_SUBS, events_sub_key(s, least, buf));
 	rank_erase(&s->subs, &least->node);
 	free(least);

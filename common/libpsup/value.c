@@ -168,7 +168,7 @@ psup_get_copy(const psup_value *map, const char *key, char *buf, size_t size)
 	if (size == 0)
 		return len;
 	n = len < size - 1 ? len : size - 1;
-	if (n > 0)
+	if (s != NULL && n > 0)
 		memcpy(buf, s, n);
 	buf[n] = '\0';
 	return len;

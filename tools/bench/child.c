@@ -14,8 +14,10 @@ write_blocks(size_t block, uint64_t total)
 {
 	char *buf = malloc(block);
 
-	if (buf == NULL || block == 0)
+	if (buf == NULL || block == 0) {
+		free(buf);
 		return 1;
+	}
 	memset(buf, 'x', block);
 	buf[block - 1] = '\n';
 	while (total > 0) {
@@ -23,11 +25,11 @@ write_blocks(size_t block, uint64_t total)
 		ssize_t n = write(STDOUT_FILENO, buf, want);
 
 		if (n <= 0)
-			return 1;
+			break;
 		total -= (uint64_t)n;
 	}
 	free(buf);
-	return 0;
+	return total > 0;
 }
 
 int

@@ -355,7 +355,8 @@ show_progress(void)
 static void
 campaign(void)
 {
-	pthread_t stories[SESSIONS_MAX], tick[TICKS_MAX], killer, queue, sub;
+	pthread_t stories[SESSIONS_MAX] = {0}, tick[TICKS_MAX] = {0};
+	pthread_t killer, queue, sub;
 	_Atomic bool finish = false;
 	int n_ticks = chaos.o.sessions < 8 ? 2 : 4;
 
