@@ -111,8 +111,10 @@ await_connections(int64_t want)
 {
 	int64_t until = now_ms() + SCN_DEADLINE_MS;
 
-	while (connections() != want)
+	while (connections() != want) {
 		expect(now_ms() < until, "%lld", (long long)connections());
+		poll(NULL, 0, 2);
+	}
 }
 
 SCENARIO(clients, that_do_not_read_cost_a_bounded_amount)

@@ -41,10 +41,10 @@ space_of(const char *dir)
 	return strtoll(r->out, NULL, 10) * 1024;
 }
 
-#define MUCH     (1 << 30) /* bytes */
+#define MUCH     (1 << 28) /* bytes */
 #define FLAT     (8 << 20)
 
-/* A gibibyte through one session: nothing grows, nobody waits, every byte is
+/* 256 MiB through one session: nothing grows, nobody waits, every byte is
  * counted. $PSUP_TEST_BYTES: another amount. */
 SCENARIO(endurance, much_output_takes_flat_memory)
 {
