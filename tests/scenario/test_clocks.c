@@ -168,7 +168,7 @@ SCENARIO(clocks, a_worker_that_hangs_is_replaced)
 	expect_ok(ask("write", STR("sessionId", id), STR("data", "two\n")));
 	atomic_store(&fail_page()->boot_ns, 6 * SECOND);
 	await_gone(hung);
-	await_log("silent for");
+	await_log("event=worker-silent");
 	await_output(id, "two\n");
 	expect(worker_of(id) != hung && is_alive(pid_of(id)));
 	expect_talks(id);
