@@ -593,6 +593,8 @@ void pool_on_peer(struct master *m, const struct ctl_peer *msg, int fd);
 void pool_on_down(struct master *m, const struct ctl_peer *msg);
 /* The worker's channel, or NULL where that incarnation is not here. */
 struct worker *pool_get(struct master *m, struct wid wid);
+/* Has the keeper another one in its place, of which we are still to hear? */
+bool pool_is_gone(const struct master *m, const struct worker *w);
 /* Gives a starting session to the least loaded worker, or lets it wait. */
 void pool_dispatch(struct master *m, struct session *s);
 void pool_order(struct master *m, struct session *s, const void *msg,

@@ -306,6 +306,20 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 	recover_step(m);
 }
 
+/* Is it dead already, though its DOWN is still to come? The page says whom the
+ * keeper has in that slot. */
+bool
+pool_is_gone(const struct master *m, const struct worker *w)
+{
+	const struct stats_page *p = m->pages != NULL
+	    ? &m->pages[STATS_PAGE_OF_WORKER(w->wid.slot)]
+	    : NULL;
+
+	return p != NULL &&
+	    atomic_load_explicit(&p->generation, memory_order_relaxed) >
+	    w->wid.generation;
+}
+
 /* Does this worker take new sessions? Its role is the keeper's word. */
 static uint32_t
 worker_role(struct master *m, const struct worker *w)

@@ -592,6 +592,12 @@ session_on_running(struct master *m, struct worker *w,
 			kill_stray(w, msg->head.sid);
 		return;
 	}
+	/* Where this process was stopped, a session may have passed through
+	 * several workers that died. Their last words come in any order; they
+	 * would take it from the heir that has it, and their own death would
+	 * end it. The heir speaks, or the keeper's rows. */
+	if (s->has_worker && !wid_eq(s->worker, w->wid) && pool_is_gone(m, w))
+		return;
 	/* a kill may have come while nobody could be told */
 	moved = !s->has_worker || !wid_eq(s->worker, w->wid);
 	s = claim(m, w, msg->head.sid);
