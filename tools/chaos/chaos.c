@@ -325,14 +325,17 @@ static void
 warm_up(void)
 {
 	uint32_t random = chaos.o.seed | 1;
+	pthread_t watcher;
 	psup *p;
 
 	if (psup_new(&p) != PSUP_OK)
 		die("no memory");
-	chaos.warming = true;
+	atomic_store(&chaos.warming, true);
+	watcher = start_thread(faults_warm_thread, NULL);
 	for (enum kind k = 0; k < KIND_QUEUE; k++)
 		story_run(p, k, &random);
-	chaos.warming = false;
+	atomic_store(&chaos.warming, false);
+	pthread_join(watcher, NULL);
 	psup_free(&p);
 }
 

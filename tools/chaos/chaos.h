@@ -106,7 +106,7 @@ struct campaign {
 	char dir[256];  /* the runtime directory */
 	char work[64];  /* files of the commands: starts, order */
 	bool own;       /* the server is ours */
-	bool warming;   /* nobody waits for events yet */
+	_Atomic bool warming; /* nobody waits for events yet */
 	bool by_points; /* whom --fault names dies, nobody else */
 	bool full;      /* by --fault the tmpfs is full: output is dropped */
 	bool in_hand;   /* by --fault a terminal's input is copied by hand */
@@ -263,6 +263,7 @@ bool faults_of_keeper(void);
 /* Until there were enough: counts those who die by their own hand, lets go on
  * those who stopped. */
 void faults_watch(void);
+void *faults_warm_thread(void *arg);
 
 /* ----------------------------------------------------------------- keeper */
 

@@ -183,6 +183,25 @@ faults_of_keeper(void)
 	return of_keeper;
 }
 
+/* Before the campaign, too, somebody must let them go on. */
+void *
+faults_warm_thread(void *arg)
+{
+	uint32_t random = chaos.o.seed | 1;
+	psup_view *v = NULL;
+
+	(void)arg;
+	while (atomic_load(&chaos.warming)) {
+		if (v == NULL)
+			psup_view_open(chaos.dir, &v, NULL, 0);
+		if (v != NULL)
+			go_on(v, &random);
+		nap_ms(20);
+	}
+	psup_view_close(&v);
+	return NULL;
+}
+
 void
 faults_watch(void)
 {
