@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "check.h"
 #include "fault.h"
 
@@ -33,6 +34,13 @@ struct ctl_form {
 		    (uint32_t)sizeof(struct_), #name_                          \
 	}
 
+/* In a test of upgrades the next build's structs are so much longer. */
+#if defined(PSUP_LAYOUT_BUMP) && PSUP_LAYOUT_BUMP == 1
+#define TAIL 8u
+#else
+#define TAIL 0u
+#endif
+
 #define SESSION_FDS 8 /* more than one session ever has */
 
 static const struct ctl_form forms[] = {
@@ -44,6 +52,9 @@ static const struct ctl_form forms[] = {
 	FORM(CLOSED, struct ctl_head, 0),
 	FORM(SHUTDOWN, struct ctl_shutdown, 0),
 	FORM(ASK_PEER, struct ctl_role, 0),
+	FORM(UPGRADE, struct ctl_upgrade, 0),
+	FORM(LEAVE, struct ctl_head, 0),
+	FORM(UPGRADED, struct ctl_upgraded, 0),
 	FORM(EXITED, struct ctl_exit, 0),
 	FORM(GIVE, struct ctl_give, SESSION_FDS),
 	FORM(ROLE, struct ctl_role, 0),
@@ -100,19 +111,61 @@ ctl_type_name(unsigned type)
 	return form != NULL ? form->name : "?";
 }
 
+/* Makes the message of iov[0] one of the next build: version, size, TAIL
+ * behind the struct. Returns its size. */
+static size_t
+grow(struct msghdr *mh, struct ctl_start *ret)
+{
+	static const unsigned char tail[8] = "upgrade";
+	struct iovec *iov = mh->msg_iov;
+	char *rest = iov[0].iov_base;
+	size_t size = iov[0].iov_len, first = size;
+
+	memcpy(&ret->head, rest, sizeof(ret->head));
+	if (ret->head.type == CTL_START && size >= sizeof(*ret)) {
+		first = sizeof(*ret);
+		memcpy(ret, rest, first);
+		ret->blob_at += TAIL;
+	} else if (size <= sizeof(*ret)) {
+		memcpy(ret, rest, size);
+	} else {
+		first = sizeof(ret->head);
+	}
+	ret->head.version = (uint8_t)abi_table[ABI_CTL].version;
+	ret->head.size += TAIL;
+	iov[0] = (struct iovec){ .iov_base = ret, .iov_len = first };
+	rest += first;
+	if (ret->head.type == CTL_START) {
+		iov[1] = (struct iovec){ .iov_len = TAIL };
+		iov[2] = (struct iovec){ rest, size - first };
+		memcpy(&iov[1].iov_base, &(const void *){ tail },
+		    sizeof(void *));
+	} else {
+		iov[1] = (struct iovec){ rest, size - first };
+		iov[2] = (struct iovec){ .iov_len = TAIL };
+		memcpy(&iov[2].iov_base, &(const void *){ tail },
+		    sizeof(void *));
+	}
+	mh->msg_iovlen = 3;
+	return size + TAIL;
+}
+
 int
 ctl_send(int fd, const void *msg, size_t size, const int *fds, size_t nfds)
 {
 	union control control;
-	struct iovec iov;
-	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct iovec iov[3];
+	struct msghdr mh = { .msg_iov = iov, .msg_iovlen = 1 };
+	struct ctl_start grown;
 	ssize_t n;
 
 	CHECK(size >= sizeof(struct ctl_head) && size <= CTL_MAX_BYTES);
 	CHECK(nfds <= CTL_MAX_FDS);
 	/* sendmsg takes a pointer to what it only reads. */
-	memcpy(&iov.iov_base, &msg, sizeof(msg));
-	iov.iov_len = size;
+	memcpy(&iov[0].iov_base, &msg, sizeof(msg));
+	iov[0].iov_len = size;
+	if (TAIL > 0)
+		size = grow(&mh, &grown);
 	if (nfds > 0) {
 		struct cmsghdr *cmsg;
 
@@ -178,18 +231,41 @@ refuse(struct ctl_msg *msg, int error)
 	return error;
 }
 
+/* Gives a message of another build's struct the size of ours: what a newer one
+ * has more is nothing to us, what an older one has less was not there. */
+static bool
+adapt(struct ctl_msg *msg, const struct ctl_form *form)
+{
+	uint32_t version = msg->head.version;
+
+	if (form->max_size != form->min_size)
+		return true; /* START says itself where its blob begins */
+	if (version >= abi_table[ABI_CTL].version && msg->size < form->min_size)
+		return false;
+	if (msg->size < form->min_size)
+		memset(msg->bytes + msg->size, 0, form->min_size - msg->size);
+	msg->size = form->min_size;
+	msg->head.size = form->min_size;
+	return true;
+}
+
 /* Has the message the form its type says? */
 static bool
-is_well_formed(const struct ctl_msg *msg)
+is_well_formed(struct ctl_msg *msg)
 {
 	const struct ctl_form *form;
+	uint32_t version = msg->head.version;
 
 	if (msg->size < sizeof(struct ctl_head) ||
-	    msg->head.version != CTL_VERSION || msg->head.size != msg->size)
+	    !abi_reads(ABI_CTL, ABI_STAMP(version, msg->head.reader)) ||
+	    msg->head.size != msg->size)
 		return false;
 	form = form_find(msg->head.type);
-	return form != NULL && msg->size >= form->min_size &&
-	    msg->size <= form->max_size && msg->nfds <= form->max_fds;
+	if (form == NULL || msg->nfds > form->max_fds)
+		return false;
+	if (TAIL > 0 || version != CTL_VERSION)
+		return adapt(msg, form);
+	return msg->size >= form->min_size && msg->size <= form->max_size;
 }
 
 int

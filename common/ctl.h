@@ -2,7 +2,10 @@
 /*
  * What keeper, master and workers say to each other: one SOCK_SEQPACKET
  * datagram is one message, a struct below, descriptors beside it by
- * SCM_RIGHTS. All three come from one build and check CTL_VERSION in the head.
+ * SCM_RIGHTS. While one build takes over from another the three differ in
+ * their versions: a head carries the stamp of abi.h, a struct grows at its end
+ * alone, and ctl_recv() cuts what a newer build's has more, or fills with 0
+ * what an older one's has less.
  *
  *     keeper <-> worker    one socketpair per worker; the keeper's end has
  *                          SO_PASSCRED. A command's child, between clone and
@@ -31,7 +34,8 @@
 
 #include "ids.h"
 
-#define CTL_VERSION   1u
+#define CTL_VERSION   2u /* abi.c has the same */
+#define CTL_READER    2u
 #define CTL_MAX_BYTES 65536u /* a larger START travels in a sealed memfd */
 #define CTL_MAX_FDS   253    /* SCM_MAX_FD */
 
@@ -46,6 +50,7 @@ enum ctl_type {
 	CTL_SHUTDOWN,  /* M->K ctl_shutdown: end everything, then yourself */
 	CTL_ASK_PEER,  /* M->K ctl_role: the channel to that one was lost, make
 	                * another */
+	CTL_UPGRADE,   /* M->K ctl_upgrade: other programs take over */
 
 	/* keeper -> worker */
 	CTL_EXITED = 32, /* ctl_exit. Also W->M: root exited, output open */
@@ -53,6 +58,9 @@ enum ctl_type {
 	CTL_ROLE,        /* ctl_role: active or standby from now on. Also K->M,
 	                  * about the worker of that wid */
 	CTL_STOP,        /* ctl_shutdown: stop ladder for all you babysit */
+	CTL_LEAVE,       /* head only: make way for another build, between two
+	                  * turns of your loop; somebody takes over what you
+	                  * have. Also K->M: after a commit. */
 
 	/* keeper -> master */
 	CTL_HELD = 64,  /* ctl_held: one row of the keeper's table */
@@ -62,6 +70,8 @@ enum ctl_type {
 	                  * that is in no row never ran. */
 	CTL_RELOAD,     /* head only: SIGHUP. Also K->W */
 	CTL_STOPPING,   /* ctl_shutdown: the keeper is ending everything */
+	CTL_UPGRADED,   /* ctl_upgraded: how far the upgrade is; also to every
+	                 * new master, about the last one */
 
 	/* keeper -> master and worker */
 	CTL_PEER = 96, /* ctl_peer + one descriptor: the channel to that one */
@@ -92,8 +102,9 @@ enum ctl_type {
 };
 
 struct ctl_head {
-	uint16_t version; /* CTL_VERSION */
-	uint16_t type;    /* enum ctl_type */
+	uint8_t version; /* CTL_VERSION */
+	uint8_t reader;  /* CTL_READER: the oldest that may read it */
+	uint16_t type;   /* enum ctl_type */
 	uint32_t size;    /* bytes of the whole message, this head included */
 	struct sid sid;   /* 0 where the message is about no session */
 };
@@ -148,6 +159,44 @@ struct ctl_shutdown {
 	struct ctl_head head;
 	uint32_t grace_ms;
 	uint32_t signal; /* what asked for it; 0: a client */
+};
+
+#define CTL_DIR_MAX  4096u /* PATH_MAX */
+#define CTL_NAME_MAX 48u   /* ABI_BUILD_MAX */
+
+struct ctl_upgrade {
+	struct ctl_head head;
+	uint64_t id;       /* of the request, never 0 */
+	uint32_t ready_ms; /* so long a new process may take to be ready */
+	uint32_t pad;
+	char dir[CTL_DIR_MAX]; /* where the programs are; "": where they were */
+};
+
+/* In this order; from DONE on it is over. */
+enum ctl_upgrade_phase {
+	CTL_UPGRADE_NONE,
+	CTL_UPGRADE_PROGRAMS, /* asks the new programs for their versions */
+	CTL_UPGRADE_CHECK,    /* has the new keeper read a state */
+	CTL_UPGRADE_WORKERS,  /* from here on something changes */
+	CTL_UPGRADE_MASTER,
+	CTL_UPGRADE_KEEPER,
+	CTL_UPGRADE_BACK,     /* something failed: the old programs again */
+	CTL_UPGRADE_DONE,
+	CTL_UPGRADE_REFUSED,  /* nothing was changed */
+	CTL_UPGRADE_UNDONE,   /* the old programs run again */
+	CTL_UPGRADE_PHASES
+};
+
+struct ctl_upgraded {
+	struct ctl_head head;
+	uint64_t id;
+	uint32_t phase;    /* enum ctl_upgrade_phase */
+	uint32_t sessions; /* that ran when it began, and were kept */
+	uint32_t replaced; /* processes */
+	uint32_t pad;
+	uint64_t ms;       /* since it began, or in all */
+	char from[CTL_NAME_MAX], to[CTL_NAME_MAX]; /* builds */
+	char why[512];     /* it was refused, or undone */
 };
 
 enum { CTL_HELD_DOWN = 1u << 31 }; /* in mask: `wid` is dead, a DOWN follows */
@@ -222,6 +271,9 @@ struct ctl_start {
 	uint32_t umask;
 	uint64_t spill_max;          /* bytes; 0: no spill file, else its path
 	                              * is the last string of the blob */
+	uint32_t blob_at;            /* the blob's offset in the message; a
+	                              * struct that grew moves it */
+	uint32_t pad;
 	/* blob follows unless BLOB_FD */
 };
 
@@ -343,7 +395,8 @@ struct ctl_msg {
 
 /*
  * Receives one message, checks version, size against the type's struct, and
- * MSG_CTRUNC. Never blocks.
+ * MSG_CTRUNC. What comes from another build's struct has the size of ours
+ * afterwards (START with its blob apart). Never blocks.
  * Returns 1: got one. 0: EOF. Errors: -EAGAIN; -EPROTO (malformed: descriptors
  * were closed, the message dropped); -EMFILE (descriptors were lost); -errno.
  */
@@ -355,8 +408,9 @@ const char *ctl_type_name(unsigned type);
 /* Fills the head. */
 #define CTL_INIT(type_, sid_, struct_)                                         \
 	{                                                                      \
-		.version = CTL_VERSION, .type = (type_),                       \
-		.size = (uint32_t)sizeof(struct_), .sid = (sid_)               \
+		.version = CTL_VERSION, .reader = CTL_READER,                  \
+		.type = (type_), .size = (uint32_t)sizeof(struct_),            \
+		.sid = (sid_)                                                  \
 	}
 
 #endif

@@ -13,7 +13,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "check.h"
+
+#define HERITAGE_BYTES_MAX 65536
+
+/* In a test of upgrades the next build's struct is so much longer. */
+#if defined(PSUP_LAYOUT_BUMP) && PSUP_LAYOUT_BUMP == 1
+#define TAIL 64u
+#else
+#define TAIL 0u
+#endif
 
 /* Absolute paths, or none. */
 static bool
@@ -32,7 +42,7 @@ groups_are_sane(const struct heritage *h)
 static bool
 is_sane(const struct heritage *h)
 {
-	return h->size == sizeof(*h) && h->version == HERITAGE_VERSION &&
+	return abi_reads(ABI_HERITAGE, h->stamp) &&
 	    h->role >= HERITAGE_MASTER && h->role <= HERITAGE_STANDBY &&
 	    h->keeper_pid > 0 && h->incarnation != 0 &&
 	    memchr(h->runtime_dir, 0, sizeof(h->runtime_dir)) != NULL &&
@@ -49,6 +59,7 @@ heritage_receive(struct heritage *ret)
 	ssize_t n;
 	int error = 0;
 
+	memset(&h, 0, sizeof(h)); /* an older build's struct is shorter */
 	if (fstat(HERITAGE_FD_INFO, &st) < 0)
 		return -errno;
 	do {
@@ -56,8 +67,10 @@ heritage_receive(struct heritage *ret)
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		error = -errno;
-	else if ((size_t)n != sizeof(h) || st.st_size != (off_t)sizeof(h) ||
-	    !is_sane(&h))
+	else if (st.st_size != (off_t)h.size ||
+	    h.size > HERITAGE_BYTES_MAX || !is_sane(&h) ||
+	    (abi_stamp_version(h.stamp) >= abi_table[ABI_HERITAGE].version &&
+		h.size < sizeof(h)))
 		error = -EPROTO;
 	close(HERITAGE_FD_INFO);
 	if (error == 0)
@@ -66,23 +79,31 @@ heritage_receive(struct heritage *ret)
 }
 
 int
-heritage_seal(const struct heritage *h)
+heritage_seal(const struct heritage *from)
 {
+	struct {
+		struct heritage h;
+		unsigned char tail[TAIL + 1];
+	} out = { .h = *from };
+	const struct heritage *h = &out.h;
+	const size_t bytes = sizeof(out.h) + TAIL;
 	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW |
 	    F_SEAL_WRITE;
 	int fd, error;
 	ssize_t n;
 
+	out.h.size = (uint32_t)bytes;
+	out.h.stamp = abi_stamp(ABI_HERITAGE);
 	CHECK(is_sane(h));
 	fd = memfd_create("psup-heritage", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
 	do {
-		n = pwrite(fd, h, sizeof(*h), 0);
+		n = pwrite(fd, &out, bytes, 0);
 	} while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)sizeof(*h) && fcntl(fd, F_ADD_SEALS, seals) == 0)
+	if (n == (ssize_t)bytes && fcntl(fd, F_ADD_SEALS, seals) == 0)
 		return fd;
-	error = n < 0 || n == (ssize_t)sizeof(*h) ? -errno : -ENOSPC;
+	error = n < 0 || n == (ssize_t)bytes ? -errno : -ENOSPC;
 	close(fd);
 	return error;
 }

@@ -4,7 +4,8 @@
  * descriptors at fixed numbers and this one struct. There is no other door.
  *
  * The struct travels in a sealed memfd at HERITAGE_FD_INFO; the program checks
- * size and version before it believes anything, and closes the memfd.
+ * size and stamp (abi.h) before it believes anything, and closes the memfd. It
+ * grows at its end alone.
  */
 #ifndef PSUP_HERITAGE_H
 #define PSUP_HERITAGE_H
@@ -14,7 +15,6 @@
 #include "ctl.h"
 #include "ids.h"
 
-#define HERITAGE_VERSION 3u
 
 enum {
 	HERITAGE_FD_KEEPER = 3,   /* SOCK_SEQPACKET to the keeper (ctl.h) */
@@ -48,7 +48,7 @@ enum heritage_role {
 
 struct heritage {
 	uint32_t size; /* sizeof(struct heritage) */
-	uint32_t version;
+	uint32_t stamp; /* ABI_HERITAGE */
 	uint32_t role;         /* enum heritage_role */
 	int32_t keeper_pid;    /* a command's getppid() must equal it */
 	struct wid wid;        /* workers; the master has slot 0, own generation */

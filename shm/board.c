@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "common/check.h"
 #include "common/clock.h"
 #include "common/fault.h"
@@ -73,7 +74,7 @@ board_create(int dirfd, uint32_t slot_count, uint64_t incarnation)
 		return err;
 	h = map;
 	h->magic = BOARD_MAGIC;
-	h->version = SHM_LAYOUT_VERSION;
+	atomic_store(&h->stamp, abi_stamp(ABI_BOARD));
 	h->header_bytes = BOARD_HEADER_BYTES;
 	h->slot_bytes = BOARD_SLOT_BYTES;
 	h->slot_count = slot_count;
@@ -91,7 +92,7 @@ header_check(const struct board_header *h, uint64_t bytes)
 {
 	if (h->magic != BOARD_MAGIC)
 		return -EBADMSG;
-	if (h->version != SHM_LAYOUT_VERSION)
+	if (!abi_reads(ABI_BOARD, atomic_load(&h->stamp)))
 		return -EPROTO;
 	if (h->header_bytes != BOARD_HEADER_BYTES ||
 	    h->slot_bytes != BOARD_SLOT_BYTES || h->slot_count == 0 ||
@@ -99,6 +100,26 @@ header_check(const struct board_header *h, uint64_t bytes)
 	    board_bytes(h->slot_count) != bytes)
 		return -EBADMSG;
 	return 0;
+}
+
+/* What the header says that the file is of. */
+int
+board_stamp(int dirfd, uint32_t *ret)
+{
+	struct board_header fixed;
+	uint64_t bytes;
+	int fd, err = -EBADMSG;
+
+	fd = shm_file_open(dirfd, BOARD_FILE, false, &bytes);
+	if (fd < 0)
+		return fd;
+	if (pread(fd, &fixed, sizeof(fixed), 0) == (ssize_t)sizeof(fixed) &&
+	    fixed.magic == BOARD_MAGIC) {
+		*ret = atomic_load(&fixed.stamp);
+		err = 0;
+	}
+	close(fd);
+	return err;
 }
 
 /* Clears what a killed master left half written, and counts anew. */
@@ -158,8 +179,10 @@ board_attach(int dirfd, bool writable, struct board *ret)
 	b.hdr = map;
 	b.bytes = (size_t)bytes;
 	b.slot_count = fixed.slot_count;
-	if (writable)
+	if (writable) {
 		board_repair(&b);
+		atomic_store(&b.hdr->stamp, abi_stamp(ABI_BOARD));
+	}
 	*ret = b;
 	return 0;
 }

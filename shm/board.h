@@ -26,6 +26,8 @@ int board_create(int dirfd, uint32_t slot_count, uint64_t incarnation);
 /* Maps an existing board, checking magic, version and size against the file.
  * Errors: -ENOENT, -EBADMSG, -EPROTO (another version), -errno. */
 int board_attach(int dirfd, bool writable, struct board *ret);
+/* Of which layout a board is that board_attach() refuses (-EPROTO). */
+int board_stamp(int dirfd, uint32_t *ret);
 void board_detach(struct board *b);
 
 /* Writer: fills slot `i` from *s (seq and generation are the board's own; a

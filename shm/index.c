@@ -742,6 +742,18 @@ set_aside(const char *runtime_dir, const char *dir)
 	return rename(dir, bad) == 0 ? 0 : -errno;
 }
 
+int
+index_set_aside(const char *runtime_dir)
+{
+	char dir[PATH_MAX];
+	int n;
+
+	n = snprintf(dir, sizeof(dir), "%s/index", runtime_dir);
+	if (n < 0 || (size_t)n >= sizeof(dir))
+		return -ENAMETOOLONG;
+	return set_aside(runtime_dir, dir);
+}
+
 /* Opens with the default sizes. */
 int
 index_open(const char *runtime_dir, struct index **ret, bool *ret_set_aside)

@@ -18,7 +18,7 @@
 struct index; /* opaque; one per process */
 
 enum index_db {
-	INDEX_META,     /* "next", "incarnation", ... -> msgpack value */
+	INDEX_META,     /* "next", "incarnation", "layout", ... -> value */
 	INDEX_SESSIONS, /* instance id, 8 bytes big-endian -> record */
 	INDEX_SPECS,    /* instance id -> what START needs, env included; gone
 	                 * once the session started */
@@ -51,6 +51,8 @@ int index_open_limited(const char *runtime_dir,
     const struct index_limits *limits, struct index **ret,
     bool *ret_set_aside);
 void index_close(struct index **ix);
+/* Sets aside one that is closed: what is in it is not for this build. */
+int index_set_aside(const char *runtime_dir);
 
 /* Keys: 1..511 bytes, else -EINVAL. -ENOSPC: map or tmpfs is full even after
  * growing; the open transaction is still usable for deletes. */

@@ -2,7 +2,7 @@
 /*
  * Every struct that lives in shared memory, who writes each field, and why
  * the rest is safe. Fixed widths, offsets instead of pointers, sizes asserted,
- * a version in every header. Nobody takes a lock here.
+ * a stamp (common/abi.h) in every header. Nobody takes a lock here.
  *
  * Writer tags: K keeper, M master, W the one worker that babysits the session,
  * C the command's child between clone and exec (it shares W's memory), k the
@@ -15,8 +15,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SHM_LAYOUT_VERSION 2u
-#define SHM_PAGE           4096u
+#define SHM_PAGE 4096u
 
 /* Why a session ended; the first forced reason wins. Names in state_names.h */
 enum end_reason {
@@ -105,7 +104,7 @@ struct ring_segment {
 struct ring_header {
 	/* set once at creation, before the session is announced: W */
 	uint64_t magic;
-	uint32_t version;
+	uint32_t stamp;        /* ABI_RING; of whoever wrote last */
 	uint32_t header_bytes; /* sizeof(struct ring_header) */
 	struct {
 		uint64_t v;
@@ -290,7 +289,7 @@ enum lane_block {
 
 struct board_header {
 	uint64_t magic;
-	uint32_t version;
+	_Atomic uint32_t stamp; /* ABI_BOARD; K, then M */
 	uint32_t header_bytes;  /* slots begin here: a multiple of a page */
 	uint32_t slot_bytes;    /* 512 */
 	uint32_t slot_count;
@@ -342,7 +341,7 @@ static_assert(END_REASONS <= 16, "reasons in a tally");
  * where the keeper makes the pages. */
 struct stats_page {
 	uint64_t magic;
-	uint32_t version;
+	_Atomic uint32_t stamp;      /* ABI_STATS; K, then the owner */
 	uint32_t bytes;
 	_Atomic int32_t pid;         /* K; 0: nobody */
 	_Atomic uint32_t generation; /* K */
@@ -373,8 +372,11 @@ struct stats_page {
 	struct stats_hist heir;     /* keeper: worker's death to GIVE */
 	struct stats_hist master;   /* keeper: master's death to READY */
 	struct stats_tally tally;   /* master */
+	/* which build the owner is of; 0: nobody has said */
+	_Atomic uint32_t layouts[16]; /* by enum abi_id: stamps */
+	char build[48];               /* abi_build() */
 	/* so that pages[i] is page i */
-	unsigned char pad[SHM_PAGE - 680 - 3 * 8 - 6 * 136 - 24 * 8];
+	unsigned char pad[SHM_PAGE - 680 - 3 * 8 - 6 * 136 - 24 * 8 - 112];
 };
 static_assert(sizeof(struct stats_page) == SHM_PAGE, "stats page");
 

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "common/check.h"
 #include "common/rundir.h"
 #include "shm/ring_math.h"
@@ -117,7 +118,7 @@ ring_reader_open(int dirfd, struct sid sid, struct ring_reader *ret)
 		err = errno > 0 ? -errno : -EIO;
 	else if (!S_ISREG(st.st_mode) ||
 	    read_exact(r.fd, &h, sizeof(h), 0) != RING_OK ||
-	    h.magic != RING_MAGIC || h.version != SHM_LAYOUT_VERSION ||
+	    h.magic != RING_MAGIC || !abi_reads(ABI_RING, h.stamp) ||
 	    h.header_bytes != sizeof(h) || h.sid.v != sid.v ||
 	    !ring_geometry_ok(h.head_bytes, h.tail_bytes))
 		err = -EBADMSG;
@@ -170,7 +171,7 @@ dropped_below(const struct ring_reader *r, const struct pump *p,
 static bool
 page_is_ours(const struct ring_reader *r, const struct ring_header *h)
 {
-	return h->magic == RING_MAGIC && h->version == SHM_LAYOUT_VERSION &&
+	return h->magic == RING_MAGIC && abi_reads(ABI_RING, h->stamp) &&
 	    h->header_bytes == sizeof(*h) && h->sid.v == r->sid.v &&
 	    h->head_bytes == r->head_bytes && h->tail_bytes == r->tail_bytes;
 }

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "common/check.h"
 #include "common/clock.h"
 #include "common/fault.h"
@@ -54,12 +55,24 @@ header_map_new(int fd, struct ring_header **ret)
 	return 0;
 }
 
+/* This build writes from here on. A reader that has the header open looks at
+ * the stamp in each of its copies. */
+static void
+header_sign(struct ring_header *h)
+{
+	h->stamp = abi_stamp(ABI_RING);
+#if defined(PSUP_LAYOUT_BUMP) && PSUP_LAYOUT_BUMP == 1
+	/* in a test of upgrades the next build has one more field */
+	h->reserved[0] = h->created_ms;
+#endif
+}
+
 /* Fills a header that is all zero. */
 static void
 header_fill(struct ring_header *h, struct sid sid, uint64_t incarnation,
     const struct ring_geometry *geo)
 {
-	h->version = SHM_LAYOUT_VERSION;
+	header_sign(h);
 	h->header_bytes = sizeof(*h);
 	h->sid.v = sid.v;
 	h->incarnation = incarnation;
@@ -333,7 +346,7 @@ recover_check(const struct ring_header *h, struct sid sid)
 	uint32_t stream;
 	int64_t off;
 
-	if (h->magic != RING_MAGIC || h->version != SHM_LAYOUT_VERSION ||
+	if (h->magic != RING_MAGIC || !abi_reads(ABI_RING, h->stamp) ||
 	    h->header_bytes != sizeof(*h) || h->sid.v != sid.v ||
 	    !ring_geometry_ok(h->head_bytes, h->tail_bytes))
 		return false;
@@ -377,6 +390,7 @@ recover_header(struct ring_writer *w)
 		segment_close(h, pos, stream & ~RING_DISCARD, clock_wall_ms());
 	FAULT("ring.in-recover");
 	publish(h, pos);
+	header_sign(h);
 	atomic_store_explicit(&h->stream, stream & ~RING_DISCARD,
 	    memory_order_release);
 }

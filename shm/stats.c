@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "common/check.h"
 #include "shm/shm_file.h"
 
@@ -31,7 +32,8 @@ page_at(void *pages, uint32_t i)
 static bool
 page_ok(const struct stats_page *p)
 {
-	return p->magic == STATS_MAGIC && p->version == SHM_LAYOUT_VERSION &&
+	return p->magic == STATS_MAGIC &&
+	    abi_reads(ABI_STATS, atomic_load(&p->stamp)) &&
 	    p->bytes == sizeof(*p);
 }
 
@@ -47,9 +49,10 @@ stats_create(int dirfd, struct stats_page **ret_pages)
 		return err;
 	for (uint32_t i = 0; i < STATS_PAGES; i++) {
 		page_at(map, i)->magic = STATS_MAGIC;
-		page_at(map, i)->version = SHM_LAYOUT_VERSION;
+		atomic_store(&page_at(map, i)->stamp, abi_stamp(ABI_STATS));
 		page_at(map, i)->bytes = sizeof(struct stats_page);
 	}
+	stats_sign(map);
 	err = shm_file_publish(dirfd, STATS_FILE, map, STATS_BYTES);
 	if (err == 0)
 		*ret_pages = map;
@@ -87,13 +90,43 @@ attach(int dirfd, uint32_t i, size_t bytes, bool writable,
 	return 0;
 }
 
+/* The owner says of which build it is. */
+void
+stats_sign(struct stats_page *own)
+{
+	uint32_t i;
+
+	static_assert(ABI_COUNT <= NELEMS(own->layouts), "room for layouts");
+	atomic_store(&own->stamp, abi_stamp(ABI_STATS));
+	for (i = 0; i < ABI_COUNT; i++)
+		atomic_store(&own->layouts[i], abi_stamp((enum abi_id)i));
+	memset(own->build, 0, sizeof(own->build));
+	(void)strlcpy(own->build, abi_build(), sizeof(own->build));
+}
+
 /* Maps the caller's own page for writing. */
 int
 stats_attach_own(int dirfd, uint32_t i, struct stats_page **ret)
 {
+	int err;
+
 	if (i >= STATS_PAGES)
 		return -EINVAL;
-	return attach(dirfd, i, SHM_PAGE, true, ret);
+	err = attach(dirfd, i, SHM_PAGE, true, ret);
+	if (err == 0)
+		stats_sign(*ret);
+	return err;
+}
+
+/* Maps all pages for writing. */
+int
+stats_attach_all(int dirfd, struct stats_page **ret_pages)
+{
+	int err = attach(dirfd, 0, STATS_BYTES, true, ret_pages);
+
+	if (err == 0)
+		stats_sign(*ret_pages);
+	return err;
 }
 
 /* Maps all pages for reading. */

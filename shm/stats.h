@@ -12,7 +12,11 @@
 /* Keeper: creates the file with STATS_PAGES pages and maps all of them.
  * The pages stay mapped for the keeper's life. -ENOSPC, -errno. */
 int stats_create(int dirfd, struct stats_page **ret_pages);
-/* Master, worker: maps page i read-write. -EBADMSG, -errno. */
+/* Keeper, after it took over from another: maps what is there for writing. */
+int stats_attach_all(int dirfd, struct stats_page **ret_pages);
+/* The owner of a page says of which build it is. */
+void stats_sign(struct stats_page *own);
+/* Master, worker: maps page i read-write and signs it. -EBADMSG, -errno. */
 int stats_attach_own(int dirfd, uint32_t i, struct stats_page **ret);
 /* Readers: maps all pages read-only. -ENOENT, -EPROTO (another version),
  * -EBADMSG, -errno. */

@@ -37,6 +37,7 @@ static api_fn *const handlers[PROTO_METHOD_COUNT] = {
     [PROTO_MINT_TOKEN] = api_mint_token,
     [PROTO_LIST_TOKENS] = api_list_tokens,
     [PROTO_REVOKE_TOKEN] = api_revoke_token,
+    [PROTO_UPGRADE] = api_upgrade,
     [PROTO_SHUTDOWN] = api_shutdown,
 };
 

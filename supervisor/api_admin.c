@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "common/clock.h"
 #include "common/fault.h"
 #include "shm/state_names.h"
@@ -100,6 +101,7 @@ status_heads(struct master *m, struct enc *e)
 	enc_kv_uint(e, "startedAt", STAT(k, started_ms));
 	enc_kv_uint(e, "sessions", STAT(k, sessions));
 	enc_kv_uint(e, "maxSessions", m->h.max_sessions);
+	upgrade_build(k, e);
 	enc_end(e);
 	enc_key(e, "master");
 	enc_map(e);
@@ -109,6 +111,7 @@ status_heads(struct master *m, struct enc *e)
 	enc_kv_uint(e, "requests", STAT(m->stats, requests));
 	enc_kv_uint(e, "malformed", STAT(m->stats, malformed));
 	enc_kv_uint(e, "indexBytes", index_bytes_used(m->ix));
+	upgrade_build(m->stats, e);
 	enc_end(e);
 }
 
@@ -143,6 +146,7 @@ status_workers(struct master *m, struct enc *e)
 					    : 0);
 		enc_kv_uint(e, "restarts", STAT(p, restarts));
 		enc_kv_uint(e, "takenOver", STAT(p, taken_over));
+		upgrade_build(p, e);
 		enc_end(e);
 	}
 	enc_end(e);
@@ -267,7 +271,7 @@ status_common(struct master *m, struct enc *e)
 	status_cgroup(m, e);
 	status_unavailable(m, e);
 	enc_kv_str(e, "runtimeDir", m->h.runtime_dir);
-	enc_kv_str(e, "version", PSUP_VERSION);
+	enc_kv_str(e, "version", abi_build());
 }
 
 /* status */
@@ -282,6 +286,7 @@ api_status(struct api_call *c)
 	if (scope == NULL) {
 		status_heads(m, &e);
 		status_workers(m, &e);
+		upgrade_status(m, &e);
 	} else {
 		enc_kv_str(&e, "scope", scope);
 	}

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "supervisor/master.h"
@@ -85,7 +86,7 @@ api_hello(struct api_call *c)
 	}
 	snprintf(inc, sizeof(inc), "%016" PRIx64, c->m->h.incarnation);
 	enc_map(&e);
-	enc_kv_str(&e, "server", PSUP_VERSION);
+	enc_kv_str(&e, "server", abi_build());
 	enc_kv_int(&e, "protocol", PROTO_VERSION);
 	enc_kv_str(&e, "incarnation", inc);
 	enc_key(&e, "scope");

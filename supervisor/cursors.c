@@ -8,6 +8,7 @@
  */
 #include "supervisor/cursors.h"
 
+#include "common/abi.h"
 #include "common/check.h"
 #include "common/codec.h"
 #include "supervisor/rank.h"
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CURSOR_VERSION 1u
 #define READER_MAX     128u /* bytes of a reader's name */
 #define READERS_MAX    256u /* of one session */
 #define STAGED_MAX     8u   /* of one reader; older ones are forgotten */
@@ -145,7 +145,7 @@ reader_store(struct cursors *c, struct reader *r)
 	struct enc e = ENC_INIT;
 
 	enc_map(&e);
-	enc_kv_uint(&e, "v", CURSOR_VERSION);
+	enc_kv_uint(&e, "v", abi_table[ABI_INDEX].version);
 	enc_kv_uint(&e, "pos", r->cur.pos);
 	enc_kv_bool(&e, "end", r->cur.end_told);
 	enc_end(&e);
@@ -172,7 +172,7 @@ load_value(struct index_bytes val, struct cursor *ret)
 		return -ENOMEM;
 	if (err != CODEC_OK)
 		return -EBADMSG;
-	if (val_uint(v, "v", 0) == CURSOR_VERSION &&
+	if (abi_record_ok(val_uint(v, "v", 0)) &&
 	    val_get(v, "pos") != NULL) {
 		ret->pos = val_uint(v, "pos", 0);
 		ret->end_told = val_bool(v, "end", false);

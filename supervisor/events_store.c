@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENT_VERSION  1u
+#include "common/abi.h"
 #define SUBS_PER_SCOPE 256u   /* the one furthest behind makes room */
 #define SCOPES_MAX     32768u /* then idle ones are forgotten */
 #define SCOPES_TRIED   64u    /* at a time */
@@ -223,7 +223,7 @@ events_put_number(struct events *ev, enum index_db db, struct index_bytes key,
 	int rc;
 
 	enc_map(&e);
-	enc_kv_uint(&e, "v", EVENT_VERSION);
+	enc_kv_uint(&e, "v", abi_table[ABI_INDEX].version);
 	enc_kv_uint(&e, "n", n);
 	enc_end(&e);
 	rc = e.failed ? -ENOMEM
@@ -249,7 +249,7 @@ events_decode(struct index_bytes val, struct codec_arena **ret_arena,
 	    &arena, &v, why, sizeof(why));
 	if (err != CODEC_OK)
 		return err == CODEC_NOMEM ? -ENOMEM : -EBADMSG;
-	if (val_uint(v, "v", 0) != EVENT_VERSION) {
+	if (!abi_record_ok(val_uint(v, "v", 0))) {
 		codec_arena_free(&arena);
 		return -EBADMSG;
 	}
@@ -339,7 +339,7 @@ events_put_record(struct events *ev, const struct note *n, const void *map,
 	int rc;
 
 	enc_map(&e);
-	enc_kv_uint(&e, "v", EVENT_VERSION);
+	enc_kv_uint(&e, "v", abi_table[ABI_INDEX].version);
 	enc_kv_str(&e, "scope", n->scope->name);
 	enc_kv_uint(&e, "sid", n->sid.v);
 	enc_kv_bool(&e, "end", n->is_end);

@@ -27,7 +27,6 @@
 
 #define EVENTS       64
 #define OWN_FDS      200u   /* what is no session's */
-#define ROWS_MAX     65536u
 #define SWEEP_NS     (250 * NSEC_PER_MSEC)
 #define TICK_NS      NSEC_PER_SEC
 #define CHECK_NS     (5 * NSEC_PER_SEC)
@@ -303,6 +302,8 @@ on_event(struct keeper *k, const struct epoll_event *ev)
 		on_signal(k);
 		return;
 	}
+	if (ev->data.u64 >> 56 == EV_TRIAL)
+		return; /* upgrade_run() looks each turn */
 	p = proc_of(k, ev->data.u64);
 	if (p == NULL)
 		return;
@@ -338,6 +339,7 @@ static void
 run_timers(struct keeper *k, uint64_t now)
 {
 	procs_run_due(k, now);
+	upgrade_run(k, now);
 	if (k->retry_ns <= now)
 		k->retry_ns = NEVER;
 	if (k->tick_ns <= now) {
@@ -365,6 +367,7 @@ sleep_ms(const struct keeper *k, uint64_t now)
 
 	t = sooner(t, procs_next_ns(k));
 	t = sooner(t, notify_next_ns());
+	t = sooner(t, upgrade_next_ns(k));
 	if (is_busy(k) || k->waiting)
 		t = sooner(t, k->tick_ns);
 	if (k->activity)
@@ -439,7 +442,7 @@ raise_limits(uint64_t *ret_soft)
 				 : 1;
 	if (n < 1)
 		n = 1;
-	return n < ROWS_MAX ? (uint32_t)n : ROWS_MAX;
+	return n < KEEPER_ROWS_MAX ? (uint32_t)n : KEEPER_ROWS_MAX;
 }
 
 /* The last to be killed for want of memory, where that is permitted; not where
@@ -479,12 +482,46 @@ open_signals(struct keeper *k)
 	return k->signals < 0 ? -errno : 0;
 }
 
+/* The loop and its signals: at the start, and again after an exec. */
+int
+keeper_prepare(struct keeper *k)
+{
+	int r;
+
+	k->epoll = epoll_create1(EPOLL_CLOEXEC);
+	r = open_signals(k);
+	if (k->epoll < 0 || r < 0 ||
+	    keeper_epoll_add(k, k->signals, NULL, EV_SIGNAL) < 0)
+		return keeper_fail(k->opt, KEEPER_FAILED,
+		    "cannot set up the loop: %s", strerror(errno));
+	return 0;
+}
+
+/* The programs, held open from here on. */
+static int
+open_programs(struct keeper *k)
+{
+	int r;
+
+	memcpy(k->set[SET_OLD].path, k->opt->path,
+	    sizeof(k->set[SET_OLD].path));
+	k->set[SET_NEW] = k->set[SET_OLD];
+	for (int i = 0; i < PROGRAMS; i++)
+		k->set[SET_NEW].fd[i] = -1;
+	r = programs_open(&k->set[SET_OLD]);
+	if (r < 0)
+		return keeper_fail(k->opt, KEEPER_CANTCREAT,
+		    "%s, %s and %s cannot be opened: %s",
+		    k->opt->path[PROGRAM_KEEPER],
+		    k->opt->path[PROGRAM_MASTER],
+		    k->opt->path[PROGRAM_WORKER], strerror(-r));
+	return 0;
+}
+
 /* Descriptors and memory, once. 0 or an exit code. */
 static int
 prepare(struct keeper *k)
 {
-	int r;
-
 	k->had_children = leftover_had_children();
 	k->max_sessions = raise_limits(&k->nofile_soft);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
@@ -494,13 +531,10 @@ prepare(struct keeper *k)
 	protect(k);
 	k->table = table_new(k->max_sessions);
 	k->null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	k->epoll = epoll_create1(EPOLL_CLOEXEC);
-	r = open_signals(k);
-	if (k->table == NULL || k->null < 0 || k->epoll < 0 || r < 0 ||
-	    keeper_epoll_add(k, k->signals, NULL, EV_SIGNAL) < 0)
+	if (k->table == NULL || k->null < 0)
 		return keeper_fail(k->opt, KEEPER_FAILED,
 		    "cannot set up the loop: %s", strerror(errno));
-	return 0;
+	return keeper_prepare(k);
 }
 
 /* The keeper's own page. */
@@ -517,7 +551,7 @@ prepare_stats(struct keeper *k)
 	atomic_store(&s->max_sessions, k->max_sessions);
 }
 
-/* The whole life. */
+/* The whole life, or until an exec. */
 int
 keeper_run(struct keeper_options *o)
 {
@@ -531,6 +565,8 @@ keeper_run(struct keeper_options *o)
 	CHECK(k->workers >= 1 && k->workers <= KEEPER_WORKERS_MAX);
 	r = prepare(k);
 	if (r == 0)
+		r = open_programs(k);
+	if (r == 0)
 		r = rundir_begin(k);
 	if (r == 0)
 		r = rundir_listen(k);
@@ -542,6 +578,13 @@ keeper_run(struct keeper_options *o)
 	    KV("runtime_dir", o->runtime_dir), KV("workers", k->workers),
 	    KV("max_sessions", k->max_sessions));
 	procs_init(k);
+	return keeper_live(k);
+}
+
+/* The loop, and the end of everything. */
+int
+keeper_live(struct keeper *k)
+{
 	loop(k);
 	group_end(k);
 	leftover_own(k->incarnation, !k->had_children);

@@ -9,8 +9,18 @@
 #include <stdbool.h>
 
 #include "config.h"
+#include "heritage.h"
 #include "log.h"
 #include "rundir.h"
+
+/* Reserved beside those of a heritage: the program that a clone executes. */
+enum {
+	KEEPER_FD_BINARY = HERITAGE_FD_FIRST_FREE,
+	KEEPER_FD_FREE
+};
+
+/* What a server is made of; one build's three go together. */
+enum program { PROGRAM_KEEPER, PROGRAM_MASTER, PROGRAM_WORKER, PROGRAMS };
 
 /* Exit codes of psupd (sysexits). */
 enum keeper_exit {
@@ -25,8 +35,8 @@ enum keeper_exit {
 struct keeper_options {
 	char runtime_dir[RUNDIR_PATH_MAX];
 	char config_path[1024]; /* absolute, or "": none */
-	char master_path[PATH_MAX];
-	char worker_path[PATH_MAX];
+	char path[PROGRAMS][PATH_MAX];
+	char **argv;  /* what a successor is shown as its command line */
 	struct config config;
 	enum log_level log_level;
 	enum log_format log_format;
@@ -39,10 +49,16 @@ struct keeper_options {
 	int listener;     /* the socket we were started with; -1: make one */
 };
 
-/* Runs until told to end. Descriptors 0..5 must be open; 3..5 are reserved
+/* Runs until told to end. Descriptors 0..6 must be open; 3..6 are reserved
  * for handing over. Returns an exit code; what went wrong before readiness was
  * said on stderr and ready_fd. */
 int keeper_run(struct keeper_options *o);
+
+/* Goes on where a predecessor has stopped: the same process after an exec. */
+int keeper_resume(struct keeper_options *o);
+/* Could this build go on from the state at HERITAGE_FD_INFO? Says so on
+ * stdout. */
+int keeper_check_state(struct keeper_options *o);
 
 /* Says why the start failed, on stderr and to the starter, and returns
  * `code`. */

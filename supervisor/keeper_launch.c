@@ -23,10 +23,14 @@
 #define CHANNEL_BYTES (1 << 20)
 #define STACK_BYTES   (128u * 1024)
 
+/* What lies at the reserved numbers during the clone, and what of it the
+ * program gets. */
 struct launch {
-	const char *path;
+	const char *path; /* for the log */
+	int binary;
 	char *const *argv, *const *envp;
-	bool master;
+	int at[3];        /* HERITAGE_FD_KEEPER and on; -1: nothing */
+	bool says;        /* the first of them is its stdout */
 	int error; /* of the child; seen here because memory is shared */
 };
 
@@ -63,25 +67,29 @@ child(void *arg)
 {
 	struct launch *l = arg;
 	sigset_t none;
+	int i, fd;
 
-	if (close_range(HERITAGE_FD_FIRST_FREE, ~0u, CLOSE_RANGE_UNSHARE) < 0)
+	if (close_range(KEEPER_FD_FREE, ~0u, CLOSE_RANGE_UNSHARE) < 0)
 		goto fail;
 	(void)setsid(); /* the terminal's signals are the keeper's business */
 	if (close(STDIN_FILENO) < 0 && errno != EBADF)
 		goto fail;
 	if (open("/dev/null", O_RDWR) != STDIN_FILENO ||
-	    dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ||
-	    fcntl(STDERR_FILENO, F_SETFD, 0) < 0 ||
-	    fcntl(HERITAGE_FD_KEEPER, F_SETFD, 0) < 0 ||
-	    fcntl(HERITAGE_FD_INFO, F_SETFD, 0) < 0)
+	    dup2(l->says ? HERITAGE_FD_KEEPER : STDERR_FILENO,
+		STDOUT_FILENO) < 0 ||
+	    fcntl(STDERR_FILENO, F_SETFD, 0) < 0)
 		goto fail;
-	if (l->master ? fcntl(HERITAGE_FD_LISTENER, F_SETFD, 0) < 0 :
-			close(HERITAGE_FD_LISTENER) < 0)
-		goto fail;
+	for (i = 0; i < 3; i++) {
+		fd = HERITAGE_FD_KEEPER + i;
+		if (l->at[i] < 0 || (l->says && i == 0) ? close(fd) < 0 :
+			fcntl(fd, F_SETFD, 0) < 0)
+			goto fail;
+	}
 	reset_signals();
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	execve(l->path, l->argv, l->envp);
+	(void)execveat(KEEPER_FD_BINARY, "", l->argv, l->envp,
+	    AT_EMPTY_PATH);
 fail:
 	l->error = errno;
 	_exit(127);
@@ -94,8 +102,6 @@ seal(const struct keeper *k, const struct proc *p)
 	struct heritage h;
 
 	memset(&h, 0, sizeof(h));
-	h.size = sizeof(h);
-	h.version = HERITAGE_VERSION;
 	h.role = (uint32_t)p->role;
 	h.keeper_pid = (int32_t)getpid();
 	h.wid = p->wid;
@@ -111,52 +117,57 @@ seal(const struct keeper *k, const struct proc *p)
 	return heritage_seal(&h);
 }
 
-/* Puts the heritage at its numbers, clones, and takes it away again. */
+/* Lays the descriptors at their numbers; -1 stands for /dev/null. */
 static int
-clone_with(struct keeper *k, struct proc *p, struct launch *l, int chan,
-    int info)
+lay(const struct keeper *k, const struct launch *l)
 {
-	int listener = l->master ? k->listener : k->null;
-	int pidfd = -1, pid, error = 0;
+	int i, from;
 
-	if (dup3(chan, HERITAGE_FD_KEEPER, O_CLOEXEC) < 0 ||
-	    dup3(listener, HERITAGE_FD_LISTENER, O_CLOEXEC) < 0 ||
-	    dup3(info, HERITAGE_FD_INFO, O_CLOEXEC) < 0)
-		return -errno;
+	for (i = 0; i < 3; i++) {
+		from = l->at[i] >= 0 ? l->at[i] : k->null;
+		if (dup3(from, HERITAGE_FD_KEEPER + i, O_CLOEXEC) < 0)
+			return -errno;
+	}
+	return dup3(l->binary, KEEPER_FD_BINARY, O_CLOEXEC) < 0 ? -errno : 0;
+}
+
+/* Lays what it gets at its numbers, clones, and takes it away again: our copy
+ * of the other end would hide its EOF. */
+static int
+clone_with(const struct keeper *k, struct launch *l, int *ret_pidfd)
+{
+	int pidfd = -1, pid, error, fd;
+
+	error = lay(k, l);
+	if (error < 0)
+		return error;
 	pid = clone(child, stack + STACK_BYTES,
 	    CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_PIDFD | SIGCHLD, l,
 	    &pidfd);
 	if (pid < 0)
-		error = errno;
-	/* our copy of the other end would hide its EOF */
-	(void)dup3(k->null, HERITAGE_FD_KEEPER, O_CLOEXEC);
-	(void)dup3(k->null, HERITAGE_FD_LISTENER, O_CLOEXEC);
-	(void)dup3(k->null, HERITAGE_FD_INFO, O_CLOEXEC);
+		error = -errno;
+	for (fd = HERITAGE_FD_KEEPER; fd < KEEPER_FD_FREE; fd++)
+		(void)dup3(k->null, fd, O_CLOEXEC);
 	if (pid < 0)
-		return -error;
-	/* a failed exec is a death like any other: its pidfd tells */
-	if (l->error != 0)
-		log_error("%s %u.%u cannot be started: %s: %s",
-		    procs_name(p), p->wid.slot, p->wid.generation, l->path,
-		    strerror(l->error));
-	p->pid = pid;
-	p->pidfd = pidfd;
-	return 0;
+		return error;
+	*ret_pidfd = pidfd;
+	return pid;
 }
 
 /* One process with its channel. */
 int
-launch_proc(struct keeper *k, struct proc *p, const char *path)
+launch_proc(struct keeper *k, struct proc *p)
 {
 	bool master = p->role == HERITAGE_MASTER;
+	enum program which = master ? PROGRAM_MASTER : PROGRAM_WORKER;
 	char name[32];
 	char *argv[] = { name, NULL };
-	struct launch l = { .path = path, .argv = argv, .master = master,
+	struct launch l = { .path = k->set[p->set].path[which],
+		.binary = k->set[p->set].fd[which], .argv = argv,
 		.envp = notify_environ_for_others() };
-	int pair[2], info, one = 1, r;
+	int pair[2], info, one = 1, r, pidfd = -1;
 
-	(void)snprintf(name, sizeof(name), master ? "psup-master" :
-	    "psup-worker");
+	(void)snprintf(name, sizeof(name), "%s", programs_name(which));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		0, pair) < 0)
 		return -errno;
@@ -167,17 +178,50 @@ launch_proc(struct keeper *k, struct proc *p, const char *path)
 		r = info;
 		goto out;
 	}
+	l.at[0] = pair[1];
+	l.at[1] = master ? k->listener : -1;
+	l.at[2] = info;
 	if (setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &one,
 		sizeof(one)) < 0)
 		r = -errno;
 	else
-		r = clone_with(k, p, &l, pair[1], info);
+		r = clone_with(k, &l, &pidfd);
 	(void)close(info);
 out:
 	(void)close(pair[1]);
-	if (r < 0)
+	if (r < 0) {
 		(void)close(pair[0]);
-	else
-		p->chan = pair[0];
-	return r;
+		return r;
+	}
+	/* a failed exec is a death like any other: its pidfd tells */
+	if (l.error != 0)
+		log_error("%s %u.%u cannot be started: %s: %s",
+		    procs_name(p), p->wid.slot, p->wid.generation, l.path,
+		    strerror(l.error));
+	p->pid = r;
+	p->pidfd = pidfd;
+	p->chan = pair[0];
+	return 0;
+}
+
+/* One program that has something to say and then ends. */
+int
+launch_trial(struct keeper *k, int binary, const char *name, const char *arg,
+    int out, int info, int32_t *ret_pid, int *ret_pidfd)
+{
+	char first[32], second[32];
+	char *argv[] = { first, second, NULL };
+	struct launch l = { .path = name, .binary = binary, .argv = argv,
+		.envp = notify_environ_for_others(),
+		.at = { out, -1, info }, .says = true };
+	int pid, pidfd = -1;
+
+	(void)snprintf(first, sizeof(first), "%s", name);
+	(void)snprintf(second, sizeof(second), "%s", arg);
+	pid = clone_with(k, &l, &pidfd);
+	if (pid < 0)
+		return pid;
+	*ret_pid = pid;
+	*ret_pidfd = pidfd;
+	return -l.error;
 }

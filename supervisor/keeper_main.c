@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "check.h"
 #include "envpolicy.h"
 #include "heritage.h"
@@ -177,7 +178,7 @@ take_option(int id, struct args *a)
 		a->foreground_child = true;
 		return -1;
 	case OPT_VERSION:
-		(void)printf("psupd %s\n", PSUP_VERSION);
+		(void)printf("psupd %s\n", abi_build());
 		return 0;
 	case OPT_HELP:
 		print_help(stdout);
@@ -285,14 +286,11 @@ programs_in(const char *dir, struct keeper_options *o)
 {
 	int m, w;
 
-	m = snprintf(o->master_path, sizeof(o->master_path), "%s/psup-master",
-	    dir);
-	w = snprintf(o->worker_path, sizeof(o->worker_path), "%s/psup-worker",
-	    dir);
-	return m > 0 && (size_t)m < sizeof(o->master_path) && w > 0 &&
-	    (size_t)w < sizeof(o->worker_path) &&
-	    access(o->master_path, X_OK) == 0 &&
-	    access(o->worker_path, X_OK) == 0;
+	m = snprintf(o->path[PROGRAM_MASTER], PATH_MAX, "%s/psup-master", dir);
+	w = snprintf(o->path[PROGRAM_WORKER], PATH_MAX, "%s/psup-worker", dir);
+	return m > 0 && m < PATH_MAX && w > 0 && w < PATH_MAX &&
+	    access(o->path[PROGRAM_MASTER], X_OK) == 0 &&
+	    access(o->path[PROGRAM_WORKER], X_OK) == 0;
 }
 
 /* In ../libexec/psup of psupd's folder: an installation may have been moved. */
@@ -311,21 +309,29 @@ installed_beside(char *dir, struct keeper_options *o)
 static int
 find_programs(const struct args *a, struct keeper_options *o)
 {
+	static const char gone[] = " (deleted)";
 	char dir[PATH_MAX];
 	ssize_t n;
 
+	n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+	if (n < 0)
+		return keeper_fail(o, KEEPER_CANTCREAT,
+		    "/proc/self/exe: %s", strerror(errno));
+	dir[n] = '\0';
+	/* replaced in this very moment: what is there now is asked for later */
+	if ((size_t)n > sizeof(gone) && strcmp(dir + n - sizeof(gone) + 1,
+		gone) == 0)
+		dir[(size_t)n - sizeof(gone) + 1] = '\0';
+	memcpy(o->path[PROGRAM_KEEPER], dir, strlen(dir) + 1);
+	*strrchr(dir, '/') = '\0';
+	if (a->libexec == NULL &&
+	    (programs_in(dir, o) || installed_beside(dir, o)))
+		return 0;
 	if (a->libexec != NULL) {
 		if (realpath(a->libexec, dir) != NULL && programs_in(dir, o))
 			return 0;
 		return keeper_fail(o, KEEPER_CANTCREAT,
 		    "%s: no psup-master and psup-worker there", a->libexec);
-	}
-	n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
-	if (n > 0) {
-		dir[n] = '\0';
-		*strrchr(dir, '/') = '\0';
-		if (programs_in(dir, o) || installed_beside(dir, o))
-			return 0;
 	}
 	if (programs_in(PSUP_LIBEXECDIR, o))
 		return 0;
@@ -500,6 +506,13 @@ main(int argc, char **argv)
 	char why[256];
 	int r;
 
+	if (abi_asked(argc, argv, "psupd"))
+		return 0;
+	o.argv = argv;
+	if (argc > 1 && strcmp(argv[1], "--check-state") == 0)
+		return keeper_check_state(&o);
+	if (argc > 1 && strncmp(argv[1], "--resume", 8) == 0)
+		return keeper_resume(&o);
 	clean_environment(argv);
 	passed_open_stdio();
 	reset_signals();
@@ -517,7 +530,7 @@ main(int argc, char **argv)
 		return r;
 	if (a.check) {
 		(void)printf("psupd %s: ok, runtime directory %s\n",
-		    PSUP_VERSION, o.runtime_dir);
+		    abi_build(), o.runtime_dir);
 		return 0;
 	}
 	if (a.detach) {

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/config_options.h"
-#include "heritage.h"
+#include "supervisor/keeper.h"
 
 #define LISTEN_FIRST 3
 #define LISTEN_MAX   1024 /* descriptors; more is a mistake of somebody's */
@@ -128,7 +128,7 @@ static int
 lift(int fd)
 {
 	return fd < 0 ? -1 :
-			fcntl(fd, F_DUPFD_CLOEXEC, HERITAGE_FD_FIRST_FREE);
+			fcntl(fd, F_DUPFD_CLOEXEC, KEEPER_FD_FREE);
 }
 
 /* Closes all from 3 on but these two. */
@@ -175,8 +175,8 @@ passed_take(int ready, struct passed *ret, char *why, size_t why_size)
 	close_others(p.listener, p.ready);
 	do {
 		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	} while (fd >= 0 && fd < HERITAGE_FD_FIRST_FREE - 1);
-	if (fd >= HERITAGE_FD_FIRST_FREE)
+	} while (fd >= 0 && fd < KEEPER_FD_FREE - 1);
+	if (fd >= KEEPER_FD_FREE)
 		(void)close(fd);
 	(void)unsetenv("LISTEN_PID");
 	(void)unsetenv("LISTEN_FDS");

@@ -132,8 +132,8 @@ not_coming_up(struct keeper *k, const struct proc *p, const char *path)
 static const char *
 path_of(const struct keeper *k, const struct proc *p)
 {
-	return p->role == HERITAGE_MASTER ? k->opt->master_path :
-					    k->opt->worker_path;
+	return k->set[p->set].path[p->role == HERITAGE_MASTER ?
+		PROGRAM_MASTER : PROGRAM_WORKER];
 }
 
 /* Starts the next incarnation. */
@@ -144,6 +144,8 @@ start(struct keeper *k, struct proc *p, uint64_t now)
 
 	p->wid.generation++;
 	p->started_ns = now;
+	p->set = p->role == HERITAGE_MASTER ? k->use_master : k->use_workers;
+	p->leaving = false;
 	p->blocked = p->chan_eof = p->tell_role = false;
 	p->todo = 0;
 	p->linked = 0;
@@ -153,7 +155,7 @@ start(struct keeper *k, struct proc *p, uint64_t now)
 	/* what it has, not what it ever did: its predecessor's is another's */
 	atomic_store(&p->page->sessions, 0);
 	atomic_store(&p->page->ring_bytes, 0);
-	r = launch_proc(k, p, path_of(k, p));
+	r = launch_proc(k, p);
 	if (r < 0) {
 		p->fault_points += FAULT_OWN;
 		p->next_start_ns = now + backoff_ns(p) + BACKOFF_NS;
@@ -239,6 +241,8 @@ procs_ready(struct keeper *k, struct proc *p)
 	else if (p->died_ns != 0)
 		stats_observe(&k->stats[0].master, METRIC_CUT_WORK,
 		    (clock_boot_ns() - p->died_ns) / NSEC_PER_USEC);
+	if (p->role == HERITAGE_MASTER && k->upgrade.id != 0)
+		p->todo |= TODO_UPGRADED;
 	if (k->stop != STOP_NO)
 		p->todo |= TODO_STOP;
 	link_all(k);
@@ -394,6 +398,8 @@ judge(struct proc *p, const struct down *d)
 	bool killed = d->code == CLD_KILLED && d->status == SIGKILL;
 	bool young = clock_boot_ns() - p->started_ns < YOUNG_NS;
 
+	if (p->leaving)
+		return;
 	if (p->was_ready && !young)
 		p->fault_points = 0;
 	else if (!killed)
@@ -439,7 +445,7 @@ finish_death(struct keeper *k, struct proc *p, uint64_t now)
 	struct down d;
 
 	collect(p, &d);
-	say_last_words(p, &d, k->stop >= STOP_WORKERS);
+	say_last_words(p, &d, k->stop >= STOP_WORKERS || p->leaving);
 	if (!p->chan_eof)
 		keeper_epoll_del(k, p->chan);
 	(void)close(p->chan);
@@ -458,6 +464,7 @@ finish_death(struct keeper *k, struct proc *p, uint64_t now)
 	}
 	p->hung = false;
 	note_page(p);
+	upgrade_death(k, p, d.code == CLD_KILLED && d.status == SIGKILL);
 	if (p->fault_points >= FAULT_LIMIT)
 		not_coming_up(k, p, path_of(k, p));
 }
@@ -493,7 +500,7 @@ procs_chan_eof(struct keeper *k, struct proc *p)
 		return;
 	p->chan_eof = true;
 	keeper_epoll_del(k, p->chan);
-	if (p->state != PROC_DYING && k->stop < STOP_WORKERS) {
+	if (p->state != PROC_DYING && !p->leaving && k->stop < STOP_WORKERS) {
 		log_event(LOG_WARN, "channel-closed", KV_PROC(p));
 		procs_signal(p, SIGKILL);
 	}

@@ -108,6 +108,8 @@ is_known(const struct keeper *k, int32_t pid)
 		return true;
 	if (k->master.state != PROC_NONE && k->master.pid == pid)
 		return true;
+	if (k->upgrade.trial.pid == pid)
+		return true;
 	for (i = 0; i < k->slots; i++) {
 		if (k->slot[i].state != PROC_NONE && k->slot[i].pid == pid)
 			return true;

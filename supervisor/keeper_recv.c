@@ -201,6 +201,20 @@ on_ask_peer(struct keeper *k, struct proc *p)
 		procs_link_again(k, &k->slot[m.wid.slot]);
 }
 
+/* UPGRADE: an operator asked for other programs. */
+static void
+on_upgrade(struct keeper *k, struct proc *p)
+{
+	static struct ctl_upgrade m;
+
+	memcpy(&m, msg.bytes, sizeof(m));
+	if (m.id == 0 || memchr(m.dir, 0, sizeof(m.dir)) == NULL) {
+		malformed(k, p, "no id, or a path without end");
+		return;
+	}
+	upgrade_begin(k, &m);
+}
+
 enum { FROM_MASTER = 1, FROM_WORKER = 2 };
 
 /* Who may say what. */
@@ -220,6 +234,7 @@ static const struct {
 	{ CTL_SHUTDOWN, FROM_MASTER, sizeof(struct ctl_shutdown),
 	    on_shutdown },
 	{ CTL_ASK_PEER, FROM_MASTER, sizeof(struct ctl_role), on_ask_peer },
+	{ CTL_UPGRADE, FROM_MASTER, sizeof(struct ctl_upgrade), on_upgrade },
 };
 
 /* One message to its handler. */

@@ -130,6 +130,26 @@ put_peer(struct keeper *k, struct proc *to, const struct proc *w, int fd)
 	return put(k, to, &m, sizeof(m), &fd, 1);
 }
 
+/* How far the upgrade is, or how the last one went. */
+static int
+put_upgraded(struct keeper *k, struct proc *p)
+{
+	const struct upgrade *u = &k->upgrade;
+	struct ctl_upgraded m = { .head = CTL_INIT(CTL_UPGRADED,
+		(struct sid){ 0 }, struct ctl_upgraded), .id = u->id,
+		.phase = (uint32_t)u->phase, .sessions = u->sessions,
+		.replaced = u->replaced };
+	uint64_t end = u->ended_ns != 0 ? u->ended_ns : clock_boot_ns();
+
+	m.ms = (end - u->began_ns) / NSEC_PER_MSEC;
+	static_assert(sizeof(m.from) == sizeof(u->from) &&
+		sizeof(m.why) == sizeof(u->why), "they are copied");
+	memcpy(m.from, u->from, sizeof(m.from));
+	memcpy(m.to, u->to, sizeof(m.to));
+	memcpy(m.why, u->why, sizeof(m.why));
+	return put(k, p, &m, sizeof(m), NULL, 0);
+}
+
 /* Flags that master and workers share; last, so that a stop ladder reaches
  * what was just handed over. */
 static void
@@ -144,6 +164,16 @@ send_todo(struct keeper *k, struct proc *p)
 		if (put_stop(k, p) <= 0)
 			return;
 		p->todo &= ~(uint32_t)TODO_STOP;
+	}
+	if (p->todo & TODO_UPGRADED) {
+		if (put_upgraded(k, p) <= 0)
+			return;
+		p->todo &= ~(uint32_t)TODO_UPGRADED;
+	}
+	if (p->todo & TODO_LEAVE) {
+		if (put_head(k, p, CTL_LEAVE) <= 0)
+			return;
+		p->todo &= ~(uint32_t)TODO_LEAVE;
 	}
 }
 

@@ -9,6 +9,11 @@
  *     keeper_cgroup.c   the control groups that commands run in
  *     keeper_notify.c   what a service manager is told
  *     keeper_launch.c   one process: clone, exec, heritage
+ *     keeper_programs.c the programs: found, held open, tried
+ *     keeper_upgrade.c  another build takes over, step by step
+ *     keeper_save.c     the state for a successor
+ *     keeper_restore.c  the state of a predecessor
+ *     keeper_exec.c     the exec in place, and what follows it
  *     keeper_procs.c    master and workers: start, ready, death, heirs
  *     keeper_recv.c     what they say
  *     keeper_send.c     what they are told
@@ -21,6 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "abi.h"
 #include "clock.h"
 #include "ctl.h"
 #include "heritage.h"
@@ -31,6 +37,7 @@
 #define KEEPER_WORKERS_MAX 32u
 #define KEEPER_SLOTS       (KEEPER_WORKERS_MAX + 1) /* and the standby */
 #define KEEPER_DOWNS       128u
+#define KEEPER_ROWS_MAX    65536u
 #define NEVER              UINT64_MAX
 
 enum proc_state {
@@ -44,7 +51,18 @@ enum proc_state {
 enum proc_todo {
 	TODO_ROLE = 1,
 	TODO_RELOAD = 2,
-	TODO_STOP = 4
+	TODO_STOP = 4,
+	TODO_LEAVE = 8,
+	TODO_UPGRADED = 16,
+	TODO_KEPT = TODO_ROLE | TODO_RELOAD /* by a new keeper */
+};
+
+/* Three programs, open since they were found: what lies at a path may be
+ * another build's by the time a worker dies. */
+enum set_id { SET_OLD, SET_NEW, SETS };
+struct program_set {
+	char path[PROGRAMS][PATH_MAX];
+	int fd[PROGRAMS]; /* O_PATH; -1: none */
 };
 
 /* The master, or the incumbent of a worker slot. */
@@ -55,6 +73,8 @@ struct proc {
 	enum heritage_role role;
 	struct wid wid;
 	enum proc_state state;
+	enum set_id set; /* of the programs that it was started from */
+	bool leaving;    /* told to, for another build */
 	int32_t pid;
 	int pidfd;
 	int chan;        /* -1: none */
@@ -89,6 +109,34 @@ struct down {
 
 enum dump_state { DUMP_WAIT, DUMP_ROWS, DUMP_DONE };
 
+/* A program that is tried, bounded in time and in what it may say. */
+struct trial {
+	int32_t pid; /* 0: none */
+	int pidfd, out;
+	uint64_t until_ns;
+	size_t len;
+	char text[ABI_TEXT_MAX];
+};
+enum trial_verdict { TRIAL_RUNS, TRIAL_OK, TRIAL_FAILED };
+
+/* Another build takes over: keeper_upgrade.c. */
+struct upgrade {
+	enum ctl_upgrade_phase phase;
+	uint64_t id;
+	uint64_t began_ns, ended_ns;
+	uint64_t step_ns;      /* this step has to be over then */
+	uint64_t leave_ns;     /* who was told to leave has to be gone then */
+	uint32_t ready_ms;
+	uint32_t program;      /* the one that is asked */
+	uint32_t killed_young; /* new processes, by others, not ready yet */
+	uint32_t sessions, replaced;
+	bool checked;          /* the last look before the exec was fine */
+	struct trial trial;
+	struct abi_other first; /* what psupd said of itself */
+	char from[ABI_BUILD_MAX], to[ABI_BUILD_MAX];
+	char why[512];
+};
+
 enum stop_phase { STOP_NO, STOP_LADDER, STOP_KILLED, STOP_WORKERS,
 	STOP_MASTER, STOP_DONE };
 
@@ -110,6 +158,10 @@ struct keeper {
 
 	struct proc master;
 	struct proc slot[KEEPER_SLOTS];
+
+	struct program_set set[SETS]; /* NEW: of an upgrade */
+	enum set_id use_master, use_workers; /* for whoever starts next */
+	struct upgrade upgrade;
 
 	/* to the master */
 	enum dump_state dump;
@@ -152,10 +204,35 @@ void group_begin(struct keeper *k);
 void group_end(struct keeper *k);
 void group_leftover(int dirfd);
 
-/* --- keeper_launch.c: starts path with the heritage; sets pid, pidfd, chan.
- * 0 or -errno. */
-int launch_proc(struct keeper *k, struct proc *p, const char *path);
+/* --- keeper_launch.c: starts a process with its heritage; sets pid, pidfd,
+ * chan. 0 or -errno. */
+int launch_proc(struct keeper *k, struct proc *p);
 void launch_buffers(int fd);
+/* Starts a program with one argument, stdout into `out`, `info` (or -1) at
+ * HERITAGE_FD_INFO. */
+int launch_trial(struct keeper *k, int binary, const char *name,
+    const char *arg, int out, int info, int32_t *ret_pid, int *ret_pidfd);
+
+/* --- keeper_programs.c */
+int programs_open(struct program_set *s); /* 0 or -errno */
+void programs_close(struct program_set *s);
+int programs_find(struct keeper *k, const char *dir, char *why, size_t size);
+const char *programs_name(enum program p);
+int trial_start(struct keeper *k, struct trial *t, int binary,
+    const char *name, const char *arg, int info);
+enum trial_verdict trial_look(struct keeper *k, struct trial *t, uint64_t now);
+void trial_end(struct keeper *k, struct trial *t);
+
+/* --- keeper_upgrade.c */
+void upgrade_begin(struct keeper *k, const struct ctl_upgrade *m);
+void upgrade_run(struct keeper *k, uint64_t now);
+uint64_t upgrade_next_ns(const struct keeper *k);
+void upgrade_death(struct keeper *k, const struct proc *p, bool killed);
+bool upgrade_active(const struct keeper *k);
+void upgrade_over(struct keeper *k, enum ctl_upgrade_phase phase);
+
+/* --- keeper_exec.c: does not come back where it works; -errno */
+int exec_successor(struct keeper *k);
 
 /* --- keeper_procs.c */
 void procs_init(struct keeper *k);
@@ -190,6 +267,9 @@ int keeper_epoll_add(struct keeper *k, int fd, const struct proc *p, int kind);
 void keeper_epoll_out(struct keeper *k, const struct proc *p, bool on);
 void keeper_epoll_del(struct keeper *k, int fd);
 
-enum { EV_SIGNAL = 1, EV_CHAN, EV_PIDFD };
+int keeper_prepare(struct keeper *k); /* loop and signals; 0 or an exit code */
+int keeper_live(struct keeper *k);    /* the loop, and the end */
+
+enum { EV_SIGNAL = 1, EV_CHAN, EV_PIDFD, EV_TRIAL };
 
 #endif

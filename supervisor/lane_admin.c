@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/abi.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -16,7 +17,6 @@
 
 #define STATE_PREFIX "lane:" /* of the keys in INDEX_META */
 #define PREFIX_LEN   (sizeof(STATE_PREFIX) - 1)
-#define STATE_VERSION 1u
 #define SAID_MAX     3u  /* in words */
 
 /* ---------------------------------------------------------------- the state */
@@ -93,7 +93,7 @@ write_one(struct master *m, const char *name)
 		st.generation <= 1))
 		return index_del(m->ix, INDEX_META, k);
 	enc_map(&e);
-	enc_kv_uint(&e, "v", STATE_VERSION);
+	enc_kv_uint(&e, "v", abi_table[ABI_INDEX].version);
 	enc_kv_bool(&e, "paused", st.paused);
 	enc_kv_bool(&e, "drain", st.draining);
 	if (st.width_set)
@@ -158,6 +158,10 @@ on_state(void *arg, struct index_bytes key, struct index_bytes val)
 	    &arena, &map, why, sizeof(why));
 	if (err != CODEC_OK)
 		return err == CODEC_NOMEM ? -ENOMEM : 0;
+	if (!abi_record_ok(val_uint(map, "v", 0))) {
+		codec_arena_free(&arena);
+		return 0;
+	}
 	st.paused = val_bool(map, "paused", false);
 	st.draining = val_bool(map, "drain", false);
 	st.width_set = val_get(map, "width") != NULL;

@@ -58,6 +58,13 @@ keeper_message(struct master *m, struct ctl_msg *msg)
 	case CTL_RELOAD:
 		master_reload(m);
 		break;
+	case CTL_UPGRADED:
+		upgrade_told(m, (const void *)msg->bytes);
+		break;
+	case CTL_LEAVE:
+		m->leaving = true;
+		m->running = false;
+		break;
 	case CTL_STOPPING:
 		on_stopping(m);
 		break;
@@ -128,8 +135,8 @@ on_keeper(int fd, short what, void *arg)
 int
 link_open(struct master *m)
 {
-	struct ctl_head ready = {.version = CTL_VERSION, .type = CTL_READY,
-	    .size = sizeof(ready)};
+	struct ctl_head ready = CTL_INIT(CTL_READY, (struct sid){0},
+	    struct ctl_head);
 
 	m->keeper_ev = event_new(m->base, m->keeper_fd, EV_READ | EV_PERSIST,
 	    on_keeper, m);

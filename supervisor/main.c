@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "common/log.h"
 #include "supervisor/master.h"
 
@@ -53,9 +54,13 @@ main(int argc, char **argv)
 	int r;
 
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-		puts("psup-master " PSUP_VERSION);
+		printf("psup-master %s\n", abi_build());
 		return 0;
 	}
+	if (abi_asked(argc, argv, "psup-master"))
+		return 0;
+	/* by descriptor the keeper starts us: no name came with that */
+	prctl(PR_SET_NAME, "psup-master");
 	prctl(PR_SET_DUMPABLE, 0);
 	signals_ignore();
 	r = heritage_receive(&h);

@@ -238,7 +238,7 @@ open_shared(struct master *m)
 		r = registry_board_init(m);
 	if (r < 0)
 		return r;
-	r = index_open(m->h.runtime_dir, &m->ix, &m->set_aside);
+	r = recover_index(m);
 	if (r < 0)
 		return r;
 	if (m->set_aside)
@@ -527,5 +527,10 @@ master_loop(struct master *m)
 			break;
 		atomic_fetch_add_explicit(&m->stats->loop_turns, 1,
 		    memory_order_relaxed);
+	}
+	if (m->leaving && !m->failed) {
+		turn_end(m); /* what was taken in hand is committed and told */
+		FAULT("leave.before-exit");
+		log_note("makes way for another build");
 	}
 }

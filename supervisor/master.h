@@ -378,6 +378,10 @@ struct master {
 	struct worker workers[MASTER_WORKERS];
 	int keeper_fd;
 	struct event *keeper_ev;
+	bool leaving; /* told to, for another build: ends after a commit */
+	struct ctl_upgraded upgraded; /* as last told; id 0: never */
+	struct req *upgrade_req;      /* waits for the keeper's word */
+	uint64_t upgrade_id;
 	TAILQ_HEAD(, waited) scans; /* waits with output to look through */
 	struct event *scan_timer;
 	uint32_t searches; /* of logs, that go on in the next turn */
@@ -612,6 +616,7 @@ void link_close(struct master *m);
 int link_send(struct master *m, const void *msg, size_t size);
 
 /* ------------------------------------------------------------ recover.c */
+int recover_index(struct master *m); /* opens it; set aside: not for us */
 int recover_scan(struct master *m);
 int recover_meta_put(struct master *m, const char *key, uint64_t v);
 void recover_on_held(struct master *m, const struct ctl_held *msg);
@@ -699,6 +704,7 @@ api_fn api_hello;
 api_fn api_exec, api_list, api_poll, api_log, api_wait, api_write,
     api_send_keys, api_submit, api_paste, api_kill, api_kill_scope, api_clear,
     api_remove, api_events, api_subscribe, api_ack, api_status, api_shutdown,
+    api_upgrade,
     api_resize, api_background, api_screen, api_mint_token, api_list_tokens,
     api_revoke_token, api_drain_scope, api_undrain_scope;
 api_fn api_lanes;
@@ -728,6 +734,11 @@ void api_screen_wake(struct req *r, struct session *s, unsigned wake);
 /* What a request has drawn goes with it. */
 void api_screen_forget(struct req *r);
 void api_kill_scope_wake(struct req *r, struct session *s, unsigned wake);
+void api_upgrade_forget(struct req *r);
+/* ------------------------------------------------------- api_upgrade.c */
+void upgrade_told(struct master *m, const struct ctl_upgraded *msg);
+void upgrade_status(struct master *m, struct enc *e);
+void upgrade_build(const struct stats_page *p, struct enc *e);
 void api_drain_scope_wake(struct req *r, struct session *s, unsigned wake);
 /* Of killScope and drainScope: the live sessions of a scope, ... */
 struct sid *scope_sessions(struct master *m, const char *scope,

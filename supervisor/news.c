@@ -98,17 +98,21 @@ void
 news_worker_down(struct master *m, const struct ctl_peer *msg,
     uint64_t sessions)
 {
-	char line[LINE_BYTES];
+	char line[LINE_BYTES], how[64];
 
 	if (m->stopping || !wanted(m, EVENT_WORKER_RESTARTED))
 		return;
+	if (msg->code == CLD_EXITED && msg->status == 0)
+		snprintf(how, sizeof(how), "it made way for an upgrade");
+	else
+		snprintf(how, sizeof(how), "%s %d",
+		    msg->code == CLD_EXITED ? "it exited with code"
+					    : "it died by signal",
+		    (int)msg->status);
 	snprintf(line, sizeof(line),
-	    "Worker %u (pid %d) was replaced: %s %s%d; %" PRIu64
+	    "Worker %u (pid %d) was replaced: %s; %" PRIu64
 	    " running sessions go on",
-	    (unsigned)msg->wid.slot, (int)msg->pid,
-	    msg->code == CLD_EXITED ? "it exited with code" : "it died by",
-	    msg->code == CLD_EXITED ? "" : "signal ", (int)msg->status,
-	    sessions);
+	    (unsigned)msg->wid.slot, (int)msg->pid, how, sessions);
 	api_event_news(m, EVENT_WORKER_RESTARTED, NULL, line, "worker",
 	    msg->wid.slot);
 }

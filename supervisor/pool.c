@@ -423,6 +423,7 @@ start_of(const struct master *m, const struct session *s)
 	    .shell_argc = sp->shell_argc,
 	    .umask = sp->umask,
 	    .spill_max = s->spill_max,
+	    .blob_at = sizeof(struct ctl_start),
 	};
 
 	memcpy(st.limit, s->limits.value, sizeof(st.limit));

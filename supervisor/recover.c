@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
@@ -104,6 +105,38 @@ recover_meta_put(struct master *m, const char *key, uint64_t v)
 		    (struct index_bytes){e.buf, e.len});
 	enc_fini(&e);
 	return r;
+}
+
+/* Opens the index; one whose layout is not for this build is set aside. */
+int
+recover_index(struct master *m)
+{
+	char why[160];
+	uint32_t stamp;
+	bool aside;
+	int r;
+
+	r = index_open(m->h.runtime_dir, &m->ix, &m->set_aside);
+	if (r < 0)
+		return r;
+	stamp = (uint32_t)meta_get(m, "layout");
+	if (!abi_reads(ABI_INDEX, stamp != 0 ? stamp : ABI_STAMP(1, 1))) {
+		abi_refusal(ABI_INDEX, stamp, why, sizeof(why));
+		log_error("the index is set aside: %s", why);
+		index_close(&m->ix);
+		r = index_set_aside(m->h.runtime_dir);
+		if (r == 0)
+			r = index_open(m->h.runtime_dir, &m->ix, &aside);
+		if (r < 0)
+			return r;
+		m->set_aside = true;
+	} else {
+		abi_index_is(stamp);
+		/* the records of a newer one stay what they are */
+		if (abi_stamp_version(stamp) > abi_table[ABI_INDEX].version)
+			return 0;
+	}
+	return recover_meta_put(m, "layout", abi_stamp(ABI_INDEX));
 }
 
 /* Orders ended sessions by the time of their end. */

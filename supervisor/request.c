@@ -57,6 +57,7 @@ req_free(struct req *r)
 		api_log_forget(r);
 	if (r->drains_lane)
 		LIST_REMOVE(r, drain_link);
+	api_upgrade_forget(r);
 	if (r->timer != NULL)
 		event_free(r->timer);
 	if (r->stall != NULL)

@@ -474,8 +474,7 @@ session_again(struct master *m, struct session *s)
 static void
 order_ended(struct worker *w, struct sid sid)
 {
-	struct ctl_head ended = {.version = CTL_VERSION, .type = CTL_ENDED,
-	    .size = sizeof(ended), .sid = sid};
+	struct ctl_head ended = CTL_INIT(CTL_ENDED, sid, struct ctl_head);
 
 	pool_order_to(w, sid, &ended, sizeof(ended), true, -1);
 }

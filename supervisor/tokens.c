@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "common/abi.h"
 #include "common/codec.h"
 
-#define TOKEN_VERSION 1u
 
 struct token {
 	unsigned char hash[SHA256_DIGEST_LENGTH];
@@ -106,7 +106,7 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 	val_copy(map, "scope", k->view.scope, sizeof(k->view.scope));
 	val_copy(map, "label", k->view.label, sizeof(k->view.label));
 	k->view.created_ms = val_uint(map, "created", 0);
-	if (val_uint(map, "v", 0) == TOKEN_VERSION && k->view.scope[0] != '\0')
+	if (abi_record_ok(val_uint(map, "v", 0)) && k->view.scope[0] != '\0')
 		t->count++;
 	codec_arena_free(&arena);
 	return 0;
@@ -172,7 +172,7 @@ put(struct tokens *t, const struct token *k)
 	int r = -ENOMEM;
 
 	enc_map(&e);
-	enc_kv_uint(&e, "v", TOKEN_VERSION);
+	enc_kv_uint(&e, "v", abi_table[ABI_INDEX].version);
 	enc_kv_str(&e, "scope", k->view.scope);
 	if (k->view.label[0] != '\0')
 		enc_kv_str(&e, "label", k->view.label);

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "common/check.h"
 #include "common/err.h"
 #include "common/heritage.h"
@@ -45,13 +46,17 @@ ignore_signals(void)
 
 /* Takes the heritage, serves, ends with the keeper. */
 int
-main(void)
+main(int argc, char **argv)
 {
 	static struct worker worker;
 	struct heritage heritage;
 	int rc;
 
+	if (abi_asked(argc, argv, "psup-worker"))
+		return 0;
 	ignore_signals();
+	/* by descriptor the keeper starts us: no name came with that */
+	(void)prctl(PR_SET_NAME, "psup-worker");
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	log_open("worker", STDERR_FILENO, LOG_NOTE);
 	rc = heritage_receive(&heritage);

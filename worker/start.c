@@ -89,7 +89,8 @@ order_is_sane(const struct ctl_start *o)
 	    o->no_output_timeout_ms < UINT64_MAX / NSEC_PER_MSEC / 2 &&
 	    o->stdin_end <= INT64_MAX && o->pty_eof <= o->stdin_end &&
 	    o->limit_mask < 1u << CTL_LIMITS && o->umask <= 0777 &&
-	    o->spill_max <= INT64_MAX &&
+	    o->spill_max <= INT64_MAX && o->blob_at >= sizeof(*o) &&
+	    o->blob_at <= CTL_MAX_BYTES &&
 	    (o->shell_argc == 0 ||
 	        (o->shell_argc < o->argc && o->path_count >= 2));
 }
@@ -105,9 +106,9 @@ blob_copy(struct start_plan *plan, const struct ctl_msg *msg)
 	if (plan->blob == NULL)
 		return -ENOMEM;
 	if ((plan->order.flags & CTL_START_BLOB_FD) == 0) {
-		if (msg->size != sizeof(struct ctl_start) + want)
+		if (msg->size != plan->order.blob_at + want)
 			return -EPROTO;
-		memcpy(plan->blob, msg->bytes + sizeof(struct ctl_start), want);
+		memcpy(plan->blob, msg->bytes + plan->order.blob_at, want);
 		return 0;
 	}
 	if (msg->nfds != 1)

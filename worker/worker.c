@@ -17,6 +17,7 @@
 #include "common/check.h"
 #include "common/clock.h"
 #include "common/err.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/reserve.h"
 #include "shm/stats.h"
@@ -245,6 +246,16 @@ on_reload(struct worker *w, struct child *c, struct ctl_msg *msg)
 	(void)msg;
 }
 
+/* LEAVE: at the end of this turn, when nothing is in hand. All that another
+ * worker needs is in the rings' headers and with the keeper, as at a death. */
+static void
+on_leave(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	(void)c;
+	(void)msg;
+	w->leaving = true;
+}
+
 /* PEER: a new master. It is told all there is, then DUMP_END. */
 static void
 on_peer(struct worker *w, struct child *none, struct ctl_msg *msg)
@@ -303,6 +314,7 @@ static const struct dispatch_row dispatch[] = {
     {CTL_ROLE, FROM_KEEPER, sizeof(struct ctl_role), on_role},
     {CTL_STOP, FROM_KEEPER, sizeof(struct ctl_shutdown), on_stop},
     {CTL_RELOAD, FROM_KEEPER, sizeof(struct ctl_head), on_reload},
+    {CTL_LEAVE, FROM_KEEPER, sizeof(struct ctl_head), on_leave},
     {CTL_PEER, FROM_KEEPER, sizeof(struct ctl_peer), on_peer},
     {CTL_START, FROM_MASTER, sizeof(struct ctl_start), on_start},
     {CTL_STDIN, FROM_MASTER | OF_SESSION, sizeof(struct ctl_stdin), on_stdin},
@@ -569,7 +581,7 @@ worker_run(struct worker *w)
 		log_error("cannot tell the keeper: %s", err_name(-rc));
 		return 1;
 	}
-	while (w->link[LINK_KEEPER].fd >= 0 && !w->lost) {
+	while (w->link[LINK_KEEPER].fd >= 0 && !w->lost && !w->leaving) {
 		if (event_base_loop(w->base, EVLOOP_ONCE) < 0) {
 			log_error("event loop failed: %s", err_name(errno));
 			return 1;
@@ -581,6 +593,8 @@ worker_run(struct worker *w)
 			  "gave");
 		return 1;
 	}
-	log_note("the keeper is gone");
+	FAULT("leave.before-exit");
+	log_note(w->leaving ? "makes way for another build" :
+			      "the keeper is gone");
 	return 0;
 }

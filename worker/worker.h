@@ -64,6 +64,7 @@ struct worker {
 
 	bool stopping; /* CTL_STOP came: nothing new is started */
 	bool lost;     /* descriptors from the keeper: it must begin anew */
+	bool leaving;  /* told to make way: at the end of this turn */
 	struct child_list sessions;
 	struct child_list buckets[WORKER_BUCKETS]; /* by sid */
 	struct child_list dead; /* to be freed between two turns */

@@ -13,6 +13,7 @@
 
 #include <psup/view.h>
 
+#include "common/abi.h"
 #include "common/clock.h"
 #include "common/heritage.h"
 #include "common/rundir.h"
@@ -44,13 +45,20 @@ view_fail(struct psup_view *v, int rc, char *why, size_t why_size,
 
 /* The sentence for a board that does not open. */
 static const char *
-board_why(int rc)
+board_why(const struct psup_view *v, int rc, char *text, size_t size)
 {
+	uint32_t stamp;
+
 	switch (rc) {
 	case -ENOENT:
 		return "no server was ever started there";
 	case -EPROTO:
-		return "the shared memory is of another psup version";
+		if (board_stamp(v->dirfd, &stamp) < 0)
+			return "the shared memory is of another psup version";
+		(void)snprintf(text, size, "the shared memory was ");
+		abi_refusal(ABI_BOARD, stamp, text + strlen(text),
+		    size - strlen(text));
+		return text;
 	case -EBADMSG:
 		return "the shared memory is damaged";
 	default:
@@ -84,7 +92,8 @@ psup_view_open(const char *runtime_dir, struct psup_view **ret, char *why,
 	rc = board_attach(v->dirfd, false, &v->board);
 	if (rc < 0) {
 		v->board.hdr = NULL;
-		return view_fail(v, rc, why, why_size, board_why(rc));
+		return view_fail(v, rc, why, why_size,
+		    board_why(v, rc, text, sizeof(text)));
 	}
 	rc = stats_attach(v->dirfd, &v->stats);
 	if (rc == -ENOENT)

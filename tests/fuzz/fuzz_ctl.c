@@ -42,6 +42,7 @@ send_start(int fd, const uint8_t **data, size_t *size)
 	o.path_count = take_byte(data, size);
 	o.shell_argc = take_byte(data, size);
 	o.tail_bytes = 4096;
+	o.blob_at = sizeof(o);
 	blob = take_text(data, size, 4096, &len);
 	o.blob_bytes = (uint32_t)len;
 	o.head.size = (uint32_t)(sizeof(o) + len);
@@ -69,6 +70,7 @@ send_one(int fd, const uint8_t **data, size_t *size)
 		memcpy(&head, bytes, sizeof(head));
 		if (flags % 2 == 0) {
 			head.version = CTL_VERSION;
+			head.reader = CTL_READER;
 			head.size = (uint32_t)len;
 		}
 		memcpy(bytes, &head, sizeof(head));

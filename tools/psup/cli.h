@@ -74,7 +74,7 @@ extern const struct command cmd_exec, cmd_tool, cmd_list, cmd_poll, cmd_log,
     cmd_kill, cmd_clear, cmd_remove, cmd_wait, cmd_events, cmd_status,
     cmd_shutdown, cmd_token, cmd_drain_scope, cmd_bridge;
 extern const struct command cmd_doctor, cmd_lanes, cmd_metrics, cmd_screen,
-    cmd_help, cmd_completion;
+    cmd_help, cmd_completion, cmd_upgrade;
 
 /* All of them, in the order of the help; NULL at end (psup.c). */
 extern const struct command *const commands[];

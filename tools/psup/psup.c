@@ -20,7 +20,8 @@ const struct command *const commands[] = {
 	&cmd_submit, &cmd_paste, &cmd_resize, &cmd_kill, &cmd_clear,
 	&cmd_remove, &cmd_wait, &cmd_events, &cmd_lanes, &cmd_status,
 	&cmd_metrics,
-	&cmd_shutdown, &cmd_drain_scope, &cmd_token, &cmd_bridge, &cmd_tool,
+	&cmd_shutdown, &cmd_upgrade, &cmd_drain_scope, &cmd_token, &cmd_bridge,
+	&cmd_tool,
 	&cmd_doctor, &cmd_completion, &cmd_help, NULL,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

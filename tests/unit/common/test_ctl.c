@@ -97,6 +97,7 @@ Test(ctl, refuses_bad_forms)
 		sizes[i] = sizeof(pos);
 	}
 	bad[0].head.version = CTL_VERSION + 1;
+	bad[0].head.reader = CTL_VERSION + 1;
 	bad[1].head.type = 31;
 	bad[2].head.size = sizeof(pos) - 1;
 	bad[3].head.size = sizeof(struct ctl_head); /* right, but too short */
@@ -115,6 +116,36 @@ Test(ctl, refuses_bad_forms)
 	cr_assert_eq(ctl_recv(pair[1], &msg), -EPROTO);
 	cr_assert_eq(count_fds(), before);
 	close(null);
+}
+
+/* While one build takes over from another. */
+Test(ctl, a_newer_builds_message_is_cut_to_ours)
+{
+	struct {
+		struct ctl_pos pos;
+		char more[24];
+	} newer = { .pos = { .head = CTL_INIT(CTL_CREDIT,
+		((struct sid){ 1 }), struct ctl_pos), .pos = 17 } };
+
+	newer.pos.head.version = CTL_VERSION + 1;
+	newer.pos.head.reader = CTL_READER;
+	newer.pos.head.size = sizeof(newer);
+	cr_assert_eq(send(pair[0], &newer, sizeof(newer), 0),
+	    (ssize_t)sizeof(newer));
+	cr_assert_eq(ctl_recv(pair[1], &msg), 1);
+	cr_assert_eq(msg.size, sizeof(struct ctl_pos));
+	cr_assert_eq(msg.head.size, sizeof(struct ctl_pos));
+	cr_assert_eq(((const struct ctl_pos *)(const void *)msg.bytes)->pos,
+	    17);
+	newer.pos.head.reader = CTL_VERSION + 1; /* not for us */
+	cr_assert_eq(send(pair[0], &newer, sizeof(newer), 0),
+	    (ssize_t)sizeof(newer));
+	cr_assert_eq(ctl_recv(pair[1], &msg), -EPROTO);
+	newer.pos.head.reader = CTL_READER; /* newer, but shorter */
+	newer.pos.head.size = sizeof(newer.pos) - 8;
+	cr_assert_eq(send(pair[0], &newer, sizeof(newer.pos) - 8, 0),
+	    (ssize_t)sizeof(newer.pos) - 8);
+	cr_assert_eq(ctl_recv(pair[1], &msg), -EPROTO);
 }
 
 Test(ctl, says_when_descriptors_were_lost)
@@ -179,7 +210,7 @@ Test(ctl, start_carries_its_blob)
 		struct ctl_start start;
 		char bytes[CTL_MAX_BYTES];
 	} big = { .start = { .head = { .version = CTL_VERSION,
-	    .type = CTL_START, .size = CTL_MAX_BYTES, .sid = { 3 } } } };
+	    .reader = CTL_READER, .type = CTL_START, .size = CTL_MAX_BYTES, .sid = { 3 } } } };
 
 	big.bytes[CTL_MAX_BYTES - 1] = 'z';
 	cr_assert_eq(ctl_send(pair[0], &big, sizeof(big), NULL, 0), 0);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "common/heritage.h"
 #include "common/rundir.h"
 
@@ -183,7 +184,7 @@ static struct heritage
 sample(void)
 {
 	return (struct heritage){ .size = sizeof(struct heritage),
-		.version = HERITAGE_VERSION, .role = HERITAGE_WORKER,
+		.stamp = abi_stamp(ABI_HERITAGE), .role = HERITAGE_WORKER,
 		.keeper_pid = 1, .incarnation = 7, .workers = 2,
 		.runtime_dir = "/dev/shm/x" };
 }
@@ -232,7 +233,8 @@ Test(heritage, of_another_build_is_refused, .timeout = 10)
 	cr_expect_eq(receive(&h, sizeof(h) - 1, &got), -EPROTO);
 	memcpy(longer, &h, sizeof(h));
 	cr_expect_eq(receive(longer, sizeof(longer), &got), -EPROTO);
-	h.version++;
+	h.stamp = ABI_STAMP(abi_table[ABI_HERITAGE].version + 1,
+	    abi_table[ABI_HERITAGE].version + 1);
 	cr_expect_eq(receive(&h, sizeof(h), &got), -EPROTO);
 	h = sample();
 	h.role = 4;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "lib_rings.h"
 #include "shm/board.h"
 
@@ -137,9 +138,10 @@ Test(board, refuses_a_file_that_is_none)
 
 	cr_assert_eq(board_create(place.fd, 4, 1), 0);
 	cr_assert_eq(board_attach(place.fd, true, &m), 0);
-	m.hdr->version = SHM_LAYOUT_VERSION + 1;
+	m.hdr->stamp = ABI_STAMP(abi_table[ABI_BOARD].version + 1,
+	    abi_table[ABI_BOARD].version + 1);
 	cr_assert_eq(board_attach(place.fd, false, &other), -EPROTO);
-	m.hdr->version = SHM_LAYOUT_VERSION;
+	m.hdr->stamp = abi_stamp(ABI_BOARD);
 	m.hdr->slot_count = 5;
 	cr_assert_eq(board_attach(place.fd, false, &other), -EBADMSG);
 	m.hdr->slot_count = 0x800004;

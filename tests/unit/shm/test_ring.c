@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "lib_rings.h"
 #include "shm/ring_math.h"
 
@@ -317,7 +318,9 @@ Test(ring, refuses_to_recover_what_no_kill_can_leave)
 		memcpy(w.hdr, &good, sizeof(good));                            \
 	} while (0)
 	REFUSED(magic = 0);
-	REFUSED(version = SHM_LAYOUT_VERSION + 1);
+	REFUSED(stamp = ABI_STAMP(abi_table[ABI_RING].version + 1,
+	    abi_table[ABI_RING].version + 1));
+	REFUSED(stamp = abi_table[ABI_RING].oldest - 1u);
 	REFUSED(header_bytes = 1);
 	REFUSED(sid.v = 2);
 	REFUSED(tail_bytes = 1);

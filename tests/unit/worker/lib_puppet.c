@@ -155,9 +155,7 @@ exec_worker(const struct puppet *p, const char *faults, int channel, int info)
 void
 puppet_worker(struct puppet *p, const char *faults)
 {
-	struct heritage h = {.size = sizeof(h),
-	    .version = HERITAGE_VERSION,
-	    .role = HERITAGE_WORKER,
+	struct heritage h = {.role = HERITAGE_WORKER,
 	    .keeper_pid = getpid(),
 	    .wid = {0, ++p->generation},
 	    .incarnation = 77,
@@ -448,6 +446,7 @@ puppet_start(struct puppet *p, const struct order *o)
 	    .credit = o->credit,
 	    .head_bytes = o->head_bytes != 0 ? o->head_bytes : 20000,
 	    .tail_bytes = o->tail_bytes != 0 ? o->tail_bytes : 200000,
+	    .blob_at = sizeof(struct ctl_start),
 	    .oom_score_adj = 1000,
 	    .pty_eof = o->pty_eof,
 	    .cols = o->cols,
