@@ -46,7 +46,7 @@ const struct abi abi_table[ABI_COUNT] = {
 #endif
 	ROW(ABI_BOARD, "board", 3, 3, 2, BOTH),
 	ROW(ABI_STATS, "stats", 3, 3, 2, BOTH),
-	ROW(ABI_INDEX, "index", 2, 2, 1, BOTH),
+	ROW(ABI_INDEX, "index", 2, 2, 2, BOTH),
 };
 
 const char *

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "common/rundir.h"
 #include "shm/ring.h"
 #include "shm/ring_math.h"
@@ -31,7 +32,7 @@ ring_look(int dirfd, struct sid sid, struct ring_look *ret)
 	n = pread(fd, &h, LOOK_BYTES, 0);
 	close(fd);
 	if (n != (ssize_t)LOOK_BYTES || h.magic != RING_MAGIC ||
-	    h.version != SHM_LAYOUT_VERSION || h.header_bytes != sizeof(h) ||
+	    !abi_reads(ABI_RING, h.stamp) || h.header_bytes != sizeof(h) ||
 	    h.sid.v != sid.v || h.head >= RING_POS_MAX)
 		return -EBADMSG;
 	*ret = (struct ring_look){

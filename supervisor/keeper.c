@@ -574,7 +574,7 @@ keeper_run(struct keeper_options *o)
 		return r;
 	prepare_stats(k);
 	notify_open(k);
-	log_event(LOG_NOTE, "started", KV("version", PSUP_VERSION),
+	log_event(LOG_NOTE, "started", KV("version", abi_build()),
 	    KV("runtime_dir", o->runtime_dir), KV("workers", k->workers),
 	    KV("max_sessions", k->max_sessions));
 	procs_init(k);

@@ -199,6 +199,8 @@ take_up(struct keeper *k)
 	if (r < 0)
 		return r;
 	stats_keep_last_words(&k->stats[0]);
+	log_count_into(&k->stats[0].log_lines, &k->stats[0].log_dropped,
+	    &k->stats[0].log_suppressed);
 	k->master.page = &k->stats[1];
 	for (i = 0; i < k->slots; i++)
 		k->slot[i].page = &k->stats[STATS_PAGE_OF_WORKER(i)];
@@ -238,6 +240,7 @@ keeper_resume(struct keeper_options *o)
 	r = reserve(k);
 	close_strays();
 	FAULT("upgrade.after-exec");
+	log_set_format(o->log_format);
 	log_open("keeper", STDERR_FILENO, o->log_level);
 	if (r == 0)
 		r = take_up(k);

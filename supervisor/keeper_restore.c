@@ -168,8 +168,10 @@ take_core(struct state *st, struct keeper *k)
 	k->lock = c.lock;
 	k->listener = c.listener;
 	k->listener_passed = c.listener_passed != 0;
-	k->opt->log_level = c.log_level <= LOG_DEBUG ?
-		(enum log_level)c.log_level : LOG_NOTE;
+	k->opt->log_level = LOG_LEVEL_OF(c.log_level) <= LOG_DEBUG ?
+		LOG_LEVEL_OF(c.log_level) : LOG_NOTE;
+	k->opt->log_format = LOG_FORMAT_OF(c.log_level) == LOG_JSON ?
+		LOG_JSON : LOG_LOGFMT;
 	k->opt->any_fs = c.any_fs != 0;
 	k->opt->hangup_ends = c.hangup_ends != 0;
 	k->opt->detached = c.detached != 0;

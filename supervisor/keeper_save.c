@@ -48,7 +48,7 @@ put_core(const struct keeper *k, struct save_core *c)
 		.dir = k->dir, .lock = k->lock, .listener = k->listener,
 		.listener_passed = k->listener_passed,
 		.had_children = k->had_children,
-		.log_level = (uint32_t)o->log_level, .any_fs = o->any_fs,
+		.log_level = LOG_PACK(o->log_level, o->log_format), .any_fs = o->any_fs,
 		.hangup_ends = o->hangup_ends, .detached = o->detached,
 		.oom_adj = o->config.child_oom_score_adj,
 		.grace_ms = o->config.grace_ms, .gid = o->config.group };

@@ -54,7 +54,7 @@ struct save_core {
 	int32_t dir, lock, listener;
 	int32_t group_lock[HERITAGE_GROUPS];
 	int32_t program[PROGRAMS];
-	uint32_t had_children, log_level, any_fs, hangup_ends, detached;
+	uint32_t had_children, log_level /* LOG_PACK() */, any_fs, hangup_ends, detached;
 	uint32_t oom_adj;        /* child_oom_score_adj */
 	uint32_t listener_passed, pad;
 	uint64_t grace_ms;

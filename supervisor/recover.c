@@ -112,15 +112,20 @@ int
 recover_index(struct master *m)
 {
 	char why[160];
+	uint64_t layout;
 	uint32_t stamp;
 	bool aside;
 	int r;
 
 	r = index_open(m->h.runtime_dir, &m->ix, &m->set_aside);
+	if (r == 0)
+		r = meta_get(m, "layout", &layout);
 	if (r < 0)
 		return r;
-	stamp = (uint32_t)meta_get(m, "layout");
-	if (!abi_reads(ABI_INDEX, stamp != 0 ? stamp : ABI_STAMP(1, 1))) {
+	stamp = (uint32_t)layout;
+	/* a new one has none yet; nor has one of before there were stamps, whose
+	 * values have no sums and read as damaged, each */
+	if (layout != 0 && !abi_reads(ABI_INDEX, stamp)) {
 		abi_refusal(ABI_INDEX, stamp, why, sizeof(why));
 		log_error("the index is set aside: %s", why);
 		index_close(&m->ix);

@@ -53,7 +53,8 @@ board_why(const struct psup_view *v, int rc, char *text, size_t size)
 	case -ENOENT:
 		return "no server was ever started there";
 	case -EPROTO:
-		if (board_stamp(v->dirfd, &stamp) < 0)
+		if (board_stamp(v->dirfd, &stamp) < 0 ||
+		    abi_reads(ABI_BOARD, stamp))
 			return "the shared memory is of another psup version";
 		(void)snprintf(text, size, "the shared memory was ");
 		abi_refusal(ABI_BOARD, stamp, text + strlen(text),
@@ -99,7 +100,8 @@ psup_view_open(const char *runtime_dir, struct psup_view **ret, char *why,
 	if (rc == -ENOENT)
 		v->stats = NULL;
 	else if (rc < 0) /* without them its server would seem to be down */
-		return view_fail(v, rc, why, why_size, board_why(rc));
+		return view_fail(v, rc, why, why_size,
+		    board_why(v, rc, text, sizeof(text)));
 	*ret = v;
 	return 0;
 }

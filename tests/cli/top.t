@@ -169,10 +169,10 @@ are "last['server'], by['$again']['state']" "('running', 'running')" \
 
 # memory of another version is said, not read
 psup shutdown --grace 100 >/dev/null
-printf '\377\377' | dd of="$PSUP_RUNTIME_DIR/board" bs=1 seek=8 conv=notrunc \
+printf '\377\377\377\377' | dd of="$PSUP_RUNTIME_DIR/board" bs=1 seek=8 conv=notrunc \
     2>/dev/null
 json
 is "$?" 3 "another version: its code"
 are "last['server'], 'sessions' in last" "('another version', False)" \
     "and nothing is read"
-like "$(psup-top --batch -n 1)" "*another version*version*" "it is said"
+like "$(psup-top --batch -n 1)" "*another version*made by psup layout 65535*" "it is said"

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "common/envpolicy.h"
 #include "common/heritage.h"
 #include "common/text.h"
@@ -40,7 +41,7 @@ names(const uint8_t **data, size_t *size)
 static void
 heritage(const uint8_t **data, size_t *size)
 {
-	struct heritage h = {.size = sizeof(h), .version = HERITAGE_VERSION,
+	struct heritage h = {.size = sizeof(h), .stamp = abi_stamp(ABI_HERITAGE),
 		.role = HERITAGE_WORKER, .keeper_pid = 2, .incarnation = 3,
 		.runtime_dir = "/dev/shm/x"}, got;
 	unsigned cut = take_byte(data, size);

@@ -5,6 +5,8 @@
  *
  *     print TEXT       one line to stdout       stderr TEXT   to stderr
  *     bytes N          N bytes of a counted pattern to stdout
+ *     stream PATH      that pattern, 26 bytes each 8 ms, until PATH exists, then
+ *                      a line with how many bytes these were
  *     lines N          lines "line 0" .. "line N-1" to stdout
  *     sleep MS         hang                     exit CODE
  *     raise SIGNAL     a number, to itself      ignore SIGNAL
@@ -79,6 +81,21 @@ do_bytes(const char *arg)
 		at += n;
 		left -= n;
 	}
+}
+
+/* What a reader gets can be checked to the last byte, wherever it ends. */
+static void
+do_stream(const char *arg)
+{
+	unsigned long long n = 0;
+	char line[32];
+
+	for (; access(arg, F_OK) != 0; n += 26) {
+		put(STDOUT_FILENO, "abcdefghijklmnopqrstuvwxyz", 26);
+		poll(NULL, 0, 8);
+	}
+	snprintf(line, sizeof(line), "\n%llu", n);
+	put_line(STDOUT_FILENO, line);
 }
 
 static void
@@ -189,6 +206,7 @@ static const struct verb {
     {"print", do_print},
     {"stderr", do_stderr},
     {"bytes", do_bytes},
+    {"stream", do_stream},
     {"lines", do_lines},
     {"sleep", do_sleep},
     {"hang", do_hang},

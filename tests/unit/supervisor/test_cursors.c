@@ -242,7 +242,7 @@ Test(cursors, damaged_records_are_skipped_and_counted)
 		{ "\0\0\0\0\0\0\0\1y", 9, "\x80", 1 }, /* no version */
 		{ "\0\0\0\0\0\0\0\1z", 9, "\x81\xa1v\x63", 4 }, /* newer */
 		{ "\0\0\0\0\0\0\0\1a\0b", 11,
-		    "\x82\xa1v\x01\xa3pos\x05", 9 },   /* NUL in a name */
+		    "\x82\xa1v\x02\xa3pos\x05", 9 },   /* NUL in a name */
 	};
 	struct rig rig;
 

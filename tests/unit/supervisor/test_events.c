@@ -434,9 +434,9 @@ Test(events, damaged_records_are_skipped_and_counted)
 	} rows[] = {
 		{ INDEX_EVENTS, "\0\0\0\0\0\0\0\7", 8, "\xc1", 1 },
 		{ INDEX_EVENTS, "\0\0\0\0\0\0\0\x8", 8, "\x81\xa1v\x63", 4 },
-		{ INDEX_EVENTS, "\0\7", 2, "\x81\xa1v\x01", 4 },
-		{ INDEX_SUBS, "no-nul", 6, "\x82\xa1v\x01\xa1n\x05", 7 },
-		{ INDEX_SUBS, "a\0x\0y", 5, "\x82\xa1v\x01\xa1n\x05", 7 },
+		{ INDEX_EVENTS, "\0\7", 2, "\x81\xa1v\x02", 4 },
+		{ INDEX_SUBS, "no-nul", 6, "\x82\xa1v\x02\xa1n\x05", 7 },
+		{ INDEX_SUBS, "a\0x\0y", 5, "\x82\xa1v\x02\xa1n\x05", 7 },
 		{ INDEX_SUBS, "a\0z", 3, "", 0 },
 		{ INDEX_META, "events-overflow\0a", 17, "\x05", 1 },
 		{ INDEX_META, "events-last", 11, "x", 1 },
