@@ -24,8 +24,9 @@ display() {
 	mux set-option -g status off
 }
 # shows PATTERN WHAT: waits until the display matches (a shell pattern)
+patience=20 # of the first failure; then all of it is to end soon
 shows() {
-	local until=$((SECONDS + 20))
+	local until=$((SECONDS + patience))
 	while :; do
 		screen=$(mux capture-pane -p 2>&1)
 		# shellcheck disable=SC2254
@@ -36,6 +37,7 @@ shows() {
 		[ $SECONDS -lt $until ] || break
 		sleep 0.03 # it draws five times a second
 	done
+	patience=1
 	is "$screen" "$1" "$2"
 }
 # lacks TEXT WHAT: the screen that was shown last
