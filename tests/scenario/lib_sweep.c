@@ -265,6 +265,8 @@ sweep_requests(pid_t pid, enum fail_call call, int with)
 	    {"mintToken", ANY, {STR("scope", "other"), STR("label", "l")}},
 	    {"listTokens", ANY, {{0}}},
 	    {"revokeToken", ANY, {STR("scope", "other")}},
+	    /* one that is done would end the process that is looked at */
+	    {"upgrade", ANY, {STR("binaryDir", "/nonexistent")}},
 	};
 
 	expect_complete(rows, sizeof(rows) / sizeof(rows[0]), others);

@@ -111,6 +111,18 @@ ticks(char (*ret_ids)[ID_BYTES])
 	return n;
 }
 
+/* A session that is killed before its command could note that it ran would
+ * look like one that never did. */
+static void
+await_beginning(struct story *s)
+{
+	uint64_t until = now_ns() + PATIENCE_MS * UINT64_C(1000000);
+
+	while (!s->over && s->seen == 0 && now_ns() < until &&
+	    story_look(s, 500))
+		;
+}
+
 /* Writes on until it is ended. False: given up. */
 static bool
 tick(psup *p, size_t place)
@@ -132,6 +144,7 @@ tick(psup *p, size_t place)
 	while (!atomic_load(&chaos.stop_starting) && story_look(&s, 500) &&
 	       !s.over)
 		nap_ms(20);
+	await_beginning(&s);
 	if (!s.over) {
 		story_kill(&s, 0);
 		story_finish(&s);
