@@ -18,8 +18,10 @@ display() {
 	shift 2
 	mux kill-server 2>/dev/null
 	displays=$((displays + 1))
+	# a shell says the exit status: tmux 3.3 now and then loses a pane's
+	# shellcheck disable=SC2016
 	mux new-session -d -x "$width" -y "$height" env TERM=xterm-256color \
-	    "$@" psup-top --delay 0.2
+	    "$@" sh -c 'psup-top --delay 0.2; echo "ended with $?"; exec sleep 60'
 	mux set-option -g remain-on-exit on
 	mux set-option -g status off
 }
@@ -238,10 +240,4 @@ shows "psup  down  psupd or any psup exec starts it*SESSION*$two*" \
 keys k
 shows "*cannot kill *: the server is down*" "nothing can be done"
 keys q
-for ((i = 0; i < 200; i++)); do
-	[ "$(mux display-message -p '#{pane_dead} #{pane_dead_status}')" != "1 0" ] ||
-		break
-	sleep 0.03
-done
-is "$(mux display-message -p '#{pane_dead} #{pane_dead_status}')" "1 0" \
-    "q ends it"
+shows "*ended with 0*" "q ends it"
