@@ -53,6 +53,7 @@ static const struct ctl_form forms[] = {
 	FORM(SHUTDOWN, struct ctl_shutdown, 0),
 	FORM(ASK_PEER, struct ctl_role, 0),
 	FORM(UPGRADE, struct ctl_upgrade, 0),
+	FORM(LOG, struct ctl_log, 0),
 	FORM(LEAVE, struct ctl_head, 0),
 	FORM(UPGRADED, struct ctl_upgraded, 0),
 	FORM(EXITED, struct ctl_exit, 0),

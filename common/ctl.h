@@ -51,6 +51,8 @@ enum ctl_type {
 	CTL_ASK_PEER,  /* M->K ctl_role: the channel to that one was lost, make
 	                * another */
 	CTL_UPGRADE,   /* M->K ctl_upgrade: other programs take over */
+	CTL_LOG,       /* M->K ctl_log: the configuration, read again, says so.
+	                * Also K->M, K->W: log like that from now on */
 
 	/* keeper -> worker */
 	CTL_EXITED = 32, /* ctl_exit. Also W->M: root exited, output open */
@@ -159,6 +161,12 @@ struct ctl_shutdown {
 	struct ctl_head head;
 	uint32_t grace_ms;
 	uint32_t signal; /* what asked for it; 0: a client */
+};
+
+struct ctl_log {
+	struct ctl_head head;
+	uint32_t how; /* LOG_PACK() of level and format */
+	uint32_t pad;
 };
 
 #define CTL_DIR_MAX  4096u /* PATH_MAX */

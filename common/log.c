@@ -7,7 +7,6 @@
 #include "log.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -73,6 +72,16 @@ void
 log_set_format(enum log_format format)
 {
 	state.format = format;
+}
+
+void
+log_set(uint32_t packed)
+{
+	if (LOG_LEVEL_OF(packed) > LOG_DEBUG ||
+	    LOG_FORMAT_OF(packed) > LOG_JSON)
+		return;
+	log_max = LOG_LEVEL_OF(packed);
+	state.format = LOG_FORMAT_OF(packed);
 }
 
 void
@@ -395,31 +404,6 @@ log_event_of(enum log_level level, const char *name, const struct log_kv *kvs)
 		put_text(&l, "event", name);
 		for (; kvs->key != NULL; kvs++)
 			put_kv(&l, kvs);
-		line_end(&l, take_suppressed(s));
-	}
-	errno = saved_errno;
-}
-
-void
-log_line(enum log_level level, const char *fmt, ...)
-{
-	char text[VALUE_BYTES];
-	int saved_errno = errno;
-	struct seen *s;
-	struct line l;
-	va_list ap;
-	int n;
-
-	CHECK((size_t)level < NELEMS(level_names));
-	if (level > log_max)
-		return;
-	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	s = seen_of(fmt);
-	if (n >= 0 && may_pass(s, level, clock_boot_ns() / NSEC_PER_MSEC)) {
-		line_begin(&l, level);
-		put_text(&l, "msg", text);
 		line_end(&l, take_suppressed(s));
 	}
 	errno = saved_errno;

@@ -29,6 +29,9 @@ enum log_format { LOG_LOGFMT, LOG_JSON };
 /* `process` ("keeper", "worker") must live as long as the process. */
 void log_open(const char *process, int fd, enum log_level max);
 void log_set_format(enum log_format format);
+/* Both, as LOG_PACK() has them; another process's word for it: what is neither
+ * a level nor a format changes nothing. */
+void log_set(uint32_t packed);
 /* Which worker it is. */
 void log_set_worker(uint32_t slot, uint32_t generation);
 /* Where counts are kept for others to see; each may be NULL. */
@@ -81,14 +84,6 @@ log_kv_bool(const char *key, bool b)
 extern enum log_level log_max; /* of log_open() */
 void log_event_of(enum log_level level, const char *name,
     const struct log_kv *kvs);
-
-/* A line in words: msg="...". The same words are known again by `fmt`. */
-void log_line(enum log_level level, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-#define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
-#define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)
-#define log_note(...)  log_line(LOG_NOTE, __VA_ARGS__)
-#define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
 
 /* Lines dropped since log_open(). */
 uint64_t log_dropped(void);

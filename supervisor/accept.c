@@ -100,9 +100,8 @@ warn_full(struct conn_list *l)
 	if (l->warned_ns != 0 && now - l->warned_ns < NSEC_PER_SEC)
 		return;
 	l->warned_ns = now;
-	log_warn("connections are closed or wait: no descriptor is left, %zu are "
-		 "open",
-	    l->count);
+	log_event(LOG_WARN, "descriptors-used-up", KV("connections", l->count),
+	    KV("msg", "connections are closed or wait"));
 }
 
 /* Is this one of the last numbers? Those are kept for rings, spools and
@@ -182,7 +181,8 @@ on_accept(int fd, short what, void *arg)
 		}
 		kind = peer_kind(m, s);
 		if (kind == PEER_STRANGER) {
-			log_warn("a connection of another user was closed");
+			log_event(LOG_WARN, "connection-refused",
+			    KV("why", "another user's"));
 			close(s);
 			continue;
 		}

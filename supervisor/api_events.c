@@ -99,7 +99,7 @@ api_event_news(struct master *m, enum event_kind kind, struct session *s,
 		in.session_key = s->session_key;
 	}
 	if (events_append(m->events, &in) < 0)
-		log_warn("%s event not written", in.kind);
+		log_event(LOG_WARN, "event-not-written", KV("kind", in.kind));
 }
 
 struct fill {

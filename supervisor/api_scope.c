@@ -44,7 +44,7 @@ hello_allowed(struct api_call *c, struct greeting *g)
 	if (g->has_token) {
 		if (!tokens_find(c->m->tokens, text.ptr, text.len, &g->token) ||
 		    (g->has_scope && strcmp(g->scope, g->token.scope) != 0)) {
-			log_note("a hello showed a token that is not valid");
+			log_event(LOG_NOTE, "token-refused");
 			hello_refuse(c, "token", "the token is not valid");
 			return false;
 		}
@@ -129,7 +129,7 @@ api_mint_token(struct api_call *c)
 		token_fail(c->req, r);
 		return;
 	}
-	log_note("token %s minted", v.id);
+	log_event(LOG_NOTE, "token-minted", KV("token", v.id));
 	enc_map(&e);
 	enc_kv_str(&e, "token", text);
 	enc_kv_str(&e, "id", v.id);
@@ -199,7 +199,7 @@ api_revoke_token(struct api_call *c)
 		token_fail(c->req, n);
 		return;
 	}
-	log_note("%d tokens revoked", n);
+	log_event(LOG_NOTE, "tokens-revoked", KV("tokens", n));
 	enc_map(&e);
 	enc_kv_int(&e, "revoked", n);
 	enc_end(&e);

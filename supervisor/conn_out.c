@@ -290,8 +290,8 @@ conn_turn_end(struct master *m, bool committed)
 		if (!committed)
 			conn_undo(c);
 		if (c->torn) {
-			log_warn("a connection is closed: no memory for what "
-				 "is to be said on it");
+			log_event(LOG_WARN, "connection-closed",
+			    KV("why", "no memory for what is to be said on it"));
 			conn_kill(c);
 			continue;
 		}

@@ -105,8 +105,9 @@ gate_configure(struct master *m)
 	for (uint32_t i = 0; i < c->scope_count; i++)
 		if (admission_set_scope(m->gate.admission, c->scopes[i].name,
 			c->scopes[i].max_running) < 0)
-			log_error("scope %s has no bound: out of memory",
-			    c->scopes[i].name);
+			log_event(LOG_ERROR, "scope-unbounded",
+			    KV("scope", c->scopes[i].name),
+			    KV("why", "out of memory"));
 	m->gate.psi_at_ms = 0;
 	gate_wait_configure(m);
 }

@@ -75,7 +75,8 @@ gate_deadlock_refuse(struct master *m, const struct session *s,
 	    "started from: it would wait for ever behind %s",
 	    bound, chain.p != NULL ? chain.p : "them");
 	sbuf_fini(&chain);
-	log_note("session %s refused: deadlock at %s", s->slug, bound);
+	log_event(LOG_NOTE, "session-refused", KV_SESSION(s),
+	    KV("bound", bound), KV("why", "deadlock"));
 	return -EDEADLK;
 }
 
@@ -85,7 +86,8 @@ gate_deadlock_end(struct master *m, struct session *s)
 	if (s->state != STATE_QUEUED || !admission_is_waiting(&s->gate) ||
 	    held_by_kin(m, s) == ADMISSION_FREE)
 		return false;
-	log_note("session %s ended: deadlock at max_running", s->slug);
+	log_event(LOG_NOTE, "session-deadlocked", KV_SESSION(s),
+	    KV("bound", "max_running"));
 	s->gate_deadlock = true;
 	session_end_here(m, s, END_DEADLOCK,
 	    "only its ancestors hold the places");
@@ -243,7 +245,8 @@ warn(struct master *m, struct session *s, uint64_t now)
 	    .text = text.p != NULL ? text.p : "", .exit_code = -1,
 	    .at_ms = clock_wall_ms(), .wait = e.buf, .wait_bytes = e.len};
 	if (e.failed || events_append(m->events, &in) < 0)
-		log_warn("session %s lane-wait event not written", s->slug);
+		log_event(LOG_WARN, "event-not-written",
+		    KV("kind", "lane-wait"), KV_SESSION(s));
 	enc_fini(&e);
 	sbuf_fini(&text);
 }

@@ -122,7 +122,7 @@ keeper_stop(struct keeper *k, uint32_t grace_ms, uint32_t sig)
 		k->stop = STOP_LADDER;
 		k->stop_ns = now + grace_ms * NSEC_PER_MSEC + STOP_EXTRA_NS;
 	} else if (k->stop == STOP_LADDER) {
-		log_note("asked again: stopping at once");
+		log_event(LOG_NOTE, "stopping-at-once");
 		grace_ms = 0;
 		if (k->stop_ns > now + STOP_SECOND_NS)
 			k->stop_ns = now + STOP_SECOND_NS;
@@ -218,8 +218,8 @@ run_stop(struct keeper *k, uint64_t now)
 			stop_phase(k, STOP_KILLED, now);
 			late = true;
 		} else if (late) {
-			log_warn("%u sessions left after the grace, "
-				 "killing them", table_count(k->table));
+			log_event(LOG_WARN, "grace-is-over",
+			    KV("sessions", table_count(k->table)));
 			kill_rows(k);
 			stop_phase(k, STOP_KILLED, now + KILLED_NS);
 			late = false;
@@ -260,7 +260,7 @@ reload(struct keeper *k)
 {
 	uint32_t i;
 
-	log_note("reload");
+	log_event(LOG_NOTE, "reload");
 	notify_reloading(k);
 	k->master.todo |= TODO_RELOAD;
 	for (i = 0; i < k->slots; i++)

@@ -40,6 +40,8 @@ struct keeper_options {
 	struct config config;
 	enum log_level log_level;
 	enum log_format log_format;
+	/* by the command line: no configuration changes it */
+	bool log_level_given, log_format_given;
 	bool any_fs;
 	/* SIGHUP is like SIGTERM: we are somebody's foreground child */
 	bool hangup_ends;

@@ -63,9 +63,11 @@ end_group(const char *path)
 	}
 	(void)close(fd);
 	if (first > 0)
-		log_note("%zu processes ended in %s", first, path);
+		log_event(LOG_NOTE, "cgroup-emptied", KV("path", path),
+		    KV("processes", first));
 	if (r < 0)
-		log_warn("%s stays: %s", path, strerror(-r));
+		log_event(LOG_WARN, "cgroup-stays", KV("path", path),
+		    KV("error", strerror(-r)));
 	return r;
 }
 
@@ -256,7 +258,7 @@ write_list(struct keeper *k)
 	fd = openat(k->dir, FILE_NAME, O_WRONLY | O_CREAT | O_TRUNC |
 	    O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || write(fd, text, len) != (ssize_t)len)
-		log_warn("cannot write " FILE_NAME);
+		log_event(LOG_WARN, "cgroups-not-noted", KV("file", FILE_NAME));
 	if (fd >= 0)
 		(void)close(fd);
 }
@@ -285,7 +287,8 @@ group_begin(struct keeper *k)
 	if ((k->group_flags & HERITAGE_TREE_LIMIT_PIDS) == 0)
 		(void)make_group(k, CGROUP_PIDS, HERITAGE_GROUP_PIDS, &none);
 	write_list(k);
-	log_note("cgroup=%s", made ? k->group[tree] : "none");
+	log_event(LOG_NOTE, "cgroup-used",
+	    KV("path", made ? k->group[tree] : "none"));
 }
 
 /* Everything in them ends, and they go. */

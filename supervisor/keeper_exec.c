@@ -111,7 +111,8 @@ exec_successor(struct keeper *k)
 
 	if (info < 0)
 		return info;
-	log_note("upgrade: exec of %s", k->set[SET_NEW].path[PROGRAM_KEEPER]);
+	log_event(LOG_NOTE, "upgrade-exec",
+	    KV("path", k->set[SET_NEW].path[PROGRAM_KEEPER]));
 	if (dup3(info, HERITAGE_FD_INFO, O_CLOEXEC) < 0 ||
 	    dup3(k->set[SET_OLD].fd[PROGRAM_KEEPER], KEEPER_FD_BINARY,
 		O_CLOEXEC) < 0) {
@@ -158,7 +159,7 @@ close_strays(void)
 	}
 	(void)closedir(d);
 	if (n > 0)
-		log_warn("%u descriptors came over that are nobody's", n);
+		log_event(LOG_WARN, "descriptors-astray", KV("count", n));
 }
 
 /* The reserved numbers first: what is opened next must not get them. */
@@ -180,10 +181,11 @@ give_way(struct keeper_options *o, const char *why)
 {
 	bool back = strcmp(o->argv[1], RESUME_BACK) == 0;
 
-	log_error("cannot go on from the predecessor's state: %s", why);
+	log_event(LOG_ERROR, "upgrade-not-resumed", KV("why", why));
 	if (!back) {
 		(void)become(o, KEEPER_FD_BINARY, RESUME_BACK);
-		log_error("nor can the psupd of before: %s", strerror(errno));
+		log_event(LOG_ERROR, "upgrade-not-undone",
+		    KV("error", strerror(errno)));
 	}
 	return KEEPER_FAILED;
 }
@@ -245,7 +247,8 @@ keeper_resume(struct keeper_options *o)
 	if (r == 0)
 		r = take_up(k);
 	if (r < 0) {
-		log_error("cannot set up the loop again: %s", strerror(-r));
+		log_event(LOG_ERROR, "upgrade-not-resumed",
+		    KV("error", strerror(-r)));
 		return KEEPER_FAILED;
 	}
 	k->retry_ns = NEVER;
@@ -266,9 +269,8 @@ keeper_resume(struct keeper_options *o)
 						    CTL_UPGRADE_DONE);
 	notify_open(k);
 	notify_ready(k);
-	log_note("upgraded from %s to %s, pid=%ld sessions=%u",
-	    k->upgrade.from, abi_build(), (long)getpid(),
-	    table_count(k->table));
+	log_event(LOG_NOTE, "upgraded", KV("from", k->upgrade.from),
+	    KV("to", abi_build()), KV("sessions", table_count(k->table)));
 	return keeper_live(k);
 }
 

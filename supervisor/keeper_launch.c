@@ -195,9 +195,8 @@ out:
 	}
 	/* a failed exec is a death like any other: its pidfd tells */
 	if (l.error != 0)
-		log_error("%s %u.%u cannot be started: %s: %s",
-		    procs_name(p), p->wid.slot, p->wid.generation, l.path,
-		    strerror(l.error));
+		log_event(LOG_ERROR, "program-not-started", KV_PROC(p),
+		    KV("path", l.path), KV("error", strerror(l.error)));
 	p->pid = r;
 	p->pidfd = pidfd;
 	p->chan = pair[0];

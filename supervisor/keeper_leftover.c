@@ -205,11 +205,11 @@ kill_all(const struct old *old, const char *whose)
 		(void)nanosleep(&pause, NULL);
 	}
 	if (killed > 0)
-		log_warn("killed what %s left running (%u signals)", whose,
-		    killed);
+		log_event(LOG_WARN, "leftover-killed", KV("of", whose),
+		    KV("signals", killed));
 	if (n > 0)
-		log_error("%u processes that %s left cannot be killed", n,
-		    whose);
+		log_event(LOG_ERROR, "leftover-stays", KV("of", whose),
+		    KV("processes", n));
 	return n;
 }
 

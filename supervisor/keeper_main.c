@@ -417,6 +417,8 @@ gather(const struct args *a, struct keeper_options *o)
 	o->any_fs = a->any_fs || o->config.any_fs;
 	o->log_level = a->level >= 0 ? (enum log_level)a->level
 	                             : (enum log_level)o->config.log_level;
+	o->log_level_given = a->level >= 0;
+	o->log_format_given = a->format >= 0;
 	o->log_format = a->format >= 0
 	    ? (enum log_format)a->format
 	    : (enum log_format)o->config.log_format;

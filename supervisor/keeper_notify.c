@@ -90,7 +90,8 @@ say(const char *fmt, ...)
 	if (n < 0 || (size_t)n >= sizeof(text))
 		return;
 	if (send(notify.fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		log_debug("service manager not told: %s", strerror(errno));
+		log_event(LOG_DEBUG, "manager-not-told",
+		    KV("error", strerror(errno)));
 }
 
 /* The address in $NOTIFY_SOCKET: a path, or @ and an abstract name. 0: it is
@@ -126,9 +127,9 @@ watchdog_usec(void)
 	if (config_parse_number(usec, &v) && v >= (int64_t)WATCHDOG_MIN &&
 	    v <= (int64_t)WATCHDOG_MAX)
 		return (uint64_t)v;
-	log_warn("$WATCHDOG_USEC is \"%.40s\": expected %" PRIu64 " to %" PRIu64
-		 " microseconds; there will be no watchdog", usec,
-	    WATCHDOG_MIN, WATCHDOG_MAX);
+	log_event(LOG_WARN, "watchdog-refused", KV("watchdog_usec", usec),
+	    KV("least", WATCHDOG_MIN), KV("most", WATCHDOG_MAX),
+	    KV("msg", "there will be no watchdog"));
 	return 0;
 }
 
@@ -145,16 +146,17 @@ notify_open(const struct keeper *k)
 		return;
 	len = parse_address(s, &sa);
 	if (len == 0) {
-		log_warn("$NOTIFY_SOCKET is \"%.120s\": expected an absolute "
-			 "path or @name of at most %zu bytes; nobody will be "
-			 "told", s, sizeof(sa.sun_path) - 1);
+		log_event(LOG_WARN, "notify-socket-refused",
+		    KV("notify_socket", s),
+		    KV("msg", "expected an absolute path or @name of at most "
+			      "107 bytes; nobody will be told"));
 		return;
 	}
 	notify.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (notify.fd < 0 ||
 	    connect(notify.fd, (struct sockaddr *)&sa, len) < 0) {
-		log_warn("$NOTIFY_SOCKET %.120s: %s; nobody will be told", s,
-		    strerror(errno));
+		log_event(LOG_WARN, "notify-socket-refused",
+		    KV("notify_socket", s), KV("error", strerror(errno)));
 		if (notify.fd >= 0)
 			(void)close(notify.fd);
 		notify.fd = -1;

@@ -34,12 +34,6 @@
 #define BACKOFF_NS     (100 * NSEC_PER_MSEC)
 #define BACKOFF_MAX_NS (10 * NSEC_PER_SEC)
 
-/* Which process an event is about. */
-#define KV_PROC(p)                                                             \
-	KV("role", procs_name(p)), KV("role_slot", (p)->wid.slot),             \
-	    KV("role_generation", (p)->wid.generation),                        \
-	    KV("role_pid", (p)->pid)
-
 /* For the log. */
 const char *
 procs_name(const struct proc *p)
@@ -197,8 +191,8 @@ link_peer(struct keeper *k, struct proc *w)
 	unlink_peer(w);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		0, pair) < 0) {
-		log_error("no channel between master and worker %u: %s",
-		    w->wid.slot, strerror(errno));
+		log_event(LOG_ERROR, "channel-not-made", KV_PROC(w),
+		    KV("error", strerror(errno)));
 		k->retry_ns = clock_boot_ns() + BACKOFF_NS;
 		return;
 	}
@@ -557,9 +551,7 @@ run_due(struct keeper *k, struct proc *p, uint64_t now)
 	if (p->state == PROC_DYING &&
 	    (p->chan_eof || p->drain_ns <= now)) {
 		if (!p->chan_eof && p->role != HERITAGE_MASTER)
-			log_error("worker %u.%u is dead, but its "
-				  "channel is held open; going on",
-			    p->wid.slot, p->wid.generation);
+			log_event(LOG_ERROR, "channel-held-open", KV_PROC(p));
 		finish_death(k, p, now);
 	}
 	if (p->state == PROC_NONE && p->next_start_ns <= now &&

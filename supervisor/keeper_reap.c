@@ -90,9 +90,8 @@ reap_forget(struct keeper *k, struct row *r)
 		si.si_pid = 0;
 		if (wait_raw(P_PID, r->pid, &si, 0, NULL) == 0 &&
 		    si.si_pid == 0)
-			log_warn("session %llu closed while pid %d "
-				 "runs", (unsigned long long)r->sid.v,
-			    (int)r->pid);
+			log_event(LOG_WARN, "session-closed-early",
+			    KV("session", r->sid.v), KV("command_pid", r->pid));
 	}
 	table_remove(k->table, r);
 	k->activity = true;

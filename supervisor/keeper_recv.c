@@ -26,10 +26,9 @@ static void
 malformed(struct keeper *k, const struct proc *p, const char *why)
 {
 	if (atomic_fetch_add(&k->stats[0].malformed, 1) < MALFORMED_LOG)
-		log_warn("%s %u.%u sent %s for session %llu: %s",
-		    procs_name(p), p->wid.slot, p->wid.generation,
-		    ctl_type_name(msg.head.type),
-		    (unsigned long long)msg.head.sid.v, why);
+		log_event(LOG_WARN, "message-refused", KV_PROC(p),
+		    KV("message", ctl_type_name(msg.head.type)),
+		    KV("session", msg.head.sid.v), KV("why", why));
 }
 
 /* Closes the descriptors of the message that nobody took. */
@@ -184,8 +183,8 @@ on_shutdown(struct keeper *k, struct proc *p)
 	struct ctl_shutdown m;
 
 	memcpy(&m, msg.bytes, sizeof(m));
-	log_note("%s asks for shutdown grace_ms=%u", procs_name(p),
-	    m.grace_ms);
+	log_event(LOG_NOTE, "shutdown-asked", KV_PROC(p),
+	    KV("grace_ms", m.grace_ms));
 	keeper_stop(k, m.grace_ms, m.signal);
 }
 
@@ -215,6 +214,32 @@ on_upgrade(struct keeper *k, struct proc *p)
 	upgrade_begin(k, &m);
 }
 
+/* LOG: the configuration has a level and a format. What the command line says
+ * goes first. */
+static void
+on_log(struct keeper *k, struct proc *p)
+{
+	struct keeper_options *o = k->opt;
+	uint32_t before = LOG_PACK(o->log_level, o->log_format), i;
+	struct ctl_log m;
+
+	memcpy(&m, msg.bytes, sizeof(m));
+	if (LOG_LEVEL_OF(m.how) > LOG_DEBUG || LOG_FORMAT_OF(m.how) > LOG_JSON) {
+		malformed(k, p, "no level, or no format");
+		return;
+	}
+	if (!o->log_level_given)
+		o->log_level = LOG_LEVEL_OF(m.how);
+	if (!o->log_format_given)
+		o->log_format = LOG_FORMAT_OF(m.how);
+	if (LOG_PACK(o->log_level, o->log_format) == before)
+		return;
+	log_set(LOG_PACK(o->log_level, o->log_format));
+	k->master.todo |= TODO_LOG;
+	for (i = 0; i < k->slots; i++)
+		k->slot[i].todo |= TODO_LOG;
+}
+
 enum { FROM_MASTER = 1, FROM_WORKER = 2 };
 
 /* Who may say what. */
@@ -235,6 +260,7 @@ static const struct {
 	    on_shutdown },
 	{ CTL_ASK_PEER, FROM_MASTER, sizeof(struct ctl_role), on_ask_peer },
 	{ CTL_UPGRADE, FROM_MASTER, sizeof(struct ctl_upgrade), on_upgrade },
+	{ CTL_LOG, FROM_MASTER, sizeof(struct ctl_log), on_log },
 };
 
 /* One message to its handler. */
@@ -277,16 +303,15 @@ recv_from(struct keeper *k, struct proc *p)
 		} else if (r == -EPROTO || r == -EMFILE) {
 			if (atomic_fetch_add(&k->stats[0].malformed, 1) <
 			    MALFORMED_LOG)
-				log_warn("%s %u.%u sent garbage: %s",
-				    procs_name(p), p->wid.slot,
-				    p->wid.generation, strerror(-r));
+				log_event(LOG_WARN, "message-lost", KV_PROC(p),
+				    KV("error", strerror(-r)));
 		} else if (r == -ECONNRESET || r == -EINTR) {
 			/* told once when the peer died with unread messages;
 			 * what it had sent is still in the queue */
 			continue;
 		} else {
-			log_error("%s %u.%u channel: %s", procs_name(p),
-			    p->wid.slot, p->wid.generation, strerror(-r));
+			log_event(LOG_ERROR, "channel-failed", KV_PROC(p),
+			    KV("error", strerror(-r)));
 			procs_chan_eof(k, p);
 		}
 	}

@@ -172,6 +172,8 @@ take_core(struct state *st, struct keeper *k)
 		LOG_LEVEL_OF(c.log_level) : LOG_NOTE;
 	k->opt->log_format = LOG_FORMAT_OF(c.log_level) == LOG_JSON ?
 		LOG_JSON : LOG_LOGFMT;
+	k->opt->log_level_given = (c.log_given & SAVE_LOG_LEVEL) != 0;
+	k->opt->log_format_given = (c.log_given & SAVE_LOG_FORMAT) != 0;
 	k->opt->any_fs = c.any_fs != 0;
 	k->opt->hangup_ends = c.hangup_ends != 0;
 	k->opt->detached = c.detached != 0;

@@ -291,8 +291,9 @@ take_passed(struct keeper *k)
 		return cannot(k, "sock (passed)", errno);
 	(void)snprintf(want, sizeof(want), "%s/sock", k->opt->runtime_dir);
 	if (strcmp(sa.sun_path, want) != 0)
-		log_warn("the socket passed is %.107s, but clients look "
-			 "for %s", sa.sun_path, want);
+		log_event(LOG_WARN, "socket-elsewhere", KV("path", sa.sun_path),
+		    KV("expected", want),
+		    KV("msg", "clients look for the other one"));
 	k->listener = k->opt->listener;
 	k->listener_passed = true;
 	return 0;
@@ -345,8 +346,8 @@ rundir_check(struct keeper *k)
 
 	rotate_log(k);
 	if (fstat(k->dir, &st) == 0 && st.st_nlink == 0)
-		log_error("the runtime directory %s has been deleted: "
-			  "no client can reach this server; running sessions "
-			  "finish; stop it (pid %ld) and start anew",
-		    k->opt->runtime_dir, (long)getpid());
+		log_event(LOG_ERROR, "runtime-dir-deleted",
+		    KV("path", k->opt->runtime_dir),
+		    KV("msg", "no client can reach this server; running "
+			      "sessions finish; stop it and start anew"));
 }

@@ -50,6 +50,8 @@ put_core(const struct keeper *k, struct save_core *c)
 		.had_children = k->had_children,
 		.log_level = LOG_PACK(o->log_level, o->log_format), .any_fs = o->any_fs,
 		.hangup_ends = o->hangup_ends, .detached = o->detached,
+		.log_given = (o->log_level_given ? SAVE_LOG_LEVEL : 0u) |
+		    (o->log_format_given ? SAVE_LOG_FORMAT : 0u),
 		.oom_adj = o->config.child_oom_score_adj,
 		.grace_ms = o->config.grace_ms, .gid = o->config.group };
 	memcpy(c->runtime_dir, o->runtime_dir, sizeof(c->runtime_dir));

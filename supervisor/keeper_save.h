@@ -46,6 +46,8 @@ struct save_section {
 	uint64_t at;           /* of the first record */
 };
 
+enum { SAVE_LOG_LEVEL = 1, SAVE_LOG_FORMAT = 2 };
+
 /* One: the keeper itself. */
 struct save_core {
 	uint64_t incarnation;
@@ -56,7 +58,8 @@ struct save_core {
 	int32_t program[PROGRAMS];
 	uint32_t had_children, log_level /* LOG_PACK() */, any_fs, hangup_ends, detached;
 	uint32_t oom_adj;        /* child_oom_score_adj */
-	uint32_t listener_passed, pad;
+	uint32_t listener_passed;
+	uint32_t log_given; /* SAVE_LOG_*: by the command line */
 	uint64_t grace_ms;
 	uint64_t gid;            /* server.group */
 	char runtime_dir[RUNDIR_PATH_MAX];

@@ -130,6 +130,17 @@ put_peer(struct keeper *k, struct proc *to, const struct proc *w, int fd)
 	return put(k, to, &m, sizeof(m), &fd, 1);
 }
 
+/* What to log, and how. */
+static int
+put_log(struct keeper *k, struct proc *p)
+{
+	struct ctl_log m = { .head = CTL_INIT(CTL_LOG, (struct sid){ 0 },
+		struct ctl_log),
+		.how = LOG_PACK(k->opt->log_level, k->opt->log_format) };
+
+	return put(k, p, &m, sizeof(m), NULL, 0);
+}
+
 /* How far the upgrade is, or how the last one went. */
 static int
 put_upgraded(struct keeper *k, struct proc *p)
@@ -159,6 +170,11 @@ send_todo(struct keeper *k, struct proc *p)
 		if (put_head(k, p, CTL_RELOAD) <= 0)
 			return;
 		p->todo &= ~(uint32_t)TODO_RELOAD;
+	}
+	if (p->todo & TODO_LOG) {
+		if (put_log(k, p) <= 0)
+			return;
+		p->todo &= ~(uint32_t)TODO_LOG;
 	}
 	if (p->todo & TODO_STOP) {
 		if (put_stop(k, p) <= 0)
@@ -391,7 +407,8 @@ send_down(struct keeper *k, const struct down *d)
 	if (k->dump == DUMP_WAIT)
 		return; /* the dump will show it */
 	if (k->downs_count == KEEPER_DOWNS) {
-		log_error("the master does not read, killing it");
+		log_event(LOG_ERROR, "master-does-not-read",
+		    KV_PROC(&k->master));
 		procs_signal(&k->master, SIGKILL);
 		return;
 	}

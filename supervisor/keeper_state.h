@@ -54,7 +54,8 @@ enum proc_todo {
 	TODO_STOP = 4,
 	TODO_LEAVE = 8,
 	TODO_UPGRADED = 16,
-	TODO_KEPT = TODO_ROLE | TODO_RELOAD /* by a new keeper */
+	TODO_LOG = 32,
+	TODO_KEPT = TODO_ROLE | TODO_RELOAD | TODO_LOG /* by a new keeper */
 };
 
 /* Three programs, open since they were found: what lies at a path may be
@@ -245,6 +246,11 @@ void procs_watch(struct keeper *k, uint64_t now);
 uint64_t procs_next_ns(const struct keeper *k);
 bool procs_alive(const struct proc *p);
 const char *procs_name(const struct proc *p);
+/* Which process an event of the log is about. */
+#define KV_PROC(p)                                                             \
+	KV("role", procs_name(p)), KV("role_slot", (p)->wid.slot),             \
+	    KV("role_generation", (p)->wid.generation),                        \
+	    KV("role_pid", (p)->pid)
 void procs_signal(const struct proc *p, int sig);
 
 /* --- keeper_recv.c: reads what is there, up to a bound; true: all of it */

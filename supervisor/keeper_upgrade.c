@@ -48,8 +48,9 @@ set_phase(struct keeper *k, enum ctl_upgrade_phase phase)
 {
 	struct upgrade *u = &k->upgrade;
 
-	log_note("upgrade %s -> %s%s%s", phases[u->phase], phases[phase],
-	    u->why[0] != '\0' ? ": " : "", u->why);
+	log_event(LOG_NOTE, "upgrade-phase", KV("from", phases[u->phase]),
+	    KV("to", phases[phase]),
+	    KV("why", u->why[0] != '\0' ? u->why : NULL));
 	u->phase = phase;
 	u->step_ns = clock_boot_ns() + QUIET_NS;
 	k->master.todo |= TODO_UPGRADED;
@@ -94,8 +95,8 @@ go_back(struct keeper *k, const char *why)
 	if (k->upgrade.phase == CTL_UPGRADE_BACK)
 		return;
 	(void)snprintf(k->upgrade.why, sizeof(k->upgrade.why), "%s", why);
-	log_error("upgrade to %s fails: %s: the old programs again",
-	    k->upgrade.to, why);
+	log_event(LOG_ERROR, "upgrade-fails", KV("to", k->upgrade.to),
+	    KV("why", why), KV("msg", "the old programs again"));
 	trial_end(k, &k->upgrade.trial);
 	k->use_master = k->use_workers = SET_OLD;
 	start_now(&k->master);
@@ -140,7 +141,7 @@ upgrade_begin(struct keeper *k, const struct ctl_upgrade *m)
 	char why[sizeof(u->why)];
 
 	if (upgrade_active(k)) {
-		log_note("upgrade asked for while another one goes on");
+		log_event(LOG_NOTE, "upgrade-busy");
 		k->master.todo |= TODO_UPGRADED;
 		return;
 	}
@@ -148,8 +149,8 @@ upgrade_begin(struct keeper *k, const struct ctl_upgrade *m)
 		.ready_ms = m->ready_ms,
 		.trial = { .pidfd = -1, .out = -1 } };
 	(void)snprintf(u->from, sizeof(u->from), "%s", abi_build());
-	log_note("upgrade asked for: %s", m->dir[0] != '\0' ? m->dir :
-							      "same place");
+	log_event(LOG_NOTE, "upgrade-asked",
+	    KV("path", m->dir[0] != '\0' ? m->dir : "same place"));
 	if (k->stop != STOP_NO || !k->ready) {
 		refuse(k, "", k->ready ? "the server is stopping" :
 					 "the server is starting");
@@ -252,8 +253,7 @@ ask_leave(struct keeper *k, struct proc *p)
 	p->leaving = true;
 	p->todo |= TODO_LEAVE;
 	k->upgrade.leave_ns = clock_boot_ns() + LEAVE_NS;
-	log_note("%s %u.%u makes way", procs_name(p), p->wid.slot,
-	    p->wid.generation);
+	log_event(LOG_NOTE, "process-may-leave", KV_PROC(p));
 }
 
 /* A new process that is not ready in time, or one of the wrong set that starts
@@ -293,8 +293,7 @@ replace(struct keeper *k, enum set_id set, bool master, uint64_t now)
 			return false;
 		if (p->leaving && procs_alive(p) &&
 		    now >= k->upgrade.leave_ns) {
-			log_warn("%s %u.%u does not leave, killing it",
-			    procs_name(p), p->wid.slot, p->wid.generation);
+			log_event(LOG_WARN, "process-stays", KV_PROC(p));
 			k->upgrade.leave_ns = NEVER;
 			procs_signal(p, SIGKILL);
 		}
@@ -304,7 +303,7 @@ replace(struct keeper *k, enum set_id set, bool master, uint64_t now)
 	}
 	if (k->master.leaving && procs_alive(&k->master) &&
 	    now >= k->upgrade.leave_ns) {
-		log_warn("the master does not leave, killing it");
+		log_event(LOG_WARN, "process-stays", KV_PROC(&k->master));
 		k->upgrade.leave_ns = NEVER;
 		procs_signal(&k->master, SIGKILL);
 	}

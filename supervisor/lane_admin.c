@@ -252,7 +252,8 @@ lane_admin_clear(struct master *m, const char *name)
 	cleared += end_waiting(m, &p);
 	free(p.sids);
 	if (cleared > 0)
-		log_note("lane %s cleared of %u sessions", name, cleared);
+		log_event(LOG_NOTE, "lane-cleared", KV("lane", name),
+		    KV("sessions", cleared));
 	return cleared;
 }
 

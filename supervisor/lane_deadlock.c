@@ -112,7 +112,8 @@ lane_deadlock_refuse(struct master *m, const struct session *s,
 	    "from: it would wait for ever behind %s; use another lane, or none",
 	    s->lane, chain.p != NULL ? chain.p : "them");
 	sbuf_fini(&chain);
-	log_note("session %s refused: deadlock in lane %s", s->slug, s->lane);
+	log_event(LOG_NOTE, "session-refused", KV_SESSION(s),
+	    KV("lane", s->lane), KV("why", "deadlock"));
 	return -EDEADLK;
 }
 
@@ -122,7 +123,8 @@ lane_deadlock_end(struct master *m, struct session *s)
 {
 	if (s->state != STATE_QUEUED || !is_deadlock(m, s))
 		return false;
-	log_note("session %s ended: deadlock in lane %s", s->slug, s->lane);
+	log_event(LOG_NOTE, "session-deadlocked", KV_SESSION(s),
+	    KV("lane", s->lane));
 	session_end_here(m, s, END_DEADLOCK, "only its ancestors hold its lane");
 	return true;
 }

@@ -102,7 +102,8 @@ warn(struct master *m, struct session *s, uint64_t now)
 	    .text = text.p != NULL ? text.p : "", .exit_code = -1,
 	    .at_ms = now, .wait = e.buf, .wait_bytes = e.len};
 	if (e.failed || events_append(m->events, &in) < 0)
-		log_warn("session %s lane-wait event not written", s->slug);
+		log_event(LOG_WARN, "event-not-written",
+		    KV("kind", "lane-wait"), KV_SESSION(s));
 	enc_fini(&e);
 	sbuf_fini(&text);
 }

@@ -27,7 +27,7 @@ on_role(struct master *m, const struct ctl_role *msg)
 static void
 on_stopping(struct master *m)
 {
-	log_note("the keeper is ending everything");
+	log_event(LOG_NOTE, "keeper-stops");
 	m->stopping = true;
 }
 
@@ -58,6 +58,9 @@ keeper_message(struct master *m, struct ctl_msg *msg)
 	case CTL_RELOAD:
 		master_reload(m);
 		break;
+	case CTL_LOG:
+		log_set(((const struct ctl_log *)(const void *)msg->bytes)->how);
+		break;
 	case CTL_UPGRADED:
 		upgrade_told(m, (const void *)msg->bytes);
 		break;
@@ -69,7 +72,8 @@ keeper_message(struct master *m, struct ctl_msg *msg)
 		on_stopping(m);
 		break;
 	default:
-		log_warn("the keeper sent %s", ctl_type_name(msg->head.type));
+		log_event(LOG_WARN, "message-refused", KV("role", "keeper"),
+		    KV("message", ctl_type_name(msg->head.type)));
 	}
 }
 
@@ -86,15 +90,14 @@ on_lost(struct master *m, const struct ctl_msg *msg)
 	    msg->head.type == CTL_PEER) {
 		ask.wid = ((const struct ctl_peer *)(const void *)msg->bytes)
 			      ->wid;
-		log_warn("no descriptor for the channel of worker %u.%u: "
-			 "asked for again",
-		    ask.wid.slot, ask.wid.generation);
+		log_event(LOG_WARN, "channel-asked-again", KV_WORKER(&ask),
+		    KV("why", "no descriptor for it"));
 		readers_close(m);
 		r = link_send(m, &ask, sizeof(ask));
 	}
 	if (r == 0)
 		return;
-	log_error("a message of the keeper was lost: this master ends");
+	log_event(LOG_ERROR, "message-lost", KV("role", "keeper"));
 	m->running = false;
 	m->failed = true;
 }
@@ -116,11 +119,12 @@ on_keeper(int fd, short what, void *arg)
 			return;
 		}
 		if (r == -EPROTO || r == -EINTR) {
-			log_warn("keeper's message dropped: %s", strerror(-r));
+			log_event(LOG_WARN, "message-lost",
+			    KV("role", "keeper"), KV("error", strerror(-r)));
 			continue;
 		}
 		if (r <= 0) {
-			log_note("the keeper is gone");
+			log_event(LOG_NOTE, "keeper-is-gone");
 			m->running = false;
 			return;
 		}

@@ -75,10 +75,12 @@ main(int argc, char **argv)
 	m.nofile = limits_raise();
 	r = master_init(&m, &h);
 	if (r < 0) {
-		log_error("master not started: %s", strerror(-r));
+		log_event(LOG_ERROR, "master-not-started",
+		    KV("error", strerror(-r)));
 		return 1;
 	}
-	log_note("master %u started, pid %d", h.wid.generation, (int)getpid());
+	log_event(LOG_NOTE, "master-started",
+	    KV("generation", h.wid.generation));
 	master_loop(&m);
 	master_fini(&m);
 	return m.failed ? 1 : 0;

@@ -37,7 +37,7 @@ void
 master_give_up(struct master *m, const char *why)
 {
 	if (m->running)
-		log_error("%s: this master ends, the next one goes on", why);
+		log_event(LOG_ERROR, "master-fails", KV("why", why));
 	m->running = false;
 	m->failed = true;
 }
@@ -188,10 +188,25 @@ lanes_apply(struct master *m)
 		r = lanes_setup(m->lanes, groups, cfg->group_count, lanes,
 		    cfg->lane_count);
 	if (r < 0)
-		log_error("lanes keep their old widths: %s", strerror(-r));
+		log_event(LOG_ERROR, "lanes-not-set",
+		    KV("error", strerror(-r)));
 	lanes_set_warn(m->lanes, cfg->lane_warn_ms);
 	free(lanes);
 	return r;
+}
+
+/* The keeper knows whether a command line goes first, and tells everybody. */
+static void
+tell_log(struct master *m)
+{
+	struct ctl_log msg = {.head = CTL_INIT(CTL_LOG, (struct sid){0},
+				  struct ctl_log),
+	    .how = LOG_PACK(m->cfg.log_level, m->cfg.log_format)};
+	int r = link_send(m, &msg, sizeof(msg));
+
+	if (r < 0)
+		log_event(LOG_WARN, "log-stays-as-it-is",
+		    KV("error", strerror(-r)));
 }
 
 /* SIGHUP: new values, or the old ones and a reason in the log. */
@@ -201,9 +216,10 @@ master_reload(struct master *m)
 	char why[512] = "";
 
 	if (config_load(m, &m->cfg, why, sizeof(why)) < 0) {
-		log_error("configuration not taken: %s", why);
+		log_event(LOG_ERROR, "config-refused", KV("why", why));
 		return;
 	}
+	tell_log(m);
 	(void)lanes_apply(m);
 	gate_configure(m);
 	events_set_keep(m->events, m->cfg.events);
@@ -212,7 +228,7 @@ master_reload(struct master *m)
 	lane_deadlock_look_all(m);
 	gate_deadlock_look(m);
 	session_pump_lanes(m);
-	log_note("configuration read again");
+	log_event(LOG_NOTE, "config-read");
 }
 
 /* Opens the shared files and the index. */
@@ -242,7 +258,8 @@ open_shared(struct master *m)
 	if (r < 0)
 		return r;
 	if (m->set_aside)
-		log_warn("the index did not open: set aside, a new one made");
+		log_event(LOG_WARN, "index-set-aside",
+		    KV("why", "it did not open"));
 	r = cursors_open(m->ix, &m->cursors);
 	if (r == 0)
 		r = events_open(m->ix, m->cfg.events, &m->events);
@@ -277,8 +294,8 @@ master_init(struct master *m, const struct heritage *h)
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
-		log_error("configuration: %s; the defaults are in force",
-		    why);
+		log_event(LOG_ERROR, "config-refused", KV("why", why),
+		    KV("msg", "the defaults are in force"));
 		config_defaults(&m->cfg);
 	}
 	event_set_mem_functions(reserve_malloc, reserve_realloc, free);
@@ -406,8 +423,7 @@ turn_undo(struct master *m)
 	TAILQ_FOREACH_SAFE(s, &m->dirty, dirty_link, next) {
 		if (!s->fresh)
 			continue;
-		log_event(LOG_WARN, "session-taken-back",
-		    KV("session", s->sid.v), KV("slug", s->slug),
+		log_event(LOG_WARN, "session-taken-back", KV_SESSION(s),
 		    KV("why", "the index is full"));
 		w = s->has_worker ? pool_get(m, s->worker) : NULL;
 		if (w != NULL && w->live > 0 && session_live(s))
@@ -434,9 +450,8 @@ turn_wait(struct master *m, int err)
 	pool_turn_end(m, false);
 	if (err == -ENOTRECOVERABLE ||
 	    now - m->failing_ns > FAILING_MS * NSEC_PER_MSEC) {
-		log_error("the index cannot be written (%s): this master ends, "
-			  "the next one reads what is on record",
-		    strerror(-err));
+		log_event(LOG_ERROR, "index-not-written",
+		    KV("error", strerror(-err)));
 		m->running = false;
 		m->failed = true;
 		return;
@@ -531,6 +546,6 @@ master_loop(struct master *m)
 	if (m->leaving && !m->failed) {
 		turn_end(m); /* what was taken in hand is committed and told */
 		FAULT("leave.before-exit");
-		log_note("makes way for another build");
+		log_event(LOG_NOTE, "leaves", KV("why", "upgrade"));
 	}
 }

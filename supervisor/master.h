@@ -56,6 +56,12 @@ struct waits;
 struct waited;
 struct event_base;
 
+/* Which session or worker an event of the log is about. */
+#define KV_SESSION(s) KV("session", (s)->sid.v), KV("slug", (s)->slug)
+#define KV_WORKER(w)                                                           \
+	KV("role", "worker"), KV("role_slot", (w)->wid.slot),                  \
+	    KV("role_generation", (w)->wid.generation)
+
 /* ------------------------------------------------------------- session */
 
 /* What START needs. The blob is as in ctl.h. */

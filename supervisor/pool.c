@@ -139,8 +139,8 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 		s = session_by_sid(m, msg->head.sid);
 		if (s != NULL && wid_eq(s->worker, w->wid) && !s->no_space) {
 			s->no_space = true;
-			log_warn("session %s: tmpfs full, output is dropped",
-			    s->slug);
+			log_event(LOG_WARN, "output-dropped", KV_SESSION(s),
+			    KV("why", "the tmpfs is full"));
 		}
 		break;
 	case CTL_DUMP_END:
@@ -148,8 +148,8 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 		recover_step(m);
 		break;
 	default:
-		log_warn("worker %u sent %s", w->wid.slot,
-		    ctl_type_name(msg->head.type));
+		log_event(LOG_WARN, "message-refused", KV_WORKER(w),
+		    KV("message", ctl_type_name(msg->head.type)));
 	}
 }
 
@@ -205,8 +205,8 @@ worker_flush(struct worker *w)
 		    r == -ETOOMANYREFS)
 			return false;
 		if (r < 0)
-			log_debug("worker %u order lost: %s", w->wid.slot,
-			    strerror(-r)); /* it died: WORKER_DOWN follows */
+			log_event(LOG_DEBUG, "order-lost", KV_WORKER(w),
+			    KV("error", strerror(-r))); /* it died: WORKER_DOWN follows */
 		FAULT("master.after-order");
 		STAILQ_REMOVE_HEAD(&w->out, link);
 		if (o->fd >= 0)
@@ -236,7 +236,9 @@ pool_on_peer(struct master *m, const struct ctl_peer *msg, int fd)
 	struct worker *w;
 
 	if (msg->wid.slot >= MASTER_WORKERS) {
-		log_warn("worker slot %u out of range", msg->wid.slot);
+		log_event(LOG_WARN, "message-refused", KV_WORKER(msg),
+		    KV("message", ctl_type_name(msg->head.type)),
+		    KV("why", "no such slot"));
 		close(fd);
 		return;
 	}
@@ -253,8 +255,7 @@ pool_on_peer(struct master *m, const struct ctl_peer *msg, int fd)
 	w->ev_write = event_new(m->base, fd, EV_WRITE, on_worker_write, w);
 	CHECK(w->ev != NULL && w->ev_write != NULL);
 	event_add(w->ev, NULL);
-	log_note("worker %u.%u pid %d is there", w->wid.slot,
-	    w->wid.generation, (int)w->pid);
+	log_event(LOG_NOTE, "worker-up", KV_WORKER(w), KV("role_pid", w->pid));
 	pool_dispatch_pending(m);
 }
 
@@ -274,7 +275,7 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 		worker_close(w);
 		w->present = false;
 	}
-	log_note("worker %u.%u is down", msg->wid.slot, msg->wid.generation);
+	log_event(LOG_NOTE, "worker-down", KV_WORKER(msg));
 	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
 		at = s->sid;
 		/* a quick heir has said RUNNING before we hear of the death */

@@ -127,7 +127,7 @@ recover_index(struct master *m)
 	 * values have no sums and read as damaged, each */
 	if (layout != 0 && !abi_reads(ABI_INDEX, stamp)) {
 		abi_refusal(ABI_INDEX, stamp, why, sizeof(why));
-		log_error("the index is set aside: %s", why);
+		log_event(LOG_ERROR, "index-set-aside", KV("why", why));
 		index_close(&m->ix);
 		r = index_set_aside(m->h.runtime_dir);
 		if (r == 0)
@@ -380,8 +380,8 @@ recover_scan(struct master *m)
 	if (m->set_aside || sc.bad > 0 || (next == 0 && sc.loaded > 0))
 		skip_numbers(m);
 	if (sc.loaded > 0 || sc.bad > 0)
-		log_note("index: %u sessions, %u records do not decode",
-		    sc.loaded, sc.bad);
+		log_event(LOG_NOTE, "index-read", KV("sessions", sc.loaded),
+		    KV("bad", sc.bad));
 	m->bad_records = sc.bad > 0;
 	tally_load(m, incarnation == m->h.incarnation);
 	FAULT("master.in-recover");
@@ -472,7 +472,7 @@ recover_adopt(struct master *m, struct sid sid, bool live)
 		m->next_sid = sid.v + 1;
 		m->next_dirty = true;
 	}
-	log_warn("session %s recovered without a record", s->slug);
+	log_event(LOG_WARN, "session-without-record", KV_SESSION(s));
 	if (live) {
 		gate_restore(m, s);
 		adopt_input(m, s);
@@ -518,8 +518,8 @@ decide(struct master *m, struct session *s)
 			return;
 		}
 		if (r == 0) {
-			log_note("session %s never ran: started again",
-			    s->slug);
+			log_event(LOG_NOTE, "session-starts-again",
+			    KV_SESSION(s), KV("why", "it never ran"));
 			session_again(m, s);
 			return;
 		}

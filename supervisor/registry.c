@@ -277,8 +277,8 @@ files_forget(struct master *m, struct session *s)
 	rundir_ring_name(s->sid, name);
 	if (!FAULT_FAILS("lie.file") &&
 	    unlinkat(m->dirfd, name, 0) < 0 && errno != ENOENT)
-		log_warn("session %s ring not unlinked: %s", s->slug,
-		    strerror(errno));
+		log_event(LOG_WARN, "ring-not-removed", KV_SESSION(s),
+		    KV("error", strerror(errno)));
 	FAULT("master.in-forget");
 	if (s->spool_end == 0)
 		return;
@@ -333,7 +333,7 @@ registry_forget(struct master *m, struct session *s)
 	m->counts[s->state]--;
 	RB_REMOVE(sid_tree, &m->by_sid, s);
 	RB_REMOVE(slug_tree, &m->by_slug, s);
-	log_debug("session %s forgotten", s->slug);
+	log_event(LOG_DEBUG, "session-forgotten", KV_SESSION(s));
 	session_free(s);
 }
 

@@ -48,9 +48,9 @@ session_set_state(struct master *m, struct session *s, uint32_t state,
     const char *why)
 {
 	CHECK(session_may_move(s->state, state));
-	log_event(LOG_DEBUG, "session-state", KV("session", s->sid.v),
-	    KV("slug", s->slug), KV("from", state_name(s->state)),
-	    KV("to", state_name(state)), KV("why", why));
+	log_event(LOG_DEBUG, "session-state", KV_SESSION(s),
+	    KV("from", state_name(s->state)), KV("to", state_name(state)),
+	    KV("why", why));
 	m->counts[s->state]--;
 	m->counts[state]++;
 	s->state = state;
@@ -184,8 +184,7 @@ session_background(struct master *m, struct session *s)
 	if (s->backgrounded)
 		return;
 	s->backgrounded = true;
-	log_event(LOG_DEBUG, "session-backgrounded", KV("session", s->sid.v),
-	    KV("slug", s->slug));
+	log_event(LOG_DEBUG, "session-backgrounded", KV_SESSION(s));
 	if (s->stream && session_live(s)) {
 		struct ctl_pos c = {.head = CTL_INIT(CTL_CREDIT, s->sid,
 					struct ctl_pos),
@@ -285,8 +284,7 @@ exit_event(struct master *m, struct session *s)
 	if (FAULT_FAILS("lie.event-twice"))
 		(void)events_append(m->events, &in);
 	if (!s->exit_notified) {
-		log_event(LOG_WARN, "exit-event-waits",
-		    KV("session", s->sid.v), KV("slug", s->slug));
+		log_event(LOG_WARN, "exit-event-waits", KV_SESSION(s));
 		m->events_due = true;
 	}
 	sbuf_fini(&text);
@@ -651,8 +649,7 @@ session_on_failed(struct master *m, struct worker *w,
 		return;
 	order_ended(w, s->sid);
 	if (s->state != STATE_STARTING) {
-		log_event(LOG_WARN, "session-not-taken-over",
-		    KV("session", s->sid.v), KV("slug", s->slug),
+		log_event(LOG_WARN, "session-not-taken-over", KV_SESSION(s),
 		    KV("error", strerror(abs(msg->error))));
 		s->error = msg->error;
 		session_end_by_ring(m, s);
@@ -669,8 +666,8 @@ session_on_failed(struct master *m, struct worker *w,
 	tally_add(m, TALLY(spawn_failed), 1);
 	atomic_fetch_add_explicit(&m->board.hdr->failed_total, 1,
 	    memory_order_relaxed);
-	log_event(LOG_NOTE, "session-not-spawned", KV("session", s->sid.v),
-	    KV("slug", s->slug), KV("error", strerror(abs(msg->error))),
+	log_event(LOG_NOTE, "session-not-spawned", KV_SESSION(s),
+	    KV("error", strerror(abs(msg->error))),
 	    KV("stage", stage_name(msg->stage)));
 	if (msg->transient != CTL_FOR_GOOD && s->attempt + 1 < MASTER_ATTEMPTS) {
 		if (w->live > 0)

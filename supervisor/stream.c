@@ -66,9 +66,7 @@ on_stall(int fd, short what, void *arg)
 	if (s == NULL || !session_live(s) ||
 	    r->stream_credit == UINT64_MAX)
 		return;
-	log_note("session %s: its reader stands still, it is not slowed any "
-		 "more",
-	    s->slug);
+	log_event(LOG_NOTE, "reader-stands-still", KV_SESSION(s));
 	order_credit(r, s, UINT64_MAX);
 }
 

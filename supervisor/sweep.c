@@ -177,7 +177,7 @@ sweep_evict_for(struct master *m, uint64_t bytes)
 
 		if (in_use(s))
 			continue;
-		log_debug("session %s evicted for the output budget", s->slug);
+		log_event(LOG_DEBUG, "session-evicted", KV_SESSION(s));
 		registry_forget(m, s);
 		used = used > freed ? used - freed : 0;
 		if (used + bytes <= m->budget)

@@ -147,8 +147,9 @@ void
 child_set_state(struct child *c, enum child_state to, const char *why)
 {
 	CHECK(to < CHILD_STATES && (moves[c->state] & (1u << to)) != 0);
-	log_debug("session %llu %s -> %s: %s", (unsigned long long)c->sid.v,
-	    state_names[c->state], state_names[to], why);
+	log_event(LOG_DEBUG, "session-state", KV("session", c->sid.v),
+	    KV("from", state_names[c->state]), KV("to", state_names[to]),
+	    KV("why", why));
 	c->state = to;
 	if (to == CHILD_GONE)
 		child_unlink(c);
@@ -193,8 +194,8 @@ child_watch(struct child *c)
 		event_assign(&c->pid_ev, c->w->base, c->pidfd, EV_READ,
 		    child_pid_cb, c);
 		if (event_add(&c->pid_ev, NULL) != 0)
-			log_error("session %llu cannot watch its process",
-			    (unsigned long long)c->sid.v);
+			log_event(LOG_ERROR, "process-not-watched",
+			    KV("session", c->sid.v));
 	}
 	link_say(c, LINK_MASTER, SAY_RUNNING);
 	pump_start(c);
@@ -228,8 +229,8 @@ child_fail(struct child *c, int error, unsigned stage)
 	if (c->failed.transient == CTL_FOR_GOOD && !c->ran &&
 	    error_is_transient(error))
 		c->failed.transient = CTL_TRY_AGAIN;
-	log_note("session %llu not started: stage %s: %s",
-	    (unsigned long long)c->sid.v, stage_name(stage), err_name(error));
+	log_event(LOG_NOTE, "session-not-spawned", KV("session", c->sid.v),
+	    KV("stage", stage_name(stage)), KV("error", err_name(error)));
 	if (hdr != NULL) {
 		atomic_store(&hdr->exec_stage, stage);
 		FAULT("fail.in-header");
@@ -373,9 +374,9 @@ end_record(struct child *c)
 		    NSEC_PER_MSEC;
 	end->in_leaf = c->leaf != 0;
 	if (end->remaining > 0)
-		log_warn("session %llu ends with %u processes left%s",
-		    (unsigned long long)c->sid.v, end->remaining,
-		    c->freezing ? ", still being stopped" : "");
+		log_event(LOG_WARN, "processes-left", KV("session", c->sid.v),
+		    KV("processes", end->remaining),
+		    KV("freezing", c->freezing));
 	end->total = atomic_load(&hdr->head);
 	end->dropped_nospace = atomic_load(&hdr->dropped_nospace);
 	end->ring_bytes = c->ring.blocks;

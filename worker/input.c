@@ -33,8 +33,8 @@ input_watching(struct child *c, bool on)
 	if (c->in.fd < 0 || c->in.watching == on)
 		return;
 	if (on && event_add(&c->in.ev, NULL) != 0) {
-		log_error("session %llu cannot watch its stdin",
-		    (unsigned long long)c->sid.v);
+		log_event(LOG_ERROR, "stdin-not-watched",
+		    KV("session", c->sid.v));
 		return;
 	}
 	if (!on)
@@ -141,8 +141,8 @@ input_feed_pty(struct child *c)
 	if (input_later(c, rc))
 		return;
 	if (rc < 0 && rc != -EAGAIN && rc != -EBUSY && rc != -EIO) {
-		log_warn("session %llu stdin closed: %s",
-		    (unsigned long long)c->sid.v, err_name(-rc));
+		log_event(LOG_WARN, "stdin-closed", KV("session", c->sid.v),
+		    KV("error", err_name(-rc)));
 		input_close(c);
 		return;
 	}
@@ -178,8 +178,9 @@ input_feed(struct child *c)
 		return;
 	if (rc < 0 && rc != -EAGAIN) {
 		if (rc != -EPIPE)
-			log_warn("session %llu stdin closed: %s",
-			    (unsigned long long)c->sid.v, err_name(-rc));
+			log_event(LOG_WARN, "stdin-closed",
+			    KV("session", c->sid.v),
+			    KV("error", err_name(-rc)));
 		input_close(c);
 		return;
 	}

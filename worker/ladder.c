@@ -41,8 +41,8 @@ group_signal(struct child *c, int sig)
 		return;
 	/* it left its group's name before it was one: the process itself */
 	if (syscall(SYS_pidfd_send_signal, c->pidfd, sig, NULL, 0) != 0)
-		log_debug("session %llu is not there for a signal",
-		    (unsigned long long)c->sid.v);
+		log_event(LOG_DEBUG, "signal-not-sent",
+		    KV("session", c->sid.v));
 }
 
 /* The first forced reason wins, and none is forced on what exited already. */
@@ -55,8 +55,8 @@ note_reason(struct child *c, enum end_reason reason)
 	    atomic_load(at) != END_NONE)
 		return;
 	atomic_store(at, reason);
-	log_note("session %llu is stopped: %s", (unsigned long long)c->sid.v,
-	    reason_name(reason));
+	log_event(LOG_NOTE, "session-stopped", KV("session", c->sid.v),
+	    KV("why", reason_name(reason)));
 }
 
 /* The tree's part of the last rung, until it is done; then the group's. A rung

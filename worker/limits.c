@@ -133,8 +133,8 @@ limits_prepare(struct child *c, const struct ctl_start *order, int leaf,
 			rc = prepare_one(c, i, order->limit[i], leaf, ret);
 	if (rc == 0)
 		return 0;
-	log_warn("session %llu: limit %u cannot be set: %s",
-	    (unsigned long long)c->sid.v, i - 1, err_name(-rc));
+	log_event(LOG_WARN, "limit-not-set", KV("session", c->sid.v),
+	    KV("limit", i - 1), KV("error", err_name(-rc)));
 	limits_close(ret);
 	limits_leave(c);
 	return rc;

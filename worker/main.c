@@ -63,7 +63,8 @@ main(int argc, char **argv)
 	if (rc == 0 && fcntl(HERITAGE_FD_KEEPER, F_SETFD, FD_CLOEXEC) != 0)
 		rc = -errno;
 	if (rc < 0) {
-		log_error("not started by a keeper: %s", err_name(-rc));
+		log_event(LOG_ERROR, "worker-not-started",
+		    KV("error", err_name(-rc)), KV("why", "not by a keeper"));
 		return 2;
 	}
 	log_open("worker", STDERR_FILENO, LOG_LEVEL_OF(heritage.log_level));
@@ -71,7 +72,8 @@ main(int argc, char **argv)
 	log_set_worker(heritage.wid.slot, heritage.wid.generation);
 	rc = worker_init(&worker, &heritage);
 	if (rc < 0) {
-		log_error("cannot start: %s", err_name(-rc));
+		log_event(LOG_ERROR, "worker-not-started",
+		    KV("error", err_name(-rc)));
 		return 1;
 	}
 	return worker_run(&worker);

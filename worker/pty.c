@@ -324,9 +324,8 @@ uncertain_note(struct child *c, uint64_t bytes)
 
 	atomic_store(at, atomic_load(at) + bytes);
 	flags_change(c, 0, PTY_UNCERTAIN);
-	log_warn("session %llu: up to %llu bytes of input may not have reached "
-		 "its terminal",
-	    (unsigned long long)c->sid.v, (unsigned long long)bytes);
+	log_event(LOG_WARN, "stdin-uncertain", KV("session", c->sid.v),
+	    KV("bytes", bytes));
 }
 
 /* Without splice: the header says how much is neither here nor there. The

@@ -40,8 +40,8 @@ stream_watch(struct child_out *s, bool on)
 	if (s->fd < 0 || s->watching == on)
 		return;
 	if (on && event_add(&s->ev, NULL) != 0) {
-		log_error("session %llu cannot watch its output",
-		    (unsigned long long)s->child->sid.v);
+		log_event(LOG_ERROR, "output-not-watched",
+		    KV("session", s->child->sid.v));
 		return;
 	}
 	if (!on)

@@ -44,8 +44,8 @@ spill_stop(struct child *c, enum ring_spill state, int error)
 	SET(c->ring.hdr->spill_state,
 	    (uint64_t)(uint32_t)error << 32 | (uint32_t)state);
 	if (state != SPILL_FULL)
-		log_warn("session %llu spills no more: %s",
-		    (unsigned long long)c->sid.v, err_name(error));
+		log_event(LOG_WARN, "spill-ends", KV("session", c->sid.v),
+		    KV("error", err_name(error)));
 	spill_close(c);
 }
 

@@ -342,8 +342,8 @@ prepare_pty(struct child *c)
 	rc = pty_open(c, o->cols, o->rows, plan->child_end);
 	if (rc == 0)
 		return 0;
-	log_warn("session %llu gets pipes, no terminal: %s",
-	    (unsigned long long)c->sid.v, err_name(-rc));
+	log_event(LOG_WARN, "terminal-not-made", KV("session", c->sid.v),
+	    KV("error", err_name(-rc)), KV("msg", "it gets pipes"));
 	atomic_store(&c->ring.hdr->pty_error, (uint32_t)-rc);
 	o->flags &= ~(uint32_t)CTL_START_PTY;
 	o->stdin_end -= o->pty_eof < o->stdin_end ? o->pty_eof : o->stdin_end;
@@ -455,7 +455,7 @@ clone_command(struct child *c)
 	for (int i = 0; i < 3; i++)
 		if (plan->child_end[i] >= 0 &&
 		    dup3(c->w->null_fd, SPAWN_FD_STDIN + i, O_CLOEXEC) < 0)
-			log_error("descriptors 4 to 6 are not reserved");
+			log_event(LOG_ERROR, "descriptors-not-reserved");
 	return rc;
 }
 
@@ -481,8 +481,7 @@ start_oom_score(struct child *c)
 	}
 	n = snprintf(text, sizeof(text), "%d", (int)c->oom_score_adj);
 	if (write(fd, text, (size_t)n) != n)
-		log_debug("session %llu keeps its oom score",
-		    (unsigned long long)c->sid.v);
+		log_event(LOG_DEBUG, "oom-score-kept", KV("session", c->sid.v));
 	close(fd);
 }
 
@@ -593,8 +592,8 @@ start_session(struct worker *w, struct ctl_msg *msg)
 	}
 	c = child_new(w, msg->head.sid);
 	if (c == NULL || (c->plan = calloc(1, sizeof(*c->plan))) == NULL) {
-		log_error("session %llu: no memory",
-		    (unsigned long long)msg->head.sid.v);
+		log_event(LOG_ERROR, "start-refused",
+		    KV("session", msg->head.sid.v), KV("why", "no memory"));
 		if (c != NULL)
 			child_fail(c, ENOMEM, STAGE_PREPARE);
 		else

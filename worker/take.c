@@ -185,8 +185,8 @@ start_take_over(struct worker *w, struct ctl_msg *msg)
 	}
 	c = child_new(w, msg->head.sid);
 	if (c == NULL) {
-		log_error("session %llu: no memory to take it over",
-		    (unsigned long long)msg->head.sid.v);
+		log_event(LOG_ERROR, "session-not-taken-over",
+		    KV("session", msg->head.sid.v), KV("why", "no memory"));
 		w->lost = true; /* the next worker is given it again */
 		return;
 	}
@@ -198,8 +198,8 @@ start_take_over(struct worker *w, struct ctl_msg *msg)
 		stage = atomic_load(&c->ring.hdr->exec_stage);
 	}
 	if (is_passing(rc)) {
-		log_error("session %llu not taken over: %s",
-		    (unsigned long long)c->sid.v, err_name(-rc));
+		log_event(LOG_ERROR, "session-not-taken-over",
+		    KV("session", c->sid.v), KV("error", err_name(-rc)));
 		w->lost = true;
 	} else if (rc < 0) {
 		give_up(c, -rc, stage);

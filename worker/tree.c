@@ -177,7 +177,8 @@ tree_init(struct worker *w)
 	t->dirfd = open(path,
 	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (t->dirfd < 0)
-		log_error("no control group %s: %s", path, err_name(errno));
+		log_event(LOG_ERROR, "cgroup-not-made", KV("path", path),
+		    KV("error", err_name(errno)));
 	else
 		remove_old(w);
 	return 0;
@@ -208,8 +209,8 @@ tree_enter(struct child *c)
 	id = leaf_id(w, ++t->next);
 	cgroup_leaf_name(id, name);
 	if (mkdirat(t->dirfd, name, 0755) != 0) {
-		log_warn("no control group for session %llu: %s",
-		    (unsigned long long)c->sid.v, err_name(errno));
+		log_event(LOG_WARN, "cgroup-not-made", KV("session", c->sid.v),
+		    KV("error", err_name(errno)));
 		return -1;
 	}
 	fd = leaf_open(t, id);

@@ -246,6 +246,18 @@ on_reload(struct worker *w, struct child *c, struct ctl_msg *msg)
 	(void)msg;
 }
 
+/* LOG: so much from now on, and in this format. */
+static void
+on_log(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	struct ctl_log m;
+
+	(void)w;
+	(void)c;
+	memcpy(&m, msg->bytes, sizeof(m));
+	log_set(m.how);
+}
+
 /* LEAVE: at the end of this turn, when nothing is in hand. All that another
  * worker needs is in the rings' headers and with the keeper, as at a death. */
 static void
@@ -314,6 +326,7 @@ static const struct dispatch_row dispatch[] = {
     {CTL_ROLE, FROM_KEEPER, sizeof(struct ctl_role), on_role},
     {CTL_STOP, FROM_KEEPER, sizeof(struct ctl_shutdown), on_stop},
     {CTL_RELOAD, FROM_KEEPER, sizeof(struct ctl_head), on_reload},
+    {CTL_LOG, FROM_KEEPER, sizeof(struct ctl_log), on_log},
     {CTL_LEAVE, FROM_KEEPER, sizeof(struct ctl_head), on_leave},
     {CTL_PEER, FROM_KEEPER, sizeof(struct ctl_peer), on_peer},
     {CTL_START, FROM_MASTER, sizeof(struct ctl_start), on_start},
@@ -357,7 +370,8 @@ worker_dispatch(struct worker *w, unsigned from, struct ctl_msg *msg)
 		return;
 	}
 	worker_count(&w->stats->malformed, 1);
-	log_warn("message refused: %s", ctl_type_name(msg->head.type));
+	log_event(LOG_WARN, "message-refused",
+	    KV("message", ctl_type_name(msg->head.type)));
 }
 
 /* Closes what the handler did not take over. */
@@ -390,7 +404,8 @@ worker_receive(struct worker *w, enum link_to to, unsigned from)
 			return 0;
 		if (rc < 0) {
 			worker_count(&w->stats->malformed, 1);
-			log_error("message lost: %s", err_name(-rc));
+			log_event(LOG_ERROR, "message-lost",
+			    KV("error", err_name(-rc)));
 			/* a master's channel, or a session to take over: the
 			 * keeper says it once to each worker */
 			w->lost |= rc == -EMFILE && to == LINK_KEEPER;
@@ -578,23 +593,25 @@ worker_run(struct worker *w)
 	worker_between(w);
 	rc = ctl_send(HERITAGE_FD_KEEPER, &ready, sizeof(ready), NULL, 0);
 	if (rc < 0) {
-		log_error("cannot tell the keeper: %s", err_name(-rc));
+		log_event(LOG_ERROR, "keeper-not-told",
+		    KV("error", err_name(-rc)));
 		return 1;
 	}
 	while (w->link[LINK_KEEPER].fd >= 0 && !w->lost && !w->leaving) {
 		if (event_base_loop(w->base, EVLOOP_ONCE) < 0) {
-			log_error("event loop failed: %s", err_name(errno));
+			log_event(LOG_ERROR, "loop-failed",
+			    KV("error", err_name(errno)));
 			return 1;
 		}
 		worker_between(w);
 	}
 	if (w->lost) {
-		log_error("neither memory nor descriptors for what the keeper "
-			  "gave");
+		log_event(LOG_ERROR, "message-lost", KV("role", "keeper"),
+		    KV("why", "neither memory nor descriptors for it"));
 		return 1;
 	}
 	FAULT("leave.before-exit");
-	log_note(w->leaving ? "makes way for another build" :
-			      "the keeper is gone");
+	log_event(LOG_NOTE, "leaves",
+	    KV("why", w->leaving ? "upgrade" : "the keeper is gone"));
 	return 0;
 }

@@ -41,7 +41,7 @@ say(int fd, const uint8_t **data, size_t *size)
 {
 	static const unsigned types[] = {CTL_READY, CTL_HOLD, CTL_SPAWNED,
 		CTL_ASK_EXIT, CTL_DROP, CTL_CLOSED, CTL_SHUTDOWN, CTL_ASK_PEER,
-		CTL_RUNNING};
+		CTL_RUNNING, CTL_LOG};
 	unsigned type = take_byte(data, size), nfds = take_byte(data, size) % 6;
 	struct sid sid = {take_byte(data, size) % 4};
 	struct ctl_head head = CTL_INIT(CTL_READY, sid, struct ctl_head);

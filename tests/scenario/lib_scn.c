@@ -291,26 +291,29 @@ await_former_server(void)
 	return scn_guard_wait(&former, SCN_DEADLINE_MS);
 }
 
+int
+count_log(const char *text)
+{
+	FILE *f = fopen(scn.log, "re");
+	char *said = NULL;
+	size_t size = 0;
+	int n = 0;
+
+	expect(f != NULL, "%s", strerror(errno));
+	if (getdelim(&said, &size, '\0', f) >= 0)
+		for (const char *s = said; (s = strstr(s, text)) != NULL; s++)
+			n++;
+	fclose(f);
+	free(said);
+	return n;
+}
+
 void
 await_log(const char *text)
 {
 	int64_t until = now_ms() + SCN_DEADLINE_MS;
-	char *said = NULL;
 
-	for (;;) {
-		FILE *f = fopen(scn.log, "re");
-		size_t size = 0;
-		bool found;
-
-		expect(f != NULL, "%s", strerror(errno));
-		if (getdelim(&said, &size, '\0', f) < 0 && said != NULL)
-			*said = '\0';
-		fclose(f);
-		found = said != NULL && strstr(said, text) != NULL;
-		free(said);
-		said = NULL;
-		if (found)
-			return;
+	while (count_log(text) == 0) {
 		expect(now_ms() < until, "psupd did not say '%s'", text);
 		poll(NULL, 0, 5);
 	}

@@ -78,6 +78,8 @@ void server_was_killed(void);
 int await_former_server(void);
 /* What psupd has said on stderr. */
 void await_log(const char *text);
+/* How often it stands there by now. */
+int count_log(const char *text);
 /* psupd as this side of a pid namespace sees it. */
 pid_t psupd_pid(void);
 

@@ -111,7 +111,7 @@ SCENARIO(damage, a_deleted_runtime_directory_is_said)
 	a = ask("exec", STR("command", "true"));
 	expect_refused(a, "runtime-gone");
 	expect(strstr(words_of(a), runtime_dir()) != NULL, "%s", words_of(a));
-	await_log("has been deleted");
+	await_log("event=runtime-dir-deleted ");
 	/* what runs goes on to its end */
 	expect_ok(ask("write", STR("sessionId", runs), YES("eof")));
 	await_end(runs);

@@ -239,5 +239,5 @@ SCENARIO(hostile_pages, of_a_directory_that_is_deleted_under_load)
 		expect_int(a, "exitCode", 5);
 		expect_int(a, "totalOutputChars", 1010 + i);
 	}
-	await_log("has been deleted");
+	await_log("event=runtime-dir-deleted ");
 }

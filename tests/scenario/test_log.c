@@ -36,6 +36,65 @@ SCENARIO(logs, are_json_where_configured)
 	await_log("\"process\":\"master\",");
 }
 
+/* SIGHUP, and sessions until the log has this. */
+static void
+reload_until(const char *conf, const char *text)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+
+	write_conf(conf);
+	kill_now(keeper_pid(), SIGHUP);
+	do {
+		expect_ok(ask("exec", STR("command", "true")));
+		expect(now_ms() < until, "nobody says %s", text);
+	} while (count_log(text) == 0);
+}
+
+/* Keeper, master and workers, those that run and those that start. */
+SCENARIO(logs, say_more_or_less_after_a_reload)
+{
+	int64_t until;
+	int before;
+
+	psupd(.conf = "[server]\nlog_level = warn\n");
+	expect_ok(ask("exec", STR("command", "true")));
+	expect(count_log("level=note") == 0 && count_log("level=debug") == 0);
+	reload_until("[server]\nlog_level = debug\n",
+	    "level=debug process=master");
+	reload_until("[server]\nlog_level = debug\n",
+	    "level=debug process=worker");
+	kill_master();
+	await_log("event=process-started role=master role_slot=0 "
+	    "role_generation=2");
+	await_log("level=note process=master");
+	reload_until("[server]\nlog_level = debug\nlog_format = json\n",
+	    "\"level\":\"debug\",\"process\":\"master\"");
+	reload_until("[server]\nlog_level = debug\nlog_format = json\n",
+	    "\"level\":\"debug\",\"process\":\"worker\"");
+	write_conf("[server]\nlog_level = error\n");
+	kill_now(keeper_pid(), SIGHUP);
+	until = now_ms() + SCN_DEADLINE_MS;
+	do {
+		before = count_log("\n");
+		expect_ok(ask("exec", STR("command", "true")));
+		expect(now_ms() < until, "they go on");
+	} while (count_log("\n") != before);
+}
+
+SCENARIO(logs, say_what_the_command_line_says)
+{
+	psupd(.conf = "[server]\nlog_level = error\n",
+	    .option = "--log-level=note");
+	for (int i = 1; i <= 2; i++) {
+		write_conf("[server]\nlog_level = debug\nlog_format = json\n");
+		kill_now(keeper_pid(), SIGHUP);
+		await_log(i == 1 ? "event=config-read" :
+				   "\"event\":\"config-read\"");
+	}
+	expect_ok(ask("exec", STR("command", "true")));
+	expect(count_log("debug") == 0);
+}
+
 SCENARIO(logs, say_as_much_as_configured)
 {
 	psupd(.conf = "[server]\nlog_level = error\n",

@@ -193,7 +193,7 @@ SCENARIO(service, commands_know_nothing_of_the_manager)
 SCENARIO(service, a_wrong_address_is_said_and_left_alone)
 {
 	psupd(.env = {"NOTIFY_SOCKET=nowhere", "WATCHDOG_USEC=soon"});
-	await_log("$NOTIFY_SOCKET is \\\"nowhere\\\"");
+	await_log("event=notify-socket-refused notify_socket=nowhere ");
 	expect_ok(ask("list"));
 }
 
@@ -202,7 +202,7 @@ SCENARIO(service, a_wrong_watchdog_is_said_and_left_alone)
 	const char *var = manage(file_in_scenario("notify"));
 
 	psupd(.env = {var, "WATCHDOG_USEC=soon"});
-	await_log("$WATCHDOG_USEC is \\\"soon\\\"");
+	await_log("event=watchdog-refused watchdog_usec=soon ");
 	await_line("READY=1");
 }
 

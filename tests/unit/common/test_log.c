@@ -78,15 +78,15 @@ fill_and_recover(int writer, int reader)
 	cr_assert_eq(lines, n - 3);
 	cr_assert_eq(fcntl(writer, F_GETFL), flags);
 	(void)drain(reader);
-	log_note("room again");
+	log_event(LOG_NOTE, "room-again");
 	cr_assert_str_eq(without_time(drain(reader)), "level=note process=worker"
-	    " slot=0 generation=1 msg=\"room again\" dropped=3\n");
-	log_note("next");
+	    " slot=0 generation=1 event=room-again dropped=3\n");
+	log_event(LOG_NOTE, "next");
 	cr_assert_str_eq(without_time(drain(reader)), "level=note process=worker"
-	    " slot=0 generation=1 msg=next\n");
+	    " slot=0 generation=1 event=next\n");
 	log_count_into(NULL, NULL, NULL);
 	log_open("none", -1, LOG_NOTE);
-	log_note("to nobody");
+	log_event(LOG_NOTE, "to-nobody");
 }
 
 /* A pipe that is the log. */
@@ -112,18 +112,18 @@ Test(log, lines, .timeout = 20)
 	int out = open_pipe(p, LOG_NOTE);
 
 	errno = 42;
-	log_debug("not this");
-	log_error("session %d cmd=%s", 7, "a\nb\x1b[0m \"c\\");
+	log_event(LOG_DEBUG, "not-this");
+	log_event(LOG_ERROR, "odd", KV("cmd", "a\nb\x1b[0m \"c\\"));
 	cr_assert_eq(errno, 42);
 	cr_assert_str_eq(without_time(drain(out)), "level=error process=keeper "
-	    "msg=\"session 7 cmd=a\\\\x0ab\\\\x1b[0m \\\"c\\\\\"\n");
+	    "event=odd cmd=\"a\\\\x0ab\\\\x1b[0m \\\"c\\\\\"\n");
 	memset(buf, '\n', 5000);
 	buf[5000] = '\0';
-	log_warn("%s", buf);
+	log_event(LOG_WARN, "long", KV("text", buf));
 	cr_assert_leq(strlen(drain(out)), 2048);
 	cr_assert_str_eq(buf + strlen(buf) - 2, "\"\n");
 	close(p[0]);
-	log_note("to a reader that is gone"); /* and no SIGPIPE */
+	log_event(LOG_NOTE, "reader-is-gone"); /* and no SIGPIPE */
 	cr_assert_eq(log_dropped(), 1);
 	log_open("none", -1, LOG_NOTE);
 	close(p[1]);
@@ -266,7 +266,7 @@ Test(log, debug_is_never_suppressed, .timeout = 20)
 	int out = open_pipe(p, LOG_DEBUG);
 
 	for (int i = 0; i < 300; i++)
-		log_debug("line %d", i);
+		log_event(LOG_DEBUG, "line", KV("n", i));
 	cr_assert_eq(lines_of(drain(out), &said), 300u);
 	cr_assert_eq(said, 0u);
 	close_pipe(p);
