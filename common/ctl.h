@@ -213,6 +213,8 @@ struct ctl_held {
 	struct ctl_head head;
 	struct wid wid; /* who babysits it; slot UINT32_MAX: nobody yet. Before
 	                 * a WORKER_DOWN: the dead one, whoever has it now */
+	struct wid next; /* who speaks next of it: whoever has it now, though
+	                  * it may have to be started first */
 	int32_t pid;
 	uint32_t mask;
 };

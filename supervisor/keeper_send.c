@@ -71,13 +71,26 @@ put_exit(struct keeper *k, struct proc *p, const struct row *r)
 	return put(k, p, &m, sizeof(m), NULL, 0);
 }
 
+/* Who has a row, dead or alive: its owner's replacement where the owner's own
+ * death is done with. */
+static struct wid
+next_of(const struct keeper *k, const struct row *r)
+{
+	struct wid wid = k->slot[r->owner].wid;
+
+	if (wid_eq(wid, r->prev))
+		wid.generation++;
+	return wid;
+}
+
 /* One row of the table to the master; `as`: the worker to name; `flag`:
  * CTL_HELD_DOWN where that one is dead, else 0. */
 static int
 put_held(struct keeper *k, const struct row *r, struct wid as, uint32_t flag)
 {
 	struct ctl_held m = { .head = CTL_INIT(CTL_HELD, r->sid,
-		struct ctl_held), .wid = as, .pid = r->pid,
+		struct ctl_held), .wid = as, .next = next_of(k, r),
+		.pid = r->pid,
 		.mask = row_mask(r) | flag };
 
 	return put(k, &k->master, &m, sizeof(m), NULL, 0);

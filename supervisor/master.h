@@ -199,6 +199,8 @@ struct session {
 	struct wid left;   /* the worker from which the present one took it
 	                    * over; generation 0: none did */
 	struct wid row;    /* whom the last one named; generation 0: none */
+	struct wid next;   /* ... and who is to speak of it; 0: it has spoken,
+	                    * or nobody is to */
 	bool recovering;   /* loaded at start, not yet reconciled */
 	bool dirty, fresh; /* fresh: its record was never committed */
 	bool pending;      /* on the list of those that wait for a worker */
@@ -626,6 +628,11 @@ int recover_index(struct master *m); /* opens it; set aside: not for us */
 int recover_scan(struct master *m);
 int recover_meta_put(struct master *m, const char *key, uint64_t v);
 void recover_on_held(struct master *m, const struct ctl_held *msg);
+/* That worker is dead. Was it to speak of the session next, as the last of
+ * several who took it over? The keeper has no row of it then: it said CLOSED
+ * there, and what it had to say here died with it. Ends the session or, where
+ * nothing but an exec that failed ever was, has it started again. */
+void recover_unheard(struct master *m, struct session *s, struct wid dead);
 void recover_step(struct master *m);
 /* A session that runs and that the index knows nothing of. */
 struct session *recover_adopt(struct master *m, struct sid sid, bool live);

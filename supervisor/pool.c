@@ -285,8 +285,10 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 			(s->row_down && wid_eq(s->row, msg->wid))))
 			going_on++;
 		if (!session_live(s) ||
-		    !wid_eq(s->has_worker ? s->worker : s->row, msg->wid))
+		    !wid_eq(s->has_worker ? s->worker : s->row, msg->wid)) {
+			recover_unheard(m, s, msg->wid);
 			continue;
+		}
 		s->watching = s->watching_stdin = false;
 		if (s->recovering)
 			continue; /* recover_step() decides */

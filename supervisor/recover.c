@@ -498,19 +498,20 @@ recover_on_held(struct master *m, const struct ctl_held *msg)
 		return;
 	s->held = true;
 	s->row = msg->wid;
+	s->next = msg->next;
 	s->row_down = (msg->mask & CTL_HELD_DOWN) != 0;
 	s->pid = msg->pid;
 	if (s->row_down)
 		session_back_to_heir(m, s, s->row);
 }
 
-/* Nobody has this one in hand. */
+/* Nobody has this one in hand; `ran`: its command may have been started. */
 static void
-decide(struct master *m, struct session *s)
+decide(struct master *m, struct session *s, bool ran)
 {
 	if (s->state == STATE_QUEUED)
 		return;
-	if (s->state == STATE_STARTING) {
+	if (s->state == STATE_STARTING && !ran) {
 		int r = spec_load(m, s);
 
 		if (r == -ENOMEM) {
@@ -525,6 +526,33 @@ decide(struct master *m, struct session *s)
 		}
 	}
 	session_end_by_ring(m, s);
+}
+
+/* Was there anything but an exec that failed? */
+static bool
+may_have_run(struct master *m, const struct session *s)
+{
+	static struct ring_facts facts;
+	struct ring_reader *r = readers_get(m, s->sid);
+
+	return r == NULL || ring_facts(r, &facts) != RING_OK ||
+	    facts.raw.exec_errno == 0;
+}
+
+/* See master.h. */
+void
+recover_unheard(struct master *m, struct session *s, struct wid dead)
+{
+	if (!session_live(s) || s->recovering || s->next.generation == 0 ||
+	    s->next.slot != dead.slot ||
+	    s->next.generation > dead.generation ||
+	    (s->has_worker && pool_get(m, s->worker) != NULL))
+		return;
+	log_event(LOG_NOTE, "session-unheard", KV("session", s->sid.v),
+	    KV("slug", s->slug), KV("slot", dead.slot));
+	s->next = (struct wid){0};
+	s->held = s->row_down = false;
+	decide(m, s, may_have_run(m, s));
 }
 
 /* Where keeper and workers have all spoken: decides about the rest. */
@@ -549,7 +577,7 @@ recover_step(struct master *m)
 			continue;
 		}
 		if (session_live(s))
-			decide(m, s);
+			decide(m, s, false);
 	}
 	sweep_files(m, "rings", m->set_aside);
 	sweep_files(m, "spool", false);

@@ -453,7 +453,7 @@ void
 session_again(struct master *m, struct session *s)
 {
 	s->has_worker = false;
-	s->left = (struct wid){0};
+	s->left = s->next = (struct wid){0};
 	s->confirmed = false;
 	s->watching = s->watching_stdin = false;
 	if (s->forced != END_NONE) {
@@ -532,6 +532,7 @@ claim(struct master *m, struct worker *w, struct sid sid)
 		move_to(m, s, w);
 	s->confirmed = true;
 	s->recovering = false;
+	s->next = (struct wid){0};
 	/* the last words of a dead worker do not undo what the keeper says of
 	 * its death: another one takes the session over */
 	if (s->row_down && !wid_eq(s->row, w->wid))

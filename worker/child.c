@@ -232,9 +232,11 @@ child_fail(struct child *c, int error, unsigned stage)
 	log_event(LOG_NOTE, "session-not-spawned", KV("session", c->sid.v),
 	    KV("stage", stage_name(stage)), KV("error", err_name(error)));
 	if (hdr != NULL) {
-		atomic_store(&hdr->exec_stage, stage);
-		FAULT("fail.in-header");
-		atomic_store(&hdr->exec_errno, (uint32_t)error);
+		if (!c->ran) {
+			atomic_store(&hdr->exec_stage, stage);
+			FAULT("fail.in-header");
+			atomic_store(&hdr->exec_errno, (uint32_t)error);
+		}
 		atomic_store(&hdr->open_streams, 0);
 		atomic_store(&hdr->closed_ms, c->w->now_ms);
 	}

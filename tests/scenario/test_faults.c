@@ -102,3 +102,14 @@ SCENARIO(faults, a_full_index_takes_back_what_it_could_not_write)
 	expect(cli("exec", "--", "test", "-e", file)->code == 1,
 	    "it ran, though it was refused");
 }
+
+/* Each worker dies when it has cloned, and each heir when it has told the
+ * keeper, and not yet the master, that nothing of the command runs. */
+SCENARIO(faults, a_failed_start_ends_though_each_worker_dies_unheard)
+{
+	needs_faults();
+	psupd(.workers = 2,
+	    .env = {"PSUP_FAULTS=spawn.after-clone=kill,end.after-closed=kill"});
+	expect_str(ask("exec", LIST("argv", "/nowhere/at-all")), "status",
+	    "failed");
+}

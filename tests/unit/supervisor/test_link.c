@@ -280,3 +280,53 @@ Test(link, a_death_is_half_told_when_the_last_worker_has_spoken)
 	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING,
 	    "ended, though another worker takes it over");
 }
+
+/* Worker 3.5 dies, its session goes to `next`, and that one dies unheard. */
+static uint32_t
+state_after(bool known, struct wid next, struct wid second)
+{
+	struct ctl_held row = {.head = CTL_INIT(CTL_HELD, (struct sid){9},
+	                           struct ctl_held),
+	    .wid = {3, 5}, .next = next, .pid = 4711, .mask = CTL_HELD_DOWN};
+	struct ctl_peer down = {.head = CTL_INIT(CTL_WORKER_DOWN,
+	                            (struct sid){0}, struct ctl_peer),
+	    .wid = {3, 5}, .pid = 1};
+	struct session *s = given(STATE_RUNNING);
+	int far = send_peer();
+	uint32_t state;
+
+	s->has_worker = known;
+	event_base_loop(m->base, EVLOOP_NONBLOCK);
+	recover_on_held(m, &row);
+	pool_on_down(m, &down);
+	cr_assert_eq(s->state, (uint32_t)STATE_RUNNING);
+	close(far);
+	down.wid = second;
+	pool_on_down(m, &down); /* and no row came with it */
+	state = s->state;
+	TAILQ_INIT(&m->dirty); /* nothing is written here, nor swept */
+	TAILQ_INIT(&m->ended);
+	registry_drop(m, s);
+	return state;
+}
+
+Test(link, an_heir_that_died_unheard_leaves_no_session_behind)
+{
+	can_end_sessions();
+	m->dirfd = -1;
+	for (int known = 0; known < 2; known++) {
+		cr_expect_eq(state_after(known, (struct wid){4, 1},
+		                 (struct wid){4, 1}),
+		    (uint32_t)STATE_ENDED, "goes on for ever");
+		/* its own replacement, at the second attempt */
+		cr_expect_eq(state_after(known, (struct wid){3, 6},
+		                 (struct wid){3, 7}),
+		    (uint32_t)STATE_ENDED, "goes on for ever");
+		cr_expect_eq(state_after(known, (struct wid){4, 2},
+		                 (struct wid){4, 1}),
+		    (uint32_t)STATE_RUNNING, "its heir is still to come");
+		cr_expect_eq(state_after(known, (struct wid){4, 1},
+		                 (struct wid){2, 1}),
+		    (uint32_t)STATE_RUNNING, "another one died");
+	}
+}
