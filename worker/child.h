@@ -137,6 +137,10 @@ struct child {
 	uint64_t left_ns;        /* tell it, unless EOF comes before; 0: no */
 	bool tree_empty;         /* the ladder has found nobody left */
 	unsigned tree_looks;     /* since it began to look */
+	struct {
+		int sig;         /* 0: none, or those late were told, too */
+		uint64_t from_ns, to_ns; /* when it went round */
+	} first;                 /* the ladder's first signal */
 
 	/* times, boot ns; 0: not so */
 	uint64_t retry_ns;    /* SPAWNING: try again; EXITING: ask again */

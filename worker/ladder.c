@@ -115,9 +115,12 @@ ladder_first(struct child *c)
 	_Atomic uint64_t *at = &c->ring.hdr->ladder_signal;
 	int sig = (int)atomic_load(at);
 
+	c->first.from_ns = clock_boot_ns();
 	/* the tree first: a dead parent vouches for nobody */
 	tree_signal(c, sig);
 	group_signal(c, sig);
+	c->first.to_ns = clock_boot_ns();
+	c->first.sig = sig;
 	tree_signal(c, SIGCONT); /* a stopped one could not obey */
 	group_signal(c, SIGCONT);
 	FAULT("stop.after-signal");
@@ -243,6 +246,7 @@ ladder_look(struct child *c)
 		ladder_strike(c);
 		return;
 	}
+	tree_signal_late(c);
 	next = c->w->now_ns + tree_pause_ns(c, c->tree_looks++);
 	c->tree_ns = next < ladder_until(c) ? next : ladder_until(c);
 }

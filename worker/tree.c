@@ -21,6 +21,7 @@
 #include "common/cgroup.h"
 #include "common/clock.h"
 #include "common/err.h"
+#include "common/fault.h"
 #include "common/log.h"
 
 #define IDLE_MAX   1024u /* leaves kept for later */
@@ -311,6 +312,7 @@ leaf_signal(struct child *c, int leaf, int sig)
 		return;
 	}
 	n = cgroup_pids(leaf, t->pids, PIDS_MAX);
+	FAULT("stop.amid-signal");
 	for (i = 0; i < n && i < PIDS_MAX; i++)
 		if (t->pids[i] != c->pid && group_of(t->pids[i]) != c->pid)
 			(void)cgroup_signal(t->pids[i], part, sig);
@@ -328,6 +330,21 @@ tree_signal(struct child *c, int sig)
 	}
 	leaf_signal(c, leaf, sig);
 	close(leaf);
+}
+
+void
+tree_signal_late(struct child *c)
+{
+	struct tree *t = c->w->tree;
+	int sig = c->first.sig;
+	size_t n;
+
+	if (sig == 0)
+		return;
+	c->first.sig = 0;
+	n = tree_left(c, t->pids, PIDS_MAX);
+	tree_procs_signal_orphans(c, t->pids, n < PIDS_MAX ? n : PIDS_MAX, sig,
+	    c->first.from_ns, c->first.to_ns);
 }
 
 /* The last rung. */

@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 
 #define PROCS_MAX  65536u
@@ -537,11 +538,32 @@ signal_members(struct tree_procs *t, const struct child *c, int sig)
 		close(proc);
 }
 
+void
+tree_procs_signal_orphans(const struct child *c, const int32_t *pids,
+    size_t n, int sig, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t tick = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct proc p;
+	size_t i;
+
+	for (i = 0; proc >= 0 && i < n; i++)
+		if (read_stat(proc, pids[i], &p) &&
+		    p.ppid == c->w->heritage.keeper_pid && p.pgrp != c->pid &&
+		    p.start >= from_ns / tick && p.start <= to_ns / tick)
+			signal_one(proc, &p, sig);
+	if (proc >= 0)
+		close(proc);
+}
+
 /* All members outside of the command's own group. */
 void
 tree_procs_signal(struct tree_procs *t, struct child *c, int sig)
 {
-	if (find_members(t, c, 0) > 0)
+	size_t n = find_members(t, c, 0);
+
+	FAULT("stop.amid-signal");
+	if (n > 0)
 		signal_members(t, c, sig);
 }
 

@@ -171,6 +171,25 @@ await_gone(pid_t pid)
 }
 
 void
+await_stopped(pid_t pid)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	char path[64], line[512], *end, state = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (state != 'T' && now_ms() < until) {
+		FILE *f = fopen(path, "re");
+
+		expect(f != NULL && fgets(line, sizeof(line), f) != NULL);
+		fclose(f);
+		end = strrchr(line, ')');
+		state = end != NULL ? end[2] : 0;
+		poll(NULL, 0, 1);
+	}
+	expect(state == 'T', "%d is not stopped", pid);
+}
+
+void
 kill_master(void)
 {
 	int64_t until = now_ms() + SCN_DEADLINE_MS;

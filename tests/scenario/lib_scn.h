@@ -253,6 +253,8 @@ pid_t pid_of(const char *id);
 void kill_now(pid_t pid, int sig);
 /* Waits until the process is gone, or dead and unreaped. */
 void await_gone(pid_t pid);
+/* Until it has stopped itself: SIGCONT before that would be lost. */
+void await_stopped(pid_t pid);
 /* Kills it and waits until another one answers. */
 void kill_master(void);
 /* Kills it and waits until its slot has another pid. */

@@ -390,25 +390,6 @@ SCENARIO(attach, a_foreground_command_is_shared)
 	expect_int(answer_of(q), "exitCode", 7);
 }
 
-/* It stops itself after its last word: SIGCONT before that would be lost. */
-static void
-await_stopped(pid_t pid)
-{
-	int64_t until = now_ms() + 10000;
-	char path[64], line[512], *end, state = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	while (state != 'T' && now_ms() < until) {
-		FILE *f = fopen(path, "re");
-
-		expect(f != NULL && fgets(line, sizeof(line), f) != NULL);
-		fclose(f);
-		end = strrchr(line, ')');
-		state = end != NULL ? end[2] : 0;
-	}
-	expect(state == 'T');
-}
-
 SCENARIO(attach, stopped_and_continued_it_draws_anew)
 {
 	const char *id, *me, *file;

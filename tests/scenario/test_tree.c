@@ -273,6 +273,59 @@ SCENARIO(tree, a_timeout_takes_every_descendant_without_a_cgroup)
 	timeout_takes_decoys();
 }
 
+#ifdef PSUP_FAULTS
+
+/* While the first signal is on its way a member of another POSIX session forks
+ * and exits: the child is told as well, not killed a grace later. */
+static void
+the_signal_reaches_what_was_forked_under_it(void)
+{
+	const char *cue = file_in_scenario("cue"), *id;
+	const char *late = file_in_scenario("late");
+	struct question *q;
+	struct answer *a;
+	char script[400];
+	pid_t one, worker;
+	int orphan = 0;
+	FILE *f;
+
+	expect(mkfifo(cue, 0600) == 0);
+	snprintf(script, sizeof(script), "setsid sh -c 'echo $$; read x <%s; "
+	    "sleep 1000 & echo $! >%s' & wait", cue, late);
+	id = background(STR("command", script));
+	pids_of(id, 1, &one);
+	worker = worker_of(id);
+	q = ask_later(peer(NULL), "kill", STR("sessionId", id),
+	    INT("graceMs", 600000));
+	await_stopped(worker);
+	f = fopen(cue, "we");
+	expect(f != NULL && fputs("go\n", f) >= 0 && fclose(f) == 0);
+	await_gone(one);
+	kill_now(worker, SIGCONT);
+	a = answer_of(q);
+	expect_int(a, "remaining", 0);
+	f = fopen(late, "re");
+	expect(f != NULL && fscanf(f, "%d", &orphan) == 1 && fclose(f) == 0);
+	expect(!is_alive(orphan));
+	expect(!psup_get_bool(psup_value_get(details(a), "ladder"), "killed",
+	    true), "%s", words_of(a));
+}
+
+SCENARIO(tree, what_is_forked_under_a_signal_gets_it)
+{
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=stop.amid-signal=stop"});
+	the_signal_reaches_what_was_forked_under_it();
+}
+
+SCENARIO(tree, what_is_forked_under_a_signal_gets_it_without_a_cgroup)
+{
+	psupd(.workers = 1, .conf = NO_CGROUP,
+	    .env = {"PSUP_FAULTS=stop.amid-signal=stop"});
+	the_signal_reaches_what_was_forked_under_it();
+}
+
+#endif
+
 SCENARIO(tree, what_outlives_its_command_is_left_alone)
 {
 	struct answer *a;
