@@ -249,7 +249,9 @@ env_kept(const char *var)
 		if (strncmp(var, families[i], strlen(families[i])) == 0)
 			return true;
 	}
-	return notify_is_own(var) || env_is_basic(var, strcspn(var, "="));
+	/* who logs must know whether it is the journal that reads */
+	return strncmp(var, "JOURNAL_STREAM=", 15) == 0 ||
+	    notify_is_own(var) || env_is_basic(var, strcspn(var, "="));
 }
 
 /* Executes itself once with the allowed variables alone, so that

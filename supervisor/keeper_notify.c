@@ -222,12 +222,15 @@ notify_stopping(struct keeper *k)
 	say("STOPPING=1\nSTATUS=Ending %u sessions", table_count(k->table));
 }
 
-/* Has everybody been told of the reload? */
+/* Has everybody been told of the reload? An upgrade is one to the manager, and
+ * is over when it is; its last step, the exec, says READY by notify_ready(). */
 static bool
 reload_is_told(const struct keeper *k)
 {
 	uint32_t i;
 
+	if (upgrade_active(k))
+		return false;
 	for (i = 0; i < k->slots; i++) {
 		if (procs_alive(&k->slot[i]) &&
 		    (k->slot[i].todo & TODO_RELOAD))

@@ -24,6 +24,7 @@
 
 #include "check.h"
 #include "common/fault.h"
+#include "supervisor/keeper_notify.h"
 #include "supervisor/keeper_save.h"
 
 #define LEAVE_NS    (5 * NSEC_PER_SEC)
@@ -223,6 +224,7 @@ state_said(struct keeper *k, enum trial_verdict verdict)
 	}
 	FAULT("upgrade.after-check");
 	k->use_master = k->use_workers = SET_NEW;
+	notify_reloading(k);
 	set_phase(k, CTL_UPGRADE_WORKERS);
 }
 

@@ -3,10 +3,13 @@
  * in the server's way. */
 #include "lib_scn.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 TestSuite(logs);
 
@@ -26,6 +29,35 @@ SCENARIO(logs, name_event_process_and_session)
 	await_log("level=warn process=keeper");
 	await_log("event=process-died role=worker role_slot=");
 	await_log("event=worker-succeeded ");
+}
+
+/* Each process knows that its stderr is the journal's; no command does. */
+SCENARIO(logs, to_the_journal_have_priorities_and_no_time)
+{
+	const char *path = file_in_scenario("journal");
+	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	char var[80], line[4096];
+	int masters = 0, keepers = 0;
+	struct stat st;
+	FILE *f;
+
+	expect(fd >= 0 && fstat(fd, &st) == 0);
+	snprintf(var, sizeof(var), "JOURNAL_STREAM=%llu:%llu",
+	    (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+	psupd(.env = {var}, .err = fd);
+	expect(strstr(text_of(ask("exec", STR("command", "env")),
+		   "aggregated"), "JOURNAL_STREAM") == NULL);
+	f = fopen(path, "re");
+	expect(f != NULL);
+	while (fgets(line, sizeof(line), f) != NULL) {
+		expect(strncmp(line, "<5>level=note process=", 22) == 0, "%s",
+		    line);
+		masters += strstr(line, " event=reconciled ") != NULL;
+		keepers += strstr(line, " event=ready ") != NULL;
+	}
+	fclose(f);
+	close(fd);
+	expect(masters == 1 && keepers == 1);
 }
 
 SCENARIO(logs, are_json_where_configured)

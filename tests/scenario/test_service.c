@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "lib_scn.h"
+#include "lib_upgrade.h"
 
 #define DATAGRAM_MAX 1024
 
@@ -258,6 +258,33 @@ has_open(pid_t pid, const char *path)
 	}
 	closedir(d);
 	return found;
+}
+
+/* What `systemctl reload` sees: the same main process, RELOADING until it is
+ * over, one way or the other, and the watchdog goes on. */
+SCENARIO(service, an_upgrade_is_a_reload_to_the_manager)
+{
+	const char *var = manage(file_in_scenario("notify"));
+	char pid[32];
+
+	psupd(.env = {var, "WATCHDOG_USEC=2000000"}, .workers = 2);
+	await_line("READY=1");
+	snprintf(pid, sizeof(pid), "MAINPID=%d", psupd_pid());
+	/* nothing is changed: nobody is told */
+	expect(cli("upgrade", build_dir("foreign"))->code == 1);
+	while (hear(0) != NULL)
+		expect(!has_line(datagram, "RELOADING=1"), "%s", datagram);
+	upgrade_to(build_dir("next"));
+	await_line("RELOADING=1");
+	expect(has_line(datagram, "MONOTONIC_USEC="), "%s", datagram);
+	await_line("READY=1");
+	expect(has_line(datagram, pid), "%s", datagram);
+	await_line("WATCHDOG=1");
+	expect(cli("upgrade", dir_with_imposter("dies", "psup-master"))->code ==
+	    1);
+	connect_again();
+	await_line("RELOADING=1");
+	await_line("READY=1");
 }
 
 SCENARIO(service, takes_the_socket_it_is_started_with)
