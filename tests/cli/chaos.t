@@ -46,6 +46,12 @@ psup-chaos --runtime-dir "$PSUP_RUNTIME_DIR" --kills 5 --rate 20 \
 is $? 0 "the server of others: $(cat "$scratch/said")"
 like "$(psup list)" "*running*sleep 1000*" "their sessions go on"
 
+# Its commands write what is compared and nothing else, whoever looks for leaks.
+is "$(LSAN_OPTIONS=log_threads=1 psup-chaos --child order "$scratch/starts" 1 \
+    "$scratch/order" 2>&1)" "" "a command is silent"
+is "$(cat "$scratch/starts" "$scratch/order")" "1
+1" "it notes that it ran"
+
 is "$(code psup-chaos --kill nobody)" 2 "a victim that is none"
 is "$(code psup-chaos --rate soon)" 2 "a number must be one"
 is "$(code psup-chaos --kill command)" 2 "no command to kill"

@@ -36,7 +36,7 @@ void
 lost(enum loss what, const char *fmt, ...)
 {
 	long before = atomic_fetch_add(&chaos.loss[what], 1);
-	char text[512];
+	char text[1024];
 	va_list ap;
 
 	if (before >= SAID_MAX)

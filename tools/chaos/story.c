@@ -11,7 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/text.h"
+
 #define PIECE   262144
+#define SHOWN   160 /* bytes of output that is wrong */
+#define ALIKE   12  /* bytes that tell a place of the pattern */
 #define LATE_MS 30000 /* of a time-out, on a machine that has much to do */
 
 bool
@@ -136,6 +140,39 @@ jump(const struct story *s, uint64_t pos, const char *data, size_t size)
 	return 0;
 }
 
+/* Is it the pattern of another place (a byte lost or doubled, a command that
+ * ran twice)? UINT64_MAX: of none up to here, nor a little behind. */
+static uint64_t
+place_of(uint32_t n, uint64_t pos, const char *data, size_t size)
+{
+	char want[ALIKE];
+
+	for (uint64_t at = 0; size >= ALIKE && at < pos + PIECE; at++) {
+		if (pattern_byte(n, at) != data[0])
+			continue;
+		pattern_fill(n, at, want, ALIKE);
+		if (memcmp(want, data, ALIKE) == 0)
+			return at;
+	}
+	return UINT64_MAX;
+}
+
+/* Output that is not what the command wrote: whose it is can be seen by it. */
+static void
+say_wrong(const struct story *s, uint64_t pos, const char *data, size_t size)
+{
+	uint64_t place = place_of(s->n, pos + s->shift, data, size);
+	char is[4 * SHOWN + 1], where[48] = "";
+
+	text_escape(data, size < SHOWN ? size : SHOWN, false, is, sizeof(is));
+	if (place != UINT64_MAX)
+		snprintf(where, sizeof(where), ", those of byte %llu",
+		    (unsigned long long)place);
+	lost(LOSS_WRONG, "session %u (%s, %s): byte %llu: %zu bytes%s: %s",
+	    s->n, s->id, kind_name(s->kind), (unsigned long long)pos, size,
+	    where, is);
+}
+
 void
 story_compare(struct story *s, uint64_t pos, const char *data, size_t size)
 {
@@ -148,8 +185,7 @@ story_compare(struct story *s, uint64_t pos, const char *data, size_t size)
 		s->shift += by;
 		if (by > 0)
 			continue;
-		lost(LOSS_WRONG, "session %u (%s, %s): byte %llu", s->n, s->id,
-		    kind_name(s->kind), (unsigned long long)(pos + i));
+		say_wrong(s, pos + i, data + i, size - i);
 		break;
 	}
 	atomic_fetch_add(&chaos.bytes_checked, size);
