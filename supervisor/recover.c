@@ -287,7 +287,8 @@ lose_all(struct master *m)
 
 	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
 		at = s->sid;
-		if (!session_live(s) || s->state == STATE_QUEUED)
+		if (!session_live(s) || (s->state == STATE_QUEUED &&
+		    !FAULT_FAILS("lie.queue-lost")))
 			continue;
 		s->recovering = false;
 		s->backgrounded = true; /* its request cannot come back */

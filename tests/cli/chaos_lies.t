@@ -6,7 +6,9 @@
 
 report=$scratch/report.json
 
-# lies COUNTER POINT ...: the report counts them all, and the exit code is 1
+# lies COUNTER POINT ...: the report counts them all, and the exit code is 1;
+# $victim is killed meanwhile
+victim=reader
 lies() {
 	local points= counters= counter
 	while [ $# -gt 0 ]; do
@@ -14,7 +16,7 @@ lies() {
 		points="$points,$2"
 		shift 2
 	done
-	psup-chaos --kill reader --for 1 --rate 5 --sessions 4 --workers 1 \
+	psup-chaos --kill "$victim" --for 1 --rate 5 --sessions 4 --workers 1 \
 	    --seed 21 --quiet --json "$report" --fault "${points#,}" \
 	    >/dev/null 2>"$scratch/said"
 	is "$?" 1 "exit code of${points//,/ }"
@@ -42,3 +44,5 @@ lies bytesWrong lie.byte-more@20=once stdinWrong lie.input-lost@2=once \
     orderWrong lie.order@5=fail
 lies processesLeft lie.process=fail descriptorsLeft lie.descriptor@10=fail \
     filesLeft lie.file@10=once recordsLeft lie.record@10=once
+victim=keeper
+lies startsLost lie.queue-lost=fail

@@ -205,3 +205,85 @@ SCENARIO(keeper, works_as_the_first_process_of_a_container)
 	await_gone(keeper);
 	server_is_gone();
 }
+
+#ifdef PSUP_FAULTS
+#define WAITING 4
+
+/* They ran once, in their order; those before `first` may have been ended
+ * before they could say so. */
+static void
+expect_ran(const char *file, int first)
+{
+	FILE *f = fopen(file, "re");
+	int n, next = 0;
+
+	expect(f != NULL, "nobody ran");
+	while (fscanf(f, "%d", &n) == 1) {
+		expect(n >= next, "%d after %d", n, next - 1);
+		expect(n == next || n <= first, "%d is missing", n - 1);
+		next = n + 1;
+	}
+	fclose(f);
+	expect(next == WAITING, "the last one was %d", next - 1);
+}
+
+/* The keeper is killed, and the next one dies at a fault point as it starts.
+ * Each loses what it ran alone: of those that wait for one place the first
+ * `lost` ones. */
+static void
+next_one_dies_at(const char *fault, int lost)
+{
+	const char *file = file_in_scenario("ran"), *runs, *waits[WAITING];
+	char text[300];
+	struct peer *p;
+
+	psupd(.first = true, .workers = 1);
+	runs = background(PUPPET("print before; hang"), STR("lane", "main"));
+	await_output(runs, "before\n");
+	for (int i = 0; i < WAITING; i++) {
+		snprintf(text, sizeof(text), "echo %d >>%s; echo %d", i, file,
+		    i);
+		waits[i] = background(STR("command", text),
+		    STR("lane", "main"));
+	}
+	kill_now(psupd_pid(), SIGKILL);
+	server_was_killed();
+	expect(await_former_server() == 128 + SIGKILL);
+	psupd(.first = true, .fails = true, .workers = 1, .env = {fault});
+	server_was_killed();
+	expect(await_former_server() == 128 + SIGKILL);
+
+	psupd(.workers = 1);
+	p = peer(NULL);
+	listen_to_events(p, "gateway");
+	expect_lost(runs, "before");
+	for (int i = 0; i < WAITING; i++) {
+		if (i < lost) {
+			expect_lost(waits[i], "");
+			continue;
+		}
+		expect(psup_get_is(await_end(waits[i]), "status",
+		    "completed"), "%d", i);
+		snprintf(text, sizeof(text), "%d\n", i);
+		expect_str(ask("poll", STR("sessionId", waits[i])), "output",
+		    text);
+	}
+	expect_ran(file, lost);
+	expect(await_events(p, WAITING + 1) == WAITING + 1);
+}
+
+SCENARIO(keeper, that_dies_before_it_has_a_master_loses_nothing_that_waits)
+{
+	next_one_dies_at("PSUP_FAULTS=keeper.after-board=kill", 0);
+}
+
+SCENARIO(keeper, that_dies_as_it_starts_loses_the_one_that_had_its_turn)
+{
+	next_one_dies_at("PSUP_FAULTS=keeper.after-hold=kill", 1);
+}
+
+SCENARIO(keeper, that_dies_as_it_starts_loses_the_one_that_ran)
+{
+	next_one_dies_at("PSUP_FAULTS=keeper.after-spawned=kill", 1);
+}
+#endif

@@ -121,6 +121,7 @@ struct campaign {
 	_Atomic bool hiding_allowed; /* the workers died with the keeper */
 	_Atomic long keepers_dead;  /* of kills_keeper, those that are over */
 	_Atomic long lost_sessions; /* by the keeper's death, and told so */
+	long lost_queued;           /* of them, those that had waited */
 	long hid;                   /* processes that the next server ended */
 	_Atomic uint64_t bytes_checked, steps;
 	_Atomic long events_seen;
@@ -156,6 +157,7 @@ bool server_is_dead(void);
 /* Was it started without the fault points, since the last one died at one
  * before it answered? */
 bool server_is_spared(void);
+void server_spare_next(void);
 /* Processes of a role ("worker", "master") that are up; returns how many. */
 struct process {
 	pid_t pid;
@@ -210,8 +212,9 @@ uint32_t ledger_new(enum kind kind);
 /* Its end was seen: only such a one is owed an event, unless it ended well
  * and in silence. */
 void ledger_ended(uint32_t n, bool silent);
-/* As above, by the keeper's death: it need not have run. */
-void ledger_lost(uint32_t n);
+/* As above, by a death of the keeper, one after the first `after` of them, up
+ * to the `upto`-th: it need not have run. */
+void ledger_lost(uint32_t n, long after, long upto);
 /* An exit event arrived for a session of this sessionKey. */
 void ledger_event(const char *session_key);
 /* Sessions that are owed an event which has not come. */

@@ -95,13 +95,20 @@ commands(struct life ret[LIVES_MAX])
 	return n;
 }
 
-/* We are the subreaper of what the keeper leaves. Bystanders are ours and
- * live. */
+/* We are the subreaper of what the keeper leaves. Bystanders are ours and live;
+ * a keeper that is dead already is for keeper_died(), and who stands behind it
+ * for the next time. */
 static void
 reap(void)
 {
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
+	for (;;) {
+		siginfo_t si = {0};
+
+		if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+		    si.si_pid == 0 || si.si_pid == atomic_load(&chaos.keeper))
+			return;
+		waitpid(si.si_pid, NULL, WNOHANG);
+	}
 }
 
 /* Until no command runs, or for so long. Returns how many are left. */
@@ -156,10 +163,13 @@ keeper_gone(uint64_t died_ns)
 	if (n > 0 && wait > 0 && !hiding)
 		lost(LOSS_PROCESS, "%zu commands run %d s after their keeper "
 		    "died", n, GONE_MS / 1000);
-	while (!server_again())
+	while (!server_again()) {
+		/* one more: it may have started what waited, and lost that */
+		atomic_fetch_add(&chaos.kills_keeper, 1);
 		if (++tries == 20)
 			die("no server comes up any more (%s/psupd.log)",
 			    chaos.work);
+	}
 	expect_ended(left, n);
 	reap();
 	times_add(&chaos.keeper_back, now_ns() - died_ns);

@@ -223,9 +223,12 @@ await_progress(uint64_t steps)
 		nap_ms(0.2);
 }
 
+/* A keeper that dies at a point, or whoever stops there, is one kill. */
 static long
 kills_sum(void)
 {
+	if (chaos.by_points)
+		return atomic_load(&chaos.kills_point);
 	return atomic_load(&chaos.kills_worker) +
 	    atomic_load(&chaos.kills_master) +
 	    atomic_load(&chaos.kills_reader) +
@@ -245,6 +248,19 @@ killed_enough(void)
 	            chaos.o.seconds);
 }
 
+/* Nobody looks after the keeper from here on: the last one has no fault points
+ * to die at. */
+static void
+leave_a_sound_one(void)
+{
+	if (!faults_of_keeper() || server_is_spared() ||
+	    atomic_load(&chaos.interrupted))
+		return;
+	server_spare_next();
+	kill(atomic_load(&chaos.keeper), SIGKILL);
+	keeper_died();
+}
+
 void *
 killer_thread(void *arg)
 {
@@ -256,6 +272,7 @@ killer_thread(void *arg)
 	random_state = chaos.o.seed | 1;
 	if (chaos.by_points) {
 		faults_watch();
+		leave_a_sound_one();
 		atomic_store(&chaos.stop_killing, true);
 		return NULL;
 	}
@@ -286,6 +303,7 @@ killer_thread(void *arg)
 		await_progress(steps);
 	}
 	psup_view_close(&v);
+	leave_a_sound_one();
 	atomic_store(&chaos.stop_killing, true);
 	return NULL;
 }

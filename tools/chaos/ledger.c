@@ -16,7 +16,8 @@ struct entry {
 	uint8_t kind, events, starts;
 	bool ended;
 	bool silent; /* ended well without a byte: that makes no event */
-	bool lost;   /* by the keeper's death */
+	bool lost;   /* by the keeper's death: one after so many, up to */
+	uint32_t after, upto;
 };
 
 static struct entry *entries; /* [0] is nobody's */
@@ -58,10 +59,12 @@ ledger_ended(uint32_t n, bool silent)
 }
 
 void
-ledger_lost(uint32_t n)
+ledger_lost(uint32_t n, long after, long upto)
 {
 	pthread_mutex_lock(&lock);
 	entries[n].lost = true;
+	entries[n].after = (uint32_t)after;
+	entries[n].upto = (uint32_t)upto;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -153,17 +156,26 @@ check_order(void)
 	fclose(f);
 }
 
-/* A lane of width 1 has one session that a keeper's death can lose. */
+/* A lane of width 1 has one session that a keeper's death can lose: the one
+ * that has left the queue. Each that was lost has a death of its own, in their
+ * order; those of keepers that died before they answered count, too. */
 static void
 check_queue(void)
 {
-	long n = 0;
+	uint32_t death = 0;
 
-	for (uint32_t i = 1; i <= count; i++)
-		n += entries[i].lost && entries[i].kind == KIND_QUEUE;
-	if (n > atomic_load(&chaos.kills_keeper))
-		lost(LOSS_START, "%ld queued sessions were lost, the keeper "
-		    "died %ld times", n, atomic_load(&chaos.kills_keeper));
+	for (uint32_t n = 1; n <= count; n++) {
+		const struct entry *e = &entries[n];
+
+		if (!e->lost || e->kind != KIND_QUEUE)
+			continue;
+		chaos.lost_queued++;
+		death = (e->after > death ? e->after : death) + 1;
+		if (death > e->upto)
+			lost(LOSS_START, "session %u (queue) was lost by death "
+			    "%u to %u of the keeper, and so was one before it",
+			    n, e->after + 1, e->upto);
+	}
 }
 
 /* Of what is not there none runs; a time-out may end one before it can write

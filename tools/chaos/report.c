@@ -152,9 +152,10 @@ print_text(void)
 	    (unsigned long long)atomic_load(&chaos.bytes_checked),
 	    atomic_load(&chaos.events_seen), atomic_load(&chaos.repeats));
 	if (atomic_load(&chaos.kills_keeper) > 0)
-		printf("%-28s %ld lost and told so; %ld processes ended by the "
-		    "next server\n", "keeper's sessions",
-		    atomic_load(&chaos.lost_sessions), chaos.hid);
+		printf("%-28s %ld lost and told so (%ld had waited); %ld "
+		    "processes ended by the next server\n",
+		    "keeper's sessions", atomic_load(&chaos.lost_sessions),
+		    chaos.lost_queued, chaos.hid);
 	print_times("worker killed to resumed", &chaos.worker_back);
 	print_times("master killed to answering", &chaos.master_back);
 	print_times("keeper killed to answering", &chaos.keeper_back);

@@ -143,6 +143,12 @@ server_is_spared(void)
 	return launch.spared;
 }
 
+void
+server_spare_next(void)
+{
+	launch.spare = true;
+}
+
 bool
 server_is_dead(void)
 {

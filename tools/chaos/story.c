@@ -202,7 +202,7 @@ is_lost(struct story *s, const char *reason, const char *signal, int64_t code)
 	s->over = true;
 	atomic_fetch_add(&chaos.lost_sessions, 1);
 	ledger_ended(s->n, chaos.warming);
-	ledger_lost(s->n);
+	ledger_lost(s->n, s->keepers, atomic_load(&chaos.kills_keeper));
 	return true;
 }
 
