@@ -123,6 +123,10 @@ feed_bytes(struct story *s, uint64_t pos, const char *data, size_t n, bool eof,
 		if (rc != PSUP_OK)
 			lost(LOSS_ANSWER, "write to session %u (%s): %.200s",
 			    s->n, s->id, psup_reply_text(r, NULL));
+	} else if (rc == PSUP_ERR_REFUSED) {
+		lost(LOSS_ANSWER, "write to session %u (%s) at %llu: %.200s",
+		    s->n, s->id, (unsigned long long)pos,
+		    psup_error_message(s->p));
 	} else if (rc == PSUP_OK) {
 		*ret_taken = (size_t)psup_get_int(psup_reply_details(r),
 		    "accepted", (int64_t)n);
