@@ -3,6 +3,7 @@
  * The one death that psup does not survive, and the place of PID 1: what is
  * left of the commands, and what the next server says of them.
  */
+#include "lib_inner.h"
 #include "lib_scn.h"
 
 #include <dirent.h>
@@ -142,6 +143,51 @@ SCENARIO(keeper, and_everybody_killed_at_once)
 	await_end(waits);
 	expect_str(ask("poll", STR("sessionId", waits)), "output", "once\n");
 }
+
+#ifdef PSUP_FAULTS
+
+/* How many files are in that folder of the runtime directory? */
+static int
+files_in(const char *folder)
+{
+	DIR *d = opendir(scn_format("%s/%s", runtime_dir(), folder));
+	struct dirent *e;
+	int n = 0;
+
+	expect(d != NULL);
+	while ((e = readdir(d)) != NULL)
+		n += e->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+
+SCENARIO(keeper, leaves_no_input_that_was_never_committed)
+{
+	const char *id;
+	pid_t keeper, master;
+
+	psupd(.first = true, .env = {"PSUP_FAULTS=master.in-spool=stop"});
+	id = background(STR("command", "cat"));
+	(void)ask_later(peer(NULL), "write", STR("sessionId", id),
+	    STR("data", "never committed"));
+	keeper = psupd_pid();
+	master = master_pid();
+	await_stopped(master);
+	kill_now(keeper, SIGKILL);
+	kill_now(master, SIGKILL);
+	server_was_killed();
+	await_gone(master);
+	expect(await_former_server() == 128 + SIGKILL);
+	expect(files_in("spool") == 1, "the write came to nothing");
+
+	psupd();
+	expect_lost(id, "");
+	expect_ok(ask("remove", STR("sessionId", id)));
+	expect(files_in("rings") == 0 && files_in("spool") == 0,
+	    "%d rings, %d spools", files_in("rings"), files_in("spool"));
+}
+
+#endif
 
 /* How many children of a process are zombies. */
 static int
