@@ -102,9 +102,10 @@ struct ring_segment {
  * earlier holes, overwritten since, had dropped) + hole_to - hole_from.
  */
 struct ring_header {
-	/* set once at creation, before the session is announced: W */
+	/* set once at creation, before the session is announced, but for the
+	 * stamp: W */
 	uint64_t magic;
-	uint32_t stamp;        /* ABI_RING; of whoever wrote last */
+	_Atomic uint32_t stamp; /* ABI_RING; of whoever wrote last */
 	uint32_t header_bytes; /* sizeof(struct ring_header) */
 	struct {
 		uint64_t v;

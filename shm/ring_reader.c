@@ -107,24 +107,25 @@ ring_reader_open(int dirfd, struct sid sid, struct ring_reader *ret)
 	struct ring_header h;
 	char name[RUNDIR_NAME_MAX];
 	struct stat st;
-	int err = 0;
+	int err;
 
 	rundir_ring_name(sid, name);
 	r.fd = openat(dirfd, name,
 	    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (r.fd < 0)
 		return -errno;
-	if (fstat(r.fd, &st) != 0)
-		err = errno > 0 ? -errno : -EIO;
-	else if (!S_ISREG(st.st_mode) ||
+	if (fstat(r.fd, &st) != 0) {
+		err = -errno;
+		close(r.fd);
+		return err;
+	}
+	if (!S_ISREG(st.st_mode) ||
 	    read_exact(r.fd, &h, sizeof(h), 0) != RING_OK ||
 	    h.magic != RING_MAGIC || !abi_reads(ABI_RING, h.stamp) ||
 	    h.header_bytes != sizeof(h) || h.sid.v != sid.v ||
-	    !ring_geometry_ok(h.head_bytes, h.tail_bytes))
-		err = -EBADMSG;
-	if (err != 0) {
+	    !ring_geometry_ok(h.head_bytes, h.tail_bytes)) {
 		close(r.fd);
-		return err;
+		return -EBADMSG;
 	}
 	r.head_bytes = h.head_bytes;
 	r.tail_bytes = h.tail_bytes;

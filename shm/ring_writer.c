@@ -60,7 +60,7 @@ header_map_new(int fd, struct ring_header **ret)
 static void
 header_sign(struct ring_header *h)
 {
-	h->stamp = abi_stamp(ABI_RING);
+	SET(h->stamp, abi_stamp(ABI_RING));
 #if defined(PSUP_LAYOUT_BUMP) && PSUP_LAYOUT_BUMP == 1
 	/* in a test of upgrades the next build has one more field */
 	h->reserved[0] = h->created_ms;
@@ -434,7 +434,7 @@ ring_recover(int dirfd, struct sid sid, struct ring_writer *ret)
 
 	rundir_ring_name(sid, name);
 	err = recover_map(dirfd, name, &w);
-	if (err == 0 && !recover_check(w.hdr, sid))
+	if (err == 0 && (w.hdr == NULL || !recover_check(w.hdr, sid)))
 		err = -EBADMSG;
 	if (err != 0) {
 		ring_close(&w);

@@ -28,6 +28,8 @@
 #ifndef PSUP_LIBEXECDIR
 #define PSUP_LIBEXECDIR "/usr/local/libexec/psup"
 #endif
+/* "=PID" of whoever has cleaned its environment already */
+#define CLEANED "PSUP_CLEANED"
 #define WORKERS_MAX 32u
 
 extern char **environ;
@@ -238,7 +240,7 @@ env_kept(const char *var)
 		"PI_BASH_", "CLAWDBOT_BASH_" };
 	/* marks of a session that started us; they are not ours */
 	static const char *const dropped[] = { "PSUP_INSTANCE=",
-		"PSUP_SESSION_ID=", "PSUP_SCOPE=" };
+		"PSUP_SESSION_ID=", "PSUP_SCOPE=", CLEANED "=" };
 	size_t i;
 
 	for (i = 0; i < NELEMS(dropped); i++) {
@@ -255,18 +257,26 @@ env_kept(const char *var)
 }
 
 /* Executes itself once with the allowed variables alone, so that
- * /proc/PID/environ is clean too. Returns where nothing is to be dropped. */
+ * /proc/PID/environ is clean too. Returns where nothing is to be dropped, or
+ * where whatever lies between the two (valgrind) puts it in again. */
 static void
 clean_environment(char **argv)
 {
+	static char mark[sizeof(CLEANED) + 12];
+	const char *done = getenv(CLEANED);
 	char path[PATH_MAX];
 	size_t i, n, kept = 0;
 	char **env;
 	ssize_t len;
 
+	(void)snprintf(mark, sizeof(mark), CLEANED "=%d", (int)getpid());
+	if (done != NULL && strcmp(done, mark + sizeof(CLEANED)) == 0) {
+		(void)unsetenv(CLEANED);
+		return;
+	}
 	for (n = 0; environ[n] != NULL; n++)
 		;
-	env = calloc(n + 1, sizeof(*env));
+	env = calloc(n + 2, sizeof(*env));
 	if (env == NULL)
 		return;
 	for (i = 0; i < n; i++) {
@@ -276,6 +286,7 @@ clean_environment(char **argv)
 	len = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	if (kept < n && len > 0) {
 		path[len] = '\0';
+		env[kept] = mark;
 		(void)execve(path, argv, env);
 		/* it runs with more than it should see, but it runs */
 	}

@@ -112,7 +112,7 @@ int
 recover_index(struct master *m)
 {
 	char why[160];
-	uint64_t layout;
+	uint64_t layout = 0;
 	uint32_t stamp;
 	bool aside;
 	int r;

@@ -349,9 +349,11 @@ COLLECT_LANE(lane_paused, paused)
 COLLECT_LANE(lanes, lanes)
 
 /* Every process that is, or was, there. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): i is declared here */
 #define EACH_PROCESS(s, i, w)                                                  \
 	for (uint32_t i = 0; i < STATS_PAGES; i++)                             \
 		if ((s)->used[i] && who_is(&(w), i) != NULL)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static void
 collect_process_up(struct scrape *s)

@@ -28,8 +28,10 @@ is_set(const char *name)
 bool
 color_terminal(int fd)
 {
-	return isatty(fd) == 1 && is_set("TERM") &&
-	    strcmp(getenv("TERM"), "dumb") != 0;
+	const char *term = getenv("TERM");
+
+	return isatty(fd) == 1 && term != NULL && term[0] != '\0' &&
+	    strcmp(term, "dumb") != 0;
 }
 
 bool
@@ -122,8 +124,11 @@ cells_amount(uint64_t n, char *ret, size_t size)
 		snprintf(ret, size, "%llu", (unsigned long long)n);
 		return;
 	}
-	for (v /= 1024; v >= 999.95 && i + 1 < strlen(units); v /= 1024)
+	v /= 1024;
+	while (v >= 999.95 && i + 1 < strlen(units)) {
+		v /= 1024;
 		i++;
+	}
 	snprintf(ret, size, "%.1f%c", v, units[i]);
 }
 

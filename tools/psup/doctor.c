@@ -130,8 +130,10 @@ doctor_bytes(unsigned long long n, char *ret, size_t size)
 	double v = (double)n;
 	size_t i = 0;
 
-	for (; v >= 1024 && i < 4; v /= 1024)
+	while (v >= 1024 && i < 4) {
+		v /= 1024;
 		i++;
+	}
 	snprintf(ret, size, i == 0 ? "%.0f %s" : "%.1f %s", v, units[i]);
 }
 
@@ -217,7 +219,7 @@ static int
 try_tty_splice(void)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-	int slave = -1, pipes[2] = {-1, -1}, r = -errno;
+	int slave = -1, pipes[2] = {-1, -1}, r;
 	char name[64];
 
 	if (master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0 &&

@@ -217,7 +217,7 @@ cgroup_memory(const struct doctor *d)
 			    files[i][1]);
 			v = doctor_number(d, file, -1);
 			/* version 1 writes a large number for none */
-			if (v > 0 && v < (1ll << 60) &&
+			if (v > 0 && v < (1LL << 60) &&
 			    (unsigned long long)v < least)
 				least = (unsigned long long)v;
 			slash = strrchr(group, '/');

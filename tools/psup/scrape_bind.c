@@ -125,7 +125,7 @@ split(const char *address, char *host, size_t size, const char **ret_port)
 static void
 show_address(int fd, char *shown, size_t size)
 {
-	struct sockaddr_storage a;
+	struct sockaddr_storage a = {0};
 	socklen_t len = sizeof(a);
 	char host[64] = "?", port[8] = "?";
 
