@@ -165,6 +165,16 @@ parse_bool(const char *s, bool *ret)
 	return false;
 }
 
+/* Puts a value of the right type in its place. */
+static int
+store(struct config *c, const struct config_option *o, const void *v,
+    size_t size)
+{
+	CHECK(o->size == size);
+	memcpy((char *)c + o->offset, v, size);
+	return 0;
+}
+
 /* UINT and SECONDS. */
 static int
 set_number(struct config *c, const struct config_option *o, const char *value,
@@ -187,9 +197,7 @@ set_number(struct config *c, const struct config_option *o, const char *value,
 		    (long long)max);
 	v = v < min ? min : v > max ? max : v;
 	stored = (uint64_t)v;
-	CHECK(o->size == sizeof(stored));
-	memcpy((char *)c + o->offset, &stored, sizeof(stored));
-	return 0;
+	return store(c, o, &stored, sizeof(stored));
 }
 
 /* BOOL and OPT_OUT. */
@@ -199,7 +207,6 @@ set_bool(struct config *c, const struct config_option *o, const char *value,
 {
 	bool v;
 
-	CHECK(o->size == sizeof(v));
 	if (!parse_bool(value, &v)) {
 		if (from_env && o->type == OPT_OPT_OUT)
 			return 0;
@@ -209,8 +216,7 @@ set_bool(struct config *c, const struct config_option *o, const char *value,
 	}
 	if (v && from_env && o->type == OPT_OPT_OUT)
 		return 0;
-	memcpy((char *)c + o->offset, &v, sizeof(v));
-	return 0;
+	return store(c, o, &v, sizeof(v));
 }
 
 /* DIR and PATHS. */
@@ -295,12 +301,9 @@ set_word(struct config *c, const struct config_option *o, const char *value,
 
 	while (w->type != o->type)
 		CHECK(++w < word_types + NELEMS(word_types));
-	CHECK(o->size == sizeof(v));
 	for (v = 0; w->words[v] != NULL; v++) {
-		if (strcasecmp(w->words[v], value) == 0) {
-			memcpy((char *)c + o->offset, &v, sizeof(v));
-			return 0;
-		}
+		if (strcasecmp(w->words[v], value) == 0)
+			return store(c, o, &v, sizeof(v));
 	}
 	return config_refuse(why, why_size,
 	    "\"%.80s\" is no choice; expected %s", value, w->expected);
@@ -315,7 +318,6 @@ set_group(struct config *c, const struct config_option *o, const char *value,
 	uint64_t gid = 0;
 	int64_t v;
 
-	CHECK(o->size == sizeof(gid));
 	if (config_parse_number(value, &v) && v > 0 && v < UINT32_MAX) {
 		gid = (uint64_t)v;
 	} else if (value[0] != '\0') {
@@ -326,8 +328,7 @@ set_group(struct config *c, const struct config_option *o, const char *value,
 			    "that is not root's", value);
 		gid = g->gr_gid;
 	}
-	memcpy((char *)c + o->offset, &gid, sizeof(gid));
-	return 0;
+	return store(c, o, &gid, sizeof(gid));
 }
 
 /* PERCENT. */
@@ -339,7 +340,6 @@ set_percent(struct config *c, const struct config_option *o, const char *value,
 	const char *s = value;
 	uint64_t v;
 
-	CHECK(o->size == sizeof(v));
 	for (; *s >= '0' && *s <= '9' && whole <= 100; s++, digits++)
 		whole = whole * 10 + (unsigned)(*s - '0');
 	if (*s == '.')
@@ -352,8 +352,7 @@ set_percent(struct config *c, const struct config_option *o, const char *value,
 		return config_refuse(why, why_size,
 		    "\"%.80s\" is no percentage; expected 0 to 100, with up to "
 		    "two digits behind a point", value);
-	memcpy((char *)c + o->offset, &v, sizeof(v));
-	return 0;
+	return store(c, o, &v, sizeof(v));
 }
 
 /* KINDS: words between blanks or commas. */
@@ -364,7 +363,6 @@ set_kinds(struct config *c, const struct config_option *o, const char *value,
 	uint64_t kinds = EVENT_ENDS;
 	size_t n;
 
-	CHECK(o->size == sizeof(kinds));
 	for (const char *s = value; *s != '\0'; s += n) {
 		n = strspn(s, " ,");
 		if (n > 0)
@@ -380,8 +378,7 @@ set_kinds(struct config *c, const struct config_option *o, const char *value,
 			    "or some of " EVENT_KIND_NAMES,
 			    n < 80 ? (int)n : 80, s);
 	}
-	memcpy((char *)c + o->offset, &kinds, sizeof(kinds));
-	return 0;
+	return store(c, o, &kinds, sizeof(kinds));
 }
 
 int

@@ -275,18 +275,20 @@ api_write(struct api_call *c)
 	struct val_str data = val_str(c->params, "data");
 	struct req *r = c->req;
 	uint64_t timeout;
+	char *copy;
 
 	if (s == NULL)
 		return;
 	r->eof = val_bool(c->params, "eof", false);
 	r->data_len = data.ptr != NULL ? data.len : 0;
-	r->data = malloc(r->data_len != 0 ? r->data_len : 1);
-	if (r->data == NULL) {
+	copy = malloc(r->data_len != 0 ? r->data_len : 1);
+	r->data = copy;
+	if (copy == NULL) {
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
 		return;
 	}
 	if (r->data_len > 0)
-		memcpy(r->data, data.ptr, r->data_len);
+		memcpy(copy, data.ptr, r->data_len);
 	if (val_get(c->params, "position") != NULL &&
 	    !write_seek(r, s,
 		(uint64_t)val_int(c->params, "position", 0)))

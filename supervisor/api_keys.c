@@ -104,9 +104,12 @@ put(struct req *r, struct session *s, size_t end)
 static bool
 reserve(struct req *r, size_t bytes, size_t cuts)
 {
-	r->data = malloc(bytes != 0 ? bytes : 1);
-	r->cuts = calloc(cuts != 0 ? cuts : 1, sizeof(*r->cuts));
-	if (r->data != NULL && r->cuts != NULL)
+	char *data = malloc(bytes != 0 ? bytes : 1);
+	size_t *where = calloc(cuts != 0 ? cuts : 1, sizeof(*where));
+
+	r->data = data;
+	r->cuts = where;
+	if (data != NULL && where != NULL)
 		return true;
 	req_failf(r, PROTO_E_BUSY, "", "out of memory");
 	return false;

@@ -319,6 +319,7 @@ api_screen(struct api_call *c)
 {
 	struct session *s = api_session(c, true);
 	struct req *r = c->req;
+	struct drawing *d;
 
 	if (s == NULL)
 		return;
@@ -326,15 +327,16 @@ api_screen(struct api_call *c)
 		fail(r, s, -ENOTTY);
 		return;
 	}
-	r->drawing = calloc(1, sizeof(*r->drawing));
-	if (r->drawing == NULL) {
+	d = calloc(1, sizeof(*d));
+	if (d == NULL) {
 		fail(r, s, -ENOMEM);
 		return;
 	}
-	r->drawing->req = r;
-	r->drawing->trim = val_bool(c->params, "trim", true);
-	r->drawing->cells = val_bool(c->params, "cells", false);
-	TAILQ_INSERT_TAIL(&drawings, r->drawing, link);
+	d->req = r;
+	d->trim = val_bool(c->params, "trim", true);
+	d->cells = val_bool(c->params, "cells", false);
+	TAILQ_INSERT_TAIL(&drawings, d, link);
+	r->drawing = d;
 	if (req_watch(r, s) < 0) {
 		fail(r, s, -ENOMEM);
 		return;

@@ -139,14 +139,23 @@ copy_str(const struct val *map, const char *key)
 	return strndup(v.ptr != NULL ? v.ptr : "", v.len);
 }
 
+/* gcc 12 loses what is stored at an offset into a struct. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
 /* Takes one field from the map. */
 static int
 field_decode(struct session *s, const struct field *f, const struct val *map)
 {
+	char *text;
+
 	switch (f->kind) {
 	case K_STR:
-		*AT(s, f, char *) = copy_str(map, f->key);
-		return *AT(s, f, char *) != NULL ? 0 : -ENOMEM;
+		text = copy_str(map, f->key);
+		*AT(s, f, char *) = text;
+		return text != NULL ? 0 : -ENOMEM;
 	case K_U64:
 		*AT(s, f, uint64_t) = val_uint(map, f->key, 0);
 		return 0;
@@ -165,6 +174,10 @@ field_decode(struct session *s, const struct field *f, const struct val *map)
 	}
 	UNREACHABLE();
 }
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 /* Keeps the tags as they are encoded. */
 static int

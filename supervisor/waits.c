@@ -84,6 +84,7 @@ take_excerpt(struct waited *w, struct ring_reader *rd)
 	char buf[WAITS_EXCERPT * 4];
 	uint64_t pos = w->at, dropped;
 	enum ring_verdict v;
+	char *text;
 	ssize_t n;
 
 	n = ring_read(rd, &pos, buf,
@@ -92,10 +93,11 @@ take_excerpt(struct waited *w, struct ring_reader *rd)
 	    &dropped, &v);
 	if (n <= 0 || pos != w->at)
 		return;
-	w->matched = malloc(WAITS_EXCERPT + 1);
-	if (w->matched != NULL)
-		match_excerpt(w->of->spec, buf, (size_t)n, w->matched,
+	text = malloc(WAITS_EXCERPT + 1);
+	if (text != NULL)
+		match_excerpt(w->of->spec, buf, (size_t)n, text,
 		    WAITS_EXCERPT + 1);
+	w->matched = text;
 }
 
 /* Is something found that is to be told now? `last`: nothing more to look at

@@ -233,7 +233,7 @@ int
 psup_start_server(struct psup *p, const struct psup_options *o)
 {
 	struct psup_options defaults = PSUP_OPTIONS_INIT;
-	char path[PATH_MAX] = "", said[SAID_BYTES];
+	char path[PATH_MAX] = "", said[SAID_BYTES] = "";
 	int said_fd = -1, pidfd, status = 0, rc;
 	pid_t pid = -1;
 

@@ -24,8 +24,8 @@
 
 /* A process, for good: pids come again. */
 struct life {
-	pid_t pid;
 	unsigned long long began; /* ticks since boot */
+	pid_t pid;
 	char state;
 };
 

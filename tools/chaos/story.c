@@ -233,12 +233,13 @@ check_timeout(struct story *s, const psup_value *d)
 static void
 check_spill(struct story *s)
 {
-	FILE *f = s->spill[0] != '\0' ? fopen(s->spill, "re") : NULL;
 	uint64_t pos = 0;
 	int byte;
+	FILE *f;
 
 	if (s->spill[0] == '\0')
 		return;
+	f = fopen(s->spill, "re");
 	while (f != NULL && (byte = getc(f)) != EOF &&
 	       byte == pattern_byte(s->n, pos))
 		pos++;

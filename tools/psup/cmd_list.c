@@ -39,6 +39,7 @@ fetch(struct cli *c, json_t **ret)
 	psup_reply *reply;
 	int code, rc;
 
+	*ret = NULL;
 	if (a == NULL)
 		return EXIT_INTERNAL;
 	psup_args_bool(a, "all", o.all);

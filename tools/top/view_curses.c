@@ -60,7 +60,7 @@ make_styles(bool monochrome)
 	many = coloured && COLORS >= 256;
 	if (coloured)
 		use_default_colors();
-	for (short i = 0; i < STYLES; i++) {
+	for (int i = 0; i < STYLES; i++) {
 		l = &looks[i];
 		attrs[i] = !coloured         ? l->mono
 		    : many && l->fg256 >= 0  ? l->attr & ~A_DIM
