@@ -121,6 +121,7 @@ exec_successor(struct keeper *k)
 		carry(HERITAGE_FD_INFO);
 		carry(KEEPER_FD_BINARY);
 		each_fd(k, &k->set[SET_NEW], carry);
+		FAULT("upgrade.in-carry");
 		error = FAULT_FAILS("upgrade.exec") ? -ENOEXEC :
 			become(k->opt, k->set[SET_NEW].fd[PROGRAM_KEEPER],
 			    RESUME);
@@ -208,6 +209,7 @@ take_up(struct keeper *k)
 		k->slot[i].page = &k->stats[STATS_PAGE_OF_WORKER(i)];
 	if (keeper_prepare(k) != 0)
 		return -EIO;
+	FAULT("upgrade.in-take-up");
 	for (i = 0; i <= k->slots; i++) {
 		struct proc *p = i == 0 ? &k->master : &k->slot[i - 1];
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "common/fault.h"
 #include "supervisor/keeper_state.h"
 
 #define TRIAL_NS (10 * NSEC_PER_SEC)
@@ -125,6 +126,7 @@ trial_start(struct keeper *k, struct trial *t, int binary, const char *name,
 		return -errno;
 	r = launch_trial(k, binary, name, arg, pipefd[1], info, &t->pid,
 	    &t->pidfd);
+	FAULT("upgrade.in-trial");
 	(void)close(pipefd[1]);
 	t->out = pipefd[0];
 	if (t->pid != 0)

@@ -15,6 +15,7 @@
 
 #include "abi.h"
 #include "check.h"
+#include "common/fault.h"
 #include "supervisor/keeper_save.h"
 
 /* A state that lies mapped. */
@@ -333,6 +334,7 @@ restore_state(struct keeper *k, int fd, bool check, char *why, size_t size)
 		r = take_core(&st, k);
 	if (r == 0)
 		r = take_procs(&st, k);
+	FAULT("upgrade.in-restore"); /* of the check first */
 	if (r == 0)
 		r = take_rows(&st, k);
 	if (r == 0)

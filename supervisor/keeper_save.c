@@ -14,6 +14,7 @@
 
 #include "abi.h"
 #include "check.h"
+#include "common/fault.h"
 
 /* In a test of upgrades the next build's records are so much longer. */
 #if defined(PSUP_LAYOUT_BUMP) && PSUP_LAYOUT_BUMP == 1
@@ -193,6 +194,7 @@ save_state(const struct keeper *k)
 		error = errno;
 	if (error == 0) {
 		fill(k, map, bytes, s);
+		FAULT("upgrade.in-save");
 		(void)munmap(map, bytes);
 		if (fcntl(fd, F_ADD_SEALS, seals) < 0)
 			error = errno;

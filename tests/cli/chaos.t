@@ -55,5 +55,7 @@ is "$(cat "$scratch/starts" "$scratch/order")" "1
 is "$(code psup-chaos --kill nobody)" 2 "a victim that is none"
 is "$(code psup-chaos --rate soon)" 2 "a number must be one"
 is "$(code psup-chaos --kill command)" 2 "no command to kill"
+is "$(code psup-chaos --upgrade=/nonexistent)" 2 "no programs there"
+is "$(code psup-chaos --upgrade --command true)" 2 "nothing to upgrade"
 is "$(code psup-chaos extra)" 2 "an argument too many"
 is "$(code psup-chaos --runtime-dir /nonexistent)" 2 "no server there"

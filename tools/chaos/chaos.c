@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -88,7 +89,7 @@ static const struct {
 
 enum { OPT_RUNTIME_DIR = 1, OPT_KILL, OPT_SIGNAL, OPT_STOP, OPT_RATE, OPT_FOR,
        OPT_KILLS, OPT_SESSIONS, OPT_IDLE, OPT_WORKERS, OPT_SEED, OPT_FAULT, OPT_JSON,
-       OPT_QUIET, OPT_COMMAND, OPT_AFTER, OPT_ON, OPT_RESTARTS, OPT_VERSION,
+       OPT_QUIET, OPT_UPGRADE, OPT_COMMAND, OPT_AFTER, OPT_ON, OPT_RESTARTS, OPT_VERSION,
        OPT_HELP };
 
 static const struct option long_options[] = {
@@ -103,6 +104,7 @@ static const struct option long_options[] = {
     {"workers", required_argument, NULL, OPT_WORKERS},
     {"seed", required_argument, NULL, OPT_SEED},
     {"fault", required_argument, NULL, OPT_FAULT},
+    {"upgrade", optional_argument, NULL, OPT_UPGRADE},
     {"json", required_argument, NULL, OPT_JSON},
     {"quiet", no_argument, NULL, OPT_QUIET},
     {"command", required_argument, NULL, OPT_COMMAND},
@@ -145,6 +147,10 @@ usage(FILE *to)
 	      "                     killed at the rate; ~: each process at "
 	      "another one (test\n"
 	      "                     builds)\n"
+	      "  --upgrade[=DIR]    the server is upgraded in place again and "
+	      "again meanwhile,\n"
+	      "                     to the programs where its own are, and in "
+	      "turn those in DIR\n"
 	      "  --sessions N       at once (16)\n"
 	      "  --idle N           more sessions, that do nothing until the "
 	      "end (0)\n"
@@ -217,6 +223,18 @@ parse_victims(struct options *o, const char *text)
 	}
 }
 
+/* Its directory is ours to name. */
+static void
+take_upgrade(struct options *o, const char *dir)
+{
+	static char path[PATH_MAX];
+
+	o->upgrade = true;
+	if (dir != NULL && realpath(dir, path) == NULL)
+		bad_usage("--upgrade: '%s': %s", dir, strerror(errno));
+	o->upgrade_dir = dir != NULL ? path : NULL;
+}
+
 /* One option with its value. */
 static void
 take_option(struct options *o, int c, const char *v)
@@ -238,6 +256,7 @@ take_option(struct options *o, int c, const char *v)
 	case OPT_WORKERS: o->workers = (int)number("workers", v, 1, 32); break;
 	case OPT_SEED: o->seed = (unsigned)number("seed", v, 0, 4e9); break;
 	case OPT_FAULT: o->fault = v; break;
+	case OPT_UPGRADE: take_upgrade(o, v); break;
 	case OPT_JSON: o->json = v; break;
 	case OPT_QUIET: o->quiet = true; break;
 	case OPT_COMMAND: o->command = v; break;
@@ -288,6 +307,8 @@ parse_options(struct options *o, int argc, char **argv)
 	}
 	if (optind < argc)
 		bad_usage("'%s': no arguments are expected", argv[optind]);
+	if (o->command != NULL && o->upgrade)
+		bad_usage("--upgrade: not with --command");
 	if (o->command != NULL)
 		o->victims = VICTIM_COMMAND;
 	else if (o->victims & VICTIM_COMMAND)
@@ -359,7 +380,7 @@ static void
 campaign(void)
 {
 	pthread_t stories[SESSIONS_MAX] = {0}, tick[TICKS_MAX] = {0};
-	pthread_t killer, queue, sub;
+	pthread_t killer, queue, sub, upgrades = 0;
 	_Atomic bool finish = false;
 	int n_ticks = chaos.o.sessions < 8 ? 2 : 4;
 
@@ -376,8 +397,15 @@ campaign(void)
 		stories[i] = start_thread(story_thread,
 		    (void *)(uintptr_t)(i + 1));
 	killer = start_thread(killer_thread, NULL);
+	if (chaos.o.upgrade)
+		upgrades = start_thread(upgrade_thread, NULL);
 	show_progress();
 	pthread_join(killer, NULL);
+	if (chaos.o.upgrade)
+		pthread_join(upgrades, NULL);
+	/* workers and masters that have a fault point go on dying */
+	if (chaos.o.upgrade && (chaos.o.fault == NULL || faults_of_keeper()))
+		upgrade_last();
 	atomic_store(&chaos.stop_starting, true);
 	for (int i = 0; i < chaos.o.sessions; i++)
 		pthread_join(stories[i], NULL);

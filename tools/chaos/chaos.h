@@ -13,6 +13,7 @@
  *     ledger.c   what was started, and what is owed: starts, events, order
  *     killer.c   whom to kill, when, and how soon they are back
  *     faults.c   processes that kill, stop or hinder themselves (test builds)
+ *     upgrade.c  other programs take over, again and again
  *     keeper.c   the keeper's death: who outlives it, and the next server
  *     bystander.c   clients that are killed: a reader, a gateway
  *     leaks.c    processes, zombies, descriptors, files, records
@@ -50,6 +51,9 @@ struct options {
 	const char *runtime_dir; /* NULL: a server of its own */
 	const char *fault;       /* "pump.after-splice@50=kill", "~": all; NULL: none */
 	const char *json;        /* file of the JSON report, "-": stdout */
+	bool upgrade;            /* again and again */
+	const char *upgrade_dir; /* to its programs in turn; NULL: always to
+	                          * those that are there */
 	const char *command;     /* a program of the user's; NULL: ours */
 	const char *on_text;     /* of it: kill when it has written this */
 	unsigned victims;        /* of enum victim */
@@ -117,6 +121,7 @@ struct campaign {
 	_Atomic long loss[LOSS_COUNT];
 	_Atomic long kills_worker, kills_master, kills_reader, kills_gateway,
 	    kills_command, kills_keeper, kills_point, stops;
+	_Atomic long upgrades_done, upgrades_undone;
 	_Atomic long started, ended, repeats; /* sessions; requests asked again */
 	_Atomic bool hiding_allowed; /* the workers died with the keeper */
 	_Atomic long keepers_dead;  /* of kills_keeper, those that are over */
@@ -267,6 +272,12 @@ bool faults_of_keeper(void);
  * those who stopped. */
 void faults_watch(void);
 void *faults_warm_thread(void *arg);
+
+/* ---------------------------------------------------------------- upgrade */
+
+void *upgrade_thread(void *arg);
+/* One more, when nobody is killed any more: it must be done. */
+void upgrade_last(void);
 
 /* ----------------------------------------------------------------- keeper */
 

@@ -48,7 +48,8 @@ take_point(const char *text, size_t len)
 	    n_eq > 0 ? n_eq : 5, n_eq > 0 ? eq : "=kill", n_at,
 	    n_at > 0 ? at : "");
 	chaos.by_points |= !hinders;
-	of_keeper |= !hinders && strncmp(text, "keeper.", 7) == 0;
+	of_keeper |= !hinders && (strncmp(text, "keeper.", 7) == 0 ||
+	    strncmp(text, "upgrade.", 8) == 0);
 	chaos.full |= strncmp(text, "ring.no-space=", 14) == 0 ||
 	    strncmp(text, "ring.no-space@", 14) == 0;
 	chaos.in_hand |= strncmp(text, "pty.splice=", 11) == 0;

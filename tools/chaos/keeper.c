@@ -182,7 +182,8 @@ void
 keeper_died(void)
 {
 	atomic_fetch_add(&chaos.kills_keeper, 1);
-	atomic_store(&chaos.hiding_allowed, false);
+	/* a worker that has just made way kills nobody's tree */
+	atomic_store(&chaos.hiding_allowed, chaos.o.upgrade);
 	waitpid(atomic_load(&chaos.keeper), NULL, 0);
 	keeper_gone(now_ns());
 }
@@ -207,7 +208,8 @@ keeper_kill(psup_view *v, uint32_t *random)
 	uint64_t died;
 
 	atomic_fetch_add(&chaos.kills_keeper, 1);
-	atomic_store(&chaos.hiding_allowed, who == 2 || who == 3);
+	atomic_store(&chaos.hiding_allowed, who == 2 || who == 3 ||
+	    chaos.o.upgrade);
 	if (who == 1 || who == 3)
 		kill_role(v, "master", &chaos.kills_master);
 	if (who == 2 || who == 3) {

@@ -144,6 +144,10 @@ print_text(void)
 		    json_object_size(points));
 	printf("%-28s %ld\n", "stopped and continued",
 	    atomic_load(&chaos.stops));
+	if (chaos.o.upgrade)
+		printf("%-28s %ld done, %ld undone or refused\n", "upgrades",
+		    atomic_load(&chaos.upgrades_done),
+		    atomic_load(&chaos.upgrades_undone));
 	printf("%-28s %ld started, %ld checked to their end\n",
 	    "sessions", atomic_load(&chaos.started),
 	    atomic_load(&chaos.ended));
@@ -210,6 +214,11 @@ print_json(void)
 	    loss_sum() == 0);
 	if (all != NULL && program_rows() != NULL)
 		json_object_set(all, "runs", program_rows());
+	if (all != NULL && chaos.o.upgrade)
+		json_object_set_new(all, "upgrades", json_pack("{s:I,s:I}",
+		    "done", (json_int_t)atomic_load(&chaos.upgrades_done),
+		    "undone", (json_int_t)atomic_load(
+		    &chaos.upgrades_undone)));
 	if (all != NULL && chaos.o.fault != NULL)
 		json_object_set_new(all, "points", faults_rows());
 	if (f == NULL || all == NULL || json_dumpf(all, f, JSON_INDENT(1)) < 0)
