@@ -291,7 +291,7 @@ conn_turn_end(struct master *m, bool committed)
 			conn_undo(c);
 		if (c->torn) {
 			log_event(LOG_WARN, "connection-closed",
-			    KV("why", "no memory for what is to be said on it"));
+			    KV("why", "no memory for an answer"));
 			conn_kill(c);
 			continue;
 		}

@@ -224,7 +224,8 @@ on_log(struct keeper *k, struct proc *p)
 	struct ctl_log m;
 
 	memcpy(&m, msg.bytes, sizeof(m));
-	if (LOG_LEVEL_OF(m.how) > LOG_DEBUG || LOG_FORMAT_OF(m.how) > LOG_JSON) {
+	if (LOG_LEVEL_OF(m.how) > LOG_DEBUG ||
+	    LOG_FORMAT_OF(m.how) > LOG_JSON) {
 		malformed(k, p, "no level, or no format");
 		return;
 	}

@@ -31,6 +31,13 @@ on_stopping(struct master *m)
 	m->stopping = true;
 }
 
+/* What is logged from now on, and how. */
+static void
+on_log(const struct ctl_log *msg)
+{
+	log_set(msg->how);
+}
+
 /* One message of the keeper. */
 static void
 keeper_message(struct master *m, struct ctl_msg *msg)
@@ -59,7 +66,7 @@ keeper_message(struct master *m, struct ctl_msg *msg)
 		master_reload(m);
 		break;
 	case CTL_LOG:
-		log_set(((const struct ctl_log *)(const void *)msg->bytes)->how);
+		on_log((const void *)msg->bytes);
 		break;
 	case CTL_UPGRADED:
 		upgrade_told(m, (const void *)msg->bytes);

@@ -204,9 +204,9 @@ worker_flush(struct worker *w)
 		if (r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM ||
 		    r == -ETOOMANYREFS)
 			return false;
-		if (r < 0)
+		if (r < 0) /* it died: WORKER_DOWN follows */
 			log_event(LOG_DEBUG, "order-lost", KV_WORKER(w),
-			    KV("error", strerror(-r))); /* it died: WORKER_DOWN follows */
+			    KV("error", strerror(-r)));
 		FAULT("master.after-order");
 		STAILQ_REMOVE_HEAD(&w->out, link);
 		if (o->fd >= 0)

@@ -286,6 +286,8 @@ void upgrade_last(void);
 void keeper_kill(psup_view *v, uint32_t *random);
 /* It died by its own hand: everything after that. */
 void keeper_died(void);
+/* Has one died since there were so many deaths, whether counted or not? */
+bool keeper_died_since(long deaths);
 
 /* ------------------------------------------------------------------ leaks */
 

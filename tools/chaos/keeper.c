@@ -178,6 +178,15 @@ keeper_gone(uint64_t died_ns)
 	        atomic_load(&chaos.keepers_dead));
 }
 
+/* One that dies by its own hand is counted a moment later: until then its last
+ * master still speaks, of commands that died with it. */
+bool
+keeper_died_since(long deaths)
+{
+	return server_is_dead() ||
+	    atomic_load(&chaos.kills_keeper) != deaths;
+}
+
 void
 keeper_died(void)
 {

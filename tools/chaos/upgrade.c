@@ -82,8 +82,8 @@ upgrade(psup *p, const char *dir)
 
 	ask_for(p, dir, &w);
 	while (!look(p, &w) && waited < (w.known ? PATIENCE_MS : KNOWN_MS)) {
-		if (server_is_dead() || atomic_load(&chaos.interrupted) ||
-		    atomic_load(&chaos.kills_keeper) != keepers)
+		if (keeper_died_since(keepers) ||
+		    atomic_load(&chaos.interrupted))
 			return (struct wish){.why = ""};
 		nap_ms(LOOK_MS);
 		waited = (now_ns() - began) / 1000000;
