@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/text.h"
-
 #define PIECE   262144
 #define SHOWN   160 /* bytes of output that is wrong */
 #define ALIKE   12  /* bytes that tell a place of the pattern */
@@ -166,7 +164,7 @@ say_wrong(const struct story *s, uint64_t pos, const char *data, size_t size)
 	uint64_t place = place_of(s->n, pos + s->shift, data, size);
 	char is[4 * SHOWN + 1], where[48] = "";
 
-	text_escape(data, size < SHOWN ? size : SHOWN, false, is, sizeof(is));
+	psup_escape(data, size < SHOWN ? size : SHOWN, false, is, sizeof(is));
 	if (place != UINT64_MAX)
 		snprintf(where, sizeof(where), ", those of byte %llu",
 		    (unsigned long long)place);
