@@ -509,9 +509,9 @@ started(struct child *c)
 }
 
 /* Not this time: once more later, or never. A full channel to the keeper is no
- * fault of the session and costs it no try; nor is a broken one: the keeper is
- * dead, we end with it as soon as that is read, and the next server says what
- * became of the session. */
+ * fault of the session and costs it no try; nor is a broken one, or a command
+ * without a parent: the keeper is dead, we end with it as soon as that is read,
+ * and the next server says what became of the session. */
 static void
 not_started(struct child *c, int error, unsigned stage)
 {
@@ -519,11 +519,12 @@ not_started(struct child *c, int error, unsigned stage)
 	bool full = stage == STAGE_TELL && (error == EAGAIN ||
 	    error == ENOBUFS || error == ETOOMANYREFS || error == EPIPE ||
 	    error == ECONNRESET);
-	bool again = full || error == EAGAIN || error == ENOMEM ||
+	bool orphaned = stage == STAGE_PARENT && error == ESRCH;
+	bool again = full || orphaned || error == EAGAIN || error == ENOMEM ||
 	    error == EMFILE || error == ENFILE;
 
 	if (stage == STAGE_EXEC || !again ||
-	    (!full && ++plan->tries >= START_TRIES)) {
+	    (!full && !orphaned && ++plan->tries >= START_TRIES)) {
 		child_fail(c, error, stage);
 		return;
 	}

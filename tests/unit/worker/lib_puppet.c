@@ -156,7 +156,7 @@ void
 puppet_worker(struct puppet *p, const char *faults)
 {
 	struct heritage h = {.role = HERITAGE_WORKER,
-	    .keeper_pid = getpid(),
+	    .keeper_pid = p->orphaned ? 1 : getpid(),
 	    .wid = {0, ++p->generation},
 	    .incarnation = 77,
 	    .workers = 1,

@@ -46,6 +46,8 @@ struct puppet {
 	bool mounted; /* dir is a tmpfs of its own */
 	bool ready, dump_end, keep_quiet; /* do not answer END, FAILED */
 	bool deaf; /* the keeper reads nothing */
+	bool orphaned; /* its workers find their keeper dead when they start
+	                * a command */
 	bool no_devpts; /* its workers can have no terminal; root only */
 	struct psession s[PUPPET_SESSIONS];
 	size_t count;

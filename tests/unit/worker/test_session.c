@@ -197,6 +197,24 @@ Test(session, that_waits_to_be_started_is_given_back_to_a_new_master)
 		cr_assert_eq(p.s[i].failed || p.s[i].end.exit.status == 3, 1);
 }
 
+/* The next server starts it, as it does what waited: nothing is put on record
+ * by who is about to hear of the death. */
+Test(session, that_finds_the_keeper_dead_is_not_called_failed)
+{
+	struct psession *s;
+
+	puppet_kill_worker(&p);
+	p.orphaned = true;
+	puppet_worker(&p, NULL);
+	s = puppet_start(&p, &(struct order){.sh = "exit 3"});
+	UNTIL(&p, puppet_stats(&p)->sessions == 1);
+	puppet_master(&p);
+	UNTIL(&p, s->failed);
+	cr_assert_eq(s->fail.transient, CTL_NOT_TRIED, "error %d at stage %u",
+	    s->fail.error, s->fail.stage);
+	cr_assert_eq(s->fail_count, 1);
+}
+
 /* Else it would go on without a master, and its sessions without an end. */
 Test(session, a_worker_that_cannot_take_a_channel_dies)
 {
