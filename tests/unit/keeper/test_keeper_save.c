@@ -33,6 +33,9 @@ make(void)
 	strcpy(opt.runtime_dir, "/run/x");
 	strcpy(opt.config_path, "/etc/x.conf");
 	opt.config.grace_ms = 1234;
+	opt.log_level = LOG_DEBUG;
+	opt.log_format = LOG_JSON;
+	opt.log_format_given = true;
 	k.table = table_new(100);
 	for (uint32_t i = 0; i < PROGRAMS; i++) {
 		k.set[SET_NEW].fd[i] = 10 + (int)i;
@@ -91,6 +94,9 @@ Test(save, everything_comes_back)
 	cr_assert_str_eq(opt2.runtime_dir, "/run/x");
 	cr_assert_str_eq(opt2.config_path, "/etc/x.conf");
 	cr_assert_eq(opt2.config.grace_ms, 1234);
+	cr_assert_eq(opt2.log_level, LOG_DEBUG);
+	cr_assert_eq(opt2.log_format, LOG_JSON);
+	cr_assert(opt2.log_format_given && !opt2.log_level_given);
 	/* what was new is what there is now */
 	cr_assert_str_eq(got.set[SET_OLD].path[2], "/bin/p2");
 	cr_assert_eq(got.set[SET_OLD].fd[2], 12);

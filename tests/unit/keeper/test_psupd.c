@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "ctl.h"
 #include "heritage.h"
+#include "log.h"
 #include "relay.h"
 
 #define PEERS_MAX  64
@@ -787,6 +788,33 @@ Test(psupd, hup_reloads_a_service)
 	expect(peer_of(HERITAGE_MASTER, 0, 1), CTL_RELOAD);
 	expect(peer_of(HERITAGE_WORKER, 0, 1), CTL_RELOAD);
 	expect(peer_of(HERITAGE_WORKER, WORKERS, 1), CTL_RELOAD);
+}
+
+/* What the master has read of the log everybody hears, if it is new. */
+Test(psupd, a_level_is_told_to_all)
+{
+	struct ctl_log log = { .head = CTL_INIT(CTL_LOG, (struct sid){ 0 },
+		struct ctl_log) };
+	struct ctl_log told;
+	struct peer *m;
+
+	up();
+	m = peer_of(HERITAGE_MASTER, 0, 1);
+	log.how = 77; /* none: nothing happens */
+	tell(m, &log, sizeof(log), NULL, 0);
+	log.how = LOG_PACK(LOG_NOTE, LOG_LOGFMT); /* as it is */
+	tell(m, &log, sizeof(log), NULL, 0);
+	log.how = LOG_PACK(LOG_WARN, LOG_JSON);
+	tell(m, &log, sizeof(log), NULL, 0);
+	for (uint32_t i = 0; i <= WORKERS + 1; i++) {
+		expect(i == 0 ? m : peer_of(HERITAGE_WORKER, i - 1, 1),
+		    CTL_LOG);
+		memcpy(&told, msg.bytes, sizeof(told));
+		cr_expect_eq(told.how, log.how);
+	}
+	/* who starts from now on finds it in its heritage */
+	kill(peer_of(HERITAGE_WORKER, 0, 1)->pid, SIGKILL);
+	cr_expect_eq(peer_of(HERITAGE_WORKER, 0, 2)->h.log_level, log.how);
 }
 
 Test(psupd, stopped_worker_is_replaced)
