@@ -288,6 +288,8 @@ void keeper_kill(psup_view *v, uint32_t *random);
 void keeper_died(void);
 /* Has one died since there were so many deaths, whether counted or not? */
 bool keeper_died_since(long deaths);
+/* The same, or does it within a moment, where it has fault points? */
+bool keeper_dies(long deaths);
 
 /* ------------------------------------------------------------------ leaks */
 

@@ -21,6 +21,7 @@
 #define GONE_MS   10000 /* then the commands count as living on */
 #define HID_MS    300   /* what hid has lost its workers: not so long */
 #define LIVES_MAX 4096
+#define SEEN_MS   2000  /* its end, by us who are its parent */
 
 /* A process, for good: pids come again. */
 struct life {
@@ -185,6 +186,21 @@ keeper_died_since(long deaths)
 {
 	return server_is_dead() ||
 	    atomic_load(&chaos.kills_keeper) != deaths;
+}
+
+/* They die even before it can be waited for: whoever heard of that gives it a
+ * moment. */
+bool
+keeper_dies(long deaths)
+{
+	uint64_t until = now_ns() + SEEN_MS * UINT64_C(1000000);
+
+	while (!keeper_died_since(deaths)) {
+		if (!faults_of_keeper() || now_ns() > until)
+			return false;
+		nap_ms(1);
+	}
+	return true;
 }
 
 void

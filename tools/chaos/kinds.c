@@ -117,8 +117,8 @@ feed_bytes(struct story *s, uint64_t pos, const char *data, size_t n, bool eof,
 	    !psup_get_is(psup_reply_details(r), "error", "stdin-full")) {
 		/* A repeat of the last piece may come after the end; one
 		 * that the keeper's death ended is looked at there. */
-		rc = last || keeper_died_since(s->keepers) ? PSUP_OK
-		                                           : PSUP_ERR_REFUSED;
+		rc = last || keeper_dies(s->keepers) ? PSUP_OK
+		                                     : PSUP_ERR_REFUSED;
 		if (rc != PSUP_OK)
 			lost(LOSS_ANSWER, "write to session %u (%s): %.200s",
 			    s->n, s->id, psup_reply_text(r, NULL));
