@@ -72,6 +72,10 @@ main(int argc, char **argv)
 	}
 	log_open("master", STDERR_FILENO, LOG_LEVEL_OF(h.log_level));
 	log_set_format(LOG_FORMAT_OF(h.log_level));
+	/* in this order: a keeper that dies in between is seen by one of the
+	 * two. A master that is stopped must not write after the next keeper's */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != h.keeper_pid)
+		return 1;
 	m.nofile = limits_raise();
 	r = master_init(&m, &h);
 	if (r < 0) {

@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -25,6 +27,7 @@
 #include "supervisor/master.h"
 
 #define HEARTBEAT_MS 1000u
+#define ALONE_MS     3000u
 #define RETRY_MS     1000u
 #define RETRY_SOON_MS 100u
 #define FAILING_MS   10000u /* commits that fail so long never will work */
@@ -231,6 +234,30 @@ master_reload(struct master *m)
 	log_event(LOG_NOTE, "config-read");
 }
 
+/* One master at a time writes index, board and its page. Within one keeper's
+ * life the last one is dead for sure; one of a dead keeper is told to die by
+ * PDEATHSIG, but may be in the middle of a commit. A file system that has no
+ * such locks has that signal alone. */
+static int
+be_alone(int dirfd)
+{
+	const struct timespec pause = {.tv_nsec = 2 * NSEC_PER_MSEC};
+	uint64_t until = clock_boot_ns() + ALONE_MS * NSEC_PER_MSEC;
+	bool said = false;
+
+	while (flock(dirfd, LOCK_EX | LOCK_NB) < 0 &&
+	    (errno == EWOULDBLOCK || errno == EINTR)) {
+		if (clock_boot_ns() > until)
+			return -EBUSY;
+		if (!said)
+			log_event(LOG_NOTE, "master-waits",
+			    KV("why", "the last one is not gone yet"));
+		said = true;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 /* Opens the shared files and the index. */
 static int
 open_shared(struct master *m)
@@ -241,7 +268,9 @@ open_shared(struct master *m)
 	    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (m->dirfd < 0)
 		return -errno;
-	r = stats_attach_own(m->dirfd, 1, &m->stats);
+	r = be_alone(m->dirfd);
+	if (r == 0)
+		r = stats_attach_own(m->dirfd, 1, &m->stats);
 	if (r < 0)
 		return r;
 	stats_keep_last_words(m->stats);

@@ -7,10 +7,12 @@
 #include "lib_scn.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 /* The command, then one that hid from its session; both print their pid. */
@@ -188,6 +190,37 @@ SCENARIO(keeper, leaves_no_input_that_was_never_committed)
 }
 
 #endif
+
+/* A stopped one would go on some day, beside the next keeper's. */
+SCENARIO(keeper, killed_ends_a_master_that_is_stopped)
+{
+	const char *id;
+	pid_t master;
+
+	psupd(.first = true);
+	id = background(STR("command", "echo kept"));
+	await_end(id);
+	master = master_pid();
+	kill_now(master, SIGSTOP);
+	kill_now(psupd_pid(), SIGKILL);
+	server_was_killed();
+	await_gone(master);
+	expect(await_former_server() == 128 + SIGKILL);
+	psupd();
+	expect_text(ask("log", STR("sessionId", id)), "kept");
+}
+
+/* Nobody opens the index beside a master that is not gone yet. */
+SCENARIO(keeper, has_one_master_at_a_time)
+{
+	int former = open(runtime_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	expect(former >= 0 && flock(former, LOCK_EX | LOCK_NB) == 0);
+	psupd(.fails = true);
+	await_log("master-waits");
+	close(former);
+	expect_exit(cli("exec", "--", "true"), 0);
+}
 
 /* How many children of a process are zombies. */
 static int
