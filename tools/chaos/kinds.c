@@ -10,6 +10,7 @@
 #define BURST_BYTES 4000000
 #define FRONT_BYTES 20000
 #define INPUT_PIECE 32768
+#define OVER        SIZE_MAX
 #define KEYS_BYTES  20000
 #define IDLE_BYTES  16
 
@@ -95,7 +96,8 @@ run_exit(struct story *s, uint32_t *random)
 }
 
 /* n bytes of input at their place; `last`: it may end by them. False: given
- * up. What of them was taken; all, where it is over. */
+ * up. What of them was taken; OVER: nothing more will be, by the keeper's
+ * death. */
 static bool
 feed_bytes(struct story *s, uint64_t pos, const char *data, size_t n, bool eof,
     bool last, size_t *ret_taken)
@@ -115,17 +117,17 @@ feed_bytes(struct story *s, uint64_t pos, const char *data, size_t n, bool eof,
 	*ret_taken = n;
 	if (rc == PSUP_OK && psup_reply_is_error(r) &&
 	    !psup_get_is(psup_reply_details(r), "error", "stdin-full")) {
-		/* A repeat of the last piece may come after the end; one
-		 * that the keeper's death ended is looked at there. */
-		rc = last || keeper_dies(s->keepers) ? PSUP_OK
-		                                     : PSUP_ERR_REFUSED;
+		/* A repeat of the last piece may come after the end. */
+		if (!last && keeper_dies(s->keepers))
+			*ret_taken = OVER;
+		else if (!last)
+			rc = PSUP_ERR_REFUSED;
 		if (rc != PSUP_OK)
-			lost(LOSS_ANSWER, "write to session %u (%s): %.200s",
-			    s->n, s->id, psup_reply_text(r, NULL));
+			lost(LOSS_ANSWER, "write to session %u (%s): %s",
+			    s->n, s->id, said(s->p, r));
 	} else if (rc == PSUP_ERR_REFUSED) {
-		lost(LOSS_ANSWER, "write to session %u (%s) at %llu: %.200s",
-		    s->n, s->id, (unsigned long long)pos,
-		    psup_error_message(s->p));
+		lost(LOSS_ANSWER, "write to session %u (%s) at %llu: %s",
+		    s->n, s->id, (unsigned long long)pos, said(s->p, r));
 	} else if (rc == PSUP_OK) {
 		*ret_taken = (size_t)psup_get_int(psup_reply_details(r),
 		    "accepted", (int64_t)n);
@@ -146,6 +148,11 @@ feed(struct story *s, uint64_t from, uint64_t end, bool eof, uint64_t *pos)
 
 	pattern_fill(s->n, from + *pos, data, n);
 	ok = feed_bytes(s, *pos, data, n, last, last, &n);
+	if (n == OVER) {
+		/* its command is dead; that it is over may be told later */
+		story_follow(s);
+		return s->over;
+	}
 	*pos += n;
 	return ok;
 }
@@ -160,7 +167,8 @@ run_echo(struct story *s, uint32_t *random)
 	if (!story_start(s, story_args(s, "echo", NULL)))
 		return;
 	while (pos < s->bytes && !s->over)
-		if (!feed(s, 0, s->bytes, true, &pos) || !story_look(s, 0))
+		if (!feed(s, 0, s->bytes, true, &pos) ||
+		    (!s->over && !story_look(s, 0)))
 			return;
 	story_finish(s);
 }
@@ -186,7 +194,7 @@ run_keys(struct story *s, uint32_t *random)
 			return;
 	while (pos < typed && !s->over)
 		if (!feed(s, READY_BYTES, typed, false, &pos) ||
-		    !story_look(s, 0))
+		    (!s->over && !story_look(s, 0)))
 			return;
 	for (; !s->over; pos++) {
 		if (!feed_bytes(s, pos, "\n", 1, false, true, &one))
@@ -367,7 +375,7 @@ idle_end(void)
 		uint64_t pos = 0;
 		bool ok = !s->over;
 
-		while (ok && pos < IDLE_BYTES)
+		while (ok && !s->over && pos < IDLE_BYTES)
 			ok = feed(s, 0, IDLE_BYTES, true, &pos);
 		if (ok)
 			story_finish(s);

@@ -40,6 +40,20 @@ is_full(const psup_reply *r)
 	    psup_get_is(d, "error", "busy");
 }
 
+const char *
+said(const psup *p, const psup_reply *r)
+{
+	static _Thread_local char text[200]; /* an answer's has no NUL */
+	size_t len = 0;
+	const char *words = r != NULL ? psup_reply_text(r, &len) : NULL;
+
+	if (r == NULL)
+		return psup_error_message(p);
+	snprintf(text, sizeof(text), "%.*s", (int)(len < sizeof(text) ? len
+	    : sizeof(text) - 1), words != NULL ? words : "");
+	return text;
+}
+
 int
 ask(psup *p, const char *method, psup_args *a, psup_reply **ret)
 {
@@ -113,9 +127,8 @@ story_start(struct story *s, psup_args *a)
 			rc = PSUP_ERR_REFUSED;
 	}
 	if (rc == PSUP_ERR_REFUSED)
-		lost(LOSS_ANSWER, "exec of session %u: %.200s", s->n,
-		    r != NULL ? psup_reply_text(r, NULL)
-		              : psup_error_message(s->p));
+		lost(LOSS_ANSWER, "exec of session %u: %s", s->n,
+		    said(s->p, r));
 	psup_reply_free(&r);
 	return rc == PSUP_OK;
 }
@@ -337,10 +350,8 @@ story_look(struct story *s, int wait_ms)
 	d = rc == PSUP_OK ? psup_reply_details(r) : NULL;
 	if (rc == PSUP_ERR_REFUSED ||
 	    (rc == PSUP_OK && psup_value_get(d, "next") == NULL)) {
-		lost(LOSS_ANSWER, "poll of session %u (%s, %s): %.200s", s->n,
-		    s->id, kind_name(s->kind), rc == PSUP_OK
-		        ? psup_reply_text(r, NULL)
-		        : psup_error_message(s->p));
+		lost(LOSS_ANSWER, "poll of session %u (%s, %s): %s", s->n,
+		    s->id, kind_name(s->kind), said(s->p, r));
 		psup_reply_free(&r);
 		return false;
 	}
@@ -363,8 +374,8 @@ story_clear(struct story *s)
 	if (ask(s->p, "clear", a, &r) == PSUP_OK && psup_reply_is_error(r) &&
 	    !psup_get_is(psup_reply_details(r), "error", "not-found") &&
 	    !psup_get_is(psup_reply_details(r), "error", "not-finished"))
-		lost(LOSS_ANSWER, "clear of session %u (%s, %s): %.200s", s->n,
-		    s->id, kind_name(s->kind), psup_reply_text(r, NULL));
+		lost(LOSS_ANSWER, "clear of session %u (%s, %s): %s", s->n,
+		    s->id, kind_name(s->kind), said(s->p, r));
 	psup_reply_free(&r);
 	psup_args_free(&a);
 }
@@ -388,7 +399,7 @@ story_kill(struct story *s, int grace_ms)
 }
 
 void
-story_finish(struct story *s)
+story_follow(struct story *s)
 {
 	uint64_t quiet = now_ns(), seen = s->seen;
 
@@ -402,6 +413,12 @@ story_finish(struct story *s)
 		    kind_name(s->kind), (unsigned long long)s->seen);
 		return;
 	}
+}
+
+void
+story_finish(struct story *s)
+{
+	story_follow(s);
 	if (s->over)
 		story_clear(s);
 }

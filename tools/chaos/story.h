@@ -25,6 +25,9 @@ struct story {
 	char spill[96];     /* a file of all its output; "": none */
 };
 
+/* What an answer says, cut, or, where there is none, the error's words. Until
+ * the next call of this thread. */
+const char *said(const psup *p, const psup_reply *r);
 /* The exec of a child of ours: `argv` after FILE and N; NULL-terminated. No
  * word: of a program that is not there. */
 psup_args *story_args(struct story *s, const char *word,
@@ -35,7 +38,9 @@ bool story_start(struct story *s, psup_args *a);
 bool story_look(struct story *s, int wait_ms);
 /* Kills it with all its tree; a repeat may find it ended. */
 void story_kill(struct story *s, int grace_ms);
-/* Follows it to its end, compares that, and has it forgotten. */
+/* Follows it to its end and compares that. */
+void story_follow(struct story *s);
+/* The same, and has it forgotten. */
 void story_finish(struct story *s);
 /* Forgets it. A repeat may find that it was forgotten already. */
 void story_clear(struct story *s);

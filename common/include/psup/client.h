@@ -5,6 +5,8 @@
  *
  *     psup *p;
  *     psup_reply *r;
+ *     const char *text;
+ *     size_t len;
  *     struct psup_options o = PSUP_OPTIONS_INIT;
  *
  *     o.start = true;
@@ -14,7 +16,8 @@
  *             errx(1, "%s", psup_error_message(p));
  *     if (psup_list(p, false, &r) != PSUP_OK)
  *             errx(1, "%s", psup_error_message(p));
- *     printf("%s\n", psup_reply_text(r, NULL));
+ *     text = psup_reply_text(r, &len);
+ *     printf("%.*s\n", (int)len, text);
  *     psup_reply_free(&r);
  *     psup_free(&p);
  *
