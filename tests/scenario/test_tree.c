@@ -243,6 +243,40 @@ SCENARIO(tree, kill_takes_every_descendant_without_a_cgroup)
 	kill_takes_decoys();
 }
 
+/* Without a group the worker looks at /proc; one look serves all who end in
+ * the same moment, and must not take one's processes for another's. */
+SCENARIO(tree, killed_at_once_each_takes_its_own_without_a_cgroup)
+{
+	enum { KILLED = 4 };
+	pid_t pids[KILLED][DECOYS_COUNT], spared[DECOYS_COUNT];
+	struct question *q[KILLED];
+	const char *id[KILLED], *other;
+	struct answer *a;
+	size_t i;
+
+	psupd(.conf = NO_CGROUP, .workers = 1);
+	other = background(STR("command", DECOYS "wait"));
+	pids_of(other, DECOYS_COUNT, spared);
+	for (i = 0; i < KILLED; i++) {
+		id[i] = background(STR("command", DECOYS "wait"));
+		pids_of(id[i], DECOYS_COUNT, pids[i]);
+	}
+	for (i = 0; i < KILLED; i++)
+		q[i] = ask_later(NULL, "kill", STR("sessionId", id[i]),
+		    INT("graceMs", 300));
+	for (i = 0; i < KILLED; i++) {
+		a = answer_of(q[i]);
+		expect_ok(a);
+		await_nobody_left(a, 300);
+		expect_dead(pids[i], DECOYS_COUNT);
+	}
+	for (i = 0; i < DECOYS_COUNT; i++)
+		expect(is_alive(spared[i]), "decoy %zu of another died", i);
+	expect_ok(ask("kill", STR("sessionId", other), INT("graceMs", 0)));
+	for (i = 0; i < DECOYS_COUNT; i++)
+		await_gone(spared[i]);
+}
+
 SCENARIO(tree, kill_takes_every_descendant_with_version_1)
 {
 	psupd(.conf = V1_CGROUP);

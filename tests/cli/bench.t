@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# psup-bench: its shortest family, as text and as JSON, and what it leaves.
+. "$(dirname "$0")/lib.sh"
+
+member() { python3 -c 'import json,sys
+v = json.load(sys.stdin)
+print(eval(sys.argv[1]))' "$1"; }
+
+json=$(psup-bench --quick --rounds 1 --only events --json 2>"$scratch/err")
+is $? 0 "it ends well"
+is "$(cat "$scratch/err")" "" "and has nothing to complain of"
+is "$(echo "$json" | member 'len(v["rows"]) >= 3 and all(
+r["psup"] > 0 and r["unit"] in ("us", "ms") for r in v["rows"])')" True \
+    "each figure was measured"
+is "$(echo "$json" | member '[abs(r["ratio"] - r["psup"] / r["raw"]) < 0.01
+for r in v["rows"] if "raw" in r] == [True, True]')" True \
+    "beside a raw loop, with the ratio of both"
+is "$(echo "$json" | member 'v["rounds"]')" 1 "as many rounds as asked for"
+psup-bench --only nothing >/dev/null 2>&1
+is $? 2 "an unknown family"
+psup-bench --rounds 0 >/dev/null 2>&1
+is $? 2 "no rounds"
