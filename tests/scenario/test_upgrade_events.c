@@ -74,12 +74,13 @@ gateway_is_there(void)
 static void
 gateway_acknowledge(void)
 {
+	int64_t seq = gateway.taken; /* more may come with the answer */
 	psup_reply *r = NULL;
 
-	if (gateway.told == gateway.taken)
+	if (gateway.told == seq)
 		return;
-	if (psup_ack(gateway.p, "gateway", gateway.taken, &r) == PSUP_OK)
-		gateway.told = gateway.taken;
+	if (psup_ack(gateway.p, "gateway", seq, &r) == PSUP_OK)
+		gateway.told = seq;
 	psup_reply_free(&r);
 }
 
