@@ -34,6 +34,7 @@
 #define MESSAGES_A_TURN 64 /* of one channel, then the others' turn */
 #define MESSAGES_TURN_NS NSEC_PER_MSEC /* a START takes a third of this */
 #define BEAT_NS         NSEC_PER_SEC
+#define KILL_LATE_NS    (2 * BEAT_NS)
 
 /* The moment, and the session in hand. */
 void
@@ -55,19 +56,25 @@ worker_end(struct worker *w)
 }
 
 /* The keeper is gone, and every command was told so by PDEATHSIG. Groups are
- * killed here, as long as their leaders' pids cannot have been used again. */
+ * killed here, as long as their leaders' pids cannot have been used again: a
+ * worker that was stopped meanwhile hears of the death late, when a group's
+ * number is somebody else's unless its leader still is there. */
 static void
 kill_all(struct worker *w)
 {
+	uint64_t beat = atomic_load_explicit(&w->stats->heartbeat_ns,
+	    memory_order_relaxed);
+	bool late = clock_boot_ns() > beat + KILL_LATE_NS, there;
 	struct child *c;
 
 	LIST_FOREACH(c, &w->sessions, all) {
 		if (c->pid <= 1 || c->state >= CHILD_FAILED)
 			continue;
-		if (c->pidfd >= 0)
-			syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL,
-			    0);
-		if (c->pidfd >= 0 || pump_is_open(c))
+		there = c->pidfd >= 0 &&
+		    syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL,
+		        0) == 0;
+		if (there ||
+		    (!late && (c->pidfd >= 0 || pump_is_open(c))))
 			kill(-c->pid, SIGKILL);
 	}
 	tree_kill_all(w);

@@ -190,3 +190,30 @@ SCENARIO(pid_reuse, of_a_member_without_a_cgroup)
 	reuse_of_a_member();
 	reuse_of_a_survivor();
 }
+
+/* A worker that was stopped hears late that its keeper is dead. */
+SCENARIO(pid_reuse, of_a_command_whose_keeper_died)
+{
+	pid_t pid, worker, keeper;
+	const char *id;
+
+	if (!may_choose())
+		skip_scenario("nobody here may choose a pid");
+	psupd(.first = true);
+	id = background(STR("command", "echo up; exec sleep 1000"));
+	await_output(id, "up\n");
+	pid = pid_of(id);
+	worker = worker_of(id);
+	keeper = psupd_pid();
+	kill_now(worker, SIGSTOP);
+	kill_now(keeper, SIGKILL);
+	server_was_killed();
+	pid = newcomer(pid);
+	usleep(2500000); /* that long ago is late, by its heartbeat */
+	kill_now(worker, SIGCONT);
+	await_gone(worker);
+	send_away(pid);
+	expect(await_former_server() == 128 + SIGKILL);
+	psupd(); /* what it leaves is cleared away */
+	expect_ok(ask("list"));
+}
