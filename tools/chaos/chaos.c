@@ -352,10 +352,12 @@ warm_up(void)
 	if (psup_new(&p) != PSUP_OK)
 		die("no memory");
 	atomic_store(&chaos.warming, true);
-	watcher = start_thread(faults_warm_thread, NULL);
+	atomic_store(&chaos.tending, true);
+	watcher = start_thread(faults_tend_thread, NULL);
 	for (enum kind k = 0; k < KIND_QUEUE; k++)
 		story_run(p, k, &random);
 	atomic_store(&chaos.warming, false);
+	atomic_store(&chaos.tending, false);
 	pthread_join(watcher, NULL);
 	psup_free(&p);
 }
@@ -380,7 +382,7 @@ static void
 campaign(void)
 {
 	pthread_t stories[SESSIONS_MAX] = {0}, tick[TICKS_MAX] = {0};
-	pthread_t killer, queue, sub, upgrades = 0;
+	pthread_t killer, tender, queue, sub, upgrades = 0;
 	_Atomic bool finish = false;
 	int n_ticks = chaos.o.sessions < 8 ? 2 : 4;
 
@@ -401,6 +403,8 @@ campaign(void)
 		upgrades = start_thread(upgrade_thread, NULL);
 	show_progress();
 	pthread_join(killer, NULL);
+	atomic_store(&chaos.tending, chaos.by_points && !faults_of_keeper());
+	tender = start_thread(faults_tend_thread, NULL);
 	if (chaos.o.upgrade)
 		pthread_join(upgrades, NULL);
 	/* workers and masters that have a fault point go on dying */
@@ -416,6 +420,8 @@ campaign(void)
 	atomic_store(&finish, true);
 	pthread_join(sub, NULL);
 	bystanders_stop();
+	atomic_store(&chaos.tending, false);
+	pthread_join(tender, NULL);
 }
 
 static void

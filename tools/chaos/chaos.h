@@ -111,6 +111,7 @@ struct campaign {
 	char work[64];  /* files of the commands: starts, order */
 	bool own;       /* the server is ours */
 	_Atomic bool warming; /* nobody waits for events yet */
+	_Atomic bool tending; /* while nobody is killed: faults_tend_thread() */
 	bool by_points; /* whom --fault names dies, nobody else */
 	bool full;      /* by --fault the tmpfs is full: output is dropped */
 	bool in_hand;   /* by --fault a terminal's input is copied by hand */
@@ -271,7 +272,8 @@ bool faults_of_keeper(void);
 /* Until there were enough: counts those who die by their own hand, lets go on
  * those who stopped. */
 void faults_watch(void);
-void *faults_warm_thread(void *arg);
+/* While nobody is killed, the latter alone. */
+void *faults_tend_thread(void *arg);
 
 /* ---------------------------------------------------------------- upgrade */
 

@@ -184,15 +184,16 @@ faults_of_keeper(void)
 	return of_keeper;
 }
 
-/* Before the campaign, too, somebody must let them go on. */
+/* Before the campaign and after its last kill, too, somebody must let them go
+ * on: a session whose handling hangs three workers is quarantined. */
 void *
-faults_warm_thread(void *arg)
+faults_tend_thread(void *arg)
 {
 	uint32_t random = chaos.o.seed | 1;
 	psup_view *v = NULL;
 
 	(void)arg;
-	while (atomic_load(&chaos.warming)) {
+	while (atomic_load(&chaos.tending)) {
 		if (v == NULL)
 			psup_view_open(chaos.dir, &v, NULL, 0);
 		if (v != NULL)
