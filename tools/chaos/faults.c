@@ -212,9 +212,12 @@ faults_watch(void)
 
 	while (!killed_enough()) {
 		faults_count();
-		if (of_keeper && server_is_spared()) {
+		if (of_keeper && server_is_spared() && !killed_enough()) {
 			nap_ms(rnd(&random) % 50);
 			kill(atomic_load(&chaos.keeper), SIGKILL);
+			/* nobody starts another once there were enough */
+			while (chaos.own && !server_is_dead())
+				nap_ms(0.2);
 		}
 		if (of_keeper && server_is_dead()) {
 			keeper_died();
