@@ -150,6 +150,7 @@ struct child {
 	uint64_t drop_ns;     /* tell the keeper what it need not hold */
 	uint64_t stalled_ns;  /* tmpfs full since */
 	uint64_t refill_ns;   /* tmpfs full: look again */
+	uint64_t resumed_ns;  /* what waited is read again since */
 	uint64_t forget_ns;   /* holders: is the ring still there? */
 	uint64_t no_space_ns; /* NO_SPACE was last said */
 	uint64_t oom_ns;      /* write the oom score again */

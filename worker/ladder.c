@@ -273,6 +273,9 @@ drained_due(const struct child *c)
 		return TIMER_NEVER;
 	if (last > from)
 		from = last;
+	/* what was held up is still in the pipe when it is read again */
+	if (c->resumed_ns > from)
+		from = c->resumed_ns;
 	if (c->paused || c->refill_ns != 0)
 		from = c->w->now_ns;
 	return from + CHILD_SILENCE_MS * NSEC_PER_MSEC;

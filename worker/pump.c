@@ -339,6 +339,7 @@ pump_resume(struct child *c)
 {
 	c->paused = false;
 	c->refill_ns = 0;
+	c->resumed_ns = c->w->now_ns;
 	pump_watching(c, true);
 	pump_staged(c);
 }

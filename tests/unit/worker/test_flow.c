@@ -152,6 +152,20 @@ same_bytes(struct psession *s, const char *want, size_t size)
 	return same;
 }
 
+/* Its command is long dead when what it wrote is given up, and counted. */
+Test(flow, what_a_full_tmpfs_held_up_is_part_of_the_end)
+{
+	struct psession *s;
+
+	puppet_worker(&p, "ring.no-space=fail");
+	s = puppet_start(&p, &(struct order){.sh = "echo hello"});
+	UNTIL(&p, s->ended);
+	cr_assert_eq(s->end.total, 6, "%llu bytes",
+	    (unsigned long long)s->end.total);
+	cr_assert_eq(s->end.dropped_nospace, 6);
+	UNTIL(&p, s->closed);
+}
+
 Test(flow, killed_workers_lose_no_stdin)
 {
 	enum { SIZE = 2000000 };
