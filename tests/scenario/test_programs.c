@@ -124,7 +124,9 @@ SCENARIO(programs, python_computes_and_takes_a_block)
 	enter(id, "");
 	enter(id, "f(98)");
 	await_screen(id, "\n99");
-	enter(id, "import time; print('a' + 'sleep'); time.sleep(600)");
+	/* short ones: a ^C between the print and a long one would wait for it */
+	enter(id, "import time; print('a' + 'sleep'); "
+	    "[time.sleep(.05) for i in range(9999)]");
 	await_screen(id, "\nasleep"); /* readline takes no ^C before */
 	keys(id, "C-c");
 	await_screen(id, "KeyboardInterrupt");
