@@ -232,7 +232,8 @@ run_hide(struct story *s, uint32_t *random)
 	nap_ms(rnd(random) % 20);
 	if (rnd(random) % 2 == 0)
 		s->signal = "SIGTERM";
-	story_kill(s, strcmp(s->signal, "SIGTERM") == 0 ? 60000 : 0);
+	/* less than a request waits for: KILL is for whom TERM did not reach */
+	story_kill(s, strcmp(s->signal, "SIGTERM") == 0 ? 20000 : 0);
 	story_finish(s);
 }
 
