@@ -232,8 +232,7 @@ run_hide(struct story *s, uint32_t *random)
 	nap_ms(rnd(random) % 20);
 	if (rnd(random) % 2 == 0)
 		s->signal = "SIGTERM";
-	/* less than a request waits for: KILL is for whom TERM did not reach */
-	story_kill(s, strcmp(s->signal, "SIGTERM") == 0 ? 20000 : 0);
+	story_kill(s, strcmp(s->signal, "SIGTERM") == 0 ? 60000 : 0);
 	story_finish(s);
 }
 
