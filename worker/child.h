@@ -41,6 +41,7 @@
 #include "worker/timer.h"
 #include "worker/worker.h"
 
+#define CHILD_LATE_MAX    32u   /* forked under a signal, and told of it */
 #define CHILD_SILENCE_MS  250u  /* of holders, before the end record */
 #define CHILD_FINAL_MS    1000u /* after KILL: ended, whatever lives */
 #define CHILD_FORGET_MS   2000u /* how often a holder's ring is looked for */
@@ -138,8 +139,10 @@ struct child {
 	bool tree_empty;         /* the ladder has found nobody left */
 	unsigned tree_looks;     /* since it began to look */
 	struct {
-		int sig;         /* 0: none, or those late were told, too */
+		int sig;         /* 0: none */
 		uint64_t from_ns, to_ns; /* when it went round */
+		int32_t late[CHILD_LATE_MAX]; /* told after that, once */
+		unsigned late_count;
 	} first;                 /* the ladder's first signal */
 
 	/* times, boot ns; 0: not so */

@@ -115,6 +115,7 @@ ladder_first(struct child *c)
 	_Atomic uint64_t *at = &c->ring.hdr->ladder_signal;
 	int sig = (int)atomic_load(at);
 
+	c->first.late_count = 0;
 	c->first.from_ns = clock_boot_ns();
 	/* the tree first: a dead parent vouches for nobody */
 	tree_signal(c, sig);

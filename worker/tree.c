@@ -336,15 +336,12 @@ void
 tree_signal_late(struct child *c)
 {
 	struct tree *t = c->w->tree;
-	int sig = c->first.sig;
 	size_t n;
 
-	if (sig == 0)
+	if (c->first.sig == 0)
 		return;
-	c->first.sig = 0;
 	n = tree_left(c, t->pids, PIDS_MAX);
-	tree_procs_signal_orphans(c, t->pids, n < PIDS_MAX ? n : PIDS_MAX, sig,
-	    c->first.from_ns, c->first.to_ns);
+	tree_procs_signal_late(c, t->pids, n < PIDS_MAX ? n : PIDS_MAX);
 }
 
 /* The last rung. */

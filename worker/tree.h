@@ -35,9 +35,10 @@ void tree_leave(struct child *c, bool spent);
 /* Signals every member but those of the command's own group, which one call
  * reaches after this. */
 void tree_signal(struct child *c, int sig);
-/* The ladder's first signal, once, to orphans that were forked while it went
- * round: too late to be seen, too early for their parents to have heard it.
- * Not to what a member started in answer to it, to clean up. */
+/* The ladder's first signal, once to each, to orphans that were forked while it
+ * went round: too late to be seen, too early for their parents to have heard it.
+ * Not to what a member started in answer to it, to clean up. With each look, for
+ * a parent that is slow to die makes its orphans late. */
 void tree_signal_late(struct child *c);
 /* The last rung, step by step: false where it is to be called again. Without
  * a leaf everybody is stopped first (tree_proc.c); from `hurry_ns` on what is
@@ -63,10 +64,9 @@ size_t tree_procs_left(struct tree_procs *t, struct child *c,
 void tree_procs_signal(struct tree_procs *t, struct child *c, int sig);
 bool tree_procs_freeze(struct tree_procs *t, struct child *c);
 void tree_procs_kill(struct tree_procs *t, struct child *c);
-/* To those of n that are orphans, began in that time (boot ns, as exactly as
- * the kernel tells: 10 ms) and are not of the command's group. */
-void tree_procs_signal_orphans(const struct child *c, const int32_t *pids,
-    size_t n, int sig, uint64_t from_ns, uint64_t to_ns);
+/* tree_signal_late() for these members. When they began is known as exactly as
+ * the kernel tells: 10 ms. */
+void tree_procs_signal_late(struct child *c, const int32_t *pids, size_t n);
 /* Which of these hold its output: moved to the front, how many. */
 size_t tree_procs_holders(const struct child *c, int32_t *pids, size_t n);
 bool tree_procs_name(int32_t pid, char *ret, size_t size);

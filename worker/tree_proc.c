@@ -538,11 +538,26 @@ signal_members(struct tree_procs *t, const struct child *c, int sig)
 		close(proc);
 }
 
+/* Has it been told before? If not, it is from now on. */
+static bool
+late_is_told(struct child *c, int32_t pid)
+{
+	unsigned i;
+
+	for (i = 0; i < c->first.late_count; i++)
+		if (c->first.late[i] == pid)
+			return true;
+	if (i == CHILD_LATE_MAX)
+		return true; /* the others are left to KILL */
+	c->first.late[c->first.late_count++] = pid;
+	return false;
+}
+
 void
-tree_procs_signal_orphans(const struct child *c, const int32_t *pids,
-    size_t n, int sig, uint64_t from_ns, uint64_t to_ns)
+tree_procs_signal_late(struct child *c, const int32_t *pids, size_t n)
 {
 	uint64_t tick = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t from = c->first.from_ns / tick, to = c->first.to_ns / tick;
 	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct proc p;
 	size_t i;
@@ -550,8 +565,9 @@ tree_procs_signal_orphans(const struct child *c, const int32_t *pids,
 	for (i = 0; proc >= 0 && i < n; i++)
 		if (read_stat(proc, pids[i], &p) &&
 		    p.ppid == c->w->heritage.keeper_pid && p.pgrp != c->pid &&
-		    p.start >= from_ns / tick && p.start <= to_ns / tick)
-			signal_one(proc, &p, sig);
+		    p.start >= from && p.start <= to &&
+		    !late_is_told(c, p.pid))
+			signal_one(proc, &p, c->first.sig);
 	if (proc >= 0)
 		close(proc);
 }

@@ -309,23 +309,25 @@ SCENARIO(tree, a_timeout_takes_every_descendant_without_a_cgroup)
 
 #ifdef PSUP_FAULTS
 
-/* While the first signal is on its way a member of another POSIX session forks
- * and exits: the child is told as well, not killed a grace later. */
+/* While the first signal is on its way a member of another POSIX session forks,
+ * then it ends: the child is told as well, not killed a grace later. `trap`: how
+ * that member takes the signal; "": it is gone before. */
 static void
-the_signal_reaches_what_was_forked_under_it(void)
+the_signal_reaches_what_was_forked_under_it(const char *trap)
 {
 	const char *cue = file_in_scenario("cue"), *id;
 	const char *late = file_in_scenario("late");
 	struct question *q;
 	struct answer *a;
-	char script[400];
+	char script[500];
 	pid_t one, worker;
 	int orphan = 0;
 	FILE *f;
 
 	expect(mkfifo(cue, 0600) == 0);
-	snprintf(script, sizeof(script), "setsid sh -c 'echo $$; read x <%s; "
-	    "sleep 1000 & echo $! >%s' & wait", cue, late);
+	snprintf(script, sizeof(script), "setsid sh -c '%s echo $$; "
+	    "read x <%s; sleep 1000 & echo $! >%s.new; mv %s.new %s%s' & wait",
+	    trap, cue, late, late, late, trap[0] != '\0' ? "; wait" : "");
 	id = background(STR("command", script));
 	pids_of(id, 1, &one);
 	worker = worker_of(id);
@@ -334,7 +336,9 @@ the_signal_reaches_what_was_forked_under_it(void)
 	await_stopped(worker);
 	f = fopen(cue, "we");
 	expect(f != NULL && fputs("go\n", f) >= 0 && fclose(f) == 0);
-	await_gone(one);
+	await_file(late);
+	if (trap[0] == '\0')
+		await_gone(one);
 	kill_now(worker, SIGCONT);
 	a = answer_of(q);
 	expect_int(a, "remaining", 0);
@@ -348,14 +352,30 @@ the_signal_reaches_what_was_forked_under_it(void)
 SCENARIO(tree, what_is_forked_under_a_signal_gets_it)
 {
 	psupd(.workers = 1, .env = {"PSUP_FAULTS=stop.amid-signal=stop"});
-	the_signal_reaches_what_was_forked_under_it();
+	the_signal_reaches_what_was_forked_under_it("");
 }
 
 SCENARIO(tree, what_is_forked_under_a_signal_gets_it_without_a_cgroup)
 {
 	psupd(.workers = 1, .conf = NO_CGROUP,
 	    .env = {"PSUP_FAULTS=stop.amid-signal=stop"});
-	the_signal_reaches_what_was_forked_under_it();
+	the_signal_reaches_what_was_forked_under_it("");
+}
+
+/* It is nobody's orphan when the worker first looks for such. */
+#define SLOW_TO_DIE "trap \"sleep 0.3; exit\" TERM;"
+
+SCENARIO(tree, what_is_forked_under_a_signal_gets_it_when_it_is_an_orphan)
+{
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=stop.amid-signal=stop"});
+	the_signal_reaches_what_was_forked_under_it(SLOW_TO_DIE);
+}
+
+SCENARIO(tree, what_is_forked_under_a_signal_gets_it_later_without_a_cgroup)
+{
+	psupd(.workers = 1, .conf = NO_CGROUP,
+	    .env = {"PSUP_FAULTS=stop.amid-signal=stop"});
+	the_signal_reaches_what_was_forked_under_it(SLOW_TO_DIE);
 }
 
 #endif
