@@ -29,9 +29,11 @@
 #include "shm/index_journal.h"
 #include "shm/index_probe.h"
 #include "shm/index_sum.h"
+#include "shm/index_walk.h"
 
 #define MAP_BYTES     (1024ull << 20)
 #define STEP_BYTES    (8ull << 20)
+#define ENV_FLAGS     (MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD | MDB_NOLOCK)
 #define RESERVE_PAGES 256u /* or an eighth of a small map */
 #define KEY_MAX       511u
 /* Pages one small change may touch: two trees, split at every level. */
@@ -707,7 +709,7 @@ open_env(const char *dir, struct index *ix, bool *ret_damaged)
 	if (rc == 0)
 		rc = mdb_env_set_mapsize(ix->env, (size_t)ix->map_bytes);
 	if (rc == 0)
-		rc = mdb_env_open(ix->env, dir, INDEX_ENV_FLAGS, 0600);
+		rc = mdb_env_open(ix->env, dir, ENV_FLAGS, 0600);
 	err = index_error(rc);
 	*ret_damaged = rc < 0 || rc == EINVAL;
 	if (rc == 0)
@@ -768,6 +770,8 @@ int
 index_open_limited(const char *runtime_dir, const struct index_limits *limits,
     struct index **ret, bool *ret_set_aside)
 {
+	static const struct index_names names = {db_names, INDEX_DB_COUNT};
+	uint64_t map_max = MAP_BYTES;
 	struct index *ix;
 	char dir[PATH_MAX];
 	bool damaged = false, aside = false;
@@ -781,10 +785,12 @@ index_open_limited(const char *runtime_dir, const struct index_limits *limits,
 		return -ENOMEM;
 	ix->map_bytes = limits->map_bytes ? limits->map_bytes : MAP_BYTES;
 	ix->step_bytes = limits->step_bytes ? limits->step_bytes : STEP_BYTES;
+	if (map_max < ix->map_bytes)
+		map_max = ix->map_bytes;
 	for (;;) {
 		err = mkdir(dir, 0700) == 0 || errno == EEXIST ? 0 : -errno;
 		if (err == 0)
-			err = index_probe(dir, ix->map_bytes);
+			err = index_probe(dir, map_max, &names);
 		damaged = err == -EBADMSG;
 		if (err == 0)
 			err = open_env(dir, ix, &damaged);

@@ -8,12 +8,12 @@
 
 #include <stdint.h>
 
-/* For whoever includes lmdb.h itself. */
-#define INDEX_ENV_FLAGS (MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD | MDB_NOLOCK)
+struct index_names;
 
-/* Walks every record in a child that may crash. 0: good, or there is none.
+/* Follows every page: index_walk.h. 0: good, or there is none.
  * Errors: -EBADMSG (damaged), -errno (could not be asked). */
-int index_probe(const char *dir, uint64_t map_bytes);
+int index_probe(const char *dir, uint64_t map_max,
+    const struct index_names *names);
 
 /* Removes what was set aside earlier, so that a master that meets bad files
  * again and again does not fill the tmpfs. */

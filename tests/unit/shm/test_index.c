@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 
 #include "lib_rings.h"
 #include "shm/index.h"
+#include "shm/index_walk.h"
 
 static struct place place;
 
@@ -295,21 +297,130 @@ Test(index, sets_garbage_aside)
 	}
 }
 
+/* $PSUP_SEED, or this. */
+static void
+seed(unsigned otherwise)
+{
+	const char *env = getenv("PSUP_SEED");
+	unsigned s = env != NULL ? (unsigned)strtoul(env, NULL, 10)
+				 : otherwise;
+
+	fprintf(stderr, "seed %u\n", s);
+	srandom(s);
+}
+
+/* The file, mapped, as the probe sees it. */
+static int
+walk(void)
+{
+	static const char *const all[] = { "meta", "sessions", "specs",
+		"cursors", "events", "subs", "keys", "tokens", "drains" };
+	static const struct index_names names = { all, INDEX_DB_COUNT };
+	char path[128];
+	struct stat st;
+	void *map;
+	int fd, r;
+
+	snprintf(path, sizeof(path), "%s/index/data.mdb", place.path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	cr_assert(fd >= 0 && fstat(fd, &st) == 0);
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	cr_assert_neq(map, MAP_FAILED);
+	r = index_walk(map, (size_t)st.st_size, 1ull << 30, &names);
+	munmap(map, (size_t)st.st_size);
+	close(fd);
+	return r;
+}
+
+/* Random transactions: values of a few bytes to a few pages, again and again
+ * under the same keys, longer and shorter; some commits, some ends without. */
+static void
+write_at_random(struct index *ix, unsigned n)
+{
+	static const size_t sizes[] = { 0, 30, 400, 1990, 2100, 9000, 40000 };
+
+	while (n-- > 0) {
+		enum index_db db = (enum index_db)(random() % INDEX_DB_COUNT);
+		uint64_t key = (uint64_t)random() %
+		    (random() % 2 ? 40u : 3000u);
+		int r = random() % 3 == 0
+		    ? del(ix, db, key)
+		    : put(ix, db, key, sizes[random() % 7] +
+			      (size_t)random() % 9);
+
+		cr_assert(r == 0 || r == -ENOENT, "%d", r);
+		if (random() % 20 == 0)
+			cr_assert_eq(index_commit(ix), 0);
+	}
+}
+
+/* Whatever is written by the rules is found whole: a good index that is set
+ * aside is as bad as a damaged one that is not. */
+Test(index, is_whole_after_every_commit)
+{
+	struct index *ix = open_index(0, 1u << 20, false);
+
+	seed(20262);
+	for (unsigned round = 0; round < 400; round++) {
+		write_at_random(ix, 100);
+		cr_assert_eq(index_commit(ix), 0);
+		cr_assert_eq(walk(), 0, "round %u", round);
+		if (round % 50 == 49) {
+			write_at_random(ix, 30);
+			index_close(&ix); /* what is not committed is gone */
+			cr_assert_eq(walk(), 0, "round %u", round);
+			ix = open_index(0, 1u << 20, false);
+		}
+	}
+	for (enum index_db db = 0; db < INDEX_DB_COUNT; db++)
+		for (uint64_t i = 0; i < 3000; i++)
+			(void)del(ix, db, i);
+	cr_assert_eq(index_commit(ix), 0);
+	cr_assert_eq(walk(), 0);
+	index_close(&ix);
+}
+
+/* Overwrites a few words, or half a page or a whole one. */
+static void
+damage(const char *path, off_t pages)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	char junk[4096];
+	int n = 1 << random() % 7;
+
+	cr_assert_geq(fd, 0);
+	for (size_t i = 0; i < sizeof(junk); i++)
+		junk[i] = (char)random();
+	if (random() % 3 == 0) {
+		n = random() % 2 ? 2048 : 4096;
+		cr_assert_eq(pwrite(fd, junk, (size_t)n,
+		    random() % pages * 4096), n);
+	} else {
+		while (n-- > 0) {
+			off_t at = random() % (pages * 512) * 8;
+			static const char zeros[8];
+
+			cr_assert_eq(pwrite(fd,
+			    random() % 4 == 0 ? zeros : junk + n * 8, 8, at),
+			    8);
+		}
+	}
+	close(fd);
+}
+
 /* Overwrites pages of a good file at random: whatever opens must be usable,
  * whatever is not must be set aside. */
 Test(index, survives_damaged_pages)
 {
 	const struct index_limits limits = { 0, 1u << 20 };
-	unsigned seed = 20261, asides = 0, rounds = 40;
-	char path[128], junk[4096];
+	unsigned asides = 0, rounds = 150;
+	char path[128];
 	struct index *ix;
 	struct index_bytes v;
 	bool aside;
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/index/data.mdb", place.path);
-	fprintf(stderr, "seed %u\n", seed);
-	srandom(seed);
+	seed(20261);
 	for (unsigned round = 0; round < rounds; round++) {
 		ix = NULL;
 		cr_assert_eq(index_open_limited(place.path, &limits, &ix,
@@ -328,12 +439,8 @@ Test(index, survives_damaged_pages)
 			cr_assert_eq(del(ix, INDEX_SESSIONS, i), 0);
 		cr_assert_eq(index_commit(ix), 0);
 		index_close(&ix);
-		fd = open(path, O_WRONLY | O_CLOEXEC);
-		for (size_t i = 0; i < sizeof(junk); i++)
-			junk[i] = (char)random();
-		cr_assert_eq(pwrite(fd, junk, round % 3 ? 4096 : 64,
-		    (random() % 60) * 4096), round % 3 ? 4096 : 64);
-		close(fd);
+		/* now and then where the meta pages are */
+		damage(path, round % 4 == 0 ? 2 : 60);
 	}
 	cr_assert_gt(asides, rounds / 10, "%u", asides);
 }
