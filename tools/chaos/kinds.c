@@ -336,11 +336,15 @@ story_run(psup *p, enum kind kind, uint32_t *random)
 	    [KIND_KEYS] = run_keys, [KIND_HIDE] = run_hide,
 	    [KIND_TIMEOUT] = run_timeout, [KIND_FAIL] = run_fail,
 	    [KIND_SPILL] = run_spill};
-	struct story s = {.p = p, .kind = kind, .code = -1, .reason = "exit",
+	struct story s = {.p = p, .code = -1, .reason = "exit",
 	    .keepers = atomic_load(&chaos.keepers_dead)};
 
-	s.n = ledger_new(kind);
-	runs[kind](&s, random);
+	/* neither answer nor file says where output was dropped */
+	s.kind = (kind == KIND_FRONT || kind == KIND_SPILL) && chaos.full
+	    ? KIND_STREAM
+	    : kind;
+	s.n = ledger_new(s.kind);
+	runs[s.kind](&s, random);
 }
 
 /* --------------------------------------------------------- that do nothing */

@@ -34,12 +34,8 @@ draw_kind(uint32_t *random)
 	    KIND_ECHO, KIND_ECHO, KIND_TERMINAL, KIND_TERMINAL, KIND_FRONT,
 	    KIND_FRONT, KIND_BURST, KIND_KEYS, KIND_HIDE,
 	    KIND_TIMEOUT, KIND_FAIL, KIND_SPILL};
-	enum kind kind = draws[rnd(random) % (sizeof(draws) / sizeof(draws[0]))];
 
-	/* neither answer nor file says where output was dropped */
-	return (kind == KIND_FRONT || kind == KIND_SPILL) && chaos.full
-	    ? KIND_STREAM
-	    : kind;
+	return draws[rnd(random) % (sizeof(draws) / sizeof(draws[0]))];
 }
 
 void *
