@@ -405,6 +405,7 @@ master_fini(struct master *m)
 	lane_admin_written(m);
 	if (m->lanes != NULL)
 		lanes_free(&m->lanes);
+	adopt_close(m);
 	free(m->board_free);
 	free(m->base_env);
 	if (m->base != NULL)

@@ -354,6 +354,8 @@ struct master {
 	struct board board;
 	uint32_t *board_free;
 	uint32_t board_free_count;
+	struct board_slot *shown; /* by the last master; NULL: no need of it */
+	uint32_t shown_count;
 	struct stats_page *stats;
 	const struct stats_page *pages; /* everybody's, read-only */
 	struct cursors *cursors;
@@ -461,6 +463,7 @@ void session_free(struct session *s);
 void session_touch(struct master *m, struct session *s);
 void board_show(struct master *m, struct session *s);
 int registry_board_init(struct master *m);
+void registry_board_clear(struct master *m);
 
 /* ------------------------------------------------------------ session.c */
 bool session_may_move(uint32_t from, uint32_t to);
@@ -634,8 +637,21 @@ void recover_on_held(struct master *m, const struct ctl_held *msg);
  * nothing but an exec that failed ever was, has it started again. */
 void recover_unheard(struct master *m, struct session *s, struct wid dead);
 void recover_step(struct master *m);
-/* A session that runs and that the index knows nothing of. */
-struct session *recover_adopt(struct master *m, struct sid sid, bool live);
+
+/* -------------------------------------------------------------- adopt.c */
+/* Once the index is read, before the board is written: where it is not whole,
+ * what the board shows is kept until adopt_close(). -ENOMEM. */
+int adopt_open(struct master *m);
+void adopt_close(struct master *m);
+bool adopt_is_shown(const struct master *m, struct sid sid);
+/* Makes sessions of all that the board showed and no record speaks of: as if
+ * there had been one, or ended by its ring. Before lanes are put back. */
+void adopt_shown(struct master *m);
+/* Neither record nor row: one that runs. NULL: forgotten on purpose, or no
+ * memory. */
+struct session *adopt_live(struct master *m, struct sid sid);
+/* The same for one that has but its ring. */
+void adopt_ended(struct master *m, struct sid sid);
 
 /* ------------------------------------------------------------ readers.c */
 struct ring_reader *readers_get(struct master *m, struct sid sid);

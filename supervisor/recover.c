@@ -278,9 +278,10 @@ restore_ended(struct master *m)
 	free(v);
 }
 
-/* Another keeper wrote this index: what ran then is lost. */
+/* What ran under another keeper is lost. Where the index does not say any more
+ * whose it is, the board does: each keeper makes a new one. */
 static void
-lose_all(struct master *m)
+lose_strangers(struct master *m, bool board_says)
 {
 	struct session *s;
 	struct sid at;
@@ -288,7 +289,8 @@ lose_all(struct master *m)
 	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
 		at = s->sid;
 		if (!session_live(s) || (s->state == STATE_QUEUED &&
-		    !FAULT_FAILS("lie.queue-lost")))
+		    !FAULT_FAILS("lie.queue-lost")) ||
+		    (board_says && adopt_is_shown(m, at)))
 			continue;
 		s->recovering = false;
 		s->backgrounded = true; /* its request cannot come back */
@@ -321,7 +323,7 @@ sweep_files(struct master *m, const char *dir, bool adopt)
 		if (sid.v == 0 || session_by_sid(m, sid) != NULL)
 			continue;
 		if (adopt)
-			(void)recover_adopt(m, sid, false);
+			adopt_ended(m, sid);
 		else
 			(void)unlinkat(fd, de->d_name, 0);
 	}
@@ -365,6 +367,7 @@ recover_scan(struct master *m)
 	struct scan sc = {.m = m};
 	struct index_bytes from = {"", 0};
 	uint64_t incarnation, next;
+	bool whose; /* is not known */
 	int r;
 
 	m->next_sid = 1;
@@ -383,16 +386,23 @@ recover_scan(struct master *m)
 	if (sc.loaded > 0 || sc.bad > 0)
 		log_event(LOG_NOTE, "index-read", KV("sessions", sc.loaded),
 		    KV("bad", sc.bad));
-	m->bad_records = sc.bad > 0;
-	tally_load(m, incarnation == m->h.incarnation);
+	whose = incarnation == 0 && sc.loaded > 0;
+	m->bad_records = sc.bad > 0 || whose;
+	r = adopt_open(m);
+	if (r < 0)
+		return r;
+	registry_board_clear(m);
+	tally_load(m, whose || incarnation == m->h.incarnation);
 	FAULT("master.in-recover");
 	restore_ended(m);
 	if (incarnation != m->h.incarnation) {
-		lose_all(m);
+		lose_strangers(m, whose);
 		r = recover_meta_put(m, "incarnation", m->h.incarnation);
 		if (r < 0)
 			return r;
 	}
+	adopt_shown(m);
+	adopt_close(m);
 	restore_lanes(m);
 	r = lane_admin_load(m);
 	if (r < 0)
@@ -402,86 +412,6 @@ recover_scan(struct master *m)
 	     s = registry_next(s))
 		board_show(m, s);
 	return m->failed ? -ENOMEM : 0;
-}
-
-/* What the ring's header knows of its input; the spool's own length says what
- * was accepted, also where no worker was told any more. */
-static void
-adopt_input(struct master *m, struct session *s)
-{
-	static struct ring_facts f;
-	struct ring_reader *r = readers_get(m, s->sid);
-	char name[32];
-	struct stat st;
-
-	if (r == NULL || ring_facts(r, &f) != RING_OK)
-		return;
-	s->stdin_pipe = f.raw.stdin_state != STDIN_NONE;
-	s->stdin_closed = f.raw.stdin_state == STDIN_CLOSED;
-	s->spool_eof = f.raw.stdin_eof != 0;
-	s->pty = (f.raw.pty_flags & PTY_OPEN) != 0;
-	s->cols = f.raw.pty_size >> 16;
-	s->rows = f.raw.pty_size & 0xffff;
-	s->spool_end = f.raw.spool_end;
-	rundir_spool_name(s->sid, name);
-	if (fstatat(m->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    (uint64_t)st.st_size > s->spool_end)
-		s->spool_end = (uint64_t)st.st_size;
-}
-
-/* A session that exists and that the index knows nothing of. Where the index
- * is whole it was forgotten on purpose: its record was there before anybody
- * was told to start it. */
-struct session *
-recover_adopt(struct master *m, struct sid sid, bool live)
-{
-	struct session *s;
-
-	if (!m->set_aside && !m->bad_records)
-		return NULL;
-	s = calloc(1, sizeof(*s));
-	if (s == NULL)
-		return NULL;
-	LIST_INIT(&s->watches);
-	s->sid = sid;
-	s->board = UINT32_MAX;
-	s->scope = strdup("");
-	s->command = strdup("(recovered)");
-	s->name = strdup("(recovered)");
-	s->cwd = strdup("");
-	s->label = strdup("");
-	s->session_key = strdup("");
-	s->request_key = strdup("");
-	s->lane = strdup("");
-	s->backgrounded = s->answered = true;
-	s->exit_code = -1;
-	s->created_ms = clock_wall_ms();
-	s->ttl_ms = m->cfg.cleanup_ms;
-	s->grace_ms = (uint32_t)m->cfg.grace_ms;
-	s->tail_bytes = (uint32_t)m->cfg.max_output_chars;
-	s->state = STATE_STARTING;
-	s->recovering = live;
-	if (s->scope == NULL || s->command == NULL || s->name == NULL ||
-	    s->cwd == NULL || s->label == NULL || s->session_key == NULL ||
-	    s->request_key == NULL || s->lane == NULL ||
-	    registry_add(m, s) < 0) {
-		session_free(s);
-		master_give_up(m, "no memory for a session that runs");
-		return NULL;
-	}
-	if (sid.v >= m->next_sid) {
-		m->next_sid = sid.v + 1;
-		m->next_dirty = true;
-	}
-	log_event(LOG_WARN, "session-without-record", KV_SESSION(s));
-	if (live) {
-		gate_restore(m, s);
-		adopt_input(m, s);
-	}
-	session_touch(m, s);
-	if (!live)
-		session_end_by_ring(m, s);
-	return s;
 }
 
 /* One row of the keeper's table. One without a pid says nothing: its worker is
@@ -494,7 +424,7 @@ recover_on_held(struct master *m, const struct ctl_held *msg)
 	if (msg->pid <= 0)
 		return;
 	if (s == NULL && !m->reconciled)
-		s = recover_adopt(m, msg->head.sid, true);
+		s = adopt_live(m, msg->head.sid);
 	if (s == NULL || !session_live(s))
 		return;
 	s->held = true;

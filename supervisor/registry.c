@@ -373,12 +373,17 @@ registry_board_init(struct master *m)
 	m->board_free = calloc(n != 0 ? n : 1, sizeof(*m->board_free));
 	if (m->board_free == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++) {
-		board_clear(&m->board, i);
+	for (uint32_t i = 0; i < n; i++)
 		m->board_free[n - 1 - i] = i;
-	}
 	m->board_free_count = n;
 	return 0;
+}
+
+void
+registry_board_clear(struct master *m)
+{
+	for (uint32_t i = 0; i < m->board.slot_count; i++)
+		board_clear(&m->board, i);
 }
 
 /* Copies a string into a fixed field of a slot, cut on a character border. */

@@ -577,7 +577,7 @@ session_on_running(struct master *m, struct worker *w,
 	bool moved;
 
 	if (s == NULL)
-		s = recover_adopt(m, msg->head.sid, true);
+		s = adopt_live(m, msg->head.sid);
 	if (s == NULL || !session_live(s)) {
 		/* what its command left behind goes on, as it did before */
 		if (s != NULL) {

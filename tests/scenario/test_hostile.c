@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,30 +86,60 @@ ring_of(const char *id)
 	    (unsigned long long)s.instance);
 }
 
-/* The one session that runs, whatever it is called now. */
-static const char *
-the_one_that_runs(void)
+/* Kills the master; what is done before it is over is done between two. */
+static pid_t
+master_is_out(void)
 {
-	const psup_value *rows = psup_value_get(
-	    details(ask("list", YES("all"))), "sessions");
-	char *id = scn_alloc(64);
-	int n = 0;
+	pid_t keeper = keeper_pid(), old = master_pid();
 
-	for (size_t i = 0; i < psup_value_count(rows); i++)
-		if (psup_get_is(psup_value_at(rows, i), "status", "running")) {
-			psup_get_copy(psup_value_at(rows, i), "sessionId", id,
-			    64);
-			n++;
-		}
-	expect(n == 1, "%d run", n);
-	return id;
+	kill_now(keeper, SIGSTOP);
+	kill_now(old, SIGKILL);
+	await_gone(old);
+	return keeper;
+}
+
+static void
+master_comes_back(pid_t keeper)
+{
+	kill_now(keeper, SIGCONT);
+	scn_ask_again();
+}
+
+static const char *
+index_file(void)
+{
+	return scn_format("%s/index/data.mdb", runtime_dir());
+}
+
+/* Changes a byte behind each place where that text stands in the index. */
+static void
+spoil_behind(const char *text)
+{
+	int fd = open(index_file(), O_RDWR | O_CLOEXEC), n = 0;
+	size_t len = strlen(text);
+	char *map, *at;
+	struct stat st;
+
+	expect(fd >= 0 && fstat(fd, &st) == 0);
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+	    MAP_SHARED, fd, 0);
+	expect(map != MAP_FAILED);
+	at = map;
+	while ((at = memmem(at, (size_t)(map + st.st_size - at), text,
+	            len)) != NULL) {
+		at += len;
+		at[2] ^= 1;
+		n++;
+	}
+	expect(n > 0, "%s", text);
+	munmap(map, (size_t)st.st_size);
+	close(fd);
 }
 
 /* Pages of the index are overwritten between two masters: the next one has
  * what decodes, makes the rest from rings and keeper, and runs. */
 SCENARIO(hostile_pages, of_the_index)
 {
-	const char *index = scn_format("%s/index/data.mdb", runtime_dir());
 	const char *id, *ended, *fresh;
 
 	seed();
@@ -118,29 +149,85 @@ SCENARIO(hostile_pages, of_the_index)
 	ended = background(STR("command", "echo kept"));
 	await_end(ended);
 	for (int round = 0; round < 8; round++) {
-		pid_t keeper = keeper_pid(), old = master_pid();
-		struct stat st;
+		pid_t keeper = master_is_out();
 
-		kill_now(keeper, SIGSTOP);
-		kill_now(old, SIGKILL);
-		await_gone(old);
-		expect(stat(index, &st) == 0);
 		if (round == 7) /* nothing of it is left */
-			expect(truncate(index, 5000) == 0);
+			expect(truncate(index_file(), 5000) == 0);
 		else
-			scribble(index, 0, round % 2 ? 65536 : 200000,
+			scribble(index_file(), 0, round % 2 ? 65536 : 200000,
 			    1 << round);
-		kill_now(keeper, SIGCONT);
-		scn_ask_again();
+		master_comes_back(keeper);
 		fresh = id_of(ask("exec", STR("command", "echo on"),
 		    YES("background")));
 		await_end(fresh);
 		expect_text(ask("log", STR("sessionId", fresh)), "on");
 		expect(strcmp(fresh, id) != 0 && strcmp(fresh, ended) != 0);
 	}
-	/* by whatever name: it runs, has its output, takes its input, ends */
-	id = the_one_that_runs();
+	/* under the old names: what runs takes its input, what ended has its
+	 * output */
 	expect_talks(id);
+	expect_text(ask("log", STR("sessionId", ended)), "kept");
+}
+
+/* Nothing is left of the index: what sessions are called, whose they are and
+ * where they queue the board still says. What waited in a queue cannot be
+ * started without its record: it is lost, and said to be. */
+SCENARIO(hostile_pages, a_lost_index_costs_no_name)
+{
+	const char *runs, *waits, *next, *ended, *gate = "gate";
+	struct peer *mine;
+	struct answer *a;
+	pid_t keeper;
+
+	psupd(.workers = 1, .conf = "[lane \"one\"]\nwidth = 1\n");
+	ended = id_of(ask_as(peer("mine"), "exec",
+	    STR("command", "echo kept; exit 3"), YES("background")));
+	await_end(ended);
+	runs = holder("one", gate);
+	await_output(runs, "up\n");
+	waits = background(STR("command", "echo never"), STR("lane", "one"));
+	keeper = master_is_out();
+	expect(truncate(index_file(), 5000) == 0);
+	master_comes_back(keeper);
+	mine = peer("mine");
+	expect_refused(ask_as(peer("theirs"), "log", STR("sessionId", ended)),
+	    "not-found");
+	expect_text(ask_as(mine, "log", STR("sessionId", ended)), "kept");
+	expect_int(ask_as(mine, "poll", STR("sessionId", ended)), "exitCode",
+	    3);
+	expect_str(ask("poll", STR("sessionId", waits)), "exitReason", "lost");
+	/* its lane is held as before */
+	a = ask("exec", STR("command", "echo after"), STR("lane", "one"),
+	    YES("background"));
+	expect_str(a, "state", "queued");
+	next = id_of(a);
+	open_gate(gate);
+	await_end(runs);
+	await_end(next);
+	expect_text(ask("log", STR("sessionId", next)), "after");
+}
+
+/* Values of it are damaged, the file is whole: the record of one that runs, of
+ * one that ended, and whose keeper's it all is. */
+SCENARIO(hostile_pages, a_damaged_record_costs_nothing)
+{
+	const char *ended, *runs, *other;
+	pid_t keeper;
+
+	psupd(.workers = 1);
+	ended = background(STR("command", "echo kept; exit 3"));
+	await_end(ended);
+	runs = talker();
+	other = talker();
+	keeper = master_is_out();
+	spoil_behind(ended);
+	spoil_behind(runs);
+	spoil_behind("incarnation");
+	master_comes_back(keeper);
+	expect_text(ask("log", STR("sessionId", ended)), "kept");
+	expect_int(ask("poll", STR("sessionId", ended)), "exitCode", 3);
+	expect_talks(runs);
+	expect_talks(other);
 }
 
 /* The header of one session's ring is overwritten again and again, as by a

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions that a damaged index knows nothing of any more. Rings and workers
+ * say how they do; what they are called and whose they are stands on the
+ * board still, which the last master of this keeper wrote.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/rundir.h"
+#include "common/slug.h"
+#include "common/text.h"
+#include "supervisor/gate.h"
+#include "supervisor/master.h"
+
+int
+adopt_open(struct master *m)
+{
+	struct board_slot row;
+	uint32_t i, n = 0;
+
+	if (!m->set_aside && !m->bad_records)
+		return 0;
+	for (i = 0; i < m->board.slot_count; i++)
+		n += board_get(&m->board, i, &row) == 1;
+	m->shown = calloc(n != 0 ? n : 1, sizeof(*m->shown));
+	if (m->shown == NULL)
+		return -ENOMEM;
+	for (i = 0; i < m->board.slot_count && m->shown_count < n; i++)
+		if (board_get(&m->board, i, &m->shown[m->shown_count]) == 1)
+			m->shown_count++;
+	return 0;
+}
+
+void
+adopt_close(struct master *m)
+{
+	free(m->shown);
+	m->shown = NULL;
+	m->shown_count = 0;
+}
+
+bool
+adopt_is_shown(const struct master *m, struct sid sid)
+{
+	for (uint32_t i = 0; i < m->shown_count; i++)
+		if (m->shown[i].sid == sid.v)
+			return true;
+	return false;
+}
+
+/* A copy of a row's text; `other` where the board has none, or damaged. One
+ * that `names` something or somebody must be whole: a row may have cut it, by
+ * up to three bytes more than do not fit. */
+static char *
+shown_text(const char *text, size_t size, bool names, const char *other)
+{
+	size_t len = strnlen(text, size);
+	bool ok = len != 0 && len < size && text_is_utf8(text, len) &&
+	    (!names || len + 4 < size);
+
+	return strdup(ok ? text : other);
+}
+#define SHOWN(field, names, other)                                             \
+	shown_text(row->field, sizeof(row->field), (names), (other))
+
+/* What the board said of it. False: no memory. */
+static bool
+adopt_row(struct session *s, const struct board_slot *row)
+{
+	static const struct board_slot none;
+	size_t len;
+
+	if (row == NULL)
+		row = &none;
+	len = strnlen(row->slug, sizeof(row->slug));
+	if (slug_is_valid(row->slug, len))
+		memcpy(s->slug, row->slug, len + 1);
+	s->scope = SHOWN(scope, true, "");
+	s->label = SHOWN(label, true, "");
+	s->lane = SHOWN(lane, false, ""); /* never cut: as long as a lane's */
+	s->name = SHOWN(name, false, "(recovered)");
+	s->command = SHOWN(command, false, "(recovered)");
+	s->cwd = strdup("");
+	s->session_key = strdup("");
+	s->request_key = strdup("");
+	s->created_ms = clock_wall_ms();
+	if (row->created_ms != 0 && row->created_ms < s->created_ms)
+		s->created_ms = row->created_ms;
+	return s->scope != NULL && s->command != NULL && s->name != NULL &&
+	    s->cwd != NULL && s->label != NULL && s->session_key != NULL &&
+	    s->request_key != NULL && s->lane != NULL;
+}
+
+/* What the ring's header knows of its input; the spool's own length says what
+ * was accepted, also where no worker was told any more. */
+static void
+adopt_input(struct master *m, struct session *s)
+{
+	static struct ring_facts f;
+	struct ring_reader *r = readers_get(m, s->sid);
+	char name[32];
+	struct stat st;
+
+	if (r == NULL || ring_facts(r, &f) != RING_OK)
+		return;
+	s->stdin_pipe = f.raw.stdin_state != STDIN_NONE;
+	s->stdin_closed = f.raw.stdin_state == STDIN_CLOSED;
+	s->spool_eof = f.raw.stdin_eof != 0;
+	s->pty = (f.raw.pty_flags & PTY_OPEN) != 0;
+	s->cols = f.raw.pty_size >> 16;
+	s->rows = f.raw.pty_size & 0xffff;
+	s->spool_end = f.raw.spool_end;
+	rundir_spool_name(s->sid, name);
+	if (fstatat(m->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (uint64_t)st.st_size > s->spool_end)
+		s->spool_end = (uint64_t)st.st_size;
+}
+
+/* Makes a session of what is left of it; `row`: NULL, or the board's. Where the
+ * index is whole it was forgotten on purpose: its record was there before
+ * anybody was told to start it. */
+static struct session *
+adopt(struct master *m, struct sid sid, const struct board_slot *row)
+{
+	struct session *s;
+
+	if (!m->set_aside && !m->bad_records)
+		return NULL;
+	s = calloc(1, sizeof(*s));
+	if (s == NULL)
+		return NULL;
+	LIST_INIT(&s->watches);
+	s->sid = sid;
+	s->board = UINT32_MAX;
+	s->backgrounded = s->answered = true;
+	s->exit_code = -1;
+	s->ttl_ms = m->cfg.cleanup_ms;
+	s->grace_ms = (uint32_t)m->cfg.grace_ms;
+	s->tail_bytes = (uint32_t)m->cfg.max_output_chars;
+	s->state = STATE_STARTING;
+	if (!adopt_row(s, row) || registry_add(m, s) < 0) {
+		session_free(s);
+		master_give_up(m, "no memory for a session without record");
+		return NULL;
+	}
+	if (sid.v >= m->next_sid) {
+		m->next_sid = sid.v + 1;
+		m->next_dirty = true;
+	}
+	log_event(LOG_WARN, "session-without-record", KV_SESSION(s));
+	session_touch(m, s);
+	return s;
+}
+
+struct session *
+adopt_live(struct master *m, struct sid sid)
+{
+	struct session *s = adopt(m, sid, NULL);
+
+	if (s == NULL)
+		return NULL;
+	s->recovering = true;
+	gate_restore(m, s);
+	adopt_input(m, s);
+	return s;
+}
+
+void
+adopt_ended(struct master *m, struct sid sid)
+{
+	struct session *s = adopt(m, sid, NULL);
+
+	if (s != NULL)
+		session_end_by_ring(m, s);
+}
+
+void
+adopt_shown(struct master *m)
+{
+	for (uint32_t i = 0; i < m->shown_count; i++) {
+		const struct board_slot *row = &m->shown[i];
+		struct sid sid = {row->sid};
+		struct session *s;
+
+		if (sid.v == 0 || session_by_sid(m, sid) != NULL)
+			continue;
+		s = adopt(m, sid, row);
+		if (s == NULL)
+			continue;
+		s->recovering = row->state != STATE_ENDED;
+		if (s->recovering)
+			adopt_input(m, s);
+		else
+			session_end_by_ring(m, s);
+	}
+}
