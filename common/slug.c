@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Slugs: adjective-noun, from the lists that gateways already know. Whether
- * one is taken is the caller's knowledge.
+ * one is taken is the caller's knowledge. A name that was given back is not
+ * given out again soon: who repeats "clear" or "kill", since the answer was lost
+ * in a restart, must not hit somebody else's session.
  */
 #include "slug.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +19,7 @@
 #define TRIES	    12
 #define LAST_SUFFIX 12
 #define LONG_TRIES  100
+#define STEP	    1105u
 
 static const char *const adjectives[] = {
 	"amber", "briny", "brisk", "calm", "clear", "cool", "crisp", "dawn",
@@ -58,6 +62,22 @@ make_base(bool three, char base[SLUG_MAX])
 		(void)snprintf(base, SLUG_MAX, "%s-%s", adjective, noun);
 }
 
+/* The words of a number: those of the next one are others, both of them, and
+ * all pairs have had their turn before one comes again. */
+static void
+words_of(uint64_t n, char base[SLUG_MAX])
+{
+	static const uint64_t pairs = NELEMS(adjectives) * NELEMS(nouns);
+	uint64_t i = n % pairs * STEP % pairs;
+
+	static_assert(NELEMS(adjectives) * NELEMS(nouns) == 2268 &&
+	    STEP % 2 != 0 && STEP % 3 != 0 && STEP % 7 != 0,
+	    "2268 = 4 * 81 * 7: the step shares no factor with it");
+	(void)snprintf(base, SLUG_MAX, "%s-%s",
+	    adjectives[i % NELEMS(adjectives)],
+	    nouns[i / NELEMS(adjectives)]);
+}
+
 /* Random bases with and without a number. */
 static bool
 try_words(bool three, bool (*taken)(void *, const char *), void *arg,
@@ -96,11 +116,14 @@ append36(char slug[SLUG_MAX], uint64_t v, int n)
 }
 
 void
-slug_make(bool (*taken)(void *arg, const char *slug), void *arg,
+slug_make(uint64_t n, bool (*taken)(void *arg, const char *slug), void *arg,
     char ret_slug[SLUG_MAX])
 {
 	int i;
 
+	words_of(n, ret_slug);
+	if (!taken(arg, ret_slug))
+		return;
 	if (try_words(false, taken, arg, ret_slug) ||
 	    try_words(true, taken, arg, ret_slug))
 		return;

@@ -354,6 +354,7 @@ struct master {
 	struct board board;
 	uint32_t *board_free;
 	uint32_t board_free_count;
+	uint64_t names; /* where an index's slugs begin */
 	struct board_slot *shown; /* by the last master; NULL: no need of it */
 	uint32_t shown_count;
 	struct stats_page *stats;

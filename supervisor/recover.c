@@ -360,6 +360,18 @@ skip_numbers(struct master *m)
 	}
 }
 
+/* Where the slugs begin: somewhere, but for as long as there is this index. */
+static int
+names_get(struct master *m)
+{
+	int r = meta_get(m, "names", &m->names);
+
+	if (r < 0 || m->names != 0)
+		return r;
+	m->names = 1 + (uint64_t)arc4random();
+	return recover_meta_put(m, "names", m->names);
+}
+
 /* Loads everything from the index. */
 int
 recover_scan(struct master *m)
@@ -377,6 +389,8 @@ recover_scan(struct master *m)
 	r = meta_get(m, "incarnation", &incarnation);
 	if (r == 0)
 		r = meta_get(m, "next", &next);
+	if (r == 0)
+		r = names_get(m);
 	if (r < 0)
 		return r;
 	if (next > m->next_sid)

@@ -196,7 +196,7 @@ registry_add(struct master *m, struct session *s)
 		k->s = s;
 	}
 	if (s->slug[0] == '\0' || session_by_slug(m, s->slug) != NULL)
-		slug_make(slug_taken, m, s->slug);
+		slug_make(s->sid.v + m->names, slug_taken, m, s->slug);
 	if (RB_INSERT(sid_tree, &m->by_sid, s) != NULL) {
 		free(k);
 		return -EEXIST;

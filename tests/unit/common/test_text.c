@@ -231,7 +231,7 @@ refuse_some(void *arg, const char *slug)
 	int *left = arg;
 
 	cr_assert(slug_is_valid(slug, strlen(slug)), "%s", slug);
-	return (*left)-- > 0;
+	return *left > 0 && (*left)-- > 0;
 }
 
 /* How many dashes. */
@@ -245,28 +245,51 @@ dashes(const char *s)
 	return n;
 }
 
+static int
+by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* A name comes again after all the others. */
+Test(text, slugs_come_again_late)
+{
+	static char slugs[2268][SLUG_MAX];
+	char again[SLUG_MAX];
+	int none = 0;
+
+	for (size_t i = 0; i < NELEMS(slugs); i++)
+		slug_make(1000000 + i, refuse_some, &none, slugs[i]);
+	none = 0;
+	slug_make(1000000 + NELEMS(slugs), refuse_some, &none, again);
+	cr_expect_str_eq(again, slugs[0]);
+	qsort(slugs, NELEMS(slugs), SLUG_MAX, by_text);
+	for (size_t i = 1; i < NELEMS(slugs); i++)
+		cr_expect_str_neq(slugs[i - 1], slugs[i]);
+}
+
 Test(text, slugs, .timeout = 10)
 {
 	static const struct {
 		int refused, dashes;
 		const char *suffix;
-	} cases[] = { { 0, 1, "" }, { 1, 2, "-2" }, { 11, 2, "-12" },
-		{ 12, 1, "" }, { 144, 2, "" }, { 145, 3, "-2" },
-		{ 288, 3, "" }, { 289, 4, "" } };
+	} cases[] = { { 0, 1, "" }, { 1, 1, "" }, { 2, 2, "-2" },
+		{ 12, 2, "-12" }, { 13, 1, "" }, { 145, 2, "" },
+		{ 146, 3, "-2" }, { 289, 3, "" }, { 290, 4, "" } };
 	char slug[SLUG_MAX];
 	size_t i, n;
 	int left;
 
 	for (i = 0; i < NELEMS(cases); i++) {
 		left = cases[i].refused;
-		slug_make(refuse_some, &left, slug);
+		slug_make(7, refuse_some, &left, slug);
 		n = strlen(cases[i].suffix);
 		cr_expect_eq(dashes(slug), cases[i].dashes, "%d: %s",
 		    cases[i].refused, slug);
 		cr_expect_str_eq(slug + strlen(slug) - n, cases[i].suffix);
 	}
 	left = 1000000;
-	slug_make(refuse_some, &left, slug);
+	slug_make(7, refuse_some, &left, slug);
 	cr_expect(slug_is_valid(slug, strlen(slug)));
 	cr_expect(!slug_is_valid("", 0) && !slug_is_valid("A", 1) &&
 	    !slug_is_valid("a/b", 3));
