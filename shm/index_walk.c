@@ -93,10 +93,11 @@ static const unsigned char *
 page_at(const struct walk *w, uint64_t number, unsigned flags,
     struct page *ret)
 {
-	const unsigned char *at = w->map + number * w->page_bytes;
+	const unsigned char *at;
 
 	if (number < 2 || number >= w->written)
 		return NULL;
+	at = w->map + number * w->page_bytes;
 	memcpy(ret, at, sizeof(*ret));
 	return ret->number == number && ret->flags == flags ? at : NULL;
 }
