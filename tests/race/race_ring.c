@@ -31,6 +31,7 @@
 #include "common/rundir.h"
 #include "race.h"
 #include "shm/ring.h"
+#include "tests/pattern.h"
 
 #define HEAD_BYTES 5000u
 #define TAIL_BYTES 90000u
@@ -143,15 +144,6 @@ __wrap_splice(int in, loff_t *in_off, int out, loff_t *out_off, size_t size,
 }
 
 /* -------------------------------------------------------------- the threads */
-
-/* The byte at offset `n` of a stream. */
-static unsigned char
-byte_of(int stream, uint64_t n)
-{
-	uint64_t x = n * 0x9e3779b97f4a7c15ull + (uint64_t)stream * 0x5bd1e995u;
-
-	return (unsigned char)(x >> 40 ^ n);
-}
 
 /* Writes its stream in pieces of random length until told to stop. */
 static void *

@@ -25,6 +25,7 @@
 #include "common/check.h"
 #include "common/clock.h"
 #include "shm/ring.h"
+#include "tests/pattern.h"
 
 #define KILLS_PER_RING 50u
 
@@ -67,15 +68,6 @@ static const char *const faults[] = { "ring.in-wrap", "ring.in-segment",
 	"ring.before-splice", "ring.after-splice", "ring.after-segment",
 	"ring.in-hole", "ring.in-hole-count", "ring.before-discard",
 	"ring.after-discard" };
-
-/* The byte at offset `n` of a stream. */
-static unsigned char
-byte_of(int stream, uint64_t n)
-{
-	uint64_t x = n * 0x9e3779b97f4a7c15ull + (uint64_t)stream * 0x5bd1e995u;
-
-	return (unsigned char)(x >> 40 ^ n);
-}
 
 /* Writes its stream in pieces of random length until told to stop. */
 static void *
