@@ -131,6 +131,8 @@ feed_bytes(struct story *s, uint64_t pos, const char *data, size_t n, bool eof,
 	} else if (rc == PSUP_OK) {
 		*ret_taken = (size_t)psup_get_int(psup_reply_details(r),
 		    "accepted", (int64_t)n);
+		if (*ret_taken > 0)
+			s->moved_ns = now_ns();
 	}
 	psup_reply_free(&r);
 	return rc == PSUP_OK;
@@ -168,7 +170,7 @@ run_echo(struct story *s, uint32_t *random)
 		return;
 	while (pos < s->bytes && !s->over)
 		if (!feed(s, 0, s->bytes, true, &pos) ||
-		    (!s->over && !story_look(s, 0)))
+		    (!s->over && (!story_look(s, 0) || story_is_stuck(s))))
 			return;
 	story_finish(s);
 }
@@ -190,28 +192,21 @@ run_keys(struct story *s, uint32_t *random)
 	if (!story_start(s, a))
 		return;
 	while (s->seen < READY_BYTES && !s->over)
-		if (!story_look(s, 1000))
+		if (!story_look(s, 1000) || story_is_stuck(s))
 			return;
 	while (pos < typed && !s->over)
 		if (!feed(s, READY_BYTES, typed, false, &pos) ||
-		    (!s->over && !story_look(s, 0)))
+		    (!s->over && (!story_look(s, 0) || story_is_stuck(s))))
 			return;
 	for (; !s->over; pos++) {
 		if (!feed_bytes(s, pos, "\n", 1, false, true, &one))
 			return;
 		for (since = now_ns(); !s->over; ) {
-			if (!story_look(s, 500))
+			if (!story_look(s, 500) || story_is_stuck(s))
 				return;
 			if (chaos.in_hand &&
 			    now_ns() - since > 500 * UINT64_C(1000000))
 				break;
-			if (now_ns() - since > PATIENCE_MS *
-			    UINT64_C(1000000)) {
-				lost(LOSS_STUCK, "session %u (%s, keys) at "
-				    "%llu", s->n, s->id,
-				    (unsigned long long)s->seen);
-				return;
-			}
 		}
 	}
 	story_clear(s);
@@ -227,7 +222,7 @@ run_hide(struct story *s, uint32_t *random)
 	if (!story_start(s, story_args(s, "hide", NULL)))
 		return;
 	while (s->seen < READY_BYTES && !s->over)
-		if (!story_look(s, 1000))
+		if (!story_look(s, 1000) || story_is_stuck(s))
 			return;
 	nap_ms(rnd(random) % 20);
 	if (rnd(random) % 2 == 0)

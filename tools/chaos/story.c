@@ -122,6 +122,7 @@ story_start(struct story *s, psup_args *a)
 
 		psup_get_copy(d, "sessionId", s->id, sizeof(s->id));
 		atomic_fetch_add(&chaos.started, 1);
+		s->moved_ns = now_ns();
 		/* A repeat may hear of the end at once. */
 		if (psup_reply_is_error(r) && s->id[0] == '\0')
 			rc = PSUP_ERR_REFUSED;
@@ -327,6 +328,8 @@ take(struct story *s, const psup_value *d)
 		    "%llu", s->n, s->id, kind_name(s->kind),
 		    (unsigned long long)dropped, (unsigned long long)s->seen);
 	story_compare(s, next - size, data != NULL ? data : "", size);
+	if (next != s->seen)
+		s->moved_ns = now_ns();
 	s->seen = next;
 	return size;
 }
@@ -398,21 +401,23 @@ story_kill(struct story *s, int grace_ms)
 	psup_args_free(&a);
 }
 
+bool
+story_is_stuck(struct story *s)
+{
+	if (now_ns() - s->moved_ns < PATIENCE_MS * UINT64_C(1000000))
+		return false;
+	lost(LOSS_STUCK, "session %u (%s, %s) at %llu", s->n, s->id,
+	    kind_name(s->kind), (unsigned long long)s->seen);
+	return true;
+}
+
 void
 story_follow(struct story *s)
 {
-	uint64_t quiet = now_ns(), seen = s->seen;
-
-	while (!s->over && story_look(s, 5000)) {
-		if (s->seen != seen)
-			quiet = now_ns();
-		seen = s->seen;
-		if (now_ns() - quiet < PATIENCE_MS * UINT64_C(1000000))
-			continue;
-		lost(LOSS_STUCK, "session %u (%s, %s) at %llu", s->n, s->id,
-		    kind_name(s->kind), (unsigned long long)s->seen);
-		return;
-	}
+	s->moved_ns = now_ns();
+	while (!s->over && story_look(s, 5000) && (s->over ||
+	       !story_is_stuck(s)))
+		;
 }
 
 void

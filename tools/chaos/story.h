@@ -16,6 +16,7 @@ struct story {
 	bool may_drop;      /* more output than is kept: gaps may be told */
 	uint64_t uncertain; /* input that it may not have had, as it is told */
 	uint64_t shift;     /* of that, what it did not have */
+	uint64_t moved_ns;  /* when something of it last came, or went */
 	long keepers;       /* keepers that had died when it was asked for */
 	bool over;          /* its end was seen */
 	int code;           /* its exit code; -1: none */
@@ -36,6 +37,8 @@ psup_args *story_args(struct story *s, const char *word,
 bool story_start(struct story *s, psup_args *a);
 /* Compares what is new, waiting up to wait_ms for it. False: given up. */
 bool story_look(struct story *s, int wait_ms);
+/* Nothing has come or gone for a minute: counted, to be given up. */
+bool story_is_stuck(struct story *s);
 /* Kills it with all its tree; a repeat may find it ended. */
 void story_kill(struct story *s, int grace_ms);
 /* Follows it to its end and compares that. */
