@@ -109,6 +109,13 @@ struct child_pty {
 	size_t answer_len;
 };
 
+/* From when a list of processes was taken to the first signal that was sent by
+ * it: in time (boot), and in the numbers that were given out (0: not known). */
+struct tree_span {
+	uint64_t from_ns, to_ns;
+	int32_t from_pid, to_pid; /* the last one before */
+};
+
 struct child {
 	struct worker *w;
 	struct sid sid;
@@ -140,7 +147,7 @@ struct child {
 	unsigned tree_looks;     /* since it began to look */
 	struct {
 		int sig;         /* 0: none */
-		uint64_t from_ns, to_ns; /* when it went round */
+		struct tree_span unseen; /* who began in it heard nothing */
 		int32_t late[CHILD_LATE_MAX]; /* told after that, once */
 		unsigned late_count;
 	} first;                 /* the ladder's first signal */

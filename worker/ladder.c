@@ -116,13 +116,11 @@ ladder_first(struct child *c)
 	int sig = (int)atomic_load(at);
 
 	c->first.late_count = 0;
-	c->first.from_ns = clock_boot_ns();
 	/* the tree first: a dead parent vouches for nobody */
-	tree_signal(c, sig);
+	tree_signal(c, sig, &c->first.unseen);
 	group_signal(c, sig);
-	c->first.to_ns = clock_boot_ns();
 	c->first.sig = sig;
-	tree_signal(c, SIGCONT); /* a stopped one could not obey */
+	tree_signal(c, SIGCONT, NULL); /* a stopped one could not obey */
 	group_signal(c, SIGCONT);
 	FAULT("stop.after-signal");
 	atomic_store(at, 0);

@@ -151,7 +151,7 @@ give_up(struct child *c, int error, unsigned stage)
 		    KV("session", c->sid.v), KV("error", err_name(error)));
 	if (c->pid > 1 && !forgotten) {
 		(void)kill(-c->pid, SIGKILL);
-		tree_signal(c, SIGKILL);
+		tree_signal(c, SIGKILL, NULL);
 	}
 	/* nothing watches them yet, and there may be no header to note it in */
 	for (size_t i = 0; i < NELEMS(fds); i++) {

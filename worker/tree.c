@@ -299,7 +299,7 @@ leaf_kill(int leaf)
 
 /* Signals the members of a leaf one by one. */
 static void
-leaf_signal(struct child *c, int leaf, int sig)
+leaf_signal(struct child *c, int leaf, int sig, struct tree_span *ret)
 {
 	struct tree *t = c->w->tree;
 	char part[sizeof(t->group) + CGROUP_LEAF_MAX + 1], name[CGROUP_LEAF_MAX];
@@ -311,8 +311,12 @@ leaf_signal(struct child *c, int leaf, int sig)
 		leaf_kill(leaf);
 		return;
 	}
+	if (ret != NULL)
+		tree_span_from(ret);
 	n = cgroup_pids(leaf, t->pids, PIDS_MAX);
 	FAULT("stop.amid-signal");
+	if (ret != NULL)
+		tree_span_to(ret);
 	for (i = 0; i < n && i < PIDS_MAX; i++)
 		if (t->pids[i] != c->pid && group_of(t->pids[i]) != c->pid)
 			(void)cgroup_signal(t->pids[i], part, sig);
@@ -320,15 +324,15 @@ leaf_signal(struct child *c, int leaf, int sig)
 
 /* One signal to all that the group's signal does not reach. */
 void
-tree_signal(struct child *c, int sig)
+tree_signal(struct child *c, int sig, struct tree_span *ret)
 {
 	int leaf = session_leaf(c);
 
 	if (leaf < 0) {
-		tree_procs_signal(c->w->tree->procs, c, sig);
+		tree_procs_signal(c->w->tree->procs, c, sig, ret);
 		return;
 	}
-	leaf_signal(c, leaf, sig);
+	leaf_signal(c, leaf, sig, ret);
 	close(leaf);
 }
 
@@ -352,7 +356,7 @@ tree_kill(struct child *c, uint64_t hurry_ns)
 	int leaf = session_leaf(c);
 
 	if (leaf >= 0) {
-		leaf_signal(c, leaf, SIGKILL);
+		leaf_signal(c, leaf, SIGKILL, NULL);
 		close(leaf);
 		return true;
 	}

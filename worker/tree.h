@@ -33,10 +33,10 @@ int tree_enter(struct child *c);
 void tree_leave(struct child *c, bool spent);
 
 /* Signals every member but those of the command's own group, which one call
- * reaches after this. */
-void tree_signal(struct child *c, int sig);
-/* The ladder's first signal, once to each, to orphans that were forked while it
- * went round: too late to be seen, too early for their parents to have heard it.
+ * reaches after this. `ret`: NULL, or when those began who are not among them. */
+void tree_signal(struct child *c, int sig, struct tree_span *ret);
+/* The ladder's first signal, once to each, to orphans that were forked when it
+ * was on its way: too late to be seen, too early for anybody to have heard it.
  * Not to what a member started in answer to it, to clean up. With each look, for
  * a parent that is slow to die makes its orphans late. */
 void tree_signal_late(struct child *c);
@@ -61,11 +61,14 @@ struct tree_procs;
 struct tree_procs *tree_procs_new(void);
 size_t tree_procs_left(struct tree_procs *t, struct child *c,
     int32_t *ret_pids, size_t max);
-void tree_procs_signal(struct tree_procs *t, struct child *c, int sig);
+void tree_procs_signal(struct tree_procs *t, struct child *c, int sig,
+    struct tree_span *ret);
+/* The two ends of a span are now. */
+void tree_span_from(struct tree_span *ret);
+void tree_span_to(struct tree_span *ret);
 bool tree_procs_freeze(struct tree_procs *t, struct child *c);
 void tree_procs_kill(struct tree_procs *t, struct child *c);
-/* tree_signal_late() for these members. When they began is known as exactly as
- * the kernel tells: 10 ms. */
+/* tree_signal_late() for these members. */
 void tree_procs_signal_late(struct child *c, const int32_t *pids, size_t n);
 /* Which of these hold its output: moved to the front, how many. */
 size_t tree_procs_holders(const struct child *c, int32_t *pids, size_t n);

@@ -56,6 +56,7 @@ struct tree_procs {
 	struct proc *list;
 	size_t count, cap;
 	uint64_t taken_ns; /* when the look began; 0: never */
+	int32_t taken_pid; /* the last number given out before */
 	uint64_t cost_ns;  /* what it took */
 	uint64_t of;       /* whose members are marked; 0: nobody's */
 	size_t fresh;      /* of these stopped just now */
@@ -333,6 +334,39 @@ join(struct tree_procs *t, int proc, const struct child *c, struct proc *p,
 	t->fresh++;
 }
 
+/* The last number that the kernel gave to a process; 0: not known. */
+static int32_t
+last_pid(void)
+{
+	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	char buf[128];
+	ssize_t n = fd >= 0 ? read(fd, buf, sizeof(buf) - 1) : -1;
+	int32_t pid = 0;
+	const char *at;
+
+	if (fd >= 0)
+		close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	at = strrchr(buf, ' ');
+	if (at != NULL)
+		pid = (int32_t)strtol(at + 1, NULL, 10);
+	return pid > 0 ? pid : 0;
+}
+
+void
+tree_span_from(struct tree_span *ret)
+{
+	ret->from_ns = clock_boot_ns();
+	ret->from_pid = last_pid();
+}
+
+void
+tree_span_to(struct tree_span *ret)
+{
+	ret->to_ns = clock_boot_ns();
+	ret->to_pid = last_pid();
+}
+
 /* One process of a look. What is cheap to know is asked first; `pidfd`, where
  * it is not -1, was opened before the process was looked at. */
 static void
@@ -389,6 +423,7 @@ look(struct tree_procs *t, const struct child *c)
 	int32_t pid;
 
 	t->taken_ns = now;
+	t->taken_pid = last_pid();
 	t->count = 0;
 	t->fresh = 0;
 	t->of = c != NULL ? c->sid.v : 0;
@@ -553,11 +588,24 @@ late_is_told(struct child *c, int32_t pid)
 	return false;
 }
 
+/* Began it in that span? By its number, for the time is told in 10 ms; by the
+ * time, since numbers come again. */
+static bool
+is_of_span(const struct tree_span *span, const struct proc *p)
+{
+	uint64_t tick = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	bool after = p->pid > span->from_pid, before = p->pid <= span->to_pid;
+
+	return p->start >= span->from_ns / tick &&
+	    p->start <= span->to_ns / tick && span->from_pid > 0 &&
+	    span->to_pid > 0 &&
+	    (span->from_pid <= span->to_pid ? after && before
+	                                    : after || before);
+}
+
 void
 tree_procs_signal_late(struct child *c, const int32_t *pids, size_t n)
 {
-	uint64_t tick = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
-	uint64_t from = c->first.from_ns / tick, to = c->first.to_ns / tick;
 	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct proc p;
 	size_t i;
@@ -565,7 +613,7 @@ tree_procs_signal_late(struct child *c, const int32_t *pids, size_t n)
 	for (i = 0; proc >= 0 && i < n; i++)
 		if (read_stat(proc, pids[i], &p) &&
 		    p.ppid == c->w->heritage.keeper_pid && p.pgrp != c->pid &&
-		    p.start >= from && p.start <= to &&
+		    is_of_span(&c->first.unseen, &p) &&
 		    !late_is_told(c, p.pid))
 			signal_one(proc, &p, c->first.sig);
 	if (proc >= 0)
@@ -574,11 +622,17 @@ tree_procs_signal_late(struct child *c, const int32_t *pids, size_t n)
 
 /* All members outside of the command's own group. */
 void
-tree_procs_signal(struct tree_procs *t, struct child *c, int sig)
+tree_procs_signal(struct tree_procs *t, struct child *c, int sig,
+    struct tree_span *ret)
 {
 	size_t n = find_members(t, c, 0);
 
 	FAULT("stop.amid-signal");
+	if (ret != NULL) {
+		ret->from_ns = t->taken_ns;
+		ret->from_pid = t->taken_pid;
+		tree_span_to(ret);
+	}
 	if (n > 0)
 		signal_members(t, c, sig);
 }

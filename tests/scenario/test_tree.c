@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib_inner.h"
 #include "lib_scn.h"
 
 #define NO_CGROUP "[server]\ncgroup = off\n"
@@ -305,6 +306,39 @@ SCENARIO(tree, a_timeout_takes_every_descendant_without_a_cgroup)
 {
 	psupd(.conf = "[exec]\ngrace_ms = 300\n" NO_CGROUP);
 	timeout_takes_decoys();
+}
+
+/* What a member starts in answer to the signal is let do its work. */
+static void
+what_cleans_up_is_let(void)
+{
+	for (int i = 0; i < 8; i++) {
+		const char *done = file_in_scenario(scn_format("done%d", i));
+		const char *id;
+		char script[400];
+		pid_t one;
+
+		snprintf(script, sizeof(script), "setsid sh -c 'trap \"(sleep "
+		    "0.2; echo x >%s) & exit\" TERM; echo $$; sleep 1000 & "
+		    "wait' & wait", done);
+		id = background(STR("command", script));
+		pids_of(id, 1, &one);
+		expect_int(ask("kill", STR("sessionId", id),
+		    INT("graceMs", SCN_DEADLINE_MS)), "remaining", 0);
+		expect(access(done, F_OK) == 0, "round %d", i);
+	}
+}
+
+SCENARIO(tree, what_cleans_up_is_let)
+{
+	psupd(.workers = 1);
+	what_cleans_up_is_let();
+}
+
+SCENARIO(tree, what_cleans_up_is_let_without_a_cgroup)
+{
+	psupd(.workers = 1, .conf = NO_CGROUP);
+	what_cleans_up_is_let();
 }
 
 #ifdef PSUP_FAULTS
