@@ -22,16 +22,19 @@ int
 adopt_open(struct master *m)
 {
 	struct board_slot row;
-	uint32_t i, n = 0;
+	uint32_t i, high, n = 0;
 
-	if (!m->set_aside && !m->bad_records)
+	if (!m->damaged)
 		return 0;
-	for (i = 0; i < m->board.slot_count; i++)
+	high = atomic_load(&m->board.hdr->slots_high);
+	if (high > m->board.slot_count)
+		high = m->board.slot_count;
+	for (i = 0; i < high; i++)
 		n += board_get(&m->board, i, &row) == 1;
 	m->shown = calloc(n != 0 ? n : 1, sizeof(*m->shown));
 	if (m->shown == NULL)
 		return -ENOMEM;
-	for (i = 0; i < m->board.slot_count && m->shown_count < n; i++)
+	for (i = 0; i < high && m->shown_count < n; i++)
 		if (board_get(&m->board, i, &m->shown[m->shown_count]) == 1)
 			m->shown_count++;
 	return 0;
@@ -122,15 +125,17 @@ adopt_input(struct master *m, struct session *s)
 		s->spool_end = (uint64_t)st.st_size;
 }
 
-/* Makes a session of what is left of it; `row`: NULL, or the board's. Where the
- * index is whole it was forgotten on purpose: its record was there before
- * anybody was told to start it. */
+/* Makes a session of what is left of it; `row`: NULL, or the board's; `live`: its
+ * end is still to be told. Where the index is whole it was forgotten on purpose:
+ * its record was there before anybody was told to start it. */
 static struct session *
-adopt(struct master *m, struct sid sid, const struct board_slot *row)
+adopt(struct master *m, struct sid sid, const struct board_slot *row,
+    bool live)
 {
+	struct index_key64 id = index_key64(sid.v);
 	struct session *s;
 
-	if (!m->set_aside && !m->bad_records)
+	if (!m->damaged || sid.v == 0 || sid.v == UINT64_MAX)
 		return NULL;
 	s = calloc(1, sizeof(*s));
 	if (s == NULL)
@@ -139,6 +144,9 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row)
 	s->sid = sid;
 	s->board = UINT32_MAX;
 	s->backgrounded = s->answered = true;
+	s->recovering = live;
+	s->notify = live && m->cfg.notify_on_exit;
+	s->notify_empty = m->cfg.notify_on_exit_empty_success;
 	s->exit_code = -1;
 	s->ttl_ms = m->cfg.cleanup_ms;
 	s->grace_ms = (uint32_t)m->cfg.grace_ms;
@@ -153,6 +161,10 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row)
 		m->next_sid = sid.v + 1;
 		m->next_dirty = true;
 	}
+	/* by that alone it must not be started: what else was asked for its
+	 * record said */
+	(void)index_del(m->ix, INDEX_SPECS,
+	    (struct index_bytes){id.b, sizeof(id.b)});
 	log_event(LOG_WARN, "session-without-record", KV_SESSION(s));
 	session_touch(m, s);
 	return s;
@@ -161,11 +173,10 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row)
 struct session *
 adopt_live(struct master *m, struct sid sid)
 {
-	struct session *s = adopt(m, sid, NULL);
+	struct session *s = adopt(m, sid, NULL, true);
 
 	if (s == NULL)
 		return NULL;
-	s->recovering = true;
 	gate_restore(m, s);
 	adopt_input(m, s);
 	return s;
@@ -174,7 +185,7 @@ adopt_live(struct master *m, struct sid sid)
 void
 adopt_ended(struct master *m, struct sid sid)
 {
-	struct session *s = adopt(m, sid, NULL);
+	struct session *s = adopt(m, sid, NULL, false);
 
 	if (s != NULL)
 		session_end_by_ring(m, s);
@@ -186,17 +197,13 @@ adopt_shown(struct master *m)
 	for (uint32_t i = 0; i < m->shown_count; i++) {
 		const struct board_slot *row = &m->shown[i];
 		struct sid sid = {row->sid};
-		struct session *s;
+		struct session *s = NULL;
 
-		if (sid.v == 0 || session_by_sid(m, sid) != NULL)
-			continue;
-		s = adopt(m, sid, row);
-		if (s == NULL)
-			continue;
-		s->recovering = row->state != STATE_ENDED;
-		if (s->recovering)
+		if (session_by_sid(m, sid) == NULL)
+			s = adopt(m, sid, row, row->state != STATE_ENDED);
+		if (s != NULL && s->recovering)
 			adopt_input(m, s);
-		else
+		else if (s != NULL)
 			session_end_by_ring(m, s);
 	}
 }

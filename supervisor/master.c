@@ -299,6 +299,36 @@ open_shared(struct master *m)
 	return r;
 }
 
+/* Writes what this turn changed. -ENOSPC and others: nothing of it counts. */
+static int
+turn_commit(struct master *m)
+{
+	struct session *s;
+	int r = 0;
+
+	if (m->next_dirty) {
+		r = recover_meta_put(m, "next", m->next_sid);
+		if (r < 0)
+			return r;
+	}
+	r = lane_admin_write(m);
+	if (r == 0)
+		r = tally_write(m);
+	if (r < 0)
+		return r;
+	TAILQ_FOREACH(s, &m->dirty, dirty_link) {
+		r = record_write(m, s);
+		if (r == 0 && s->fresh && s->spec != NULL)
+			r = spec_write(m, s);
+		if (r == 0 && s->fresh)
+			r = key_write(m, s);
+		if (r < 0)
+			return r;
+	}
+	FAULT("master.before-commit");
+	return index_commit(m->ix);
+}
+
 /* Opens everything; the listener last. */
 int
 master_init(struct master *m, const struct heritage *h)
@@ -351,8 +381,8 @@ master_init(struct master *m, const struct heritage *h)
 		return r;
 	m->events_sent = events_last(m->events);
 	api_events_recount(m);
-	r = index_commit(m->ix);
-	if (r < 0)
+	r = turn_commit(m);
+	if (r < 0 && r != -ENOSPC) /* then the first turn tries again */
 		return r;
 	r = conn_listen(m);
 	if (r == 0)
@@ -410,36 +440,6 @@ master_fini(struct master *m)
 	free(m->base_env);
 	if (m->base != NULL)
 		event_base_free(m->base);
-}
-
-/* Writes what this turn changed. -ENOSPC and others: nothing of it counts. */
-static int
-turn_commit(struct master *m)
-{
-	struct session *s;
-	int r = 0;
-
-	if (m->next_dirty) {
-		r = recover_meta_put(m, "next", m->next_sid);
-		if (r < 0)
-			return r;
-	}
-	r = lane_admin_write(m);
-	if (r == 0)
-		r = tally_write(m);
-	if (r < 0)
-		return r;
-	TAILQ_FOREACH(s, &m->dirty, dirty_link) {
-		r = record_write(m, s);
-		if (r == 0 && s->fresh && s->spec != NULL)
-			r = spec_write(m, s);
-		if (r == 0 && s->fresh)
-			r = key_write(m, s);
-		if (r < 0)
-			return r;
-	}
-	FAULT("master.before-commit");
-	return index_commit(m->ix);
 }
 
 /* The commit failed: sessions made in this turn never were. The others keep

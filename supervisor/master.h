@@ -343,7 +343,7 @@ struct master {
 	int dirfd;
 	struct event_base *base;
 	bool running, stopping, table_end, reconciled, set_aside;
-	bool bad_records; /* some did not decode */
+	bool damaged; /* is the index: there may be sessions without record */
 	bool again; /* the turn's end has more to commit or send */
 	bool events_due; /* an exit event found no room */
 	bool events_unread; /* one that is to be told could not be read */
@@ -464,7 +464,7 @@ void session_free(struct session *s);
 void session_touch(struct master *m, struct session *s);
 void board_show(struct master *m, struct session *s);
 int registry_board_init(struct master *m);
-void registry_board_clear(struct master *m);
+void registry_board_take(struct master *m); /* once all are known */
 
 /* ------------------------------------------------------------ session.c */
 bool session_may_move(uint32_t from, uint32_t to);

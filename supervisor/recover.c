@@ -299,7 +299,7 @@ lose_strangers(struct master *m, bool board_says)
 }
 
 /* Rings and spools that no record speaks of are unlinked; rings become records
- * again where the index had to be set aside. */
+ * again where the index is damaged. */
 static void
 sweep_files(struct master *m, const char *dir, bool adopt)
 {
@@ -372,14 +372,36 @@ names_get(struct master *m)
 	return recover_meta_put(m, "names", m->names);
 }
 
-/* Loads everything from the index. */
+/* Was this keeper's board ever written to, or its index? */
+static bool
+is_virgin(const struct master *m, const struct scan *sc)
+{
+	return !m->set_aside && sc->loaded == 0 && sc->bad == 0 &&
+	    atomic_load(&m->board.hdr->slots_high) == 0;
+}
+
+/* A mark in the index while it is damaged, and whose it is. */
+static int
+marks_put(struct master *m, uint64_t incarnation)
+{
+	int r = 0;
+
+	if (m->damaged)
+		r = recover_meta_put(m, "damaged", 1);
+	if (r == 0 && incarnation != m->h.incarnation)
+		r = recover_meta_put(m, "incarnation", m->h.incarnation);
+	return r;
+}
+
+/* Loads everything from the index, and puts back what it does not have. Until
+ * the first commit, which writes all of that, it stays what it was: a master
+ * that dies before leaves all to the next one. */
 int
 recover_scan(struct master *m)
 {
 	struct scan sc = {.m = m};
 	struct index_bytes from = {"", 0};
-	uint64_t incarnation, next;
-	bool whose; /* is not known */
+	uint64_t incarnation, next, mark;
 	int r;
 
 	m->next_sid = 1;
@@ -390,33 +412,33 @@ recover_scan(struct master *m)
 	if (r == 0)
 		r = meta_get(m, "next", &next);
 	if (r == 0)
+		r = meta_get(m, "damaged", &mark);
+	if (r == 0)
 		r = names_get(m);
 	if (r < 0)
 		return r;
+	m->damaged = incarnation == 0 || sc.bad > 0 || mark != 0;
 	if (next > m->next_sid)
 		m->next_sid = next;
-	if (m->set_aside || sc.bad > 0 || (next == 0 && sc.loaded > 0))
+	if ((m->damaged || next == 0) && !is_virgin(m, &sc))
 		skip_numbers(m);
 	if (sc.loaded > 0 || sc.bad > 0)
 		log_event(LOG_NOTE, "index-read", KV("sessions", sc.loaded),
 		    KV("bad", sc.bad));
-	whose = incarnation == 0 && sc.loaded > 0;
-	m->bad_records = sc.bad > 0 || whose;
 	r = adopt_open(m);
 	if (r < 0)
 		return r;
-	registry_board_clear(m);
-	tally_load(m, whose || incarnation == m->h.incarnation);
+	tally_load(m, incarnation == 0 || incarnation == m->h.incarnation);
 	FAULT("master.in-recover");
 	restore_ended(m);
-	if (incarnation != m->h.incarnation) {
-		lose_strangers(m, whose);
-		r = recover_meta_put(m, "incarnation", m->h.incarnation);
-		if (r < 0)
-			return r;
-	}
+	if (incarnation != m->h.incarnation)
+		lose_strangers(m, incarnation == 0);
 	adopt_shown(m);
 	adopt_close(m);
+	registry_board_take(m);
+	r = marks_put(m, incarnation);
+	if (r < 0)
+		return r;
 	restore_lanes(m);
 	r = lane_admin_load(m);
 	if (r < 0)
@@ -500,6 +522,43 @@ recover_unheard(struct master *m, struct session *s, struct wid dead)
 	decide(m, s, may_have_run(m, s));
 }
 
+/* A damaged record, which has another by now, or never will. */
+static int
+forget_bad(void *arg, struct index_bytes key, struct index_bytes val)
+{
+	struct master *m = arg;
+	struct session *s = record_decode(val.data, val.size);
+	struct index_key64 id;
+	int r;
+
+	if (s == NULL && errno == ENOMEM)
+		return -ENOMEM;
+	id = index_key64(s != NULL ? s->sid.v : 0);
+	if (s != NULL && key.size == sizeof(id.b) &&
+	    memcmp(key.data, id.b, sizeof(id.b)) == 0) {
+		session_free(s);
+		return 0;
+	}
+	session_free(s);
+	r = index_del(m->ix, INDEX_SPECS, key);
+	if (r == 0 || r == -ENOENT)
+		r = index_del(m->ix, INDEX_SESSIONS, key);
+	return r;
+}
+
+/* All that could be found out is: the index is whole with this turn. Where that
+ * cannot be written the next master looks again. */
+static void
+be_whole(struct master *m)
+{
+	struct index_bytes from = {"", 0};
+
+	if (m->damaged &&
+	    index_scan(m->ix, INDEX_SESSIONS, from, forget_bad, m) == 0)
+		(void)recover_meta_put(m, "damaged", 0);
+	m->damaged = false;
+}
+
 /* Where keeper and workers have all spoken: decides about the rest. */
 void
 recover_step(struct master *m)
@@ -524,7 +583,8 @@ recover_step(struct master *m)
 		if (session_live(s))
 			decide(m, s, false);
 	}
-	sweep_files(m, "rings", m->set_aside);
+	sweep_files(m, "rings", m->damaged);
 	sweep_files(m, "spool", false);
+	be_whole(m);
 	log_event(LOG_NOTE, "reconciled", KV("sessions", m->live));
 }

@@ -364,26 +364,37 @@ session_touch(struct master *m, struct session *s)
 	TAILQ_INSERT_TAIL(&m->dirty, s, dirty_link);
 }
 
-/* The list of free board slots; the lowest are given out first. */
+/* Room for the list of free board slots. */
 int
 registry_board_init(struct master *m)
 {
-	uint32_t n = m->board.slot_count;
-
-	m->board_free = calloc(n != 0 ? n : 1, sizeof(*m->board_free));
-	if (m->board_free == NULL)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		m->board_free[n - 1 - i] = i;
-	m->board_free_count = n;
-	return 0;
+	m->board_free = calloc(m->board.slot_count + 1,
+	    sizeof(*m->board_free));
+	return m->board_free != NULL ? 0 : -ENOMEM;
 }
 
+/* Each session has the slot that shows it already; the others are free, and the
+ * lowest are given out first. */
 void
-registry_board_clear(struct master *m)
+registry_board_take(struct master *m)
 {
-	for (uint32_t i = 0; i < m->board.slot_count; i++)
-		board_clear(&m->board, i);
+	uint32_t i = m->board.slot_count;
+	uint32_t high = atomic_load(&m->board.hdr->slots_high);
+	struct board_slot row;
+	struct session *s;
+	int r;
+
+	while (i-- > 0) {
+		r = i < high ? board_get(&m->board, i, &row) : 0;
+		s = r == 1 ? session_by_sid(m, (struct sid){row.sid}) : NULL;
+		if (s != NULL && s->board == UINT32_MAX && !s->hidden) {
+			s->board = i;
+			continue;
+		}
+		if (r != 0)
+			board_clear(&m->board, i);
+		m->board_free[m->board_free_count++] = i;
+	}
 }
 
 /* Copies a string into a fixed field of a slot, cut on a character border. */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -96,6 +97,17 @@ master_is_out(void)
 	kill_now(old, SIGKILL);
 	await_gone(old);
 	return keeper;
+}
+
+static void
+await_glob(const char *pattern)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	glob_t g;
+
+	while (glob(pattern, 0, NULL, &g) != 0)
+		expect(now_ms() < until, "%s", pattern);
+	globfree(&g);
 }
 
 static void
@@ -195,6 +207,7 @@ SCENARIO(hostile_pages, a_lost_index_costs_no_name)
 	expect_text(ask_as(mine, "log", STR("sessionId", ended)), "kept");
 	expect_int(ask_as(mine, "poll", STR("sessionId", ended)), "exitCode",
 	    3);
+	await_end(waits);
 	expect_str(ask("poll", STR("sessionId", waits)), "exitReason", "lost");
 	/* its lane is held as before */
 	a = ask("exec", STR("command", "echo after"), STR("lane", "one"),
@@ -205,6 +218,82 @@ SCENARIO(hostile_pages, a_lost_index_costs_no_name)
 	await_end(runs);
 	await_end(next);
 	expect_text(ask("log", STR("sessionId", next)), "after");
+}
+
+/* The master that has set the index aside is killed, too, whatever it is at. */
+static void
+an_heir_is_killed(int after_us)
+{
+	const char *ended, *runs;
+	pid_t keeper, second;
+
+	psupd(.workers = 1);
+	ended = background(STR("command", "echo kept; exit 3"));
+	await_end(ended);
+	runs = talker();
+	keeper = master_is_out();
+	expect(truncate(index_file(), 5000) == 0);
+	kill_now(keeper, SIGCONT);
+	await_glob(scn_format("%s/index.bad.*", runtime_dir()));
+	usleep((unsigned)after_us);
+	second = master_pid();
+	kill_now(second, SIGKILL);
+	await_gone(second);
+	scn_ask_again();
+	expect_text(ask("log", STR("sessionId", ended)), "kept");
+	expect_int(ask("poll", STR("sessionId", ended)), "exitCode", 3);
+	expect_talks(runs);
+}
+
+SCENARIO(hostile_pages, of_the_index_and_its_heir_is_killed)
+{
+	an_heir_is_killed(0);
+}
+
+SCENARIO(hostile_pages, of_the_index_and_its_heir_is_killed_later)
+{
+	an_heir_is_killed(2000);
+}
+
+/* One that waits is not started by what is left of it, beside its lane. */
+SCENARIO(hostile_pages, of_a_record_of_one_that_waits)
+{
+	const char *runs, *waits, *file = file_in_scenario("ran");
+	pid_t keeper;
+
+	psupd(.workers = 1, .conf = "[lane \"one\"]\nwidth = 1\n");
+	runs = holder("one", "gate");
+	await_output(runs, "up\n");
+	waits = background(STR("command", scn_format("echo >%s", file)),
+	    STR("lane", "one"), STR("label", "waits-there"));
+	keeper = master_is_out();
+	spoil_behind("waits-there");
+	master_comes_back(keeper);
+	await_end(waits);
+	expect_str(ask("poll", STR("sessionId", waits)), "exitReason", "lost");
+	open_gate("gate");
+	await_end(runs);
+	expect(access(file, F_OK) != 0, "it ran");
+}
+
+/* Who was told that it will be told is told. */
+SCENARIO(hostile_pages, of_the_index_and_ends_are_told)
+{
+	struct peer *p;
+	const char *runs;
+	pid_t keeper;
+
+	psupd(.workers = 1);
+	runs = talker();
+	keeper = master_is_out();
+	expect(truncate(index_file(), 5000) == 0);
+	master_comes_back(keeper);
+	p = peer(NULL);
+	listen_to_events(p, "all");
+	expect_talks(runs);
+	(void)await_events(p, 1);
+	expect(strcmp(event_at(p, 0)->id, runs) == 0, "%s",
+	    event_at(p, 0)->id);
 }
 
 /* Values of it are damaged, the file is whole: the record of one that runs, of
