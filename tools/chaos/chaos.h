@@ -114,6 +114,7 @@ struct campaign {
 	_Atomic bool tending; /* while nobody is killed: faults_tend_thread() */
 	bool by_points; /* whom --fault names dies, nobody else */
 	bool full;      /* by --fault the tmpfs is full: output is dropped */
+	bool no_spill;  /* spill files end early, by --fault */
 	bool in_hand;   /* by --fault a terminal's input is copied by hand */
 	_Atomic pid_t keeper;
 	uint64_t began_ns;
