@@ -18,6 +18,7 @@
 #define LOOKS_MS   120000 /* many workers, each at its slowest */
 #define KNOWN_MS   3000  /* a new master hears of it right after its start */
 #define CONNECT_MS 10000 /* a new master reads its index first */
+#define STATUS_TRIES 3
 
 /* A member of an object of the status, or NULL. */
 static json_t *
@@ -201,10 +202,11 @@ run(struct cli *c, int argc, char **argv)
 	if (o.ready >= 0)
 		psup_args_int(a, "readyMs", o.ready);
 	rc = cli_connect(c, CLI_NEVER_START, 0);
-	if (rc == PSUP_OK)
+	/* the master may die under it: the next one is asked */
+	for (int i = 0; rc == PSUP_OK && before == NULL && i < STATUS_TRIES; i++)
 		before = status_now(c);
 	if (rc == PSUP_OK)
-		rc = ask(c, a);
+		rc = before != NULL ? ask(c, a) : PSUP_ERR_LOST;
 	psup_args_free(&a);
 	if (before == NULL || (rc != PSUP_OK && rc != PSUP_ERR_LOST)) {
 		json_decref(before);
