@@ -233,7 +233,8 @@ walk_page(struct place *p, uint64_t number, unsigned depth)
 	uint16_t from;
 
 	at = page_at(p->w, number, leaf ? PAGE_LEAF : PAGE_BRANCH, &head);
-	if (at == NULL || !meet(p->w, number, 1) || head.lower < sizeof(head) || head.lower % 2 != 0 ||
+	if (at == NULL || !meet(p->w, number, 1) ||
+	    head.lower < sizeof(head) || head.lower % 2 != 0 ||
 	    head.lower > head.upper || head.upper > end)
 		return false;
 	count = (unsigned)(head.lower - sizeof(head)) / 2;
