@@ -66,10 +66,10 @@ struct program_set {
 	int fd[PROGRAMS]; /* O_PATH; -1: none */
 };
 
-/* The master, or the incumbent of a worker slot. */
 /* Workers that may die of one session, reliability.md. */
 #define KEEPER_CRASHES 3u
 
+/* The master, or the incumbent of a worker slot. */
 struct proc {
 	enum heritage_role role;
 	struct wid wid;
