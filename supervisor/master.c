@@ -286,9 +286,6 @@ open_shared(struct master *m)
 	r = recover_index(m);
 	if (r < 0)
 		return r;
-	if (m->set_aside)
-		log_event(LOG_WARN, "index-set-aside",
-		    KV("why", "it did not open"));
 	r = cursors_open(m->ix, &m->cursors);
 	if (r == 0)
 		r = events_open(m->ix, m->cfg.events, &m->events);

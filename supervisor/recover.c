@@ -118,8 +118,12 @@ recover_index(struct master *m)
 	int r;
 
 	r = index_open(m->h.runtime_dir, &m->ix, &m->set_aside);
-	if (r == 0)
-		r = meta_get(m, "layout", &layout);
+	if (r < 0)
+		return r;
+	if (m->set_aside)
+		log_event(LOG_ERROR, "index-set-aside",
+		    KV("why", "it is damaged"));
+	r = meta_get(m, "layout", &layout);
 	if (r < 0)
 		return r;
 	stamp = (uint32_t)layout;
