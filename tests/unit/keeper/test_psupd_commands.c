@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* What psupd keeps of the commands its workers begin: exits, descriptors,
+ * orphans, and none of what nobody holds. */
+#include "lib_psupd.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+TestSuite(psupd_commands, .init = setup, .fini = teardown, .timeout = 40);
+
+Test(psupd_commands, exits_are_exact_and_pinned_until_closed)
+{
+	struct peer *w;
+	struct ctl_exit e;
+
+	up();
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	e = run_session(w, 1, "exit 7");
+	cr_expect_eq(e.code, CLD_EXITED);
+	cr_expect_eq(e.status, 7);
+	cr_expect_eq(state_of(e.pid), 'Z', "pinned");
+	tell_head(w, CTL_CLOSED, 1);
+	await_gone(e.pid);
+	e = run_session(w, 2, "kill -SEGV $$");
+	cr_expect(e.code == CLD_KILLED || e.code == CLD_DUMPED);
+	cr_expect_eq(e.status, SIGSEGV);
+	tell_head(w, CTL_CLOSED, 2);
+	await_gone(e.pid);
+}
+
+/* Descriptors of a process; -1 where we may not look. */
+static int
+count_fds(pid_t pid)
+{
+	char command[96];
+	int n = -1;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "ls /proc/%d/fd 2>/dev/null | wc -l",
+	    (int)pid);
+	f = popen(command, "re");
+	if (f == NULL || fscanf(f, "%d", &n) != 1 || n == 0)
+		n = -1;
+	if (f != NULL)
+		pclose(f);
+	return n;
+}
+
+Test(psupd_commands, leaks_no_descriptor)
+{
+	struct peer *w;
+	struct ctl_exit e;
+	uint64_t sid;
+	pid_t keeper = up();
+	int before, i;
+
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	expect(w, CTL_PEER);
+	close(msg.fds[0]);
+	e = run_session(w, 1, "exit 0");
+	tell_head(w, CTL_CLOSED, 1);
+	await_gone(e.pid);
+	before = count_fds(keeper);
+	for (sid = 2; sid < 60; sid++) {
+		e = run_session(w, sid, "exit 0");
+		tell_head(w, CTL_CLOSED, sid);
+	}
+	await_gone(e.pid);
+	cr_expect_eq(count_fds(keeper), before);
+	/* and none by a worker that dies */
+	kill(w->pid, SIGKILL);
+	w = peer_of(HERITAGE_WORKER, 0, 2);
+	expect(w, CTL_PEER);
+	close(msg.fds[0]);
+	for (i = 0; i < 1000 && count_fds(keeper) != before; i++)
+		;
+	cr_expect_eq(count_fds(keeper), before);
+}
+
+Test(psupd_commands, reaps_orphans)
+{
+	struct peer *w;
+	struct ctl_exit e;
+	char path[96], text[16] = "";
+	pid_t orphan;
+	int fd;
+
+	up();
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	snprintf(path, sizeof(path), "(sleep 0.3 & echo $! >%s/o)", dir);
+	e = run_session(w, 3, path);
+	tell_head(w, CTL_CLOSED, 3);
+	await_gone(e.pid);
+	snprintf(path, sizeof(path), "%s/o", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	cr_assert_gt(read(fd, text, sizeof(text) - 1), 0);
+	close(fd);
+	orphan = atoi(text);
+	await_gone(orphan);
+}
+
+Test(psupd_commands, nonsense_is_dropped)
+{
+	struct ctl_fds two = { .head = CTL_INIT(CTL_HOLD, (struct sid){ 8 },
+		struct ctl_fds), .mask = CTL_FD_OUT | CTL_FD_ERR };
+	struct ctl_shutdown down = { .head = CTL_INIT(CTL_SHUTDOWN,
+		(struct sid){ 0 }, struct ctl_shutdown) };
+	struct peer *w, *other;
+	struct ctl_exit e;
+	int fds[2];
+
+	up();
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	other = peer_of(HERITAGE_WORKER, 1, 1);
+	e = run_session(w, 1, "exit 4");
+	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
+	hold(w, 1, fds[0]);                       /* held already */
+	hold(w, 0, fds[0]);                       /* no session */
+	tell(w, &two, sizeof(two), fds, 1);       /* mask says two */
+	tell_head(w, CTL_CLOSED, 99);             /* unknown */
+	tell_head(w, CTL_SPAWNED, 1);             /* by the worker itself */
+	tell(w, &down, sizeof(down), NULL, 0);    /* not its business */
+	tell_head(other, CTL_CLOSED, 1);          /* somebody else's */
+	tell_head(other, CTL_READY, 0);           /* twice */
+	close(fds[0]);
+	close(fds[1]);
+	e = run_session(other, 2, "exit 5");
+	cr_expect_eq(e.status, 5);
+	e = exit_told(w, 1);
+	cr_expect_eq(e.status, 4, "the row is what it was");
+	cr_expect_eq(state_of(e.pid), 'Z');
+}
+
+Test(psupd_commands, unheld_command_is_killed)
+{
+	struct peer *w;
+	char path[96], text[16] = "";
+	int fd, i;
+
+	up();
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	snprintf(path, sizeof(path), "echo $$ >%s/u; exec sleep 1000", dir);
+	spawn(w, 77, path);
+	snprintf(path, sizeof(path), "%s/u", dir);
+	/* it may be killed before it wrote anything */
+	for (i = 0; i < 50 && (fd = open(path, O_RDONLY | O_CLOEXEC)) < 0; i++)
+		poll(NULL, 0, 1);
+	if (i < 50) {
+		if (read(fd, text, sizeof(text) - 1) > 0)
+			await_gone(atoi(text));
+		close(fd);
+	}
+	cr_expect_eq(run_session(w, 1, "exit 3").status, 3);
+}
+
+#ifdef PSUP_FAULTS
+/* Waits until the keeper has so many dead children. */
+static void
+await_zombies(pid_t keeper, int want)
+{
+	char path[64], line[4096], *p, *end;
+	int i, n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)keeper,
+	    (int)keeper);
+	for (i = 0; i < DEADLINE_MS; i++, poll(NULL, 0, 1)) {
+		f = fopen(path, "re");
+		cr_assert_not_null(f);
+		p = fgets(line, sizeof(line), f) == NULL ? NULL : line;
+		fclose(f);
+		for (n = 0; p != NULL && *p != '\0'; p = end) {
+			pid_t pid = (pid_t)strtol(p, &end, 10);
+
+			if (end == p)
+				break;
+			n += state_of(pid) == 'Z';
+		}
+		if (n >= want)
+			return;
+	}
+	cr_assert_fail("no %d zombies", want);
+}
+
+/*
+ * The keeper is about to reap an orphan. Before it does, a command begins and
+ * dies: it is a zombie like the other, but SPAWNED, still unread, says whose.
+ */
+Test(psupd_commands, a_command_that_died_before_spawned_was_read_is_no_orphan)
+{
+	struct peer *w;
+	struct ctl_exit e = { .code = 0 };
+	int fds[2], i;
+	pid_t keeper;
+
+	setenv("PSUP_FAULTS", "keeper.before-reap=stop", 1);
+	keeper = up();
+	unsetenv("PSUP_FAULTS");
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
+	hold(w, 1, fds[0]);
+	hold(w, 2, fds[0]);
+	close(fds[0]);
+	close(fds[1]);
+	spawn(w, 2, "(sleep 0.5 &)");
+	e = exit_told(w, 2);
+	tell_head(w, CTL_CLOSED, 2);
+	await_gone(e.pid);
+	e.code = 0;
+	for (i = 0; i < DEADLINE_MS && state_of(keeper) != 'T'; i++)
+		poll(NULL, 0, 1);
+	cr_assert_eq(state_of(keeper), 'T');
+	spawn(w, 1, "exit 7");
+	await_zombies(keeper, 2); /* beside the orphan */
+	kill(keeper, SIGCONT);
+	for (i = 0; i < 2000 && e.code == 0; i++, poll(NULL, 0, 1)) {
+		tell_head(w, CTL_ASK_EXIT, 1);
+		memcpy(&e, expect(w, CTL_EXITED)->bytes, sizeof(e));
+	}
+	cr_expect_eq(e.code, CLD_EXITED, "its exit was reaped as an orphan's");
+	cr_expect_eq(e.status, 7);
+}
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* What psupd does as master and workers die, hang, fall behind and ask. */
+#include "lib_psupd.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "log.h"
+
+TestSuite(psupd_peers, .init = setup, .fini = teardown, .timeout = 40);
+
+Test(psupd_peers, standby_takes_over)
+{
+	struct peer *w, *s, *m;
+	struct ctl_give g;
+	struct ctl_exit e;
+	struct ctl_held h;
+	struct ctl_peer d;
+	int fds[2];
+	char text[8] = "";
+
+	up();
+	m = peer_of(HERITAGE_MASTER, 0, 1);
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	s = peer_of(HERITAGE_WORKER, WORKERS, 1);
+	expect(m, CTL_TABLE_END);
+	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
+	hold(w, 5, fds[0]);
+	hold(w, 6, fds[0]); /* held, never spawned */
+	close(fds[0]);
+	spawn(w, 5, "sleep 1000");
+	do {
+		tell_head(w, CTL_ASK_EXIT, 5);
+		memcpy(&e, expect(w, CTL_EXITED)->bytes, sizeof(e));
+	} while (e.pid == 0);
+	cr_expect_eq(e.code, 0, "still running");
+	kill(w->pid, SIGKILL);
+
+	memcpy(&g, expect(s, CTL_GIVE)->bytes, sizeof(g));
+	cr_expect_eq(g.head.sid.v, 5);
+	cr_expect_eq(g.pid, e.pid);
+	cr_expect_eq(g.mask, CTL_FD_OUT);
+	cr_assert_eq(msg.nfds, 1);
+	cr_expect_eq(write(fds[1], "hello", 5), 5);
+	cr_expect_eq(read(msg.fds[0], text, sizeof(text)), 5);
+	cr_expect_str_eq(text, "hello");
+	close(msg.fds[0]);
+	close(fds[1]);
+
+	memcpy(&h, expect(m, CTL_HELD)->bytes, sizeof(h));
+	cr_expect_eq(h.head.sid.v, 5, "6 never ran");
+	memcpy(&d, expect(m, CTL_WORKER_DOWN)->bytes, sizeof(d));
+	cr_expect_eq(d.wid.slot, 0);
+	cr_expect_eq(d.code, CLD_KILLED);
+	cr_expect_eq(d.status, SIGKILL);
+
+	/* a new standby stands in its place */
+	w = peer_of(HERITAGE_WORKER, 0, 2);
+	cr_expect_eq(w->h.role, HERITAGE_STANDBY);
+	kill(e.pid, SIGTERM);
+	e = exit_told(s, 5);
+	cr_expect_eq(e.status, SIGTERM);
+	tell_head(s, CTL_CLOSED, 5);
+	await_gone(e.pid);
+}
+
+Test(psupd_peers, master_comes_back)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	struct peer *w, *m;
+	struct ctl_exit e;
+	int fd;
+
+	up();
+	m = peer_of(HERITAGE_MASTER, 0, 1);
+	w = peer_of(HERITAGE_WORKER, 1, 1);
+	e = run_session(w, 9, "exit 0");
+	kill(m->pid, SIGKILL);
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/sock", run);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cr_expect_eq(connect(fd, (struct sockaddr *)&sa, sizeof(sa)), 0,
+	    "a client may call while no master lives");
+	close(fd);
+	m = peer_of(HERITAGE_MASTER, 0, 2);
+	expect(m, CTL_PEER);
+	close(msg.fds[0]);
+	expect(m, CTL_HELD);
+	cr_expect_eq(msg.head.sid.v, 9);
+	expect(m, CTL_TABLE_END);
+	tell_head(w, CTL_CLOSED, 9);
+	await_gone(e.pid);
+}
+
+Test(psupd_peers, stopped_master_hears_it_all_later)
+{
+	const uint64_t rows = 3000; /* more than a channel takes at once */
+	struct peer *w, *m;
+	uint64_t sid, last = 0;
+	int fds[2];
+
+	up();
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	m = peer_of(HERITAGE_MASTER, 0, 1);
+	if (w->h.max_sessions < rows)
+		cr_skip_test("too few descriptors allowed");
+	expect(m, CTL_TABLE_END);
+	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
+	for (sid = 1; sid <= rows; sid++) {
+		struct pollfd room = { .fd = w->fd, .events = POLLOUT };
+
+		cr_assert_eq(poll(&room, 1, DEADLINE_MS), 1);
+		hold(w, sid, fds[0]);
+	}
+	close(fds[0]);
+	close(fds[1]);
+	(void)run_session(w, rows + 1, "exit 0"); /* all before are in */
+	kill(m->pid, SIGKILL);
+	m = peer_of(HERITAGE_MASTER, 0, 2);
+	kill(m->pid, SIGSTOP);
+	/* the keeper serves others meanwhile */
+	(void)run_session(w, rows + 2, "exit 0");
+	tell_head(w, CTL_CLOSED, rows + 2);
+	kill(m->pid, SIGCONT);
+	for (sid = 1; sid <= rows; sid++) {
+		last = expect(m, CTL_HELD)->head.sid.v;
+		cr_assert_eq(last, sid);
+	}
+	expect(m, CTL_TABLE_END);
+}
+
+/* What the master has read of the log everybody hears, if it is new. */
+Test(psupd_peers, a_level_is_told_to_all)
+{
+	struct ctl_log log = { .head = CTL_INIT(CTL_LOG, (struct sid){ 0 },
+		struct ctl_log) };
+	struct ctl_log told;
+	struct peer *m;
+
+	up();
+	m = peer_of(HERITAGE_MASTER, 0, 1);
+	log.how = 77; /* none: nothing happens */
+	tell(m, &log, sizeof(log), NULL, 0);
+	log.how = LOG_PACK(LOG_NOTE, LOG_LOGFMT); /* as it is */
+	tell(m, &log, sizeof(log), NULL, 0);
+	log.how = LOG_PACK(LOG_WARN, LOG_JSON);
+	tell(m, &log, sizeof(log), NULL, 0);
+	for (uint32_t i = 0; i <= WORKERS + 1; i++) {
+		expect(i == 0 ? m : peer_of(HERITAGE_WORKER, i - 1, 1),
+		    CTL_LOG);
+		memcpy(&told, msg.bytes, sizeof(told));
+		cr_expect_eq(told.how, log.how);
+	}
+	/* who starts from now on finds it in its heritage */
+	kill(peer_of(HERITAGE_WORKER, 0, 1)->pid, SIGKILL);
+	cr_expect_eq(peer_of(HERITAGE_WORKER, 0, 2)->h.log_level, log.how);
+}
+
+Test(psupd_peers, stopped_worker_is_replaced)
+{
+	struct peer *w, *idle, *s;
+	struct ctl_exit e;
+
+	setenv("PSUP_TEST_BEAT", "1", 1);
+	up();
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	idle = peer_of(HERITAGE_WORKER, 1, 1);
+	s = peer_of(HERITAGE_WORKER, WORKERS, 1);
+	e = run_session(w, 1, "exit 6");
+	kill(w->pid, SIGSTOP);
+	expect(s, CTL_GIVE);
+	cr_expect_eq(msg.head.sid.v, 1);
+	close(msg.fds[0]);
+	cr_expect_eq(exit_told(s, 1).status, 6);
+	cr_expect_neq(state_of(idle->pid), 0, "idle is not hung");
+	tell_head(s, CTL_CLOSED, 1);
+	await_gone(e.pid);
+}
+
+/* A channel that the master lost is made anew, with both its ends. */
+Test(psupd_peers, a_lost_channel_is_made_again)
+{
+	struct ctl_role ask = { .head = CTL_INIT(CTL_ASK_PEER,
+		(struct sid){ 0 }, struct ctl_role) };
+	struct peer *m, *w;
+	struct ctl_peer told;
+	int ends[2];
+	char byte = 0;
+
+	up();
+	m = peer_of(HERITAGE_MASTER, 0, 1);
+	w = peer_of(HERITAGE_WORKER, 1, 1);
+	for (uint32_t i = 0; i <= WORKERS; i++)
+		close(expect(m, CTL_PEER)->fds[0]);
+	close(expect(w, CTL_PEER)->fds[0]);
+	ask.wid = (struct wid){ 1, 77 }; /* of nobody: nothing happens */
+	tell(m, &ask, sizeof(ask), NULL, 0);
+	ask.wid = w->h.wid;
+	tell(m, &ask, sizeof(ask), NULL, 0);
+	ends[0] = expect(w, CTL_PEER)->fds[0];
+	ends[1] = expect(m, CTL_PEER)->fds[0];
+	memcpy(&told, msg.bytes, sizeof(told));
+	cr_expect(wid_eq(told.wid, w->h.wid));
+	cr_assert_eq(send(ends[0], "x", 1, 0), 1);
+	await(ends[1], "word of the worker");
+	cr_expect_eq(recv(ends[1], &byte, 1, 0), 1);
+	cr_expect_eq(byte, 'x');
+	close(ends[0]);
+	close(ends[1]);
+}
