@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The index: the truth that a restarted master reads. LMDB in index/ of the
- * runtime directory; this file is the only home of lmdb.h, the master its only
+ * runtime directory; index*.c are the only home of lmdb.h, the master its only
  * user. NOSYNC | NOTLS | NORDAHEAD | NOLOCK, no WRITEMAP; data.mdb allocated in
  * steps of 8 MiB before use, so that a full tmpfs is an error, not a SIGBUS.
  *

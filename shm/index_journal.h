@@ -2,7 +2,7 @@
 /*
  * What was put into and deleted from the index since its last commit, in
  * order, so that a commit that fails takes nothing away: the next transaction
- * begins with all of it. Used by index.c alone.
+ * begins with all of it. Used by index.c, freed by index_open.c.
  */
 #ifndef PSUP_SHM_INDEX_JOURNAL_H
 #define PSUP_SHM_INDEX_JOURNAL_H

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the index's own files share: the state of the one that is open. Only
+ * index*.c include this.
+ *
+ *     index.c         transactions: put, get, delete, commit, scan
+ *     index_open.c    open, close, set aside
+ *     index_room.c    data.mdb allocated ahead, the pages that are free
+ *     index_journal.c the changes since the last commit
+ *     index_probe.c   is one on disk good?
+ *     index_walk.c    every page of its file
+ */
+#ifndef PSUP_SHM_INDEX_STATE_H
+#define PSUP_SHM_INDEX_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shm/index.h"
+#include "shm/index_journal.h"
+
+struct MDB_env;
+struct MDB_txn;
+
+struct index {
+	struct MDB_env *env;
+	unsigned dbi[INDEX_DB_COUNT]; /* MDB_dbi */
+	struct MDB_txn *write;  /* NULL: none open */
+	struct MDB_txn *read;   /* made once, then reset and renewed */
+	bool reading;       /* `read` is renewed */
+	int dead;           /* the open write transaction failed with this */
+	int fd;             /* data.mdb; LMDB's */
+	uint64_t allocated; /* bytes of it */
+	uint64_t map_bytes, step_bytes;
+	uint64_t page;      /* bytes */
+	uint64_t reserve;   /* pages that only deletes may take */
+	uint64_t changes;   /* ever: a scan's cursor is good while it stands */
+	struct journal journal; /* since the last commit */
+	bool replay;        /* that one failed: begin with the journal */
+
+	/* the open write transaction */
+	uint64_t used_pages;  /* before it */
+	uint64_t last_txn;
+	uint64_t free_pages;  /* inside used_pages; counted where it matters */
+	uint64_t free_run;    /* the most of them in a row */
+	bool free_counted;
+	uint64_t puts, put_bytes, big_pages;
+};
+
+/* ---------------------------------------------------------------- index.c */
+/* LMDB's error as ours. */
+int index_error(int rc);
+
+/* ----------------------------------------------------------- index_room.c */
+/* Allocates one more step of data.mdb. False: no more. */
+bool index_room_grow(struct index *ix);
+/* Is there room for a put of `bytes`, beyond the pages that are kept back? */
+bool index_room_for(struct index *ix, size_t bytes, uint64_t kept);
+
+#endif
