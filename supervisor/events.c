@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event log. Called by session.c (append), api_*.c and conn.c (read,
+ * The event log. Called by session_end.c (append), api_*.c and conn.c (read,
  * acknowledge). Records lie in the index and are written in the transaction
  * that the caller commits; in memory stands only what is needed to find them:
  * number, session, scope. So a master that dies before its commit has told

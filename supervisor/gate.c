@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The gate before the workers. Called by session.c once a session's lane (if
- * it has one) has let it through, and for every end. Memory pressure is looked
- * at only where a bound on it is configured, and only while somebody starts or
- * waits.
+ * it has one) has let it through, by session_end.c for every end. Memory
+ * pressure is looked at only where a bound on it is configured, and only while
+ * somebody starts or waits.
  */
 #include "supervisor/gate.h"
 

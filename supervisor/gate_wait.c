@@ -2,8 +2,8 @@
 /*
  * Those who wait at the gate: a warning about who really holds each of them
  * up, once, and an end for those who wait for their own ancestors alone.
- * Called by gate.c and session.c; lane_wait.c and lane_deadlock.c do the same
- * for lanes.
+ * Called by gate.c, session.c and session_end.c; lane_wait.c and
+ * lane_deadlock.c do the same for lanes.
  */
 #include <errno.h>
 #include <inttypes.h>

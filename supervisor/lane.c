@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lane scheduler. Called by session.c with what happened and the time;
+ * The lane scheduler. Called by session*.c with what happened and the time;
  * answers who may start. It does no I/O, reads no clock, and keeps nothing
  * that the index does not also hold. Its containers: lane_store.c.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The lane scheduler: pure. Events and a clock value in, decisions out; no
- * I/O, no clock of its own. The caller (session.c) carries decisions out and
+ * I/O, no clock of its own. The caller (session*.c) carries decisions out and
  * feeds their outcome back.
  *
  * A session without a lane never comes here. A slot is held by a session and

@@ -2,8 +2,8 @@
 /*
  * Sessions that would wait for ever: those whose lane, or group, is held only
  * by sessions they descend from. Refused when they come, ended where a lane
- * became too narrow meanwhile. Called by session.c, lane_wait.c and
- * lane_admin.c.
+ * became too narrow meanwhile. Called by session_end.c, lane_wait.c
+ * and lane_admin.c.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -481,9 +481,48 @@ int session_admit(struct master *m, struct session *s,
 /* Starts what the lanes let through now. */
 void session_pump_lanes(struct master *m);
 void session_background(struct master *m, struct session *s);
+/* Its worker is dead and it never ran: another start, or the end. */
+void session_again(struct master *m, struct session *s);
+void session_wake(struct master *m, struct session *s, unsigned wake);
+/* Its instance id as everybody spells it: INCARNATION.NUMBER. */
+#define SESSION_INSTANCE_MAX 40
+void session_instance(const struct master *m, const struct session *s,
+    char ret[SESSION_INSTANCE_MAX]);
+
+/* -------------------------------------------------------- session_end.c */
+/* The status word of the behaviour, from reason and code. */
+uint32_t session_status_of(uint32_t reason, int32_t exit_code);
 /* Asks for the end: by order, or at once where it has not been given away. */
 void session_kill(struct master *m, struct session *s, int sig,
     uint32_t grace_ms, uint32_t reason, bool escalate);
+/* Only the order, to whoever has it. */
+void session_order_kill(struct master *m, struct session *s, int sig,
+    uint32_t grace_ms, uint32_t reason, bool escalate);
+/* Did an ended session leave processes that a kill can reach? */
+static inline bool
+session_has_left(const struct session *s)
+{
+	return !session_live(s) && s->has_worker &&
+	    (s->holders > 0 || s->remaining > 0);
+}
+/* The stop ladder for these. */
+void session_kill_left(struct master *m, struct session *s, int sig,
+    uint32_t grace_ms, bool escalate);
+/* The end by this master's own decision (never ran, lost, cancelled). */
+void session_end_here(struct master *m, struct session *s, uint32_t reason,
+    const char *why);
+/* No row and no worker speaks of it: what the ring's header says, or lost. */
+void session_end_by_ring(struct master *m, struct session *s);
+/* All that follows, once reason, exit and times are in *s. */
+void session_ended(struct master *m, struct session *s, const char *why);
+/* Exit facts as waitid tells them, into *s. */
+void session_take_exit(struct session *s, int32_t code, int32_t status);
+/* Exit events that found no room are tried again. */
+void session_events_due(struct master *m);
+/* Its bytes are not counted any more, though it still has to end. */
+void session_leaves(struct master *m, struct session *s);
+
+/* ------------------------------------------------------- session_recv.c */
 /* The keeper says that this worker is dead: back to the one that has taken the
  * session over, where the dead one's words were read after that one's. */
 void session_back_to_heir(struct master *m, struct session *s,
@@ -498,34 +537,6 @@ void session_on_end(struct master *m, struct worker *w,
     const struct ctl_end *msg);
 void session_on_left(struct master *m, struct worker *w,
     const struct ctl_left *msg);
-/* Did an ended session leave processes that a kill can reach? */
-static inline bool
-session_has_left(const struct session *s)
-{
-	return !session_live(s) && s->has_worker &&
-	    (s->holders > 0 || s->remaining > 0);
-}
-/* The stop ladder for these. */
-void session_kill_left(struct master *m, struct session *s, int sig,
-    uint32_t grace_ms, bool escalate);
-/* Its worker is dead and it never ran: another start, or the end. */
-void session_again(struct master *m, struct session *s);
-/* The end by this master's own decision (never ran, lost, cancelled). */
-void session_end_here(struct master *m, struct session *s, uint32_t reason,
-    const char *why);
-/* Exit events that found no room are tried again. */
-void session_events_due(struct master *m);
-/* Its bytes are not counted any more, though it still has to end. */
-void session_leaves(struct master *m, struct session *s);
-/* No row and no worker speaks of it: what the ring's header says, or lost. */
-void session_end_by_ring(struct master *m, struct session *s);
-void session_wake(struct master *m, struct session *s, unsigned wake);
-/* Its instance id as everybody spells it: INCARNATION.NUMBER. */
-#define SESSION_INSTANCE_MAX 40
-void session_instance(const struct master *m, const struct session *s,
-    char ret[SESSION_INSTANCE_MAX]);
-/* The status word of the behaviour, from reason and code. */
-uint32_t session_status_of(uint32_t reason, int32_t exit_code);
 
 /* --------------------------------------------------------------- news.c */
 void news_started(struct master *m, struct session *s);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events that are no end: a session has started, its time-out is near, a
- * worker was replaced. Called by session.c and pool.c. Whether a kind is
- * recorded at all api_events.c knows; nothing here changes a session's course.
+ * worker was replaced. Called by session_recv.c, session_end.c and pool.c.
+ * Whether a kind is recorded at all api_events.c knows; nothing here changes a
+ * session's course.
  */
 #include <event2/event.h>
 #include <inttypes.h>

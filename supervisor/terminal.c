@@ -2,7 +2,7 @@
 /*
  * What the master does for terminals: the rule of long lines, the end of file,
  * resize. The terminal itself is the worker's. Called by the api_ files and,
- * at RUNNING, by session.c.
+ * at RUNNING, by session_recv.c.
  *
  * Long lines: in canonical mode the kernel keeps 4095 bytes of a line and
  * throws the rest away. A write that would make such a line is refused here,

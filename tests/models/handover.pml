@@ -12,8 +12,8 @@
  * the worker: on_peer (worker.c), start_take_over (take.c), child_end,
  * child_committed (child.c); the master: recover_on_held, recover_step
  * (recover.c), pool_on_peer, pool_on_down (pool.c), claim, claim_end, move_to,
- * session_back_to_heir, session_on_running, session_on_end (session.c). One
- * handler is one step, and so is one message; what is not committed when a
+ * session_back_to_heir, session_on_running, session_on_end (session_recv.c).
+ * One handler is one step, and so is one message; what is not committed when a
  * master dies was not done. The keeper does not die here, and the command was
  * started already (start.pml). Channels do not fill up.
  *

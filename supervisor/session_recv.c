@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What workers say of their sessions, and which of them has a say: a session
+ * changes hands by a death alone, and channels are read in any order.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/fault.h"
+#include "common/log.h"
+#include "shm/state_names.h"
+#include "supervisor/master.h"
+
+/* Owes ENDED to the worker, after the commit. */
+static void
+order_ended(struct worker *w, struct sid sid)
+{
+	struct ctl_head ended = CTL_INIT(CTL_ENDED, sid, struct ctl_head);
+
+	pool_order_to(w, sid, &ended, sizeof(ended), true, -1);
+}
+
+/* Another worker has it now. */
+static void
+move_to(struct master *m, struct session *s, struct worker *w)
+{
+	struct worker *old = s->has_worker ? pool_get(m, s->worker) : NULL;
+
+	if (old != NULL && old->live > 0)
+		old->live--;
+	if (s->pending) {
+		TAILQ_REMOVE(&m->pending, s, pending_link);
+		s->pending = false;
+	}
+	s->left = s->has_worker ? s->worker : (struct wid){0};
+	s->worker = w->wid;
+	s->has_worker = true;
+	w->live++;
+	session_touch(m, s);
+}
+
+/* See master.h. */
+void
+session_back_to_heir(struct master *m, struct session *s, struct wid dead)
+{
+	struct worker *heir = s->left.generation != 0 && s->has_worker &&
+	        wid_eq(s->worker, dead)
+	    ? pool_get(m, s->left)
+	    : NULL;
+
+	if (heir != NULL)
+		move_to(m, s, heir);
+}
+
+/* Does this worker have a say in this session? NULL with ENDED sent where
+ * the session is over or unknown. */
+static struct session *
+claim(struct master *m, struct worker *w, struct sid sid)
+{
+	struct session *s = session_by_sid(m, sid);
+
+	if (s == NULL || !session_live(s)) {
+		order_ended(w, sid);
+		return NULL;
+	}
+	if (s->state == STATE_QUEUED)
+		return NULL; /* never given to anybody: a stranger's tale */
+	/* A session changes hands by a death alone. Channels are read in any
+	 * order: what its dead worker still said may come after its heir. */
+	if (s->has_worker && !wid_eq(s->worker, w->wid) &&
+	    (wid_eq(s->left, w->wid) ||
+	        (s->row_down && wid_eq(s->row, w->wid))))
+		return NULL;
+	if (!s->has_worker || !wid_eq(s->worker, w->wid))
+		move_to(m, s, w);
+	s->confirmed = true;
+	s->recovering = false;
+	s->next = (struct wid){0};
+	/* the last words of a dead worker do not undo what the keeper says of
+	 * its death: another one takes the session over */
+	if (s->row_down && !wid_eq(s->row, w->wid))
+		s->left = s->row;
+	if (!s->row_down || !wid_eq(s->row, w->wid))
+		s->held = s->row_down = false;
+	return s;
+}
+
+/* As claim(), for what ends a session: that is final, whoever says it. The heir
+ * itself may seem to be the past, where the dead worker's RUNNING was read after
+ * its own and the keeper's row has not come yet; it says its end only once. */
+static struct session *
+claim_end(struct master *m, struct worker *w, struct sid sid)
+{
+	struct session *s = claim(m, w, sid);
+
+	if (s != NULL)
+		return s;
+	s = session_by_sid(m, sid);
+	return s != NULL && (s->state == STATE_RUNNING ||
+	    s->state == STATE_EXITED) ? s : NULL;
+}
+
+/* A command runs whose session is over here: it must not go on. */
+static void
+kill_stray(struct worker *w, struct sid sid)
+{
+	struct ctl_kill k = {.head = CTL_INIT(CTL_KILL, sid, struct ctl_kill),
+	    .signal = SIGKILL, .reason = END_LOST, .flags = CTL_KILL_ESCALATE};
+
+	pool_order_to(w, sid, &k, sizeof(k), false, -1);
+}
+
+/* It runs: the spec is not needed any more. */
+void
+session_on_running(struct master *m, struct worker *w,
+    const struct ctl_running *msg)
+{
+	struct session *s = session_by_sid(m, msg->head.sid);
+	struct index_key64 id = index_key64(msg->head.sid.v);
+	bool moved;
+
+	if (s == NULL)
+		s = adopt_live(m, msg->head.sid);
+	if (s == NULL || !session_live(s)) {
+		/* what its command left behind goes on, as it did before */
+		if (s != NULL) {
+			s->worker = w->wid;
+			s->has_worker = true;
+		}
+		if (msg->exited != 0)
+			order_ended(w, msg->head.sid);
+		else
+			kill_stray(w, msg->head.sid);
+		return;
+	}
+	/* Where this process was stopped, a session may have passed through
+	 * several workers that died. Their last words come in any order; they
+	 * would take it from the heir that has it, and their own death would
+	 * end it. The heir speaks, or the keeper's rows. */
+	if (s->has_worker && !wid_eq(s->worker, w->wid) && pool_is_gone(m, w))
+		return;
+	/* a kill may have come while nobody could be told */
+	moved = !s->has_worker || !wid_eq(s->worker, w->wid);
+	s = claim(m, w, msg->head.sid);
+	if (s == NULL)
+		return;
+	s->pid = msg->pid > 0 ? msg->pid : 0;
+	s->started_ms = msg->started_ms;
+	s->deadline_ms = msg->deadline_ms;
+	s->watching = s->watching_stdin = false;
+	terminal_running(m, s, msg);
+	s->stdin_node = msg->stdin_node;
+	news_deadline(m, s);
+	if (s->state == STATE_STARTING) {
+		/* a worker that died had made a ring, too, and a poll may have
+		 * opened that one: this one is another file */
+		readers_forget(m, s->sid);
+		session_set_state(m, s,
+		    msg->exited != 0 ? STATE_EXITED : STATE_RUNNING, "spawned");
+		(void)index_del(m->ix, INDEX_SPECS,
+		    (struct index_bytes){id.b, 8});
+		spec_free(&s->spec);
+		tally_add(m, TALLY(started), 1);
+		atomic_fetch_add_explicit(&m->board.hdr->started_total, 1,
+		    memory_order_relaxed);
+		news_started(m, s);
+	} else if (s->state == STATE_RUNNING && msg->exited != 0) {
+		session_set_state(m, s, STATE_EXITED, "told by its worker");
+	}
+	if (s->spool_end > 0 || s->spool_eof) {
+		struct ctl_stdin in = {.head = CTL_INIT(CTL_STDIN, s->sid,
+					   struct ctl_stdin),
+		    .pos = s->spool_end, .eof = s->spool_eof};
+
+		pool_order(m, s, &in, sizeof(in), true, -1);
+	}
+	if (moved && s->forced != END_NONE)
+		session_order_kill(m, s,
+		    s->forced_signal != 0 ? s->forced_signal : SIGTERM,
+		    s->forced_signal != 0 ? s->forced_grace_ms : s->grace_ms,
+		    s->forced, true);
+	session_wake(m, s, WAKE_STATE | WAKE_OUTPUT | WAKE_STDIN);
+}
+
+/* It could not be spawned, or, where it runs already, not be taken over. */
+void
+session_on_failed(struct master *m, struct worker *w,
+    const struct ctl_failed *msg)
+{
+	struct session *s = claim_end(m, w, msg->head.sid);
+
+	if (s == NULL)
+		return;
+	order_ended(w, s->sid);
+	if (s->state != STATE_STARTING) {
+		log_event(LOG_WARN, "session-not-taken-over", KV_SESSION(s),
+		    KV("error", strerror(abs(msg->error))));
+		s->error = msg->error;
+		session_end_by_ring(m, s);
+		return;
+	}
+	if (msg->transient == CTL_NOT_TRIED) {
+		if (w->live > 0)
+			w->live--;
+		session_again(m, s);
+		return;
+	}
+	s->error = msg->error;
+	s->stage = msg->stage;
+	tally_add(m, TALLY(spawn_failed), 1);
+	atomic_fetch_add_explicit(&m->board.hdr->failed_total, 1,
+	    memory_order_relaxed);
+	log_event(LOG_NOTE, "session-not-spawned", KV_SESSION(s),
+	    KV("error", strerror(abs(msg->error))),
+	    KV("stage", stage_name(msg->stage)));
+	if (msg->transient != CTL_FOR_GOOD && s->attempt + 1 < MASTER_ATTEMPTS) {
+		if (w->live > 0)
+			w->live--;
+		/* it paused and tried again itself: somebody else's turn */
+		s->tried |= 1u << w->wid.slot % 32;
+		session_again(m, s);
+		return;
+	}
+	session_end_here(m, s, END_SPAWN_ERROR, "spawn failed");
+}
+
+/* Its root has exited, output is still open. */
+void
+session_on_exited(struct master *m, struct worker *w,
+    const struct ctl_exit *msg)
+{
+	struct session *s = claim(m, w, msg->head.sid);
+
+	if (s == NULL || s->state == STATE_EXITED)
+		return;
+	session_take_exit(s, msg->code, msg->status);
+	session_set_state(m, s, STATE_EXITED, "its root exited");
+	session_wake(m, s, WAKE_STATE);
+}
+
+/* Who holds its output: "PID NAME" each, fit to be shown. */
+static void
+take_holders(struct session *s, uint32_t holders, uint32_t named,
+    const struct ctl_holder *list)
+{
+	struct sbuf b = SBUF_INIT;
+	size_t i, k;
+
+	s->holders = holders;
+	for (i = 0; i < named && i < CTL_END_HOLDERS; i++) {
+		char name[sizeof(list[i].name)];
+
+		snprintf(name, sizeof(name), "%.*s",
+		    (int)sizeof(list[i].name) - 1, list[i].name);
+		for (k = 0; name[k] != '\0'; k++)
+			if (name[k] < 0x20 || name[k] > 0x7e)
+				name[k] = '?';
+		sbuf_addf(&b, "%d %s\n", (int)list[i].pid, name);
+	}
+	free(s->holder_list);
+	s->holder_list = b.p;
+}
+
+/* Fewer are left of those that outlived its end, or a kill for them is over. */
+void
+session_on_left(struct master *m, struct worker *w, const struct ctl_left *msg)
+{
+	struct session *s = session_by_sid(m, msg->head.sid);
+
+	if (s == NULL || session_live(s) || !wid_eq(s->worker, w->wid))
+		return;
+	s->killing_left = false;
+	take_holders(s, msg->holders, msg->named, msg->holder);
+	s->remaining = msg->remaining;
+	memcpy(s->remaining_pids, msg->remaining_pids,
+	    sizeof(s->remaining_pids));
+	session_touch(m, s);
+	session_wake(m, s, WAKE_STATE);
+}
+
+/* Over: closed and drained. */
+void
+session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
+{
+	struct session *s = claim_end(m, w, msg->head.sid);
+
+	if (s == NULL)
+		return;
+	FAULT("master.end");
+	session_take_exit(s, msg->exit.code, msg->exit.status);
+	s->reason = msg->reason;
+	if (s->reason == END_NONE || s->reason >= END_REASONS)
+		s->reason = s->exit_signal != 0 ? END_SIGNAL
+		    : s->exit_code >= 0		? END_EXIT
+						: END_LOST;
+	take_holders(s, msg->holders, msg->named, msg->holder);
+	s->ladder_ms = msg->ladder_ms;
+	s->killed = msg->killed != 0;
+	s->remaining = msg->remaining;
+	s->in_leaf = msg->in_leaf != 0;
+	memcpy(s->remaining_pids, msg->remaining_pids,
+	    sizeof(s->remaining_pids));
+	s->total = msg->total;
+	s->dropped_nospace = msg->dropped_nospace;
+	s->ring_bytes = msg->ring_bytes;
+	s->utime_us = msg->exit.utime_us;
+	s->stime_us = msg->exit.stime_us;
+	s->io_blocks = msg->exit.io_blocks;
+	s->maxrss_kib = msg->exit.maxrss_kib;
+	if (msg->exit.pid > 0 && s->pid == 0)
+		s->pid = msg->exit.pid;
+	if (msg->started_ms != 0)
+		s->started_ms = msg->started_ms;
+	s->ended_ms = msg->ended_ms != 0 ? msg->ended_ms : clock_wall_ms();
+	s->duration_ms = msg->duration_ms;
+	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
+	    memory_order_relaxed);
+	order_ended(w, s->sid);
+	session_ended(m, s, reason_name(s->reason));
+}
