@@ -376,7 +376,7 @@ names_get(struct master *m)
 	return recover_meta_put(m, "names", m->names);
 }
 
-/* Was this keeper's board ever written to, or its index? */
+/* Was neither this keeper's board ever written to nor its index? */
 static bool
 is_virgin(const struct master *m, const struct scan *sc)
 {
@@ -421,10 +421,11 @@ recover_scan(struct master *m)
 		r = names_get(m);
 	if (r < 0)
 		return r;
-	m->damaged = incarnation == 0 || sc.bad > 0 || mark != 0;
+	m->damaged = !is_virgin(m, &sc) &&
+	    (incarnation == 0 || sc.bad > 0 || mark != 0);
 	if (next > m->next_sid)
 		m->next_sid = next;
-	if ((m->damaged || next == 0) && !is_virgin(m, &sc))
+	if (m->damaged || (next == 0 && sc.loaded > 0))
 		skip_numbers(m);
 	if (sc.loaded > 0 || sc.bad > 0)
 		log_event(LOG_NOTE, "index-read", KV("sessions", sc.loaded),

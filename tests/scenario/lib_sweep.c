@@ -119,18 +119,6 @@ made(enum whose of, struct question **ret_exec)
 	return id;
 }
 
-/* It has no more in use than before, as soon as it has ended what it was told
- * to end. */
-void
-expect_no_leak(pid_t pid, int64_t before, const char *what, int n)
-{
-	int64_t until = now_ms() + BUSY_MS, live;
-
-	while ((live = live_when_idle(pid)) > before)
-		expect(now_ms() < until, "%s, %d failures: %lld blocks leak",
-		    what, n, (long long)(live - before));
-}
-
 /* One request while an allocation of the process fails; did one? */
 static bool
 attempt(const struct row *r, pid_t pid, int n)
@@ -170,8 +158,7 @@ sweep(const struct row *r, pid_t pid)
 	return n;
 }
 
-/* Is it more than before, also when it has ended what it was told to end? */
-static bool
+bool
 grows(pid_t pid, int64_t before)
 {
 	int64_t until = now_ms() + BUSY_MS;

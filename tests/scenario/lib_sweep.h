@@ -20,9 +20,10 @@ void sweep_begin(void);
  * each is answered whatever fails, the process lives, nothing leaks. */
 void sweep_requests(pid_t pid, enum fail_call call, int error);
 void sweep_execs(pid_t pid, enum fail_call call, int error);
-/* The blocks that a process has in use once it has nothing to do; and that it
- * has no more than before, as soon as it has ended what it was told to end. */
+/* The blocks that a process has in use once it has nothing to do. */
 int64_t live_when_idle(pid_t pid);
-void expect_no_leak(pid_t pid, int64_t before, const char *what, int n);
+/* Has it more in use than before, also when it has ended what it was told to
+ * end? */
+bool grows(pid_t pid, int64_t before);
 
 #endif
