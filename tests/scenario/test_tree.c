@@ -131,7 +131,7 @@ what_cleans_up_is_let(void)
 		pid_t one;
 
 		snprintf(script, sizeof(script), "setsid sh -c 'trap \"(sleep "
-		    "0.2; echo x >%s) & exit\" TERM; echo $$; sleep 1000 & "
+		    "0.2; echo x >%s) & exit\" TERM; sleep 1000 & echo $$; "
 		    "wait' & wait", done);
 		id = background(STR("command", script));
 		pids_of(id, 1, &one);
