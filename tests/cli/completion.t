@@ -83,47 +83,6 @@ is "$(in_bash psup exec --workdir "${scratch%?}")" "$scratch" \
 is "$(bash --norc --noprofile -c 'source <(psup completion bash)
     complete -p psup')" "complete -F _psup psup" "bash: it is registered"
 
-if command -v zsh >/dev/null && command -v tmux >/dev/null; then
-	is "$(psup completion zsh | zsh -n 2>&1)" "" "zsh: it parses"
-	export TMUX_TMPDIR=$scratch TERM=xterm
-	unset TMUX
-	mkdir "$scratch/fpath"
-	psup completion zsh >"$scratch/fpath/_psup"
-	tmux -f /dev/null new-session -d -x 100 -y 20 "env HOME=$scratch \
-	    PS1='ready ' zsh -f"
-	trap 'tmux kill-server 2>/dev/null; finish' EXIT
-	keys() { tmux send-keys -l "$1"; }
-	# shows PATTERN WHAT: waits until the screen matches
-	shows() {
-		local until=$((SECONDS + 30)) got
-		while :; do
-			got=$(tmux capture-pane -p)
-			# shellcheck disable=SC2254
-			case "$got" in
-			$1) break ;;
-			esac
-			[ $SECONDS -lt $until ] || break
-			sleep 0.05
-		done
-		like "$got" "$1" "$2"
-	}
-	keys "fpath=($scratch/fpath \$fpath); autoload -U compinit;\
-	    compinit -u -D; clear; echo set up
-"
-	shows "set up
-ready*" "zsh: it loads"
-	keys "psup poll ${one%?}	"
-	shows "*psup poll $one*" "zsh: a session"
-	tmux send-keys C-u
-	keys "psup exec --stdin 	"
-	shows "*inherit*" "zsh: values of an option"
-	tmux send-keys C-u
-	keys "psup exec --no-ou	"
-	shows "*psup exec --no-output-timeout*" "zsh: an option"
-	tmux kill-server
-else
-	echo "# no zsh or no tmux here"
-fi
 if command -v fish >/dev/null; then
 	is "$(HOME=$scratch fish --no-config -c \
 	    "psup completion fish | source; complete -C 'psup poll ${one%?}'" |
@@ -135,3 +94,27 @@ else
 	echo "# no fish here"
 fi
 like "$(psup completion tcsh 2>&1; echo $?)" "*bash zsh fish*2" "no such shell"
+
+if ! command -v zsh >/dev/null; then
+	echo "# no zsh here"
+	exit 0
+fi
+is "$(psup completion zsh | zsh -n 2>&1)" "" "zsh: it parses"
+. "$(dirname "$0")/tmux.sh"
+mkdir "$scratch/fpath"
+psup completion zsh >"$scratch/fpath/_psup"
+export TERM=xterm
+terminal 100 20 env HOME="$scratch" PS1='ready ' zsh -f
+typed "fpath=($scratch/fpath \$fpath); autoload -U compinit;\
+    compinit -u -D; clear; echo set up
+"
+shows "set up
+ready*" "zsh: it loads"
+typed "psup poll ${one%?}	"
+shows "*psup poll $one*" "zsh: a session"
+keys C-u
+typed "psup exec --stdin 	"
+shows "*inherit*" "zsh: values of an option"
+keys C-u
+typed "psup exec --no-ou	"
+shows "*psup exec --no-output-timeout*" "zsh: an option"

@@ -6,6 +6,8 @@ PATH="$PSUP_TEST_BIN:$PATH"
 PSUP_RUNTIME_DIR=$(mktemp -d /dev/shm/psup-cli-XXXXXX)
 export PATH PSUP_RUNTIME_DIR
 unset PSUP_CONFIG PSUP_PSUPD
+# Whoever runs this may have a shell that only says so; script(1) takes it.
+export SHELL=/bin/sh
 scratch=$(mktemp -d /dev/shm/psup-scratch-XXXXXX)
 count=0
 failed=0

@@ -3,32 +3,11 @@
 # In a real terminal, tmux: the line that says how a foreground exec stands, and
 # a watched list.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/tmux.sh"
 
-if ! command -v tmux >/dev/null; then
-	echo "# no tmux here"
-	exit 0
-fi
-export TMUX_TMPDIR=$scratch TERM=xterm
-unset TMUX NO_COLOR
-tmux -f /dev/null new-session -d -x 70 -y 12 \
-    "PS1='$ ' exec bash --norc --noprofile -i"
-trap 'tmux kill-server 2>/dev/null; finish' EXIT
-screen() { tmux capture-pane -p; }
-type() { tmux send-keys -l "$1"; tmux send-keys Enter; }
-# shows PATTERN WHAT: waits until the screen matches
-shows() {
-	local until=$((SECONDS + 30)) got
-	while :; do
-		got=$(screen)
-		# shellcheck disable=SC2254
-		case "$got" in
-		$1) break ;;
-		esac
-		[ $SECONDS -lt $until ] || break
-		sleep 0.05
-	done
-	like "$got" "$1" "$2"
-}
+export TERM=xterm
+terminal 70 12 env PS1='$ ' bash --norc --noprofile -i
+type() { typed "$1"; keys Enter; }
 shows '$*' "a shell"
 psup exec true
 mkfifo "$scratch/go"
@@ -70,12 +49,12 @@ is "$(tr '\n' ' ' <"$scratch/out")" "one two Really? yes " \
 
 type 'clear; psup exec cat'
 shows ' *running *' "a command that reads"
-tmux send-keys -l 'typ'
-tmux send-keys -l 'ed'
-tmux send-keys Enter
+typed 'typ'
+typed 'ed'
+keys Enter
 shows 'typed
 typed' "what is typed takes it away"
-tmux send-keys C-d
+keys C-d
 shows 'typed
 typed
 $*' "and it stays away"
@@ -94,8 +73,8 @@ done
 shows "ID *STATUS
 *completed
 (4 more)*" "and cut"
-is "$(screen | grep -c '^ID ')" 1 "it has one title"
-tmux send-keys C-c
+is "$(echo "$screen" | grep -c '^ID ')" 1 "it has one title"
+keys C-c
 shows '*$' "and ends with Ctrl-C"
 
 # On terminals of their own, side by side: is anything drawn?

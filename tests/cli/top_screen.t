@@ -3,44 +3,22 @@
 # The display of psup-top in tmux: keys are sent, the screen is compared. It
 # waits for what is to be on the screen.
 . "$(dirname "$0")/lib.sh"
-unset NO_COLOR TMUX
+. "$(dirname "$0")/tmux.sh"
 
-# a server of its own for each display
-displays=0
-mux() { tmux -S "$scratch/mux$displays" -f /dev/null "$@"; }
 # stopped masters must run again for the end
 resume() { [ -z "${master:-}" ] || kill -CONT "$master" 2>/dev/null; }
 trap 'resume; mux kill-server 2>/dev/null; finish' EXIT
 
-# display WIDTH HEIGHT [ENVIRONMENT...] [OPTION...]: one in a tmux of its own
+# display WIDTH HEIGHT [ENVIRONMENT...] [OPTION...]: psup-top on a terminal
 display() {
 	local width=$1 height=$2
 	shift 2
-	mux kill-server 2>/dev/null
-	displays=$((displays + 1))
 	# a shell says the exit status: tmux 3.3 now and then loses a pane's
 	# shellcheck disable=SC2016
-	mux new-session -d -x "$width" -y "$height" env TERM=xterm-256color \
+	terminal "$width" "$height" env TERM=xterm-256color \
 	    "$@" sh -c 'psup-top --delay 0.2; echo "ended with $?"; exec sleep 60'
 	mux set-option -g remain-on-exit on
 	mux set-option -g status off
-}
-# shows PATTERN WHAT: waits until the display matches (a shell pattern)
-patience=20 # of the first failure; then all of it is to end soon
-shows() {
-	local until=$((SECONDS + patience))
-	while :; do
-		screen=$(mux capture-pane -p 2>&1)
-		# shellcheck disable=SC2254
-		case "$screen" in
-		$1) is yes yes "$2"; return ;;
-		"no server running"*) break ;;
-		esac
-		[ $SECONDS -lt $until ] || break
-		sleep 0.03 # it draws five times a second
-	done
-	patience=1
-	is "$screen" "$1" "$2"
 }
 # lacks TEXT WHAT: the screen that was shown last
 lacks() {
@@ -49,8 +27,6 @@ lacks() {
 	*) is yes yes "$2" ;;
 	esac
 }
-keys() { mux send-keys "$@"; }
-typed() { mux send-keys -l "$1"; }
 # filter TEXT
 filter() {
 	keys Escape
