@@ -125,13 +125,24 @@ pid_of(const char *id)
 	return session_of(id).pid;
 }
 
+/* Whose it is; a new master may not have heard that yet. */
+static int
+slot_of(const char *id)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	int slot;
+
+	while ((slot = session_of(id).worker) < 0) {
+		expect(now_ms() < until, "%s has no worker", id);
+		poll(NULL, 0, 1);
+	}
+	return slot;
+}
+
 pid_t
 worker_of(const char *id)
 {
-	int slot = session_of(id).worker;
-
-	expect(slot >= 0, "%s has no worker", id);
-	return process_of("worker", slot).pid;
+	return process_of("worker", slot_of(id)).pid;
 }
 
 void
@@ -208,7 +219,7 @@ void
 kill_worker_of(const char *id)
 {
 	int64_t until = now_ms() + SCN_DEADLINE_MS;
-	int slot = session_of(id).worker;
+	int slot = slot_of(id);
 	struct psup_view_process p = process_of("worker", slot);
 	pid_t old = p.pid;
 
