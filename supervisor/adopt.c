@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/rundir.h"
 #include "common/slug.h"
@@ -21,20 +22,17 @@
 int
 adopt_open(struct master *m)
 {
-	struct board_slot row;
-	uint32_t i, high, n = 0;
+	uint32_t i, high;
 
 	if (!m->damaged)
 		return 0;
 	high = atomic_load(&m->board.hdr->slots_high);
 	if (high > m->board.slot_count)
 		high = m->board.slot_count;
-	for (i = 0; i < high; i++)
-		n += board_get(&m->board, i, &row) == 1;
-	m->shown = calloc(n != 0 ? n : 1, sizeof(*m->shown));
+	m->shown = calloc((size_t)high + 1, sizeof(*m->shown));
 	if (m->shown == NULL)
 		return -ENOMEM;
-	for (i = 0; i < high && m->shown_count < n; i++)
+	for (i = 0; i < high; i++)
 		if (board_get(&m->board, i, &m->shown[m->shown_count]) == 1)
 			m->shown_count++;
 	return 0;
@@ -125,9 +123,18 @@ adopt_input(struct master *m, struct session *s)
 		s->spool_end = (uint64_t)st.st_size;
 }
 
-/* Makes a session of what is left of it; `row`: NULL, or the board's; `live`: its
- * end is still to be told. Where the index is whole it was forgotten on purpose:
- * its record was there before anybody was told to start it. */
+/* The next master looks again: one that is not adopted would be ended as
+ * nobody's. */
+static void
+give_up(struct master *m)
+{
+	master_give_up(m, "no memory for a session without record");
+}
+
+/* Makes a session of what is left of it. `row`: NULL, or the board's; `live`:
+ * its end is still to be told. NULL: where the index is whole it was forgotten
+ * on purpose, for its record was there before anybody was told to start it; or
+ * no memory, and then this master ends. */
 static struct session *
 adopt(struct master *m, struct sid sid, const struct board_slot *row,
     bool live)
@@ -138,8 +145,10 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	if (!m->damaged || sid.v == 0 || sid.v == UINT64_MAX)
 		return NULL;
 	s = calloc(1, sizeof(*s));
-	if (s == NULL)
+	if (s == NULL) {
+		give_up(m);
 		return NULL;
+	}
 	LIST_INIT(&s->watches);
 	s->sid = sid;
 	s->board = UINT32_MAX;
@@ -154,7 +163,7 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	s->state = STATE_STARTING;
 	if (!adopt_row(s, row) || registry_add(m, s) < 0) {
 		session_free(s);
-		master_give_up(m, "no memory for a session without record");
+		give_up(m);
 		return NULL;
 	}
 	if (sid.v >= m->next_sid) {
@@ -205,5 +214,6 @@ adopt_shown(struct master *m)
 			adopt_input(m, s);
 		else if (s != NULL)
 			session_end_by_ring(m, s);
+		FAULT("adopt.shown");
 	}
 }

@@ -120,9 +120,11 @@ recover_index(struct master *m)
 	r = index_open(m->h.runtime_dir, &m->ix, &m->set_aside);
 	if (r < 0)
 		return r;
-	if (m->set_aside)
+	if (m->set_aside) {
 		log_event(LOG_ERROR, "index-set-aside",
 		    KV("why", "it is damaged"));
+		FAULT("adopt.after-aside");
+	}
 	r = meta_get(m, "layout", &layout);
 	if (r < 0)
 		return r;
@@ -302,36 +304,62 @@ lose_strangers(struct master *m, bool board_says)
 	}
 }
 
+/* The files of sessions in a directory, one after the other; none where it
+ * cannot be read. */
+static DIR *
+files_open(struct master *m, const char *dir)
+{
+	int fd = openat(m->dirfd, dir,
+	    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (d == NULL && fd >= 0)
+		close(fd);
+	return d;
+}
+
+/* The next one, and whose it is. NULL: there are no more. */
+static const char *
+files_next(DIR *d, struct sid *ret)
+{
+	struct dirent *de;
+
+	while (d != NULL && (de = readdir(d)) != NULL) {
+		if (strlen(de->d_name) != 16 ||
+		    strspn(de->d_name, "0123456789abcdef") != 16)
+			continue;
+		ret->v = strtoull(de->d_name, NULL, 16);
+		if (ret->v != 0)
+			return de->d_name;
+	}
+	return NULL;
+}
+
+static void
+files_close(DIR *d)
+{
+	if (d != NULL)
+		closedir(d);
+}
+
 /* Rings and spools that no record speaks of are unlinked; rings become records
  * again where the index is damaged. */
 static void
 sweep_files(struct master *m, const char *dir, bool adopt)
 {
-	int fd = openat(m->dirfd, dir,
-	    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *de;
+	DIR *d = files_open(m, dir);
+	const char *name;
+	struct sid sid;
 
-	if (d == NULL) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((de = readdir(d)) != NULL) {
-		struct sid sid;
-
-		if (strlen(de->d_name) != 16 ||
-		    strspn(de->d_name, "0123456789abcdef") != 16)
-			continue;
-		sid.v = strtoull(de->d_name, NULL, 16);
-		if (sid.v == 0 || session_by_sid(m, sid) != NULL)
+	while ((name = files_next(d, &sid)) != NULL) {
+		if (session_by_sid(m, sid) != NULL)
 			continue;
 		if (adopt)
 			adopt_ended(m, sid);
 		else
-			(void)unlinkat(fd, de->d_name, 0);
+			(void)unlinkat(dirfd(d), name, 0);
 	}
-	closedir(d);
+	files_close(d);
 }
 
 /* Numbers that were given to sessions of which the index knows nothing any
@@ -340,28 +368,30 @@ sweep_files(struct master *m, const char *dir, bool adopt)
 static void
 skip_numbers(struct master *m)
 {
-	int fd = openat(m->dirfd, "rings",
-	    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-	uint64_t sid, next = (clock_wall_ms() / 1000) << 20;
-	struct dirent *de;
+	uint64_t next = (clock_wall_ms() / 1000) << 20;
+	DIR *d = files_open(m, "rings");
+	struct sid sid;
 
-	if (d == NULL && fd >= 0)
-		close(fd);
-	while (d != NULL && (de = readdir(d)) != NULL) {
-		if (strlen(de->d_name) != 16 ||
-		    strspn(de->d_name, "0123456789abcdef") != 16)
-			continue;
-		sid = strtoull(de->d_name, NULL, 16);
-		if (sid >= next && sid < UINT64_MAX)
-			next = sid + 1;
-	}
-	if (d != NULL)
-		closedir(d);
+	while (files_next(d, &sid) != NULL)
+		if (sid.v >= next && sid.v < UINT64_MAX)
+			next = sid.v + 1;
+	files_close(d);
 	if (next > m->next_sid) {
 		m->next_sid = next;
 		m->next_dirty = true;
 	}
+}
+
+/* Is there any session's output? */
+static bool
+has_rings(struct master *m)
+{
+	DIR *d = files_open(m, "rings");
+	struct sid sid;
+	bool any = files_next(d, &sid) != NULL;
+
+	files_close(d);
+	return any;
 }
 
 /* Where the slugs begin: somewhere, but for as long as there is this index. */
@@ -376,12 +406,13 @@ names_get(struct master *m)
 	return recover_meta_put(m, "names", m->names);
 }
 
-/* Was neither this keeper's board ever written to nor its index? */
+/* Was neither this keeper's board ever written to nor the index, and no ring,
+ * of another keeper's either? */
 static bool
-is_virgin(const struct master *m, const struct scan *sc)
+is_virgin(struct master *m, const struct scan *sc)
 {
 	return !m->set_aside && sc->loaded == 0 && sc->bad == 0 &&
-	    atomic_load(&m->board.hdr->slots_high) == 0;
+	    atomic_load(&m->board.hdr->slots_high) == 0 && !has_rings(m);
 }
 
 /* A mark in the index while it is damaged, and whose it is. */
@@ -558,8 +589,10 @@ be_whole(struct master *m)
 {
 	struct index_bytes from = {"", 0};
 
-	if (m->damaged &&
-	    index_scan(m->ix, INDEX_SESSIONS, from, forget_bad, m) == 0)
+	if (!m->damaged)
+		return;
+	FAULT("adopt.before-whole");
+	if (index_scan(m->ix, INDEX_SESSIONS, from, forget_bad, m) == 0)
 		(void)recover_meta_put(m, "damaged", 0);
 	m->damaged = false;
 }

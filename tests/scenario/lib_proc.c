@@ -201,18 +201,25 @@ await_stopped(pid_t pid)
 }
 
 void
-kill_master(void)
+await_new_master(pid_t old)
 {
 	int64_t until = now_ms() + SCN_DEADLINE_MS;
+
+	while (master_pid() == old || master_pid() == 0) {
+		expect(now_ms() < until, "no new master");
+		poll(NULL, 0, 1);
+	}
+}
+
+void
+kill_master(void)
+{
 	pid_t old = master_pid();
 
 	kill_now(old, SIGKILL);
 	await_gone(old);
 	scn_ask_again();
-	while (master_pid() == old || master_pid() == 0) {
-		expect(now_ms() < until, "no new master");
-		poll(NULL, 0, 1);
-	}
+	await_new_master(old);
 }
 
 void

@@ -255,7 +255,9 @@ void kill_now(pid_t pid, int sig);
 void await_gone(pid_t pid);
 /* Until it has stopped itself: SIGCONT before that would be lost. */
 void await_stopped(pid_t pid);
-/* Kills it and waits until another one answers. */
+/* Until the board names another one. */
+void await_new_master(pid_t old);
+/* Kills it and waits for that. */
 void kill_master(void);
 /* Kills it and waits until its slot has another pid. */
 void kill_worker_of(const char *id);

@@ -23,6 +23,8 @@
 
 TestSuite(hostile_pages);
 
+#define HEIRS 4 /* more are backed off from */
+
 static void
 seed(void)
 {
@@ -85,6 +87,24 @@ ring_of(const char *id)
 	psup_view_close(&v);
 	return scn_format("%s/rings/%016llx", runtime_dir(),
 	    (unsigned long long)s.instance);
+}
+
+/* A session that is over, and has output. */
+static const char *
+ended_with_3(void)
+{
+	const char *id = background(STR("command", "echo kept; exit 3"));
+
+	await_end(id);
+	return id;
+}
+
+static void
+expect_ended_with_3(const char *id)
+{
+	scn_ask_again();
+	expect_text(ask("log", STR("sessionId", id)), "kept");
+	expect_int(ask("poll", STR("sessionId", id)), "exitCode", 3);
 }
 
 /* Kills the master; what is done before it is over is done between two. */
@@ -220,40 +240,99 @@ SCENARIO(hostile_pages, a_lost_index_costs_no_name)
 	expect_text(ask("log", STR("sessionId", next)), "after");
 }
 
-/* The master that has set the index aside is killed, too, whatever it is at. */
+/* The index is damaged between two masters. */
 static void
-an_heir_is_killed(int after_us)
+lose_index(void)
 {
-	const char *ended, *runs;
-	pid_t keeper, second;
+	pid_t keeper = master_is_out();
 
-	psupd(.workers = 1);
-	ended = background(STR("command", "echo kept; exit 3"));
-	await_end(ended);
-	runs = talker();
-	keeper = master_is_out();
 	expect(truncate(index_file(), 5000) == 0);
 	kill_now(keeper, SIGCONT);
+}
+
+/* The master that has set the index aside is killed, too, whatever it is at. */
+SCENARIO(hostile_pages, of_the_index_and_its_heir_is_killed)
+{
+	const char *ended, *runs;
+
+	psupd(.workers = 1);
+	ended = ended_with_3();
+	runs = talker();
+	lose_index();
 	await_glob(scn_format("%s/index.bad.*", runtime_dir()));
-	usleep((unsigned)after_us);
-	second = master_pid();
-	kill_now(second, SIGKILL);
-	await_gone(second);
-	scn_ask_again();
-	expect_text(ask("log", STR("sessionId", ended)), "kept");
-	expect_int(ask("poll", STR("sessionId", ended)), "exitCode", 3);
+	kill_master();
+	expect_ended_with_3(ended);
 	expect_talks(runs);
 }
 
-SCENARIO(hostile_pages, of_the_index_and_its_heir_is_killed)
+#ifdef PSUP_FAULTS
+
+/* One heir after the other, at the same place. */
+static void
+heirs_are_killed(const char *point)
 {
-	an_heir_is_killed(0);
+	pid_t old, heir;
+	const char *ended, *runs;
+
+	psupd(.workers = 1, .env = {scn_format("PSUP_FAULTS=%s=stop", point)});
+	ended = ended_with_3();
+	runs = talker();
+	old = master_pid();
+	lose_index();
+	await_new_master(old);
+	for (int i = 0; i < HEIRS; i++) {
+		await_stopped(master_pid());
+		kill_master();
+	}
+	heir = master_pid();
+	await_stopped(heir);
+	kill_now(heir, SIGCONT);
+	expect_ended_with_3(ended);
+	expect_talks(runs);
 }
 
-SCENARIO(hostile_pages, of_the_index_and_its_heir_is_killed_later)
+SCENARIO(hostile_pages, of_the_index_and_heirs_are_killed_early)
 {
-	an_heir_is_killed(2000);
+	heirs_are_killed("adopt.shown");
 }
+
+SCENARIO(hostile_pages, of_the_index_and_heirs_are_killed_late)
+{
+	heirs_are_killed("adopt.before-whole");
+}
+
+/* Nothing but the rings is left when the next keeper's first master dies, too:
+ * no board that knows a name. */
+SCENARIO(hostile_pages, of_the_index_and_keeper_and_heir_are_killed)
+{
+	const psup_value *rows;
+	int64_t until;
+
+	psupd(.first = true, .workers = 1);
+	(void)ended_with_3();
+	(void)talker();
+	kill_now(psupd_pid(), SIGKILL);
+	server_was_killed();
+	expect(await_former_server() == 128 + SIGKILL);
+	expect(truncate(index_file(), 5000) == 0);
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=adopt.after-aside=kill"});
+	until = now_ms() + SCN_DEADLINE_MS;
+	/* by their rings, once it is known that nobody runs */
+	do {
+		expect(now_ms() < until, "they are not found again");
+		rows = psup_value_get(details(ask("list")), "sessions");
+	} while (psup_value_count(rows) < 2);
+	for (size_t i = 0; i < 2; i++) {
+		const psup_value *row = psup_value_at(rows, i);
+		char id[64];
+
+		psup_get_copy(row, "sessionId", id, sizeof(id));
+		expect_text(ask("log", STR("sessionId", id)),
+		    psup_get_is(row, "exitReason", "lost") ? "up" : "kept");
+	}
+}
+
+#endif
 
 /* One that waits is not started by what is left of it, beside its lane. */
 SCENARIO(hostile_pages, of_a_record_of_one_that_waits)
@@ -304,8 +383,7 @@ SCENARIO(hostile_pages, a_damaged_record_costs_nothing)
 	pid_t keeper;
 
 	psupd(.workers = 1);
-	ended = background(STR("command", "echo kept; exit 3"));
-	await_end(ended);
+	ended = ended_with_3();
 	runs = talker();
 	other = talker();
 	keeper = master_is_out();
