@@ -115,6 +115,7 @@ struct campaign {
 	bool by_points; /* whom --fault names dies, nobody else */
 	bool full;      /* by --fault the tmpfs is full: output is dropped */
 	bool no_spill;  /* spill files end early, by --fault */
+	bool no_index;  /* a turn cannot be written now and then, by --fault */
 	bool in_hand;   /* by --fault a terminal's input is copied by hand */
 	_Atomic pid_t keeper;
 	uint64_t began_ns;

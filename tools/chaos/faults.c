@@ -53,6 +53,7 @@ take_point(const char *text, size_t len)
 	chaos.full |= strncmp(text, "ring.no-space=", 14) == 0 ||
 	    strncmp(text, "ring.no-space@", 14) == 0;
 	chaos.no_spill |= hinders && strncmp(text, "spill.", 6) == 0;
+	chaos.no_index |= hinders && strncmp(text, "index.", 6) == 0;
 	chaos.in_hand |= strncmp(text, "pty.splice=", 11) == 0;
 }
 

@@ -169,8 +169,7 @@ run_echo(struct story *s, uint32_t *random)
 	if (!story_start(s, story_args(s, "echo", NULL)))
 		return;
 	while (pos < s->bytes && !s->over)
-		if (!feed(s, 0, s->bytes, true, &pos) ||
-		    (!s->over && (!story_look(s, 0) || story_is_stuck(s))))
+		if (!feed(s, 0, s->bytes, true, &pos) || !story_step(s, 0))
 			return;
 	story_finish(s);
 }
@@ -192,17 +191,17 @@ run_keys(struct story *s, uint32_t *random)
 	if (!story_start(s, a))
 		return;
 	while (s->seen < READY_BYTES && !s->over)
-		if (!story_look(s, 1000) || story_is_stuck(s))
+		if (!story_step(s, 1000))
 			return;
 	while (pos < typed && !s->over)
 		if (!feed(s, READY_BYTES, typed, false, &pos) ||
-		    (!s->over && (!story_look(s, 0) || story_is_stuck(s))))
+		    !story_step(s, 0))
 			return;
 	for (; !s->over; pos++) {
 		if (!feed_bytes(s, pos, "\n", 1, false, true, &one))
 			return;
 		for (since = now_ns(); !s->over; ) {
-			if (!story_look(s, 500) || story_is_stuck(s))
+			if (!story_step(s, 500))
 				return;
 			if (chaos.in_hand &&
 			    now_ns() - since > 500 * UINT64_C(1000000))
@@ -222,7 +221,7 @@ run_hide(struct story *s, uint32_t *random)
 	if (!story_start(s, story_args(s, "hide", NULL)))
 		return;
 	while (s->seen < READY_BYTES && !s->over)
-		if (!story_look(s, 1000) || story_is_stuck(s))
+		if (!story_step(s, 1000))
 			return;
 	nap_ms(rnd(random) % 20);
 	if (rnd(random) % 2 == 0)

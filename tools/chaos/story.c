@@ -31,16 +31,17 @@ reach(psup *p)
 }
 
 /* Answers that ask for patience: too many sessions for the memory, or a turn
- * that could not be written. */
+ * that, by --fault, could not be written. */
 static bool
 is_full(const psup *p, int rc, const psup_reply *r)
 {
 	const psup_value *d = rc == PSUP_OK ? psup_reply_details(r) : NULL;
 
-	return rc == PSUP_ERR_REFUSED
-	    ? strcmp(psup_error_code(p), "no-space") == 0
-	    : psup_get_is(d, "error", "no-space") ||
-	        psup_get_is(d, "error", "busy");
+	if (rc == PSUP_ERR_REFUSED)
+		return chaos.no_index &&
+		    strcmp(psup_error_code(p), "no-space") == 0;
+	return psup_get_is(d, "error", "no-space") ||
+	    psup_get_is(d, "error", "busy");
 }
 
 const char *
@@ -406,22 +407,28 @@ story_kill(struct story *s, int grace_ms)
 	psup_args_free(&a);
 }
 
-bool
-story_is_stuck(struct story *s)
+/* Has nothing come or gone for a minute? Then it is counted. */
+static bool
+is_stuck(struct story *s)
 {
-	if (now_ns() - s->moved_ns < PATIENCE_MS * UINT64_C(1000000))
+	if (s->over || now_ns() - s->moved_ns < PATIENCE_MS * UINT64_C(1000000))
 		return false;
 	lost(LOSS_STUCK, "session %u (%s, %s) at %llu", s->n, s->id,
 	    kind_name(s->kind), (unsigned long long)s->seen);
 	return true;
 }
 
+bool
+story_step(struct story *s, int wait_ms)
+{
+	return s->over || (story_look(s, wait_ms) && !is_stuck(s));
+}
+
 void
 story_follow(struct story *s)
 {
 	s->moved_ns = now_ns();
-	while (!s->over && story_look(s, 5000) && (s->over ||
-	       !story_is_stuck(s)))
+	while (!s->over && story_step(s, 5000))
 		;
 }
 

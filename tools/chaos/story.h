@@ -37,8 +37,9 @@ psup_args *story_args(struct story *s, const char *word,
 bool story_start(struct story *s, psup_args *a);
 /* Compares what is new, waiting up to wait_ms for it. False: given up. */
 bool story_look(struct story *s, int wait_ms);
-/* Nothing has come or gone for a minute: counted, to be given up. */
-bool story_is_stuck(struct story *s);
+/* The same, unless it is over. False, too, where nothing has come or gone for a
+ * minute: that is counted. */
+bool story_step(struct story *s, int wait_ms);
 /* Kills it with all its tree; a repeat may find it ended. */
 void story_kill(struct story *s, int grace_ms);
 /* Follows it to its end and compares that. */
