@@ -15,6 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Programs lay what they hand on over low numbers. */
+#define OWN_FD_MIN 16
+
 enum log_way { WAY_NONE, WAY_FILE, WAY_SOCKET, WAY_OWN, WAY_POLL };
 
 static struct {
@@ -22,6 +25,19 @@ static struct {
 	int own_fd; /* the second opening of a pipe or terminal */
 	enum log_way way;
 } sink = { .fd = -1, .own_fd = -1 };
+
+/* Out of the way of the numbers that a program reserves; -1: not possible. */
+static int
+lift(int fd)
+{
+	int high;
+
+	if (fd < 0 || fd >= OWN_FD_MIN)
+		return fd;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, OWN_FD_MIN);
+	close(fd);
+	return high;
+}
 
 /* How to write to this descriptor without ever waiting. */
 static enum log_way
@@ -37,7 +53,8 @@ choose_way(int fd)
 	if (S_ISSOCK(st.st_mode))
 		return WAY_SOCKET;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	sink.own_fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	sink.own_fd = lift(open(path,
+	    O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 	return sink.own_fd >= 0 ? WAY_OWN : WAY_POLL;
 }
 

@@ -147,10 +147,13 @@ says_dropped(const char *text, const char *process)
 	return false;
 }
 
-/* The master has something to log. */
+/* Worker and master have something to log. */
 static void
 all_say_something(void)
 {
+	const char *id = background(PUPPET("hang"));
+
+	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
 	expect_ok(ask("mintToken", STR("scope", "s")));
 	for (int i = 0; i < 2; i++)
 		expect_str(ask("exec", LIST("argv", "/no/such/program")),
@@ -158,12 +161,13 @@ all_say_something(void)
 }
 
 /* Nobody reads what the server says: it says it to nobody, and counts. As soon
- * as there is room keeper and master tell how much; a worker, which logs by the
- * same lines of code, has nothing to say here. */
+ * as there is room each process tells how much it was. */
 SCENARIO(endurance, a_log_that_nobody_reads_blocks_nobody)
 {
 	static char buf[1 << 20];
-	const char *id, *said[2] = {"process=keeper", "process=master"};
+	static const char *const said[] = {"process=keeper", "process=master",
+	    "process=worker"};
+	const char *id;
 	int64_t until;
 	int ends[2];
 	size_t len = 0;
@@ -190,7 +194,7 @@ SCENARIO(endurance, a_log_that_nobody_reads_blocks_nobody)
 	all_say_something();
 	kill_worker_of(id); /* by which the keeper says something */
 	until = now_ms() + SCN_DEADLINE_MS;
-	for (int i = 0; i < 2;) {
+	for (int i = 0; i < 3;) {
 		expect(now_ms() < until, "%s did not count: %s", said[i], buf);
 		len += drain(ends[0], buf + len, sizeof(buf) - len);
 		if (says_dropped(buf, said[i]))

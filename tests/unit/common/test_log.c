@@ -293,6 +293,25 @@ Test(log, a_full_socket_does_not_block, .timeout = 20)
 	close(p[1]);
 }
 
+/* Worker and keeper lay what they hand on over the first numbers. */
+Test(log, no_low_descriptor_is_taken, .timeout = 20)
+{
+	uint32_t before = 0, after = 0;
+	int p[2];
+
+	cr_assert_eq(pipe2(p, O_CLOEXEC), 0);
+	for (int fd = 0; fd < 16; fd++)
+		before |= (uint32_t)(fcntl(fd, F_GETFD) >= 0) << fd;
+	cr_assert_neq(before, 0xffffu, "none is free");
+	log_open("test", p[1], LOG_NOTE);
+	for (int fd = 0; fd < 16; fd++)
+		after |= (uint32_t)(fcntl(fd, F_GETFD) >= 0) << fd;
+	cr_assert_eq(before, after);
+	log_open("test", -1, LOG_NOTE);
+	close(p[0]);
+	close(p[1]);
+}
+
 #ifdef PSUP_FAULTS
 Test(fault, kills_at_the_third_pass, .signal = SIGKILL, .timeout = 20)
 {
