@@ -23,6 +23,7 @@
 #include "common/err.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "worker/procfs.h"
 
 #define IDLE_MAX   1024u /* leaves kept for later */
 #define BUSY_MAX   4096u /* leaves remembered because something lives there */
@@ -255,7 +256,7 @@ tree_holders(struct child *c, struct ctl_holder *ret, size_t max)
 		n = listed = holding;
 	memset(ret, 0, max * sizeof(*ret));
 	for (i = 0; i < listed && named < max; i++) {
-		if (!tree_procs_name(t->pids[i], ret[named].name,
+		if (!procfs_name(t->pids[i], ret[named].name,
 		        sizeof(ret[named].name)))
 			continue;
 		ret[named++].pid = t->pids[i];
@@ -302,7 +303,8 @@ static void
 leaf_signal(struct child *c, int leaf, int sig, struct tree_span *ret)
 {
 	struct tree *t = c->w->tree;
-	char part[sizeof(t->group) + CGROUP_LEAF_MAX + 1], name[CGROUP_LEAF_MAX];
+	char part[sizeof(t->group) + CGROUP_LEAF_MAX + 1];
+	char name[CGROUP_LEAF_MAX];
 	size_t i, n;
 
 	cgroup_leaf_name(c->leaf, name);
@@ -345,7 +347,7 @@ tree_signal_late(struct child *c)
 	if (c->first.sig == 0)
 		return;
 	n = tree_left(c, t->pids, PIDS_MAX);
-	tree_procs_signal_late(c, t->pids, n < PIDS_MAX ? n : PIDS_MAX);
+	tree_late_signal(c, t->pids, n < PIDS_MAX ? n : PIDS_MAX);
 }
 
 /* The last rung. */

@@ -33,12 +33,13 @@ int tree_enter(struct child *c);
 void tree_leave(struct child *c, bool spent);
 
 /* Signals every member but those of the command's own group, which one call
- * reaches after this. `ret`: NULL, or when those began who are not among them. */
+ * reaches after this. `ret`: NULL, or when those began who are not among
+ * them. */
 void tree_signal(struct child *c, int sig, struct tree_span *ret);
 /* The ladder's first signal, once to each, to orphans that were forked when it
  * was on its way: too late to be seen, too early for anybody to have heard it.
- * Not to what a member started in answer to it, to clean up. With each look, for
- * a parent that is slow to die makes its orphans late. */
+ * Not to what a member started in answer to it, to clean up. With each look,
+ * for a parent that is slow to die makes its orphans late. */
 void tree_signal_late(struct child *c);
 /* The last rung, step by step: false where it is to be called again. Without
  * a leaf everybody is stopped first (tree_proc.c); from `hurry_ns` on what is
@@ -63,18 +64,19 @@ size_t tree_procs_left(struct tree_procs *t, struct child *c,
     int32_t *ret_pids, size_t max);
 void tree_procs_signal(struct tree_procs *t, struct child *c, int sig,
     struct tree_span *ret);
-/* The two ends of a span are now. */
-void tree_span_from(struct tree_span *ret);
-void tree_span_to(struct tree_span *ret);
 bool tree_procs_freeze(struct tree_procs *t, struct child *c);
 void tree_procs_kill(struct tree_procs *t, struct child *c);
-/* tree_signal_late() for these members. */
-void tree_procs_signal_late(struct child *c, const int32_t *pids, size_t n);
 /* Which of these hold its output: moved to the front, how many. */
 size_t tree_procs_holders(const struct child *c, int32_t *pids, size_t n);
-bool tree_procs_name(int32_t pid, char *ret, size_t size);
 uint64_t tree_procs_cost_ns(const struct tree_procs *t);
 /* SIGKILL to all that carries a mark of this incarnation: how many. */
 size_t tree_procs_kill_marked(struct tree_procs *t, uint64_t incarnation);
+
+/* --- tree_late.c: who began too late for the ladder's first signal */
+/* The two ends of a span are now. */
+void tree_span_from(struct tree_span *ret);
+void tree_span_to(struct tree_span *ret);
+/* tree_signal_late() for these members. */
+void tree_late_signal(struct child *c, const int32_t *pids, size_t n);
 
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One process as /proc shows it. A number may have come to mean another
+ * process since it was read: who is to be signalled is compared by its start.
+ * `proc` is what procfs_open() gave.
+ */
+#ifndef PSUP_WORKER_PROCFS_H
+#define PSUP_WORKER_PROCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROCFS_ENV_MAX 262144u /* of an environment; a mark stands early */
+
+/* What /proc says of one process. */
+struct procfs {
+	int32_t pid, ppid, pgrp, sid;
+	char name[16];
+	uint64_t start; /* clock ticks since boot */
+	uint64_t mark_incarnation, mark_sid;
+	bool read; /* the mark was looked for */
+};
+
+/* What the links in /proc/PID/fd say that lead to certain files. */
+struct procfs_links {
+	char name[2][40];
+	size_t count;
+};
+
+/* /proc itself. -errno */
+int procfs_open(void);
+/* All but the mark. False: gone, or a zombie. */
+bool procfs_read(int proc, int32_t pid, struct procfs *ret);
+/* The session's mark in its environment, which is read into `env`. */
+void procfs_read_mark(int proc, struct procfs *p,
+    char env[static PROCFS_ENV_MAX + 1]);
+/* Does it have one of these open? */
+bool procfs_has_open(int proc, int32_t pid, const struct procfs_links *want);
+/* What it is called. False: it is gone. */
+bool procfs_name(int32_t pid, char *ret, size_t size);
+/* Signals it, if it still is the one that was read. */
+void procfs_signal(int proc, const struct procfs *p, int sig);
+
+#endif
