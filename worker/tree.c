@@ -344,7 +344,7 @@ tree_signal_late(struct child *c)
 	struct tree *t = c->w->tree;
 	size_t n;
 
-	if (c->first.sig == 0)
+	if (c->first.sig == 0 || tree_span_is_empty(&c->first.unseen))
 		return;
 	n = tree_left(c, t->pids, PIDS_MAX);
 	tree_late_signal(c, t->pids, n < PIDS_MAX ? n : PIDS_MAX);

@@ -76,6 +76,8 @@ size_t tree_procs_kill_marked(struct tree_procs *t, uint64_t incarnation);
 /* The two ends of a span are now. */
 void tree_span_from(struct tree_span *ret);
 void tree_span_to(struct tree_span *ret);
+/* Nobody was given a number in it: it is worth no look. */
+bool tree_span_is_empty(const struct tree_span *span);
 /* tree_signal_late() for these members. */
 void tree_late_signal(struct child *c, const int32_t *pids, size_t n);
 

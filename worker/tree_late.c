@@ -47,6 +47,12 @@ tree_span_to(struct tree_span *ret)
 	ret->to_pid = last_pid();
 }
 
+bool
+tree_span_is_empty(const struct tree_span *span)
+{
+	return span->from_pid > 0 && span->from_pid == span->to_pid;
+}
+
 /* Began it in that span? By its number, for the time is told in 10 ms; by the
  * time, since numbers come again. */
 static bool
