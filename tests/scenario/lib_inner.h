@@ -16,6 +16,7 @@ extern struct scn {
 	struct guarded guard;
 	struct peer *admin; /* the connection of plain ask() */
 	bool gone;          /* the server was killed on purpose */
+	bool ending;        /* it was asked to stop */
 	bool patient;       /* its master may die while we connect */
 } scn;
 

@@ -332,6 +332,12 @@ server_is_gone(void)
 	scn.gone = true;
 }
 
+void
+server_ends(void)
+{
+	scn.ending = true;
+}
+
 /* ------------------------------------------------------------ the timeline */
 
 /* The end of what psupd wrote to stderr, and of its own log file. */
@@ -416,7 +422,7 @@ stop_server(void)
 
 	if (scn.guard.pid < 0)
 		return;
-	if (!scn.gone)
+	if (!scn.gone && !scn.ending)
 		scn_ask_to_stop();
 	status = scn_guard_wait(&scn.guard, SCN_DEADLINE_MS);
 	if (!scn.gone && status != 0)

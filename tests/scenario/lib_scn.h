@@ -300,6 +300,9 @@ void scn_begin(const char *name);
 void scn_end(void);
 /* The server is gone, and on purpose: scn_end() must not ask it to stop. */
 void server_is_gone(void);
+/* The scenario asked it to stop: scn_end() waits for its clean end. To ask
+ * again would be to connect to a server that is on its way out. */
+void server_ends(void);
 void scn_fail(const char *file, int line, const char *what, const char *fmt,
     ...) __attribute__((noreturn, format(printf, 4, 5)));
 /* Monotonic. */

@@ -24,6 +24,7 @@ SCENARIO(survivors, what_outlives_its_command_is_left_alone)
 	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
 	expect(is_alive(daemon));
 	expect_ok(ask("shutdown", INT("graceMs", 100)));
+	server_ends();
 	await_gone(daemon);
 }
 

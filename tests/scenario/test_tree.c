@@ -322,6 +322,7 @@ SCENARIO(tree, what_hid_from_everything_is_counted)
 	a = ask("kill", STR("sessionId", id), INT("graceMs", 100));
 	expect_int(a, "unattributed", 1);
 	expect_ok(ask("shutdown", INT("graceMs", 100)));
+	server_ends();
 	await_gone(pid);
 }
 
