@@ -8,6 +8,7 @@
  */
 #include "ctl.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -85,6 +86,21 @@ static const struct ctl_form forms[] = {
 	FORM(DUMP_END, struct ctl_head, 0),
 };
 
+static const char *const phases[] = {
+	[CTL_UPGRADE_NONE] = "none",
+	[CTL_UPGRADE_PROGRAMS] = "programs",
+	[CTL_UPGRADE_CHECK] = "check",
+	[CTL_UPGRADE_WORKERS] = "workers",
+	[CTL_UPGRADE_MASTER] = "master",
+	[CTL_UPGRADE_KEEPER] = "keeper",
+	[CTL_UPGRADE_BACK] = "back",
+	[CTL_UPGRADE_DONE] = "done",
+	[CTL_UPGRADE_REFUSED] = "refused",
+	[CTL_UPGRADE_UNDONE] = "undone",
+};
+
+static_assert(NELEMS(phases) == CTL_UPGRADE_PHASES, "each phase has a name");
+
 union control {
 	struct cmsghdr align;
 	unsigned char bytes[CMSG_SPACE(CTL_MAX_FDS * sizeof(int)) +
@@ -110,6 +126,12 @@ ctl_type_name(unsigned type)
 	const struct ctl_form *form = form_find(type);
 
 	return form != NULL ? form->name : "?";
+}
+
+const char *
+ctl_upgrade_phase_name(unsigned phase)
+{
+	return phase < NELEMS(phases) ? phases[phase] : "?";
 }
 
 /* Makes the message of iov[0] one of the next build: version, size, TAIL

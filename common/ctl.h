@@ -414,6 +414,8 @@ int ctl_recv(int fd, struct ctl_msg *ret);
 
 /* "START", ... for the log; "?" for an unknown type. */
 const char *ctl_type_name(unsigned type);
+/* "none", "programs", ... for the log and for clients; "?" for no phase. */
+const char *ctl_upgrade_phase_name(unsigned phase);
 
 /* Fills the head. */
 #define CTL_INIT(type_, sid_, struct_)                                         \

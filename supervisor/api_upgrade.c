@@ -18,10 +18,6 @@
 
 static_assert(CTL_NAME_MAX == ABI_BUILD_MAX, "a build's name fits");
 
-static const char *const phases[CTL_UPGRADE_PHASES] = {"none", "programs",
-    "check", "workers", "master", "keeper", "back", "done", "refused",
-    "undone"};
-
 /* What is known of the last one, or of the one under way. */
 static void
 upgrade_encode(const struct ctl_upgraded *u, struct enc *e)
@@ -31,7 +27,7 @@ upgrade_encode(const struct ctl_upgraded *u, struct enc *e)
 	snprintf(id, sizeof(id), "%016" PRIx64, u->id);
 	enc_map(e);
 	enc_kv_str(e, "id", id);
-	enc_kv_str(e, "phase", phases[u->phase]);
+	enc_kv_str(e, "phase", ctl_upgrade_phase_name(u->phase));
 	enc_kv_str(e, "from", u->from);
 	enc_kv_str(e, "to", u->to);
 	enc_kv_uint(e, "sessions", u->sessions);

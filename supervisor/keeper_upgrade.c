@@ -32,10 +32,6 @@
 #define POLL_NS     (20 * NSEC_PER_MSEC)
 #define YOUNG_KILLS 5u
 
-static const char *const phases[CTL_UPGRADE_PHASES] = { "none", "programs",
-	"check", "workers", "master", "keeper", "back", "done", "refused",
-	"undone" };
-
 bool
 upgrade_active(const struct keeper *k)
 {
@@ -49,8 +45,9 @@ set_phase(struct keeper *k, enum ctl_upgrade_phase phase)
 {
 	struct upgrade *u = &k->upgrade;
 
-	log_event(LOG_NOTE, "upgrade-phase", KV("from", phases[u->phase]),
-	    KV("to", phases[phase]),
+	log_event(LOG_NOTE, "upgrade-phase",
+	    KV("from", ctl_upgrade_phase_name(u->phase)),
+	    KV("to", ctl_upgrade_phase_name(phase)),
 	    KV("why", u->why[0] != '\0' ? u->why : NULL));
 	u->phase = phase;
 	u->step_ns = clock_boot_ns() + QUIET_NS;

@@ -59,6 +59,17 @@ Test(ctl, a_message_arrives)
 	cr_assert_str_eq(ctl_type_name(9999), "?");
 }
 
+Test(ctl, phases_of_an_upgrade_have_names)
+{
+	unsigned i;
+
+	for (i = 0; i < CTL_UPGRADE_PHASES; i++)
+		cr_assert_neq(ctl_upgrade_phase_name(i), NULL, "%u", i);
+	cr_assert_str_eq(ctl_upgrade_phase_name(CTL_UPGRADE_NONE), "none");
+	cr_assert_str_eq(ctl_upgrade_phase_name(CTL_UPGRADE_UNDONE), "undone");
+	cr_assert_str_eq(ctl_upgrade_phase_name(CTL_UPGRADE_PHASES), "?");
+}
+
 Test(ctl, descriptors_travel_close_on_exec)
 {
 	struct ctl_fds hold = { .head = CTL_INIT(CTL_HOLD,
