@@ -32,6 +32,17 @@ pids_of(const char *id, size_t n, pid_t *ret)
 	}
 }
 
+const char *
+leave_behind(const char *command, size_t n, pid_t *ret)
+{
+	const char *id = background(STR("command", command));
+
+	pids_of(id, n, ret);
+	expect_ok(ask("write", STR("sessionId", id), STR("data", "\n")));
+	await_end(id);
+	return id;
+}
+
 void
 expect_dead(const pid_t *pids, size_t n)
 {

@@ -21,6 +21,9 @@
 
 /* The first n numbers that a session has printed, one a line. */
 void pids_of(const char *id, size_t n, pid_t *ret);
+/* A session whose command said the pids of n that outlive it, then read a line
+ * and ended. */
+const char *leave_behind(const char *command, size_t n, pid_t *ret);
 /* Each is gone by now. */
 void expect_dead(const pid_t *pids, size_t n);
 

@@ -4,7 +4,7 @@
  * take the pids of what a session was, and live on. Only who may choose a
  * child's pid (root, mostly) can play this.
  */
-#include "lib_scn.h"
+#include "lib_tree.h"
 
 #include <errno.h>
 #include <linux/sched.h>
@@ -16,8 +16,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define NO_CGROUP "[server]\ncgroup = off\n"
 
 TestSuite(pid_reuse);
 
@@ -92,23 +90,6 @@ may_choose(void)
 	return waitpid(again, NULL, 0) == again;
 }
 
-/* The numbers that a session has printed, one a line. */
-static void
-numbers_of(const char *id, size_t n, pid_t *ret)
-{
-	struct output o;
-	char *p, *end;
-
-	await_output(id, "up\n");
-	o = read_retained(id);
-	for (p = o.bytes; n > 0; n--, p = end + 1) {
-		*ret = (pid_t)strtol(p, &end, 10);
-		expect(*end == '\n' && is_alive(*ret), "%.*s", (int)o.len,
-		    o.bytes);
-		ret++;
-	}
-}
-
 SCENARIO(pid_reuse, of_an_ended_session)
 {
 	const char *id;
@@ -142,8 +123,8 @@ reuse_of_a_member(void)
 
 	id = background(STR("command",
 	    "setsid sleep 1000 & echo $!; setsid sleep 1001 & echo $!; "
-	    "echo up; wait; sleep 1000"));
-	numbers_of(id, 2, pids);
+	    "wait; sleep 1000"));
+	pids_of(id, 2, pids);
 	expect_ok(ask("kill", STR("sessionId", id), STR("signal", "CONT"),
 	    NO("escalate")));
 	kill_now(pids[0], SIGKILL);
@@ -160,12 +141,8 @@ reuse_of_a_survivor(void)
 	const char *id;
 	pid_t pids[2];
 
-	id = background(STR("command",
-	    "setsid sleep 1000 & echo $!; setsid sleep 1001 & echo $!; "
-	    "echo up; read x"));
-	numbers_of(id, 2, pids);
-	expect_ok(ask("write", STR("sessionId", id), STR("data", "\n")));
-	await_end(id);
+	id = leave_behind("setsid sleep 1000 & echo $!; "
+	                  "setsid sleep 1001 & echo $!; read x", 2, pids);
 	kill_now(pids[0], SIGKILL);
 	newcomer(pids[0]);
 	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 200)));

@@ -124,12 +124,9 @@ survivors_are_named_and_killable(void)
 	size_t len;
 	pid_t pids[2];
 
-	id = background(STR("command",
+	id = leave_behind(
 	    "sh -c 'echo $$; exec nohup sleep 600 2>/dev/null' & "
-	    "setsid sh -c 'echo $$; exec sleep 601' & read x"));
-	pids_of(id, 2, pids);
-	expect_ok(ask("write", STR("sessionId", id), STR("data", "\n")));
-	await_end(id);
+	    "setsid sh -c 'echo $$; exec sleep 601' & read x", 2, pids);
 	a = ask("poll", STR("sessionId", id));
 	expect_str(a, "status", "completed");
 	expect_str(a, "exitReason", "exit");
