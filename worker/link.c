@@ -322,7 +322,8 @@ link_say(struct child *c, enum link_to to, unsigned bits)
 		TAILQ_INSERT_TAIL(&w->link[to].queue, c, say[to]);
 		c->queued[to] = true;
 	}
-	link_flush(w, to);
+	if (to != LINK_MASTER || !w->taking)
+		link_flush(w, to);
 }
 
 /* Takes the session out of both queues. */

@@ -95,6 +95,7 @@ static void
 on_give(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
 	(void)c;
+	w->taking = w->took = true;
 	start_take_over(w, msg);
 }
 
@@ -565,6 +566,17 @@ worker_init(struct worker *w, const struct heritage *h)
 	return link_open(w, LINK_KEEPER, HERITAGE_FD_KEEPER, keeper_cb);
 }
 
+/* A turn in which nobody was taken over ends that. */
+static void
+taking_ends(struct worker *w)
+{
+	if (w->taking && !w->took) {
+		w->taking = false;
+		link_flush(w, LINK_MASTER);
+	}
+	w->took = false;
+}
+
 /* Between two turns: the dead, the heartbeat, the next deadline. */
 static void
 worker_between(struct worker *w)
@@ -572,6 +584,7 @@ worker_between(struct worker *w)
 	struct stats_page *s = w->stats;
 	uint64_t now = clock_boot_ns();
 
+	taking_ends(w);
 	child_reap_dead(w);
 	(void)reserve_fill();
 	if (w->turn_began_ns != 0 &&
@@ -605,7 +618,8 @@ worker_run(struct worker *w)
 		return 1;
 	}
 	while (w->link[LINK_KEEPER].fd >= 0 && !w->lost && !w->leaving) {
-		if (event_base_loop(w->base, EVLOOP_ONCE) < 0) {
+		if (event_base_loop(w->base, EVLOOP_ONCE |
+		        (w->taking ? EVLOOP_NONBLOCK : 0)) < 0) {
 			log_event(LOG_ERROR, "loop-failed",
 			    KV("error", err_name(errno)));
 			return 1;

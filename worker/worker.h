@@ -63,6 +63,9 @@ struct worker {
 	uint64_t beat_ns;       /* boot: when the next heartbeat is due */
 
 	bool stopping; /* CTL_STOP came: nothing new is started */
+	bool taking;   /* a dead worker's sessions arrive: the master hears of
+	                * all of them after the last, it wants the same cores */
+	bool took;     /* one of them, in this turn */
 	bool lost;     /* descriptors from the keeper: it must begin anew */
 	bool leaving;  /* told to make way: at the end of this turn */
 	struct child_list sessions;
