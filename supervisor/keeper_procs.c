@@ -544,30 +544,42 @@ procs_watch(struct keeper *k, uint64_t now)
 		k->waiting |= watch_one(&k->slot[i], now);
 }
 
-/* One process: a death to complete, a start that is due. */
-static void
-run_due(struct keeper *k, struct proc *p, uint64_t now)
+/* A death to complete: true where that was done. */
+static bool
+end_due(struct keeper *k, struct proc *p, uint64_t now)
 {
-	if (p->state == PROC_DYING &&
-	    (p->chan_eof || p->drain_ns <= now)) {
-		if (!p->chan_eof && p->role != HERITAGE_MASTER)
-			log_event(LOG_ERROR, "channel-held-open", KV_PROC(p));
-		finish_death(k, p, now);
-	}
+	if (p->state != PROC_DYING || (!p->chan_eof && p->drain_ns > now))
+		return false;
+	if (!p->chan_eof && p->role != HERITAGE_MASTER)
+		log_event(LOG_ERROR, "channel-held-open", KV_PROC(p));
+	finish_death(k, p, now);
+	return true;
+}
+
+/* A start that is due. */
+static void
+start_due(struct keeper *k, struct proc *p, uint64_t now)
+{
 	if (p->state == PROC_NONE && p->next_start_ns <= now &&
 	    k->stop == STOP_NO)
 		start(k, p, now);
 }
 
-/* What time or EOF has made due. */
+/* What time or EOF has made due. An heir hears of its sessions first: a start
+ * takes longer than all of that. */
 void
 procs_run_due(struct keeper *k, uint64_t now)
 {
+	bool ended = end_due(k, &k->master, now);
 	uint32_t i;
 
-	run_due(k, &k->master, now);
 	for (i = 0; i < k->slots; i++)
-		run_due(k, &k->slot[i], now);
+		ended |= end_due(k, &k->slot[i], now);
+	if (ended)
+		send_all(k);
+	start_due(k, &k->master, now);
+	for (i = 0; i < k->slots; i++)
+		start_due(k, &k->slot[i], now);
 	link_all(k);
 }
 
