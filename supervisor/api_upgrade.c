@@ -18,6 +18,9 @@
 
 static_assert(CTL_NAME_MAX == ABI_BUILD_MAX, "a build's name fits");
 
+/* What the request asks for; a path is too large for the stack. */
+static struct ctl_upgrade order;
+
 /* What is known of the last one, or of the one under way. */
 static void
 upgrade_encode(const struct ctl_upgraded *u, struct enc *e)
@@ -65,6 +68,17 @@ upgrade_build(const struct stats_page *p, struct enc *e)
 	enc_end(e);
 }
 
+/* Tells the keeper what is asked for; where that cannot be, the request. */
+static void
+order_send(struct master *m)
+{
+	int r = link_send(m, &order, sizeof(order));
+
+	if (r < 0)
+		req_failf(m->upgrade_req, PROTO_E_BUSY, "",
+		    "the keeper does not take the order: %s", strerror(-r));
+}
+
 /* Answers the request, if it is clear by now what becomes of it. */
 static void
 upgrade_answer(struct master *m)
@@ -75,6 +89,12 @@ upgrade_answer(struct master *m)
 
 	if (r == NULL)
 		return;
+	if (u->id != m->upgrade_id && u->phase >= CTL_UPGRADE_DONE) {
+		/* The last word on an older one. Ours may have come before
+		 * that, and for nothing; the keeper begins none twice. */
+		order_send(m);
+		return;
+	}
 	if (u->id != m->upgrade_id) {
 		req_failf(r, PROTO_E_BUSY, "", "another upgrade, to psup %s, "
 		    "goes on", u->to);
@@ -117,41 +137,34 @@ api_upgrade_forget(struct req *r)
 void
 api_upgrade(struct api_call *c)
 {
-	static struct ctl_upgrade msg; /* a path: too large for the stack */
 	struct master *m = c->m;
 	char id[20] = "", *end = id;
-	int r;
 
 	if (m->upgrade_req != NULL) {
 		req_failf(c->req, PROTO_E_BUSY, "",
 		    "another upgrade was asked for");
 		return;
 	}
-	msg = (struct ctl_upgrade){.head = CTL_INIT(CTL_UPGRADE,
+	order = (struct ctl_upgrade){.head = CTL_INIT(CTL_UPGRADE,
 				       (struct sid){0}, struct ctl_upgrade)};
 	if (val_copy(c->params, "id", id, sizeof(id)) > 0)
-		msg.id = strtoull(id, &end, 16);
-	if (*end != '\0' || (id[0] != '\0' && msg.id == 0)) {
+		order.id = strtoull(id, &end, 16);
+	if (*end != '\0' || (id[0] != '\0' && order.id == 0)) {
 		req_failf(c->req, PROTO_E_INVALID_PARAMS, "id",
 		    "upgrade: id: expected 16 hex digits, not all 0");
 		return;
 	}
-	while (msg.id == 0)
-		arc4random_buf(&msg.id, sizeof(msg.id));
-	msg.ready_ms = (uint32_t)proto_int(PROTO_UPGRADE, c->params, "readyMs",
+	while (order.id == 0)
+		arc4random_buf(&order.id, sizeof(order.id));
+	order.ready_ms = (uint32_t)proto_int(PROTO_UPGRADE, c->params, "readyMs",
 	    10000);
-	val_copy(c->params, "binaryDir", msg.dir, sizeof(msg.dir));
-	if (msg.dir[0] != '\0' && msg.dir[0] != '/') {
+	val_copy(c->params, "binaryDir", order.dir, sizeof(order.dir));
+	if (order.dir[0] != '\0' && order.dir[0] != '/') {
 		req_failf(c->req, PROTO_E_INVALID_PARAMS, "binaryDir",
 		    "upgrade: binaryDir: expected an absolute path");
 		return;
 	}
-	r = link_send(m, &msg, sizeof(msg));
-	if (r < 0) {
-		req_failf(c->req, PROTO_E_BUSY, "",
-		    "the keeper does not take the order: %s", strerror(-r));
-		return;
-	}
-	m->upgrade_id = msg.id;
+	m->upgrade_id = order.id;
 	m->upgrade_req = c->req;
+	order_send(m);
 }

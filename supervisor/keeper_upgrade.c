@@ -138,8 +138,9 @@ upgrade_begin(struct keeper *k, const struct ctl_upgrade *m)
 	struct upgrade *u = &k->upgrade;
 	char why[sizeof(u->why)];
 
-	if (upgrade_active(k)) {
-		log_event(LOG_NOTE, "upgrade-busy");
+	if (m->id == u->id || upgrade_active(k)) {
+		if (m->id != u->id)
+			log_event(LOG_NOTE, "upgrade-busy");
 		k->master.todo |= TODO_UPGRADED;
 		return;
 	}

@@ -107,6 +107,50 @@ SCENARIO(upgrade, a_layout_that_does_not_fit_is_refused)
 	end_streams();
 }
 
+/* Until the last upgrade is over. */
+static void
+await_done(void)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	struct answer *a;
+
+	scn.patient = true; /* one that takes a call may be gone in the next */
+	do {
+		expect(now_ms() < until, "it does not end");
+		connect_again(); /* the master is another one by now */
+		a = ask("status");
+	} while (a->status != PSUP_OK ||
+	    !psup_get_is(psup_value_get(psup_reply_value(a->reply), "upgrade"),
+	        "phase", "done"));
+}
+
+/* Whoever did not hear the answer asks again, by the same id. */
+SCENARIO(upgrade, a_repeat_begins_nothing)
+{
+	static const char id[] = "00000000000000a1";
+	pid_t before[16], after[16];
+	struct answer *a;
+
+	psupd(.workers = 1);
+	begin_streams(1);
+	a = ask("upgrade", STR("id", id));
+	expect(a->status == PSUP_OK, "%s", a->message);
+	await_done();
+	note_pids(before);
+	a = ask("upgrade", STR("id", id));
+	expect(a->status == PSUP_OK, "%s", a->message);
+	expect(psup_get_is(psup_reply_value(a->reply), "phase", "done"));
+	note_pids(after);
+	expect(memcmp(before, after, sizeof(before)) == 0);
+	a = ask("upgrade"); /* another one */
+	expect(a->status == PSUP_OK, "%s", a->message);
+	expect(!psup_get_is(psup_reply_value(a->reply), "id", id));
+	await_done();
+	note_pids(after);
+	expect(before[1] != after[1], "the master is the same");
+	end_streams();
+}
+
 SCENARIO(upgrade, the_programs_must_be_of_one_build)
 {
 	const char *mixed = file_in_scenario("mixed");
