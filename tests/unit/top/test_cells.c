@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Text in psup-top's columns, its figures, and what /proc says of a process. */
+#include "lib_top.h"
+
+#include <criterion/criterion.h>
+
+#include "tools/top/cells.h"
+#include "tools/top/proc.h"
+
+#define SIZE 512
+
+/* Fits a text and compares text and columns. */
+static void
+fits(const char *text, int width, bool right, const char *wanted, int wide)
+{
+	char got[SIZE];
+	int used = cells_fit(text, width, right, got, sizeof(got));
+
+	cr_assert_str_eq(got, wanted, "%s: got [%s], not [%s]", text, got,
+	    wanted);
+	cr_assert_eq(used, wide, "%s: %d columns", text, used);
+}
+
+Test(top_cells, fit_pad_and_cut, .timeout = 20, .init = top_use_utf8)
+{
+	fits("abc", 5, false, "abc  ", 5);
+	fits("abc", 5, true, "  abc", 5);
+	fits("abcdef", 4, false, "abc…", 4);
+	fits("abcdef", 1, false, "a", 1);
+	fits("abc", 0, false, "abc", 3);
+	fits("", 2, false, "  ", 2);
+	fits("a\tb", 12, false, "a       b   ", 12);
+}
+
+Test(top_cells, count_wide_characters_twice, .timeout = 20, .init = top_use_utf8)
+{
+	fits("日本", 6, false, "日本  ", 6);
+	/* half a character is never shown */
+	fits("日本語", 4, false, "日… ", 4);
+	fits("e\xcc\x81x", 3, false, "e\xcc\x81x ", 3);
+	/* a mark without its letter, and more marks than a cell holds */
+	fits("\xcc\x81x", 2, false, "x ", 2);
+	fits("e\xcc\x81\xcc\x81\xcc\x81\xcc\x81\xcc\x81x", 3, false,
+	    "e\xcc\x81\xcc\x81\xcc\x81x ", 3);
+	/* what the C library takes for wider than utf8proc: U+4DC9 */
+	fits("\xe4\xb7\x89x", 4, false, "\xe4\xb7\x89x ", 4);
+	cr_assert_eq(cells_width("日本\033"), 8);
+}
+
+Test(top_cells, show_what_is_hostile_as_text, .timeout = 20, .init = top_use_utf8)
+{
+	fits("\033[2Jx", 0, false, "\\x1b[2Jx", 8);
+	fits("a\nb", 0, false, "a\\x0ab", 6);
+	fits("\xff", 0, false, "\\xff", 4);
+	fits("a\t\033", 0, false, "a       \\x1b", 12);
+}
+
+Test(top_cells, figures, .timeout = 20)
+{
+	static const struct {
+		double bytes;
+		const char *text;
+	} bytes[] = {{999, "999"}, {1000, "1.0K"}, {1536, "1.5K"},
+	    {20.0 * 1024 * 1024, "20M"}, {1023.0 * 1024, "1.0M"}, {-1, "-"}};
+	static const struct {
+		uint64_t ms;
+		const char *text;
+	} ages[] = {{59999, "59s"}, {125000, "2m05"}, {5400000, "1h30"},
+	    {90061000, "1d01"}};
+	char got[32];
+
+	for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+		cells_bytes(bytes[i].bytes, got, sizeof(got));
+		cr_assert_str_eq(got, bytes[i].text);
+	}
+	for (size_t i = 0; i < sizeof(ages) / sizeof(ages[0]); i++) {
+		cells_age(ages[i].ms, got, sizeof(got));
+		cr_assert_str_eq(got, ages[i].text);
+	}
+}
+
+Test(top_line, is_cut_and_keeps_its_runs, .timeout = 20, .init = top_use_utf8)
+{
+	static struct line l;
+
+	line_init(&l, 10);
+	line_put(&l, STYLE_BOLD, "abc");
+	line_text(&l, STYLE_PLAIN, "日\033");
+	line_put(&l, STYLE_DIM, "much more");
+	cr_assert_str_eq(l.text, "abc日\\x1bm");
+	cr_assert_eq(l.cols, 10);
+	cr_assert_eq(l.run_count, 3);
+	cr_assert_eq(l.runs[2].col, 9);
+	line_put(&l, STYLE_BAD, "x");
+	cr_assert_eq(l.cols, 10, "nothing is behind the end");
+	/* more looks than a line can have */
+	line_init(&l, 0);
+	for (uint32_t i = 0; i < 2 * LINE_RUNS; i++)
+		line_put(&l, i % 2, "x");
+	cr_assert_eq(l.run_count, LINE_RUNS);
+	cr_assert_eq(l.len, 2 * LINE_RUNS);
+	/* and more text */
+	for (unsigned i = 0; i < LINE_BYTES; i++)
+		line_put(&l, STYLE_PLAIN, "日");
+	cr_assert_lt(l.len, LINE_BYTES);
+}
+
+Test(top_proc, takes_a_hostile_name_apart, .timeout = 20)
+{
+	struct proc_stat st;
+
+	cr_assert(proc_parse_stat("12 (a) R 1 (b)) S 7 3 3 9 3 0 0 0 0 0 "
+	                          "10 20 1 2 20 0 1 0 555 100 42 9", &st));
+	cr_assert_str_eq(st.name, "a) R 1 (b)");
+	cr_assert_eq(st.state, 'S');
+	cr_assert_eq(st.parent, 7);
+	cr_assert_eq(st.ticks, 33);
+	cr_assert_eq(st.born, 555);
+	cr_assert_eq(st.rss_pages, 42);
+	cr_assert(st.foreground);
+	cr_assert_not(proc_parse_stat("12 (a) S 7", &st));
+	cr_assert_not(proc_parse_stat("", &st));
+	cr_assert_not(proc_parse_stat(")(", &st));
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* What psup-top shows: the order and the tree of the table, what is concluded
+ * from the figures, every view at every size. */
+#include "lib_top.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+TestSuite(top_list, .timeout = 20, .init = top_set_up, .fini = top_tear_down);
+TestSuite(top_facts, .timeout = 20, .init = top_set_up, .fini = top_tear_down);
+TestSuite(top_draw, .timeout = 20, .init = top_set_up, .fini = top_tear_down);
+
+/* The entries as instances; a scope's line as its first letter or 0. */
+static void
+is_order(const char *wanted)
+{
+	char got[16] = "";
+
+	cr_assert_eq(list_build(&list, &model), 0);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct list_entry *e = &list.entries[i];
+
+		if (e->row != NULL)
+			got[i] = (char)('0' + e->row->s.instance);
+		else
+			got[i] = list.scopes[e->scope].name[0] != '\0'
+			    ? list.scopes[e->scope].name[0]
+			    : '-';
+	}
+	cr_assert_str_eq(got, wanted, "got %s, not %s", got, wanted);
+}
+
+/* -------------------------------------------------------------------- table */
+
+Test(top_list, is_sorted_and_filtered)
+{
+	is_order("1324"); /* among equals what lives comes first, the newest */
+	list.sort = (size_t)column_find("session");
+	is_order("2314");
+	list.reverse = true;
+	is_order("4132");
+	list.live_only = true;
+	is_order("132");
+	snprintf(list.filter, sizeof(list.filter), "A-NAME");
+	is_order("2");
+	snprintf(list.filter, sizeof(list.filter), "none of them");
+	is_order("");
+}
+
+Test(top_list, every_column_sorts_and_has_a_key_of_its_own)
+{
+	for (size_t i = 0; i < column_count; i++) {
+		list.sort = i;
+		cr_assert_eq(list_build(&list, &model), 0);
+		cr_assert_eq(list.count, 4);
+		cr_assert_eq(column_find(columns[i].name), (int)i);
+		for (size_t j = 0; j < i; j++)
+			cr_assert_neq(columns[i].key, columns[j].key);
+	}
+	cr_assert_eq(column_find("nothing"), -1);
+	cr_assert_lt(column_count, LIST_COLUMNS);
+}
+
+Test(top_list, is_a_tree_of_scopes)
+{
+	list.tree = true;
+	is_order("-4b2r13");
+	cr_assert(list_fold(&list, "red", true));
+	is_order("-4b2r");
+	cr_assert_eq(list.matching, 4);
+	cr_assert(list_fold(&list, "red", false));
+	snprintf(list.filter, sizeof(list.filter), "red");
+	is_order("r13");
+	for (int i = 0; i < LIST_FOLDED; i++) {
+		char scope[16];
+
+		snprintf(scope, sizeof(scope), "s%d", i);
+		cr_assert(list_fold(&list, scope, true));
+	}
+	cr_assert_not(list_fold(&list, "one more", true));
+	cr_assert(list_fold(&list, "s3", true), "it is folded already");
+}
+
+Test(top_list, shows_more_where_there_is_room)
+{
+	static struct line l;
+
+	list_head(&list, 80, &l);
+	cr_assert_null(strstr(l.text, "SCOPE"));
+	cr_assert_leq(l.cols, 80);
+	list_head(&list, 120, &l);
+	cr_assert_not_null(strstr(l.text, "SCOPE"));
+	cr_assert_not_null(strstr(l.text, "TOTAL"));
+	/* the column of the order always is */
+	list.sort = (size_t)column_find("scope");
+	list_head(&list, 80, &l);
+	cr_assert_not_null(strstr(l.text, "SCOPE▴"));
+	/* scripts get all of a name */
+	snprintf(rows[0].s.id, sizeof(rows[0].s.id),
+	    "a-very-long-name-of-a-session");
+	cr_assert_eq(list_build(&list, &model), 0);
+	list_measure(&list, &model);
+	list_line(&list, &model, &(struct list_entry){&rows[0], 0}, 0, &l);
+	cr_assert_not_null(strstr(l.text, "a-very-long-name-of-a-session "));
+}
+
+/* -------------------------------------------------------------------- facts */
+
+Test(top_facts, know_the_server)
+{
+	struct top_process *master = &model.processes[1];
+
+	cr_assert_eq(facts_server(&model), SERVER_RUNS);
+	master->p.heartbeat_age_ms = 5000;
+	cr_assert_eq(facts_server(&model), SERVER_MASTER_SILENT);
+	master->state = 'T';
+	cr_assert_eq(facts_server(&model), SERVER_MASTER_STOPPED);
+	master->exists = false;
+	cr_assert_eq(facts_server(&model), SERVER_MASTER_DOWN);
+	model.processes[0].exists = false;
+	cr_assert_eq(facts_server(&model), SERVER_DOWN);
+	model.process_count = 0;
+	cr_assert_eq(facts_server(&model), SERVER_DOWN);
+}
+
+Test(top_facts, know_who_holds_a_lane)
+{
+	cr_assert_eq(model.lanes[0].holders, 2);
+	cr_assert_str_eq(model.lanes[0].holder, "c-name");
+	cr_assert_eq(model.lanes[0].holder_ms, 19000);
+}
+
+Test(top_facts, know_rates_and_who_waits)
+{
+	struct top_row before[2] = {rows[0], rows[1]};
+
+	before[0].s.total_bytes = 60;
+	before[1].s.total_bytes = 999; /* it counts anew */
+	model.before = before;
+	model.before_count = 2;
+	model.totals.started_ever = 30;
+	model.totals_before.started_ever = 10;
+	facts_rates(&model, 2);
+	cr_assert_float_eq(rows[0].output_rate, 20, 0.01);
+	cr_assert_float_eq(rows[1].output_rate, 0, 0.01);
+	cr_assert_float_eq(rows[2].output_rate, 150, 0.01, "it is new");
+	cr_assert_float_eq(model.starts_rate, 10, 0.01);
+	cr_assert_eq(rows[0].input, INPUT_IDLE, "19 s without output");
+	cr_assert_eq(rows[3].input, INPUT_CLOSED);
+	cr_assert_eq(facts_idle(20000, &rows[3]), -1);
+	cr_assert_eq(facts_age(&model, &rows[3]), 5000);
+	cr_assert_eq(facts_find(&model, 3), &rows[2]);
+	cr_assert_null(facts_find(&model, 5));
+}
+
+/* --------------------------------------------------------------------- draw */
+
+Test(top_draw, fits_every_terminal)
+{
+	static const char *const views[] = {"", "f", "d", "z", "\033\033l",
+	    "\033w", "\033h", "\033/xyz", "\033k", "\033t"};
+
+	for (int cols = 1; cols <= 250; cols += cols < 90 ? 1 : 40)
+		for (int rows_ = 1; rows_ <= 50; rows_ += 7)
+			for (size_t v = 0; v < 10; v++) {
+				ui.rows = frame.rows = rows_;
+				ui.cols = frame.cols = cols;
+				type(views[v]);
+				ui_rebuild(&ui);
+				draw(&ui, &pane, &frame);
+				for (int i = 0; i < rows_; i++)
+					cr_assert_leq(frame.lines[i].cols,
+					    cols);
+			}
+}
+
+Test(top_draw, has_a_header_that_says_all)
+{
+	cr_assert(shows("psup  running  up 10s"));
+	cr_assert(shows("master 11 gen 3 restarts 2 beat 0.4s"));
+	cr_assert(shows("worker 0 12 gen 1 restarts 0"));
+	cr_assert(shows("main 2/2 +1 held by c-name 19s and 1"));
+	model.state = SERVER_MASTER_STOPPED;
+	cr_assert(shows("master stopped"));
+	cr_assert(shows("kill -CONT 11"));
+	model.state = SERVER_DOWN;
+	cr_assert(shows("psupd or any psup exec starts it"));
+	model.lanes[0].l.blocked_by = "group";
+	cr_assert(shows("main 2/2 +1 its group is full"));
+	/* many workers: their sum */
+	for (int i = 3; i < TOP_PROCESSES; i++)
+		model.processes[i] = model.processes[2];
+	model.process_count = TOP_PROCESSES;
+	cr_assert(shows("workers 62  down 0"));
+}
+
+Test(top_draw, escapes_everything)
+{
+	struct ui *u = &ui;
+
+	snprintf(rows[0].s.label, sizeof(rows[0].s.label), "\033]0;x\007");
+	snprintf(rows[0].s.scope, sizeof(rows[0].s.scope), "\033[31m");
+	snprintf(model.lanes[0].l.name, sizeof(model.lanes[0].l.name),
+	    "\033[2J");
+	snprintf(model.dir, sizeof(model.dir), "/\033");
+	snprintf(model.processes[1].p.last_words, 8, "\033[1m");
+	u->rows = frame.rows = 50;
+	u->cols = frame.cols = 200;
+	for (const char *const *v = (const char *const[]){"", "t", "d", "\033l",
+	         "\033w", NULL};
+	     *v != NULL; v++) {
+		type(*v);
+		pane_details(&pane, &model, &rows[0], 30, 0, 200);
+		draw(u, &pane, &frame);
+		for (int i = 0; i < 50; i++)
+			for (size_t b = 0; b < frame.lines[i].len; b++)
+				cr_assert_geq(
+				    (unsigned char)frame.lines[i].text[b], ' ');
+	}
+}
+
+Test(top_draw, has_details)
+{
+	pane_details(&pane, &model, &rows[2], 30, 0, 80);
+	cr_assert_eq(pane.back_max, 0);
+	type("d");
+	ui.chosen = 1;
+	cr_assert(shows("details of b-name"));
+	cr_assert(shows("main, place 1 in its queue  held by c-name"));
+	pane_details(&pane, &model, &rows[2], 3, 0, 80);
+	cr_assert_eq(pane.count, 3);
+	cr_assert_gt(pane.back_max, 3);
+}
