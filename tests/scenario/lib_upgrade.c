@@ -204,6 +204,7 @@ begin_streams(int n)
 	static char script[PATH_MAX + 64];
 
 	expect(n <= STREAMS_MAX);
+	await_log("event=ready "); /* before that an upgrade is refused */
 	streams.stop = file_in_scenario("stop");
 	streams.count = n;
 	snprintf(script, sizeof(script), "stream %s; exit 7", streams.stop);

@@ -320,6 +320,7 @@ SCENARIO(hostile_pages, of_the_index_and_keeper_and_heir_are_killed)
 	/* by their rings, once it is known that nobody runs */
 	do {
 		expect(now_ms() < until, "they are not found again");
+		poll(NULL, 0, 5);
 		rows = psup_value_get(details(ask("list")), "sessions");
 	} while (psup_value_count(rows) < 2);
 	for (size_t i = 0; i < 2; i++) {

@@ -4,8 +4,10 @@
  * back, again and again, and what is refused. The next build's structures are
  * larger than ours (PSUP_LAYOUT_BUMP).
  */
+#include "lib_inner.h"
 #include "lib_upgrade.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +119,7 @@ await_done(void)
 	scn.patient = true; /* one that takes a call may be gone in the next */
 	do {
 		expect(now_ms() < until, "it does not end");
+		poll(NULL, 0, 20);
 		connect_again(); /* the master is another one by now */
 		a = ask("status");
 	} while (a->status != PSUP_OK ||
