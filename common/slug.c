@@ -2,8 +2,8 @@
 /*
  * Slugs: adjective-noun, from the lists that gateways already know. Whether
  * one is taken is the caller's knowledge. A name that was given back is not
- * given out again soon: who repeats "clear" or "kill", since the answer was lost
- * in a restart, must not hit somebody else's session.
+ * given out again soon: who repeats "clear" or "kill", since the answer was
+ * lost in a restart, must not hit somebody else's session.
  */
 #include "slug.h"
 
@@ -16,10 +16,10 @@
 #include "check.h"
 #include "clock.h"
 
-#define TRIES	    12
+#define TRIES       12
 #define LAST_SUFFIX 12
 #define LONG_TRIES  100
-#define STEP	    1105u
+#define STEP        1105u
 
 static const char *const adjectives[] = {
 	"amber", "briny", "brisk", "calm", "clear", "cool", "crisp", "dawn",
