@@ -27,6 +27,7 @@
 #include "worker/pump.h"
 #include "worker/spill.h"
 #include "worker/start.h"
+#include "worker/start_plan.h"
 #include "worker/tree.h"
 
 static const char *const state_names[CHILD_STATES] = {

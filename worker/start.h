@@ -5,8 +5,6 @@
 
 #include "worker/child.h"
 
-#define START_BLOB_MAX  (8u << 20)
-#define START_COUNT_MAX 65536u
 #define START_TRIES     3u
 #define START_OOM_TRIES 20u /* a millisecond apart */
 
@@ -18,7 +16,6 @@ void start_retry(struct child *c);
 void start_oom_score(struct child *c);
 /* The spawn is given up; before start_plan_free(). */
 void start_undo(struct child *c);
-void start_plan_free(struct start_plan *plan);
 
 /* A dead worker's session, as the keeper gives it; takes over the
  * descriptors. */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "worker/start.c"
+#include "worker/start_plan.h"
 
 /* A START as a worker takes it. */
 static void
@@ -18,7 +18,7 @@ plan(const struct ctl_msg *msg)
 	EXPECT(p != NULL);
 	for (size_t i = 0; i < 3; i++)
 		p->child_end[i] = -1;
-	if (plan_make(p, msg) == 0) {
+	if (start_plan_make(p, msg) == 0) {
 		EXPECT(p->cwd[0] == '/' && p->paths[0][0] == '/');
 		EXPECT(p->argv[0] != NULL);
 	}

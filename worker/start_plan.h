@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A START as the master sends it, copied and then checked: nothing in it is
+ * believed before. What becomes of it is start.c's business.
+ */
+#ifndef PSUP_WORKER_START_PLAN_H
+#define PSUP_WORKER_START_PLAN_H
+
+#include <stdint.h>
+
+#include "common/ctl.h"
+
+/* A checked START, kept until the command runs or is given up. */
+struct start_plan {
+	struct ctl_start order;
+	char *blob;         /* NUL-terminated strings; the pointers lie here */
+	const char **words; /* argv, NULL, envp, NULL, paths, NULL */
+	const char *cwd, *spill; /* NULL: no such file */
+	const char **argv, **envp, **paths;
+	const char **direct; /* argv of paths[0], tried first; NULL: none */
+	char **sh_argv;     /* "/bin/sh", the path, argv[1].., NULL */
+	unsigned tries;
+	uint64_t began_ns; /* the order came */
+	int child_end[3]; /* stdin, stdout, stderr of the command; -1 */
+};
+
+/* Copies, then checks the copy. Errors: -EPROTO, -ENOMEM, -errno; what was
+ * taken so far is start_plan_free()'s. */
+int start_plan_make(struct start_plan *plan, const struct ctl_msg *msg);
+/* Closes and frees; NULL is none. */
+void start_plan_free(struct start_plan *plan);
+
+#endif
