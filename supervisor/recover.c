@@ -542,7 +542,6 @@ may_have_run(struct master *m, const struct session *s)
 	    facts.raw.exec_errno == 0;
 }
 
-/* See master.h. */
 void
 recover_unheard(struct master *m, struct session *s, struct wid dead)
 {

@@ -42,7 +42,6 @@ move_to(struct master *m, struct session *s, struct worker *w)
 	session_touch(m, s);
 }
 
-/* See master.h. */
 void
 session_back_to_heir(struct master *m, struct session *s, struct wid dead)
 {
