@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state table of a session (child.h) and its end. Called by worker.c for
+ * The state table of a session (child.h) and its end. Called by recv.c for
  * messages, by libevent for the pidfd, by pump.c and ladder.c when something
  * ended. Sends nothing itself: it marks what is to be said (link.h).
  */

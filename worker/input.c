@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Feeds stdin. Called by worker.c when the spool has grown and by libevent
+ * Feeds stdin. Called by recv.c when the spool has grown and by libevent
  * when the pipe has room. The consumed position is the kernel's, in the
  * header: a replacement worker goes on at the byte.
  */

@@ -2,7 +2,7 @@
 /*
  * The outgoing half of both channels: which message a bit stands for and how
  * it is made from the session. Called by everything in worker/. Does not
- * receive: that is worker.c.
+ * receive: that is recv.c.
  */
 #include "worker/link.h"
 

@@ -12,7 +12,7 @@
 #include "worker/worker.h"
 
 void link_init(struct worker *w, enum link_to to);
-/* Takes over `fd`; what arrives is given to worker.c's dispatch by `cb`. */
+/* Takes over `fd`; what arrives is given to recv.c by `cb`. */
 int link_open(struct worker *w, enum link_to to, int fd, event_callback_fn cb);
 /* Forgets everything that was to be said and closes. */
 void link_close(struct worker *w, enum link_to to);

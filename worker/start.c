@@ -2,7 +2,7 @@
 /*
  * START: what the master orders (start_plan.h) is made ready (ring, pipes), the
  * keeper is given its copies, then the command is cloned. A stage that fails
- * for want of something is tried a few times. Called by worker.c and, for a
+ * for want of something is tried a few times. Called by recv.c and, for a
  * retry, by ladder.c.
  */
 #include "worker/start.h"

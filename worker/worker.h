@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "common/clock.h"
 #include "common/ctl.h"
 #include "common/heritage.h"
 #include "shm/layout.h"
@@ -43,6 +44,8 @@ struct link {
 };
 
 #define WORKER_BUCKETS 1024u
+#define WORKER_TURN_NS NSEC_PER_MSEC /* a START takes a third of this */
+#define WORKER_BEAT_NS NSEC_PER_SEC  /* an idle loop turns that often */
 
 struct worker {
 	struct heritage heritage;
