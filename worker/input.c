@@ -184,7 +184,8 @@ input_feed(struct child *c)
 		input_close(c);
 		return;
 	}
-	if (rc == 0 && input_consumed(c) >= end && atomic_load(&hdr->stdin_eof)) {
+	if (rc == 0 && input_consumed(c) >= end &&
+	    atomic_load(&hdr->stdin_eof)) {
 		input_close(c);
 		return;
 	}

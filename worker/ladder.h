@@ -2,7 +2,8 @@
 /*
  * Time-outs and the stop ladder: TERM to the tree (tree.h), grace, KILL to the
  * tree until nobody is left, and at most CHILD_FINAL_MS later the session is
- * ended, whatever still lives. The first forced reason wins and stands in the header.
+ * ended, whatever still lives. The first forced reason wins and stands in the
+ * header.
  */
 #ifndef PSUP_WORKER_LADDER_H
 #define PSUP_WORKER_LADDER_H

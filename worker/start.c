@@ -400,7 +400,7 @@ start_session(struct worker *w, struct ctl_msg *msg)
 		if (c != NULL)
 			child_fail(c, ENOMEM, STAGE_PREPARE);
 		else
-			w->lost = true; /* it never ran: another one starts it */
+			w->lost = true; /* it never ran: another starts it */
 		return;
 	}
 	c->plan->child_end[0] = c->plan->child_end[1] =

@@ -146,7 +146,8 @@ plan_words(struct start_plan *plan)
 	if (plan->words == NULL || plan->sh_argv == NULL)
 		return -ENOMEM;
 	plan->argv = plan->words;
-	plan->direct = o->shell_argc > 0 ? plan->argv + o->shell_argc + 1 : NULL;
+	plan->direct =
+	    o->shell_argc > 0 ? plan->argv + o->shell_argc + 1 : NULL;
 	plan->envp = plan->argv + o->argc + 2;
 	plan->paths = plan->envp + o->envc + 1;
 	return 0;

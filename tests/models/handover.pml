@@ -9,7 +9,7 @@
  * Models the keeper: procs_died, finish_death, succeed, heir_of, hand_over,
  * link_peer (keeper_procs.c), send_worker, send_first_down, send_dump,
  * send_master, send_down (keeper_send.c), on_ready, on_closed (keeper_recv.c);
- * the worker: on_peer (worker.c), start_take_over (take.c), child_end,
+ * the worker: on_peer (recv.c), start_take_over (take.c), child_end,
  * child_committed (child.c); the master: recover_on_held, recover_step
  * (recover.c), pool_on_peer, pool_on_down (pool.c), claim, claim_end, move_to,
  * session_back_to_heir, session_on_running, session_on_end (session_recv.c).

@@ -12,7 +12,7 @@
  * send (master.c), recover_scan, recover_on_held, decide, recover_step
  * (recover.c); the worker: start_retry, hold, clone_command, not_started,
  * started (start.c), child_tell, child_main (spawn.c), child_give_back,
- * child_fail (child.c), on_peer (worker.c), start_take_over (take.c); the
+ * child_fail (child.c), on_peer (recv.c), start_take_over (take.c); the
  * keeper: on_hold, on_spawned, kill_unheld, on_closed (keeper_recv.c),
  * procs_died, finish_death, hand_over (keeper_procs.c), send_master
  * (keeper_send.c).
