@@ -465,7 +465,8 @@ recover_scan(struct master *m)
 	if (r < 0)
 		return r;
 	tally_load(m, incarnation == 0 || incarnation == m->h.incarnation);
-	FAULT("master.in-recover");
+	if (sc.loaded > 0 || sc.bad > 0)
+		FAULT("master.in-recover");
 	restore_ended(m);
 	if (incarnation != m->h.incarnation)
 		lose_strangers(m, incarnation == 0);

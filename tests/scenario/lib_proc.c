@@ -223,6 +223,19 @@ kill_master(void)
 }
 
 void
+kill_heirs(pid_t old)
+{
+	await_new_master(old);
+	/* tests/long/faults counts on four; more are backed off from */
+	for (int i = 0; i < 4; i++) {
+		await_stopped(master_pid());
+		kill_master();
+	}
+	await_stopped(master_pid());
+	kill_now(master_pid(), SIGCONT);
+}
+
+void
 kill_worker_of(const char *id)
 {
 	int64_t until = now_ms() + SCN_DEADLINE_MS;

@@ -259,6 +259,9 @@ void await_stopped(pid_t pid);
 void await_new_master(pid_t old);
 /* Kills it and waits for that. */
 void kill_master(void);
+/* Each master after `old` stops itself at a fault point: some of them are
+ * killed there, the next one goes on. */
+void kill_heirs(pid_t old);
 /* Kills it and waits until its slot has another pid. */
 void kill_worker_of(const char *id);
 bool is_alive(pid_t pid);

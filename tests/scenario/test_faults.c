@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What can only be met by chance, made to happen: needs a build with fault
  * points. */
+#include "lib_inner.h"
 #include "lib_scn.h"
 
 #include <signal.h>
@@ -112,4 +113,40 @@ SCENARIO(faults, a_failed_start_ends_though_each_worker_dies_unheard)
 	    .env = {"PSUP_FAULTS=spawn.after-clone=kill,end.after-closed=kill"});
 	expect_str(ask("exec", LIST("argv", "/nowhere/at-all")), "status",
 	    "failed");
+}
+
+/* Masters die in the middle of their recovery, one after the other. */
+SCENARIO(faults, heirs_killed_in_recovery_lose_nothing)
+{
+	const char *ended, *runs, *waits;
+	pid_t old;
+	struct peer *p;
+
+	needs_faults();
+	psupd(.workers = 1, .conf = "[lane \"one\"]\nwidth = 1\n",
+	    .env = {"PSUP_FAULTS=master.in-recover=stop"});
+	ended = background(STR("command", "echo kept; exit 3"));
+	await_end(ended);
+	runs = background(PUPPET("print up; cat; exit 4"), STR("lane", "one"));
+	await_output(runs, "up\n");
+	waits = background(STR("command", "echo once"), STR("lane", "one"));
+	old = master_pid();
+	kill_now(old, SIGKILL);
+	kill_heirs(old);
+	scn_ask_again();
+	expect_text(ask("log", STR("sessionId", ended)), "kept");
+	expect_int(ask("poll", STR("sessionId", ended)), "exitCode", 3);
+	expect_str(ask("poll", STR("sessionId", waits)), "state", "queued");
+	expect_ok(ask("write", STR("sessionId", runs), STR("data", "on\n"),
+	    YES("eof")));
+	await_output(runs, "on\n");
+	await_end(runs);
+	await_end(waits);
+	expect_str(ask("poll", STR("sessionId", waits)), "output", "once\n");
+	p = peer(NULL);
+	listen_to_events(p, "all");
+	(void)await_events(p, 3); /* each end is told once */
+	expect(strcmp(event_at(p, 0)->id, ended) == 0 &&
+	    strcmp(event_at(p, 1)->id, runs) == 0 &&
+	    strcmp(event_at(p, 2)->id, waits) == 0);
 }

@@ -23,8 +23,6 @@
 
 TestSuite(hostile_pages);
 
-#define HEIRS 4 /* more are backed off from */
-
 static void
 seed(void)
 {
@@ -271,22 +269,15 @@ SCENARIO(hostile_pages, of_the_index_and_its_heir_is_killed)
 static void
 heirs_are_killed(const char *point)
 {
-	pid_t old, heir;
 	const char *ended, *runs;
+	pid_t old;
 
 	psupd(.workers = 1, .env = {scn_format("PSUP_FAULTS=%s=stop", point)});
 	ended = ended_with_3();
 	runs = talker();
 	old = master_pid();
 	lose_index();
-	await_new_master(old);
-	for (int i = 0; i < HEIRS; i++) {
-		await_stopped(master_pid());
-		kill_master();
-	}
-	heir = master_pid();
-	await_stopped(heir);
-	kill_now(heir, SIGCONT);
+	kill_heirs(old);
 	expect_ended_with_3(ended);
 	expect_talks(runs);
 }
