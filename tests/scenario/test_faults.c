@@ -136,7 +136,7 @@ SCENARIO(faults, heirs_killed_in_recovery_lose_nothing)
 	scn_ask_again();
 	expect_text(ask("log", STR("sessionId", ended)), "kept");
 	expect_int(ask("poll", STR("sessionId", ended)), "exitCode", 3);
-	expect_str(ask("poll", STR("sessionId", waits)), "state", "queued");
+	expect_text(ask("poll", STR("sessionId", waits)), "Still queued.");
 	expect_ok(ask("write", STR("sessionId", runs), STR("data", "on\n"),
 	    YES("eof")));
 	await_output(runs, "on\n");
