@@ -134,6 +134,9 @@ SCENARIO(faults, heirs_killed_in_recovery_lose_nothing)
 	kill_now(old, SIGKILL);
 	kill_heirs(old);
 	scn_ask_again();
+	p = peer(NULL);
+	listen_to_events(p, "all");
+	(void)await_events(p, 1); /* of what ended before */
 	expect_text(ask("log", STR("sessionId", ended)), "kept");
 	expect_int(ask("poll", STR("sessionId", ended)), "exitCode", 3);
 	expect_text(ask("poll", STR("sessionId", waits)), "Still queued.");
@@ -142,10 +145,8 @@ SCENARIO(faults, heirs_killed_in_recovery_lose_nothing)
 	await_output(runs, "on\n");
 	await_end(runs);
 	await_end(waits);
-	expect_str(ask("poll", STR("sessionId", waits)), "output", "once\n");
-	p = peer(NULL);
-	listen_to_events(p, "all");
 	(void)await_events(p, 3); /* each end is told once */
+	expect_str(ask("poll", STR("sessionId", waits)), "output", "once\n");
 	expect(strcmp(event_at(p, 0)->id, ended) == 0 &&
 	    strcmp(event_at(p, 1)->id, runs) == 0 &&
 	    strcmp(event_at(p, 2)->id, waits) == 0);
