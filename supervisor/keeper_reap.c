@@ -21,6 +21,7 @@
 #include "supervisor/keeper_state.h"
 
 #define SWEEP_MAX 4096u /* orphans reaped in one sweep by the quick way */
+#define YOUNG_NS  NSEC_PER_SEC
 
 /* waitid with the rusage that glibc's does not return. */
 static int
@@ -88,9 +89,11 @@ reap_forget(struct keeper *k, struct row *r)
 	FAULT("keeper.in-forget");
 	if (r->pid != 0) {
 		si.si_pid = 0;
+		/* a child whose exec failed is on its way out */
 		if (wait_raw(P_PID, r->pid, &si, 0, NULL) == 0 &&
 		    si.si_pid == 0)
-			log_event(LOG_WARN, "session-closed-early",
+			log_event(clock_boot_ns() < r->spawned_ns + YOUNG_NS ?
+				LOG_DEBUG : LOG_WARN, "session-closed-early",
 			    KV("session", r->sid.v), KV("command_pid", r->pid));
 	}
 	table_remove(k->table, r);
