@@ -15,9 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Programs lay what they hand on over low numbers. */
-#define OWN_FD_MIN 16
-
 enum log_way { WAY_NONE, WAY_FILE, WAY_SOCKET, WAY_OWN, WAY_POLL };
 
 static struct {
@@ -32,9 +29,9 @@ lift(int fd)
 {
 	int high;
 
-	if (fd < 0 || fd >= OWN_FD_MIN)
+	if (fd < 0 || fd >= LOG_FD_MIN)
 		return fd;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, OWN_FD_MIN);
+	high = fcntl(fd, F_DUPFD_CLOEXEC, LOG_FD_MIN);
 	close(fd);
 	return high;
 }

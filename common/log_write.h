@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Its own descriptor is not below: there programs lay what they hand on. */
+#define LOG_FD_MIN 16
+
 /* Lines go here from now on; -1: nowhere. */
 void log_write_open(int fd);
 /* One attempt: all of it or nothing. */

@@ -18,9 +18,6 @@
 
 static_assert(CTL_NAME_MAX == ABI_BUILD_MAX, "a build's name fits");
 
-/* What the request asks for; a path is too large for the stack. */
-static struct ctl_upgrade order;
-
 /* What is known of the last one, or of the one under way. */
 static void
 upgrade_encode(const struct ctl_upgraded *u, struct enc *e)
@@ -72,7 +69,7 @@ upgrade_build(const struct stats_page *p, struct enc *e)
 static void
 order_send(struct master *m)
 {
-	int r = link_send(m, &order, sizeof(order));
+	int r = link_send(m, &m->upgrade_order, sizeof(m->upgrade_order));
 
 	if (r < 0)
 		req_failf(m->upgrade_req, PROTO_E_BUSY, "",
@@ -89,13 +86,13 @@ upgrade_answer(struct master *m)
 
 	if (r == NULL)
 		return;
-	if (u->id != m->upgrade_id && u->phase >= CTL_UPGRADE_DONE) {
+	if (u->id != m->upgrade_order.id && u->phase >= CTL_UPGRADE_DONE) {
 		/* The last word on an older one. Ours may have come before
 		 * that, and for nothing; the keeper begins none twice. */
 		order_send(m);
 		return;
 	}
-	if (u->id != m->upgrade_id) {
+	if (u->id != m->upgrade_order.id) {
 		req_failf(r, PROTO_E_BUSY, "", "another upgrade, to psup %s, "
 		    "goes on", u->to);
 		return;
@@ -138,6 +135,7 @@ void
 api_upgrade(struct api_call *c)
 {
 	struct master *m = c->m;
+	struct ctl_upgrade *order = &m->upgrade_order;
 	char id[20] = "", *end = id;
 
 	if (m->upgrade_req != NULL) {
@@ -145,26 +143,25 @@ api_upgrade(struct api_call *c)
 		    "another upgrade was asked for");
 		return;
 	}
-	order = (struct ctl_upgrade){.head = CTL_INIT(CTL_UPGRADE,
-				       (struct sid){0}, struct ctl_upgrade)};
+	*order = (struct ctl_upgrade){.head = CTL_INIT(CTL_UPGRADE,
+					  (struct sid){0}, struct ctl_upgrade)};
 	if (val_copy(c->params, "id", id, sizeof(id)) > 0)
-		order.id = strtoull(id, &end, 16);
-	if (*end != '\0' || (id[0] != '\0' && order.id == 0)) {
+		order->id = strtoull(id, &end, 16);
+	if (*end != '\0' || (id[0] != '\0' && order->id == 0)) {
 		req_failf(c->req, PROTO_E_INVALID_PARAMS, "id",
 		    "upgrade: id: expected 16 hex digits, not all 0");
 		return;
 	}
-	while (order.id == 0)
-		arc4random_buf(&order.id, sizeof(order.id));
-	order.ready_ms = (uint32_t)proto_int(PROTO_UPGRADE, c->params, "readyMs",
-	    10000);
-	val_copy(c->params, "binaryDir", order.dir, sizeof(order.dir));
-	if (order.dir[0] != '\0' && order.dir[0] != '/') {
+	while (order->id == 0)
+		arc4random_buf(&order->id, sizeof(order->id));
+	order->ready_ms = (uint32_t)proto_int(PROTO_UPGRADE, c->params,
+	    "readyMs", 10000);
+	val_copy(c->params, "binaryDir", order->dir, sizeof(order->dir));
+	if (order->dir[0] != '\0' && order->dir[0] != '/') {
 		req_failf(c->req, PROTO_E_INVALID_PARAMS, "binaryDir",
 		    "upgrade: binaryDir: expected an absolute path");
 		return;
 	}
-	m->upgrade_id = order.id;
 	m->upgrade_req = c->req;
 	order_send(m);
 }

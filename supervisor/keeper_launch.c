@@ -17,8 +17,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "log_write.h"
 #include "supervisor/keeper_notify.h"
 #include "supervisor/keeper_state.h"
+
+static_assert(KEEPER_FD_FREE <= LOG_FD_MIN, "the log is out of the way");
 
 #define CHANNEL_BYTES (1 << 20)
 #define STACK_BYTES   (128u * 1024)

@@ -150,7 +150,7 @@ struct master {
 	bool leaving; /* told to, for another build: ends after a commit */
 	struct ctl_upgraded upgraded; /* as last told; id 0: never */
 	struct req *upgrade_req;      /* waits for the keeper's word */
-	uint64_t upgrade_id;
+	struct ctl_upgrade upgrade_order; /* what it asks for */
 	TAILQ_HEAD(, waited) scans; /* waits with output to look through */
 	struct event *scan_timer;
 	uint32_t searches; /* of logs, that go on in the next turn */

@@ -310,17 +310,21 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 }
 
 /* Is it dead already, though its DOWN is still to come? The page says whom the
- * keeper has in that slot. */
+ * keeper has in that slot, and before the heir hears of a death that there is
+ * nobody. */
 bool
 pool_is_gone(const struct master *m, const struct worker *w)
 {
 	const struct stats_page *p = m->pages != NULL
 	    ? &m->pages[STATS_PAGE_OF_WORKER(w->wid.slot)]
 	    : NULL;
+	uint32_t generation;
 
-	return p != NULL &&
-	    atomic_load_explicit(&p->generation, memory_order_relaxed) >
-	    w->wid.generation;
+	if (p == NULL)
+		return false;
+	generation = atomic_load(&p->generation);
+	return generation > w->wid.generation ||
+	    (generation == w->wid.generation && atomic_load(&p->pid) == 0);
 }
 
 /* Does this worker take new sessions? Its role is the keeper's word. */

@@ -307,7 +307,7 @@ lose_strangers(struct master *m, bool board_says)
 /* The files of sessions in a directory, one after the other; none where it
  * cannot be read. */
 static DIR *
-files_open(struct master *m, const char *dir)
+files_open(const struct master *m, const char *dir)
 {
 	int fd = openat(m->dirfd, dir,
 	    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -384,7 +384,7 @@ skip_numbers(struct master *m)
 
 /* Is there any session's output? */
 static bool
-has_rings(struct master *m)
+has_rings(const struct master *m)
 {
 	DIR *d = files_open(m, "rings");
 	struct sid sid;
@@ -409,7 +409,7 @@ names_get(struct master *m)
 /* Was neither this keeper's board ever written to nor the index, and no ring,
  * of another keeper's either? */
 static bool
-is_virgin(struct master *m, const struct scan *sc)
+is_virgin(const struct master *m, const struct scan *sc)
 {
 	return !m->set_aside && sc->loaded == 0 && sc->bad == 0 &&
 	    atomic_load(&m->board.hdr->slots_high) == 0 && !has_rings(m);
@@ -465,7 +465,7 @@ recover_scan(struct master *m)
 	if (r < 0)
 		return r;
 	tally_load(m, incarnation == 0 || incarnation == m->h.incarnation);
-	if (sc.loaded > 0 || sc.bad > 0)
+	if (sc.loaded > 0 || sc.bad > 0) /* a server's first one has nothing */
 		FAULT("master.in-recover");
 	restore_ended(m);
 	if (incarnation != m->h.incarnation)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session as the master knows it, and all that becomes of one: found, moved
- * from state to state, told of by keeper, worker and ring, put on record, shown,
- * ended, forgotten. Nothing here is in shared memory; the board and the index
+ * from state to state, told of by keeper, worker and ring, put on record,
+ * shown, ended, forgotten. Nothing here is in shared memory; the board and the index
  * hold what others and the next master need.
  */
 #ifndef PSUP_SUPERVISOR_SESSION_H

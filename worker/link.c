@@ -322,7 +322,10 @@ link_say(struct child *c, enum link_to to, unsigned bits)
 		TAILQ_INSERT_TAIL(&w->link[to].queue, c, say[to]);
 		c->queued[to] = true;
 	}
-	if (to != LINK_MASTER || !w->taking)
+	/* where sessions arrive one after the other the master hears that they
+	 * run after the last one; what else there is does not wait */
+	if (to != LINK_MASTER || !w->taking ||
+	    (bits & ~(unsigned)(SAY_RUNNING | SAY_EXITED)) != 0)
 		link_flush(w, to);
 }
 

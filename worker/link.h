@@ -18,7 +18,8 @@ int link_open(struct worker *w, enum link_to to, int fd, event_callback_fn cb);
 void link_close(struct worker *w, enum link_to to);
 
 /* Marks SAY_* or TELL_* bits and sends what the channel takes. Without a peer
- * nothing is marked. */
+ * nothing is marked. While a dead worker's sessions arrive, that they run waits
+ * for the last of them. */
 void link_say(struct child *c, enum link_to to, unsigned bits);
 /* Sends as much as the channel takes. */
 void link_flush(struct worker *w, enum link_to to);

@@ -215,8 +215,9 @@ on_log(struct worker *w, struct child *c, struct ctl_msg *msg)
 	log_set(m.how);
 }
 
-/* LEAVE: at the end of this turn, when nothing is in hand. All that another
- * worker needs is in the rings' headers and with the keeper, as at a death. */
+/* LEAVE: at the end of this turn, when nothing is in hand or to be said. All
+ * that another worker needs is in the rings' headers and with the keeper, as at
+ * a death. */
 static void
 on_leave(struct worker *w, struct child *c, struct ctl_msg *msg)
 {

@@ -14,6 +14,7 @@
 #include "common/err.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/log_write.h"
 #include "common/reserve.h"
 #include "shm/stats.h"
 #include "worker/child.h"
@@ -87,6 +88,8 @@ base_new(void)
 	return base;
 }
 
+static_assert(SPAWN_FD_FIRST_OTHER <= LOG_FD_MIN, "the log is out of the way");
+
 /* /dev/null above the reserved numbers, whatever number is free. */
 static int
 null_open(int *ret_fd)
@@ -153,11 +156,11 @@ worker_init(struct worker *w, const struct heritage *h)
 	return link_open(w, LINK_KEEPER, HERITAGE_FD_KEEPER, recv_keeper);
 }
 
-/* A turn in which nobody was taken over ends that. */
+/* A turn in which nobody was taken over ends that, or our own last one. */
 static void
 taking_ends(struct worker *w)
 {
-	if (w->taking && !w->took) {
+	if (w->taking && (!w->took || w->leaving)) {
 		w->taking = false;
 		link_flush(w, LINK_MASTER);
 	}

@@ -8,9 +8,9 @@
  * one.
  *
  * Descriptors: 0 /dev/null, 1 and 2 the log, 3 the keeper, 4 to 6 the stdio of
- * the command that is being started, 7 its directory; everything else >= 8.
- * 4 to 7 lie on /dev/null between two spawns, so that nothing else ever gets
- * these numbers (spawn.h says why).
+ * the command that is being started; everything else is above. 4 to 6 lie on
+ * /dev/null between two spawns, so that nothing else ever gets these numbers
+ * (spawn.h says why).
  */
 #ifndef PSUP_WORKER_WORKER_H
 #define PSUP_WORKER_WORKER_H

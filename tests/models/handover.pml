@@ -9,8 +9,8 @@
  * Models the keeper: procs_died, finish_death, succeed, heir_of, hand_over,
  * link_peer (keeper_procs.c), send_worker, send_first_down, send_dump,
  * send_master, send_down (keeper_send.c), on_ready, on_closed (keeper_recv.c);
- * the worker: on_peer (recv.c), start_take_over (take.c), child_end,
- * child_committed (child.c); the master: recover_on_held, recover_step
+ * the worker: on_peer (recv.c), start_take_over (take.c), taking_ends (worker.c),
+ * child_end, child_committed (child.c); the master: recover_on_held, recover_step
  * (recover.c), pool_on_peer, pool_on_down (pool.c), claim, claim_end, move_to,
  * session_back_to_heir, session_on_running, session_on_end (session_recv.c).
  * One handler is one step, and so is one message; what is not committed when a
@@ -63,6 +63,7 @@ bool downs_whole[4];
 
 /* --- the workers': 0 nothing, 1 running, 2 END is owed, 3 committed */
 byte has[SLOTS], link[SLOTS];
+bool unsaid[SLOTS]; /* that what was taken runs */
 bool ring_exit;
 
 /* --- the index, and the master's memory */
@@ -272,6 +273,14 @@ inline tell(n, what)
 	fi
 }
 
+inline say_it(n)
+{
+	if
+	:: unsaid[n] -> unsaid[n] = false; tell(n, RUNNING)
+	:: else
+	fi
+}
+
 proctype worker(byte n)
 {
 	byte l;
@@ -282,11 +291,14 @@ end:	do
 		to_worker[n]?GIVE, _;
 		assert(has[n] == 0);
 		assert(!(alive[1 - n] && has[1 - n] > 0));
-		has[n] = 1; tell(n, RUNNING) }
+		has[n] = 1; unsaid[n] = true }
+	/* taking_ends */
+	:: atomic { alive[n] && unsaid[n] -> say_it(n) }
 	/* on_peer */
 	:: atomic { alive[n] && to_worker[n]?[PEER, _] ->
 		to_worker[n]?PEER, l;
 		link[n] = (cut[l] -> 0 : l);
+		unsaid[n] = false;
 		if
 		:: has[n] == 1 || has[n] == 2 -> tell(n, RUNNING)
 		:: else
@@ -301,6 +313,7 @@ end:	do
 	/* child_exited, exit_record, child_end */
 	:: atomic { alive[n] && has[n] == 1 ->
 		assert(!(alive[1 - n] && has[1 - n] > 0));
+		say_it(n);
 		ring_exit = true; has[n] = 2; tell(n, END) }
 	/* child_committed, child_close */
 	:: atomic { alive[n] && link[n] > 0 && order[link[n]]?[ENDED] ->
@@ -543,7 +556,7 @@ inline kill_worker(n)
 {
 	d_step {
 		kills--;
-		alive[n] = false; has[n] = 0; link[n] = 0
+		alive[n] = false; has[n] = 0; link[n] = 0; unsaid[n] = false
 	}
 }
 

@@ -136,6 +136,56 @@ Test(psupd_peers, stopped_master_hears_it_all_later)
 	expect(m, CTL_TABLE_END);
 }
 
+#ifdef PSUP_FAULTS
+
+/* How many children a process has that it has not reaped. */
+static int
+children_of(pid_t pid)
+{
+	char path[80], text[4096];
+	int n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	f = fopen(path, "re");
+	cr_assert_not_null(f);
+	while (fscanf(f, "%4095s", text) == 1)
+		n++;
+	fclose(f);
+	return n;
+}
+
+/* A start takes longer than all that an heir has to hear. */
+Test(psupd_peers, an_heir_hears_before_another_is_started)
+{
+	struct peer *m, *w, *s;
+	struct ctl_exit e;
+	int before;
+	pid_t keeper;
+
+	setenv("PSUP_FAULTS", "keeper.after-give=stop", 1);
+	up();
+	m = peer_of(HERITAGE_MASTER, 0, 1);
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	s = peer_of(HERITAGE_WORKER, WORKERS, 1);
+	keeper = m->h.keeper_pid;
+	e = run_session(w, 1, "exit 6");
+	before = children_of(keeper);
+	kill(w->pid, SIGKILL);
+	expect(s, CTL_GIVE);
+	close(msg.fds[0]);
+	while (state_of(keeper) != 'T')
+		poll(NULL, 0, 1);
+	cr_expect_eq(children_of(keeper), before - 1);
+	kill(keeper, SIGCONT);
+	(void)peer_of(HERITAGE_WORKER, 0, 2);
+	cr_expect_eq(exit_told(s, 1).status, 6);
+	tell_head(s, CTL_CLOSED, 1);
+	await_gone(e.pid);
+}
+
+#endif
+
 /* What the master has read of the log everybody hears, if it is new. */
 Test(psupd_peers, a_level_is_told_to_all)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the keeper says, where the master has no descriptor left; and rows of
- * its table, where a dead worker's last words come after them. */
+ * its table, where a dead worker's last words come after them; and late words
+ * on upgrades. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <event2/event.h>
@@ -329,4 +330,25 @@ Test(link, an_heir_that_died_unheard_leaves_no_session_behind)
 		                 (struct wid){2, 1}),
 		    (uint32_t)STATE_RUNNING, "another one died");
 	}
+}
+
+/* The last word on an older upgrade comes after another one was asked for: that
+ * one may have been in vain. */
+Test(link, an_order_for_an_upgrade_is_given_again)
+{
+	struct ctl_upgraded told = {.head = CTL_INIT(CTL_UPGRADED,
+					(struct sid){0}, struct ctl_upgraded),
+	    .id = 7, .phase = CTL_UPGRADE_DONE};
+	struct req r = {.m = m};
+
+	m->upgrade_req = &r;
+	m->upgrade_order = (struct ctl_upgrade){.head = CTL_INIT(CTL_UPGRADE,
+						   (struct sid){0},
+						   struct ctl_upgrade),
+	    .id = 8};
+	upgrade_told(m, &told);
+	cr_assert_eq(m->upgrade_req, &r, "it waits on");
+	cr_assert_eq(ctl_recv(keeper, &msg), 1);
+	cr_assert_eq(msg.head.type, CTL_UPGRADE);
+	cr_assert_eq(msg.size, sizeof(struct ctl_upgrade));
 }

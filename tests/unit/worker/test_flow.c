@@ -361,3 +361,49 @@ Test(flow, a_closed_stdout_costs_nothing)
 	UNTIL(&p, s->closed);
 	cr_assert_lt(puppet_stats(&p)->loop_turns - turns, 20);
 }
+
+/* Three sessions of a dead worker, and whatever else its heir hears in the same
+ * turn: `leaves`, that it is to make way. */
+static void
+three_are_given(bool leaves)
+{
+	struct ctl_head leave = CTL_INIT(CTL_LEAVE, (struct sid){0},
+	    struct ctl_head);
+	struct psession *s[3];
+
+	puppet_worker(&p, NULL);
+	for (int i = 0; i < 3; i++) {
+		s[i] = puppet_start(&p, &(struct order){
+		    .sh = "exec sleep 60", .flags = CTL_START_STDIN_OPEN});
+		UNTIL(&p, s[i]->running);
+	}
+	puppet_kill_worker(&p);
+	puppet_worker(&p, NULL);
+	kill(p.worker, SIGSTOP);
+	for (int i = 0; i < 3; i++) {
+		s[i]->running = false;
+		puppet_give(&p, s[i]);
+	}
+	if (leaves)
+		cr_assert_eq(ctl_send(p.keeper_fd, &leave, sizeof(leave), NULL,
+		    0), 0);
+	kill(p.worker, SIGCONT);
+	UNTIL(&p, s[0]->running && s[1]->running && s[2]->running);
+}
+
+/* The master hears of all of them, though after the last one. */
+Test(flow, who_is_taken_over_is_told)
+{
+	struct psession *s;
+
+	three_are_given(false);
+	s = puppet_start(&p, &(struct order){.sh = "echo hi"});
+	UNTIL(&p, s->closed);
+	cr_assert_str_eq(puppet_output(&p, s), "hi\n");
+}
+
+Test(flow, who_is_taken_over_is_told_by_one_who_leaves)
+{
+	three_are_given(true);
+	puppet_bury_worker(&p);
+}
