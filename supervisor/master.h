@@ -284,6 +284,13 @@ void recover_on_held(struct master *m, const struct ctl_held *msg);
 void recover_unheard(struct master *m, struct session *s, struct wid dead);
 void recover_step(struct master *m);
 
+/* -------------------------------------------------------------- files.c */
+/* Unlinks those that no session has; with `adopt` each is one again. */
+void files_sweep(struct master *m, const char *dir, bool adopt);
+/* No number of a session whose ring is there is given again. */
+void files_skip_numbers(struct master *m);
+bool files_has_rings(const struct master *m);
+
 /* -------------------------------------------------------------- adopt.c */
 /* Once the index is read, before the board is written: where it is not whole,
  * what the board shows is kept until adopt_close(). -ENOMEM. */

@@ -6,21 +6,12 @@
  * started again (same keeper, never ran), ended by its ring, or lost.
  */
 #include <errno.h>
-#include <dirent.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/abi.h"
-#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
-#include "common/rundir.h"
-#include "shm/state_names.h"
 #include "supervisor/master.h"
 #include "supervisor/pool.h"
 
@@ -304,96 +295,6 @@ lose_strangers(struct master *m, bool board_says)
 	}
 }
 
-/* The files of sessions in a directory, one after the other; none where it
- * cannot be read. */
-static DIR *
-files_open(const struct master *m, const char *dir)
-{
-	int fd = openat(m->dirfd, dir,
-	    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-
-	if (d == NULL && fd >= 0)
-		close(fd);
-	return d;
-}
-
-/* The next one, and whose it is. NULL: there are no more. */
-static const char *
-files_next(DIR *d, struct sid *ret)
-{
-	struct dirent *de;
-
-	while (d != NULL && (de = readdir(d)) != NULL) {
-		if (strlen(de->d_name) != 16 ||
-		    strspn(de->d_name, "0123456789abcdef") != 16)
-			continue;
-		ret->v = strtoull(de->d_name, NULL, 16);
-		if (ret->v != 0)
-			return de->d_name;
-	}
-	return NULL;
-}
-
-static void
-files_close(DIR *d)
-{
-	if (d != NULL)
-		closedir(d);
-}
-
-/* Rings and spools that no record speaks of are unlinked; rings become records
- * again where the index is damaged. */
-static void
-sweep_files(struct master *m, const char *dir, bool adopt)
-{
-	DIR *d = files_open(m, dir);
-	const char *name;
-	struct sid sid;
-
-	while ((name = files_next(d, &sid)) != NULL) {
-		if (session_by_sid(m, sid) != NULL)
-			continue;
-		if (adopt)
-			adopt_ended(m, sid);
-		else
-			(void)unlinkat(dirfd(d), name, 0);
-	}
-	files_close(d);
-}
-
-/* Numbers that were given to sessions of which the index knows nothing any
- * more: those whose rings are there, and, by the clock, those that are
- * forgotten. Before anybody asks for a new one. */
-static void
-skip_numbers(struct master *m)
-{
-	uint64_t next = (clock_wall_ms() / 1000) << 20;
-	DIR *d = files_open(m, "rings");
-	struct sid sid;
-
-	while (files_next(d, &sid) != NULL)
-		if (sid.v >= next && sid.v < UINT64_MAX)
-			next = sid.v + 1;
-	files_close(d);
-	if (next > m->next_sid) {
-		m->next_sid = next;
-		m->next_dirty = true;
-	}
-}
-
-/* Is there any session's output? */
-static bool
-has_rings(const struct master *m)
-{
-	DIR *d = files_open(m, "rings");
-	struct sid sid;
-	bool any = files_next(d, &sid) != NULL;
-
-	files_close(d);
-	return any;
-}
-
 /* Where the slugs begin: somewhere, but for as long as there is this index. */
 static int
 names_get(struct master *m)
@@ -412,7 +313,7 @@ static bool
 is_virgin(const struct master *m, const struct scan *sc)
 {
 	return !m->set_aside && sc->loaded == 0 && sc->bad == 0 &&
-	    atomic_load(&m->board.hdr->slots_high) == 0 && !has_rings(m);
+	    atomic_load(&m->board.hdr->slots_high) == 0 && !files_has_rings(m);
 }
 
 /* A mark in the index while it is damaged, and whose it is. */
@@ -457,7 +358,7 @@ recover_scan(struct master *m)
 	if (next > m->next_sid)
 		m->next_sid = next;
 	if (m->damaged || (next == 0 && sc.loaded > 0))
-		skip_numbers(m);
+		files_skip_numbers(m);
 	if (sc.loaded > 0 || sc.bad > 0)
 		log_event(LOG_NOTE, "index-read", KV("sessions", sc.loaded),
 		    KV("bad", sc.bad));
@@ -621,8 +522,8 @@ recover_step(struct master *m)
 		if (session_live(s))
 			decide(m, s, false);
 	}
-	sweep_files(m, "rings", m->damaged);
-	sweep_files(m, "spool", false);
+	files_sweep(m, "rings", m->damaged);
+	files_sweep(m, "spool", false);
 	be_whole(m);
 	log_event(LOG_NOTE, "reconciled", KV("sessions", m->live));
 }
