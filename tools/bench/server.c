@@ -16,12 +16,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Learns who the server's processes are. */
-static void
+#define START_MS 10000
+
+/* Learns who the server's processes are. True: all of them, for the standby is
+ * the last one that a keeper starts. */
+static bool
 find_processes(struct bench *b)
 {
 	psup_reply *r = NULL;
 	const psup_value *v, *workers;
+	bool all = false;
 
 	need(b, psup_status(b->client, &r), "status");
 	v = psup_reply_value(r);
@@ -40,16 +44,18 @@ find_processes(struct bench *b)
 			    (pid_t)psup_get_int(w, "pid", 0);
 		if (psup_get_is(w, "role", "active"))
 			b->workers++;
+		all = all || (psup_get_is(w, "role", "standby") &&
+		                 psup_get_int(w, "pid", 0) > 0);
 	}
 	psup_reply_free(&r);
-	if (b->workers == 0 || b->workers > WORKERS_MAX)
-		die("the server names %d workers", b->workers);
+	return all;
 }
 
 void
 server_start(struct bench *b)
 {
 	struct psup_options o = PSUP_OPTIONS_INIT;
+	int tries = 0;
 
 	snprintf(b->dir, sizeof(b->dir), "/dev/shm/psup-bench-XXXXXX");
 	if (mkdtemp(b->dir) == NULL)
@@ -60,7 +66,14 @@ server_start(struct bench *b)
 	if (psup_new(&b->client) != PSUP_OK)
 		die("no memory");
 	need(b, psup_connect(b->client, &o), "start a server");
-	find_processes(b);
+	/* a master may answer while the keeper is still starting workers */
+	while (!find_processes(b)) {
+		if (tries++ == START_MS)
+			die("the server starts no standby worker");
+		poll(NULL, 0, 1);
+	}
+	if (b->workers == 0 || b->workers > WORKERS_MAX)
+		die("the server names %d workers", b->workers);
 }
 
 static int
