@@ -107,6 +107,16 @@ launch_psupd(void)
 	_exit(127);
 }
 
+/* One of ours that is of no use does not outlive us; its log says why. */
+static void
+abandon(bool died)
+{
+	if (died || !chaos.own)
+		return;
+	kill(atomic_load(&chaos.keeper), SIGKILL);
+	waitpid(atomic_load(&chaos.keeper), NULL, 0);
+}
+
 /* Until it answers. False: it died before, by a fault point or somebody's
  * hand; its other ends are ends. */
 static bool
@@ -124,9 +134,11 @@ await_server(void)
 		    waitpid(atomic_load(&chaos.keeper), NULL, WNOHANG) != 0;
 		if (died && faults_of_keeper())
 			break;
-		if (died || now_ns() > until)
+		if (died || now_ns() > until) {
+			abandon(died);
 			die("no server at %s: %s (%s/psupd.log)", chaos.dir,
 			    psup_error_message(p), chaos.work);
+		}
 		nap_ms(2);
 	}
 	if (!died)
