@@ -288,8 +288,11 @@ void upgrade_last(void);
 /* Kills the keeper, some others at the same moment or just before, and starts
  * the next server. */
 void keeper_kill(psup_view *v, uint32_t *random);
-/* It died by its own hand: everything after that. */
-void keeper_died(void);
+/* It died by its own hand: everything after that. `v`: of the dead one; NULL
+ * where nobody but keepers is killed. */
+void keeper_died(psup_view *v);
+/* That worker, or standby, was killed. */
+void keeper_killed_worker(pid_t pid);
 /* Has one died since there were so many deaths, whether counted or not? */
 bool keeper_died_since(long deaths);
 /* The same, or does it within a moment, where it has fault points? */

@@ -222,7 +222,7 @@ faults_watch(void)
 				nap_ms(0.2);
 		}
 		if (of_keeper && server_is_dead()) {
-			keeper_died();
+			keeper_died(NULL);
 			continue;
 		}
 		if (!of_keeper && v == NULL)

@@ -21,6 +21,7 @@
 #define GONE_MS   10000 /* then the commands count as living on */
 #define HID_MS    300   /* what hid has lost its workers: not so long */
 #define LIVES_MAX 4096
+#define KILLED_MAX 64 /* workers, the last that were killed */
 #define SEEN_MS   2000  /* its end, by us who are its parent */
 
 /* A process, for good: pids come again. */
@@ -203,12 +204,43 @@ keeper_dies(long deaths)
 	return true;
 }
 
+static pid_t killed[KILLED_MAX];
+static size_t killed_count;
+
 void
-keeper_died(void)
+keeper_killed_worker(pid_t pid)
+{
+	killed[killed_count++ % KILLED_MAX] = pid;
+}
+
+/* Was every worker that the board names killed by us? A keeper that dies takes
+ * a moment for it, in which it starts no other. */
+static bool
+all_killed(psup_view *v)
+{
+	static const char *const roles[] = {"worker", "standby"};
+	struct process p[PROCESSES_MAX];
+
+	for (size_t i = 0; i < 2; i++)
+		for (int n = server_processes(v, roles[i], p); n > 0; n--) {
+			size_t k = 0;
+
+			while (k < KILLED_MAX && killed[k] != p[n - 1].pid)
+				k++;
+			if (k == KILLED_MAX)
+				return false;
+		}
+	return true;
+}
+
+void
+keeper_died(psup_view *v)
 {
 	atomic_fetch_add(&chaos.kills_keeper, 1);
-	/* a worker that has just made way kills nobody's tree */
-	atomic_store(&chaos.hiding_allowed, chaos.o.upgrade);
+	/* a worker that has just made way kills nobody's tree, nor does one
+	 * that is dead */
+	atomic_store(&chaos.hiding_allowed,
+	    chaos.o.upgrade || (v != NULL && all_killed(v)));
 	waitpid(atomic_load(&chaos.keeper), NULL, 0);
 	keeper_gone(now_ns());
 }

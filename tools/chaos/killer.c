@@ -100,10 +100,12 @@ kill_worker(psup_view *v)
 	}
 	watched = tick_of(v, p[0].slot, id);
 	began = now_ns();
-	if (signal_pidfd(pidfd, SIGKILL) == 0)
+	if (signal_pidfd(pidfd, SIGKILL) == 0) {
 		atomic_fetch_add(&chaos.kills_worker, 1);
-	else
+		keeper_killed_worker(p[0].pid);
+	} else {
 		watched = false;
+	}
 	is_dead(pidfd, BACK_MS);
 	close(pidfd);
 	if (!watched)
@@ -180,8 +182,10 @@ kill_together(psup_view *v)
 	int first = n > 0 ? (int)(rnd(&random_state) % (uint32_t)n) : 0;
 
 	for (int i = 0; i < n; i++)
-		if ((all || i == first) && kill(p[i].pid, SIGKILL) == 0)
+		if ((all || i == first) && kill(p[i].pid, SIGKILL) == 0) {
 			atomic_fetch_add(&chaos.kills_worker, 1);
+			keeper_killed_worker(p[i].pid);
+		}
 	kill_master(v, false);
 	await_answer(began);
 }
@@ -258,7 +262,7 @@ leave_a_sound_one(void)
 		return;
 	server_spare_next();
 	kill(atomic_load(&chaos.keeper), SIGKILL);
-	keeper_died();
+	keeper_died(NULL);
 }
 
 void *
@@ -288,7 +292,7 @@ killer_thread(void *arg)
 		} else {
 			if (!faults_of_keeper())
 				lost(LOSS_STATUS, "the keeper died by itself");
-			keeper_died();
+			keeper_died(v);
 		}
 		if (atomic_load(&chaos.kills_keeper) != keepers) {
 			/* another server, other files */
