@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,25 @@ Test(psupd, refuses_an_unsafe_directory)
 	cr_expect_not_null(strstr(said(), run));
 }
 
+/* Until a process has become the program of that name: before its exec it has
+ * not the environment by which it is known. */
+static void
+await_program(pid_t pid, const char *want)
+{
+	char path[64], name[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	for (int i = 0; i < DEADLINE_MS && strcmp(name, want) != 0; i++) {
+		poll(NULL, 0, 1);
+		f = fopen(path, "re");
+		cr_assert(f != NULL && fgets(name, sizeof(name), f) != NULL);
+		fclose(f);
+		name[strcspn(name, "\n")] = '\0';
+	}
+	cr_assert_str_eq(name, want);
+}
+
 Test(psupd, ends_what_a_dead_keeper_left)
 {
 	struct peer *w;
@@ -145,6 +165,7 @@ Test(psupd, ends_what_a_dead_keeper_left)
 		tell_head(w, CTL_ASK_EXIT, 4);
 		memcpy(&e, expect(w, CTL_EXITED)->bytes, sizeof(e));
 	} while (e.pid == 0);
+	await_program(e.pid, "sleep");
 	kill(keeper, SIGKILL);
 	await_gone(keeper);
 	cr_expect_neq(state_of(e.pid), 0, "nothing told it to die");
