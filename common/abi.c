@@ -36,16 +36,16 @@
 
 const struct abi abi_table[ABI_COUNT] = {
 	ROW(ABI_WIRE, "wire", 1, 1, 1, ABI_FORWARD),
-	ROW(ABI_HERITAGE, "heritage", 4, 4, 4, ABI_FORWARD),
-	ROW(ABI_CTL, "ctl", 2, 2, 2, BOTH),
-	ROW(ABI_STATE, "state", 1, 1, 1, ABI_FORWARD),
+	ROW(ABI_HERITAGE, "heritage", 5, 4, 4, ABI_FORWARD),
+	ROW(ABI_CTL, "ctl", 3, 2, 2, BOTH),
+	ROW(ABI_STATE, "state", 2, 1, 1, ABI_FORWARD),
 #if PSUP_LAYOUT_BUMP == 2
-	ROW(ABI_RING, "ring", 3, 4, 4, BOTH),
+	ROW(ABI_RING, "ring", 4, 5, 5, BOTH),
 #else
-	ROW(ABI_RING, "ring", 3, 3, 2, BOTH),
+	ROW(ABI_RING, "ring", 4, 3, 2, BOTH),
 #endif
 	ROW(ABI_BOARD, "board", 3, 3, 2, BOTH),
-	ROW(ABI_STATS, "stats", 3, 3, 2, BOTH),
+	ROW(ABI_STATS, "stats", 4, 3, 2, BOTH),
 	ROW(ABI_INDEX, "index", 2, 2, 2, BOTH),
 };
 

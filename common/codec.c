@@ -215,39 +215,51 @@ decode_scanned(const void *buf, const struct codec_extent *extent,
 }
 
 enum codec_error
-codec_decode(const void *buf, size_t size, const struct codec_limits *limits,
-    size_t *ret_used, struct codec_arena **ret_arena,
-    const struct val **ret_val, char *why, size_t why_size)
+codec_decode_more(struct codec_walk *w, const void *buf, size_t size,
+    const struct codec_limits *limits, struct codec_extent *ret,
+    struct codec_arena **ret_arena, const struct val **ret_val)
 {
-	struct codec_extent extent;
 	struct codec_arena *a;
 	enum codec_error error;
 
-	error = codec_scan(buf, size, limits, &extent, why, why_size);
-	*ret_used = extent.used;
+	error = codec_walk(w, buf, size, limits, ret);
 	if (error != CODEC_OK)
 		return error;
-	error = decode_scanned(buf, &extent, &a);
+	error = decode_scanned(buf, ret, &a);
 	if (error == CODEC_NOMEM && reserve_give_up())
-		error = decode_scanned(buf, &extent, &a);
+		error = decode_scanned(buf, ret, &a);
 	if (error != CODEC_OK) {
-		if (why_size > 0)
-			(void)snprintf(why, why_size, "out of memory");
+		(void)snprintf(w->why, sizeof(w->why), "out of memory");
 		return error;
 	}
 	if (a->twice != NULL) {
 		/* The key is a stranger's: whoever shows `why` escapes it. */
-		if (why_size > 0)
-			(void)snprintf(why, why_size,
-			    "the key \"%.*s\" stands twice in one map",
-			    (int)(a->twice->s.len < 64 ? a->twice->s.len : 64),
-			    a->twice->s.ptr);
+		(void)snprintf(w->why, sizeof(w->why),
+		    "the key \"%.*s\" stands twice in one map",
+		    (int)(a->twice->s.len < 64 ? a->twice->s.len : 64),
+		    a->twice->s.ptr);
 		codec_arena_free(&a);
 		return CODEC_MALFORMED;
 	}
 	*ret_arena = a;
 	*ret_val = a->nodes;
 	return CODEC_OK;
+}
+
+enum codec_error
+codec_decode(const void *buf, size_t size, const struct codec_limits *limits,
+    size_t *ret_used, struct codec_arena **ret_arena,
+    const struct val **ret_val, char *why, size_t why_size)
+{
+	struct codec_walk w = { 0 };
+	struct codec_extent extent;
+	enum codec_error error = codec_decode_more(&w, buf, size, limits,
+	    &extent, ret_arena, ret_val);
+
+	*ret_used = extent.used;
+	if (w.why[0] != '\0' && why_size > 0)
+		(void)snprintf(why, why_size, "%s", w.why);
+	return error;
 }
 
 void

@@ -94,6 +94,9 @@ uint64_t val_uint(const struct val *map, const char *key, uint64_t dflt);
 int64_t val_int(const struct val *map, const char *key, int64_t dflt);
 bool val_bool(const struct val *map, const char *key, bool dflt);
 double val_num(const struct val *map, const char *key, double dflt);
+/* Equal values have equal hashes, so do their parts in `h` before. */
+uint64_t val_hash(uint64_t h, const struct val *v);
+uint64_t val_hash_bytes(uint64_t h, const void *p, size_t n);
 /* A str or bin; ptr NULL where absent. */
 struct val_str {
 	const char *ptr;

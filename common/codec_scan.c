@@ -18,25 +18,11 @@
 
 #include "check.h"
 
-#define DEPTH_MAX 16 /* of any limits; msgpack-c itself ends at 32 */
-
-struct level {
-	uint32_t left; /* values still to come */
-	bool map;
-};
-
 struct scan {
 	const unsigned char *buf;
-	size_t size, pos;
+	size_t size;
 	const struct codec_limits *limits;
-	uint64_t outstanding;
-	uint64_t values;
-	size_t string_bytes;
-	uint32_t depth;
-	struct level levels[DEPTH_MAX];
-	enum codec_error broken; /* the first broken limit */
-	char *why;
-	size_t why_size;
+	struct codec_walk *w;
 };
 
 /* What one header says. */
@@ -92,12 +78,11 @@ broken(struct scan *s, enum codec_error error, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (s->broken != CODEC_OK)
+	if (s->w->broken != CODEC_OK)
 		return;
-	s->broken = error;
+	s->w->broken = error;
 	va_start(ap, fmt);
-	if (s->why_size > 0)
-		(void)vsnprintf(s->why, s->why_size, fmt, ap);
+	(void)vsnprintf(s->w->why, sizeof(s->w->why), fmt, ap);
 	va_end(ap);
 }
 
@@ -105,14 +90,14 @@ broken(struct scan *s, enum codec_error error, const char *fmt, ...)
 static void
 check_key(struct scan *s, const struct head *h)
 {
-	const struct level *level;
+	const struct codec_level *level;
 
-	if (s->broken != CODEC_OK || s->depth == 0)
+	if (s->w->broken != CODEC_OK || s->w->depth == 0)
 		return;
-	level = &s->levels[s->depth - 1];
+	level = &s->w->levels[s->w->depth - 1];
 	if (level->map && level->left % 2 == 0 && h->kind != H_STR)
 		broken(s, CODEC_MALFORMED,
-		    "a map key at byte %zu is no string; expected str", s->pos);
+		    "a map key at byte %zu is no string; expected str", s->w->pos);
 }
 
 /* Opens an array or map of `count` values. */
@@ -122,8 +107,8 @@ open_level(struct scan *s, const struct head *h, uint32_t count)
 	const struct codec_limits *limits = s->limits;
 	bool map = h->kind == H_MAP;
 
-	s->outstanding += map ? 2 * (uint64_t)count : count;
-	if (s->depth >= limits->depth)
+	s->w->outstanding += map ? 2 * (uint64_t)count : count;
+	if (s->w->depth >= limits->depth)
 		broken(s, CODEC_LIMIT, "nested deeper than %u levels",
 		    limits->depth);
 	if (map && count > limits->map_keys)
@@ -132,23 +117,23 @@ open_level(struct scan *s, const struct head *h, uint32_t count)
 	if (!map && count > limits->array)
 		broken(s, CODEC_LIMIT, "an array of %u items; at most %u",
 		    count, limits->array);
-	if (s->values + s->outstanding > limits->elements)
+	if (s->w->values + s->w->outstanding > limits->elements)
 		broken(s, CODEC_LIMIT, "%llu elements in all; at most %u",
-		    (unsigned long long)(s->values + s->outstanding),
+		    (unsigned long long)(s->w->values + s->w->outstanding),
 		    limits->elements);
-	if (s->broken != CODEC_OK)
+	if (s->w->broken != CODEC_OK)
 		return;
-	s->levels[s->depth].left = map ? 2 * count : count;
-	s->levels[s->depth].map = map;
-	s->depth++;
+	s->w->levels[s->w->depth].left = map ? 2 * count : count;
+	s->w->levels[s->w->depth].map = map;
+	s->w->depth++;
 }
 
 /* Leaves the levels that have got all their values. */
 static void
-close_levels(struct scan *s)
+close_levels(struct codec_walk *w)
 {
-	while (s->depth > 0 && s->levels[s->depth - 1].left == 0)
-		s->depth--;
+	while (w->depth > 0 && w->levels[w->depth - 1].left == 0)
+		w->depth--;
 }
 
 /* The length field behind a first byte, big-endian. */
@@ -162,18 +147,16 @@ read_length(const unsigned char *p, unsigned bytes)
 	return v;
 }
 
-/* One value's header and, for what has one, its body: what it adds to pos.
- * 0: the header is cut off. */
+/* One value's header, which is there, and, for what has one, its body: what it
+ * adds to pos. */
 static uint64_t
 take_head(struct scan *s, const struct head *h)
 {
 	uint32_t count = h->count;
 	uint64_t n = 1 + (uint64_t)h->len_bytes + h->body_bytes;
 
-	if (s->size - s->pos < (size_t)1 + h->len_bytes)
-		return 0;
 	if (h->len_bytes > 0)
-		count = read_length(s->buf + s->pos + 1, h->len_bytes);
+		count = read_length(s->buf + s->w->pos + 1, h->len_bytes);
 	switch (h->kind) {
 	case H_STR:
 	case H_BIN:
@@ -181,11 +164,11 @@ take_head(struct scan *s, const struct head *h)
 			broken(s, CODEC_LIMIT,
 			    "a string of %u bytes; at most %u", count,
 			    s->limits->string);
-		s->string_bytes += count;
+		s->w->string_bytes += count;
 		return n + count;
 	case H_EXT:
 		broken(s, CODEC_MALFORMED,
-		    "an ext type at byte %zu; none are known", s->pos);
+		    "an ext type at byte %zu; none are known", s->w->pos);
 		return n + count;
 	case H_ARRAY:
 	case H_MAP:
@@ -202,10 +185,9 @@ take_head(struct scan *s, const struct head *h)
 static enum codec_error
 too_large(struct scan *s, uint64_t least)
 {
-	if (s->why_size > 0)
-		(void)snprintf(s->why, s->why_size,
-		    "a frame of %llu bytes or more; at most %u",
-		    (unsigned long long)least, s->limits->bytes);
+	(void)snprintf(s->w->why, sizeof(s->w->why),
+	    "a frame of %llu bytes or more; at most %u",
+	    (unsigned long long)least, s->limits->bytes);
 	return CODEC_TOO_LARGE;
 }
 
@@ -214,63 +196,81 @@ too_large(struct scan *s, uint64_t least)
 static bool
 is_hopeless(const struct scan *s)
 {
-	return s->broken != CODEC_OK &&
-	    s->values > 4 * (uint64_t)s->limits->elements;
+	return s->w->broken != CODEC_OK &&
+	    s->w->values > 4 * (uint64_t)s->limits->elements;
+}
+
+/* Takes the next value, as far as it is there. CODEC_OK: go on;
+ * CODEC_INCOMPLETE: it is not; else the end. */
+static enum codec_error
+take_value(struct scan *s)
+{
+	struct codec_walk *w = s->w;
+	struct head h;
+	uint64_t n;
+
+	if (w->pos >= s->size)
+		return CODEC_INCOMPLETE;
+	h = head_of(s->buf[w->pos]);
+	if (h.kind == H_BAD) {
+		broken(s, CODEC_MALFORMED,
+		    "byte %zu is 0xc1, which begins nothing", w->pos);
+		return w->broken;
+	}
+	if (s->size - w->pos < (size_t)1 + h.len_bytes)
+		return CODEC_INCOMPLETE;
+	check_key(s, &h);
+	if (w->depth > 0)
+		w->levels[w->depth - 1].left--;
+	n = take_head(s, &h);
+	w->outstanding--;
+	w->values++;
+	if (w->pos + n + w->outstanding > s->limits->bytes)
+		return too_large(s, w->pos + n + w->outstanding);
+	if (is_hopeless(s))
+		return w->broken;
+	w->pos += n; /* it may be beyond what is there */
+	close_levels(w);
+	return CODEC_OK;
+}
+
+/* A walk ends: its words stay. */
+static enum codec_error
+walk_end(struct codec_walk *w, enum codec_error e)
+{
+	const struct codec_walk none = {0};
+
+	memcpy(w, &none, offsetof(struct codec_walk, why));
+	return e;
 }
 
 enum codec_error
-codec_scan(const unsigned char *buf, size_t size,
-    const struct codec_limits *limits, struct codec_extent *ret, char *why,
-    size_t why_size)
+codec_walk(struct codec_walk *w, const unsigned char *buf, size_t size,
+    const struct codec_limits *limits, struct codec_extent *ret)
 {
-	struct scan s = { .buf = buf, .size = size, .limits = limits,
-		.outstanding = 1, .why = why, .why_size = why_size };
+	struct scan s = { .buf = buf, .size = size, .limits = limits, .w = w };
+	enum codec_error e = CODEC_OK;
 
-	CHECK(limits->depth <= DEPTH_MAX);
+	CHECK(limits->depth <= CODEC_DEPTH_MAX);
+	if (!w->begun)
+		*w = (struct codec_walk){ .begun = true, .outstanding = 1 };
 	ret->used = 0;
 	ret->broken = CODEC_OK;
-	while (s.outstanding > 0) {
-		uint64_t n;
-		struct head h;
-
-		if (s.pos == size)
-			break;
-		h = head_of(buf[s.pos]);
-		if (h.kind == H_BAD) {
-			broken(&s, CODEC_MALFORMED,
-			    "byte %zu is 0xc1, which begins nothing", s.pos);
-			return s.broken;
-		}
-		check_key(&s, &h);
-		if (s.depth > 0)
-			s.levels[s.depth - 1].left--;
-		n = take_head(&s, &h);
-		if (n == 0)
-			break;
-		s.outstanding--;
-		s.values++;
-		if (s.pos + n + s.outstanding > limits->bytes)
-			return too_large(&s, s.pos + n + s.outstanding);
-		if (is_hopeless(&s))
-			return s.broken;
-		if (n > size - s.pos) {
-			s.pos += n; /* beyond what is there */
-			break;
-		}
-		s.pos += n;
-		close_levels(&s);
-	}
-	if (s.outstanding > 0 || s.pos > size) {
-		ret->broken = s.broken;
-		ret->used = s.pos + s.outstanding;
+	while (e == CODEC_OK && w->outstanding > 0)
+		e = take_value(&s);
+	if (e != CODEC_OK && e != CODEC_INCOMPLETE)
+		return walk_end(w, e);
+	if (w->outstanding > 0 || w->pos > size) {
+		ret->broken = w->broken;
+		ret->used = w->pos + w->outstanding;
 		if (ret->used <= size) /* a header is cut off */
 			ret->used = size + 1;
 		return CODEC_INCOMPLETE;
 	}
-	ret->used = s.pos;
-	ret->values = s.values;
-	ret->string_bytes = s.string_bytes;
-	return s.broken;
+	ret->used = w->pos;
+	ret->values = w->values;
+	ret->string_bytes = w->string_bytes;
+	return walk_end(w, w->broken);
 }
 
 /* The bytes of a header that announces an array of four; 0: it does not. */

@@ -18,10 +18,33 @@ struct codec_extent {
 	                          * object that is not whole yet */
 };
 
+#define CODEC_DEPTH_MAX 16 /* of any limits; msgpack-c itself ends at 32 */
+#define CODEC_WHY_MAX   200
+
+/* How far a walk has come, in an object that comes in pieces; from {0} on. */
+struct codec_walk {
+	bool begun;
+	size_t pos;
+	uint64_t outstanding, values;
+	size_t string_bytes;
+	uint32_t depth;
+	struct codec_level {
+		uint32_t left; /* values still to come */
+		bool map;
+	} levels[CODEC_DEPTH_MAX];
+	enum codec_error broken; /* the first broken limit, ... */
+	char why[CODEC_WHY_MAX]; /* ... and what it is */
+};
+
 /* As codec_decode(), without building anything. On CODEC_INCOMPLETE `used` is
- * a lower bound of the object's size. */
-enum codec_error codec_scan(const unsigned char *buf, size_t size,
-    const struct codec_limits *limits, struct codec_extent *ret, char *why,
-    size_t why_size);
+ * a lower bound of the object's size, and another call with the same bytes and
+ * more behind them goes on where this one ended; any other answer ends the
+ * walk: it is {0} again but for `why`. */
+enum codec_error codec_walk(struct codec_walk *w, const unsigned char *buf,
+    size_t size, const struct codec_limits *limits, struct codec_extent *ret);
+/* codec_decode() of what comes in pieces; `why` lies in *w. */
+enum codec_error codec_decode_more(struct codec_walk *w, const void *buf,
+    size_t size, const struct codec_limits *limits, struct codec_extent *ret,
+    struct codec_arena **ret_arena, const struct val **ret_val);
 
 #endif

@@ -100,3 +100,50 @@ val_copy(const struct val *map, const char *key, char *buf, size_t size)
 	buf[n] = '\0';
 	return s.len;
 }
+
+uint64_t
+val_hash_bytes(uint64_t h, const void *p, size_t n)
+{
+	const unsigned char *at = p;
+	uint64_t word;
+
+	h = (h ^ n) * 0x9e3779b97f4a7c15u;
+	for (; n > 0; at += sizeof(word)) {
+		size_t some = n < sizeof(word) ? n : sizeof(word);
+
+		word = 0;
+		memcpy(&word, at, some);
+		n -= some;
+		h = (h ^ word) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+uint64_t
+val_hash(uint64_t h, const struct val *v)
+{
+	size_t n = v->type == VAL_MAP ? 2 * v->a.count : v->a.count;
+
+	h = val_hash_bytes(h, &v->type, sizeof(v->type));
+	switch (v->type) {
+	case VAL_NIL:
+		return h;
+	case VAL_BOOL:
+		return val_hash_bytes(h, &v->b, sizeof(v->b));
+	case VAL_INT:
+	case VAL_UINT:
+	case VAL_DOUBLE:
+		return val_hash_bytes(h, &v->u, sizeof(v->u));
+	case VAL_STR:
+	case VAL_BIN:
+		return val_hash_bytes(h, v->s.ptr, v->s.len);
+	case VAL_ARRAY:
+	case VAL_MAP:
+		h = val_hash_bytes(h, &n, sizeof(n));
+		for (size_t i = 0; i < n; i++)
+			h = val_hash(h, &v->a.items[i]);
+		return h;
+	}
+	return h;
+}

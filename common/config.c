@@ -46,6 +46,7 @@ config_defaults(struct config *ret)
 
 		if (o->type == OPT_UINT || o->type == OPT_SECONDS ||
 		    o->type == OPT_KINDS || o->type == OPT_ACTION ||
+		    o->type == OPT_ADMIN ||
 		    o->type == OPT_LOG_LEVEL || o->type == OPT_LOG_FORMAT ||
 		    o->type == OPT_PERCENT)
 			memcpy((char *)ret + o->offset, &o->dflt,
@@ -88,7 +89,7 @@ handle(void *arg, const char *section, const char *name, const char *value)
 	for (i = 0; i < config_option_count; i++) {
 		if (strcmp(config_options[i].section, section) != 0)
 			continue;
-		known = true;
+		known = strcmp(section, "limits") != 0; /* has others */
 		if (strcmp(config_options[i].name, name) == 0)
 			break;
 	}
@@ -204,6 +205,12 @@ config_read_file(struct config *c, const char *path, char *why,
 	        sizeof(reason)) < 0) {
 		r->line = at.line;
 		fail(r, at.section, at.name, reason);
+		error = -EINVAL;
+	}
+	if (error == 0 && r->config.admin == CONFIG_ADMIN_TOKEN &&
+	    r->config.admin_token[0] == '\0') {
+		fail(r, "server", "admin", "token, but there is no "
+		    "server.admin_token: nobody would be an admin");
 		error = -EINVAL;
 	}
 	if (error == 0)

@@ -28,6 +28,9 @@ enum config_cgroup {
 /* What becomes of a session that is over a bound when it comes. */
 enum config_action { CONFIG_QUEUE, CONFIG_REFUSE };
 
+/* Who is an admin: whoever has the server's uid, or who shows the token. */
+enum config_admin { CONFIG_ADMIN_UID, CONFIG_ADMIN_TOKEN };
+
 struct config {
 	/* [exec] */
 	uint64_t background_ms;      /* yield: 10 000, clamp 10..120 000 */
@@ -44,6 +47,8 @@ struct config {
 	char path_prepend[4096];     /* colon-separated; "" */
 	char shell[1024];            /* absolute; "": chosen */
 	bool direct;                 /* true: plain words without a shell */
+	bool no_new_privs;           /* true: exec gives a command no more
+	                              * rights (set-user-ID, capabilities) */
 	char workdir[4096];          /* default of exec; "": the client's */
 	bool child_oom_score_adj;    /* true: 1000 for commands */
 	/* [env] */
@@ -61,11 +66,14 @@ struct config {
 	uint64_t log_level;          /* enum log_level */
 	uint64_t log_format;         /* enum log_format */
 	uint64_t output_budget;      /* bytes; 0: a quarter of the tmpfs */
+	uint64_t client_memory;      /* of the master, for all scopes: 256 MiB */
 	uint64_t frame_bytes;        /* 4 MiB, 64 KiB..64 MiB */
 	uint64_t stdin_queue;        /* per session: 1 MiB */
 	bool any_fs;                 /* runtime directory need not be tmpfs */
 	uint64_t cgroup;             /* enum config_cgroup */
 	bool require_token;          /* of whoever names a scope */
+	uint64_t admin;              /* enum config_admin */
+	char admin_token[65];        /* SHA-256 of its text, in hex; "": none */
 	uint64_t group;              /* gid whose members may connect with a
 	                              * token; 0: none */
 	uint64_t max_running;        /* sessions at once; 0: no bound */
@@ -80,6 +88,8 @@ struct config {
 		uint64_t max_running;
 	} scopes[CONFIG_SCOPES];
 	uint32_t scope_count;
+	uint64_t start_ms;           /* of [limits]; from the clone to the
+	                              * exec: 10 000, 100..600 000 */
 	/* [pressure] */
 	uint64_t memory_some_avg10;  /* hundredths of a percent; 0: no bound */
 	uint64_t pressure_action;    /* enum config_action */

@@ -118,7 +118,7 @@ set_limit(struct config_limits *limits, const char *name, const char *value,
 	if (which == CTL_LIMITS)
 		return config_refuse(why, why_size, "no such limit; expected "
 		    "memoryBytes, pids, cpuSeconds, fileSizeBytes, openFiles "
-		    "or nice");
+		    "or nice, in [limits] start_ms, too");
 	error = take_number(value, limit_rows[which].min,
 	    limit_rows[which].max, &v, why, why_size);
 	if (error < 0)

@@ -56,6 +56,8 @@ const struct config_option config_options[] = {
 	    { NULL } },
 	{ "exec", "shell", OPT_DIR, AT(shell), 0, 0, 0, 0, { NULL } },
 	{ "exec", "direct", OPT_BOOL, AT(direct), 1, 0, 1, 0, { NULL } },
+	{ "exec", "no_new_privs", OPT_BOOL, AT(no_new_privs), 0, 0, 1, 0,
+	    { NULL } },
 	{ "exec", "workdir", OPT_DIR, AT(workdir), 0, 0, 0, 0, { NULL } },
 	{ "exec", "child_oom_score_adj", OPT_OPT_OUT, AT(child_oom_score_adj),
 	    1, 0, 1, 0, { "OPENCLAW_CHILD_OOM_SCORE_ADJ" } },
@@ -75,6 +77,8 @@ const struct config_option config_options[] = {
 	    { "PSUP_WORKERS" } },
 	{ "server", "output_budget", OPT_UINT, AT(output_budget), 0, 0, ANY,
 	    0, { NULL } },
+	{ "server", "client_memory", OPT_UINT, AT(client_memory), 256u << 20,
+	    16u << 20, ANY, 0, { NULL } },
 	{ "server", "frame_bytes", OPT_UINT, AT(frame_bytes), 4u << 20,
 	    64u << 10, 64u << 20, 0, { NULL } },
 	{ "server", "stdin_queue", OPT_UINT, AT(stdin_queue), 1u << 20, 4096,
@@ -83,6 +87,10 @@ const struct config_option config_options[] = {
 	{ "server", "cgroup", OPT_CGROUP, AT(cgroup), CONFIG_CGROUP_AUTO, 0,
 	    CONFIG_CGROUP_OFF, 0, { "PSUP_CGROUP" } },
 	{ "server", "require_token", OPT_BOOL, AT(require_token), 0, 0, 1, 0,
+	    { NULL } },
+	{ "server", "admin", OPT_ADMIN, AT(admin), CONFIG_ADMIN_UID, 0,
+	    CONFIG_ADMIN_TOKEN, 0, { NULL } },
+	{ "server", "admin_token", OPT_HASH, AT(admin_token), 0, 0, 0, 0,
 	    { NULL } },
 	{ "server", "group", OPT_GROUP, AT(group), 0, 0, 0, 0, { NULL } },
 	{ "server", "max_running", OPT_UINT, AT(max_running), 0, 0, 1000000,
@@ -95,6 +103,8 @@ const struct config_option config_options[] = {
 	    CONFIG_REFUSE, 0, { NULL } },
 	{ "scope", "max_running", OPT_UINT, AT(scope_max_running), 0, 0,
 	    1000000, 0, { NULL } },
+	{ "limits", "start_ms", OPT_UINT, AT(start_ms), 10000, 100, 600000, 0,
+	    { NULL } },
 	{ "pressure", "memory_some_avg10", OPT_PERCENT, AT(memory_some_avg10),
 	    0, 0, 10000, 0, { NULL } },
 	{ "pressure", "action", OPT_ACTION, AT(pressure_action), CONFIG_QUEUE,
@@ -285,6 +295,8 @@ static const struct words {
 	    [CONFIG_CGROUP_OFF] = "off" }, "auto, v2, v1 or off" },
 	{ OPT_ACTION, { [CONFIG_QUEUE] = "queue", [CONFIG_REFUSE] = "refuse" },
 	    "queue or refuse" },
+	{ OPT_ADMIN, { [CONFIG_ADMIN_UID] = "uid",
+	    [CONFIG_ADMIN_TOKEN] = "token" }, "uid or token" },
 	{ OPT_LOG_LEVEL, { [LOG_ERROR] = "error", [LOG_WARN] = "warn",
 	    [LOG_NOTE] = "note", [LOG_DEBUG] = "debug" }, LOG_LEVEL_NAMES },
 	{ OPT_LOG_FORMAT, { [LOG_LOGFMT] = "logfmt", [LOG_JSON] = "json" },
@@ -307,6 +319,22 @@ set_word(struct config *c, const struct config_option *o, const char *value,
 	}
 	return config_refuse(why, why_size,
 	    "\"%.80s\" is no choice; expected %s", value, w->expected);
+}
+
+/* HASH. */
+static int
+set_hash(struct config *c, const struct config_option *o, const char *value,
+    char *why, size_t why_size)
+{
+	size_t len = strlen(value);
+
+	if (len != 0 && (len != o->size - 1 ||
+	    strspn(value, "0123456789abcdef") != len))
+		return config_refuse(why, why_size,
+		    "\"%.80s\" is no SHA-256; expected 64 hex digits, as "
+		    "sha256sum prints them", value);
+	memcpy((char *)c + o->offset, value, len + 1);
+	return 0;
 }
 
 /* GROUP. */
@@ -401,9 +429,12 @@ config_set(struct config *c, const struct config_option *o, const char *value,
 		return set_names(c, o, value, why, why_size);
 	case OPT_CGROUP:
 	case OPT_ACTION:
+	case OPT_ADMIN:
 	case OPT_LOG_LEVEL:
 	case OPT_LOG_FORMAT:
 		return set_word(c, o, value, why, why_size);
+	case OPT_HASH:
+		return set_hash(c, o, value, why, why_size);
 	case OPT_GROUP:
 		return set_group(c, o, value, why, why_size);
 	case OPT_PERCENT:

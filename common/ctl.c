@@ -48,7 +48,7 @@ static const struct ctl_form forms[] = {
 	FORM(READY, struct ctl_head, 0),
 	FORM(HOLD, struct ctl_fds, SESSION_FDS),
 	FORM(SPAWNED, struct ctl_head, 0),
-	FORM(ASK_EXIT, struct ctl_head, 0),
+	FORM(ASK_EXIT, struct ctl_pid, 0),
 	FORM(DROP, struct ctl_fds, 0),
 	FORM(CLOSED, struct ctl_head, 0),
 	FORM(SHUTDOWN, struct ctl_shutdown, 0),

@@ -8,17 +8,21 @@
  * what an older one's has less.
  *
  *     keeper <-> worker    one socketpair per worker; the keeper's end has
- *                          SO_PASSCRED. A command's child, between clone and
- *                          exec, sends CTL_SPAWNED through its copy of the
- *                          worker's end: the channel of a dead worker is read
- *                          to EOF, and only then is "never heard of" true.
+ *                          SO_PASSCRED. The kernel writes the pid of a
+ *                          command's child into the ring's header before the
+ *                          child runs: the channel of a dead worker is read
+ *                          until it is empty, then the headers, and only then
+ *                          is "never heard of" true. Where the worker cannot
+ *                          have that (spawn.h) the child sends CTL_SPAWNED
+ *                          before its exec, through its copy of the worker's
+ *                          end, and the channel is read to EOF.
  *     keeper <-> master    one socketpair per master
  *     master <-> worker    one socketpair per pair of incarnations, made by
  *                          the keeper and handed to both (CTL_PEER)
  *
  * Order of one session, in messages:
  *
- *     M->W START   W->K HOLD+fds   child->K SPAWNED   W->M RUNNING
+ *     M->W START   W->K HOLD+fds   clone   (child->K SPAWNED)   W->M RUNNING
  *     ... pidfd readable: W->K ASK_EXIT   K->W EXITED   W->M EXITED (if output
  *     is still open)   drained: W->M END   master commits   M->W ENDED
  *     W->K CLOSED   keeper closes, reaps, forgets
@@ -34,17 +38,18 @@
 
 #include "ids.h"
 
-#define CTL_VERSION   2u /* abi.c has the same */
+#define CTL_VERSION   3u /* abi.c has the same */
 #define CTL_READER    2u
 #define CTL_MAX_BYTES 65536u /* a larger START travels in a sealed memfd */
 #define CTL_MAX_FDS   253    /* SCM_MAX_FD */
+#define CTL_STARTS_MAX 64u   /* that one worker has under way at once */
 
 enum ctl_type {
 	/* worker or master -> keeper */
 	CTL_READY = 1, /* head only: initialised, may be used */
 	CTL_HOLD,      /* W->K ctl_fds + descriptors: hold these for session */
 	CTL_SPAWNED,   /* child->K head only: about to exec; pid by SCM_CREDS */
-	CTL_ASK_EXIT,  /* W->K head only: pidfd is readable, what happened? */
+	CTL_ASK_EXIT,  /* W->K ctl_pid: pidfd is readable, what happened? */
 	CTL_DROP,      /* W->K ctl_fds: close these of what you hold */
 	CTL_CLOSED,    /* W->K head only: over and committed: reap, forget */
 	CTL_SHUTDOWN,  /* M->K ctl_shutdown: end everything, then yourself */
@@ -123,16 +128,34 @@ enum {
 	CTL_FD_SESSION = 3, /* so many of them has one session at most */
 };
 
+enum {
+	CTL_HOLD_BY_HEADER = 1, /* the kernel writes the pid into the ring's
+	                         * header, nobody sends SPAWNED */
+	CTL_HOLD_AGAIN = 2      /* in place of the row that there is: what was
+	                         * cloned for it came to nothing */
+};
+
 struct ctl_fds {
 	struct ctl_head head;
-	uint32_t mask; /* CTL_FD_* */
+	uint32_t mask;  /* CTL_FD_* */
+	uint32_t flags; /* HOLD: CTL_HOLD_* */
+	uint64_t at_ns; /* HOLD: boot; before the clone. 0: not said */
+};
+
+/* What was cloned for a session, as its worker knows it. */
+struct ctl_pid {
+	struct ctl_head head;
+	int32_t pid; /* 0: not said */
 	uint32_t pad;
 };
 
 /* An exit as waitid tells it, and what it cost. */
+enum { CTL_EXIT_UNKNOWN = 255 }; /* dead, but reaped as somebody else */
+
 struct ctl_exit {
 	struct ctl_head head;
-	int32_t code;   /* CLD_EXITED, CLD_KILLED, CLD_DUMPED; 0: not exited */
+	int32_t code;   /* CLD_EXITED, CLD_KILLED, CLD_DUMPED; 0: not exited;
+	                 * CTL_EXIT_UNKNOWN */
 	int32_t status; /* exit code or signal number */
 	int32_t pid;
 	uint32_t maxrss_kib;
@@ -154,8 +177,10 @@ struct ctl_role {
 	struct ctl_head head;
 	struct wid wid; /* whose role; to a worker: its own */
 	uint32_t role; /* enum heritage_role: HERITAGE_WORKER or _STANDBY */
-	uint32_t pad;
+	uint32_t flags; /* CTL_ROLE_*: what the keeper can */
 };
+
+enum { CTL_ROLE_READS_PIDS = 1 /* in the rings' headers */ };
 
 struct ctl_shutdown {
 	struct ctl_head head;
@@ -234,12 +259,18 @@ enum {
 	CTL_START_LOSSLESS = 2,    /* `credit` holds from the first byte on */
 	CTL_START_BLOB_FD = 4,     /* the blob is in the memfd beside it */
 	CTL_START_PTY = 8,         /* a terminal of cols x rows */
+	CTL_START_SHELL = 16,      /* the paths are shells: the first that is
+	                            * there gets the options of its own kind
+	                            * and the last of argv, a command string */
+	CTL_START_DIRECT = 32,     /* with SHELL: plain words need none */
+	CTL_START_NO_NEW_PRIVS = 64, /* PR_SET_NO_NEW_PRIVS before exec */
 };
 
 /*
  * The blob: NUL-terminated strings one after the other: cwd, then argc
  * argument strings, then envc "KEY=value" strings, then path_count absolute
- * candidate paths of the program, tried in order as execvp would.
+ * candidate paths of the program, tried in order as execvp would. With SHELL
+ * argv is that of the first of them, for a worker that knows no SHELL.
  */
 enum ctl_limit {
 	CTL_LIMIT_MEMORY, /* bytes */
@@ -273,17 +304,16 @@ struct ctl_start {
 	uint16_t cols, rows;         /* with PTY */
 	uint32_t pty_eof;            /* with PTY: that many of the spooled bytes
 	                              * are ^D, for a terminal alone */
-	uint32_t shell_argc;         /* 0: argc is one argv. Else so many of
-	                              * them are a shell's, the others a
-	                              * program's, which is paths[0] and is
-	                              * tried first; the other paths are the
-	                              * shell's, for where it does not exec */
+	uint32_t shell_argc;         /* 0; an earlier master's: so many of argc
+	                              * are a shell's argv, the others and
+	                              * paths[0] are left out */
 	uint32_t umask;
 	uint64_t spill_max;          /* bytes; 0: no spill file, else its path
 	                              * is the last string of the blob */
 	uint32_t blob_at;            /* the blob's offset in the message; a
 	                              * struct that grew moves it */
-	uint32_t pad;
+	uint32_t start_ms;           /* from the clone to the exec; 0: not
+	                              * said */
 	/* blob follows unless BLOB_FD */
 };
 
@@ -296,14 +326,16 @@ struct ctl_stdin {
 
 enum ctl_kill_flags {
 	CTL_KILL_ESCALATE = 1, /* KILL after grace_ms; else only the signal */
+	CTL_KILL_ID = 1 << 1,  /* times the kill's id; 0: it has none */
 };
+#define CTL_KILL_ID_MAX INT32_MAX
 
 struct ctl_kill {
 	struct ctl_head head;
 	int32_t signal;
 	uint32_t grace_ms;
 	uint32_t reason; /* enum end_reason (shm/layout.h); 0: do not note one */
-	uint32_t flags;
+	uint32_t flags;  /* the same id as the kill before: not done again */
 };
 
 struct ctl_pos {
@@ -327,7 +359,12 @@ struct ctl_running {
 	uint64_t deadline_ms; /* wall; 0: none */
 	uint64_t stdin_node;  /* inode of stdin's pipe; 1 + N for /dev/pts/N; 0:
 	                       * none that can be fed */
+	uint32_t starting;    /* 1: cloned, and not known to have exec'd: it is
+	                       * in its worker's hands, no more */
+	uint32_t pad;
 };
+
+#define CTL_PATH_MAX 256u
 
 enum ctl_transient {
 	CTL_FOR_GOOD,
@@ -341,6 +378,7 @@ struct ctl_failed {
 	uint32_t stage;    /* enum spawn_stage (shm/layout.h) */
 	uint32_t transient; /* enum ctl_transient */
 	uint32_t pad;
+	char path[CTL_PATH_MAX]; /* what it hung at, cut; "": not known */
 };
 
 #define CTL_END_PIDS    16u

@@ -12,10 +12,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -26,10 +28,11 @@ struct fault {
 	char name[64];
 	int sig; /* SIGKILL, SIGSTOP or SIGABRT; 0: fail, -1: once */
 	unsigned long at;
-	unsigned long passes;
+	atomic_ulong passes;
 };
 
-static struct fault faults[FAULT_MAX];
+static struct fault own_faults[FAULT_MAX];
+static struct fault *faults = own_faults;
 static size_t fault_count;
 static bool fault_loaded;
 static const char *fault_log; /* file of what happened; NULL: none */
@@ -108,19 +111,25 @@ fault_note(const char *name)
 }
 
 /* The next point of this program in turn: at its 1st pass, in the next round at
- * its 2nd, then its 4th, 8th, and again its 1st. */
+ * its 2nd, then its 4th, 8th, and again its 1st. Passes of its forks count with
+ * its own: who follows one that died there does not die there, too. */
 static void
 fault_take_turn(void)
 {
 	size_t n = (size_t)(__stop_fault_names - __start_fault_names), turn;
-	struct fault *f = &faults[fault_count++];
+	struct fault *f;
 	char path[4096];
 
 	CHECK(fault_log != NULL && n > 0);
+	faults = mmap(NULL, sizeof(own_faults), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(faults != MAP_FAILED);
+	f = &faults[fault_count++];
 	CHECK(snprintf(path, sizeof(path), "%s.%s", fault_log,
 	          program_invocation_short_name) < (int)sizeof(path));
 	turn = (size_t)fault_add(path, ".", 1);
-	*f = (struct fault){.sig = SIGKILL, .at = 1ul << turn / n % 4};
+	f->sig = SIGKILL;
+	f->at = 1ul << turn / n % 4;
 	strncpy(f->name, __start_fault_names[turn % n], sizeof(f->name) - 1);
 }
 
@@ -157,7 +166,7 @@ fault_hit(const char *name)
 		fault_load();
 	for (i = 0; i < fault_count; i++) {
 		if (strcmp(faults[i].name, name) != 0 || faults[i].sig <= 0 ||
-		    ++faults[i].passes != faults[i].at)
+		    atomic_fetch_add(&faults[i].passes, 1) + 1 != faults[i].at)
 			continue;
 		fault_note(name);
 		if (faults[i].sig == SIGABRT)
@@ -176,11 +185,13 @@ fault_fails(const char *name)
 		fault_load();
 	for (i = 0; i < fault_count; i++)
 		if (strcmp(faults[i].name, name) == 0 && faults[i].sig <= 0) {
-			if (++faults[i].passes == faults[i].at)
+			unsigned long pass =
+			    atomic_fetch_add(&faults[i].passes, 1) + 1;
+
+			if (pass == faults[i].at)
 				fault_note(name);
-			fails |= faults[i].passes == faults[i].at ||
-			    (faults[i].sig == 0 &&
-			        faults[i].passes > faults[i].at);
+			fails |= pass == faults[i].at ||
+			    (faults[i].sig == 0 && pass > faults[i].at);
 		}
 	return fails;
 }

@@ -37,7 +37,8 @@ enum {
 	HERITAGE_TREE_INTO = 1, /* a command can be cloned into a leaf */
 	HERITAGE_TREE_KILL = 2, /* TREE has cgroup.kill */
 	HERITAGE_TREE_LIMIT_MEMORY = 4, /* TREE has memory.max */
-	HERITAGE_TREE_LIMIT_PIDS = 8    /* TREE has pids.max */
+	HERITAGE_TREE_LIMIT_PIDS = 8,   /* TREE has pids.max */
+	HERITAGE_INDEX_BAD = 32 /* master only: three died over the index */
 };
 
 enum heritage_role {
@@ -63,6 +64,8 @@ struct heritage {
 	char runtime_dir[108];  /* absolute, NUL-terminated */
 	char config_path[1024]; /* absolute, or empty: none */
 	char group[HERITAGE_GROUPS][HERITAGE_GROUP_MAX]; /* empty: none */
+	uint64_t core_soft; /* RLIMIT_CORE as the keeper found it: ours is 0,
+	                     * commands get it back */
 };
 
 /* What holds a session to a limit here. */

@@ -6,6 +6,7 @@
 #include "proto.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "check.h"
@@ -17,9 +18,9 @@
 static const struct {
 	const char *name;
 	enum proto_kind kind;
-	const char *doc;
+	const char *repeat, *doc;
 } methods[] = {
-#define METHOD(id, name, kind, doc) { name, kind, doc },
+#define METHOD(id, name, kind, repeat, doc) { name, kind, repeat, doc },
 #include "proto.def"
 };
 
@@ -71,6 +72,30 @@ proto_method_kind(enum proto_method m)
 {
 	CHECK((size_t)m < NELEMS(methods));
 	return methods[m].kind;
+}
+
+const char *
+proto_method_repeat(enum proto_method m)
+{
+	CHECK((size_t)m < NELEMS(methods));
+	return methods[m].repeat;
+}
+
+bool
+proto_may_repeat(enum proto_method m, const struct val *params)
+{
+	const char *rule = proto_method_repeat(m);
+	const char *value = strchr(rule, '=');
+	const struct val *v;
+	char name[32];
+
+	if (rule[0] == '\0' || strcmp(rule, "*") == 0)
+		return rule[0] != '\0';
+	(void)snprintf(name, sizeof(name), "%.*s",
+	    (int)(value != NULL ? (size_t)(value - rule) : strlen(rule)), rule);
+	v = val_get(params, name);
+	return v != NULL && v->type != VAL_NIL &&
+	    (value == NULL || val_is_str(v, value + 1));
 }
 
 enum proto_method

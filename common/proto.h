@@ -18,7 +18,7 @@
 #define PROTO_VERSION 1
 
 enum proto_method {
-#define METHOD(id, name, kind, doc) PROTO_##id,
+#define METHOD(id, name, kind, repeat, doc) PROTO_##id,
 #include "proto.def"
 	PROTO_METHOD_COUNT
 };
@@ -72,10 +72,20 @@ extern const size_t proto_field_count;
 const char *proto_method_name(enum proto_method m);
 const char *proto_method_doc(enum proto_method m);
 enum proto_kind proto_method_kind(enum proto_method m);
+/* The rule of the table, as it stands there; and what it says of a call: may a
+ * client whose answer was lost ask again? */
+const char *proto_method_repeat(enum proto_method m);
+bool proto_may_repeat(enum proto_method m, const struct val *params);
 /* PROTO_METHOD_COUNT where there is none of that name. */
 enum proto_method proto_method_find(const char *name, size_t len);
 const char *proto_error_name(enum proto_error e);
 const char *proto_error_doc(enum proto_error e);
+
+/* Of a scope that uses up its share: of what, ... */
+struct proto_share {
+	const char *resource; /* static; NULL: it is about something else */
+	uint64_t used, fair, limit;
+};
 
 /* What is wrong with a request, in words that name field, value and
  * expectation. */
@@ -85,6 +95,7 @@ struct proto_problem {
 	char value[80];    /* shown escaped and cut */
 	char expected[160];
 	char message[400]; /* the whole sentence */
+	struct proto_share share;
 };
 
 /* execve's own limit of one argument or "KEY=value", its NUL not counted. */
@@ -109,8 +120,11 @@ int proto_check(enum proto_method m, const struct val *params,
 int64_t proto_int(enum proto_method m, const struct val *params,
     const char *name, int64_t dflt);
 
-/* Appends the error object {code, message, field, value, expected} */
+/* Appends the error object {code, message, field, value, expected, details}.
+ * details of a share: {resource, used, fair, limit}. */
 void proto_encode_problem(struct enc *e, const struct proto_problem *p);
+/* Those four, into an open map. */
+void proto_encode_share(struct enc *e, const struct proto_share *share);
 
 /* Fills a problem for a method that is none: the message names all. */
 void proto_problem_method(struct proto_problem *p, const char *name,

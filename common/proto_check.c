@@ -70,6 +70,15 @@ proto_problem_set(struct proto_problem *p, enum proto_error code,
 }
 
 void
+proto_encode_share(struct enc *e, const struct proto_share *share)
+{
+	enc_kv_str(e, "resource", share->resource);
+	enc_kv_uint(e, "used", share->used);
+	enc_kv_uint(e, "fair", share->fair);
+	enc_kv_uint(e, "limit", share->limit);
+}
+
+void
 proto_encode_problem(struct enc *e, const struct proto_problem *p)
 {
 	enc_map(e);
@@ -81,6 +90,12 @@ proto_encode_problem(struct enc *e, const struct proto_problem *p)
 		enc_kv_str(e, "value", p->value);
 	if (p->expected[0] != '\0')
 		enc_kv_str(e, "expected", p->expected);
+	if (p->share.resource != NULL) {
+		enc_key(e, "details");
+		enc_map(e);
+		proto_encode_share(e, &p->share);
+		enc_end(e);
+	}
 	enc_end(e);
 }
 

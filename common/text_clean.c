@@ -178,8 +178,11 @@ static size_t
 window(const char *s, size_t at)
 {
 	size_t from = at > TEXT_SEQUENCE_MAX ? at - TEXT_SEQUENCE_MAX : 0;
-	const char *lf = memrchr(s + from, '\n', at - from);
+	const char *lf;
 
+	if (at == 0)
+		return 0; /* of no text at all, too */
+	lf = memrchr(s + from, '\n', at - from);
 	if (lf != NULL)
 		return (size_t)(lf - s) + 1;
 	return from > 0 ? from + text_skip_partial(s + from, at - from) : 0;

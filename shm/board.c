@@ -11,14 +11,16 @@
 #include "shm/board.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "common/abi.h"
 #include "common/check.h"
 #include "common/clock.h"
 #include "common/fault.h"
+#include "shm/lent_map.h"
 #include "shm/shm_file.h"
 
 #define BOARD_FILE      "board"
@@ -27,6 +29,9 @@
 	((uint32_t)((sizeof(struct board_header) + SHM_PAGE - 1) / SHM_PAGE *  \
 	    SHM_PAGE))
 #define BOARD_SLOTS_MAX (1u << 20)
+#define SLOTS           16384u
+#define SLOTS_SMALL     2048u
+#define SMALL_FS_BYTES  (256ull << 20)
 #define TRIES           3
 
 #define ADD(field, n)                                                          \
@@ -57,6 +62,18 @@ slot_at(const struct board *b, uint32_t i)
 	    BOARD_HEADER_BYTES + (size_t)i * BOARD_SLOT_BYTES);
 }
 
+/* How many slots fit where the directory lies. */
+uint32_t
+board_slots_for(int dirfd)
+{
+	struct statvfs fs;
+
+	if (fstatvfs(dirfd, &fs) == 0 &&
+	    (uint64_t)fs.f_blocks * fs.f_frsize < SMALL_FS_BYTES)
+		return SLOTS_SMALL;
+	return SLOTS;
+}
+
 /* Makes the file. */
 int
 board_create(int dirfd, uint32_t slot_count, uint64_t incarnation)
@@ -80,9 +97,9 @@ board_create(int dirfd, uint32_t slot_count, uint64_t incarnation)
 	h->slot_count = slot_count;
 	h->incarnation = incarnation;
 	h->created_ms = clock_wall_ms();
-	err = shm_file_publish(dirfd, BOARD_FILE, map, bytes);
+	err = shm_file_publish(dirfd, BOARD_FILE, map);
 	if (err == 0)
-		munmap(map, bytes);
+		lent_unmap(map);
 	return err;
 }
 
@@ -155,7 +172,24 @@ board_repair(struct board *b)
 	}
 }
 
-/* Maps the board. */
+/* A reader's copy of the header. */
+static int
+header_copy(int fd, void **ret)
+{
+	void *copy = malloc(BOARD_HEADER_BYTES);
+
+	if (copy == NULL)
+		return -ENOMEM;
+	if (pread(fd, copy, BOARD_HEADER_BYTES, 0) ==
+	    (ssize_t)BOARD_HEADER_BYTES) {
+		*ret = copy;
+		return 0;
+	}
+	free(copy);
+	return -EBADMSG;
+}
+
+/* Maps the board, or opens it for reading. */
 int
 board_attach(int dirfd, bool writable, struct board *ret)
 {
@@ -172,8 +206,14 @@ board_attach(int dirfd, bool writable, struct board *ret)
 	if (pread(fd, &fixed, sizeof(fixed), 0) == (ssize_t)sizeof(fixed))
 		err = header_check(&fixed, bytes);
 	if (err == 0)
-		err = shm_file_map(fd, 0, (size_t)bytes, writable, &map);
-	close(fd);
+		err = writable ? lent_map(fd, 0, (size_t)bytes, true, &map)
+			       : header_copy(fd, &map);
+	if (err == 0 && !writable) {
+		b.by_read = true;
+		b.fd = fd;
+	} else {
+		close(fd);
+	}
 	if (err != 0)
 		return err;
 	b.hdr = map;
@@ -187,12 +227,34 @@ board_attach(int dirfd, bool writable, struct board *ret)
 	return 0;
 }
 
+/* Is the file that is mapped there, whole and a board? */
+bool
+board_is_sound(int dirfd, const struct board *b)
+{
+	uint64_t bytes;
+	int fd;
+	bool sound;
+
+	fd = shm_file_open(dirfd, BOARD_FILE, false, &bytes);
+	if (fd < 0)
+		return false;
+	sound = bytes == b->bytes && !lent_map_lost(b->hdr) &&
+	    lent_map_is_of(b->hdr, fd) && header_check(b->hdr, bytes) == 0 &&
+	    b->hdr->slot_count == b->slot_count;
+	close(fd);
+	return sound;
+}
+
 /* Unmaps it. */
 void
 board_detach(struct board *b)
 {
-	if (b->hdr != NULL)
-		munmap(b->hdr, b->bytes);
+	if (b->by_read) {
+		close(b->fd);
+		free(b->hdr);
+	} else if (b->hdr != NULL) {
+		lent_unmap(b->hdr);
+	}
 	*b = (struct board){ 0 };
 }
 
@@ -231,6 +293,35 @@ locked_read(const _Atomic uint32_t *from, void *to, size_t words)
 			dst[i] = __atomic_load_n(&src[i], __ATOMIC_RELAXED);
 		atomic_thread_fence(memory_order_acquire);
 		if (atomic_load_explicit(from, memory_order_relaxed) == seq)
+			return 0;
+	}
+	return -EBUSY;
+}
+
+/*
+ * The same from the file: whole is what two copies agree on, with the same
+ * even seq. The first saw that seq, so words of a write before it are in the
+ * second; had a later write touched a word of the first, the second would
+ * show that one's odd seq or the next. A file cut short is no SIGBUS here.
+ */
+static int
+file_read(const struct board *b, uint64_t at, void *to, size_t bytes)
+{
+	unsigned char again[sizeof(struct board_slot)];
+	uint32_t seq;
+
+	CHECK(bytes <= sizeof(again));
+	for (int try = 0; try < TRIES; try++) {
+		if (pread(b->fd, to, bytes, (off_t)at) != (ssize_t)bytes)
+			return -EBADMSG;
+		memcpy(&seq, to, sizeof(seq));
+		if (seq % 2 == 1)
+			continue;
+		/* Pairs with the release fence and store of locked_write(). */
+		atomic_thread_fence(memory_order_acquire);
+		if (pread(b->fd, again, bytes, (off_t)at) != (ssize_t)bytes)
+			return -EBADMSG;
+		if (memcmp(to, again, bytes) == 0)
 			return 0;
 	}
 	return -EBUSY;
@@ -316,7 +407,9 @@ board_get(const struct board *b, uint32_t i, struct board_slot *ret)
 	if (i >= b->slot_count)
 		return -EINVAL;
 	copy.seq = 0;
-	err = locked_read(&slot_at(b, i)->seq, &copy, SLOT_WORDS);
+	err = b->by_read ? file_read(b, BOARD_HEADER_BYTES +
+	    (uint64_t)i * BOARD_SLOT_BYTES, &copy, sizeof(copy))
+			 : locked_read(&slot_at(b, i)->seq, &copy, SLOT_WORDS);
 	if (err != 0)
 		return err;
 	if (copy.state == STATE_FREE)
@@ -338,7 +431,9 @@ board_get_lane(const struct board *b, uint32_t i, struct board_lane *ret)
 	if (i >= BOARD_LANES)
 		return -EINVAL;
 	copy.seq = 0;
-	err = locked_read(&b->hdr->lanes[i].seq, &copy, LANE_WORDS);
+	err = b->by_read ? file_read(b, offsetof(struct board_header, lanes) +
+	    i * sizeof(copy), &copy, sizeof(copy))
+			 : locked_read(&b->hdr->lanes[i].seq, &copy, LANE_WORDS);
 	if (err != 0)
 		return err;
 	copy.name[sizeof(copy.name) - 1] = '\0';

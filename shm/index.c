@@ -33,6 +33,9 @@ index_error(int rc)
 	case MDB_BAD_VALSIZE:
 		return -EINVAL;
 	case MDB_PANIC: /* it lost its meta page: to be opened anew */
+	case MDB_CORRUPTED: /* somebody wrote to the file */
+	case MDB_PAGE_NOTFOUND:
+	case MDB_INVALID:
 		return -ENOTRECOVERABLE;
 	default:
 		return -EIO;
@@ -147,19 +150,33 @@ val_of(struct index_bytes b)
 		.mv_data = (void *)(uintptr_t)b.data };
 }
 
+/* What a value takes. A spec has pages of its own, two at least: LMDB moves
+ * small ones about within pages, and single pages are reused in memory as they
+ * are, so that others' gaps would show what a spec held. */
+static size_t
+stored_size(const struct index *ix, enum index_db db, size_t size)
+{
+	if (db == INDEX_SPECS && size < ix->page)
+		size = ix->page;
+	return size + INDEX_SUM_BYTES;
+}
+
 /* Stores key and value with their sum. */
 static int
 put_summed(struct index *ix, enum index_db db, MDB_val *k,
     const struct index_bytes *val)
 {
-	uint64_t sum = index_sum(k->mv_data, k->mv_size, val->data, val->size);
-	MDB_val v = { .mv_size = val->size + INDEX_SUM_BYTES };
+	MDB_val v = { .mv_size = stored_size(ix, db, val->size) };
+	size_t size = v.mv_size - INDEX_SUM_BYTES;
 	int rc = mdb_put(ix->write, ix->dbi[db], k, &v, MDB_RESERVE);
+	uint64_t sum;
 
 	if (rc == 0) {
 		if (val->size > 0)
 			memcpy(v.mv_data, val->data, val->size);
-		memcpy((char *)v.mv_data + val->size, &sum, sizeof(sum));
+		memset((char *)v.mv_data + val->size, 0, size - val->size);
+		sum = index_sum(k->mv_data, k->mv_size, v.mv_data, size);
+		memcpy((char *)v.mv_data + size, &sum, sizeof(sum));
 	}
 	return rc;
 }
@@ -189,12 +206,13 @@ replay_one(void *arg, enum index_db db, struct index_bytes key,
 	MDB_val k = val_of(key);
 	int rc;
 
+	ix->secret |= db == INDEX_SPECS;
 	if (val == NULL) {
 		rc = mdb_del(ix->write, ix->dbi[db], &k, NULL);
 		return write_done(ix, rc == MDB_NOTFOUND ? 0 : rc, 0);
 	}
 	return write_done(ix, put_summed(ix, db, &k, val),
-	    key.size + val->size + INDEX_SUM_BYTES);
+	    key.size + stored_size(ix, db, val->size));
 }
 
 /* Opens the turn's write transaction where none is open; after a failed
@@ -234,11 +252,13 @@ put_keeping(struct index *ix, enum index_db db, struct index_bytes key,
 	err = write_begin(ix);
 	if (err != 0)
 		return err;
-	if (!index_room_for(ix, key.size + val.size + INDEX_SUM_BYTES, kept) ||
+	if (!index_room_for(ix, key.size + stored_size(ix, db, val.size),
+		kept) ||
 	    (kept == ix->reserve && FAULT_FAILS("index.full")))
 		return -ENOSPC;
+	ix->secret |= db == INDEX_SPECS;
 	err = write_done(ix, put_summed(ix, db, &k, &val),
-	    key.size + val.size + INDEX_SUM_BYTES);
+	    key.size + stored_size(ix, db, val.size));
 	if (err == 0)
 		journal_add(&ix->journal, db, key, &val);
 	return err;
@@ -294,6 +314,7 @@ index_del(struct index *ix, enum index_db db, struct index_bytes key)
 	err = write_done(ix, mdb_del(ix->write, ix->dbi[db], &k, NULL), 0);
 	if (err == -ENOENT)
 		return 0;
+	ix->secret |= db == INDEX_SPECS;
 	if (err == 0)
 		journal_add(&ix->journal, db, key, NULL);
 	return err;
@@ -314,12 +335,18 @@ index_commit(struct index *ix)
 	ix->write = NULL;
 	ix->changes++;
 	rc = ix->dead;
+	ix->secret |= ix->wipe_all;
 	if (rc == 0 && FAULT_FAILS("index.commit"))
 		rc = -EIO;
 	if (rc == 0)
 		rc = index_error(mdb_txn_commit(txn));
 	else
 		mdb_txn_abort(txn);
+	FAULT("index.before-wipe");
+	if (rc != 0)
+		ix->wipe_all |= ix->secret; /* it may have written half */
+	else if (ix->secret)
+		index_wipe(ix);
 	if (rc == 0)
 		journal_clear(&ix->journal);
 	else if (!ix->journal.lost)

@@ -21,7 +21,7 @@ enum index_db {
 	INDEX_META,     /* "next", "incarnation", "layout", ... -> value */
 	INDEX_SESSIONS, /* instance id, 8 bytes big-endian -> record */
 	INDEX_SPECS,    /* instance id -> what START needs, env included; gone
-	                 * once the session started */
+	                 * once the session started, from freed pages, too */
 	INDEX_CURSORS,  /* instance id + reader name -> position */
 	INDEX_EVENTS,   /* sequence number, 8 bytes big-endian -> event */
 	INDEX_SUBS,     /* scope NUL subscriber -> acknowledged sequence */
@@ -42,9 +42,11 @@ struct index_bytes {
  * Errors: -ENOSPC, -errno. */
 int index_open(const char *runtime_dir, struct index **ret,
     bool *ret_set_aside);
+/* The most that an index of the default size can ever hold. */
+#define INDEX_MAP_BYTES (1024ull << 20)
 /* The same with other sizes than the defaults (0: the default). */
 struct index_limits {
-	uint64_t map_bytes;  /* the most it can ever hold; 1 GiB */
+	uint64_t map_bytes;  /* INDEX_MAP_BYTES */
 	uint64_t step_bytes; /* allocated at a time; 8 MiB */
 };
 int index_open_limited(const char *runtime_dir,
@@ -55,7 +57,8 @@ void index_close(struct index **ix);
 int index_set_aside(const char *runtime_dir);
 
 /* Keys: 1..511 bytes, else -EINVAL. -ENOSPC: map or tmpfs is full even after
- * growing; the open transaction is still usable for deletes. */
+ * growing; the open transaction is still usable for deletes. A spec of less
+ * than a page reads with zeros behind it. */
 int index_put(struct index *ix, enum index_db db, struct index_bytes key,
     struct index_bytes val);
 /* The same for what cannot be refused, the end of what runs: it may take half
@@ -83,6 +86,12 @@ int index_scan(struct index *ix, enum index_db db, struct index_bytes from,
  * Errors: -ENOSPC, -EIO, -errno; -ENOTRECOVERABLE: there was no memory to
  * remember it, and a restart alone makes caller and index agree again. */
 int index_commit(struct index *ix);
+
+/* Looks at the file of an index in use, between two turns. Deleted: it is
+ * written anew, whole, and 1 is returned. Cut short: -EBADMSG, and this master
+ * must end, since its successor sets the index aside. 0; -EAGAIN: not now, a
+ * transaction is open; -ENOTRECOVERABLE: as in index_commit(). */
+int index_mend(struct index *ix);
 
 /* Bytes the environment takes on the tmpfs. */
 uint64_t index_bytes_used(const struct index *ix);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/check.h"
 #include "common/clock.h"
@@ -20,7 +21,6 @@
 #include "shm/index_state.h"
 #include "shm/index_walk.h"
 
-#define MAP_BYTES     (1024ull << 20)
 #define STEP_BYTES    (8ull << 20)
 #define ENV_FLAGS     (MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD | MDB_NOLOCK)
 #define RESERVE_PAGES 256u /* or an eighth of a small map */
@@ -100,41 +100,6 @@ open_dbs(struct index *ix)
 	return index_error(mdb_txn_commit(txn));
 }
 
-/* Opens the environment. *ret_damaged: it is not a good one. */
-static int
-open_env(const char *dir, struct index *ix, bool *ret_damaged)
-{
-	int rc, err;
-
-	*ret_damaged = false;
-	errno = 0;
-	rc = mdb_env_create(&ix->env);
-	if (rc != 0)
-		return index_error(rc);
-	rc = mdb_env_set_maxdbs(ix->env, INDEX_DB_COUNT);
-	if (rc == 0)
-		rc = mdb_env_set_mapsize(ix->env, (size_t)ix->map_bytes);
-	if (rc == 0)
-		rc = mdb_env_open(ix->env, dir, ENV_FLAGS, 0600);
-	err = index_error(rc);
-	*ret_damaged = rc < 0 || rc == EINVAL;
-	if (rc == 0)
-		err = open_file(ix);
-	if (rc == 0 && err == 0) {
-		err = open_dbs(ix);
-		*ret_damaged = err == -EIO || err == -EINVAL;
-	}
-	if (err != 0) {
-		if (errno == ENOMEM) {
-			*ret_damaged = false; /* LMDB may call it so */
-			err = -ENOMEM;
-		}
-		mdb_env_close(ix->env);
-		ix->env = NULL;
-	}
-	return err;
-}
-
 /* Renames index/ away; an environment set aside earlier makes room. */
 static int
 set_aside(const char *runtime_dir, const char *dir)
@@ -162,6 +127,141 @@ index_set_aside(const char *runtime_dir)
 	return set_aside(runtime_dir, dir);
 }
 
+/* LMDB has met what cannot be in a good one, and aborts: the next master must
+ * not meet it again. */
+static void
+on_assert(MDB_env *env, const char *words)
+{
+	struct index *ix = mdb_env_get_userctx(env);
+
+	if (check_last_words != NULL)
+		check_last_words(words);
+	(void)index_set_aside(ix->runtime_dir);
+}
+
+/* Opens the environment. *ret_damaged: it is not a good one. */
+static int
+open_env(const char *dir, struct index *ix, bool *ret_damaged)
+{
+	int rc, err;
+
+	*ret_damaged = false;
+	errno = 0;
+	rc = mdb_env_create(&ix->env);
+	if (rc != 0)
+		return index_error(rc);
+	rc = mdb_env_set_maxdbs(ix->env, INDEX_DB_COUNT);
+	if (rc == 0)
+		rc = mdb_env_set_userctx(ix->env, ix);
+	if (rc == 0)
+		rc = mdb_env_set_assert(ix->env, on_assert);
+	if (rc == 0)
+		rc = mdb_env_set_mapsize(ix->env, (size_t)ix->map_bytes);
+	if (rc == 0)
+		rc = mdb_env_open(ix->env, dir, ENV_FLAGS, 0600);
+	err = index_error(rc);
+	*ret_damaged = rc < 0 || rc == EINVAL;
+	if (rc == 0)
+		err = open_file(ix);
+	if (rc == 0 && err == 0) {
+		ix->wipe_all = true;
+		err = open_dbs(ix);
+		*ret_damaged = err == -EIO || err == -EINVAL ||
+		    err == -ENOTRECOVERABLE;
+	}
+	if (err == 0)
+		index_wipe(ix);
+	if (err != 0) {
+		if (errno == ENOMEM) {
+			*ret_damaged = false; /* LMDB may call it so */
+			err = -ENOMEM;
+		}
+		mdb_env_close(ix->env);
+		ix->env = NULL;
+	}
+	return err;
+}
+
+/* A file's path. False: too long. */
+static bool
+path_in(const char *dir, const char *name, char ret[PATH_MAX])
+{
+	int n = snprintf(ret, PATH_MAX, "%s/%s", dir, name);
+
+	return n > 0 && n < PATH_MAX;
+}
+
+/* Copies what is committed into a file of that name. */
+static int
+copy_env(struct index *ix, const char *path)
+{
+	int fd, rc;
+
+	(void)unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+	    0600);
+	if (fd < 0)
+		return -errno;
+	rc = index_error(mdb_env_copyfd(ix->env, fd));
+	close(fd);
+	if (rc != 0)
+		(void)unlink(path);
+	return rc;
+}
+
+/* The file is gone, but for LMDB's descriptor: written anew and opened. */
+static int
+write_anew(struct index *ix, const char *dir)
+{
+	char to[PATH_MAX], temp[PATH_MAX];
+	bool damaged;
+	int rc;
+
+	if (!path_in(dir, "data.new", temp) || !path_in(dir, "data.mdb", to))
+		return -ENAMETOOLONG;
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	if (ix->read != NULL)
+		mdb_txn_abort(ix->read);
+	ix->read = NULL;
+	ix->reading = false;
+	rc = copy_env(ix, temp);
+	if (rc != 0)
+		return rc;
+	if (rename(temp, to) != 0)
+		return -errno;
+	mdb_env_close(ix->env);
+	ix->env = NULL;
+	ix->changes++;
+	ix->seen_bytes = 0;
+	return open_env(dir, ix, &damaged) == 0 ? 1 : -ENOTRECOVERABLE;
+}
+
+int
+index_mend(struct index *ix)
+{
+	char dir[PATH_MAX], path[PATH_MAX];
+	struct stat ours, there;
+	int n;
+
+	if (!path_in(ix->runtime_dir, "index", dir) ||
+	    !path_in(dir, "data.mdb", path))
+		return -ENAMETOOLONG;
+	if (fstat(ix->fd, &ours) != 0)
+		return -errno;
+	if ((uint64_t)ours.st_size < ix->seen_bytes)
+		return -EBADMSG;
+	ix->seen_bytes = (uint64_t)ours.st_size;
+	if (lstat(path, &there) == 0 && there.st_dev == ours.st_dev &&
+	    there.st_ino == ours.st_ino)
+		return 0;
+	if (ix->write != NULL || ix->replay)
+		return -EAGAIN;
+	n = write_anew(ix, dir);
+	/* as long as the old file lives, nothing is lost but its name */
+	return n < 0 && ix->env != NULL ? -EAGAIN : n;
+}
+
 /* Opens with the default sizes. */
 int
 index_open(const char *runtime_dir, struct index **ret, bool *ret_set_aside)
@@ -177,7 +277,7 @@ index_open_limited(const char *runtime_dir, const struct index_limits *limits,
     struct index **ret, bool *ret_set_aside)
 {
 	static const struct index_names names = {db_names, INDEX_DB_COUNT};
-	uint64_t map_max = MAP_BYTES;
+	uint64_t map_max = INDEX_MAP_BYTES;
 	struct index *ix;
 	char dir[PATH_MAX];
 	bool damaged = false, aside = false;
@@ -189,7 +289,9 @@ index_open_limited(const char *runtime_dir, const struct index_limits *limits,
 	ix = calloc(1, sizeof(*ix));
 	if (ix == NULL)
 		return -ENOMEM;
-	ix->map_bytes = limits->map_bytes ? limits->map_bytes : MAP_BYTES;
+	(void)snprintf(ix->runtime_dir, sizeof(ix->runtime_dir), "%s",
+	    runtime_dir);
+	ix->map_bytes = limits->map_bytes ? limits->map_bytes : INDEX_MAP_BYTES;
 	ix->step_bytes = limits->step_bytes ? limits->step_bytes : STEP_BYTES;
 	if (map_max < ix->map_bytes)
 		map_max = ix->map_bytes;

@@ -11,24 +11,24 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "shm/index_walk.h"
+#include "shm/lent_map.h"
 
 /* The mapped file. */
 static int
 probe_file(int fd, size_t bytes, uint64_t map_max,
     const struct index_names *names)
 {
-	void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-	int err;
+	void *map;
+	int err = lent_map(fd, 0, bytes, false, &map);
 
-	if (map == MAP_FAILED)
-		return -errno;
+	if (err != 0)
+		return err;
 	err = index_walk(map, bytes, map_max, names);
-	munmap(map, bytes);
+	lent_unmap(map);
 	return err;
 }
 
@@ -53,7 +53,8 @@ index_probe(const char *dir, uint64_t map_max,
 	else if (!S_ISREG(st.st_mode))
 		err = -EBADMSG;
 	else
-		err = st.st_size == 0 ? 0
+		err = st.st_size == 0
+		    ? -EBADMSG /* somebody cut it, or was killed making it */
 		    : probe_file(fd, (size_t)st.st_size, map_max, names);
 	close(fd);
 	return err;

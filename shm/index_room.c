@@ -77,9 +77,8 @@ compare_pages(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Appends the page numbers of one record of the free list. */
-static bool
-free_collect(const MDB_val *val, size_t **pages, size_t *count)
+bool
+index_free_collect(const MDB_val *val, size_t **pages, size_t *count)
 {
 	size_t n, *more;
 
@@ -110,7 +109,7 @@ free_walk(struct index *ix, MDB_cursor *cur)
 			break;
 		memcpy(&id, key.mv_data, sizeof(id));
 		/* LMDB keeps what the last transaction freed for one more. */
-		if (id >= ix->last_txn || !free_collect(&val, &pages, &count))
+		if (id >= ix->last_txn || !index_free_collect(&val, &pages, &count))
 			break;
 	}
 	ix->free_pages = count;

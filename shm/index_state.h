@@ -6,6 +6,7 @@
  *     index.c         transactions: put, get, delete, commit, scan
  *     index_open.c    open, close, set aside
  *     index_room.c    data.mdb allocated ahead, the pages that are free
+ *     index_wipe.c    free pages that held a secret, overwritten
  *     index_journal.c the changes since the last commit
  *     index_probe.c   is one on disk good?
  *     index_walk.c    every page of its file
@@ -13,6 +14,7 @@
 #ifndef PSUP_SHM_INDEX_STATE_H
 #define PSUP_SHM_INDEX_STATE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,9 +24,11 @@
 
 struct MDB_env;
 struct MDB_txn;
+struct MDB_val;
 
 struct index {
 	struct MDB_env *env;
+	char runtime_dir[PATH_MAX];
 	unsigned dbi[INDEX_DB_COUNT]; /* MDB_dbi */
 	struct MDB_txn *write;  /* NULL: none open */
 	struct MDB_txn *read;   /* made once, then reset and renewed */
@@ -32,12 +36,15 @@ struct index {
 	int dead;           /* the open write transaction failed with this */
 	int fd;             /* data.mdb; LMDB's */
 	uint64_t allocated; /* bytes of it */
+	uint64_t seen_bytes; /* it never gets smaller by itself */
 	uint64_t map_bytes, step_bytes;
 	uint64_t page;      /* bytes */
 	uint64_t reserve;   /* pages that only deletes may take */
 	uint64_t changes;   /* ever: a scan's cursor is good while it stands */
 	struct journal journal; /* since the last commit */
 	bool replay;        /* that one failed: begin with the journal */
+	bool secret;        /* the open transaction frees pages with specs */
+	bool wipe_all;      /* free pages of before may hold some, too */
 
 	/* the open write transaction */
 	uint64_t used_pages;  /* before it */
@@ -57,5 +64,14 @@ int index_error(int rc);
 bool index_room_grow(struct index *ix);
 /* Is there room for a put of `bytes`, beyond the pages that are kept back? */
 bool index_room_for(struct index *ix, size_t bytes, uint64_t kept);
+/* Appends the page numbers of one record of LMDB's free list to an array that
+ * the caller frees. False: no memory. */
+bool index_free_collect(const struct MDB_val *val, size_t **pages,
+    size_t *count);
+
+/* ----------------------------------------------------------- index_wipe.c */
+/* After a commit: overwrites the pages that it freed, or with wipe_all every
+ * free one. What could not be is done with the next. */
+void index_wipe(struct index *ix);
 
 #endif

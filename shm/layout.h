@@ -6,7 +6,7 @@
  *
  * Writer tags: K keeper, M master, W the one worker that babysits the session,
  * C the command's child between clone and exec (it shares W's memory), k the
- * kernel inside splice(2).
+ * kernel inside splice(2) and clone3(2).
  */
 #ifndef PSUP_SHM_LAYOUT_H
 #define PSUP_SHM_LAYOUT_H
@@ -133,9 +133,10 @@ struct ring_header {
 	_Atomic uint32_t stdin_eof;   /* EOF is to follow the spooled bytes */
 
 	/* the session as the worker knows it: W */
-	_Atomic int32_t pid;
+	_Atomic int32_t pid; /* k, at the clone; 0: nothing was cloned */
 	_Atomic uint32_t exec_errno;  /* C */
-	_Atomic uint32_t exec_stage;  /* C, W: enum spawn_stage */
+	_Atomic uint32_t exec_stage;  /* C, W: enum spawn_stage; how far it came
+	                               * where there is no errno */
 	_Atomic int32_t exit_code;    /* CLD_*; 0: not exited */
 	_Atomic int32_t exit_status;
 	_Atomic uint32_t end_reason;  /* first forced reason; enum end_reason */
@@ -178,7 +179,8 @@ struct ring_header {
 	_Atomic uint64_t spill_dev, spill_ino;
 	/* W: the ladder's first signal, until it was sent; then 0 */
 	_Atomic uint64_t ladder_signal;
-	uint64_t reserved[5];
+	_Atomic uint64_t start_due_ns; /* boot: killed then before its exec */
+	uint64_t reserved[4];
 
 	struct ring_segment segments[RING_SEGMENTS];
 
@@ -340,6 +342,10 @@ static_assert(END_REASONS <= 16, "reasons in a tally");
 /* One page per process, written by its owner alone, except `state` (K). What
  * counts goes on counting in the next incarnation's hands: it is set to 0 only
  * where the keeper makes the pages. */
+#define STATS_FATALS 4u /* requests remembered */
+#define STATS_FATAL_DEATHS 2u /* that make a master refuse one, ... */
+#define STATS_FATAL_NS (UINT64_C(600) * 1000000000) /* ... for so long */
+
 struct stats_page {
 	uint64_t magic;
 	_Atomic uint32_t stamp;      /* ABI_STATS; K, then the owner */
@@ -376,8 +382,20 @@ struct stats_page {
 	/* which build the owner is of; 0: nobody has said */
 	_Atomic uint32_t layouts[16]; /* by enum abi_id: stamps */
 	char build[48];               /* abi_build() */
+	/* master: of clients' work, what is in hand now; begun 0: nothing */
+	_Atomic uint64_t unit_began_ns; /* boot */
+	_Atomic uint64_t unit_hash;     /* of scope, method, params; 0: none */
+	char unit_method[24];
+	_Atomic uint64_t longest_turn_cpu_ns; /* master */
+	/* K: requests that masters died of by themselves */
+	struct stats_fatal {
+		_Atomic uint64_t hash;    /* 0: free */
+		_Atomic uint64_t last_ns; /* boot; of the last death */
+		_Atomic uint64_t deaths;
+	} fatal[STATS_FATALS];
 	/* so that pages[i] is page i */
-	unsigned char pad[SHM_PAGE - 680 - 3 * 8 - 6 * 136 - 24 * 8 - 112];
+	unsigned char pad[SHM_PAGE - 680 - 3 * 8 - 6 * 136 - 24 * 8 - 112 -
+	    48 - STATS_FATALS * 24];
 };
 static_assert(sizeof(struct stats_page) == SHM_PAGE, "stats page");
 

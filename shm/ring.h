@@ -19,6 +19,7 @@
 struct ring_writer {
 	int fd;                  /* the file */
 	struct ring_header *hdr; /* its first page, mapped read-write */
+	uint32_t head_bytes, tail_bytes; /* our copies: the page is anybody's */
 	uint64_t tail_cap;       /* T */
 	uint64_t blocks;         /* tmpfs bytes this ring takes, a good guess */
 	uint64_t recovered;      /* bytes its dead writer had not published */
@@ -44,14 +45,23 @@ int ring_recover(int dirfd, struct sid sid, struct ring_writer *ret);
 /* Unmaps and closes. The file stays: the master unlinks it. */
 void ring_close(struct ring_writer *w);
 
+/* Is the header still what its writer made of it? Anybody of our uid may cut
+ * the file short or write to it. */
+bool ring_is_sound(const struct ring_writer *w);
+/* For one that is not: the header is private memory from here on, as of a ring
+ * just made, and readers of the file find it corrupt. */
+void ring_let_go(struct ring_writer *w);
+
 /* The position after the last byte: what the kernel's offset says. */
 uint64_t ring_pos(const struct ring_writer *w);
 
 /*
  * Moves up to `max` bytes (and up to RING_MAX_SPLICE, and up to the wrap) from
- * a pipe into the ring, by one splice(2), and publishes them.
+ * a pipe into the ring, by one splice(2), and publishes them. What the kernel
+ * will not splice is copied: there a kill may lose up to 16 KiB.
  * Returns bytes moved; 0: EOF. Errors: -EAGAIN (pipe empty), -ENOSPC (tmpfs
- * full; the data is still in the pipe), -errno.
+ * full; the data is still in the pipe), -EBADMSG (the header is not sound),
+ * -errno.
  */
 ssize_t ring_splice(struct ring_writer *w, int pipe_fd,
     enum ring_stream stream, size_t max, uint64_t wall_ms);

@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
+#include <sys/mman.h> /* memfd_create */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,9 +22,11 @@
 #include "common/clock.h"
 #include "common/fault.h"
 #include "common/rundir.h"
+#include "shm/lent_map.h"
 #include "shm/ring_math.h"
 
-#define MERGE_MS 10u
+#define MERGE_MS   10u
+#define COPY_BYTES 16384u
 
 /* Every field of the header has one writer, so its own loads need no order. */
 #define GET(field)    atomic_load_explicit(&(field), memory_order_relaxed)
@@ -49,11 +51,10 @@ header_map_new(int fd, struct ring_header **ret)
 	while (err == EINTR);
 	if (err != 0)
 		return -err;
-	page = mmap(NULL, SHM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (page == MAP_FAILED)
-		return errno > 0 ? -errno : -EIO;
-	*ret = page;
-	return 0;
+	err = lent_map(fd, 0, SHM_PAGE, true, &page);
+	if (err == 0)
+		*ret = page;
+	return err;
 }
 
 /* This build writes from here on. A reader that has the header open looks at
@@ -112,9 +113,35 @@ ring_create(int dirfd, struct sid sid, uint64_t incarnation,
 	CHECK(hdr != NULL);
 	header_fill(hdr, sid, incarnation, geo);
 	*ret = (struct ring_writer){ .fd = fd, .hdr = hdr,
+		.head_bytes = geo->head_bytes, .tail_bytes = geo->tail_bytes,
 		.tail_cap = ring_tail_cap(geo->tail_bytes),
 		.blocks = SHM_PAGE };
 	return 0;
+}
+
+/* One look at what every step relies on. */
+bool
+ring_is_sound(const struct ring_writer *w)
+{
+	const struct ring_header *h = w->hdr;
+	uint64_t lap = GET(h->lap);
+
+	return h->magic == RING_MAGIC && h->head_bytes == w->head_bytes &&
+	    h->tail_bytes == w->tail_bytes &&
+	    ring_cursor_ok(GET(h->off[lap & 1]), lap, w->head_bytes,
+		w->tail_cap);
+}
+
+/* The file keeps no magic: what else is left of it is not to be believed. */
+void
+ring_let_go(struct ring_writer *w)
+{
+	struct ring_geometry geo = { w->head_bytes, w->tail_bytes };
+	struct sid sid = { w->hdr->sid.v };
+
+	(void)!pwrite(w->fd, "", 1, 0);
+	lent_map_let_go(w->hdr);
+	header_fill(w->hdr, sid, 0, &geo);
 }
 
 /* Unmaps and closes; the file stays. */
@@ -122,7 +149,7 @@ void
 ring_close(struct ring_writer *w)
 {
 	if (w->hdr != NULL)
-		munmap(w->hdr, SHM_PAGE);
+		lent_unmap(w->hdr);
 	if (w->fd >= 0)
 		close(w->fd);
 	w->hdr = NULL;
@@ -139,18 +166,19 @@ ring_pos(const struct ring_writer *w)
 }
 
 /* Goes to the next lap where this one is full, and plans one splice. */
-static struct step
-step_plan(struct ring_writer *w, size_t max)
+static int
+step_plan(struct ring_writer *w, size_t max, struct step *ret)
 {
 	struct ring_header *h = w->hdr;
 	uint64_t lap = GET(h->lap);
-	uint64_t end = RING_DATA_OFFSET + h->head_bytes + w->tail_cap;
+	uint64_t end = RING_DATA_OFFSET + w->head_bytes + w->tail_cap;
 	uint64_t off = (uint64_t)GET(h->off[lap & 1]);
 	struct step s = { 0 };
 
-	CHECK(off <= end);
+	if (!ring_is_sound(w) || off > end)
+		return -EBADMSG;
 	if (off == end) {
-		off = RING_DATA_OFFSET + h->head_bytes;
+		off = RING_DATA_OFFSET + w->head_bytes;
 		SET(h->off[(lap + 1) & 1], (int64_t)off);
 		/* A kill sees the old lap, or the new one with its cursor. */
 		FAULT("ring.in-wrap");
@@ -161,7 +189,8 @@ step_plan(struct ring_writer *w, size_t max)
 	s.size = max < RING_MAX_SPLICE ? max : RING_MAX_SPLICE;
 	if (s.size > end - off)
 		s.size = (size_t)(end - off);
-	return s;
+	*ret = s;
+	return 0;
 }
 
 /* Says what is going to be written, before it is. */
@@ -175,17 +204,46 @@ step_announce(struct ring_header *h, const struct step *s, uint32_t stream)
 	atomic_thread_fence(memory_order_release);
 }
 
-/* One splice to `fd` at the shared cursor: the kernel moves both. */
+/* Where the kernel will not splice: a kill between read and the cursor loses
+ * what was read. The room is had before, so that nothing is read in vain. */
+static ssize_t
+step_copy(const struct step *s, int pipe_fd, int fd)
+{
+	off_t off = (off_t)atomic_load(s->cursor);
+	char buf[COPY_BYTES];
+	size_t size = s->size < sizeof(buf) ? s->size : sizeof(buf);
+	int err = posix_fallocate(fd, off, (off_t)size);
+	ssize_t n;
+
+	if (err != 0)
+		return -err;
+	n = read(pipe_fd, buf, size);
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
+	/* a short write to a file with room is the work of nobody */
+	if (pwrite(fd, buf, (size_t)n, off) != n)
+		return -EIO;
+	atomic_store(s->cursor, off + n);
+	return n;
+}
+
+/* One splice to `fd` at the shared cursor: the kernel moves both. What it
+ * refuses for another reason than the state of pipe and file is no end. */
 static ssize_t
 step_splice(const struct step *s, int pipe_fd, int fd)
 {
-	ssize_t moved;
-
-	moved = splice(pipe_fd, NULL, fd, (loff_t *)(uintptr_t)s->cursor, s->size,
+	ssize_t moved = splice(pipe_fd, NULL, fd,
+	    (loff_t *)(uintptr_t)s->cursor, s->size,
 	    SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
-	if (moved >= 0)
+
+	if (moved < 0)
+		moved = -errno;
+	if (moved >= 0 || moved == -EAGAIN || moved == -EINTR ||
+	    moved == -ENOMEM || moved == -EFAULT)
 		return moved;
-	return errno == EDQUOT ? -ENOSPC : -errno;
+	if (moved != -ENOSPC && moved != -EDQUOT)
+		moved = step_copy(s, pipe_fd, fd);
+	return moved == -EDQUOT ? -ENOSPC : moved;
 }
 
 /* Attributes everything up to `end` to `stream`. */
@@ -228,7 +286,7 @@ publish(struct ring_header *h, uint64_t pos)
 static void
 blocks_count(struct ring_writer *w, uint64_t pos)
 {
-	uint64_t size = w->hdr->head_bytes + w->tail_cap;
+	uint64_t size = w->head_bytes + w->tail_cap;
 
 	if (pos < size)
 		size = pos;
@@ -254,11 +312,14 @@ ring_splice(struct ring_writer *w, int pipe_fd, enum ring_stream stream,
 	struct ring_header *h = w->hdr;
 	struct step s;
 	ssize_t moved;
+	int err;
 
 	CHECK(stream == RING_STDOUT || stream == RING_STDERR);
 	if (max == 0)
 		return -EINVAL;
-	s = step_plan(w, max);
+	err = step_plan(w, max, &s);
+	if (err < 0)
+		return err;
 	step_announce(h, &s, stream);
 	FAULT("ring.before-splice");
 	moved = FAULT_FAILS("ring.no-space") && pipe_has_bytes(pipe_fd)
@@ -289,10 +350,10 @@ hole_note(struct ring_writer *w, uint64_t from, uint64_t to)
 {
 	struct ring_header *h = w->hdr;
 	uint64_t old_from = GET(h->hole_from), old_to = GET(h->hole_to);
-	uint64_t oldest = ring_oldest_tail(to, h->head_bytes, w->tail_cap);
+	uint64_t oldest = ring_oldest_tail(to, w->head_bytes, w->tail_cap);
 
 	if (old_to > old_from &&
-	    (old_from < h->head_bytes || old_to > oldest)) {
+	    (old_from < w->head_bytes || old_to > oldest)) {
 		/* Still in sight: one interval covers both. */
 		from = old_from;
 	} else {
@@ -321,15 +382,17 @@ ring_discard(struct ring_writer *w, int pipe_fd, enum ring_stream stream,
 	struct ring_header *h = w->hdr;
 	struct step s;
 	ssize_t moved;
-	int scratch;
+	int scratch, err;
 
 	CHECK(stream == RING_STDOUT || stream == RING_STDERR);
 	if (max == 0)
 		return -EINVAL;
+	err = step_plan(w, max, &s);
+	if (err < 0)
+		return err;
 	scratch = memfd_create("psup-discard", MFD_CLOEXEC);
 	if (scratch < 0)
 		return -errno;
-	s = step_plan(w, max);
 	step_announce(h, &s, stream | RING_DISCARD);
 	FAULT("ring.before-discard");
 	moved = step_splice(&s, pipe_fd, scratch);
@@ -426,10 +489,9 @@ recover_map(int dirfd, const char *name, struct ring_writer *w)
 	err = posix_fallocate(w->fd, 0, SHM_PAGE);
 	if (err != 0)
 		return -err;
-	page = mmap(NULL, SHM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd,
-	    0);
-	if (page == MAP_FAILED)
-		return -errno;
+	err = lent_map(w->fd, 0, SHM_PAGE, true, &page);
+	if (err != 0)
+		return err;
 	w->hdr = page;
 	w->blocks = (uint64_t)st.st_blocks * 512u;
 	return 0;
@@ -451,7 +513,13 @@ ring_recover(int dirfd, struct sid sid, struct ring_writer *ret)
 		ring_close(&w);
 		return err;
 	}
-	w.tail_cap = ring_tail_cap(w.hdr->tail_bytes);
+	w.head_bytes = w.hdr->head_bytes;
+	w.tail_bytes = w.hdr->tail_bytes;
+	w.tail_cap = ring_tail_cap(w.tail_bytes);
+	if (!ring_is_sound(&w)) { /* changed while we looked */
+		ring_close(&w);
+		return -EBADMSG;
+	}
 	recover_header(&w);
 	*ret = w;
 	return 0;

@@ -9,29 +9,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "shm/lent_map.h"
 
 /* "board.new" for "board" */
 static void
 temp_name(const char *name, char ret[32])
 {
 	snprintf(ret, 32, "%s.new", name);
-}
-
-/* Maps a stretch of an open file. */
-int
-shm_file_map(int fd, uint64_t offset, size_t bytes, bool writable, void **ret)
-{
-	void *map;
-
-	map = mmap(NULL, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ,
-	    MAP_SHARED, fd, (off_t)offset);
-	if (map == MAP_FAILED)
-		return -errno;
-	*ret = map;
-	return 0;
 }
 
 /* Makes the file under its temporary name. */
@@ -51,7 +38,7 @@ shm_file_create(int dirfd, const char *name, size_t bytes, void **ret)
 		err = posix_fallocate(fd, 0, (off_t)bytes);
 	while (err == EINTR);
 	if (err == 0)
-		err = -shm_file_map(fd, 0, bytes, true, ret);
+		err = -lent_map(fd, 0, bytes, true, ret);
 	close(fd);
 	if (err != 0)
 		unlinkat(dirfd, temp, 0);
@@ -60,7 +47,7 @@ shm_file_create(int dirfd, const char *name, size_t bytes, void **ret)
 
 /* Puts the filled file in the place of an older one. */
 int
-shm_file_publish(int dirfd, const char *name, void *map, size_t bytes)
+shm_file_publish(int dirfd, const char *name, void *map)
 {
 	char temp[32];
 	int err;
@@ -68,9 +55,13 @@ shm_file_publish(int dirfd, const char *name, void *map, size_t bytes)
 	temp_name(name, temp);
 	if (renameat(dirfd, temp, dirfd, name) == 0)
 		return 0;
+	/* an empty directory in its place is a stranger's */
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 &&
+	    renameat(dirfd, temp, dirfd, name) == 0)
+		return 0;
 	err = -errno;
 	unlinkat(dirfd, temp, 0);
-	munmap(map, bytes);
+	lent_unmap(map);
 	return err;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What board and stats do alike: a file allocated in full under a temporary
- * name and renamed into place once it is filled, and mapped by others.
+ * name and renamed into place once it is filled, and mapped (lent_map.h).
  */
 #ifndef PSUP_SHM_SHM_FILE_H
 #define PSUP_SHM_SHM_FILE_H
@@ -15,13 +15,10 @@
  * Errors: -ENOSPC, -errno; nothing is left behind. */
 int shm_file_create(int dirfd, const char *name, size_t bytes, void **ret);
 /* Renames it into place. On an error it is unlinked and unmapped. */
-int shm_file_publish(int dirfd, const char *name, void *map, size_t bytes);
+int shm_file_publish(int dirfd, const char *name, void *map);
 
 /* Opens a regular file, follows no link. fd and its size, or -errno. */
 int shm_file_open(int dirfd, const char *name, bool writable,
     uint64_t *ret_bytes);
-/* Maps a stretch of it. */
-int shm_file_map(int fd, uint64_t offset, size_t bytes, bool writable,
-    void **ret);
 
 #endif

@@ -8,11 +8,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/abi.h"
 #include "common/check.h"
+#include "shm/lent_map.h"
 #include "shm/shm_file.h"
 
 #define STATS_FILE  "stats"
@@ -37,6 +37,16 @@ page_ok(const struct stats_page *p)
 	    p->bytes == sizeof(*p);
 }
 
+/* Makes it an empty page of our version. */
+static void
+page_init(struct stats_page *p)
+{
+	memset((void *)p, 0, sizeof(*p));
+	p->magic = STATS_MAGIC;
+	atomic_store(&p->stamp, abi_stamp(ABI_STATS));
+	p->bytes = sizeof(*p);
+}
+
 /* Makes all pages. */
 int
 stats_create(int dirfd, struct stats_page **ret_pages)
@@ -47,13 +57,10 @@ stats_create(int dirfd, struct stats_page **ret_pages)
 	err = shm_file_create(dirfd, STATS_FILE, STATS_BYTES, &map);
 	if (err != 0)
 		return err;
-	for (uint32_t i = 0; i < STATS_PAGES; i++) {
-		page_at(map, i)->magic = STATS_MAGIC;
-		atomic_store(&page_at(map, i)->stamp, abi_stamp(ABI_STATS));
-		page_at(map, i)->bytes = sizeof(struct stats_page);
-	}
+	for (uint32_t i = 0; i < STATS_PAGES; i++)
+		page_init(page_at(map, i));
 	stats_sign(map);
-	err = shm_file_publish(dirfd, STATS_FILE, map, STATS_BYTES);
+	err = shm_file_publish(dirfd, STATS_FILE, map);
 	if (err == 0)
 		*ret_pages = map;
 	return err;
@@ -74,7 +81,7 @@ attach(int dirfd, uint32_t i, size_t bytes, bool writable,
 	if (size != STATS_BYTES)
 		err = -EBADMSG;
 	else
-		err = shm_file_map(fd, (uint64_t)i * SHM_PAGE, bytes, writable,
+		err = lent_map(fd, (uint64_t)i * SHM_PAGE, bytes, writable,
 		    &map);
 	close(fd);
 	if (err != 0)
@@ -83,7 +90,7 @@ attach(int dirfd, uint32_t i, size_t bytes, bool writable,
 		err = ((struct stats_page *)map)->magic == STATS_MAGIC
 		    ? -EPROTO
 		    : -EBADMSG;
-		munmap(map, bytes);
+		lent_unmap(map);
 		return err;
 	}
 	*ret = map;
@@ -146,7 +153,165 @@ stats_attach(int dirfd, const struct stats_page **ret_pages)
 void
 stats_detach(const struct stats_page *pages)
 {
-	munmap((void *)(uintptr_t)pages, STATS_BYTES);
+	lent_unmap((void *)(uintptr_t)pages);
+}
+
+/* Copies all pages. */
+int
+stats_read(int dirfd, struct stats_page *ret_pages)
+{
+	uint64_t size;
+	int fd, err = -EBADMSG;
+
+	fd = shm_file_open(dirfd, STATS_FILE, false, &size);
+	if (fd < 0)
+		return fd;
+	if (size == STATS_BYTES && pread(fd, (void *)ret_pages, STATS_BYTES,
+	    0) == (ssize_t)STATS_BYTES)
+		err = 0;
+	close(fd);
+	if (err == 0 && !page_ok(ret_pages))
+		err = ret_pages->magic == STATS_MAGIC ? -EPROTO : -EBADMSG;
+	return err;
+}
+
+/* ---------------------------------------------------------------- damage */
+
+/* Opens the file that is there now. *ret_same: it is the one that is mapped,
+ * whole. fd or -errno; one of another size is none. */
+static int
+open_again(int dirfd, const void *map, bool writable, bool *ret_same)
+{
+	uint64_t size;
+	int fd;
+
+	fd = shm_file_open(dirfd, STATS_FILE, writable, &size);
+	if (fd < 0)
+		return fd;
+	if (size == STATS_BYTES) {
+		*ret_same = !lent_map_lost(map) && lent_map_is_of(map, fd);
+		return fd;
+	}
+	close(fd);
+	return -EBADMSG;
+}
+
+/* What the owner counted goes on; what the keeper wrote is the new page's. */
+static void
+page_carry(struct stats_page *to, const struct stats_page *from)
+{
+	struct stats_page kept;
+
+	memcpy((void *)&kept, (const void *)from, sizeof(kept));
+	kept.pid = to->pid;
+	kept.generation = to->generation;
+	kept.role = to->role;
+	kept.restarts = to->restarts;
+	memcpy((void *)to, (const void *)&kept, sizeof(kept));
+}
+
+/* The owner's own page. */
+int
+stats_mend_own(int dirfd, struct stats_page *own)
+{
+	struct stats_page was;
+	bool same = false;
+	int fd, r = 0;
+
+	fd = open_again(dirfd, own, true, &same);
+	if (fd < 0)
+		return fd; /* the keeper makes it */
+	if (!same) {
+		memcpy((void *)&was, (const void *)own, sizeof(was));
+		r = lent_map_again(own, fd);
+		if (r == 0 && page_ok(&was) && page_ok(own))
+			page_carry(own, &was);
+		r = r == 0 ? 1 : r;
+	}
+	close(fd);
+	if (r >= 0 && !page_ok(own)) {
+		page_init(own);
+		r = 1;
+	}
+	if (r == 1)
+		stats_sign(own);
+	return r;
+}
+
+/* A reader's mapping of all. */
+int
+stats_follow(int dirfd, const struct stats_page *pages)
+{
+	void *map = (void *)(uintptr_t)pages;
+	bool same = false;
+	int r = 0, fd = open_again(dirfd, map, false, &same);
+
+	if (fd < 0)
+		return fd;
+	if (!same)
+		r = lent_map_again(map, fd);
+	close(fd);
+	return r;
+}
+
+/* Makes pages of `map` again that are none; how many. */
+static int
+mend_pages(void *map)
+{
+	int n = 0;
+
+	for (uint32_t i = 0; i < STATS_PAGES; i++)
+		if (!page_ok(page_at(map, i))) {
+			page_init(page_at(map, i));
+			n++;
+		}
+	return n;
+}
+
+/* Another file with what is left of the pages, mapped in the old one's place.
+ * The name is looked up again: what is found there is what others map. */
+static int
+make_again(int dirfd, struct stats_page *pages)
+{
+	uint64_t size;
+	void *map;
+	int fd, r;
+
+	r = shm_file_create(dirfd, STATS_FILE, STATS_BYTES, &map);
+	if (r < 0)
+		return r;
+	memcpy(map, (const void *)pages, STATS_BYTES);
+	(void)mend_pages(map);
+	r = shm_file_publish(dirfd, STATS_FILE, map);
+	if (r < 0)
+		return r;
+	lent_unmap(map);
+	fd = shm_file_open(dirfd, STATS_FILE, true, &size);
+	if (fd < 0)
+		return fd;
+	r = size == STATS_BYTES ? lent_map_again(pages, fd) : -EBADMSG;
+	close(fd);
+	return r;
+}
+
+/* The keeper's look at all pages. */
+int
+stats_mend_all(int dirfd, struct stats_page *pages)
+{
+	bool same = false;
+	int r, fd = open_again(dirfd, pages, true, &same);
+
+	if (fd >= 0)
+		close(fd);
+	if (same) {
+		r = mend_pages(pages) > 0;
+	} else {
+		r = make_again(dirfd, pages);
+		r = r == 0 ? 1 : r;
+	}
+	if (r == 1)
+		stats_sign(pages);
+	return r;
 }
 
 static_assert(METRIC_BOUNDS_MAX + 1 == STATS_BUCKETS, "a bucket per bound");

@@ -18,12 +18,28 @@ int stats_attach_all(int dirfd, struct stats_page **ret_pages);
 void stats_sign(struct stats_page *own);
 /* Master, worker: maps page i read-write and signs it. -EBADMSG, -errno. */
 int stats_attach_own(int dirfd, uint32_t i, struct stats_page **ret);
-/* Readers: maps all pages read-only. -ENOENT, -EPROTO (another version),
+/* Master: maps all pages read-only. -ENOENT, -EPROTO (another version),
  * -EBADMSG, -errno. */
 int stats_attach(int dirfd, const struct stats_page **ret_pages);
-/* For what stats_attach() or stats_create() mapped; an own page stays mapped
- * for the life of its process. */
+/* For what any of the above mapped; an own page stays mapped for the life of
+ * its process. */
 void stats_detach(const struct stats_page *pages);
+/* Readers outside of the server: a copy of all STATS_PAGES pages. Same errors
+ * as stats_attach(). */
+int stats_read(int dirfd, struct stats_page *ret_pages);
+
+/*
+ * The file may be cut short, overwritten or deleted by anybody of our uid.
+ * Each of these looks once and mends; addresses stay. 1: something was made
+ * again, and gauges must be set; 0: all is well; -errno: not yet.
+ */
+/* Keeper: makes file and pages again. Its fields are the caller's to write. */
+int stats_mend_all(int dirfd, struct stats_page *pages);
+/* Owner of one page: goes to the file that is there now, with what it has
+ * counted, where that is not lost. */
+int stats_mend_own(int dirfd, struct stats_page *own);
+/* Master: the same for stats_attach()'s pages. 0 or -errno. */
+int stats_follow(int dirfd, const struct stats_page *pages);
 
 /* For counters and histograms of an own page: one writer, no lock. */
 static inline void

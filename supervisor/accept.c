@@ -19,7 +19,6 @@
 #include "shm/stats.h"
 
 #define REST_MS    100u
-#define CONN_SPARE 64u /* descriptors that clients do not get */
 
 enum peer_kind { PEER_STRANGER, PEER_OURS, PEER_GUEST };
 
@@ -42,7 +41,7 @@ peer_has_group(int fd, gid_t gid)
 /* Who is it? Our own uid; or, where a group is configured, one of its
  * members, who is nobody before showing a token. */
 static enum peer_kind
-peer_kind(const struct master *m, int fd)
+peer_kind(const struct master *m, int fd, uid_t *ret_uid)
 {
 	gid_t group = (gid_t)m->cfg.group;
 	struct ucred cred;
@@ -50,45 +49,12 @@ peer_kind(const struct master *m, int fd)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
 		return PEER_STRANGER;
+	*ret_uid = cred.uid;
 	if (cred.uid == geteuid())
 		return PEER_OURS;
 	if (group != 0 && (cred.gid == group || peer_has_group(fd, group)))
 		return PEER_GUEST;
 	return PEER_STRANGER;
-}
-
-/* A connection around an accepted socket. */
-static void
-conn_new(struct master *m, int fd, bool guest)
-{
-	struct conn *c = calloc(1, sizeof(*c));
-
-	if (c == NULL) {
-		close(fd);
-		return;
-	}
-	c->m = m;
-	c->fd = fd;
-	c->process = true;
-	c->guest = guest;
-	TAILQ_INIT(&c->reqs);
-	TAILQ_INIT(&c->marks);
-	c->out = evbuffer_new();
-	c->staged = evbuffer_new();
-	c->ev_read = event_new(m->base, fd, EV_READ | EV_PERSIST, conn_on_read, c);
-	c->ev_write = event_new(m->base, fd, EV_WRITE, conn_on_write, c);
-	c->ev_more = evtimer_new(m->base, conn_on_more, c);
-	c->ev_gone = event_new(m->base, fd, EV_CLOSED | EV_PERSIST, conn_on_gone, c);
-	if (c->out == NULL || c->staged == NULL || c->ev_read == NULL ||
-	    c->ev_write == NULL || c->ev_more == NULL || c->ev_gone == NULL ||
-	    event_add(c->ev_read, NULL) < 0) {
-		conn_release(c);
-		return;
-	}
-	TAILQ_INSERT_TAIL(&m->conns->all, c, link);
-	m->conns->count++;
-	atomic_store_explicit(&m->stats->connections, m->conns->count,
-	    memory_order_relaxed);
 }
 
 /* Says once a second at most that connections are closed. */
@@ -102,6 +68,46 @@ warn_full(struct conn_list *l)
 	l->warned_ns = now;
 	log_event(LOG_WARN, "descriptors-used-up", KV("connections", l->count),
 	    KV("msg", "connections are closed or wait"));
+}
+
+/* A connection around an accepted socket. */
+static void
+conn_new(struct master *m, int fd, bool guest, uid_t uid)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+
+	if (c == NULL) {
+		close(fd);
+		return;
+	}
+	c->m = m;
+	c->fd = fd;
+	c->process = true;
+	c->guest = guest;
+	c->uid = uid;
+	TAILQ_INIT(&c->reqs);
+	TAILQ_INIT(&c->jobs);
+	TAILQ_INIT(&c->marks);
+	c->out = evbuffer_new();
+	c->staged = evbuffer_new();
+	c->ev_read = event_new(m->base, fd, EV_READ | EV_PERSIST, conn_on_read, c);
+	c->ev_write = event_new(m->base, fd, EV_WRITE, conn_on_write, c);
+	c->ev_gone = event_new(m->base, fd, EV_CLOSED | EV_PERSIST, conn_on_gone, c);
+	if (c->out == NULL || c->staged == NULL || c->ev_read == NULL ||
+	    c->ev_write == NULL || c->ev_gone == NULL ||
+	    event_add(c->ev_read, NULL) < 0) {
+		conn_release(c);
+		return;
+	}
+	if (!conn_room_enter(c)) {
+		warn_full(m->conns);
+		conn_release(c);
+		return;
+	}
+	TAILQ_INSERT_TAIL(&m->conns->all, c, link);
+	m->conns->count++;
+	atomic_store_explicit(&m->stats->connections, m->conns->count,
+	    memory_order_relaxed);
 }
 
 /* Is this one of the last numbers? Those are kept for rings, spools and
@@ -143,6 +149,7 @@ on_rested(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	turn_begin(m);
 	if (event_add(m->conns->ev, NULL) < 0)
 		timer_in(m, &m->conns->rest, on_rested, m, REST_MS);
 }
@@ -163,9 +170,12 @@ on_accept(int fd, short what, void *arg)
 {
 	struct master *m = arg;
 	enum peer_kind kind;
+	uid_t uid;
 
 	(void)what;
-	for (int i = 0; i < 16; i++) {
+	turn_begin(m);
+	/* Whoever makes room for another leaves its number at the turn's end. */
+	for (int i = 0; i < 16 && m->conns->dead == 0; i++) {
 		int s = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (s < 0) {
@@ -179,7 +189,7 @@ on_accept(int fd, short what, void *arg)
 				rest(m);
 			return;
 		}
-		kind = peer_kind(m, s);
+		kind = peer_kind(m, s, &uid);
 		if (kind == PEER_STRANGER) {
 			log_event(LOG_WARN, "connection-refused",
 			    KV("why", "another user's"));
@@ -191,7 +201,7 @@ on_accept(int fd, short what, void *arg)
 			close(s);
 			continue;
 		}
-		conn_new(m, s, kind == PEER_GUEST);
+		conn_new(m, s, kind == PEER_GUEST, uid);
 	}
 }
 
@@ -205,8 +215,12 @@ conn_listen(struct master *m)
 		return -ENOMEM;
 	TAILQ_INIT(&l->all);
 	TAILQ_INIT(&l->active);
+	TAILQ_INIT(&l->guests);
 	l->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	m->conns = l;
+	l->turns = turns_new();
+	if (l->turns == NULL)
+		return -ENOMEM;
 	(void)fcntl(HERITAGE_FD_LISTENER, F_SETFL,
 	    fcntl(HERITAGE_FD_LISTENER, F_GETFL) | O_NONBLOCK);
 	l->ev = event_new(m->base, HERITAGE_FD_LISTENER, EV_READ | EV_PERSIST,

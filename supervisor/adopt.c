@@ -151,6 +151,7 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	}
 	LIST_INIT(&s->watches);
 	s->sid = sid;
+	s->incarnation = m->h.incarnation;
 	s->board = UINT32_MAX;
 	s->backgrounded = s->answered = true;
 	s->recovering = live;

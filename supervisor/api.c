@@ -56,9 +56,22 @@ api_dispatch(struct master *m, struct req *r, const struct val *params)
 	handlers[r->method](&c);
 }
 
+/* Does an exec of this connection wait for the session: the one that started
+ * it, or the same request key come back? */
+static bool
+runs_it(const struct api_call *c, const struct session *s)
+{
+	const struct watch *w;
+
+	LIST_FOREACH(w, &s->watches, of_session)
+		if (w->req->conn == c->conn && w->req->method == PROTO_EXEC)
+			return true;
+	return false;
+}
+
 /* The session a call names; NULL: the refusal is sent. */
 struct session *
-api_session(struct api_call *c, bool backgrounded)
+api_session(struct api_call *c, enum api_reach reach)
 {
 	char id[80], shown[80];
 	struct session *s;
@@ -77,7 +90,9 @@ api_session(struct api_call *c, bool backgrounded)
 		    "No session found for %s", shown);
 		return NULL;
 	}
-	if (backgrounded && !s->backgrounded && conn_scope(c->conn) != NULL) {
+	if (reach != API_ANY && !s->backgrounded &&
+	    conn_scope(c->conn) != NULL &&
+	    !(reach == API_OWN && runs_it(c, s))) {
 		if (session_live(s))
 			req_refuse(c->req, PROTO_E_NOT_BACKGROUNDED, s->slug,
 			    "Session %s is not backgrounded.", s->slug);

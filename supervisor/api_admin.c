@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Forgetting sessions, the server's state, its end. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/abi.h"
+#include "common/cgroup.h"
 #include "common/clock.h"
 #include "common/fault.h"
 #include "shm/state_names.h"
 #include "shm/stats.h"
 #include "supervisor/limits.h"
 #include "supervisor/master.h"
+#include "supervisor/result.h"
 
 /* {text, details {status completed, sessionId}} */
 static void
@@ -22,24 +25,18 @@ done(struct req *r, const char *slug, const char *fmt_before,
 	char text[160];
 
 	snprintf(text, sizeof(text), "%s %s%s", fmt_before, slug, fmt_after);
-	enc_map(&e);
-	enc_kv_str(&e, "text", text);
-	enc_key(&e, "details");
-	enc_map(&e);
+	result_open(&e, text, strlen(text));
 	enc_kv_str(&e, "status", "completed");
 	enc_kv_str(&e, "sessionId", slug);
-	enc_end(&e);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
-	req_answer(r, &e);
-	enc_fini(&e);
+	result_close(&e, false);
+	req_done(r, &e);
 }
 
 /* clear */
 void
 api_clear(struct api_call *c)
 {
-	struct session *s = api_session(c, true);
+	struct session *s = api_session(c, API_BACKGROUND);
 	char slug[SLUG_MAX];
 
 	if (s == NULL)
@@ -60,7 +57,7 @@ api_clear(struct api_call *c)
 void
 api_remove(struct api_call *c)
 {
-	struct session *s = api_session(c, true);
+	struct session *s = api_session(c, API_BACKGROUND);
 	char slug[SLUG_MAX];
 
 	if (s == NULL)
@@ -79,9 +76,10 @@ api_remove(struct api_call *c)
 		s->board = UINT32_MAX;
 	}
 	session_touch(c->m, s);
-	session_leaves(c->m, s);
+	room_count(s);
 	registry_drop_key(c->m, s);
-	session_kill(c->m, s, SIGTERM, s->grace_ms, END_MANUAL_CANCEL, true);
+	session_kill(c->m, s, SIGTERM, s->grace_ms, END_MANUAL_CANCEL,
+	    CTL_KILL_ESCALATE);
 	done(c->req, slug, "Removed session", " (termination requested).");
 }
 
@@ -200,6 +198,24 @@ status_cgroup(struct master *m, struct enc *e)
 	enc_end(e);
 }
 
+/* What this process is worth to the scheduler beside a command. */
+static void
+status_scheduling(struct enc *e)
+{
+	char text[80];
+	int nice;
+
+	if (cgroup_read(AT_FDCWD, "/proc/self/autogroup", text,
+		sizeof(text)) <= 0 ||
+	    sscanf(text, "/autogroup-%*u nice %d", &nice) != 1)
+		return;
+	enc_key(e, "scheduling");
+	enc_map(e);
+	enc_kv_int(e, "autogroupNice", nice);
+	enc_kv_bool(e, "beforeCommands", nice < 0);
+	enc_end(e);
+}
+
 /* What this machine, this configuration or this build cannot do. */
 static void
 status_unavailable(struct master *m, struct enc *e)
@@ -286,12 +302,14 @@ api_status(struct api_call *c)
 	if (scope == NULL) {
 		status_heads(m, &e);
 		status_workers(m, &e);
+		status_scheduling(&e);
 		upgrade_status(m, &e);
 	} else {
 		enc_kv_str(&e, "scope", scope);
 	}
 	status_sessions(m, scope, &e);
 	gate_status(m, scope, &e);
+	room_status(m, scope, &e);
 	if (scope == NULL) {
 		enc_key(&e, "output");
 		enc_map(&e);
@@ -303,8 +321,7 @@ api_status(struct api_call *c)
 	}
 	status_common(m, &e);
 	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
+	req_done(c->req, &e);
 }
 
 /* shutdown */
@@ -328,6 +345,5 @@ api_shutdown(struct api_call *c)
 	enc_map(&e);
 	enc_kv_int(&e, "pid", c->m->h.keeper_pid);
 	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
+	req_done(c->req, &e);
 }

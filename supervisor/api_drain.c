@@ -13,9 +13,9 @@
 
 #include "common/log.h"
 #include "supervisor/master.h"
+#include "supervisor/result.h"
 
 #define SURVIVORS_MAX 100u   /* named in the answer */
-#define LATE_MS       10000u /* after the grace of the ladder */
 
 /* How many of the scope live, and (with e) their names; `gone` does not
  * count. */
@@ -51,10 +51,7 @@ drain_answer(struct req *r, const struct session *gone)
 		snprintf(text, sizeof(text),
 		    "Scope %s is not empty: %" PRIu64 " sessions are left. It "
 		    "takes no new ones.", r->reader, left);
-	enc_map(&e);
-	enc_kv_str(&e, "text", text);
-	enc_key(&e, "details");
-	enc_map(&e);
+	result_open(&e, text, strlen(text));
 	enc_kv_str(&e, "status", left == 0 ? "completed" : "failed");
 	enc_kv_str(&e, "scope", r->reader);
 	enc_kv_bool(&e, "drained", left == 0);
@@ -64,32 +61,27 @@ drain_answer(struct req *r, const struct session *gone)
 	enc_array(&e);
 	(void)survivors(r, gone, &e);
 	enc_end(&e);
-	enc_end(&e);
-	enc_kv_bool(&e, "isError", left != 0);
-	enc_end(&e);
-	req_answer(r, &e);
-	enc_fini(&e);
+	result_close(&e, left != 0);
+	req_done(r, &e);
 }
 
-/* The wait is over: the ladder for the rest, which is waited for, too. */
+/* All that is left was told to end: that is waited for, too. */
 static void
-drain_kill(struct req *r)
+drain_told(struct req *r)
 {
-	struct sid *list;
-	size_t n;
-
-	r->drain_kill = false;
-	list = scope_sessions(r->m, r->reader, &n);
-	if (list == NULL) {
-		drain_answer(r, NULL);
-		return;
-	}
-	scope_end_all(r, list, n, r->grace_ms);
-	free(list);
 	if (survivors(r, NULL, NULL) == 0)
 		drain_answer(r, NULL);
 	else
-		req_timer(r, r->grace_ms + LATE_MS);
+		req_timer(r, r->grace_ms + KILL_LATE_MS);
+}
+
+/* The wait is over: the ladder for the rest. */
+static void
+drain_kill(struct req *r)
+{
+	r->drain_kill = false;
+	if (!scope_end_all(r, r->reader, false, drain_told, NULL))
+		drain_answer(r, NULL);
 }
 
 /* One of them has ended, or time is up. */
@@ -98,6 +90,8 @@ api_drain_scope_wake(struct req *r, struct session *s, unsigned wake)
 {
 	const struct session *gone = wake & WAKE_GONE ? s : NULL;
 
+	if (r->ending != NULL)
+		return;
 	if ((wake & WAKE_TIMER) && r->drain_kill)
 		drain_kill(r);
 	else if ((wake & WAKE_TIMER) ||
@@ -162,16 +156,10 @@ api_undrain_scope(struct api_call *c)
 		return;
 	snprintf(text, sizeof(text), "Scope %s %s.", scope,
 	    was ? "takes sessions again" : "was not drained");
-	enc_map(&e);
-	enc_kv_str(&e, "text", text);
-	enc_key(&e, "details");
-	enc_map(&e);
+	result_open(&e, text, strlen(text));
 	enc_kv_str(&e, "status", "completed");
 	enc_kv_str(&e, "scope", scope);
 	enc_kv_bool(&e, "wasDrained", was);
-	enc_end(&e);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
+	result_close(&e, false);
+	req_done(c->req, &e);
 }

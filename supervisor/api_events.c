@@ -92,7 +92,7 @@ api_event_news(struct master *m, enum event_kind kind, struct session *s,
 	if ((m->kinds_wanted & EVENT_BIT(kind)) == 0)
 		return;
 	if (s != NULL) {
-		session_instance(m, s, instance);
+		session_instance(s, instance);
 		in.scope = s->scope;
 		in.sid = s->sid;
 		in.slug = s->slug;
@@ -151,8 +151,7 @@ api_events(struct api_call *c)
 	    events_overflowed(c->m->events, place_scope(c->conn)));
 	enc_kv_uint(&e, "acknowledged", place);
 	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
+	req_done(c->req, &e);
 }
 
 /* subscribe */
@@ -181,8 +180,7 @@ api_subscribe(struct api_call *c)
 	enc_kv_uint(&e, "overflowed",
 	    events_overflowed(c->m->events, place_scope(c->conn)));
 	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
+	req_done(c->req, &e);
 }
 
 /* ack */
@@ -198,8 +196,7 @@ api_ack(struct api_call *c)
 	    events_ack(c->m->events, place_scope(c->conn), name,
 		val_uint(c->params, "seq", 0)));
 	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
+	req_done(c->req, &e);
 }
 
 struct push {

@@ -21,6 +21,20 @@
 #include "supervisor/result.h"
 #include "supervisor/retain.h"
 
+/* Its child could not go to the directory: that is said as if it had been
+ * known before, and nothing of the session is kept (session_ended). */
+static void
+answer_workdir(struct req *r, const struct session *s)
+{
+	int error = abs(s->error);
+	char shown[200];
+
+	text_escape(s->cwd, strlen(s->cwd), false, shown, sizeof(shown));
+	req_refuse(r, PROTO_E_WORKDIR, NULL, "workdir %s%s%s; nothing was run",
+	    shown, error == ENOTDIR ? " is not a directory" : ": ",
+	    error == ENOTDIR ? "" : strerror(error));
+}
+
 /* Answers with the end. */
 static void
 answer_ended(struct req *r, struct session *s)
@@ -28,15 +42,18 @@ answer_ended(struct req *r, struct session *s)
 	struct master *m = r->m;
 	struct enc e = ENC_INIT;
 
+	if (session_never_was(s)) {
+		answer_workdir(r, s);
+		return;
+	}
 	result_exec_ended(m, s, r->text,
 	    r->warnings.p != NULL ? r->warnings.p : "", &e);
 	if (!s->answered) {
 		s->answered = true;
 		session_touch(m, s);
 	}
-	req_answer(r, &e);
-	enc_fini(&e);
-	sweep_answered(m, s);
+	req_done(r, &e);
+	sweep_read(m, s);
 }
 
 /* Answers that it goes on in the background. */
@@ -51,8 +68,7 @@ answer_running(struct req *r, struct session *s)
 	s->answered = true;
 	result_exec_running(r->m, s,
 	    r->warnings.p != NULL ? r->warnings.p : "", &e);
-	req_answer(r, &e);
-	enc_fini(&e);
+	req_done(r, &e);
 }
 
 /* Something happened that an exec may wait for. */
@@ -71,6 +87,18 @@ api_exec_wake(struct req *r, struct session *s, unsigned wake)
 		answer_ended(r, s);
 	else if ((wake & WAKE_TIMER) || (r->bg && s->state != STATE_STARTING))
 		answer_running(r, s);
+}
+
+/* It runs: who asked for the background is told its pid, though it may have
+ * ended before the next unit. */
+void
+api_exec_running(struct session *s)
+{
+	struct watch *w, *next;
+
+	LIST_FOREACH_SAFE(w, &s->watches, of_session, next)
+		if (w->req->method == PROTO_EXEC && w->req->bg)
+			answer_running(w->req, s);
 }
 
 /* Does another request of the same key wait for it too? */
@@ -100,7 +128,8 @@ api_exec_abandon(struct req *r)
 	/* One that does not run yet ends here and now: its end must not answer
 	 * the request that is being given up. */
 	req_unwatch(r);
-	session_kill(r->m, s, SIGTERM, s->grace_ms, END_ABORTED, true);
+	session_kill(r->m, s, SIGTERM, s->grace_ms, END_ABORTED,
+	    CTL_KILL_ESCALATE);
 }
 
 /* Seconds as milliseconds. */
@@ -224,6 +253,9 @@ session_stdin(struct session *s, struct master *m, const struct val *params,
 		s->stdin_pipe = false;
 		s->stdin_closed = true;
 	}
+	if (text.len > 0 &&
+	    room_ask(s->room, SHARE_WAITING, text.len, why) < 0)
+		return -EDQUOT;
 	if (text.len > 0)
 		r = stdin_spool(s, m, text);
 	if (r == 0 && s->pty) {
@@ -248,7 +280,7 @@ session_spec(struct session *s, struct master *m, const struct val *params,
 	struct exec_ids ids = {.slug = s->slug, .scope = s->scope,
 	    .instance = instance, .pty = s->pty};
 
-	session_instance(m, s, instance);
+	session_instance(s, instance);
 	return exec_spec_make(&b, params, s->cwd, &ids, &s->spec, why);
 }
 
@@ -267,8 +299,13 @@ session_make(struct api_call *c, const char *cwd, struct proto_problem *why)
 	LIST_INIT(&s->watches);
 	session_numbers(s, m, c->params);
 	s->sid.v = m->next_sid++;
+	s->incarnation = m->h.incarnation;
 	m->next_dirty = true;
 	if (session_texts(s, c, cwd) == 0 && session_tags(s, c->params) == 0)
+		s->room = room_hold(m, s->scope);
+	if (s->room != NULL)
+		r = room_for(s, STATE_FREE, why);
+	if (r == 0)
 		r = registry_add(m, s);
 	if (r < 0) {
 		session_free(s);
@@ -416,7 +453,7 @@ exec_refused(struct api_call *c, struct proto_problem *why)
 	}
 	if (exec_drained(c, why))
 		return true;
-	return sweep_admit(c->m, NULL, why) < 0;
+	return false;
 }
 
 /* Does the key belong to a session already? */
@@ -476,9 +513,8 @@ api_exec(struct api_call *c)
 		return;
 	}
 	if (!session_live(s)) {
-		/* START could not even be made; r may be gone with it */
-		if (!s->answered)
-			answer_ended(r, s);
+		/* START could not even be made; its end may have answered */
+		answer_ended(r, s);
 		return;
 	}
 	if (s->stream)
@@ -506,7 +542,7 @@ exec_waiting(struct session *s)
 void
 api_background(struct api_call *c)
 {
-	struct session *s = api_session(c, false);
+	struct session *s = api_session(c, API_ANY);
 	struct enc e = ENC_INIT;
 	char text[120];
 	struct req *r;
@@ -523,15 +559,9 @@ api_background(struct api_call *c)
 		answer_running(r, s);
 	snprintf(text, sizeof(text), "Session %s goes on in the background.",
 	    s->slug);
-	enc_map(&e);
-	enc_kv_str(&e, "text", text);
-	enc_key(&e, "details");
-	enc_map(&e);
+	result_open(&e, text, strlen(text));
 	enc_kv_str(&e, "status", "running");
 	enc_kv_str(&e, "sessionId", s->slug);
-	enc_end(&e);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
+	result_close(&e, false);
+	req_done(c->req, &e);
 }

@@ -37,6 +37,7 @@ input_queued(struct master *m, struct session *s)
 	    f->consumed <= s->spool_end && f->consumed > s->stdin_consumed)
 		s->stdin_consumed = f->consumed;
 	free(f);
+	room_count(s);
 	return s->spool_end - s->stdin_consumed;
 }
 
@@ -49,7 +50,8 @@ stdin_room(struct master *m, struct session *s)
 	return m->cfg.stdin_queue > queued ? m->cfg.stdin_queue - queued : 0;
 }
 
-/* Into the spool, for which there is room. 0 or -errno. */
+/* Into the spool, for which its queue has room. -EDQUOT: the scope has none
+ * left; -errno. */
 static int
 stdin_append(struct master *m, struct session *s, const char *data, size_t n)
 {
@@ -57,6 +59,8 @@ stdin_append(struct master *m, struct session *s, const char *data, size_t n)
 
 	if (n == 0)
 		return 0;
+	if (room_ask(s->room, SHARE_WAITING, n, NULL) < 0)
+		return -EDQUOT;
 	fd = spool_open_append(m->dirfd, s->sid);
 	if (fd < 0)
 		return fd;
@@ -66,6 +70,7 @@ stdin_append(struct master *m, struct session *s, const char *data, size_t n)
 		return e;
 	FAULT("master.in-spool");
 	s->spool_end += n;
+	room_count(s);
 	if (s->pty)
 		terminal_accepted(s, data, n);
 	session_touch(m, s);
@@ -114,6 +119,20 @@ input_put(struct master *m, struct session *s, const char *data, size_t n)
 	return e;
 }
 
+void
+input_refuse(struct req *r, struct session *s, size_t n, int error)
+{
+	struct proto_problem why;
+
+	if (error == -EDQUOT &&
+	    room_ask(s->room, SHARE_WAITING, n, &why) < 0)
+		req_refuse_share(r, s->slug, &why);
+	else
+		req_refuse(r, PROTO_E_NO_SPACE, s->slug,
+		    "no space for stdin: %s, %zu bytes accepted",
+		    strerror(-error), r->accepted);
+}
+
 /* Has the worker tell when the queue shrinks. */
 static void
 watch_stdin(struct master *m, struct session *s)
@@ -152,16 +171,10 @@ write_answer(struct req *r, struct session *s)
 	    r->accepted, s->slug, !r->eof ? ""
 		: s->pty	? " (end of file sent)"
 				: " (stdin closed)");
-	enc_map(&e);
-	enc_kv_str(&e, "text", text);
-	enc_key(&e, "details");
-	enc_map(&e);
+	result_open(&e, text, strlen(text));
 	input_details(r, s, &e);
-	enc_end(&e);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
-	req_answer(r, &e);
-	enc_fini(&e);
+	result_close(&e, false);
+	req_done(r, &e);
 }
 
 /* Takes what fits; answers when all is in, on errors, or when time is up. */
@@ -190,9 +203,7 @@ write_try(struct req *r, struct session *s, bool final)
 	if (s->spool_end != before || s->spool_eof)
 		order_stdin(r->m, s);
 	if (e < 0)
-		req_refuse(r, PROTO_E_NO_SPACE, s->slug,
-		    "no space for stdin: %s, %zu bytes accepted", strerror(-e),
-		    r->accepted);
+		input_refuse(r, s, r->data_len - r->accepted, e);
 	else if (r->accepted == r->data_len)
 		write_answer(r, s);
 	else if (final)
@@ -220,7 +231,7 @@ api_write_wake(struct req *r, struct session *s, unsigned wake)
 struct session *
 api_running(struct api_call *c)
 {
-	struct session *s = api_session(c, true);
+	struct session *s = api_session(c, API_OWN);
 
 	if (s == NULL)
 		return NULL;
@@ -261,7 +272,9 @@ write_seek(struct req *r, struct session *s, uint64_t pos)
 	}
 	had = s->spool_end - pos;
 	r->accepted = had < r->data_len ? (size_t)had : r->data_len;
-	if (r->accepted < r->data_len || !r->eof || !s->spool_eof)
+	/* the end of a terminal's input is a byte or two of it: ^D */
+	if (r->accepted < r->data_len || !r->eof ||
+	    !(s->pty ? had > r->data_len : s->spool_eof))
 		return true;
 	write_answer(r, s);
 	return false;

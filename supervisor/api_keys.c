@@ -46,10 +46,7 @@ answer(struct req *r, struct session *s, const char *what)
 
 	sbuf_add(&text, what);
 	add_warnings(r, NULL, &text);
-	enc_map(&e);
-	enc_kv_str(&e, "text", text.p != NULL ? text.p : "");
-	enc_key(&e, "details");
-	enc_map(&e);
+	result_open(&e, text.p, text.len);
 	input_details(r, s, &e);
 	if (r->method == PROTO_SEND_KEYS) {
 		enc_key(&e, "warnings");
@@ -57,13 +54,10 @@ answer(struct req *r, struct session *s, const char *what)
 		add_warnings(r, &e, NULL);
 		enc_end(&e);
 	}
-	enc_end(&e);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
+	result_close(&e, false);
 	e.failed = e.failed || text.failed || r->warnings.failed;
 	sbuf_fini(&text);
-	req_answer(r, &e);
-	enc_fini(&e);
+	req_done(r, &e);
 }
 
 /* Queues the bytes up to `end`, whole. False: the request is answered. */
@@ -94,9 +88,7 @@ put(struct req *r, struct session *s, size_t end)
 		    "stdin of session %s is full, %zu bytes accepted", s->slug,
 		    r->accepted);
 	else
-		req_refuse(r, PROTO_E_NO_SPACE, s->slug,
-		    "no space for stdin: %s, %zu bytes accepted", strerror(-e),
-		    r->accepted);
+		input_refuse(r, s, end - r->accepted, e);
 	return e == 0;
 }
 

@@ -10,6 +10,7 @@
 #include "shm/state_names.h"
 #include "supervisor/exec_spec.h"
 #include "supervisor/master.h"
+#include "supervisor/result.h"
 
 #define LISTED_MAX 1000u
 
@@ -176,11 +177,9 @@ op_list(struct api_call *c, const char *name)
 	enc_end(&l.e);
 	if (l.total > l.n)
 		sbuf_addf(&l.text, "and %u more\n", l.total - l.n);
-	enc_map(&e);
-	enc_kv_strn(&e, "text", l.text.p != NULL ? l.text.p : "No lanes.",
-	    l.text.p != NULL ? l.text.len : strlen("No lanes."));
-	enc_key(&e, "details");
-	enc_map(&e);
+	if (l.text.len == 0)
+		sbuf_add(&l.text, "No lanes.");
+	result_open(&e, l.text.p, l.text.len);
 	enc_kv_str(&e, "status", "completed");
 	enc_key(&e, "lanes");
 	if (l.e.failed)
@@ -189,11 +188,8 @@ op_list(struct api_call *c, const char *name)
 		enc_raw(&e, l.e.buf, l.e.len);
 	list_groups(c, &e);
 	enc_kv_uint(&e, "total", l.total);
-	enc_end(&e);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
+	result_close(&e, false);
+	req_done(c->req, &e);
 	enc_fini(&l.e);
 	sbuf_fini(&l.text);
 }
@@ -217,10 +213,7 @@ answer(struct api_call *c, const char *op, const char *name,
 
 	if (!lanes_find(c->m->lanes, name, &v))
 		memcpy(v.name, name, strlen(name)); /* forgotten: idle */
-	enc_map(&e);
-	enc_kv_str(&e, "text", text);
-	enc_key(&e, "details");
-	enc_map(&e);
+	result_open(&e, text, strlen(text));
 	enc_kv_str(&e, "status", "completed");
 	enc_kv_str(&e, "op", op);
 	if (fact->key != NULL && fact->is_bool)
@@ -229,11 +222,8 @@ answer(struct api_call *c, const char *op, const char *name,
 		enc_kv_uint(&e, fact->key, fact->value);
 	enc_key(&e, "lane");
 	lane_row(c, &v, &e);
-	enc_end(&e);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
+	result_close(&e, false);
+	req_done(c->req, &e);
 }
 
 /* Puts a changed state into force and answers. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading: list, poll. A poll that waits is woken by the worker's
- * word or the session's end, never by a clock that ticks.
+ * poll. One that waits is woken by the worker's word or the session's end,
+ * never by a clock that ticks.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,100 +16,12 @@
 #include "supervisor/master.h"
 #include "supervisor/pending.h"
 #include "supervisor/result.h"
+#include "supervisor/retain.h"
 #include "supervisor/usage.h"
 
 #define POLL_AGE_MS 100u /* evidence of waiting may be so old */
 #define HELD_MS    1000u /* another answer to the same reader takes so long */
-#define USAGE_ROWS 1000u /* of one list; a sample takes 30 us */
-
-/* ------------------------------------------------------------------ list */
-
-/* Newest start first. */
-static int
-by_start(const void *a, const void *b)
-{
-	const struct session *x = *(struct session *const *)a;
-	const struct session *y = *(struct session *const *)b;
-	uint64_t p = x->started_ms != 0 ? x->started_ms : x->created_ms;
-	uint64_t q = y->started_ms != 0 ? y->started_ms : y->created_ms;
-
-	if (p != q)
-		return p < q ? 1 : -1;
-	return x->sid.v < y->sid.v ? 1 : x->sid.v > y->sid.v ? -1 : 0;
-}
-
-/* The sessions a call may see, sorted. */
-static struct session **
-list_collect(struct api_call *c, bool all, size_t *ret_n)
-{
-	const char *scope = conn_scope(c->conn);
-	struct session **v, *s;
-	size_t n = 0;
-
-	v = calloc(c->m->live + c->m->counts[STATE_ENDED] + 1u,
-	    sizeof(struct session *));
-	if (v == NULL)
-		return NULL;
-	for (s = registry_first(c->m); s != NULL; s = registry_next(s)) {
-		if (s->hidden || (!s->backgrounded && !all))
-			continue;
-		if (scope != NULL && strcmp(scope, s->scope) != 0)
-			continue;
-		v[n++] = s;
-	}
-	qsort(v, n, sizeof(struct session *), by_start);
-	*ret_n = n;
-	return v;
-}
-
-/* list */
-void
-api_list(struct api_call *c)
-{
-	bool all = val_bool(c->params, "all", false) &&
-	    conn_scope(c->conn) == NULL;
-	bool usage = val_bool(c->params, "usage", false);
-	uint64_t limit = val_uint(c->params, "limit", UINT64_MAX);
-	uint64_t now = clock_wall_ms();
-	struct sbuf text = SBUF_INIT;
-	struct enc e = ENC_INIT;
-	struct session **v;
-	size_t n = 0;
-
-	v = list_collect(c, all, &n);
-	if (v == NULL) {
-		req_failf(c->req, PROTO_E_BUSY, "", "out of memory");
-		return;
-	}
-	if (n > limit)
-		n = (size_t)limit;
-	c->m->probes_left = RESULT_PROBES;
-	enc_map(&e);
-	enc_key(&e, "details");
-	enc_map(&e);
-	enc_kv_str(&e, "status", "completed");
-	enc_key(&e, "sessions");
-	enc_array(&e);
-	for (size_t i = 0; i < n; i++) {
-		result_row(c->m, v[i], usage && i < USAGE_ROWS, &e);
-		result_line(v[i], now, &text);
-	}
-	enc_end(&e);
-	enc_end(&e);
-	if (n == 0)
-		sbuf_add(&text, "No running or recent sessions.");
-	else if (text.len > 0)
-		text.p[--text.len] = '\0';
-	enc_kv_strn(&e, "text", text.p != NULL ? text.p : "", text.len);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
-	sbuf_fini(&text);
-	free(v);
-}
-
-/* ------------------------------------------------------------------ poll */
+#define SINCE_MORE 65536u /* read beyond maxBytes: what is open at its end */
 
 /* What one poll delivers. */
 struct delivery {
@@ -187,16 +99,21 @@ delivery_read(struct req *r, struct session *s, struct delivery *d)
 	struct ring_reader *rd = s->state != STATE_QUEUED
 	    ? readers_get(r->m, s->sid)
 	    : NULL;
+	struct ring_glance g;
 	enum ring_verdict v;
 
 	d->next = d->from;
-	v = rd != NULL ? retained_read(rd, d->from, 0, LINES_BOTH, &d->k)
+	v = rd != NULL ? retained_read_some(rd, d->from, r->have_since
+			     ? (size_t)r->max_bytes + SINCE_MORE : SIZE_MAX,
+			     &d->k)
 		       : RING_GONE;
 	if (v != RING_OK && v != RING_OVERRUN) {
 		d->fault = readers_fault(r->m, s);
 		return;
 	}
 	d->have = true;
+	if (ring_glance(rd, &g) == RING_OK && g.head > s->total)
+		s->total = g.head;
 	if (d->k.to > s->total)
 		s->total = d->k.to;
 	delivery_cut(r, s, rd, d);
@@ -276,6 +193,7 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 		enc_kv_str(e, "ack", buf);
 	}
 	usage_encode(r->m, s, r->usage, e);
+	spill_encode(r->m, s, e);
 	if (session_live(s)) {
 		result_waiting_fields(waits, e);
 		enc_kv_uint(e, "idleMs", idle);
@@ -327,8 +245,10 @@ api_poll_delivered(struct master *m, struct sid sid, const char *reader,
 
 	if (s == NULL || !cursors_confirm(m->cursors, sid, reader, ack))
 		return;
-	if (!told && cursors_get(m->cursors, sid, reader).end_told)
+	if (!told && cursors_get(m->cursors, sid, reader).end_told) {
 		events_ack_session(m->events, s->scope, sid);
+		sweep_read(m, s);
+	}
 	release_held(s, reader);
 }
 
@@ -353,14 +273,11 @@ poll_answer(struct req *r, struct session *s, struct delivery *d)
 		ack = cursors_stage(m->cursors, s->sid, r->reader, d->from,
 		    d->next, ended);
 	poll_text(r, s, d, &out, waits, idle, &text);
-	enc_map(&e);
-	enc_kv_strn(&e, "text", text.p != NULL ? text.p : "", text.len);
-	enc_key(&e, "details");
-	enc_map(&e);
+	result_open(&e, text.p, text.len);
 	poll_details(r, s, d, &out, ack, waits, idle, &e);
-	enc_end(&e);
-	enc_kv_bool(&e, "isError", ended && s->status != STATUS_COMPLETED);
-	enc_end(&e);
+	result_close(&e, ended && s->status != STATUS_COMPLETED);
+	if (ended && r->have_since && !e.failed)
+		sweep_read(m, s);
 	snprintf(reader, sizeof(reader), "%s", r->reader);
 	stats_observe(&m->stats->poll, METRIC_CUT_WORK,
 	    (clock_boot_ns() - r->due_ns) / NSEC_PER_USEC);
@@ -467,7 +384,7 @@ ack_is_one(struct api_call *c, const char *ack)
 void
 api_poll(struct api_call *c)
 {
-	struct session *s = api_session(c, true);
+	struct session *s = api_session(c, API_BACKGROUND);
 	struct req *r = c->req;
 	uint64_t timeout;
 	char ack[32];

@@ -18,7 +18,7 @@
 /* A hello as it came, and whom its token stands for. */
 struct greeting {
 	char scope[48], client[72];
-	bool has_scope, has_token;
+	bool has_scope, has_token, admin;
 	struct token_view token;
 };
 
@@ -41,6 +41,10 @@ hello_allowed(struct api_call *c, struct greeting *g)
 			   sizeof(g->scope)) > 0;
 	g->has_token = text.ptr != NULL;
 	val_copy(c->params, "client", g->client, sizeof(g->client));
+	g->admin = g->has_token && tokens_is(text.ptr, text.len,
+	    c->m->cfg.admin_token);
+	if (g->admin)
+		return true; /* it may name a scope to act for, or none */
 	if (g->has_token) {
 		if (!tokens_find(c->m->tokens, text.ptr, text.len, &g->token) ||
 		    (g->has_scope && strcmp(g->scope, g->token.scope) != 0)) {
@@ -51,6 +55,11 @@ hello_allowed(struct api_call *c, struct greeting *g)
 		memcpy(g->scope, g->token.scope, sizeof(g->scope));
 		g->has_scope = true;
 		return true;
+	}
+	if (!g->has_scope && c->m->cfg.admin == CONFIG_ADMIN_TOKEN) {
+		hello_refuse(c, "token",
+		    "a token is required of an admin (admin = token)");
+		return false;
 	}
 	if (conn_is_guest(c->conn)) {
 		hello_refuse(c, "token",
@@ -72,16 +81,17 @@ api_hello(struct api_call *c)
 	struct greeting g = {0};
 	struct hello h = {.client = g.client,
 	    .process = val_bool(c->params, "process", true)};
+	struct proto_problem why;
 	struct enc e = ENC_INIT;
 	char inc[24];
 
 	if (!hello_allowed(c, &g))
 		return;
 	h.scope = g.has_scope ? g.scope : NULL;
-	h.token_id = g.has_token ? g.token.id : NULL;
-	if (conn_set_hello(c->conn, &h) < 0) {
-		req_failf(c->req, PROTO_E_FORBIDDEN, "",
-		    "hello comes once, before anything else");
+	h.token_id = g.has_token && !g.admin ? g.token.id : NULL;
+	h.admin = g.admin;
+	if (conn_set_hello(c->conn, &h, &why) < 0) {
+		req_fail(c->req, &why);
 		return;
 	}
 	snprintf(inc, sizeof(inc), "%016" PRIx64, c->m->h.incarnation);
@@ -96,8 +106,7 @@ api_hello(struct api_call *c)
 		enc_nil(&e);
 	enc_kv_int(&e, "pid", getpid());
 	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
+	req_done(c->req, &e);
 }
 
 /* Says why the index took no token. */
@@ -168,8 +177,7 @@ api_list_tokens(struct api_call *c)
 	}
 	enc_end(&e);
 	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
+	req_done(c->req, &e);
 }
 
 /* revokeToken */
@@ -203,6 +211,5 @@ api_revoke_token(struct api_call *c)
 	enc_map(&e);
 	enc_kv_int(&e, "revoked", n);
 	enc_end(&e);
-	req_answer(c->req, &e);
-	enc_fini(&e);
+	req_done(c->req, &e);
 }

@@ -12,22 +12,32 @@
 #include <sys/queue.h>
 
 #include "common/check.h"
+#include "common/clock.h"
 #include "shm/screen.h"
 #include "supervisor/master.h"
 #include "supervisor/result.h"
+#include "supervisor/turn.h"
 
 #define SLICE_NS   2000000u
 #define RETRY_MS   2u
 #define TRIES      10u
 #define TEXT_BYTES 1048576u /* of lines, and again of runs */
+#define CELL_BYTES 56u /* of memory for each cell of a grid */
 
 /* A request that draws, or waits for its turn. */
 struct drawing {
 	TAILQ_ENTRY(drawing) link;
 	struct req *req;
 	struct replay replay;
-	bool begun, trim, cells;
+	bool begun, drawn, trim, cells;
 	unsigned tries;
+	/* its answer, row by row: all as lines, then all as runs */
+	struct screen_facts facts;
+	bool runs;
+	unsigned row, lines; /* the next one; how many lines fitted */
+	size_t shown, runs_at;
+	struct sbuf text;
+	struct enc e;
 };
 
 /* The first one draws. */
@@ -112,100 +122,122 @@ put_runs(struct enc *e, const struct screen *s, unsigned row, unsigned cols)
 	sbuf_fini(&run);
 }
 
-/* lines, and the same into *text; returns how many lines fitted. */
-static unsigned
-put_lines(struct enc *e, const struct drawing *d, const struct screen_facts *f,
-    struct sbuf *text)
+/* The next row as a line, in `lines` and in the text. */
+static void
+put_line(struct drawing *d)
 {
 	static char line[SCREEN_SIZE_MAX * SCREEN_CELL_BYTES];
-	size_t n, shown = 0;
-	unsigned i;
+	size_t n = screen_line(d->replay.screen, d->row, d->trim, line);
 
-	enc_key(e, "lines");
-	enc_array(e);
-	for (i = 0; i < f->rows && text->len < TEXT_BYTES; i++) {
-		n = screen_line(d->replay.screen, i, d->trim, line);
-		enc_strn(e, line, n);
-		sbuf_addn(text, line, n);
-		if (n > 0 || !d->trim)
-			shown = text->len;
-		sbuf_add(text, "\n");
-	}
-	enc_end(e);
-	if (text->p != NULL) {
-		text->len = shown;
-		text->p[shown] = '\0';
-	}
-	return i;
+	enc_strn(&d->e, line, n);
+	sbuf_addn(&d->text, line, n);
+	if (n > 0 || !d->trim)
+		d->shown = d->text.len;
+	sbuf_add(&d->text, "\n");
 }
 
-/* The details of an answer. */
+/* The details up to the lines. */
 static void
-put_details(struct enc *e, struct session *s, const struct drawing *d,
-    struct sbuf *text)
+put_head(struct drawing *d, struct session *s)
 {
 	const struct replay *rp = &d->replay;
-	struct screen_facts f;
-	unsigned lines, i;
-	size_t begun;
+	struct screen_facts *f = &d->facts;
+	struct enc *e = &d->e;
 
-	screen_facts(rp->screen, &f);
+	screen_facts(rp->screen, f);
+	enc_map(e);
+	enc_key(e, "details");
+	enc_map(e);
 	enc_kv_str(e, "status", result_status(s));
 	enc_kv_str(e, "sessionId", s->slug);
 	enc_kv_str(e, "name", s->name);
-	enc_kv_uint(e, "cols", f.cols);
-	enc_kv_uint(e, "rows", f.rows);
+	enc_kv_uint(e, "cols", f->cols);
+	enc_kv_uint(e, "rows", f->rows);
 	enc_key(e, "cursor");
 	enc_map(e);
-	enc_kv_uint(e, "row", f.cursor_row);
-	enc_kv_uint(e, "col", f.cursor_col);
-	enc_kv_bool(e, "visible", f.cursor_visible);
+	enc_kv_uint(e, "row", f->cursor_row);
+	enc_kv_uint(e, "col", f->cursor_col);
+	enc_kv_bool(e, "visible", f->cursor_visible);
 	enc_end(e);
-	enc_kv_bool(e, "alternate", f.alternate);
-	enc_kv_str(e, "title", f.title);
+	enc_kv_bool(e, "alternate", f->alternate);
+	enc_kv_str(e, "title", f->title);
 	enc_kv_uint(e, "next", rp->to);
 	enc_kv_uint(e, "droppedBytes", rp->dropped);
 	enc_kv_bool(e, "approximate", rp->approximate);
-	lines = put_lines(e, d, &f, text);
-	if (d->cells) {
-		enc_key(e, "runs");
-		enc_array(e);
-		begun = e->len;
-		for (i = 0; i < lines && e->len - begun < TEXT_BYTES; i++)
-			put_runs(e, rp->screen, i, f.cols);
-		enc_end(e);
-		lines = i;
-	}
-	enc_kv_bool(e, "truncated", lines < f.rows);
+	enc_key(e, "lines");
+	enc_array(e);
 }
 
-/* Answers with what was drawn. */
-static void
-answer(struct req *r, struct session *s)
+/* Some more rows. True: all are there, or as many as one answer holds. */
+static bool
+put_rows(struct drawing *d, uint64_t until)
 {
-	const struct drawing *d = r->drawing;
-	struct sbuf text = SBUF_INIT;
-	struct enc e = ENC_INIT;
+	for (;;) {
+		unsigned end = d->runs ? d->lines : d->facts.rows;
+		size_t len = d->runs ? d->e.len - d->runs_at : d->text.len;
 
-	enc_map(&e);
-	enc_key(&e, "details");
-	enc_map(&e);
-	put_details(&e, s, d, &text);
-	enc_end(&e);
-	if (text.len == 0)
-		sbuf_add(&text, "(the screen is blank)");
+		if (d->row == end || len >= TEXT_BYTES) {
+			enc_end(&d->e);
+			if (!d->runs)
+				d->lines = d->row;
+			if (d->runs || !d->cells)
+				return true;
+			enc_key(&d->e, "runs");
+			enc_array(&d->e);
+			d->runs = true;
+			d->runs_at = d->e.len;
+			d->row = 0;
+			continue;
+		}
+		if (d->runs)
+			put_runs(&d->e, d->replay.screen, d->row,
+			    d->facts.cols);
+		else
+			put_line(d);
+		d->row++;
+		if (clock_boot_ns() >= until)
+			return false;
+	}
+}
+
+/* The rest of the answer. */
+static void
+put_end(struct drawing *d)
+{
+	struct sbuf *text = &d->text;
+	struct enc *e = &d->e;
+
+	enc_kv_bool(e, "truncated", d->row < d->facts.rows);
+	enc_end(e);
+	if (text->p != NULL) {
+		text->len = d->shown;
+		text->p[d->shown] = '\0';
+	}
+	if (text->len == 0)
+		sbuf_add(text, "(the screen is blank)");
 	if (d->replay.approximate)
-		sbuf_addf(&text,
+		sbuf_addf(text,
 		    "\n\n[approximate: %llu bytes of earlier output are not "
 		    "retained]",
 		    (unsigned long long)d->replay.dropped);
-	enc_kv_strn(&e, "text", text.p != NULL ? text.p : "", text.len);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
-	e.failed = e.failed || text.failed;
-	sbuf_fini(&text);
-	req_answer(r, &e);
-	enc_fini(&e);
+	enc_kv_strn(e, "text", text->p != NULL ? text->p : "", text->len);
+	enc_kv_bool(e, "isError", false);
+	enc_end(e);
+	e->failed = e->failed || text->failed;
+}
+
+/* A slice of the answer. */
+static void
+answer(struct req *r)
+{
+	struct drawing *d = r->drawing;
+
+	if (!put_rows(d, clock_boot_ns() + TURN_SLICE_MAX_NS)) {
+		req_timer(r, 0);
+		return;
+	}
+	put_end(d);
+	req_answer(r, &d->e);
 }
 
 /* Answers that it could not be drawn. */
@@ -247,7 +279,7 @@ begin(struct drawing *d, struct session *s, struct ring_reader *rd)
 	return rc;
 }
 
-/* One slice. 1: more to do. */
+/* One slice. 1: more to do; -EDQUOT: it was refused. */
 static int
 slice(struct drawing *d, struct session *s)
 {
@@ -258,6 +290,8 @@ slice(struct drawing *d, struct session *s)
 
 	if (rc < 0)
 		return rc;
+	if (!req_keeps(d->req, (uint64_t)s->cols * s->rows * CELL_BYTES))
+		return -EDQUOT;
 	if (rd == NULL)
 		return d->replay.to == 0 ? 0 : -ENOENT;
 	return replay_step(&d->replay, rd, SLICE_NS);
@@ -272,15 +306,21 @@ go_on(struct req *r, struct session *s)
 
 	if (d != TAILQ_FIRST(&drawings))
 		return; /* forget() will wake it */
+	if (d->drawn) {
+		answer(r);
+		return;
+	}
 	rc = slice(d, s);
 	if (rc == -EAGAIN && ++d->tries < TRIES) {
 		req_timer(r, RETRY_MS);
 	} else if (rc > 0) {
 		req_timer(r, 0);
-	} else if (rc < 0) {
+	} else if (rc == 0) {
+		d->drawn = true;
+		put_head(d, s);
+		answer(r);
+	} else if (rc != -EDQUOT) {
 		fail(r, s, rc);
-	} else {
-		answer(r, s);
 	}
 }
 
@@ -293,6 +333,8 @@ api_screen_forget(struct req *r)
 	TAILQ_REMOVE(&drawings, r->drawing, link);
 	if (r->drawing->begun)
 		replay_end(&r->drawing->replay);
+	sbuf_fini(&r->drawing->text);
+	enc_fini(&r->drawing->e);
 	free(r->drawing);
 	r->drawing = NULL;
 	next = TAILQ_FIRST(&drawings);
@@ -317,7 +359,7 @@ api_screen_wake(struct req *r, struct session *s, unsigned wake)
 void
 api_screen(struct api_call *c)
 {
-	struct session *s = api_session(c, true);
+	struct session *s = api_session(c, API_BACKGROUND);
 	struct req *r = c->req;
 	struct drawing *d;
 

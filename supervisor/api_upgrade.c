@@ -104,8 +104,7 @@ upgrade_answer(struct master *m)
 	if (u->phase < CTL_UPGRADE_WORKERS)
 		return;
 	upgrade_encode(u, &e);
-	req_answer(r, &e);
-	enc_fini(&e);
+	req_done(r, &e);
 }
 
 /* The keeper says how far it is. */

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "supervisor/result.h"
+#include "supervisor/turn.h"
 #include "supervisor/waits.h"
 
 static const char *const met_names[] = {
@@ -92,32 +93,69 @@ met_of(const struct waits *ws)
 	return met_names[met];
 }
 
+/* How far it is made. */
+struct wait_answer {
+	uint32_t rows, probes;
+	struct sbuf text;
+	struct enc e;
+};
+
 void
-wait_answer(struct req *r)
+wait_answer_free(struct wait_answer **a)
+{
+	if (*a == NULL)
+		return;
+	enc_fini(&(*a)->e);
+	sbuf_fini(&(*a)->text);
+	free(*a);
+	*a = NULL;
+}
+
+/* Some more rows. 1: there are more. */
+static int
+answer_step(struct req *r, uint64_t until)
 {
 	const struct waits *ws = r->waits;
+	struct wait_answer *a = ws->answer;
 	uint64_t now = clock_wall_ms();
-	struct sbuf text = SBUF_INIT;
-	struct enc e = ENC_INIT;
 
-	r->m->probes_left = RESULT_PROBES;
-	enc_map(&e);
-	enc_key(&e, "details");
-	enc_map(&e);
-	enc_kv_str(&e, "status", waits_enough(ws) ? "completed" : "running");
-	enc_kv_str(&e, "met", met_of(ws));
-	enc_key(&e, "sessions");
-	enc_array(&e);
-	for (uint32_t i = 0; i < ws->count; i++)
-		add_row(ws, &ws->v[i], now, &e, &text);
-	enc_end(&e);
-	enc_end(&e);
-	enc_kv_strn(&e, "text", text.p != NULL ? text.p : "", text.len);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
-	req_answer(r, &e);
-	enc_fini(&e);
-	sbuf_fini(&text);
+	r->m->probes_left = a->probes;
+	for (uint32_t i = 0; a->rows < ws->count && i < WAITS_UNIT &&
+	     (i == 0 || clock_boot_ns() < until); i++)
+		add_row(ws, &ws->v[a->rows++], now, &a->e, &a->text);
+	a->probes = r->m->probes_left;
+	if (a->rows < ws->count)
+		return 1;
+	enc_end(&a->e);
+	enc_end(&a->e);
+	enc_kv_strn(&a->e, "text", a->text.p != NULL ? a->text.p : "",
+	    a->text.len);
+	enc_kv_bool(&a->e, "isError", false);
+	enc_end(&a->e);
+	req_answer(r, &a->e);
+	return 0;
+}
+
+void
+wait_answer(struct waits *ws)
+{
+	struct wait_answer *a = calloc(1, sizeof(*a));
+
+	if (a == NULL) {
+		req_failf(ws->r, PROTO_E_BUSY, "", "out of memory");
+		return;
+	}
+	ws->answer = a;
+	a->probes = RESULT_PROBES;
+	enc_map(&a->e);
+	enc_key(&a->e, "details");
+	enc_map(&a->e);
+	enc_kv_str(&a->e, "status", waits_enough(ws) ? "completed" : "running");
+	enc_kv_str(&a->e, "met", met_of(ws));
+	enc_key(&a->e, "sessions");
+	enc_array(&a->e);
+	if (answer_step(ws->r, clock_boot_ns() + TURN_SLICE_MAX_NS) > 0)
+		req_step(ws->r, answer_step);
 }
 
 void
@@ -167,22 +205,11 @@ take_spec(struct api_call *c, struct waits *ws)
 		req_fail(c->req, &p);
 		return false;
 	}
+	if (req_lend(c->req, match_spec_cost(ws->spec) * ws->count, &p) < 0) {
+		req_fail(c->req, &p);
+		return false;
+	}
 	return true;
-}
-
-/* Where looking begins. */
-static uint64_t
-take_since(struct api_call *c, struct session *s)
-{
-	const struct val *v = val_get(c->params, "since");
-	int64_t since = proto_int(PROTO_WAIT, c->params, "since", 0);
-	struct ring_glance g;
-	struct ring_reader *rd;
-
-	if (v == NULL || since >= 0)
-		return (uint64_t)since;
-	rd = s->state != STATE_QUEUED ? readers_get(c->m, s->sid) : NULL;
-	return rd != NULL && ring_glance(rd, &g) == RING_OK ? g.head : 0;
 }
 
 /* Adds one session by its name; false: the refusal is sent. */
@@ -191,6 +218,7 @@ add_session(struct api_call *c, struct waits *ws, const char *name,
     size_t len)
 {
 	struct waited *w = &ws->v[ws->count];
+	int64_t since = proto_int(PROTO_WAIT, c->params, "since", 0);
 	struct session *s = NULL;
 	char id[80];
 
@@ -205,9 +233,8 @@ add_session(struct api_call *c, struct waits *ws, const char *name,
 		    name);
 		return false;
 	}
-	for (uint32_t i = 0; i < ws->count; i++)
-		if (ws->v[i].s == s)
-			return true;
+	if (req_watches(c->req, s))
+		return true;
 	if (req_watch(c->req, s) < 0) {
 		req_failf(c->req, PROTO_E_BUSY, "", "out of memory");
 		return false;
@@ -215,7 +242,8 @@ add_session(struct api_call *c, struct waits *ws, const char *name,
 	w->of = ws;
 	w->s = s;
 	snprintf(w->slug, sizeof(w->slug), "%s", s->slug);
-	w->since = w->pos = take_since(c, s);
+	w->from_end = since < 0;
+	w->since = w->pos = since < 0 ? 0 : (uint64_t)since;
 	ws->count++;
 	return true;
 }

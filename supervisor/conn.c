@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,7 +44,30 @@ conn_scope(const struct conn *c)
 bool
 conn_is_admin(const struct conn *c)
 {
-	return !c->scoped && !c->guest && !c->denied;
+	return !c->scoped && !c->denied && (c->admin ||
+	    (!c->guest && c->m->cfg.admin == CONFIG_ADMIN_UID));
+}
+
+const char *
+conn_account(const struct conn *c, char buf[TURN_NAME_MAX])
+{
+	if (c->scoped)
+		return c->scope;
+	if (c->requests > 0 && conn_is_admin(c))
+		return "";
+	/* no scope's name begins so */
+	snprintf(buf, TURN_NAME_MAX, "\1%u", c->uid);
+	return buf;
+}
+
+void
+conn_ready(struct conn *c)
+{
+	char buf[TURN_NAME_MAX];
+
+	if (!c->dead)
+		turns_ready(c->m->conns->turns, &c->turn,
+		    conn_account(c, buf));
 }
 
 /* May it call this method? */
@@ -53,7 +77,7 @@ conn_may_call(const struct conn *c, enum proto_method method,
 {
 	if (method == PROTO_HELLO && !c->denied)
 		return true;
-	if (c->denied || (c->guest && !c->scoped)) {
+	if (!c->scoped && !conn_is_admin(c)) {
 		proto_problem_set(why, PROTO_E_FORBIDDEN, "",
 		    "%s: nothing is allowed here before a hello with a token "
 		    "that is valid",
@@ -102,12 +126,24 @@ conn_each(struct master *m, void (*fn)(struct conn *, void *), void *arg)
 
 /* Binds scope and rights, once and before anything else. */
 int
-conn_set_hello(struct conn *c, const struct hello *h)
+conn_set_hello(struct conn *c, const struct hello *h,
+    struct proto_problem *why)
 {
-	if (c->hello || c->requests > 1)
+	int r;
+
+	if (c->hello || c->requests > 1) {
+		proto_problem_set(why, PROTO_E_FORBIDDEN, "",
+		    "hello comes once, before anything else");
 		return -EALREADY;
+	}
+	r = conn_room_hello(c, h->scope != NULL ? h->scope : "", why);
+	if (r < 0) {
+		conn_deny(c);
+		return r;
+	}
 	c->hello = true;
 	c->process = h->process;
+	c->admin = h->admin;
 	if (h->scope != NULL) {
 		c->scoped = true;
 		strlcpy(c->scope, h->scope, sizeof(c->scope));
@@ -167,6 +203,9 @@ conn_kill(struct conn *c)
 	if (c->dead)
 		return;
 	c->dead = true;
+	c->m->conns->dead++;
+	turns_forget(c->m->conns->turns, &c->turn);
+	conn_room_leave(c);
 	conn_marks_drop(c, false);
 	while ((r = TAILQ_FIRST(&c->reqs)) != NULL)
 		req_abandon(r, false);
@@ -187,7 +226,7 @@ conn_drop(struct conn *c)
 void
 conn_release(struct conn *c)
 {
-	struct event *ev[] = {c->ev_read, c->ev_write, c->ev_more, c->ev_gone};
+	struct event *ev[] = {c->ev_read, c->ev_write, c->ev_gone};
 
 	for (size_t i = 0; i < NELEMS(ev); i++)
 		if (ev[i] != NULL)
@@ -211,6 +250,7 @@ conn_free(struct conn *c)
 	if (c->active)
 		TAILQ_REMOVE(&l->active, c, active_link);
 	l->count--;
+	l->dead -= c->dead;
 	atomic_store_explicit(&c->m->stats->connections, l->count,
 	    memory_order_relaxed);
 	if (c->sub.on && c->sub.kinds != 0)
@@ -231,17 +271,24 @@ conn_close_all(struct master *m)
 		struct req *r;
 
 		c->dead = true;
+		turns_forget(m->conns->turns, &c->turn);
+		conn_room_leave(c);
 		conn_marks_drop(c, false);
 		while ((r = TAILQ_FIRST(&c->reqs)) != NULL)
-			req_free(r);
+			req_end(r);
 		conn_free(c);
 	}
 	if (m->conns->ev != NULL)
 		event_free(m->conns->ev);
 	if (m->conns->rest != NULL)
 		event_free(m->conns->rest);
+	if (m->conns->starved != NULL)
+		event_free(m->conns->starved);
+	if (m->conns->guest_timer != NULL)
+		event_free(m->conns->guest_timer);
 	if (m->conns->reserve >= 0)
 		close(m->conns->reserve);
+	turns_free(&m->conns->turns);
 	free(m->conns);
 	m->conns = NULL;
 }

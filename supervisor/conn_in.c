@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What comes in on a connection: frames, a bounded share a turn. Beyond 64
- * requests under way or 1 MiB of unread answers we stop reading, never refuse.
+ * What comes in on a connection: a read and a frame a unit, in turns with the
+ * jobs of its requests. Beyond 64 requests under way or 1 MiB of unread answers
+ * we stop reading, never refuse.
  */
 #include "supervisor/conn.h"
 
@@ -14,25 +15,29 @@
 #include "common/check.h"
 
 #define CONN_OUT_MAX (1u << 20)
-#define CONN_READ    (64u << 10) /* bytes read in one turn */
-#define CONN_FRAMES  32u         /* frames handled in one turn */
+#define CONN_READ    (64u << 10) /* bytes of one read */
+#define STARVED_MS   100u
+
+bool
+conn_takes_answers(const struct conn *c)
+{
+	return conn_queued(c) < CONN_OUT_MAX;
+}
 
 /* Is there room for another request? */
 bool
 conn_may_read(const struct conn *c)
 {
 	return !c->dead && !c->closing && c->nreqs < CONN_REQUESTS &&
-	    conn_queued(c) < CONN_OUT_MAX;
+	    conn_takes_answers(c) &&
+	    (c->partial || !conn_room_starves(c));
 }
 
-/* Goes on with what is buffered, in the next turn. */
 void
 conn_more(struct conn *c)
 {
-	static const struct timeval now = {0, 0};
-
-	if (!c->dead)
-		evtimer_add(c->ev_more, &now);
+	c->input = true;
+	conn_ready(c);
 }
 
 /* A request has ended: there may be room again. */
@@ -41,6 +46,7 @@ conn_req_gone(struct conn *c)
 {
 	CHECK(c->nreqs > 0);
 	c->nreqs--;
+	conn_room_idle(c);
 	if (c->stalled && conn_may_read(c)) {
 		c->stalled = false;
 		conn_more(c);
@@ -64,111 +70,182 @@ conn_resume(struct conn *c)
 	event_add(c->ev_read, NULL);
 }
 
-/* Handles buffered frames, a bounded number; stops where there is no room. */
-static void
-conn_frames(struct conn *c)
-{
-	size_t at = 0;
-	unsigned n = 0;
-
-	while (at < c->in_len && n < CONN_FRAMES) {
-		size_t used;
-
-		if (!conn_may_read(c)) {
-			c->stalled = true;
-			break;
-		}
-		used = frame_handle(c, c->in + at, c->in_len - at);
-		if (used == 0)
-			break;
-		at += used;
-		n++;
-	}
-	if (at > 0) {
-		memmove(c->in, c->in + at, c->in_len - at);
-		c->in_len -= at;
-	}
-	if (c->dead)
-		return;
-	if (c->stalled || c->closing)
-		conn_pause(c);
-	else if (n == CONN_FRAMES && c->in_len > 0)
-		conn_more(c);
-	else if (!event_pending(c->ev_read, EV_READ, NULL))
-		conn_resume(c);
-	if (c->in_len == 0 && c->in_cap > CONN_READ) {
-		free(c->in);
-		c->in = NULL;
-		c->in_cap = 0;
-	}
-}
-
-/* The buffered rest of the turn before. */
+/* The peer of a connection that is not read has gone. */
 void
-conn_on_more(int fd, short what, void *arg)
+conn_on_gone(int fd, short what, void *arg)
 {
 	struct conn *c = arg;
 
 	(void)fd;
 	(void)what;
-	if (!c->dead)
-		conn_frames(c);
+	turn_begin(c->m);
+	conn_kill(c);
 }
 
-/* The peer of a connection that is not read has gone. */
-void
-conn_on_gone(int fd, short what, void *arg)
+/* For those that are not read because their scope holds too much: is there
+ * room again? */
+static void
+on_starved(int fd, short what, void *arg)
 {
+	struct master *m = arg;
+	struct conn *c;
+
 	(void)fd;
 	(void)what;
-	conn_kill(arg);
+	turn_begin(m);
+	TAILQ_FOREACH(c, &m->conns->all, link)
+		if (c->stalled) {
+			c->stalled = false;
+			conn_more(c);
+		}
 }
 
-/* Makes room for one more read. */
+/* Makes room for one more read: the one place where it grows. */
 static bool
 in_room(struct conn *c)
 {
-	size_t cap = c->in_cap != 0 ? c->in_cap : 4096;
-	size_t limit = c->m->cfg.frame_bytes + CONN_READ;
+	size_t cap = c->in_cap != 0 ? c->in_cap : CONN_INPUT;
+	size_t limit = conn_frame_max(c) + CONN_READ;
 	char *p;
 
+	if (c->in_at > 0) {
+		memmove(c->in, c->in + c->in_at, c->in_len - c->in_at);
+		c->in_len -= c->in_at;
+		c->in_at = 0;
+	}
 	if (c->in_cap - c->in_len >= 2048)
 		return true;
 	while (cap - c->in_len < 4096 && cap < limit * 2)
 		cap *= 2;
+	if (cap > CONN_INPUT && !conn_room_grow(c, cap - c->in_cap))
+		return false;
 	p = realloc(c->in, cap);
 	if (p == NULL)
 		return false;
 	c->in = p;
 	c->in_cap = cap;
+	conn_room_count(c);
 	return true;
 }
 
-/* The socket is readable. */
+/* All of it was handled: a large buffer is not kept. */
+static void
+in_empty(struct conn *c)
+{
+	c->in_at = c->in_len = 0;
+	if (c->in_cap > CONN_READ)
+		conn_in_free(c);
+}
+
+void
+conn_in_free(struct conn *c)
+{
+	free(c->in);
+	c->in = NULL;
+	c->in_cap = 0;
+	conn_room_count(c);
+}
+
+/* The socket is readable. Once is enough to know. */
 void
 conn_on_read(int fd, short what, void *arg)
 {
 	struct conn *c = arg;
+
+	(void)fd;
+	(void)what;
+	turn_begin(c->m);
+	if (c->input)
+		event_del(c->ev_read);
+	conn_more(c);
+}
+
+/* One read. true: something came. */
+static bool
+in_read(struct conn *c)
+{
 	size_t room;
 	ssize_t n;
 
-	(void)what;
-	if (c->dead)
-		return;
 	if (!in_room(c)) {
-		conn_kill(c);
-		return;
+		if (!c->closing)
+			conn_kill(c);
+		return false;
 	}
 	room = c->in_cap - c->in_len;
-	n = read(fd, c->in + c->in_len, room < CONN_READ ? room : CONN_READ);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
+	n = read(c->fd, c->in + c->in_len, room < CONN_READ ? room : CONN_READ);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		if (!event_pending(c->ev_read, EV_READ, NULL))
+			conn_resume(c);
+		return false;
+	}
 	if (n <= 0) {
 		conn_kill(c);
-		return;
+		return false;
 	}
 	c->in_len += (size_t)n;
 	if ((size_t)n == room && c->in_cap < CONN_READ)
 		(void)in_room(c);
-	conn_frames(c);
+	c->partial = false;
+	return true;
+}
+
+/* A read where there is no whole frame, then a frame. true: there may be more
+ * to do. */
+static bool
+in_unit(struct conn *c)
+{
+	size_t used;
+
+	if (c->closing || !conn_may_read(c)) {
+		c->stalled = !c->closing;
+		conn_pause(c);
+		if (c->stalled && conn_room_starves(c))
+			timer_in(c->m, &c->m->conns->starved, on_starved,
+			    c->m, STARVED_MS);
+		return false;
+	}
+	if ((c->in_at == c->in_len || c->partial) && !in_read(c))
+		return false;
+	used = frame_handle(c, c->in + c->in_at, c->in_len - c->in_at);
+	if (c->dead)
+		return false;
+	c->in_at += used;
+	c->partial = used == 0 && !c->closing;
+	if (c->in_at == c->in_len)
+		in_empty(c);
+	if ((c->in_at < c->in_len && !c->partial) || c->closing)
+		return true;
+	return !event_pending(c->ev_read, EV_READ, NULL);
+}
+
+/* The next job that may go on. */
+static struct req *
+next_job(const struct conn *c)
+{
+	struct req *r;
+
+	TAILQ_FOREACH(r, &c->jobs, job_link)
+		if (req_may(r))
+			break;
+	return r;
+}
+
+bool
+conn_unit(struct conn *c, uint64_t until)
+{
+	struct req *r = next_job(c);
+
+	if (conn_send_more(c))
+		;
+	else if (r != NULL && (c->job_next || !c->input)) {
+		c->job_next = false;
+		req_unit(r, until);
+	} else if (c->input) {
+		c->job_next = true;
+		c->input = false; /* what happens meanwhile sets it again */
+		if (in_unit(c))
+			c->input = true;
+	}
+	return !c->dead && (c->sends || c->input || next_job(c) != NULL);
 }

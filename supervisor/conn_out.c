@@ -15,6 +15,9 @@
 #include "common/log.h"
 #include "common/reserve.h"
 
+#define LONG_ANSWER 65536u /* bytes: it is not copied any more */
+#define SEND_MAX    262144u /* bytes, of one connection at a time */
+
 /* A place in the byte stream at which something is due. */
 static void
 mark_add(struct conn *c, struct mark mk)
@@ -118,20 +121,42 @@ has_room(struct conn *c, size_t n)
 	return false;
 }
 
+static void
+on_sent(const void *data, size_t len, void *arg)
+{
+	(void)data;
+	(void)len;
+	free(arg);
+}
+
+/* Stages what was encoded; of a long one the memory itself. */
+static void
+put_encoded(struct conn *c, struct enc *e)
+{
+	if (e->len < LONG_ANSWER)
+		evbuffer_add(c->staged, e->buf, e->len);
+	else if (evbuffer_add_reference(c->staged, e->buf, e->len, on_sent,
+		     e->buf) == 0)
+		*e = (struct enc)ENC_INIT;
+	else
+		c->torn = true;
+}
+
 /* Stages [1, msgid, nil, result]. */
 void
-conn_answer(struct conn *c, uint32_t msgid, const void *result, size_t size)
+conn_answer(struct conn *c, uint32_t msgid, struct enc *result)
 {
 	unsigned char h[8] = {0x94, 0x01};
 	size_t n = 2 + put_msgid(h + 2, msgid);
 
 	if (c->dead)
 		return;
-	if (!has_room(c, n + 1 + size))
+	if (!has_room(c, n + 1 +
+		(result->len < LONG_ANSWER ? result->len : 0)))
 		return;
 	h[n++] = 0xc0;
 	evbuffer_add(c->staged, h, n);
-	evbuffer_add(c->staged, result, size);
+	put_encoded(c, result);
 	answered(c, msgid);
 }
 
@@ -203,51 +228,82 @@ marks_reach(struct conn *c)
 	}
 }
 
-/* Writes what the socket takes. */
+/* Some of it is out: who waits for that goes on. */
+static void
+has_sent(struct conn *c)
+{
+	struct req *r, *next;
+
+	TAILQ_FOREACH_SAFE(r, &c->reqs, link, next)
+		if (r->streaming)
+			req_wake(r, WAKE_ROOM);
+	api_events_more(c, c->m);
+	if (!TAILQ_EMPTY(&c->jobs))
+		conn_ready(c);
+	if (c->stalled && conn_may_read(c)) {
+		c->stalled = false;
+		conn_more(c);
+	}
+}
+
+/* Writes what the socket takes, but no more at a time than others may wait
+ * for: the rest is a unit of its own. */
 static void
 conn_flush(struct conn *c)
 {
-	size_t before = evbuffer_get_length(c->out);
+	size_t left = SEND_MAX;
+	bool full = false;
 
-	while (evbuffer_get_length(c->out) > 0) {
-		int n = evbuffer_write(c->out, c->fd);
+	while (left > 0 && !full && evbuffer_get_length(c->out) > 0) {
+		int n = evbuffer_write_atmost(c->out, c->fd,
+		    (ev_ssize_t)left);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 && errno == EAGAIN)
-			break;
-		if (n <= 0) {
+		full = n < 0 && errno == EAGAIN;
+		if (n <= 0 && !full) {
 			conn_kill(c);
 			return;
 		}
-		c->written += (size_t)n;
+		c->written += full ? 0 : (size_t)n;
+		left -= full ? 0 : (size_t)n;
 	}
 	marks_reach(c);
-	if (evbuffer_get_length(c->out) > 0)
+	if (evbuffer_get_length(c->out) == 0) {
+		if (c->closing)
+			conn_kill(c);
+	} else if (full) {
 		event_add(c->ev_write, NULL);
-	else if (c->closing)
-		conn_kill(c);
-	if (before > evbuffer_get_length(c->out) && !c->dead) {
-		struct req *r, *next;
-
-		TAILQ_FOREACH_SAFE(r, &c->reqs, link, next)
-			if (r->streaming)
-				req_wake(r, req_session(r), WAKE_ROOM);
-		api_events_more(c, c->m);
-		if (c->stalled && conn_may_read(c)) {
-			c->stalled = false;
-			conn_more(c);
-		}
+	} else {
+		c->sends = true;
+		conn_ready(c);
 	}
+	conn_room_count(c);
+	if (left < SEND_MAX && !c->dead)
+		has_sent(c);
+}
+
+bool
+conn_send_more(struct conn *c)
+{
+	if (!c->sends)
+		return false;
+	c->sends = false;
+	conn_flush(c);
+	return true;
 }
 
 /* The socket takes more. */
 void
 conn_on_write(int fd, short what, void *arg)
 {
+	struct conn *c = arg;
+
 	(void)fd;
 	(void)what;
-	conn_flush(arg);
+	turn_begin(c->m);
+	c->sends = true;
+	conn_ready(c);
 }
 
 /* A commit failed: what this turn answered becomes an error. */
@@ -308,7 +364,9 @@ conn_turn_end(struct master *m, bool committed)
 			mk->staged = false; /* as in marks_reach() */
 		c->out_total += evbuffer_get_length(c->staged);
 		evbuffer_add_buffer(c->out, c->staged);
-		conn_flush(c);
+		conn_room_count(c);
+		if (!c->sends && !event_pending(c->ev_write, EV_WRITE, NULL))
+			conn_flush(c);
 	}
 	if (!TAILQ_EMPTY(&m->conns->active))
 		m->again = true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a command is started with. Called by api_exec.c; starts nothing and
- * remembers nothing.
+ * What a command is started with. Called by api_exec.c; starts nothing,
+ * remembers nothing and looks at no file: a path that a client names may lie
+ * where nobody ever answers.
  */
 #include "supervisor/exec_build.h"
 
@@ -10,12 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "common/envpolicy.h"
+#include "common/check.h"
+#include "common/shells.h"
 #include "common/text.h"
-#include "supervisor/direct.h"
 
 #define ARG_ONE_MAX 131071u
 #define ARG_SUM_MAX (2u * 1024 * 1024 - 32 * 1024)
@@ -43,13 +42,12 @@ base_get(const struct exec_base *b, const struct val *params, const char *key,
 	return false;
 }
 
-/* The directory the command runs in. */
+/* The directory the command runs in; the child finds out if it is there. */
 int
 exec_workdir(const struct exec_base *b, const struct val *params, char *ret,
     size_t size, struct proto_problem *why)
 {
 	char dir[4200], base[4200], home[4200], shown[200];
-	struct stat st;
 	int n;
 
 	val_copy(params, "baseDir", base, sizeof(base));
@@ -74,18 +72,6 @@ exec_workdir(const struct exec_base *b, const struct val *params, char *ret,
 		    "workdir %s is %s; nothing was run", shown,
 		    n < 0 ? "relative, and no baseDir was given" : "too long");
 		return -EINVAL;
-	}
-	if (stat(ret, &st) < 0) {
-		int e = errno;
-
-		proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
-		    "workdir %s: %s; nothing was run", shown, strerror(e));
-		return -e;
-	}
-	if (!S_ISDIR(st.st_mode)) {
-		proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
-		    "workdir %s is not a directory; nothing was run", shown);
-		return -ENOTDIR;
 	}
 	return 0;
 }
@@ -118,78 +104,59 @@ blob_put(struct build *bl, const char *what, const char *a, size_t a_len,
 	return 0;
 }
 
-/* Looks a program up in a PATH. */
-static bool
-path_find(const char *path, const char *name, char *ret, size_t size)
+/* A shell of this name in each directory of a PATH; returns how many. */
+static uint32_t
+add_shells(struct sbuf *shells, const char *path, const char *name)
 {
-	while (*path != '\0') {
-		size_t n = strcspn(path, ":");
+	uint32_t count = 0;
+	size_t n;
 
-		if (n > 0 && path[0] == '/' &&
-		    snprintf(ret, size, "%.*s/%s", (int)n, path, name) <
-			(int)size &&
-		    access(ret, X_OK) == 0)
-			return true;
-		path += n + (path[n] == ':');
+	for (; *path != '\0' && count < PATHS_MAX; path += *path == ':') {
+		n = strcspn(path, ":");
+		if (n > 0 && path[0] == '/') {
+			sbuf_addn(shells, path, n);
+			sbuf_addf(shells, "/%s", name);
+			sbuf_addn(shells, "", 1);
+			count++;
+		}
+		path += n;
 	}
-	return false;
+	return count;
 }
 
-/* The last component. */
-static const char *
-base_name(const char *path)
+/* The shells that a command string may be given to, the best first: which of
+ * them is there the child finds out. Returns how many. */
+static uint32_t
+choose_shells(const struct exec_base *b, const struct val *params,
+    struct sbuf *ret)
 {
-	const char *p = strrchr(path, '/');
+	char own[4200] = "";
+	const char *const users[] = {own, b->user_shell};
+	uint32_t count = 0;
 
-	return p != NULL ? p + 1 : path;
-}
-
-/* Would a command string be understood by it? */
-static bool
-is_posix_shell(const char *path)
-{
-	static const char *const no[] = {"fish", "false", "nologin", "true"};
-	const char *name = base_name(path);
-
-	if (path[0] != '/' || access(path, X_OK) < 0)
-		return false;
-	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
-		if (strcmp(name, no[i]) == 0)
-			return false;
-	return true;
-}
-
-/* The shell of a command string. */
-static void
-shell_choose(const struct exec_base *b, const struct val *params, char *ret,
-    size_t size)
-{
 	if (b->cfg->shell[0] != '\0') {
-		snprintf(ret, size, "%s", b->cfg->shell);
-		return;
+		sbuf_addn(ret, b->cfg->shell, strlen(b->cfg->shell) + 1);
+		return 1;
 	}
-	if (base_get(b, params, "SHELL", ret, size) && is_posix_shell(ret))
-		return;
-	snprintf(ret, size, "%s", b->user_shell);
-	if (is_posix_shell(ret))
-		return;
-	if (path_find(b->path, "bash", ret, size) ||
-	    path_find(b->path, "sh", ret, size))
-		return;
-	snprintf(ret, size, "/bin/sh");
+	(void)base_get(b, params, "SHELL", own, sizeof(own));
+	for (size_t i = 0; i < NELEMS(users); i++) {
+		if (!shell_is_posix(users[i]) ||
+		    (i > 0 && strcmp(users[i], own) == 0))
+			continue;
+		sbuf_addn(ret, users[i], strlen(users[i]) + 1);
+		count++;
+	}
+	count += add_shells(ret, b->path, "bash");
+	count += add_shells(ret, b->path, "sh");
+	sbuf_addn(ret, "/bin/sh", sizeof("/bin/sh"));
+	return count + 1;
 }
 
 /* argv of a command string; returns argc, or -errno. */
 static int
 put_shell(struct build *bl, const char *shell, const struct val *params)
 {
-	static const char *const bash[] = {"--noprofile", "--norc", "-c", NULL};
-	static const char *const zsh[] = {"-f", "-c", NULL};
-	static const char *const other[] = {"-c", NULL};
-	const char *name = base_name(shell);
-	const char *const *opt = strcmp(name, "bash") == 0 ? bash
-	    : strcmp(name, "zsh") == 0			   ? zsh
-							   : other;
+	const char *const *opt = shell_options(shell);
 	struct val_str cmd = val_str(params, "command");
 	int argc = 1;
 	int r = blob_put(bl, "shell", shell, strlen(shell), "", 0);
@@ -272,93 +239,6 @@ put_paths(struct build *bl, const char *cwd, const char *prog, size_t len)
 	return put_path_dirs(bl, cwd, prog, len, path->val, path->val_len);
 }
 
-/* Would a shell keep the working directory's name as it is? */
-static bool
-is_canonical(const char *dir)
-{
-	size_t n = strlen(dir);
-
-	return dir[0] == '/' && (n == 1 || dir[n - 1] != '/') &&
-	    strstr(dir, "//") == NULL && strstr(dir, "/./") == NULL &&
-	    strstr(dir, "/../") == NULL &&
-	    (n < 2 || strcmp(dir + n - 2, "/.") != 0) &&
-	    (n < 3 || strcmp(dir + n - 3, "/..") != 0);
-}
-
-/* Would the shell hand this environment on as it is? */
-static bool
-env_is_indifferent(const struct build *bl)
-{
-	struct stat st;
-	char dir[1024];
-
-	for (size_t i = 0; i < bl->envc; i++) {
-		const struct pair *p = &bl->env[i];
-
-		if (!env_is_portable(p->key, p->key_len))
-			return false;
-		if (p->key_len == 6 && memcmp(p->key, "OLDPWD", 6) == 0) {
-			if (p->val_len >= sizeof(dir))
-				return false;
-			memcpy(dir, p->val, p->val_len);
-			dir[p->val_len] = '\0';
-			if (dir[0] != '/' || stat(dir, &st) != 0 ||
-			    !S_ISDIR(st.st_mode))
-				return false;
-		} else if (direct_minds(p->key, p->key_len)) {
-			return false;
-		}
-	}
-	return true;
-}
-
-/* A number that bash would leave as it is. */
-static bool
-is_level(const struct pair *p)
-{
-	if (p->val_len < 1 || p->val_len > 2 || p->val[0] == '0')
-		return p->val_len == 1 && p->val[0] == '0';
-	for (size_t i = 0; i < p->val_len; i++)
-		if (p->val[i] < '0' || p->val[i] > '9')
-			return false;
-	return true;
-}
-
-/* May the shell be left out? Then its program, and the variables that the
- * shell would have set. */
-static bool
-direct_take(struct build *bl, const struct exec_base *b,
-    const struct val *params, const char *cwd, const char *shell,
-    struct direct *d, char *prog, size_t size)
-{
-	struct val_str cmd = val_str(params, "command");
-	enum direct_shell kind;
-	const struct pair *path, *level;
-
-	if (!b->cfg->direct || cmd.ptr == NULL ||
-	    !direct_split(cmd.ptr, cmd.len, d))
-		return false;
-	kind = direct_shell_of(shell);
-	path = env_find(bl, "PATH");
-	level = env_find(bl, "SHLVL");
-	if (kind == DIRECT_NONE || path == NULL || !is_canonical(cwd) ||
-	    !env_is_indifferent(bl) ||
-	    (kind == DIRECT_BASH && level != NULL && !is_level(level)) ||
-	    !direct_find(&d->word[0], path->val, path->val_len, cwd, prog,
-	        size))
-		return false;
-	if (kind == DIRECT_BASH) {
-		bool slash = memchr(d->word[0].ptr, '/', d->word[0].len) !=
-		    NULL;
-
-		env_set(bl, "_", 1, slash ? d->word[0].ptr : prog,
-		    slash ? d->word[0].len : strlen(prog));
-		if (level == NULL)
-			env_set(bl, "SHLVL", 5, "0", 1);
-	}
-	return true;
-}
-
 /* umask: octal digits. */
 static int
 take_umask(const struct val *params, uint32_t *ret, struct proto_problem *why)
@@ -383,53 +263,39 @@ take_umask(const struct val *params, uint32_t *ret, struct proto_problem *why)
 	return 0;
 }
 
-/* Fills the spec from a build. */
+/* Fills the spec from a build; `shells` is room for the shells. */
 static int
 spec_fill(struct build *bl, const struct exec_base *b, const struct val *params,
-    const char *cwd, struct spec *sp)
+    const char *cwd, struct sbuf *shells, struct spec *sp)
 {
 	const struct val *argv = val_get(params, "argv");
-	char shell[4200] = "", prog[4200];
-	bool direct = false;
-	struct direct d;
 	int r = take_umask(params, &sp->umask, bl->why);
 
 	if (r == 0)
 		r = blob_put(bl, "workdir", cwd, strlen(cwd), "", 0);
 	if (r < 0)
 		return r;
-	if (argv == NULL)
-		shell_choose(b, params, shell, sizeof(shell));
-	r = argv != NULL ? put_argv(bl, argv) : put_shell(bl, shell, params);
+	sp->flags = b->cfg->no_new_privs ? CTL_START_NO_NEW_PRIVS : 0u;
+	if (argv == NULL) {
+		sp->flags |= CTL_START_SHELL |
+		    (b->cfg->direct ? CTL_START_DIRECT : 0u);
+		sp->path_count = choose_shells(b, params, shells);
+		if (shells->failed)
+			return -ENOMEM;
+	}
+	r = argv != NULL ? put_argv(bl, argv) : put_shell(bl, shells->p, params);
 	if (r < 0)
 		return r;
 	sp->argc = (uint32_t)r;
-	if (argv == NULL)
-		direct = direct_take(bl, b, params, cwd, shell, &d, prog,
-		    sizeof(prog));
-	if (direct) {
-		sp->shell_argc = sp->argc;
-		sp->argc += (uint32_t)d.count;
-	}
-	for (size_t i = 0; direct && i < d.count; i++) {
-		r = blob_put(bl, "command", d.word[i].ptr, d.word[i].len, "",
-		    0);
-		if (r < 0)
-			return r;
-	}
 	r = put_env(bl);
 	if (r < 0)
 		return r;
 	sp->envc = (uint32_t)bl->envc;
-	if (direct) {
-		sbuf_addn(&bl->blob, prog, strlen(prog) + 1);
-		sp->path_count = 1;
-	}
 	if (argv != NULL)
 		sp->path_count = put_paths(bl, cwd, argv->a.items[0].s.ptr,
 		    argv->a.items[0].s.len);
 	else
-		sp->path_count += put_paths(bl, cwd, shell, strlen(shell));
+		sbuf_addn(&bl->blob, shells->p, shells->len);
 	if (sp->path_count == 0) {
 		proto_problem_set(bl->why, PROTO_E_INVALID_PARAMS, "argv",
 		    "the program's name is too long");
@@ -446,7 +312,7 @@ exec_spec_make(const struct exec_base *b, const struct val *params,
 {
 	struct build *bl = calloc(1, sizeof(*bl));
 	struct spec *sp = calloc(1, sizeof(*sp));
-	struct sbuf path = SBUF_INIT;
+	struct sbuf path = SBUF_INIT, shells = SBUF_INIT;
 	int r = -ENOMEM;
 
 	if (bl != NULL && sp != NULL) {
@@ -455,7 +321,7 @@ exec_spec_make(const struct exec_base *b, const struct val *params,
 		r = env_call(bl, b, params);
 		if (r == 0) {
 			env_own(bl, b, ids, cwd, &path);
-			r = spec_fill(bl, b, params, cwd, sp);
+			r = spec_fill(bl, b, params, cwd, &shells, sp);
 		}
 		if (r == 0 && (bl->blob.failed || path.failed))
 			r = -ENOMEM;
@@ -472,6 +338,7 @@ exec_spec_make(const struct exec_base *b, const struct val *params,
 		free(sp);
 	}
 	sbuf_fini(&path);
+	sbuf_fini(&shells);
 	free(bl);
 	return r;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From exec's params to what START needs: shell, environment, directory,
- * program candidates, limits of execve. Pure but for looking at the file
- * system (does this directory, this shell exist?).
+ * program candidates, limits of execve. Pure: no path of a client's is
+ * touched, here nor anywhere else in the master.
  */
 #ifndef PSUP_EXEC_SPEC_H
 #define PSUP_EXEC_SPEC_H
@@ -21,8 +21,8 @@ struct exec_ids {
 	bool pty; /* it needs a TERM */
 };
 
-/* The directory: absolute, existing. Errors: -ENOTDIR and the like with *why
- * filled (PROTO_E_WORKDIR). */
+/* The directory: absolute. Errors: -EINVAL with *why filled
+ * (PROTO_E_WORKDIR). */
 int exec_workdir(const struct exec_base *b, const struct val *params,
     char *ret, size_t size, struct proto_problem *why);
 /* Everything else. Errors: -EINVAL, -E2BIG, -ENOMEM with *why filled. */

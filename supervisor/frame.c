@@ -52,6 +52,17 @@ part_fail(struct conn *c, uint32_t msgid, const char *part,
 	conn_fail(c, msgid, &p);
 }
 
+/* What makes a request the same one when it comes again. */
+static uint64_t
+hash_of(const struct conn *c, const struct val *name, const struct val *params)
+{
+	const char *scope = conn_scope(c);
+	uint64_t h = scope != NULL
+	    ? val_hash_bytes(1, scope, strlen(scope)) : 0;
+
+	return val_hash(val_hash(h, name), params) | 1;
+}
+
 /* [0, msgid, method, params] */
 static void
 on_request(struct conn *c, const struct val *f)
@@ -62,6 +73,7 @@ on_request(struct conn *c, const struct val *f)
 	struct proto_problem p;
 	struct req *r;
 	uint32_t msgid;
+	uint64_t hash;
 
 	c->requests++;
 	if (id->type != VAL_UINT || id->u > UINT32_MAX) {
@@ -100,12 +112,23 @@ on_request(struct conn *c, const struct val *f)
 		conn_fail(c, msgid, &p);
 		return;
 	}
+	hash = hash_of(c, name, params);
+	if (turn_is_fatal(c->m, hash)) {
+		proto_problem_set(&p, PROTO_E_REFUSED_AFTER_DEATHS, "",
+		    "%s: this request was in hand when the server died twice; "
+		    "the same one is taken again in 10 minutes",
+		    proto_method_name(method));
+		conn_fail(c, msgid, &p);
+		return;
+	}
 	r = reserve_fill() ? req_new(c, msgid, method) : NULL;
 	if (r == NULL) {
 		proto_problem_set(&p, PROTO_E_BUSY, "", "out of memory");
 		conn_fail(c, msgid, &p);
 		return;
 	}
+	r->hash = hash;
+	turn_in_hand(c->m, proto_method_name(method), hash);
 	api_dispatch(c->m, r, params);
 }
 
@@ -144,21 +167,14 @@ frame_take(struct conn *c, const struct val *f)
  * now, and only once, and the rest of it is skipped as it comes. */
 static void
 frame_early(struct conn *c, const char *p, size_t len,
-    const struct codec_limits *limits)
+    const struct codec_extent *extent)
 {
-	struct codec_extent extent;
-	char why[200] = "";
-
-	if (c->told)
-		return;
-	(void)codec_scan((const unsigned char *)p, len, limits, &extent, why,
-	    sizeof(why));
-	if (extent.broken == CODEC_OK)
+	if (c->told || extent->broken == CODEC_OK)
 		return;
 	c->told = true;
 	frame_fail(c, peek_msgid(p, len),
-	    extent.broken == CODEC_LIMIT ? PROTO_E_LIMIT : PROTO_E_BAD_REQUEST,
-	    why);
+	    extent->broken == CODEC_LIMIT ? PROTO_E_LIMIT : PROTO_E_BAD_REQUEST,
+	    c->walk.why);
 }
 
 /* Answers a frame that is not taken, unless that was done already. */
@@ -178,6 +194,15 @@ frame_refuse(struct conn *c, const char *p, size_t len, enum codec_error e,
 	c->told = false;
 }
 
+void
+frame_give_up(struct conn *c, const struct proto_problem *p)
+{
+	if (!c->told)
+		conn_fail(c, peek_msgid(c->in + c->in_at,
+		    c->in_len - c->in_at), p);
+	c->told = c->closing = true;
+}
+
 /* Handles one frame. */
 size_t
 frame_handle(struct conn *c, const char *p, size_t len)
@@ -185,33 +210,31 @@ frame_handle(struct conn *c, const char *p, size_t len)
 	struct codec_limits limits = codec_limits_default;
 	struct codec_arena *arena = NULL;
 	const struct val *f = NULL;
-	char why[200] = "";
-	size_t used = 0;
+	struct codec_extent extent;
 	enum codec_error e;
 
-	limits.bytes = (uint32_t)c->m->cfg.frame_bytes;
-	e = codec_decode(p, len, &limits, &used, &arena, &f, why, sizeof(why));
+	limits.bytes = conn_frame_max(c);
+	e = codec_decode_more(&c->walk, p, len, &limits, &extent, &arena, &f);
 	switch (e) {
 	case CODEC_OK:
 		atomic_fetch_add_explicit(&c->m->stats->requests, 1,
 		    memory_order_relaxed);
 		frame_take(c, f);
 		codec_arena_free(&arena);
-		return used;
+		return extent.used;
 	case CODEC_INCOMPLETE:
-		if (why[0] != '\0')
-			frame_early(c, p, len, &limits);
+		frame_early(c, p, len, &extent);
 		return 0;
 	case CODEC_TOO_LARGE:
-		used = 0;
+		extent.used = 0;
 		break;
 	case CODEC_LIMIT:
 	case CODEC_MALFORMED:
 	case CODEC_NOMEM:
 		break;
 	}
-	frame_refuse(c, p, len, e, why);
-	if (used == 0)
+	frame_refuse(c, p, len, e, c->walk.why);
+	if (extent.used == 0)
 		c->closing = true; /* its end is not known: no way to go on */
-	return used;
+	return extent.used;
 }

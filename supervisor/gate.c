@@ -118,6 +118,7 @@ on_timer(int fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
+	turn_begin(arg);
 	gate_pump(arg);
 }
 
@@ -149,9 +150,10 @@ gate_pump(struct master *m)
 	while ((e = admission_next(m->gate.admission, now)) != NULL) {
 		s = session_of(e);
 		gate_wait_over(m, s);
+		(void)sweep_admit(m, s, NULL);
 		session_set_state(m, s, STATE_STARTING, "there is a place");
 		s->recovering = false;
-		pool_dispatch(m, s);
+		starts_enter(m, s);
 		session_wake(m, s, WAKE_STATE);
 	}
 	arm_timer(m, now);
@@ -254,11 +256,16 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 			    "%u sessions wait for a place already", WAIT_MAX);
 			return -EBUSY;
 		}
+		if (arrives && room_for(s, STATE_QUEUED, why) < 0)
+			return -EBUSY;
 		if (arrives && gate_deadlock_refuse(m, s, why) < 0)
 			return -EDEADLK;
 		s->lane_warned = s->lane_warned && s->recovering;
 		return wait_here(m, s, 0, why);
 	}
+	/* what was accepted before starts, whatever room there is */
+	if (sweep_admit(m, s, arrives ? why : NULL) < 0 && arrives)
+		return -EBUSY;
 	if (admission_start(m->gate.admission, &s->gate, s->scope, true, now) <
 	    0) {
 		if (why != NULL)
@@ -268,7 +275,7 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 	}
 	session_set_state(m, s, STATE_STARTING, reason);
 	s->recovering = false;
-	pool_dispatch(m, s);
+	starts_enter(m, s);
 	return 0;
 }
 

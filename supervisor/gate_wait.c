@@ -237,7 +237,7 @@ warn(struct master *m, struct session *s, uint64_t now)
 	find_blockers(m, s, why, &v, &b);
 	wait_encode(m, s, scope, why, &v, &b, waited, &e);
 	wait_text(m, s, scope, why, &v, &b, waited, &text);
-	session_instance(m, s, instance);
+	session_instance(s, instance);
 	in = (struct event_in){.scope = s->scope, .sid = s->sid,
 	    .instance_id = instance, .slug = s->slug,
 	    .kind = event_kind_name(EVENT_LANE_WAIT),
@@ -263,6 +263,7 @@ on_warn(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	turn_begin(m);
 	for (unsigned i = 0; i < WARN_BURST; i++) {
 		s = TAILQ_FIRST(&m->gate.unwarned);
 		if (s == NULL || m->cfg.lane_warn_ms == 0 ||

@@ -23,6 +23,7 @@
 #include "common/cgroup.h"
 #include "common/check.h"
 #include "common/clock.h"
+#include "common/mark.h"
 #include "supervisor/usage.h"
 
 #define PIDS_MAX   32u  /* of a session; the others are not looked at */
@@ -108,9 +109,10 @@ is_stdin(const struct target *t, const struct process *p, const char *fd)
 static int
 syscall_of(const struct process *p, long *ret_nr, unsigned long *ret_arg)
 {
-	char text[256], *end;
+	char text[1024], *end;
 
-	if (!read_file(p, "syscall", text, sizeof(text)) ||
+	if (!read_file(p, "stat", text, sizeof(text)) || mark_may_wait(text) ||
+	    !read_file(p, "syscall", text, sizeof(text)) ||
 	    (!isdigit((unsigned char)text[0]) && text[0] != '-'))
 		return -1;
 	*ret_nr = strtol(text, &end, 10);

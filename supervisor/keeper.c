@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "shm/lent_map.h"
 #include "supervisor/keeper_notify.h"
 #include "supervisor/keeper_state.h"
 
@@ -142,6 +143,7 @@ kill_rows(struct keeper *k)
 {
 	uint32_t i;
 
+	pids_read_all(k);
 	for (i = 0; i < table_high(k->table); i++) {
 		struct row *r = table_at(k->table, i);
 
@@ -346,6 +348,7 @@ run_timers(struct keeper *k, uint64_t now)
 		k->tick_ns = now + TICK_NS;
 		/* also where no session runs: one may wait to be started */
 		procs_watch(k, now);
+		pids_read_old(k, now);
 		if (is_busy(k))
 			k->activity = true;
 	}
@@ -413,6 +416,7 @@ loop(struct keeper *k)
 		if (k->stop != STOP_NO)
 			run_stop(k, now);
 		note_stats(k, now);
+		mend_lost(k);
 		if (k->stop == STOP_DONE)
 			break;
 		n = epoll_wait(k->epoll, ev, EVENTS,
@@ -424,15 +428,20 @@ loop(struct keeper *k)
 	}
 }
 
-/* As many descriptors as allowed; how many sessions that makes, and the soft
- * limit found, which commands get back. */
+/* As many descriptors as allowed, no core; how many sessions that makes, and
+ * the soft limits found, which commands get back: the hard ones stay, so that
+ * nobody needs a privilege for it. */
 static uint32_t
-raise_limits(uint64_t *ret_soft)
+raise_limits(uint64_t *ret_soft, uint64_t *ret_core)
 {
-	struct rlimit rl, none = { 0, 0 };
+	struct rlimit rl;
 	uint64_t n;
 
-	(void)setrlimit(RLIMIT_CORE, &none);
+	if (getrlimit(RLIMIT_CORE, &rl) == 0) {
+		*ret_core = rl.rlim_cur;
+		rl.rlim_cur = 0;
+		(void)setrlimit(RLIMIT_CORE, &rl);
+	}
 	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
 		return 1;
 	*ret_soft = rl.rlim_cur;
@@ -445,13 +454,16 @@ raise_limits(uint64_t *ret_soft)
 	return n < KEEPER_ROWS_MAX ? (uint32_t)n : KEEPER_ROWS_MAX;
 }
 
-/* The last to be killed for want of memory, where that is permitted; not where
- * commands are to keep what they inherit. */
+/* Before commands where processors are short, and the last to be killed for want
+ * of memory, where that is permitted; the second not where commands are to keep
+ * what they inherit. */
 static void
 protect(const struct keeper *k)
 {
 	int fd;
 
+	if (getsid(0) == getpid())
+		launch_come_first();
 	if (!k->opt->config.child_oom_score_adj)
 		return;
 	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -488,6 +500,7 @@ keeper_prepare(struct keeper *k)
 {
 	int r;
 
+	lent_map_guard();
 	k->epoll = epoll_create1(EPOLL_CLOEXEC);
 	r = open_signals(k);
 	if (k->epoll < 0 || r < 0 ||
@@ -523,7 +536,7 @@ static int
 prepare(struct keeper *k)
 {
 	k->had_children = leftover_had_children();
-	k->max_sessions = raise_limits(&k->nofile_soft);
+	k->max_sessions = raise_limits(&k->nofile_soft, &k->core_soft);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return keeper_fail(k->opt, KEEPER_FAILED,
 		    "cannot become the child subreaper: %s", strerror(errno));
@@ -538,6 +551,18 @@ prepare(struct keeper *k)
 }
 
 /* The keeper's own page. */
+void
+keeper_note_page(struct keeper *k)
+{
+	struct stats_page *s = &k->stats[0];
+
+	atomic_store(&s->pid, (int32_t)getpid());
+	atomic_store(&s->generation, 1);
+	atomic_store(&s->started_ms, k->started_ms);
+	atomic_store(&s->max_sessions, k->max_sessions);
+}
+
+/* What goes into it from here on. */
 static void
 prepare_stats(struct keeper *k)
 {
@@ -545,10 +570,8 @@ prepare_stats(struct keeper *k)
 
 	stats_keep_last_words(s);
 	log_count_into(&s->log_lines, &s->log_dropped, &s->log_suppressed);
-	atomic_store(&s->pid, (int32_t)getpid());
-	atomic_store(&s->generation, 1);
-	atomic_store(&s->started_ms, clock_wall_ms());
-	atomic_store(&s->max_sessions, k->max_sessions);
+	k->started_ms = clock_wall_ms();
+	keeper_note_page(k);
 }
 
 /* The whole life, or until an exec. */

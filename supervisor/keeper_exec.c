@@ -107,8 +107,10 @@ become(const struct keeper_options *o, int binary, const char *word)
 int
 exec_successor(struct keeper *k)
 {
-	int info = save_state(k), error;
+	int info, error;
 
+	pids_read_all(k);
+	info = save_state(k);
 	if (info < 0)
 		return info;
 	log_event(LOG_NOTE, "upgrade-exec",
@@ -199,8 +201,11 @@ take_up(struct keeper *k)
 	int r;
 
 	r = stats_attach_all(k->dir, &k->stats);
+	if (r < 0) /* damaged in this very moment; owners go to the new one */
+		r = stats_create(k->dir, &k->stats);
 	if (r < 0)
 		return r;
+	k->started_ms = atomic_load(&k->stats[0].started_ms);
 	stats_keep_last_words(&k->stats[0]);
 	log_count_into(&k->stats[0].log_lines, &k->stats[0].log_dropped,
 	    &k->stats[0].log_suppressed);

@@ -64,6 +64,17 @@ reset_signals(void)
 		(void)sigaction(sig, &dfl, NULL);
 }
 
+void
+launch_come_first(void)
+{
+	int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)!write(fd, "-10", 3);
+	(void)close(fd);
+}
+
 /* Between clone and exec: system calls only. */
 static int
 child(void *arg)
@@ -75,6 +86,7 @@ child(void *arg)
 	if (close_range(KEEPER_FD_FREE, ~0u, CLOSE_RANGE_UNSHARE) < 0)
 		goto fail;
 	(void)setsid(); /* the terminal's signals are the keeper's business */
+	launch_come_first();
 	if (close(STDIN_FILENO) < 0 && errno != EBADF)
 		goto fail;
 	if (open("/dev/null", O_RDWR) != STDIN_FILENO ||
@@ -112,11 +124,14 @@ seal(const struct keeper *k, const struct proc *p)
 	h.workers = k->workers;
 	h.max_sessions = k->max_sessions;
 	h.nofile_soft = k->nofile_soft;
+	h.core_soft = k->core_soft;
 	h.log_level = LOG_PACK(k->opt->log_level, k->opt->log_format);
 	memcpy(h.runtime_dir, k->opt->runtime_dir, sizeof(h.runtime_dir));
 	memcpy(h.config_path, k->opt->config_path, sizeof(h.config_path));
 	memcpy(h.group, k->group, sizeof(h.group));
 	h.flags = k->group_flags;
+	if (p->crashes >= KEEPER_CRASHES)
+		h.flags |= HERITAGE_INDEX_BAD;
 	return heritage_seal(&h);
 }
 

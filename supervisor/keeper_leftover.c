@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a dead keeper left running: every process whose environment carries
- * PSUP_INSTANCE=<incarnation>.<session> of an incarnation that had this runtime
- * directory is killed before any work is accepted. Called once at the start,
+ * What a dead keeper left running: every process that carries a mark, one that
+ * counts (common/mark.h), of an incarnation that had this runtime directory is
+ * killed before any work is accepted. Called once at the start,
  * under the lock.
  *
  * The file `incarnation` lists them, the newest first, one a line in hex; older
@@ -24,14 +24,14 @@
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "mark.h"
 #include "supervisor/keeper_state.h"
 
 #define OLD_MAX    8u
 #define FILE_NAME  "incarnation"
 #define FILE_NEW   "incarnation.new"
-#define MARK       "PSUP_INSTANCE="
 #define BOUND_NS   (5 * NSEC_PER_SEC)
-#define ENV_CHUNK  65536u
+#define LOCKED_NS  (250 * NSEC_PER_MSEC)
 
 struct old {
 	uint64_t v[OLD_MAX];
@@ -89,118 +89,77 @@ write_new(int dirfd, uint64_t own, const struct old *old)
 	return r;
 }
 
-/* Is this environment string a mark of one of them? */
-static bool
-is_mark(const char *s, const struct old *old)
+/* Has it a mark of one of them that counts (common/mark.h)? -EAGAIN: that
+ * cannot be told now. */
+static int
+is_marked(int32_t pid, const struct old *old)
 {
-	char *end;
-	uint64_t v;
+	struct proc_mark m;
 	uint32_t i;
 
-	if (strncmp(s, MARK, sizeof(MARK) - 1) != 0)
-		return false;
-	v = strtoull(s + sizeof(MARK) - 1, &end, 16);
-	if (*end != '.')
-		return false;
+	if (mark_read_own(pid, getpid(), &m) == -EAGAIN)
+		return -EAGAIN;
 	for (i = 0; i < old->count; i++) {
-		if (old->v[i] == v)
+		if (old->v[i] == m.incarnation)
 			return true;
 	}
 	return false;
 }
 
-/* Does the environment of /proc/PID carry a mark? Strings may be cut by a
- * read; only their beginnings matter, so the cut one is read again. */
-static bool
-carries_mark(int procfd, const char *pid, const struct old *old)
-{
-	static char buf[ENV_CHUNK + 1];
-	char path[NAME_MAX + sizeof("/environ")];
-	size_t have = 0;
-	bool found = false, skip = false;
-	ssize_t n;
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "%s/environ", pid);
-	fd = openat(procfd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	while (!found && (n = read(fd, buf + have, ENV_CHUNK - have)) > 0) {
-		char *p = buf, *end;
-
-		have += (size_t)n;
-		buf[have] = '\0';
-		while (!found &&
-		    (end = memchr(p, '\0', (size_t)(buf + have - p))) != NULL) {
-			found = !skip && is_mark(p, old);
-			skip = false;
-			p = end + 1;
-		}
-		have = (size_t)(buf + have - p);
-		memmove(buf, p, have);
-		if (have == ENV_CHUNK) {
-			/* longer than any mark */
-			skip = true;
-			have = 0;
-		}
-	}
-	(void)close(fd);
-	return found;
-}
-
 /* Kills one process if it is marked; by pidfd, so that it is the one whose
  * environment was read. */
-static bool
-kill_marked(int procfd, const char *name, const struct old *old)
+static int
+kill_marked(int32_t pid, const struct old *old)
 {
-	int32_t pid = (int32_t)strtol(name, NULL, 10);
-	struct stat st;
-	bool marked;
-	int pidfd;
+	int pidfd, marked;
 
-	if (pid <= 1 || pid == getpid() ||
-	    fstatat(procfd, name, &st, 0) < 0 ||
-	    (st.st_uid != geteuid() && geteuid() != 0))
+	if (pid <= 1 || pid == getpid())
 		return false;
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0)
 		return false;
-	marked = carries_mark(procfd, name, old);
-	if (marked)
+	marked = is_marked(pid, old);
+	if (marked > 0)
 		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 	(void)close(pidfd);
 	return marked;
 }
 
-/* One pass over all processes: how many were marked. */
+/* One pass over all processes: how many were marked, of how many that could
+ * not be told. */
 static uint32_t
-kill_pass(const struct old *old)
+kill_pass(const struct old *old, uint32_t *ret_locked)
 {
 	const struct dirent *e;
 	uint32_t n = 0;
 	DIR *d;
+	int r;
 
+	*ret_locked = 0;
 	d = opendir("/proc");
 	if (d == NULL)
 		return 0;
 	while ((e = readdir(d)) != NULL) {
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
-		    kill_marked(dirfd(d), e->d_name, old))
-			n++;
+		r = kill_marked((int32_t)strtol(e->d_name, NULL, 10), old);
+		n += r > 0;
+		*ret_locked += r < 0;
 	}
 	(void)closedir(d);
 	return n;
 }
 
-/* Kills until a pass finds nobody: how many are left. */
+/* Kills until a pass finds nobody: how many are left. Who could not be asked is
+ * waited for a moment, not for as long as a dead file system holds it. */
 static uint32_t
 kill_all(const struct old *old, const char *whose)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
-	uint64_t end = clock_boot_ns() + BOUND_NS;
-	uint32_t n, killed = 0;
+	uint64_t now = clock_boot_ns(), end = now + BOUND_NS;
+	uint64_t locked_end = now + LOCKED_NS;
+	uint32_t n, locked, killed = 0;
 
-	while ((n = kill_pass(old)) > 0 && clock_boot_ns() < end) {
+	while ((n = kill_pass(old, &locked)) + locked > 0 &&
+	    clock_boot_ns() < (n > 0 ? end : locked_end)) {
 		killed += n;
 		(void)nanosleep(&pause, NULL);
 	}
@@ -263,6 +222,21 @@ leftover_own(uint64_t incarnation, bool children)
 	(void)kill_all(&own, "finished commands");
 	while (children && kill_children() > 0 && clock_boot_ns() < end)
 		(void)nanosleep(&pause, NULL);
+}
+
+/* Are we still on file? A successor looks there for whom to kill. */
+int
+leftover_mend(int dirfd, uint64_t incarnation)
+{
+	struct old old;
+	int r;
+
+	read_old(dirfd, &old);
+	if (old.count > 0 && old.v[0] == incarnation)
+		return 0;
+	old.count = 0;
+	r = write_new(dirfd, incarnation, &old);
+	return r < 0 ? r : 1;
 }
 
 /* What dead keepers left, then writes down who we are. */

@@ -3,8 +3,10 @@
  * Master and workers: started, found dead, replaced, their sessions given to
  * an heir. The loop calls it with events and times.
  *
- * A dead worker's channel is read to EOF before anything is concluded from it:
- * a child between clone and exec holds a copy and may still send SPAWNED.
+ * A dead worker's channel is read until it is empty before anything is
+ * concluded from it, then the headers of what it held. To EOF, where it was
+ * held itself until its child's exec: that child has a copy of the channel and
+ * may still send SPAWNED.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,11 +28,12 @@
 #define HUNG_NS      (5 * NSEC_PER_SEC)
 #define PROD_NS      (2 * NSEC_PER_SEC)
 #define OOM_FRESH_NS NSEC_PER_SEC
-/* Three deaths by own fault bring back-off; SIGKILL from outside while it
- * starts counts a third of one (an OOM killer may mean it). */
-#define FAULT_OWN    3u
-#define FAULT_KILLED 1u
-#define FAULT_LIMIT  (3 * FAULT_OWN)
+/* Three deaths by its own fault bring back-off. SIGKILL from outside says nothing
+ * about the program: however many there were, it is back in a moment; one that
+ * is killed again and again while it starts (an OOM killer may mean it) makes
+ * that pause each time, and none that grows. */
+#define FAULT_LIMIT  3u
+#define KILLED_LIMIT 9u
 #define BACKOFF_NS     (100 * NSEC_PER_MSEC)
 #define BACKOFF_MAX_NS (10 * NSEC_PER_SEC)
 
@@ -94,6 +97,16 @@ note_page(struct proc *p)
 	atomic_store(&s->restarts, p->restarts);
 }
 
+/* All of them, and our own: the pages were made again. */
+void
+procs_note_pages(struct keeper *k)
+{
+	keeper_note_page(k);
+	note_page(&k->master);
+	for (uint32_t i = 0; i < k->slots; i++)
+		note_page(&k->slot[i]);
+}
+
 /* How long this one has to wait after its deaths. */
 static uint64_t
 backoff_ns(const struct proc *p)
@@ -101,19 +114,21 @@ backoff_ns(const struct proc *p)
 	uint64_t wait = BACKOFF_NS;
 	uint32_t n;
 
-	if (p->fault_points < FAULT_LIMIT)
-		return 0;
-	for (n = (p->fault_points - FAULT_LIMIT) / FAULT_OWN;
-	     n > 0 && wait < BACKOFF_MAX_NS; n--)
+	if (p->faults < FAULT_LIMIT)
+		return p->killed < KILLED_LIMIT ? 0 : BACKOFF_NS;
+	for (n = p->faults - FAULT_LIMIT; n > 0 && wait < BACKOFF_MAX_NS; n--)
 		wait *= 2;
 	return wait < BACKOFF_MAX_NS ? wait : BACKOFF_MAX_NS;
 }
 
-/* Says at start that it will not come up; afterwards only waits longer. */
+/* Says at start that it will not come up, if that is so; afterwards, and while
+ * commands run that were accepted before that, it only waits longer. */
 static void
 not_coming_up(struct keeper *k, const struct proc *p, const char *path)
 {
-	if (k->ready || k->give_up || k->stop != STOP_NO)
+	if (k->ready || k->give_up || k->stop != STOP_NO ||
+	    table_count(k->table) > 0 ||
+	    (p->faults < FAULT_LIMIT && p->killed < KILLED_LIMIT))
 		return;
 	k->give_up = true;
 	k->exit_code = keeper_fail(k->opt, KEEPER_FAILED,
@@ -140,10 +155,11 @@ start(struct keeper *k, struct proc *p, uint64_t now)
 	p->started_ns = now;
 	p->set = p->role == HERITAGE_MASTER ? k->use_master : k->use_workers;
 	p->leaving = false;
-	p->blocked = p->chan_eof = p->tell_role = false;
+	p->blocked = p->chan_eof = p->drained = p->tell_role = false;
 	p->todo = 0;
 	p->linked = 0;
 	p->probed_ns = 0;
+	mend_stats(k); /* it refuses pages that are none */
 	atomic_store(&p->page->heartbeat_ns, 0);
 	atomic_store(&p->page->in_hand, 0);
 	/* what it has, not what it ever did: its predecessor's is another's */
@@ -151,12 +167,11 @@ start(struct keeper *k, struct proc *p, uint64_t now)
 	atomic_store(&p->page->ring_bytes, 0);
 	r = launch_proc(k, p);
 	if (r < 0) {
-		p->fault_points += FAULT_OWN;
+		p->faults++;
 		p->next_start_ns = now + backoff_ns(p) + BACKOFF_NS;
 		log_event(LOG_ERROR, "process-not-started", KV_PROC(p),
 		    KV("error", strerror(-r)));
-		if (p->fault_points >= FAULT_LIMIT)
-			not_coming_up(k, p, path_of(k, p));
+		not_coming_up(k, p, path_of(k, p));
 		return;
 	}
 	p->state = PROC_STARTING;
@@ -298,43 +313,6 @@ set_oom_adj(const struct keeper *k, const struct row *r)
 	(void)close(fd);
 }
 
-/* Was it the worker's own doing? Whoever sends SIGKILL from outside says
- * nothing about the session that was in hand. */
-static bool
-own_fault(const struct proc *p, const struct down *d)
-{
-	static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
-	size_t i;
-
-	if (d->code == CLD_KILLED || d->code == CLD_DUMPED)
-		for (i = 0; i < NELEMS(crashes); i++)
-			if (d->status == crashes[i])
-				return true;
-	return p->hung;
-}
-
-/* A session that was in hand when three workers in a row crashed is given to
- * the next one to be ended, not to be babysat. */
-static void
-blame(struct keeper *k, const struct proc *dead, const struct down *d)
-{
-	struct row *r, *guilty = table_find(k->table, d->in_hand);
-	uint32_t i;
-
-	if (!own_fault(dead, d) || guilty == NULL)
-		return;
-	for (i = 0; i < table_high(k->table); i++) {
-		r = table_at(k->table, i);
-		if (r != NULL && r != guilty && r->owner == dead->wid.slot &&
-		    r->crashes < KEEPER_CRASHES)
-			r->crashes = 0;
-	}
-	if (++guilty->crashes == KEEPER_CRASHES)
-		log_event(LOG_ERROR, "session-quarantined",
-		    KV("session", guilty->sid.v),
-		    KV("crashes", guilty->crashes));
-}
-
 /* Drops what never ran and hands over what did. */
 static void
 hand_over(struct keeper *k, struct proc *dead, uint32_t heir)
@@ -344,6 +322,7 @@ hand_over(struct keeper *k, struct proc *dead, uint32_t heir)
 
 	while (n-- > 0) {
 		r = table_first_owned(k->table, dead->wid.slot);
+		pids_read(k, r);
 		if (r->pid == 0) {
 			log_event(LOG_NOTE, "session-never-ran",
 			    KV("session", r->sid.v));
@@ -395,11 +374,11 @@ judge(struct proc *p, const struct down *d)
 	if (p->leaving)
 		return;
 	if (p->was_ready && !young)
-		p->fault_points = 0;
+		p->faults = p->killed = 0;
 	else if (!killed)
-		p->fault_points += FAULT_OWN;
-	else if (!p->was_ready)
-		p->fault_points += FAULT_KILLED;
+		p->faults++;
+	else
+		p->killed = p->was_ready ? 0 : p->killed + 1;
 }
 
 /* What its stats page says last, once. */
@@ -451,16 +430,16 @@ finish_death(struct keeper *k, struct proc *p, uint64_t now)
 	p->next_start_ns = k->stop == STOP_NO ? now + backoff_ns(p) : NEVER;
 	unlink_peer(p);
 	if (p->role == HERITAGE_MASTER) {
+		blame_master(p, &d, now - p->started_ns < YOUNG_NS);
 		send_reset_master(k);
 	} else {
-		blame(k, p, &d);
+		blame_session(k, p, &d);
 		succeed(k, p, &d);
 	}
 	p->hung = false;
 	note_page(p);
 	upgrade_death(k, p, d.code == CLD_KILLED && d.status == SIGKILL);
-	if (p->fault_points >= FAULT_LIMIT)
-		not_coming_up(k, p, path_of(k, p));
+	not_coming_up(k, p, path_of(k, p));
 }
 
 /* The pidfd is readable: dead, but perhaps not yet silent. */
@@ -500,6 +479,21 @@ procs_chan_eof(struct keeper *k, struct proc *p)
 	}
 }
 
+/* It is hung, whatever it does: one that is busy beats after each piece of
+ * work. A master has said what the piece in hand is. */
+static void
+say_silent(const struct proc *p, uint64_t ms)
+{
+	char method[sizeof(p->page->unit_method)] = "";
+
+	if (p->role == HERITAGE_MASTER &&
+	    atomic_load(&p->page->unit_began_ns) != 0)
+		memcpy(method, p->page->unit_method, sizeof(method));
+	method[sizeof(method) - 1] = '\0';
+	log_event(LOG_WARN, "worker-silent", KV_PROC(p), KV("silent_ms", ms),
+	    KV("method", method));
+}
+
 /* Kills a process that has stopped beating. A worker that is merely idle answers
  * a prod by a turn of its loop, the master beats by itself; who was stopped with
  * all of us gets the time from the prod on. True: an answer is waited for. */
@@ -525,8 +519,7 @@ watch_one(struct proc *p, uint64_t now)
 	}
 	if (now < beat + HUNG_NS || now < p->probed_ns + PROD_NS)
 		return true;
-	log_event(LOG_WARN, "worker-silent", KV_PROC(p),
-	    KV("silent_ms", (now - beat) / NSEC_PER_MSEC));
+	say_silent(p, (now - beat) / NSEC_PER_MSEC);
 	p->probed_ns = 0;
 	p->hung = true;
 	procs_signal(p, SIGKILL);
@@ -544,13 +537,21 @@ procs_watch(struct keeper *k, uint64_t now)
 		k->waiting |= watch_one(&k->slot[i], now);
 }
 
+/* Will nobody say anything any more on a dead one's channel? */
+static bool
+is_silent(const struct keeper *k, const struct proc *p)
+{
+	return p->chan_eof || (p->drained && p->role != HERITAGE_MASTER &&
+	    !pids_awaited(k, p->wid.slot));
+}
+
 /* A death to complete: true where that was done. */
 static bool
 end_due(struct keeper *k, struct proc *p, uint64_t now)
 {
-	if (p->state != PROC_DYING || (!p->chan_eof && p->drain_ns > now))
+	if (p->state != PROC_DYING || (!is_silent(k, p) && p->drain_ns > now))
 		return false;
-	if (!p->chan_eof && p->role != HERITAGE_MASTER)
+	if (!is_silent(k, p) && p->role != HERITAGE_MASTER)
 		log_event(LOG_ERROR, "channel-held-open", KV_PROC(p));
 	finish_death(k, p, now);
 	return true;
@@ -585,10 +586,10 @@ procs_run_due(struct keeper *k, uint64_t now)
 
 /* When one process needs a look next. */
 static uint64_t
-next_of(const struct proc *p)
+next_of(const struct keeper *k, const struct proc *p)
 {
 	if (p->state == PROC_DYING)
-		return p->chan_eof ? 0 : p->drain_ns;
+		return is_silent(k, p) ? 0 : p->drain_ns;
 	return p->state == PROC_NONE ? p->next_start_ns : NEVER;
 }
 
@@ -596,11 +597,11 @@ next_of(const struct proc *p)
 uint64_t
 procs_next_ns(const struct keeper *k)
 {
-	uint64_t t, next = next_of(&k->master);
+	uint64_t t, next = next_of(k, &k->master);
 	uint32_t i;
 
 	for (i = 0; i < k->slots; i++) {
-		t = next_of(&k->slot[i]);
+		t = next_of(k, &k->slot[i]);
 		if (t < next)
 			next = t;
 	}

@@ -3,13 +3,15 @@
  * The programs of a server: found, held open so that a package that replaces
  * the files changes nothing for who runs, and tried before they are trusted. A
  * trial has one argument, a pipe to speak into, and little time; the loop goes
- * on meanwhile.
+ * on meanwhile. A directory that somebody names may be on a file system that
+ * does not answer: it is searched, and what is there run, in a trial first.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,6 +22,8 @@
 #include "supervisor/keeper_state.h"
 
 #define TRIAL_NS (10 * NSEC_PER_SEC)
+/* A search runs all of them, one after the other. */
+#define SEARCH_NS (PROGRAMS * TRIAL_NS)
 
 const char *
 programs_name(enum program p)
@@ -113,6 +117,72 @@ programs_find(struct keeper *k, const char *dir, char *why, size_t size)
 	return r;
 }
 
+/* Runs one as its trial will, so that whatever hangs hangs here. */
+static void
+run_once(const struct program_set *s, enum program which)
+{
+	char name[32], *argv[] = { name, (char[]){ "--versions" }, NULL };
+	pid_t pid = fork();
+
+	(void)snprintf(name, sizeof(name), "%s", programs_name(which));
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)syscall(SYS_execveat, s->fd[which], "", argv, environ,
+		    AT_EMPTY_PATH);
+		_exit(127);
+	}
+	if (pid > 0)
+		(void)waitpid(pid, NULL, 0);
+}
+
+/* In a process of its own, with nothing of the keeper's open. */
+static _Noreturn void
+search(struct keeper *k, const char *dir, int out)
+{
+	static char why[ABI_TEXT_MAX];
+	bool found;
+	int i;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)dup2(out, STDERR_FILENO);
+	(void)close_range(STDERR_FILENO + 1, ~0U, 0);
+	(void)close(STDOUT_FILENO); /* what they say is asked for later */
+	found = programs_find(k, dir, why, sizeof(why)) == 0;
+	for (i = 0; found && i < PROGRAMS; i++)
+		run_once(&k->set[SET_NEW], (enum program)i);
+	if (!found)
+		(void)!write(STDERR_FILENO, why, strlen(why));
+	else
+		(void)!write(STDERR_FILENO, "ok", 2);
+	_exit(found ? 0 : 1);
+}
+
+int
+trial_search(struct keeper *k, struct trial *t, const char *dir)
+{
+	int pipefd[2], pid, error = 0;
+
+	*t = (struct trial){ .pidfd = -1, .out = -1, .most_ns = SEARCH_NS,
+		.until_ns = clock_boot_ns() + SEARCH_NS };
+	if (pipe2(pipefd, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0)
+		search(k, dir, pipefd[1]);
+	if (pid < 0)
+		error = -errno;
+	(void)close(pipefd[1]);
+	t->out = pipefd[0];
+	if (pid > 0) {
+		t->pid = pid;
+		t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		(void)keeper_epoll_add(k, t->pidfd, NULL, EV_TRIAL);
+	} else {
+		trial_end(k, t);
+	}
+	return error;
+}
+
 /* Starts it. */
 int
 trial_start(struct keeper *k, struct trial *t, int binary, const char *name,
@@ -120,7 +190,7 @@ trial_start(struct keeper *k, struct trial *t, int binary, const char *name,
 {
 	int pipefd[2], r;
 
-	*t = (struct trial){ .pidfd = -1, .out = -1,
+	*t = (struct trial){ .pidfd = -1, .out = -1, .most_ns = TRIAL_NS,
 		.until_ns = clock_boot_ns() + TRIAL_NS };
 	if (pipe2(pipefd, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
@@ -166,7 +236,7 @@ trial_look(struct keeper *k, struct trial *t, uint64_t now)
 			return TRIAL_RUNS;
 		(void)snprintf(t->text, sizeof(t->text),
 		    "it did not answer within %u s",
-		    (unsigned)(TRIAL_NS / NSEC_PER_SEC));
+		    (unsigned)(t->most_ns / NSEC_PER_SEC));
 		trial_end(k, t);
 		return TRIAL_FAILED;
 	}

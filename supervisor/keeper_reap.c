@@ -22,6 +22,7 @@
 
 #define SWEEP_MAX 4096u /* orphans reaped in one sweep by the quick way */
 #define YOUNG_NS  NSEC_PER_SEC
+#define WITHHELD_MAX 256u /* zombies not reaped where one may be a row's */
 
 /* waitid with the rusage that glibc's does not return. */
 static int
@@ -100,9 +101,18 @@ reap_forget(struct keeper *k, struct row *r)
 	k->activity = true;
 }
 
+/* A child of this process that is not reaped? */
+bool
+reap_is_child(int32_t pid)
+{
+	siginfo_t si;
+
+	return wait_raw(P_PID, pid, &si, WNOWAIT, NULL) == 0;
+}
+
 /* Is it a row's, the master's or a worker's? Those are not orphans. */
-static bool
-is_known(const struct keeper *k, int32_t pid)
+bool
+reap_is_known(const struct keeper *k, int32_t pid)
 {
 	uint32_t i;
 
@@ -136,9 +146,11 @@ drain_workers(struct keeper *k)
 /*
  * Reaps one child if it is a zombie and nobody's. True: it is gone.
  *
- * A command may have run and died before its SPAWNED was read. It was sent
- * before the death, so whoever sees the zombie first and then finds the
- * channels empty has read it, and may believe the table.
+ * A command may have run and died before its HOLD was read, or its pid. HOLD
+ * was sent and the header written before the death, so whoever sees the zombie
+ * first, then finds the channels empty and then reads the headers may believe
+ * the table. A header may be gone with the runtime directory, or spoiled: then
+ * its worker says who it is, and a child that may be the one waits for that.
  */
 static bool
 reap_orphan(struct keeper *k, int32_t pid)
@@ -155,8 +167,13 @@ reap_orphan(struct keeper *k, int32_t pid)
 		k->activity = true;
 		return false;
 	}
-	if (is_known(k, pid))
+	pids_read_all(k);
+	if (reap_is_known(k, pid))
 		return false;
+	if (k->withheld < WITHHELD_MAX && pids_may_be(k, pid)) {
+		k->withheld++;
+		return false;
+	}
 	if (wait_raw(P_PID, pid, &si, 0, NULL) < 0 || si.si_pid == 0)
 		return true;
 	atomic_fetch_add(&k->stats[0].orphans_reaped, 1);
@@ -175,7 +192,7 @@ sweep_first(struct keeper *k)
 		if (wait_raw(P_ALL, 0, &si, WNOWAIT, NULL) < 0 ||
 		    si.si_pid == 0)
 			return true;
-		if (is_known(k, si.si_pid))
+		if (reap_is_known(k, si.si_pid))
 			return false;
 		if (!reap_orphan(k, si.si_pid))
 			return false;
@@ -209,7 +226,7 @@ sweep_list(struct keeper *k)
 		while ((space = strchr(p, ' ')) != NULL) {
 			int32_t pid = (int32_t)strtol(p, NULL, 10);
 
-			if (pid > 0 && !is_known(k, pid) &&
+			if (pid > 0 && !reap_is_known(k, pid) &&
 			    !reap_orphan(k, pid))
 				alive++;
 			p = space + 1;
@@ -227,6 +244,7 @@ void
 reap_sweep(struct keeper *k)
 {
 	k->activity = false;
+	k->withheld = 0;
 	(void)sweep_first(k);
 	if (sweep_list(k) < 0)
 		k->orphans = 1; /* cannot know: keep looking */

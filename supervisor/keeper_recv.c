@@ -82,6 +82,10 @@ on_hold(struct keeper *k, struct proc *p)
 		malformed(k, p, "descriptors do not fit the mask");
 		return;
 	}
+	if ((m.flags & CTL_HOLD_AGAIN) != 0 &&
+	    (r = table_find(k->table, m.head.sid)) != NULL &&
+	    r->owner == p->wid.slot && wid_eq(r->spawner, p->wid))
+		reap_forget(k, r); /* nothing of that try runs */
 	r = table_add(k->table, m.head.sid, p->wid);
 	if (r == NULL) {
 		malformed(k, p, table_count(k->table) >= k->max_sessions ?
@@ -93,6 +97,8 @@ on_hold(struct keeper *k, struct proc *p)
 			r->fds[i] = msg.fds[next++];
 	}
 	msg.nfds = 0; /* they are the row's now */
+	r->by_header = (m.flags & CTL_HOLD_BY_HEADER) != 0;
+	r->held_ns = m.at_ns != 0 ? m.at_ns : p->started_ns;
 	FAULT("keeper.after-hold");
 }
 
@@ -117,7 +123,8 @@ kill_unheld(const struct keeper *k, int32_t pid)
 		(void)kill(pid, SIGKILL);
 }
 
-/* SPAWNED: the child itself, between clone and exec. */
+/* SPAWNED: the child itself, between clone and exec, of a worker that was held
+ * meanwhile. */
 static void
 on_spawned(struct keeper *k, struct proc *p)
 {
@@ -128,16 +135,8 @@ on_spawned(struct keeper *k, struct proc *p)
 		kill_unheld(k, msg.pid);
 		return;
 	}
-	if (r->pid != 0 || msg.pid <= 0 || msg.pid == p->pid ||
-	    table_find_pid(k->table, msg.pid) != NULL) {
-		malformed(k, p, "pid known already");
-		return;
-	}
-	table_set_pid(k->table, r, msg.pid);
-	r->spawned_ns = clock_boot_ns();
-	FAULT("keeper.after-spawned");
-	atomic_fetch_add_explicit(&k->stats[0].spawned, 1,
-	    memory_order_relaxed);
+	if (!pids_take(k, r, msg.pid))
+		malformed(k, p, "pid known already, or of no child");
 }
 
 /* ASK_EXIT: the pidfd is readable. */
@@ -145,9 +144,18 @@ static void
 on_ask_exit(struct keeper *k, struct proc *p)
 {
 	struct row *r = own_row(k, p);
+	struct ctl_pid m;
 
 	if (r == NULL)
 		return;
+	memcpy(&m, msg.bytes, sizeof(m));
+	if (r->pid == 0 && !pids_take(k, r, m.pid))
+		pids_read(k, r);
+	if (r->pid == 0 && m.pid > 1 && !reap_is_child(m.pid)) {
+		/* reaped as an orphan */
+		r->exit.code = CTL_EXIT_UNKNOWN;
+		r->exit.wall_ms = clock_wall_ms();
+	}
 	reap_look(r);
 	table_mark(k->table, r, ROW_TELL);
 }
@@ -254,7 +262,7 @@ static const struct {
 	    on_ready },
 	{ CTL_HOLD, FROM_WORKER, sizeof(struct ctl_fds), on_hold },
 	{ CTL_SPAWNED, FROM_WORKER, sizeof(struct ctl_head), on_spawned },
-	{ CTL_ASK_EXIT, FROM_WORKER, sizeof(struct ctl_head), on_ask_exit },
+	{ CTL_ASK_EXIT, FROM_WORKER, sizeof(struct ctl_pid), on_ask_exit },
 	{ CTL_DROP, FROM_WORKER, sizeof(struct ctl_fds), on_drop },
 	{ CTL_CLOSED, FROM_WORKER, sizeof(struct ctl_head), on_closed },
 	{ CTL_SHUTDOWN, FROM_MASTER, sizeof(struct ctl_shutdown),
@@ -300,6 +308,7 @@ recv_from(struct keeper *k, struct proc *p)
 		} else if (r == 0) {
 			procs_chan_eof(k, p);
 		} else if (r == -EAGAIN) {
+			p->drained = p->state == PROC_DYING;
 			return true;
 		} else if (r == -EPROTO || r == -EMFILE) {
 			if (atomic_fetch_add(&k->stats[0].malformed, 1) <

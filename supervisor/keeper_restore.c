@@ -159,6 +159,7 @@ take_core(struct state *st, struct keeper *k)
 	}
 	k->incarnation = c.incarnation;
 	k->nofile_soft = c.nofile_soft;
+	k->core_soft = c.core_soft;
 	k->workers = c.workers;
 	k->slots = c.workers + 1;
 	k->max_sessions = c.max_sessions;
@@ -204,9 +205,11 @@ take_proc(struct state *st, struct proc *p, const struct save_section *sec,
 		    s.wid.generation, s.pid, s.pidfd, s.chan);
 	*p = (struct proc){ .role = (enum heritage_role)s.role, .wid = s.wid,
 		.state = PROC_READY, .pid = s.pid, .pidfd = s.pidfd,
-		.chan = s.chan, .todo = s.todo & TODO_KEPT,
+		.chan = s.chan,
+		/* a worker is told what this keeper can */
+		.todo = (s.todo & TODO_KEPT) | (n > 0 ? TODO_ROLE : 0u),
 		.linked = s.linked, .peer_fd = -1, .master_fd = -1,
-		.fault_points = s.fault_points, .restarts = s.restarts,
+		.faults = s.fault_points / 3, .restarts = s.restarts,
 		.started_ns = s.started_ns, .next_start_ns = NEVER };
 	return 0;
 }
@@ -256,6 +259,8 @@ take_row(struct state *st, struct keeper *k, const struct save_row *s)
 	r->prev = s->prev;
 	r->crashes = s->crashes;
 	r->spawned_ns = s->spawned_ns;
+	r->held_ns = s->held_ns;
+	r->by_header = s->by_header != 0;
 	r->exit = (struct ctl_exit){ .code = s->code, .status = s->status,
 		.pid = s->pid, .maxrss_kib = s->maxrss_kib,
 		.utime_us = s->utime_us, .stime_us = s->stime_us,

@@ -13,7 +13,6 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -22,9 +21,6 @@
 #include "supervisor/keeper_state.h"
 
 #define LOG_MAX_BYTES  (1 << 20)
-#define BOARD_SLOTS    16384u
-#define BOARD_SLOTS_SMALL 2048u
-#define SMALL_FS_BYTES (256ull << 20)
 #define BACKLOG        1024
 #define LOCK_TRIES     50
 #define SOCK_NEW       "sock.new"
@@ -102,25 +98,97 @@ lock_file(const struct keeper *k)
 	return 0;
 }
 
+/* Our pid, for who does not get the lock. 0 or -errno. */
+static int
+lock_sign(int lock)
+{
+	char text[32];
+	int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+
+	if (ftruncate(lock, 0) < 0 || pwrite(lock, text, (size_t)n, 0) != n)
+		return -errno;
+	return 0;
+}
+
+/* Whoever serves here, though we have the lock: its file was deleted, and it
+ * has not noticed yet. A dead keeper's socket may live on in its master for a
+ * moment; init's is passed to whom it starts. 0: nobody. */
+static long
+server_there(const struct keeper *k)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof(peer);
+	int fd;
+
+	if (k->opt->listener >= 0)
+		return 0;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return 0;
+	(void)snprintf(sa.sun_path, sizeof(sa.sun_path),
+	    "/proc/self/fd/%d/sock", k->dir);
+	if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) != 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+		peer.pid = 0;
+	(void)close(fd);
+	return peer.pid > 1 && peer.pid != getpid() && !is_dead(peer.pid)
+	    ? peer.pid
+	    : 0;
+}
+
 /* The lock, with our pid in it. */
 static int
 take_lock(struct keeper *k)
 {
-	char text[32];
-	int n;
+	long other;
+	int r;
 
 	k->lock = openat(k->dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW |
 	    O_CLOEXEC, 0600);
 	if (k->lock < 0)
 		return cannot(k, "lock", errno);
-	n = lock_file(k);
-	if (n != 0)
-		return n;
-	n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
-	if (ftruncate(k->lock, 0) < 0 ||
-	    pwrite(k->lock, text, (size_t)n, 0) != n)
-		return cannot(k, "lock", errno);
-	return 0;
+	r = lock_file(k);
+	if (r != 0)
+		return r;
+	other = server_there(k);
+	if (other != 0)
+		return keeper_fail(k->opt, KEEPER_RUNNING,
+		    "already running in %s: pid %ld serves there, though "
+		    "nobody had its lock", k->opt->runtime_dir, other);
+	r = lock_sign(k->lock);
+	return r < 0 ? cannot(k, "lock", -r) : 0;
+}
+
+/* The lock again, where its file was deleted or overwritten: who starts next
+ * must not get it. 1: done; 0: it is as it was; -errno. */
+int
+rundir_lock_mend(struct keeper *k)
+{
+	struct stat ours, there;
+	char text[32];
+	ssize_t n;
+	int fd, r;
+
+	if (fstat(k->lock, &ours) == 0 && fstatat(k->dir, "lock", &there,
+	    AT_SYMLINK_NOFOLLOW) == 0 && ours.st_ino == there.st_ino) {
+		n = pread(k->lock, text, sizeof(text) - 1, 0);
+		text[n > 0 ? n : 0] = '\0';
+		if (n > 1 && text[n - 1] == '\n' &&
+		    strtol(text, NULL, 10) == (long)getpid())
+			return 0;
+		r = lock_sign(k->lock);
+		return r < 0 ? r : 1;
+	}
+	fd = openat(k->dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+	    0600);
+	if (fd < 0)
+		return -errno;
+	r = flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : lock_sign(fd);
+	if (r == 0)
+		r = dup3(fd, k->lock, O_CLOEXEC) < 0 ? -errno : 1;
+	(void)close(fd);
+	return r;
 }
 
 /* A detached keeper writes to its own log from here on. */
@@ -193,14 +261,9 @@ begin_incarnation(struct keeper *k)
 static int
 create_shared(struct keeper *k)
 {
-	uint32_t slots = BOARD_SLOTS;
-	struct statvfs fs;
 	int r;
 
-	if (fstatvfs(k->dir, &fs) == 0 &&
-	    (uint64_t)fs.f_blocks * fs.f_frsize < SMALL_FS_BYTES)
-		slots = BOARD_SLOTS_SMALL;
-	r = board_create(k->dir, slots, k->incarnation);
+	r = board_create(k->dir, board_slots_for(k->dir), k->incarnation);
 	FAULT("keeper.after-board");
 	if (r < 0)
 		return cannot(k, "board", -r);
@@ -225,13 +288,29 @@ admit_group(struct keeper *k)
 	return 0;
 }
 
+/* What lies in the directory: for rings, spools and the index. */
+static int
+make_subdirs(struct keeper *k)
+{
+	static const char *const subdirs[] = { "index", "rings", "spool" };
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(subdirs) / sizeof(subdirs[0]); i++) {
+		if (mkdirat(k->dir, subdirs[i], 0700) < 0 && errno != EEXIST)
+			return cannot(k, subdirs[i], errno);
+		if (fstatat(k->dir, subdirs[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return cannot(k, subdirs[i], errno);
+		if (!S_ISDIR(st.st_mode))
+			return cannot(k, subdirs[i], ENOTDIR);
+	}
+	return 0;
+}
+
 /* Opens and locks the directory and makes what lies in it. */
 int
 rundir_begin(struct keeper *k)
 {
-	static const char *const subdirs[] = { "index", "rings", "spool" };
 	char why[512];
-	size_t i;
 	int r;
 
 	why[0] = '\0';
@@ -247,17 +326,9 @@ rundir_begin(struct keeper *k)
 		r = admit_group(k);
 	if (r != 0)
 		return r;
-	for (i = 0; i < sizeof(subdirs) / sizeof(subdirs[0]); i++) {
-		struct stat st;
-
-		if (mkdirat(k->dir, subdirs[i], 0700) < 0 && errno != EEXIST)
-			return cannot(k, subdirs[i], errno);
-		if (fstatat(k->dir, subdirs[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return cannot(k, subdirs[i], errno);
-		if (!S_ISDIR(st.st_mode))
-			return cannot(k, subdirs[i], ENOTDIR);
-	}
-	r = begin_incarnation(k);
+	r = make_subdirs(k);
+	if (r == 0)
+		r = begin_incarnation(k);
 	return r != 0 ? r : create_shared(k);
 }
 
@@ -345,7 +416,9 @@ rundir_check(struct keeper *k)
 	struct stat st;
 
 	rotate_log(k);
-	if (fstat(k->dir, &st) == 0 && st.st_nlink == 0)
+	if (fstat(k->dir, &st) < 0 || st.st_nlink != 0)
+		mend_all(k);
+	else
 		log_event(LOG_ERROR, "runtime-dir-deleted",
 		    KV("path", k->opt->runtime_dir),
 		    KV("msg", "no client can reach this server; running "

@@ -43,7 +43,8 @@ put_core(const struct keeper *k, struct save_core *c)
 	uint32_t i;
 
 	*c = (struct save_core){ .incarnation = k->incarnation,
-		.nofile_soft = k->nofile_soft, .workers = k->workers,
+		.nofile_soft = k->nofile_soft,
+		.core_soft = k->core_soft, .workers = k->workers,
 		.max_sessions = k->max_sessions,
 		.group_flags = k->group_flags, .orphans = k->orphans,
 		.dir = k->dir, .lock = k->lock, .listener = k->listener,
@@ -75,7 +76,7 @@ put_proc(const struct proc *p, struct save_proc *s)
 	*s = (struct save_proc){ .role = (uint32_t)p->role, .wid = p->wid,
 		.pid = p->pid, .pidfd = p->pidfd, .chan = p->chan,
 		.todo = p->todo, .linked = p->linked,
-		.fault_points = p->fault_points, .restarts = p->restarts,
+		.fault_points = p->faults * 3, .restarts = p->restarts,
 		.started_ns = p->started_ns };
 }
 
@@ -89,7 +90,8 @@ put_row(const struct row *r, struct save_row *s)
 		.spawned_ns = r->spawned_ns, .code = r->exit.code,
 		.status = r->exit.status, .maxrss_kib = r->exit.maxrss_kib,
 		.utime_us = r->exit.utime_us, .stime_us = r->exit.stime_us,
-		.io_blocks = r->exit.io_blocks, .wall_ms = r->exit.wall_ms };
+		.io_blocks = r->exit.io_blocks, .wall_ms = r->exit.wall_ms,
+		.held_ns = r->held_ns, .by_header = r->by_header };
 	memcpy(s->fds, r->fds, sizeof(s->fds));
 }
 

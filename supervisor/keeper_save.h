@@ -66,6 +66,7 @@ struct save_core {
 	char config_path[1024];
 	char group[HERITAGE_GROUPS][HERITAGE_GROUP_MAX];
 	char path[PROGRAMS][PATH_MAX];
+	uint64_t core_soft; /* 0: by another build */
 };
 
 /* The master, then the worker slots in order. */
@@ -73,7 +74,9 @@ struct save_proc {
 	uint32_t role;
 	struct wid wid;
 	int32_t pid, pidfd, chan;
-	uint32_t todo, linked, fault_points, restarts, pad;
+	uint32_t todo, linked;
+	uint32_t fault_points; /* three a death by its own fault */
+	uint32_t restarts, pad;
 	uint64_t started_ns;
 };
 
@@ -90,6 +93,8 @@ struct save_row {
 	int32_t code, status;
 	uint32_t maxrss_kib, pad;
 	uint64_t utime_us, stime_us, io_blocks, wall_ms;
+	uint64_t held_ns;   /* 0: by another build */
+	uint32_t by_header, pad2;
 };
 
 /* One: the upgrade whose last step this is. */

@@ -86,9 +86,12 @@ next_of(const struct keeper *k, const struct row *r)
 /* One row of the table to the master; `as`: the worker to name; `flag`:
  * CTL_HELD_DOWN where that one is dead, else 0. */
 static int
-put_held(struct keeper *k, const struct row *r, struct wid as, uint32_t flag)
+put_held(struct keeper *k, struct row *r, struct wid as, uint32_t flag)
 {
-	struct ctl_held m = { .head = CTL_INIT(CTL_HELD, r->sid,
+	struct ctl_held m;
+
+	pids_read(k, r); /* without a pid it would be nothing to the master */
+	m = (struct ctl_held){ .head = CTL_INIT(CTL_HELD, r->sid,
 		struct ctl_held), .wid = as, .next = next_of(k, r),
 		.pid = r->pid,
 		.mask = row_mask(r) | flag };
@@ -123,7 +126,8 @@ static int
 put_role(struct keeper *k, struct proc *to, const struct proc *w)
 {
 	struct ctl_role m = { .head = CTL_INIT(CTL_ROLE, (struct sid){ 0 },
-		struct ctl_role), .wid = w->wid, .role = (uint32_t)w->role };
+		struct ctl_role), .wid = w->wid, .role = (uint32_t)w->role,
+		.flags = CTL_ROLE_READS_PIDS };
 
 	return put(k, to, &m, sizeof(m), NULL, 0);
 }
@@ -276,7 +280,7 @@ send_first_down(struct keeper *k)
 		.status = d->status, .in_hand = d->in_hand };
 	/* a session may have passed through several of those that wait here */
 	bool whole = d->whole || k->downs_count > 1;
-	const struct row *r;
+	struct row *r;
 
 	for (; k->down_next < table_high(k->table); k->down_next++) {
 		r = table_at(k->table, k->down_next);
@@ -301,7 +305,7 @@ send_first_down(struct keeper *k)
 static bool
 send_dump(struct keeper *k)
 {
-	const struct row *r;
+	struct row *r;
 
 	for (; k->dump_next < table_high(k->table); k->dump_next++) {
 		r = table_at(k->table, k->dump_next);

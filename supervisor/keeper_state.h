@@ -5,6 +5,7 @@
  *
  *     keeper.c          the loop, timers, signals, the end of everything
  *     keeper_rundir.c   lock, socket, log, incarnation
+ *     keeper_mend.c     what a stray write damaged, made again
  *     keeper_leftover.c what a dead keeper left running
  *     keeper_cgroup.c   the control groups that commands run in
  *     keeper_notify.c   what a service manager is told
@@ -18,6 +19,8 @@
  *     keeper_recv.c     what they say
  *     keeper_send.c     what they are told
  *     keeper_reap.c     exits of commands, orphans
+ *     keeper_blame.c    what was in hand of who died by itself
+ *     keeper_pids.c     which process a session is
  *     keeper_table.c    sessions
  */
 #ifndef PSUP_KEEPER_STATE_H
@@ -80,6 +83,7 @@ struct proc {
 	int pidfd;
 	int chan;        /* -1: none */
 	bool chan_eof;   /* closed by the other side, out of epoll */
+	bool drained;    /* DYING: all that it had sent itself was read */
 	bool blocked;    /* waits for EPOLLOUT */
 	uint32_t todo;   /* enum proc_todo */
 	/* a worker's link to the master: pairs made, ends not yet sent */
@@ -93,7 +97,9 @@ struct proc {
 	uint64_t died_ns;       /* when that was noticed; 0: not yet */
 	uint64_t drain_ns;      /* DYING: give up waiting for EOF */
 	uint64_t next_start_ns; /* NONE: start then; NEVER: do not */
-	uint32_t fault_points;
+	uint32_t faults; /* deaths by its own fault, in a row */
+	uint32_t killed; /* by SIGKILL while it started, in a row */
+	uint32_t crashes; /* of young masters with no request in hand, in a row */
 	uint32_t restarts;
 	bool hung;          /* killed by us for its silence */
 	uint64_t probed_ns; /* when a silent heartbeat was first prodded; 0 */
@@ -114,7 +120,7 @@ enum dump_state { DUMP_WAIT, DUMP_ROWS, DUMP_DONE };
 struct trial {
 	int32_t pid; /* 0: none */
 	int pidfd, out;
-	uint64_t until_ns;
+	uint64_t most_ns, until_ns; /* how long it may take; boot */
 	size_t len;
 	char text[ABI_TEXT_MAX];
 };
@@ -128,7 +134,8 @@ struct upgrade {
 	uint64_t step_ns;      /* this step has to be over then */
 	uint64_t leave_ns;     /* who was told to leave has to be gone then */
 	uint32_t ready_ms;
-	uint32_t program;      /* the one that is asked */
+	uint32_t program;      /* the one that is asked; PROGRAMS: the search */
+	char dir[CTL_DIR_MAX]; /* "": where the old ones are */
 	uint32_t killed_young; /* new processes, by others, not ready yet */
 	uint32_t sessions, replaced;
 	bool checked;          /* the last look before the exec was fine */
@@ -146,10 +153,12 @@ struct keeper {
 	struct table *table;
 	struct stats_page *stats; /* all pages */
 	uint64_t incarnation;
+	uint64_t started_ms; /* wall */
 	uint32_t workers;      /* active ones wanted */
 	uint32_t slots;        /* workers + 1 */
 	uint32_t max_sessions;
 	uint64_t nofile_soft; /* before it was raised; commands get it back */
+	uint64_t core_soft;   /* before it was lowered; the same */
 	char group[HERITAGE_GROUPS][HERITAGE_GROUP_MAX]; /* "": none */
 	int group_lock[HERITAGE_GROUPS];
 	bool had_children; /* before it was psupd */
@@ -174,6 +183,7 @@ struct keeper {
 	/* orphans */
 	bool activity;      /* something may have died since the last sweep */
 	uint32_t orphans;   /* known to be alive at the last sweep */
+	uint32_t withheld;  /* zombies that this sweep left to be claimed */
 	uint64_t sweep_ns;  /* the last one */
 	uint64_t tick_ns;   /* the next one */
 	bool waiting;       /* for somebody's heartbeat */
@@ -194,9 +204,16 @@ int rundir_begin(struct keeper *k);  /* exit code; 0: fine */
 int rundir_listen(struct keeper *k); /* exit code; 0: fine */
 void rundir_end(struct keeper *k);
 void rundir_check(struct keeper *k);
+int rundir_lock_mend(struct keeper *k);
+
+/* --- keeper_mend.c */
+void mend_all(struct keeper *k);
+void mend_stats(struct keeper *k);
+void mend_lost(struct keeper *k);
 
 /* --- keeper_leftover.c */
 int leftover_kill(int dirfd, uint64_t incarnation);
+int leftover_mend(int dirfd, uint64_t incarnation);
 void leftover_own(uint64_t incarnation, bool children);
 bool leftover_had_children(void);
 
@@ -209,6 +226,10 @@ void group_leftover(int dirfd);
  * chan. 0 or -errno. */
 int launch_proc(struct keeper *k, struct proc *p);
 void launch_buffers(int fd);
+/* The caller, leader of its POSIX session, gets processors before commands do:
+ * each of them is one, too, and worth as much as all of us. Where permitted; the
+ * sessions of others begin at nice 0. */
+void launch_come_first(void);
 /* Starts a program with one argument, stdout into `out`, `info` (or -1) at
  * HERITAGE_FD_INFO. */
 int launch_trial(struct keeper *k, int binary, const char *name,
@@ -221,6 +242,8 @@ int programs_find(struct keeper *k, const char *dir, char *why, size_t size);
 const char *programs_name(enum program p);
 int trial_start(struct keeper *k, struct trial *t, int binary,
     const char *name, const char *arg, int info);
+/* Whether programs_find() comes back, and what is found can be run. */
+int trial_search(struct keeper *k, struct trial *t, const char *dir);
 enum trial_verdict trial_look(struct keeper *k, struct trial *t, uint64_t now);
 void trial_end(struct keeper *k, struct trial *t);
 
@@ -237,6 +260,7 @@ int exec_successor(struct keeper *k);
 
 /* --- keeper_procs.c */
 void procs_init(struct keeper *k);
+void procs_note_pages(struct keeper *k);
 void procs_run_due(struct keeper *k, uint64_t now);
 void procs_died(struct keeper *k, struct proc *p);
 void procs_ready(struct keeper *k, struct proc *p);
@@ -266,8 +290,26 @@ void reap_look(struct row *r);
 void reap_close(struct keeper *k, struct row *r, uint32_t mask);
 void reap_forget(struct keeper *k, struct row *r);
 void reap_sweep(struct keeper *k);
+bool reap_is_child(int32_t pid);
+bool reap_is_known(const struct keeper *k, int32_t pid);
+
+/* --- keeper_blame.c */
+void blame_session(struct keeper *k, const struct proc *dead,
+    const struct down *d);
+void blame_master(struct proc *dead, const struct down *d, bool young);
+
+/* --- keeper_pids.c: which process a row's command is */
+bool pids_take(struct keeper *k, struct row *r, int32_t pid);
+void pids_read(struct keeper *k, struct row *r);
+void pids_read_all(struct keeper *k);
+/* The tick's: the rows that were held a while before. */
+void pids_read_old(struct keeper *k, uint64_t now);
+/* Might this child be the command of a row whose header does not say so? */
+bool pids_may_be(const struct keeper *k, int32_t pid);
+bool pids_awaited(const struct keeper *k, uint32_t slot);
 
 /* --- keeper.c */
+void keeper_note_page(struct keeper *k);
 void keeper_stop(struct keeper *k, uint32_t grace_ms, uint32_t sig);
 int keeper_epoll_add(struct keeper *k, int fd, const struct proc *p, int kind);
 void keeper_epoll_out(struct keeper *k, const struct proc *p, bool on);

@@ -20,6 +20,7 @@ struct table {
 	uint32_t free_head; /* chained by sid_next; index + 1 */
 	struct row_list owned[TABLE_OWNERS];
 	struct row_list todo[TABLE_OWNERS];
+	struct row_list nameless; /* without a pid */
 	uint32_t owned_count[TABLE_OWNERS];
 };
 
@@ -55,6 +56,7 @@ table_new(uint32_t max)
 		TAILQ_INIT(&t->owned[i]);
 		TAILQ_INIT(&t->todo[i]);
 	}
+	TAILQ_INIT(&t->nameless);
 	return t;
 }
 
@@ -107,6 +109,7 @@ table_add(struct table *t, struct sid sid, struct wid by)
 	r->sid_next = t->by_sid[b];
 	t->by_sid[b] = index + 1;
 	TAILQ_INSERT_TAIL(&t->owned[by.slot], r, owned_link);
+	TAILQ_INSERT_TAIL(&t->nameless, r, nameless_link);
 	t->owned_count[by.slot]++;
 	t->count++;
 	return r;
@@ -137,6 +140,8 @@ table_remove(struct table *t, struct row *r)
 	t->owned_count[r->owner]--;
 	if (r->pid != 0)
 		unhash_pid(t, r);
+	else
+		TAILQ_REMOVE(&t->nameless, r, nameless_link);
 	while (*p != r->index + 1) {
 		CHECK(*p != 0);
 		p = &t->rows[*p - 1].sid_next;
@@ -177,9 +182,18 @@ table_set_pid(struct table *t, struct row *r, int32_t pid)
 	uint32_t b = bucket(t, (uint64_t)pid);
 
 	CHECK(r->pid == 0 && pid > 0);
+	TAILQ_REMOVE(&t->nameless, r, nameless_link);
 	r->pid = pid;
 	r->pid_next = t->by_pid[b];
 	t->by_pid[b] = r->index + 1;
+}
+
+/* Who is still to be told apart from nobody. */
+struct row *
+table_next_nameless(const struct table *t, const struct row *r)
+{
+	return r == NULL ? TAILQ_FIRST(&t->nameless)
+			 : TAILQ_NEXT(r, nameless_link);
 }
 
 /* Another worker babysits it from now on. */

@@ -36,11 +36,14 @@ struct row {
 	uint32_t todo;      /* enum row_todo */
 	int32_t pid;        /* 0: not spawned yet */
 	int fds[TABLE_FDS]; /* in CTL_FD_* bit order; -1: not held */
+	uint64_t held_ns;    /* boot: nothing was cloned before */
 	uint64_t spawned_ns; /* boot */
+	bool by_header;      /* nobody will send SPAWNED */
 	uint32_t crashes;    /* workers in a row that died of it */
 	struct ctl_exit exit; /* exit.code 0: not known to have exited */
 	TAILQ_ENTRY(row) owned_link;
 	TAILQ_ENTRY(row) todo_link;
+	TAILQ_ENTRY(row) nameless_link;
 	uint32_t index;
 	uint32_t sid_next, pid_next; /* hash chains; index + 1 */
 	bool used;
@@ -63,6 +66,9 @@ struct row *table_find(const struct table *t, struct sid sid);
 struct row *table_find_pid(const struct table *t, int32_t pid);
 /* Sets the pid of a row that has none. */
 void table_set_pid(struct table *t, struct row *r, int32_t pid);
+
+/* The rows that have no pid, oldest first; NULL: no more. */
+struct row *table_next_nameless(const struct table *t, const struct row *r);
 
 /* Moves the row to another slot's list, to-do flags and all. */
 void table_set_owner(struct table *t, struct row *r, uint32_t slot);

@@ -5,7 +5,7 @@
  * began. Who leaves is replaced by the ways of a death: its sessions are given
  * to an heir, a new master reconciles.
  *
- *     PROGRAMS   the three new programs say their versions: they must be of
+ *     PROGRAMS   they are looked for in a process apart, and found; the three new programs say their versions: they must be of
  *                one build, and that and ours must read each other
  *     CHECK      the new psupd reads this keeper's state, in a process apart
  *     WORKERS    one by one, the standby first, each ready before the next
@@ -79,7 +79,7 @@ refuse(struct keeper *k, const char *what, const char *why)
 static void
 start_now(struct proc *p)
 {
-	p->fault_points = 0;
+	p->faults = p->killed = 0;
 	if (p->state == PROC_NONE)
 		p->next_start_ns = 0;
 }
@@ -136,7 +136,7 @@ void
 upgrade_begin(struct keeper *k, const struct ctl_upgrade *m)
 {
 	struct upgrade *u = &k->upgrade;
-	char why[sizeof(u->why)];
+	int r;
 
 	if (m->id == u->id || upgrade_active(k)) {
 		if (m->id != u->id)
@@ -145,22 +145,37 @@ upgrade_begin(struct keeper *k, const struct ctl_upgrade *m)
 		return;
 	}
 	*u = (struct upgrade){ .id = m->id, .began_ns = clock_boot_ns(),
-		.ready_ms = m->ready_ms,
+		.ready_ms = m->ready_ms, .program = PROGRAMS,
 		.trial = { .pidfd = -1, .out = -1 } };
 	(void)snprintf(u->from, sizeof(u->from), "%s", abi_build());
 	log_event(LOG_NOTE, "upgrade-asked",
 	    KV("path", m->dir[0] != '\0' ? m->dir : "same place"));
-	if (k->stop != STOP_NO || !k->ready) {
-		refuse(k, "", k->ready ? "the server is stopping" :
-					 "the server is starting");
+	if (k->stop != STOP_NO) {
+		refuse(k, "", "the server is stopping");
 		return;
 	}
-	if (programs_find(k, m->dir, why, sizeof(why)) < 0) {
-		refuse(k, "", why);
-		return;
-	}
+	(void)snprintf(u->dir, sizeof(u->dir), "%s", m->dir);
 	set_phase(k, CTL_UPGRADE_PROGRAMS);
-	ask_program(k);
+	r = trial_search(k, &u->trial, u->dir);
+	if (r < 0)
+		refuse(k, u->dir, strerror(-r));
+}
+
+/* The search is over: where it came back, so will the same of ours. */
+static void
+search_said(struct keeper *k, enum trial_verdict verdict)
+{
+	struct upgrade *u = &k->upgrade;
+	char why[sizeof(u->why)];
+
+	if (verdict == TRIAL_FAILED) /* it may not have said where */
+		refuse(k, u->trial.len == 0 ? u->dir : "", u->trial.text);
+	else if (programs_find(k, u->dir, why, sizeof(why)) < 0)
+		refuse(k, "", why);
+	else {
+		u->program = 0;
+		ask_program(k);
+	}
 }
 
 /* One of the new programs has answered. */
@@ -215,6 +230,7 @@ state_said(struct keeper *k, enum trial_verdict verdict)
 		    u->trial.text);
 		return;
 	}
+	pids_read_all(k);
 	for (i = 0; i < table_high(k->table); i++) {
 		const struct row *r = table_at(k->table, i);
 
@@ -397,10 +413,12 @@ upgrade_run(struct keeper *k, uint64_t now)
 		verdict = trial_look(k, &u->trial, now);
 		if (verdict == TRIAL_RUNS)
 			break;
-		if (u->phase == CTL_UPGRADE_PROGRAMS)
-			program_said(k, verdict);
-		else
+		if (u->phase != CTL_UPGRADE_PROGRAMS)
 			state_said(k, verdict);
+		else if (u->program == PROGRAMS)
+			search_said(k, verdict);
+		else
+			program_said(k, verdict);
 		break;
 	case CTL_UPGRADE_WORKERS:
 		if (replace(k, SET_NEW, false, now)) {

@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "common/cgroup.h"
+#include "common/mark.h"
 #include "supervisor/conn.h"
 
 #define STEPS_MAX 64u /* of the peer's ancestors */
-#define MARK      "PSUP_INSTANCE="
 
 /* The start of one file of a process; false: gone, or out of reach. */
 static bool
@@ -93,39 +93,27 @@ by_trail(struct master *m, const struct trail *t)
 	return best;
 }
 
-/* The session an instance id names, where it is one of this server. */
+/* The session that a mark names. */
 static struct sid
-by_instance(struct master *m, const char *id, size_t len)
+by_instance(struct master *m, const char *id)
 {
-	char own[SESSION_INSTANCE_MAX];
-	struct session *s;
-	struct sid sid;
+	struct session *s = session_by_instance(m, id);
 
-	if (len != 33 || id[16] != '.' ||
-	    strspn(id + 17, "0123456789abcdef") < 16)
-		return (struct sid){0};
-	sid.v = strtoull(id + 17, NULL, 16);
-	s = session_by_sid(m, sid);
-	if (s == NULL)
-		return (struct sid){0};
-	session_instance(m, s, own);
-	return strncmp(own, id, len) == 0 ? sid : (struct sid){0};
+	return s != NULL ? s->sid : (struct sid){0};
 }
 
 /* By the mark in its environment. */
 static struct sid
 by_environ(struct master *m, int32_t pid)
 {
-	static char env[131072];
-	size_t len;
+	struct proc_mark mark;
+	char id[48];
 
-	if (!read_proc(pid, "environ", env, sizeof(env), &len))
+	if (mark_read(pid, &mark) < 0)
 		return (struct sid){0};
-	for (const char *e = env; e < env + len; e += strlen(e) + 1)
-		if (strncmp(e, MARK, sizeof(MARK) - 1) == 0)
-			return by_instance(m, e + sizeof(MARK) - 1,
-			    strlen(e + sizeof(MARK) - 1));
-	return (struct sid){0};
+	snprintf(id, sizeof(id), "%016" PRIx64 ".%016" PRIx64,
+	    mark.incarnation, mark.session);
+	return by_instance(m, id);
 }
 
 /* By its control group: for one that hides from everything else. Costs a look
@@ -205,7 +193,7 @@ kin_of_call(const struct api_call *c)
 
 		memcpy(id, mark.ptr, mark.len);
 		id[mark.len] = '\0';
-		kin = by_instance(c->m, id, mark.len);
+		kin = by_instance(c->m, id);
 	}
 	return kin;
 }

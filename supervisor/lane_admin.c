@@ -310,14 +310,13 @@ age_ms(const struct session *s, uint64_t now)
 
 /* One of them. */
 static void
-blocker_encode(struct master *m, const char *scope, const struct session *s,
-    struct enc *e)
+blocker_encode(const char *scope, const struct session *s, struct enc *e)
 {
 	char instance[SESSION_INSTANCE_MAX];
 
 	enc_map(e);
 	if (may_know(scope, s)) {
-		session_instance(m, s, instance);
+		session_instance(s, instance);
 		enc_kv_str(e, "sessionId", s->slug);
 		enc_kv_str(e, "instanceId", instance);
 		if (s->scope[0] != '\0')
@@ -341,7 +340,7 @@ blockers_encode(struct master *m, const char *scope, const struct blockers *b,
 		struct session *s = session_by_sid(m, b->sids[i]);
 
 		if (s != NULL)
-			blocker_encode(m, scope, s, e);
+			blocker_encode(scope, s, e);
 	}
 	enc_end(e);
 }

@@ -94,7 +94,7 @@ warn(struct master *m, struct session *s, uint64_t now)
 		return;
 	wait_encode(m, s, scope, &v, waited, &e);
 	wait_text(m, s, scope, &v, waited, &text);
-	session_instance(m, s, instance);
+	session_instance(s, instance);
 	in = (struct event_in){.scope = s->scope, .sid = s->sid,
 	    .instance_id = instance, .slug = s->slug,
 	    .kind = event_kind_name(EVENT_LANE_WAIT),

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Retained output as text. Called by api_*.c for poll, log and tails. Reads a
- * ring once, up to where it stood at the beginning, and remembers what it kept
- * as runs: stretches of known position and stream. Pages are index arithmetic
- * over those bytes. Text is repaired on the way out, never in between.
- *
- * It does not write notes about gaps and pages: the caller has the words.
+ * Retained output, read at once: for poll and for what a command's end tells.
+ * Reads a ring up to where it stood at the beginning, and remembers what it kept
+ * as runs: stretches of known position and stream.
  */
 #include "supervisor/lines.h"
-
-#include "common/check.h"
-#include "common/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +14,6 @@
 struct retained_run {
 	uint64_t pos;     /* of its first byte */
 	uint64_t missing; /* bytes lost between the run before and this */
-	uint64_t wall_ms; /* when it arrived; 0: not known */
 	size_t at, len;   /* in data */
 	bool mixed;
 };
@@ -49,8 +42,7 @@ wanted(enum lines_streams which, enum ring_stream stream)
 /* Keeps n bytes that lie at data + from, moving them down where others were
  * left out before them. */
 static int
-keep(struct reading *rd, size_t from, size_t n, uint64_t pos, bool mixed,
-    uint64_t wall_ms)
+keep(struct reading *rd, size_t from, size_t n, uint64_t pos, bool mixed)
 {
 	struct retained_run *last = rd->runs + rd->run_count;
 
@@ -68,8 +60,7 @@ keep(struct reading *rd, size_t from, size_t n, uint64_t pos, bool mixed,
 	if (from != rd->len)
 		memmove(rd->data + rd->len, rd->data + from, n);
 	*last = (struct retained_run){ .pos = pos, .missing = rd->missing,
-		.at = rd->len, .len = n, .mixed = mixed,
-		.wall_ms = mixed ? 0 : wall_ms };
+		.at = rd->len, .len = n, .mixed = mixed };
 	rd->run_count++;
 	rd->missing = 0;
 	rd->len += n;
@@ -94,8 +85,7 @@ take(struct reading *rd, size_t n, uint64_t pos)
 		else if (end - pos < n)
 			part = (size_t)(end - pos);
 		if (wanted(rd->which, s))
-			rc = keep(rd, from, part, pos, s == RING_MIXED,
-			    wall_ms);
+			rc = keep(rd, from, part, pos, s == RING_MIXED);
 		if (rc != 0)
 			return rc;
 		from += part;
@@ -199,6 +189,7 @@ hand_over(struct reading *rd, uint64_t pos, struct retained *ret)
 	ret->piece = rd->len;
 	ret->before = rd->run_count > 0 ? rd->runs[0].missing : rd->missing;
 	ret->dropped = rd->missing;
+	ret->gone = rd->facts.dropped;
 	ret->mixed = 0;
 	for (size_t i = 0; i < rd->run_count; i++) {
 		const struct retained_run *run = &rd->runs[i];
@@ -210,13 +201,15 @@ hand_over(struct reading *rd, uint64_t pos, struct retained *ret)
 		ret->dropped += run->missing;
 		ret->mixed += run->mixed ? run->len : 0;
 	}
+	if (ret->gone < ret->dropped)
+		ret->gone = ret->dropped; /* overwritten meanwhile */
 	ret->runs = rd->runs;
 	ret->run_count = rd->run_count;
 }
 
-/* See lines.h. */
-enum ring_verdict
-retained_read(struct ring_reader *r, uint64_t from, size_t max_tail,
+/* Reads at most `most` bytes from `from` on, or the last max_tail. */
+static enum ring_verdict
+read_within(struct ring_reader *r, uint64_t from, size_t most, size_t max_tail,
     enum lines_streams which, struct retained *ret)
 {
 	struct reading rd = { .which = which };
@@ -229,6 +222,8 @@ retained_read(struct ring_reader *r, uint64_t from, size_t max_tail,
 		return verdict;
 	pos = start_of(&rd, from, max_tail);
 	rd.cap = room_for(r, &rd.facts, pos);
+	if (rd.cap > most)
+		rd.cap = most;
 	rd.data = malloc(rd.cap + 1);
 	if (rd.data == NULL)
 		return RING_BUSY;
@@ -244,6 +239,22 @@ retained_read(struct ring_reader *r, uint64_t from, size_t max_tail,
 	return ret->dropped > 0 ? RING_OVERRUN : RING_OK;
 }
 
+/* See lines.h. */
+enum ring_verdict
+retained_read(struct ring_reader *r, uint64_t from, size_t max_tail,
+    enum lines_streams which, struct retained *ret)
+{
+	return read_within(r, from, SIZE_MAX, max_tail, which, ret);
+}
+
+/* See lines.h. */
+enum ring_verdict
+retained_read_some(struct ring_reader *r, uint64_t from, size_t max,
+    struct retained *ret)
+{
+	return read_within(r, from, max, 0, LINES_BOTH, ret);
+}
+
 /* May be called on an empty one, and twice. */
 void
 retained_free(struct retained *r)
@@ -251,222 +262,4 @@ retained_free(struct retained *r)
 	free(r->data);
 	free(r->runs);
 	memset(r, 0, sizeof(*r));
-}
-
-/* See lines.h. */
-uint64_t
-retained_time(const struct retained *r, size_t at)
-{
-	size_t low = 0, high = r->run_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (r->runs[mid].at + r->runs[mid].len <= at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < r->run_count && r->runs[low].at <= at
-	    ? r->runs[low].wall_ms
-	    : 0;
-}
-
-/* See lines.h. A clock that was set back must not show what is older. */
-size_t
-retained_since(const struct retained *r, uint64_t wall_ms)
-{
-	for (size_t i = r->run_count; i > 0; i--)
-		if (r->runs[i - 1].wall_ms < wall_ms)
-			return r->runs[i - 1].at + r->runs[i - 1].len;
-	return r->run_count > 0 ? r->runs[0].at : r->len;
-}
-
-/* --------------------------------------------------------------- the lines */
-
-/* Line ends in data[begin..end). */
-static uint64_t
-count_ends(const char *data, size_t begin, size_t end)
-{
-	uint64_t n = 0;
-
-	for (size_t i = begin; i < end; i++)
-		n += data[i] == '\n';
-	return n;
-}
-
-/* Lines in data[begin..end): the last one may lack its end. */
-static uint64_t
-count_lines(const char *data, size_t begin, size_t end)
-{
-	return count_ends(data, begin, end) +
-	    (end > begin && data[end - 1] != '\n');
-}
-
-/* Where line `n` of data[begin..end) begins; `total` is how many it has. From
- * the end that is nearer. */
-static size_t
-find_line(const char *data, size_t begin, size_t end, uint64_t n,
-    uint64_t total)
-{
-	const char *p;
-
-	if (n >= total)
-		return end;
-	if (n <= total / 2) {
-		for (p = data + begin; n > 0; n--)
-			p = (const char *)memchr(p, '\n',
-			        (size_t)(data + end - p)) + 1;
-		return (size_t)(p - data);
-	}
-	for (n = total - n; n > 0; n--) {
-		/* the byte before `end` ends this line, or is its last */
-		p = end - begin < 2 ? NULL
-		                    : memrchr(data + begin, '\n',
-		                          end - begin - 1);
-		end = p == NULL ? begin : (size_t)(p - data) + 1;
-	}
-	return end;
-}
-
-/* Where line n of the whole begins; the gap ends a line. */
-static size_t
-locate(const struct retained *r, size_t gap, uint64_t n, uint64_t before,
-    uint64_t after)
-{
-	if (n < before)
-		return find_line(r->data, 0, gap, n, before);
-	return find_line(r->data, gap, r->len, n - before, after);
-}
-
-/* See lines.h. */
-uint64_t
-lines_before_byte(const struct retained *r, size_t at)
-{
-	size_t gap_at = r->dropped > 0 && r->gap_at < at ? r->gap_at : at;
-
-	return count_lines(r->data, 0, gap_at) +
-	    count_lines(r->data, gap_at, at);
-}
-
-/* See lines.h. */
-void
-lines_page(const struct retained *r, bool have_offset, uint64_t offset,
-    bool have_limit, uint64_t limit, struct lines_page *ret)
-{
-	bool gap = r->dropped > 0;
-	size_t gap_at = gap && r->gap_at < r->len ? r->gap_at : r->len;
-	uint64_t before = count_lines(r->data, 0, gap_at);
-	uint64_t after = count_lines(r->data, gap_at, r->len);
-	uint64_t total = before + after, first, count;
-
-	if (!have_limit)
-		limit = have_offset ? UINT64_MAX : LINES_DEFAULT;
-	if (have_offset) {
-		first = offset < total ? offset : total;
-		count = limit < total - first ? limit : total - first;
-	} else {
-		count = limit < total ? limit : total;
-		first = total - count;
-	}
-	ret->total_lines = total;
-	ret->first_line = first;
-	ret->line_count = count;
-	ret->begin = locate(r, gap_at, first, before, after);
-	ret->end = locate(r, gap_at, first + count, before, after);
-	ret->gap_line = gap && before > 0 ? (int64_t)before - 1 : -1;
-	ret->defaulted = !have_offset && !have_limit;
-}
-
-/* Appends data[0..n) to dst by a rule, with CRLF as LF; returns bytes. */
-static size_t
-copy_text(char *dst, const char *data, size_t n, enum text_rule rule, bool more)
-{
-	size_t len = text_clean(rule, data, n, more, dst), out = 0;
-	char *p, *cr;
-
-	for (p = dst; (cr = memchr(p, '\r', (size_t)(dst + len - p))) != NULL;
-	     p = cr + 1) {
-		size_t part = (size_t)(cr - p);
-
-		if (cr + 1 == dst + len || cr[1] != '\n')
-			part++;
-		memmove(dst + out, p, part);
-		out += part;
-	}
-	memmove(dst + out, p, (size_t)(dst + len - p));
-	return out + (size_t)(dst + len - p);
-}
-
-/* Does something that is not there stand before data[at]? What is left of a
- * cut character goes too. */
-static size_t
-skip_cut(const struct retained *r, size_t at, size_t end)
-{
-	if ((at == 0 && r->from > 0) || (r->dropped > 0 && at == r->gap_at))
-		at += text_skip_partial(r->data + at, end - at);
-	return at;
-}
-
-/* See lines.h. */
-char *
-lines_text(const struct retained *r, size_t begin, size_t end,
-    enum text_rule rule, bool more, size_t *ret_len)
-{
-	bool gap = r->dropped > 0 && begin < r->gap_at && r->gap_at < end;
-	size_t mid = gap ? r->gap_at : end, len;
-	char *dst;
-
-	CHECK(begin <= end && end <= r->len);
-	dst = malloc(4 * (end - begin) + 2);
-	if (dst == NULL)
-		return NULL;
-	more = more && end == r->len;
-	begin = skip_cut(r, begin, mid);
-	len = copy_text(dst, r->data + begin, mid - begin, rule, gap || more);
-	if (gap) {
-		if (len > 0 && dst[len - 1] != '\n')
-			dst[len++] = '\n';
-		mid = skip_cut(r, mid, end);
-		len += copy_text(dst + len, r->data + mid, end - mid, rule,
-		    more);
-	}
-	if (len > 0 && dst[len - 1] == '\n')
-		len--;
-	dst[len] = '\0';
-	*ret_len = len;
-	return dst;
-}
-
-/* See lines.h. */
-bool
-lines_next(const struct retained *r, struct lines_walk *w)
-{
-	size_t end = r->len;
-	const char *lf;
-
-	if (w->next == r->len)
-		return false;
-	if (r->dropped > 0 && w->next < r->gap_at && r->gap_at < r->len)
-		end = r->gap_at; /* the gap ends a line */
-	w->number += w->started;
-	w->started = true;
-	w->begin = w->next;
-	lf = memchr(r->data + w->begin, '\n', end - w->begin);
-	w->end = lf != NULL ? (size_t)(lf - r->data) : end;
-	w->next = lf != NULL ? w->end + 1 : end;
-	return true;
-}
-
-/* See lines.h. */
-size_t
-lines_clean(const struct retained *r, const struct lines_walk *w,
-    enum text_rule rule, bool more, char *dst)
-{
-	size_t begin = skip_cut(r, w->begin, w->end), end = w->end;
-
-	if (end > begin && end < w->next && r->data[end - 1] == '\r')
-		end--;
-	more = w->end == w->next && (more || w->end < r->len);
-	return text_clean(rule, r->data + begin, end - begin, more, dst);
 }

@@ -116,6 +116,7 @@ on_keeper(int fd, short what, void *arg)
 	struct master *m = arg;
 
 	(void)what;
+	turn_begin(m);
 	for (int i = 0; i < 256; i++) {
 		int r = ctl_recv(fd, &inbox);
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Searches retained output line by line. Called by api_log.c with a copy that
- * no longer changes, so a search may stop anywhere, in the middle of a line
- * too, and go on in a later turn. An expression costs at most one step for each
- * of its instructions and each character (common/rex.h); a text is so cheap
- * that only whole lines are counted.
+ * Searches a line that comes in pieces. An expression costs at most one step for
+ * each of its instructions and each character (common/rex.h), and stops after
+ * BUDGET of them; a text is looked for in a piece and the end of the one before.
  */
 #include "supervisor/log_find.h"
 
@@ -12,96 +10,69 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
+#define BUDGET 20000u /* steps of matching: some hundred us */
 
-#define BUDGET 20000u /* steps of matching between looks at the clock */
-
-enum verdict { NO, YES, NOT_YET };
-
-/* Takes the next line, as it is shown. false: none is left, or no memory. */
-static bool
-take_line(struct log_find *f)
+int
+log_find_begin(struct log_find *f)
 {
-	struct sbuf *b = &f->line;
-
-	if (!lines_next(f->k, &f->w))
-		return false;
-	b->len = 0;
-	if (!sbuf_reserve(b, 4 * (f->w.end - f->w.begin) + 1))
-		return false;
-	b->len = lines_clean(f->k, &f->w, f->rule, f->more, b->p);
+	f->found = f->busy = false;
+	f->line.len = 0;
 	f->fed = 0;
-	f->in_line = true;
+	if (f->grep != NULL)
+		return 0;
 	if (f->match != NULL)
 		match_restart(f->match);
-	return true;
-}
-
-/* Looks at some more of the line. */
-static enum verdict
-look(struct log_find *f)
-{
-	const struct sbuf *b = &f->line;
-	bool final, held;
-
-	if (f->grep != NULL)
-		return memmem(b->p, b->len, f->grep, f->grep_len) != NULL ? YES
-									  : NO;
-	f->fed += match_feed(f->match, b->p + f->fed, b->len - f->fed, f->fed,
-	    false, BUDGET, &held);
-	if (f->fed == b->len)
-		match_at_end(f->match, f->fed);
-	if (match_result(f->match, NULL, NULL, &final) != MATCH_NOTHING)
-		return YES;
-	return f->fed == b->len ? NO : NOT_YET;
-}
-
-/* Notes the line. */
-static int
-add_hit(struct log_find *f)
-{
-	if (f->hit_count == f->room) {
-		uint64_t room = f->room == 0 ? 64 : 2 * f->room;
-		struct log_hit *grown =
-		    reallocarray(f->hits, room, sizeof(*grown));
-
-		if (grown == NULL)
-			return -ENOMEM;
-		f->hits = grown;
-		f->room = room;
-	}
-	f->hits[f->hit_count++] =
-	    (struct log_hit){.number = f->w.number, .begin = f->w.begin};
-	return 0;
-}
-
-/* Before the first line. */
-static int
-prepare(struct log_find *f)
-{
-	if (f->grep == NULL && f->match == NULL)
+	else
 		f->match = match_new(f->spec);
-	return f->grep == NULL && f->match == NULL ? -ENOMEM : 0;
+	return f->match != NULL ? 0 : -ENOMEM;
+}
+
+/* So many of its bytes need not be looked at again. */
+static void
+pass(struct log_find *f, size_t n)
+{
+	memmove(f->line.p, f->line.p + n, f->line.len - n);
+	f->line.len -= n;
+}
+
+static void
+look_text(struct log_find *f)
+{
+	size_t keep = f->grep_len - 1;
+
+	f->found = memmem(f->line.p, f->line.len, f->grep, f->grep_len) != NULL;
+	if (f->line.len > keep)
+		pass(f, f->line.len - keep);
+}
+
+static void
+look_regex(struct log_find *f, bool ended)
+{
+	bool final, held = false;
+	size_t used = match_feed(f->match, f->line.p, f->line.len, f->fed,
+	    !ended, BUDGET, &held);
+
+	f->fed += used;
+	pass(f, used);
+	if (ended && f->line.len == 0)
+		match_at_end(f->match, f->fed);
+	f->found = match_result(f->match, NULL, NULL, &final) != MATCH_NOTHING;
+	f->busy = !f->found && f->line.len > 0 && !held;
 }
 
 int
-log_find_step(struct log_find *f, uint64_t until_ns)
+log_find_look(struct log_find *f, const char *s, size_t n, bool ended)
 {
-	int r = prepare(f);
-
-	while (r == 0) {
-		enum verdict v;
-
-		if (!f->in_line && !take_line(f))
-			return f->line.failed ? -ENOMEM : 1;
-		v = look(f);
-		f->in_line = v == NOT_YET;
-		if (v == YES)
-			r = add_hit(f);
-		if (r == 0 && clock_boot_ns() >= until_ns)
-			return 0;
-	}
-	return r;
+	if (f->found)
+		return 0;
+	sbuf_addn(&f->line, s, n);
+	if (f->line.failed || !sbuf_reserve(&f->line, 1))
+		return -ENOMEM;
+	if (f->grep != NULL)
+		look_text(f);
+	else
+		look_regex(f, ended);
+	return 0;
 }
 
 void
@@ -110,6 +81,5 @@ log_find_fini(struct log_find *f)
 	match_free(&f->match);
 	match_spec_free(&f->spec);
 	sbuf_fini(&f->line);
-	free(f->hits);
 	free(f->grep);
 }

@@ -14,6 +14,7 @@
 
 #include "common/abi.h"
 #include "common/log.h"
+#include "shm/lent_map.h"
 #include "supervisor/master.h"
 
 /* The keeper decides when we end; a terminal's signals are its business. */
@@ -63,6 +64,7 @@ main(int argc, char **argv)
 	prctl(PR_SET_NAME, "psup-master");
 	prctl(PR_SET_DUMPABLE, 0);
 	signals_ignore();
+	lent_map_guard();
 	r = heritage_receive(&h);
 	if (r < 0) {
 		fprintf(stderr,

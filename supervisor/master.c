@@ -69,10 +69,12 @@ on_heartbeat(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	turn_begin(m);
 	atomic_store_explicit(&m->stats->heartbeat_ns, clock_boot_ns(),
 	    memory_order_relaxed);
 	atomic_store_explicit(&m->board.hdr->budget_used, sweep_used(m),
 	    memory_order_relaxed);
+	mend_look(m);
 	log_tick();
 	timer_in(m, &m->heartbeat, on_heartbeat, m, HEARTBEAT_MS);
 }
@@ -85,6 +87,7 @@ on_retry(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	turn_begin(m);
 	if (m->events_due)
 		session_events_due(m);
 }
@@ -98,6 +101,7 @@ on_key_timer(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	turn_begin(m);
 	for (s = registry_first(m); s != NULL; s = registry_next(s))
 		if (session_live(s) && !s->backgrounded && !s->answered &&
 		    LIST_EMPTY(&s->watches))
@@ -278,7 +282,7 @@ open_shared(struct master *m)
 	    &m->stats->log_suppressed);
 	r = stats_attach(m->dirfd, &m->pages);
 	if (r == 0)
-		r = board_attach(m->dirfd, true, &m->board);
+		r = mend_board_open(m);
 	if (r == 0)
 		r = registry_board_init(m);
 	if (r < 0)
@@ -341,10 +345,13 @@ master_init(struct master *m, const struct heritage *h)
 	RB_INIT(&m->by_key);
 	TAILQ_INIT(&m->dirty);
 	TAILQ_INIT(&m->ended);
-	TAILQ_INIT(&m->pending);
+	starts_init(m);
 	STAILQ_INIT(&m->lane_notes);
 	LIST_INIT(&m->lane_drains);
 	TAILQ_INIT(&m->scans);
+	TAILQ_INIT(&m->endings);
+	rooms_init(m);
+	rank_init(&m->expiring, sweep_cmp);
 	pool_init(m);
 	r = config_load(m, &m->cfg, why, sizeof(why));
 	if (r == -ENOMEM)
@@ -410,8 +417,11 @@ master_fini(struct master *m)
 
 	link_close(m);
 	conn_close_all(m);
+	over_free(m);
+	api_end_stop(m);
 	pool_fini(m);
 	gate_fini(m);
+	starts_fini(m);
 	timer_free(&m->lane_timer);
 	timer_free(&m->sweep_timer);
 	timer_free(&m->retry_timer);
@@ -421,6 +431,7 @@ master_fini(struct master *m)
 	readers_close(m);
 	while ((s = registry_first(m)) != NULL)
 		registry_drop(m, s);
+	rooms_fini(m);
 	if (m->events != NULL)
 		events_close(&m->events);
 	if (m->cursors != NULL)
@@ -458,7 +469,7 @@ turn_undo(struct master *m)
 		pool_drop_orders(m, s->sid);
 		registry_forget(m, s);
 	}
-	sweep_evict_for(m, m->budget / 4);
+	sweep_squeeze(m);
 	session_pump_lanes(m); /* what was taken back held a place */
 	timer_in(m, &m->retry_timer, on_retry, m, RETRY_MS);
 }
@@ -498,6 +509,7 @@ turn_send(struct master *m)
 	lane_admin_show(m);
 	TAILQ_FOREACH_SAFE(s, &m->dirty, dirty_link, next) {
 		TAILQ_REMOVE(&m->dirty, s, dirty_link);
+		m->dirty_count--;
 		s->dirty = s->fresh = false;
 		if (s->state == STATE_QUEUED)
 			spec_free(&s->spec);
@@ -520,6 +532,7 @@ turn_end(struct master *m)
 		int r;
 
 		api_lanes_step(m);
+		starts_pump(m);
 		r = turn_commit(m);
 		m->again = false;
 		if (r < 0 && m->failing_ns == 0)
@@ -555,18 +568,15 @@ master_loop(struct master *m)
 {
 	m->running = !m->failed;
 	while (m->running) {
-		uint64_t t0 = clock_boot_ns(), dt;
-
 		turn_end(m);
+		over_free(m);
 		if (!m->running)
 			break;
-		dt = clock_boot_ns() - t0;
-		if (dt > atomic_load_explicit(&m->stats->longest_turn_ns,
-			     memory_order_relaxed))
-			atomic_store_explicit(&m->stats->longest_turn_ns, dt,
-			    memory_order_relaxed);
-		if (event_base_loop(m->base, EVLOOP_ONCE) < 0)
+		turn_end_time(m);
+		if (event_base_loop(m->base, EVLOOP_ONCE |
+			(turn_waits(m) ? EVLOOP_NONBLOCK : 0)) < 0)
 			break;
+		turn_run(m);
 		atomic_fetch_add_explicit(&m->stats->loop_turns, 1,
 		    memory_order_relaxed);
 	}

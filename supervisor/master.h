@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/clock.h"
 #include "common/config.h"
 #include "common/ctl.h"
 #include "common/heritage.h"
@@ -30,8 +31,10 @@
 #include "supervisor/gate.h"
 #include "supervisor/lane.h"
 #include "supervisor/request.h"
+#include "supervisor/room.h"
 #include "supervisor/sbuf.h"
 #include "supervisor/session.h"
+#include "supervisor/starts.h"
 #include "supervisor/tokens.h"
 
 #define MASTER_WORKERS    (STATS_PAGES - 2u)
@@ -39,12 +42,13 @@
 #define RETAIN_SPILL_MAX  (UINT64_C(1) << 50)
 #define MASTER_TAIL       2000u /* bytes of the tail field */
 #define MASTER_ATTEMPTS   3u   /* spawns that failed for a passing reason */
-#define MASTER_RESTARTS   32u  /* starts again after a worker's death */
-#define MASTER_RECENT     256u /* answered foreground sessions kept */
+#define MASTER_RESTARTS   32u  /* deaths of workers with its start in hand */
+#define MASTER_RECENT     256u /* answered foreground sessions of a scope */
 #define MASTER_KEY_WAIT_MS 10000u /* a foreground session waits for its key */
 
 struct conn_list;
 struct event;
+struct ending;
 struct waited;
 struct event_base;
 
@@ -72,6 +76,7 @@ struct worker {
 	int32_t pid;
 	uint32_t role;
 	uint32_t live;   /* sessions given and not ended */
+	uint32_t quick, slow; /* starts that are under way (starts.h) */
 	int fd;
 	struct event *ev, *ev_write;
 	struct order_list staged, out;
@@ -107,6 +112,8 @@ struct master {
 	bool events_unread; /* one that is to be told could not be read */
 	bool failed; /* it ends by its own fault */
 	uint64_t failing_ns; /* commits fail since; 0: they do not */
+	uint64_t turn_began_ns; /* boot; 0: nothing has happened yet */
+	uint64_t turn_cpu_ns;   /* of this process, at the end of the last */
 
 	struct index *ix;
 	struct board board;
@@ -127,20 +134,26 @@ struct master {
 	struct tokens *tokens;
 	struct drains *drains;
 	struct gate gate;
+	struct starts starts;
 
+	struct {
+		SLIST_HEAD(, req) reqs;
+		LIST_HEAD(, watch) watches;
+		SLIST_HEAD(, session) sessions;
+	} over; /* freed by over_free() */
 	struct sid_tree by_sid;
 	struct slug_tree by_slug;
 	struct key_tree by_key;
-	struct session_list dirty, ended, pending;
+	struct session_list dirty, ended;
+	uint32_t dirty_count;
 	uint64_t next_sid;
 	bool next_dirty;
 	uint64_t tally[TALLY_FIELDS]; /* struct stats_tally, see tally.c */
 	uint64_t tally_fresh;
 	bool tally_dirty;
 	uint32_t live;     /* not ended */
-	uint64_t finished_bytes; /* ring bytes of ended sessions */
-	uint64_t leaving_bytes;  /* of those that are being removed */
-	uint32_t recent;   /* answered foreground ones kept */
+	struct rank_tree expiring; /* ended sessions, see sweep.c */
+	struct rooms rooms;
 	uint64_t budget;
 	uint64_t counts[STATE_COUNT];
 
@@ -151,9 +164,10 @@ struct master {
 	struct ctl_upgraded upgraded; /* as last told; id 0: never */
 	struct req *upgrade_req;      /* waits for the keeper's word */
 	struct ctl_upgrade upgrade_order; /* what it asks for */
+	TAILQ_HEAD(, ending) endings; /* of whole scopes, in turns */
+	struct event *end_timer;
 	TAILQ_HEAD(, waited) scans; /* waits with output to look through */
 	struct event *scan_timer;
-	uint32_t searches; /* of logs, that go on in the next turn */
 	uint32_t probes_left; /* looks into /proc for rows of this answer */
 	struct event *lane_timer, *sweep_timer, *retry_timer, *heartbeat,
 	    *key_timer;
@@ -182,6 +196,32 @@ void master_give_up(struct master *m, const char *why);
 /* Arms a timer `ms` from now, making it where *ev is NULL. */
 void timer_in(struct master *m, struct event **ev,
     void (*fn)(int, short, void *), void *arg, uint64_t ms);
+
+/* ----------------------------------------------------------- turn_run.c */
+/* Something wakes the loop: the turn is counted from here on. In each callback,
+ * before anything else. */
+static inline void
+turn_begin(struct master *m)
+{
+	if (m->turn_began_ns == 0)
+		m->turn_began_ns = clock_boot_ns();
+}
+/* Some units. */
+void turn_run(struct master *m);
+/* Is there one more to run? */
+bool turn_waits(const struct master *m);
+/* The request whose unit it is, for the keeper. */
+void turn_in_hand(struct master *m, const char *method, uint64_t hash);
+/* Did masters die of this request? Then it is not taken. */
+bool turn_is_fatal(const struct master *m, uint64_t hash);
+/* All of the turn is sent. */
+void turn_end_time(struct master *m);
+
+/* --------------------------------------------------------------- mend.c */
+/* Attaches the board; one that is none is made anew. 0 or -errno. */
+int mend_board_open(struct master *m);
+/* With each heartbeat: what somebody overwrote or cut short is made again. */
+void mend_look(struct master *m);
 
 /* -------------------------------------------------------------- tally.c */
 int tally_write(struct master *m);
@@ -256,8 +296,12 @@ void pool_on_down(struct master *m, const struct ctl_peer *msg);
 struct worker *pool_get(struct master *m, struct wid wid);
 /* Has the keeper another one in its place, of which we are still to hear? */
 bool pool_is_gone(const struct master *m, const struct worker *w);
-/* Gives a starting session to the least loaded worker, or lets it wait. */
-void pool_dispatch(struct master *m, struct session *s);
+/* How many may be asked for a start. */
+uint32_t pool_size(struct master *m);
+/* The least loaded of these that may have one, or NULL. Slots in `avoid` are
+ * not asked. */
+struct worker *pool_choose(struct master *m, uint32_t avoid,
+    bool (*may)(const struct worker *));
 void pool_order(struct master *m, struct session *s, const void *msg,
     size_t size, bool committed_only, int fd);
 /* To a given worker, for a session we may not know. */
@@ -271,6 +315,14 @@ bool pool_dumps_done(const struct master *m);
 int link_open(struct master *m);
 void link_close(struct master *m);
 int link_send(struct master *m, const void *msg, size_t size);
+
+/* --------------------------------------------------------------- over.c */
+/* Of request.c and registry.c, once everything else has let go of it. */
+void over_watch(struct master *m, struct watch *w);
+void over_req(struct req *r);
+void over_session(struct master *m, struct session *s);
+/* Where no function of a request or a session is on the stack. */
+void over_free(struct master *m);
 
 /* ------------------------------------------------------------ recover.c */
 int recover_index(struct master *m); /* opens it; set aside: not for us */

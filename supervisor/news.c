@@ -57,6 +57,7 @@ on_warning(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	turn_begin(m);
 	news_deadline_off(s);
 	if (!session_live(s) || s->warned || now >= s->deadline_ms ||
 	    !wanted(m, EVENT_TIMEOUT_WARNING))

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "common/text_clean.h"
 
 #define STREAMS 2u
 

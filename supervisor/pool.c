@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The workers: who is there, which one gets the next session, and the orders
- * on their way to each. Orders are staged during a turn and leave after its
+ * The workers: who is there, which one is to get the next session, and the
+ * orders on their way to each. Orders are staged during a turn and leave after its
  * commit, or after the next one where it failed; a full channel is waited for,
  * never blocked on.
  */
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,7 +21,6 @@
 #include "common/reserve.h"
 #include "shm/stats.h"
 #include "supervisor/master.h"
-#include "supervisor/pool.h"
 
 /* Messages of one worker taken in one turn: the others get their share. */
 #define POOL_BURST 64
@@ -128,6 +129,7 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 		s->watching_stdin = false;
 		if (in->pos <= s->spool_end && in->pos > s->stdin_consumed)
 			s->stdin_consumed = in->pos;
+		room_count(s);
 		if (in->eof != 0 && !s->stdin_closed) {
 			s->stdin_closed = true;
 			session_touch(m, s);
@@ -187,6 +189,7 @@ on_worker(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	turn_begin(w->m);
 	if (worker_read(w, POOL_BURST) < 0)
 		event_del(w->ev);
 }
@@ -198,7 +201,10 @@ worker_flush(struct worker *w)
 	struct order *o;
 
 	while ((o = STAILQ_FIRST(&w->out)) != NULL) {
-		int r = ctl_send(w->fd, o->msg, o->size, &o->fd,
+		int r;
+
+		FAULT("master.before-order");
+		r = ctl_send(w->fd, o->msg, o->size, &o->fd,
 		    o->fd >= 0 ? 1 : 0);
 
 		if (r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM ||
@@ -225,6 +231,7 @@ on_worker_write(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	turn_begin(w->m);
 	if (!worker_flush(w))
 		event_add(w->ev_write, NULL);
 }
@@ -249,14 +256,13 @@ pool_on_peer(struct master *m, const struct ctl_peer *msg, int fd)
 	w->wid = msg->wid;
 	w->pid = msg->pid;
 	w->role = msg->role;
-	w->live = 0;
+	w->live = w->quick = w->slow = 0;
 	w->fd = fd;
 	w->ev = event_new(m->base, fd, EV_READ | EV_PERSIST, on_worker, w);
 	w->ev_write = event_new(m->base, fd, EV_WRITE, on_worker_write, w);
 	CHECK(w->ev != NULL && w->ev_write != NULL);
 	event_add(w->ev, NULL);
 	log_event(LOG_NOTE, "worker-up", KV_WORKER(w), KV("role_pid", w->pid));
-	pool_dispatch_pending(m);
 }
 
 /* It is dead for sure. What it still said is read first; HELD rows came just
@@ -278,6 +284,8 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 	log_event(LOG_NOTE, "worker-down", KV_WORKER(msg));
 	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
 		at = s->sid;
+		if (s->has_worker && wid_eq(s->worker, msg->wid))
+			starts_over(m, s);
 		/* a quick heir has said RUNNING before we hear of the death */
 		if (session_live(s) && s->has_worker &&
 		    !wid_eq(s->worker, msg->wid) &&
@@ -301,7 +309,8 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 		}
 		s->held = s->row_down = false;
 		if (s->state == STATE_STARTING)
-			session_again(m, s);
+			session_again_after(m, s,
+			    sid_eq(msg->in_hand, s->sid));
 		else
 			session_end_by_ring(m, s);
 	}
@@ -343,176 +352,39 @@ worker_role(struct master *m, const struct worker *w)
 	return w->role;
 }
 
-/* The least loaded active worker, else a standby, else NULL. Slots in `avoid`
- * are not asked. */
-static struct worker *
-pool_choose(struct master *m, uint32_t avoid)
+/* How many may be asked for a start: the active ones, else the standbys. */
+uint32_t
+pool_size(struct master *m)
 {
-	struct worker *best = NULL, *standby = NULL;
+	uint32_t n[2] = {0, 0};
+
+	for (size_t i = 0; i < MASTER_WORKERS; i++)
+		if (m->workers[i].present && m->workers[i].fd >= 0)
+			n[worker_role(m, &m->workers[i]) ==
+			    HERITAGE_STANDBY]++;
+	return n[0] > 0 ? n[0] : n[1];
+}
+
+/* Slots in `avoid` are not asked. */
+struct worker *
+pool_choose(struct master *m, uint32_t avoid,
+    bool (*may)(const struct worker *))
+{
+	struct worker *best[2] = {NULL, NULL};
+	bool active = false;
 
 	for (size_t i = 0; i < MASTER_WORKERS; i++) {
-		struct worker *w = &m->workers[i];
+		struct worker *w = &m->workers[i], **at;
 
 		if (!w->present || w->fd < 0 || (avoid >> (i % 32) & 1) != 0)
 			continue;
-		if (worker_role(m, w) == HERITAGE_STANDBY) {
-			if (standby == NULL || w->live < standby->live)
-				standby = w;
-		} else if (best == NULL || w->live < best->live) {
-			best = w;
-		}
+		at = &best[worker_role(m, w) == HERITAGE_STANDBY];
+		active |= at == &best[0];
+		if ((*at == NULL || w->live < (*at)->live) &&
+		    (may == NULL || may(w)))
+			*at = w;
 	}
-	return best != NULL ? best : standby;
-}
-
-/* The blob in a sealed memfd, or -errno. */
-static int
-blob_memfd(const unsigned char *blob, size_t size)
-{
-	int fd = memfd_create("psup-start", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	size_t done = 0;
-
-	if (fd < 0)
-		return -errno;
-	while (done < size) {
-		ssize_t n = write(fd, blob + done, size - done);
-
-		if (n <= 0) {
-			int e = n < 0 ? errno : EIO;
-
-			if (e == EINTR)
-				continue;
-			close(fd);
-			return -e;
-		}
-		done += (size_t)n;
-	}
-	if (lseek(fd, 0, SEEK_SET) < 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE |
-		    F_SEAL_SEAL) < 0) {
-		int e = errno;
-
-		close(fd);
-		return -e;
-	}
-	return fd;
-}
-
-/* Everything START says but the blob. */
-static struct ctl_start
-start_of(const struct master *m, const struct session *s)
-{
-	const struct spec *sp = s->spec;
-
-	struct ctl_start st = {
-	    .head = CTL_INIT(CTL_START, s->sid, struct ctl_start),
-	    .flags = (s->stdin_pipe ? (uint32_t)CTL_START_STDIN_OPEN : 0u) |
-		(s->stream ? (uint32_t)CTL_START_LOSSLESS : 0u) |
-		(s->pty ? (uint32_t)CTL_START_PTY : 0u),
-	    .argc = sp->argc,
-	    .envc = sp->envc,
-	    .path_count = sp->path_count,
-	    .blob_bytes = sp->blob_bytes,
-	    .grace_ms = s->grace_ms,
-	    .timeout_ms = s->timeout_ms,
-	    .no_output_timeout_ms = s->no_output_timeout_ms,
-	    .credit = s->stream ? s->tail_bytes : UINT64_MAX,
-	    .stdin_end = s->spool_end,
-	    .stdin_eof = s->spool_eof,
-	    .cols = (uint16_t)s->cols,
-	    .rows = (uint16_t)s->rows,
-	    .pty_eof = s->pty_eof,
-	    .attempt = s->attempt,
-	    .head_bytes = s->head_bytes,
-	    .tail_bytes = s->tail_bytes,
-	    .oom_score_adj = m->cfg.child_oom_score_adj ? 1000 : INT32_MIN,
-	    .limit_mask = s->limits.mask,
-	    .shell_argc = sp->shell_argc,
-	    .umask = sp->umask,
-	    .spill_max = s->spill_max,
-	    .blob_at = sizeof(struct ctl_start),
-	};
-
-	memcpy(st.limit, s->limits.value, sizeof(st.limit));
-	return st;
-}
-
-/* Stages START for a worker. */
-static int
-order_start(struct master *m, struct worker *w, struct session *s)
-{
-	struct ctl_start st = start_of(m, s);
-	size_t spec = s->spec->blob_bytes;
-	size_t spill = s->spill_max > 0 ? strlen(s->spill_path) + 1 : 0;
-	size_t size = sizeof(st) + spec + spill;
-	unsigned char *buf = reserve_malloc(size);
-	int fd = -1;
-
-	if (buf == NULL)
-		return -ENOMEM;
-	st.blob_bytes = (uint32_t)(spec + spill);
-	memcpy(buf + sizeof(st), s->spec->blob, spec);
-	if (spill > 0)
-		memcpy(buf + sizeof(st) + spec, s->spill_path, spill);
-	if (size > CTL_MAX_BYTES) {
-		fd = blob_memfd(buf + sizeof(st), spec + spill);
-		st.flags |= CTL_START_BLOB_FD;
-	} else {
-		st.head.size = (uint32_t)size;
-	}
-	memcpy(buf, &st, sizeof(st));
-	if (size <= CTL_MAX_BYTES || fd >= 0)
-		pool_order_to(w, s->sid, buf, st.head.size, true, fd);
-	explicit_bzero(buf, size);
-	free(buf);
-	return fd < -1 ? fd : 0;
-}
-
-/* Gives a starting session to a worker, or lets it wait for one. */
-void
-pool_dispatch(struct master *m, struct session *s)
-{
-	struct worker *w = pool_choose(m, s->tried);
-	int r;
-
-	if (w == NULL)
-		w = pool_choose(m, 0); /* all have failed: once more */
-	if (w == NULL) {
-		if (!s->pending) {
-			s->pending = true;
-			TAILQ_INSERT_TAIL(&m->pending, s, pending_link);
-		}
-		return;
-	}
-	r = spec_load(m, s);
-	if (r == 0)
-		r = order_start(m, w, s);
-	if (r < 0) {
-		s->error = -r;
-		s->stage = STAGE_PREPARE;
-		session_end_here(m, s, END_SPAWN_ERROR, "START not made");
-		return;
-	}
-	s->worker = w->wid;
-	s->has_worker = true;
-	s->confirmed = false;
-	w->live++;
-	session_touch(m, s);
-}
-
-/* A worker has come: those that waited for one get it. */
-void
-pool_dispatch_pending(struct master *m)
-{
-	struct session *s;
-
-	while ((s = TAILQ_FIRST(&m->pending)) != NULL &&
-	    pool_choose(m, 0) != NULL) {
-		TAILQ_REMOVE(&m->pending, s, pending_link);
-		s->pending = false;
-		if (s->state == STATE_STARTING)
-			pool_dispatch(m, s);
-	}
+	return best[!active];
 }
 
 /* Stages one order; takes the descriptor over. */

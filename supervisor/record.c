@@ -23,7 +23,8 @@ static const struct field {
 	size_t at;
 } fields[] = {
 #define F(key, kind, member) {key, kind, offsetof(struct session, member)}
-    F("scope", K_STR, scope), F("cmd", K_STR, command),
+    F("inc", K_U64, incarnation), F("scope", K_STR, scope),
+    F("cmd", K_STR, command),
     F("name", K_STR, name), F("cwd", K_STR, cwd), F("label", K_STR, label),
     F("skey", K_STR, session_key), F("rkey", K_STR, request_key),
     F("lane", K_STR, lane), F("prio", K_I32, priority),
@@ -41,7 +42,9 @@ static const struct field {
     F("reason", K_U32, reason), F("pid", K_I32, pid),
     F("code", K_I32, exit_code), F("sig", K_I32, exit_signal),
     F("err", K_I32, error), F("stage", K_U32, stage),
-    F("try", K_U32, attempt), F("holders", K_U32, holders),
+    F("hung", K_STR, hung_at), F("try", K_U32, attempt),
+    F("ftry", K_U32, failed_starts), F("dtry", K_U32, deadly_starts),
+    F("holders", K_U32, holders),
     F("lmask", K_U32, limits.mask), F("lim0", K_I64, limits.value[0]),
     F("lim1", K_I64, limits.value[1]), F("lim2", K_I64, limits.value[2]),
     F("lim3", K_I64, limits.value[3]), F("lim4", K_I64, limits.value[4]),
@@ -55,7 +58,8 @@ static const struct field {
     F("ring", K_U64, ring_bytes), F("bg", K_BOOL, backgrounded),
     F("notify", K_BOOL, notify), F("nempty", K_BOOL, notify_empty),
     F("notified", K_BOOL, exit_notified), F("hidden", K_BOOL, hidden),
-    F("warned", K_BOOL, warned),
+    F("warned", K_BOOL, warned), F("read", K_BOOL, read),
+    F("sbytes", K_U32, spec_bytes),
     F("answered", K_BOOL, answered), F("spool", K_U64, spool_end),
     F("eof", K_BOOL, spool_eof), F("forced", K_U32, forced),
     F("parent", K_U64, parent.v),
@@ -261,6 +265,7 @@ spec_encode(const struct spec *sp, struct enc *e)
 	enc_kv_uint(e, "envc", sp->envc);
 	enc_kv_uint(e, "paths", sp->path_count);
 	enc_kv_uint(e, "sargc", sp->shell_argc);
+	enc_kv_uint(e, "flags", sp->flags);
 	enc_kv_uint(e, "umask", sp->umask);
 	enc_key(e, "blob");
 	enc_bin(e, sp->blob, sp->blob_bytes);
@@ -314,6 +319,9 @@ spec_decode(const void *data, size_t size)
 		sp->envc = (uint32_t)val_uint(map, "envc", 0);
 		sp->path_count = (uint32_t)val_uint(map, "paths", 0);
 		sp->shell_argc = (uint32_t)val_uint(map, "sargc", 0);
+		sp->flags = (uint32_t)val_uint(map, "flags", 0) &
+		    (CTL_START_SHELL | CTL_START_DIRECT |
+		        CTL_START_NO_NEW_PRIVS);
 		sp->umask = (uint32_t)val_uint(map, "umask", 022) & 0777;
 		sp->blob = malloc(blob.len != 0 ? blob.len : 1);
 		memory = sp->blob != NULL;

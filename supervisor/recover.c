@@ -13,7 +13,6 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "supervisor/master.h"
-#include "supervisor/pool.h"
 
 struct scan {
 	struct master *m;
@@ -105,15 +104,18 @@ recover_index(struct master *m)
 	char why[160];
 	uint64_t layout = 0;
 	uint32_t stamp;
-	bool aside;
+	bool aside = false;
 	int r;
 
+	if ((m->h.flags & HERITAGE_INDEX_BAD) != 0)
+		aside = index_set_aside(m->h.runtime_dir) == 0;
 	r = index_open(m->h.runtime_dir, &m->ix, &m->set_aside);
 	if (r < 0)
 		return r;
-	if (m->set_aside) {
-		log_event(LOG_ERROR, "index-set-aside",
-		    KV("why", "it is damaged"));
+	if (aside || m->set_aside) {
+		log_event(LOG_ERROR, "index-set-aside", KV("why", aside ?
+		    "masters died of it" : "it is damaged"));
+		m->set_aside = true;
 		FAULT("adopt.after-aside");
 	}
 	r = meta_get(m, "layout", &layout);
@@ -329,6 +331,17 @@ marks_put(struct master *m, uint64_t incarnation)
 	return r;
 }
 
+/* Records of builds that did not say it are of the last keeper. */
+static void
+own_incarnations(struct master *m, uint64_t last)
+{
+	struct session *s;
+
+	for (s = registry_first(m); s != NULL; s = registry_next(s))
+		if (s->incarnation == 0)
+			s->incarnation = last != 0 ? last : m->h.incarnation;
+}
+
 /* Loads everything from the index, and puts back what it does not have. Until
  * the first commit, which writes all of that, it stays what it was: a master
  * that dies before leaves all to the next one. */
@@ -368,6 +381,7 @@ recover_scan(struct master *m)
 	tally_load(m, incarnation == 0 || incarnation == m->h.incarnation);
 	if (sc.loaded > 0 || sc.bad > 0) /* a server's first one has nothing */
 		FAULT("master.in-recover");
+	own_incarnations(m, incarnation);
 	restore_ended(m);
 	if (incarnation != m->h.incarnation)
 		lose_strangers(m, incarnation == 0);

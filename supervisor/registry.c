@@ -98,27 +98,25 @@ registry_after(struct master *m, struct sid sid)
 	return RB_NFIND(sid_tree, &m->by_sid, &probe);
 }
 
-/* "<incarnation>.<sid>", "<sid>" in 16 hex digits each, or 0. */
-static struct sid
-sid_of_text(const struct master *m, const char *s)
+/* "<incarnation>.<sid>" or "<sid>", in 16 hex digits each. */
+struct session *
+session_by_instance(struct master *m, const char *id)
 {
-	unsigned long long v;
-	char inc[20];
-	char *end;
-	size_t n = strlen(s);
+	const char *number = strlen(id) == 33 && id[16] == '.' ? id + 17 : id;
+	struct session *s;
 
-	if (n == 33 && s[16] == '.') {
-		snprintf(inc, sizeof(inc), "%016llx",
-		    (unsigned long long)m->h.incarnation);
-		if (memcmp(inc, s, 16) != 0)
-			return (struct sid){0};
-		s += 17;
-		n -= 17;
+	if (strlen(number) != 16 ||
+	    strspn(number, "0123456789abcdef") != 16 ||
+	    (number != id && strspn(id, "0123456789abcdef") != 16))
+		return NULL;
+	s = session_by_sid(m, (struct sid){strtoull(number, NULL, 16)});
+	if (s != NULL && number != id) {
+		uint64_t of = strtoull(id, NULL, 16);
+
+		if (of != s->incarnation && of != m->h.incarnation)
+			return NULL;
 	}
-	if (n != 16 || strspn(s, "0123456789abcdef") != 16)
-		return (struct sid){0};
-	v = strtoull(s, &end, 16);
-	return (struct sid){v};
+	return s;
 }
 
 /* The one place that decides what a scope may see. */
@@ -127,11 +125,8 @@ session_find(struct master *m, const char *scope, const char *name)
 {
 	struct session *s = session_by_slug(m, name);
 
-	if (s == NULL) {
-		struct sid sid = sid_of_text(m, name);
-
-		s = sid.v != 0 ? session_by_sid(m, sid) : NULL;
-	}
+	if (s == NULL)
+		s = session_by_instance(m, name);
 	if (s == NULL || s->hidden)
 		return NULL;
 	if (scope != NULL && strcmp(scope, s->scope) != 0)
@@ -189,6 +184,10 @@ registry_add(struct master *m, struct session *s)
 {
 	struct keyed *k = NULL;
 
+	if (s->room == NULL)
+		s->room = room_hold(m, s->scope);
+	if (s->room == NULL)
+		return -ENOMEM;
 	if (s->request_key[0] != '\0') {
 		k = keyed_new(s->scope, s->request_key);
 		if (k == NULL)
@@ -207,6 +206,7 @@ registry_add(struct master *m, struct session *s)
 	m->counts[s->state]++;
 	if (session_live(s))
 		m->live++;
+	room_count(s);
 	return 0;
 }
 
@@ -216,6 +216,7 @@ session_free(struct session *s)
 {
 	if (s == NULL)
 		return;
+	room_leave(s);
 	free(s->scope);
 	free(s->command);
 	free(s->name);
@@ -224,6 +225,7 @@ session_free(struct session *s)
 	free(s->session_key);
 	free(s->request_key);
 	free(s->holder_list);
+	free(s->hung_at);
 	free(s->lane);
 	free(s->spill_path);
 	free(s->tags);
@@ -291,14 +293,15 @@ void
 registry_forget(struct master *m, struct session *s)
 {
 	struct keyed *k = NULL;
-	struct watch *w, *next;
+	struct watch *w;
+	bool live = session_live(s);
 
+	if (s->forgotten)
+		return;
+	over_session(m, s);
 	session_wake(m, s, WAKE_GONE);
-	LIST_FOREACH_SAFE(w, &s->watches, of_session, next) {
-		LIST_REMOVE(w, of_session);
-		LIST_REMOVE(w, of_req);
-		free(w);
-	}
+	while ((w = LIST_FIRST(&s->watches)) != NULL)
+		over_watch(m, w);
 	if (s->request_key[0] != '\0') {
 		k = keyed_find(m, s->scope, s->request_key);
 		if (k != NULL && k->s != s)
@@ -314,19 +317,15 @@ registry_forget(struct master *m, struct session *s)
 		board_clear(&m->board, s->board);
 		m->board_free[m->board_free_count++] = s->board;
 	}
-	if (s->dirty)
+	if (s->dirty) {
 		TAILQ_REMOVE(&m->dirty, s, dirty_link);
-	if (s->pending)
-		TAILQ_REMOVE(&m->pending, s, pending_link);
-	if (s->in_ended) {
-		TAILQ_REMOVE(&m->ended, s, ended_link);
-		m->finished_bytes -= s->ring_bytes;
-		if (s->recent)
-			m->recent--;
+		m->dirty_count--;
 	}
-	if (session_live(s)) {
+	starts_over(m, s);
+	sweep_gone(m, s);
+	room_count(s);
+	if (live) {
 		m->live--;
-		m->leaving_bytes -= s->leaving_bytes;
 		lanes_leave(m->lanes, s->sid);
 		gate_leave(m, s);
 	}
@@ -334,7 +333,6 @@ registry_forget(struct master *m, struct session *s)
 	RB_REMOVE(sid_tree, &m->by_sid, s);
 	RB_REMOVE(slug_tree, &m->by_slug, s);
 	log_event(LOG_DEBUG, "session-forgotten", KV_SESSION(s));
-	session_free(s);
 }
 
 /* Frees a session of a master that ends: what others hold stays. */
@@ -349,6 +347,7 @@ registry_drop(struct master *m, struct session *s)
 		RB_REMOVE(key_tree, &m->by_key, k);
 		free(k);
 	}
+	starts_over(m, s);
 	RB_REMOVE(sid_tree, &m->by_sid, s);
 	RB_REMOVE(slug_tree, &m->by_slug, s);
 	session_free(s);
@@ -358,10 +357,11 @@ registry_drop(struct master *m, struct session *s)
 void
 session_touch(struct master *m, struct session *s)
 {
-	if (s->dirty)
+	if (s->dirty || s->forgotten)
 		return;
 	s->dirty = true;
 	TAILQ_INSERT_TAIL(&m->dirty, s, dirty_link);
+	m->dirty_count++;
 }
 
 /* Room for the list of free board slots. */

@@ -31,8 +31,7 @@ void result_uncertain(struct master *m, struct session *s, struct enc *e);
 /* The same, and the terminal's size; nothing where there are pipes. */
 void result_pty(struct master *m, struct session *s, struct enc *e);
 /* instanceId: "<incarnation>.<sid>". */
-void result_instance(struct master *m, const struct session *s,
-    struct enc *e);
+void result_instance(const struct session *s, struct enc *e);
 /* queuePosition, queuedFor: its place, and what it waits for. */
 void result_queued(struct master *m, const struct session *s, struct enc *e);
 /* Rows of one answer may cost so many looks into /proc (m->probes_left). */
@@ -57,7 +56,11 @@ void result_waiting_words(enum input_wait w, uint64_t idle_ms,
     struct sbuf *b);
 bool result_stdin_writable(const struct session *s);
 
-/* Whole answers: {text, details, isError}. */
+/* {text, details {...}, isError}: the begin and the end of an answer, and what
+ * is put between them is in details. text: NULL is "". */
+void result_open(struct enc *e, const char *text, size_t len);
+void result_close(struct enc *e, bool is_error);
+/* Whole answers. */
 void result_exec_ended(struct master *m, struct session *s,
     enum text_rule rule, const char *warnings, struct enc *e);
 void result_exec_running(struct master *m, struct session *s,

@@ -84,15 +84,22 @@ static void
 add_spawn_error(const struct session *s, struct sbuf *b)
 {
 	int e = s->error < 0 ? -s->error : s->error;
-	const char *what = s->stage == STAGE_CHDIR ? s->cwd
+	const char *what = s->hung_at != NULL && s->hung_at[0] != '\0'
+	    ? s->hung_at
+	    : s->stage == STAGE_CHDIR ? s->cwd
 	    : s->stage == STAGE_SPILL && s->spill_path != NULL
 	    ? s->spill_path
 	    : s->name;
 	char shown[400];
 
 	text_escape(what, strlen(what), false, shown, sizeof(shown));
-	sbuf_addf(b, "The command could not be started: %s: %s (%s at %s)",
-	    shown, strerror(e), err_name(e), stage_name(s->stage));
+	sbuf_add(b, "The command could not be started: ");
+	if (e == ETIMEDOUT)
+		sbuf_addf(b, "start timed out at %s %s",
+		    stage_name(s->stage), shown);
+	else
+		sbuf_addf(b, "%s: %s (%s at %s)", shown, strerror(e),
+		    err_name(e), stage_name(s->stage));
 }
 
 /* What a time-out has left, as far as that is known for sure. */
@@ -337,5 +344,7 @@ result_exit_fields(const struct session *s, struct enc *e)
 	if (s->reason == END_SPAWN_ERROR) {
 		enc_kv_str(e, "errno", err_name(s->error));
 		enc_kv_str(e, "stage", stage_name(s->stage));
+		if (s->hung_at != NULL && s->hung_at[0] != '\0')
+			enc_kv_str(e, "hungAt", s->hung_at);
 	}
 }

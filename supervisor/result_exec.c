@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The answers of exec, and the text of an exit event.
+ * The frame of every answer, those of exec, and the text of an exit event.
  */
 #include "supervisor/result.h"
 
@@ -13,6 +13,23 @@
 #include "supervisor/lines.h"
 #include "supervisor/retain.h"
 #include "supervisor/usage.h"
+
+void
+result_open(struct enc *e, const char *text, size_t len)
+{
+	enc_map(e);
+	enc_kv_strn(e, "text", text != NULL ? text : "", len);
+	enc_key(e, "details");
+	enc_map(e);
+}
+
+void
+result_close(struct enc *e, bool is_error)
+{
+	enc_end(e);
+	enc_kv_bool(e, "isError", is_error);
+	enc_end(e);
+}
 
 /* Why there is no output, in words. */
 void
@@ -49,7 +66,10 @@ output_read(struct master *m, struct session *s, size_t max,
 		s->total == 0 && s->reason != END_LOST))
 		return;
 	r = readers_get(m, s->sid);
-	v = r != NULL ? retained_read(r, 0, 0, LINES_BOTH, &k) : RING_GONE;
+	/* of a cut sequence at its beginning there is enough before it */
+	v = r != NULL ? retained_read(r, 0, max + 2 * TEXT_SEQUENCE_MAX,
+			    LINES_BOTH, &k)
+		      : RING_GONE;
 	if (v != RING_OK && v != RING_OVERRUN) {
 		ret->fault = readers_fault(m, s);
 		return;
@@ -63,7 +83,7 @@ output_read(struct master *m, struct session *s, size_t max,
 	else
 		at += text_skip_partial(k.data + at, k.len - at);
 	ret->omitted = k.to - (k.len - at);
-	ret->dropped = k.dropped;
+	ret->dropped = k.gone;
 	sbuf_add_output(&ret->text, rule, k.data + at, k.len - at,
 	    session_live(s));
 	retained_free(&k);
@@ -87,7 +107,7 @@ exec_common(struct master *m, struct session *s, const char *warnings,
 
 	enc_kv_str(e, "status", result_status(s));
 	enc_kv_str(e, "sessionId", s->slug);
-	result_instance(m, s, e);
+	result_instance(s, e);
 	enc_kv_str(e, "name", s->name);
 	enc_kv_str(e, "state", state_name(s->state));
 	enc_kv_str(e, "cwd", s->cwd);
@@ -162,10 +182,7 @@ result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
 
 	output_read(m, s, m->cfg.max_output_chars, rule, &o);
 	ended_text(s, &o, warnings, &text);
-	enc_map(e);
-	enc_kv_strn(e, "text", text.p != NULL ? text.p : "", text.len);
-	enc_key(e, "details");
-	enc_map(e);
+	result_open(e, text.p, text.len);
 	exec_common(m, s, warnings, e);
 	result_exit_fields(s, e);
 	if (kind != NULL)
@@ -179,9 +196,7 @@ result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
 	result_fault(o.fault, e);
 	enc_kv_uint(e, "totalOutputChars", s->total);
 	usage_encode(m, s, false, e);
-	enc_end(e);
-	enc_kv_bool(e, "isError", s->status != STATUS_COMPLETED);
-	enc_end(e);
+	result_close(e, s->status != STATUS_COMPLETED);
 	sbuf_fini(&text);
 	sbuf_fini(&o.text);
 }
@@ -221,18 +236,13 @@ result_exec_running(struct master *m, struct session *s, const char *warnings,
 		: " No exit event will come; use process poll with a timeout "
 		  "to follow it.");
 	session_tail(m, s, &tail, MASTER_TAIL, false);
-	enc_map(e);
-	enc_kv_strn(e, "text", text.p != NULL ? text.p : "", text.len);
-	enc_key(e, "details");
-	enc_map(e);
+	result_open(e, text.p, text.len);
 	exec_common(m, s, warnings, e);
 	if (s->state == STATE_QUEUED)
 		result_queued(m, s, e);
 	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
 	enc_kv_uint(e, "totalOutputChars", s->total);
-	enc_end(e);
-	enc_kv_bool(e, "isError", false);
-	enc_end(e);
+	result_close(e, false);
 	sbuf_fini(&text);
 	sbuf_fini(&tail);
 }

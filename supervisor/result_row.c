@@ -17,11 +17,11 @@
 
 /* "<incarnation>.<sid>" */
 void
-result_instance(struct master *m, const struct session *s, struct enc *e)
+result_instance(const struct session *s, struct enc *e)
 {
 	char buf[SESSION_INSTANCE_MAX];
 
-	session_instance(m, s, buf);
+	session_instance(s, buf);
 	enc_kv_str(e, "instanceId", buf);
 }
 
@@ -161,7 +161,7 @@ result_row_open(struct master *m, struct session *s, bool usage,
 
 	enc_map(e);
 	enc_kv_str(e, "sessionId", s->slug);
-	result_instance(m, s, e);
+	result_instance(s, e);
 	enc_kv_str(e, "status", row_status(s));
 	enc_kv_str(e, "state", state_name(s->state));
 	enc_kv_uint(e, "startedAt",

@@ -67,7 +67,7 @@ static int
 take_retain(const struct master *m, const struct val *map, struct session *s,
     struct proto_problem *why)
 {
-	uint64_t sum;
+	uint64_t sum, most;
 	size_t i, k;
 	int r;
 
@@ -84,12 +84,13 @@ take_retain(const struct master *m, const struct val *map, struct session *s,
 			return r;
 	}
 	sum = (uint64_t)s->head_bytes + s->tail_bytes;
-	if (sum <= m->budget)
+	most = m->budget - m->budget / 8 - SHM_PAGE; /* for one scope, alone */
+	if (sum <= most)
 		return 0;
 	proto_problem_set(why, PROTO_E_NO_SPACE, "retain",
-	    "retain: %" PRIu64 " bytes in all are more than the output budget; "
-	    "expected at most %" PRIu64,
-	    sum, m->budget);
+	    "retain: %" PRIu64 " bytes in all are more than the output budget "
+	    "has for one scope; expected at most %" PRIu64,
+	    sum, most);
 	return -ENOSPC;
 }
 
@@ -204,17 +205,12 @@ spill_state(const struct session *s, const struct ring_header *h, char *dst,
 }
 
 void
-retain_encode(struct master *m, struct session *s, struct enc *e)
+spill_encode(struct master *m, struct session *s, struct enc *e)
 {
 	static struct ring_facts f; /* a page: used and forgotten here */
 	struct ring_reader *r;
 	char state[48] = "waiting";
 
-	enc_key(e, "retain");
-	enc_map(e);
-	enc_kv_uint(e, "headBytes", s->head_bytes);
-	enc_kv_uint(e, "tailBytes", s->tail_bytes);
-	enc_end(e);
 	if (s->spill_path == NULL || s->spill_path[0] == '\0')
 		return;
 	r = s->state != STATE_QUEUED ? readers_get(m, s->sid) : NULL;
@@ -231,4 +227,15 @@ retain_encode(struct master *m, struct session *s, struct enc *e)
 	if (f.raw.dropped_nospace > 0)
 		enc_kv_uint(e, "missing", f.raw.dropped_nospace);
 	enc_end(e);
+}
+
+void
+retain_encode(struct master *m, struct session *s, struct enc *e)
+{
+	enc_key(e, "retain");
+	enc_map(e);
+	enc_kv_uint(e, "headBytes", s->head_bytes);
+	enc_kv_uint(e, "tailBytes", s->tail_bytes);
+	enc_end(e);
+	spill_encode(m, s, e);
 }

@@ -14,5 +14,7 @@ int retain_take(struct master *m, const struct val *params, struct session *s,
     struct proto_problem *why);
 /* The same into details: retain, and spill with how far it has come. */
 void retain_encode(struct master *m, struct session *s, struct enc *e);
+/* The second alone. */
+void spill_encode(struct master *m, struct session *s, struct enc *e);
 
 #endif

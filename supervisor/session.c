@@ -46,9 +46,12 @@ session_set_state(struct master *m, struct session *s, uint32_t state,
 	log_event(LOG_DEBUG, "session-state", KV_SESSION(s),
 	    KV("from", state_name(s->state)), KV("to", state_name(state)),
 	    KV("why", why));
+	if (s->state == STATE_STARTING)
+		starts_over(m, s);
 	m->counts[s->state]--;
 	m->counts[state]++;
 	s->state = state;
+	room_count(s);
 	session_touch(m, s);
 }
 
@@ -56,20 +59,21 @@ session_set_state(struct master *m, struct session *s, uint32_t state,
 void
 session_wake(struct master *m, struct session *s, unsigned wake)
 {
-	struct watch *w, *next;
+	struct watch *w;
 
 	(void)m;
-	LIST_FOREACH_SAFE(w, &s->watches, of_session, next)
-		req_wake(w->req, s, wake);
+	/* over_watch() says why this holds whatever a request does */
+	LIST_FOREACH(w, &s->watches, of_session)
+		if (w->req != NULL)
+			watch_wake(w, wake);
 }
 
 /* The one place that spells an instance id. */
 void
-session_instance(const struct master *m, const struct session *s,
-    char ret[SESSION_INSTANCE_MAX])
+session_instance(const struct session *s, char ret[SESSION_INSTANCE_MAX])
 {
 	snprintf(ret, SESSION_INSTANCE_MAX, "%016" PRIx64 ".%016" PRIx64,
-	    m->h.incarnation, s->sid.v);
+	    s->incarnation, s->sid.v);
 }
 
 /* Queued, or starting at once. */
@@ -91,6 +95,11 @@ session_admit(struct master *m, struct session *s, struct proto_problem *why)
 			lanes_leave(m->lanes, s->sid);
 		return r;
 	case LANE_QUEUED:
+		r = room_for(s, STATE_QUEUED, why);
+		if (r < 0) {
+			lanes_leave(m->lanes, s->sid);
+			return r;
+		}
 		session_set_state(m, s, STATE_QUEUED, "the lane is busy");
 		session_pump_lanes(m);
 		return 0;
@@ -116,6 +125,7 @@ on_lane_timer(int fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
+	turn_begin(arg);
 	session_pump_lanes(arg);
 }
 
@@ -182,10 +192,18 @@ session_again(struct master *m, struct session *s)
 		session_end_here(m, s, s->forced, "before it started");
 		return;
 	}
-	if (++s->attempt >= MASTER_RESTARTS) {
-		session_end_here(m, s, END_SPAWN_ERROR, "no worker starts it");
-		return;
-	}
+	s->attempt++;
 	session_touch(m, s);
-	pool_dispatch(m, s);
+	starts_enter(m, s);
+}
+
+/* Its worker has died and it never ran. */
+void
+session_again_after(struct master *m, struct session *s, bool in_hand)
+{
+	if (!in_hand || s->forced != END_NONE ||
+	    ++s->deadly_starts < MASTER_RESTARTS)
+		session_again(m, s);
+	else
+		session_end_here(m, s, END_SPAWN_ERROR, "no worker starts it");
 }

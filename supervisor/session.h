@@ -11,9 +11,11 @@
 #include <sys/queue.h>
 #include <sys/tree.h>
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "common/codec.h"
 #include "common/ctl.h"
@@ -24,7 +26,9 @@
 #include "shm/layout.h"
 #include "shm/ring.h"
 #include "supervisor/gate.h"
+#include "supervisor/room.h"
 #include "supervisor/sbuf.h"
+#include "supervisor/starts.h"
 
 struct event;
 struct master;
@@ -39,7 +43,8 @@ struct worker;
 /* What START needs. The blob is as in ctl.h. */
 struct spec {
 	uint32_t argc, envc, path_count;
-	uint32_t shell_argc; /* with a direct command: of argc; else 0 */
+	uint32_t flags;      /* CTL_START_: SHELL, DIRECT, NO_NEW_PRIVS */
+	uint32_t shell_argc; /* as in ctl.h: of an earlier master's record */
 	uint32_t umask;      /* of the command; 022 where none was asked for */
 	uint32_t blob_bytes;
 	char *blob;
@@ -49,8 +54,10 @@ struct spec {
 struct watch {
 	LIST_ENTRY(watch) of_session;
 	LIST_ENTRY(watch) of_req;
-	struct req *req;
+	TAILQ_ENTRY(watch) due_link; /* of the request, with `wake` */
+	struct req *req; /* NULL: it is over */
 	struct session *s;
+	unsigned wake; /* enum wake: not told yet */
 };
 
 /* What exec's `limits` asked for. */
@@ -79,12 +86,13 @@ struct session {
 	RB_ENTRY(session) by_slug;
 	TAILQ_ENTRY(session) dirty_link;
 	TAILQ_ENTRY(session) ended_link;   /* ended, oldest end first */
-	TAILQ_ENTRY(session) pending_link; /* starting, no worker yet */
 	TAILQ_ENTRY(session) gate_link; /* gate_unwarned */
+	SLIST_ENTRY(session) over_link;
 	LIST_HEAD(, watch) watches;
 
 	/* identity; set once */
 	struct sid sid;
+	uint64_t incarnation; /* of the keeper under which it was made */
 	char slug[SLUG_MAX];
 	char *scope;       /* "": none */
 	char *command;     /* as shown, cut to 4096 */
@@ -131,8 +139,12 @@ struct session {
 	int32_t exit_signal; /* 0: none */
 	int32_t error;       /* errno of a failed spawn */
 	uint32_t stage;      /* enum spawn_stage of it */
+	char *hung_at;       /* ... and the path at which it hung; "" or NULL:
+	                      * it did not, or that is not known */
 	int32_t pty_error;   /* errno: it got pipes instead of a terminal */
-	uint32_t attempt;
+	uint32_t attempt;    /* how often it was ordered again */
+	uint32_t failed_starts; /* a worker tried, for a passing reason in vain */
+	uint32_t deadly_starts; /* a worker had its start in hand and died */
 	uint32_t holders;
 	char *holder_list;   /* "PID NAME\n" of the first ones */
 	uint64_t ladder_ms;  /* from its first signal to the end; 0: none */
@@ -146,6 +158,7 @@ struct session {
 	uint64_t total, dropped_nospace, ring_bytes;
 	bool backgrounded, notify, notify_empty, exit_notified, hidden;
 	bool stdin_closed, no_space;
+	bool read;         /* its result has reached a client */
 	bool warned;       /* of its time-out */
 	uint64_t spool_end;
 	uint64_t stdin_consumed;
@@ -156,6 +169,7 @@ struct session {
 	uint64_t line_at; /* spool position: the line in hand; of a terminal */
 	uint64_t stdin_uncertain; /* bytes: given to the terminal, or lost */
 	bool spool_eof;
+	uint32_t spec_bytes; /* of what START needs, while it waits */
 	uint32_t forced;   /* reason of the end that was asked for; END_NONE */
 	int32_t forced_signal;    /* ... and how: 0 in older records */
 	uint32_t forced_grace_ms;
@@ -174,18 +188,30 @@ struct session {
 	struct wid next;   /* ... and who is to speak of it; 0: it has spoken,
 	                    * or nobody is to */
 	bool recovering;   /* loaded at start, not yet reconciled */
+	bool forgotten;    /* in no tree or list; freed soon (over.c) */
 	bool dirty, fresh; /* fresh: its record was never committed */
-	bool pending;      /* on the list of those that wait for a worker */
+	struct {
+		enum start_is is;
+		TAILQ_ENTRY(session) link; /* of those that wait; quick ones */
+		uint64_t ordered_ns;       /* QUICK: boot */
+	} start;
 	bool watching;     /* CTL_WATCH is out */
 	bool watching_stdin;
 	bool answered;     /* its exec request has been answered */
 	bool killing_left; /* LEFT will say what became of its holders */
 	bool in_ended;
-	bool recent;      /* counted in master.recent */
+	bool counts_finished; /* in its room's, ... */
+	uint64_t kept_total;  /* ... with so many bytes */
+	enum kept kept;       /* which of its room's lists it is on */
+	TAILQ_ENTRY(session) kept_link;
+	struct rank_node expiry; /* in master.expiring, by ... */
+	uint64_t expires_ns;     /* ... boot clock */
+	struct room *room;       /* its scope's */
+	uint64_t lent[SHARE_RESOURCES]; /* what it counts with there */
+	uint64_t text_bytes;     /* of its texts; 0: not measured */
 	struct event *warning; /* before its time-out; NULL: none */
 	struct master *master; /* for `warning` */
 	uint64_t watch_pos;
-	uint64_t leaving_bytes; /* removed while it lives: of its ring */
 	uint64_t ended_ns; /* boot; 0: ended before this master */
 	uint32_t board;    /* slot; UINT32_MAX: none */
 	char *tail;        /* as of tail_at */
@@ -213,6 +239,10 @@ struct session *session_by_slug(struct master *m, const char *slug);
 /* Slug or instance id, as a connection of `scope` (NULL: admin) sees it. */
 struct session *session_find(struct master *m, const char *scope,
     const char *name);
+/* Of an instance id, or of its number alone in 16 digits, or NULL.
+ * Today's keeper stands for each one's own: marks and rows of the board have it.
+ */
+struct session *session_by_instance(struct master *m, const char *id);
 /* The owner of a request key, or NULL. */
 struct session *session_by_key(struct master *m, const char *scope,
     const char *key);
@@ -226,7 +256,8 @@ struct session *registry_after(struct master *m, struct sid sid);
 int registry_add(struct master *m, struct session *s);
 /* Its request key is free again. */
 void registry_drop_key(struct master *m, struct session *s);
-/* Out of everything and freed: ring, spool, record, keys, cursors, board. */
+/* Out of everything: ring, spool, record, keys, cursors, board. Its memory is
+ * there until over_free(); twice is as good as once. */
 void registry_forget(struct master *m, struct session *s);
 /* Out of the trees and freed; index and files stay (the master ends). */
 void registry_drop(struct master *m, struct session *s);
@@ -244,7 +275,7 @@ void session_set_state(struct master *m, struct session *s, uint32_t state,
 static inline bool
 session_live(const struct session *s)
 {
-	return s->state != STATE_ENDED;
+	return s->state != STATE_ENDED && !s->forgotten;
 }
 /* Queued or admitted, by its lane. -ENOSPC-like verdicts as proto errors. */
 int session_admit(struct master *m, struct session *s,
@@ -252,23 +283,27 @@ int session_admit(struct master *m, struct session *s,
 /* Starts what the lanes let through now. */
 void session_pump_lanes(struct master *m);
 void session_background(struct master *m, struct session *s);
-/* Its worker is dead and it never ran: another start, or the end. */
+/* It never ran, and nobody has it: another start, or the end where that is asked
+ * for. Whoever comes back without a try of a worker has all its tries left. */
 void session_again(struct master *m, struct session *s);
+/* The same where its worker died: `in_hand`, while that was starting it. */
+void session_again_after(struct master *m, struct session *s, bool in_hand);
 void session_wake(struct master *m, struct session *s, unsigned wake);
-/* Its instance id as everybody spells it: INCARNATION.NUMBER. */
+/* Its instance id as everybody spells it, for as long as it is known, under
+ * later keepers too: INCARNATION.NUMBER. */
 #define SESSION_INSTANCE_MAX 40
-void session_instance(const struct master *m, const struct session *s,
-    char ret[SESSION_INSTANCE_MAX]);
+void session_instance(const struct session *s, char ret[SESSION_INSTANCE_MAX]);
 
 /* -------------------------------------------------------- session_end.c */
 /* The status word of the behaviour, from reason and code. */
 uint32_t session_status_of(uint32_t reason, int32_t exit_code);
-/* Asks for the end: by order, or at once where it has not been given away. */
+/* Asks for the end: by order, or at once where it has not been given away.
+ * flags: enum ctl_kill_flags. */
 void session_kill(struct master *m, struct session *s, int sig,
-    uint32_t grace_ms, uint32_t reason, bool escalate);
+    uint32_t grace_ms, uint32_t reason, uint32_t flags);
 /* Only the order, to whoever has it. */
 void session_order_kill(struct master *m, struct session *s, int sig,
-    uint32_t grace_ms, uint32_t reason, bool escalate);
+    uint32_t grace_ms, uint32_t reason, uint32_t flags);
 /* Did an ended session leave processes that a kill can reach? */
 static inline bool
 session_has_left(const struct session *s)
@@ -278,7 +313,7 @@ session_has_left(const struct session *s)
 }
 /* The stop ladder for these. */
 void session_kill_left(struct master *m, struct session *s, int sig,
-    uint32_t grace_ms, bool escalate);
+    uint32_t grace_ms, uint32_t flags);
 /* The end by this master's own decision (never ran, lost, cancelled). */
 void session_end_here(struct master *m, struct session *s, uint32_t reason,
     const char *why);
@@ -286,12 +321,19 @@ void session_end_here(struct master *m, struct session *s, uint32_t reason,
 void session_end_by_ring(struct master *m, struct session *s);
 /* All that follows, once reason, exit and times are in *s. */
 void session_ended(struct master *m, struct session *s, const char *why);
+/* Was it refused by its child, which found no such directory, before anybody
+ * was told of it? Its exec is answered so, and it is forgotten. A directory
+ * that did not answer may be there. */
+static inline bool
+session_never_was(const struct session *s)
+{
+	return s->reason == END_SPAWN_ERROR && s->stage == STAGE_CHDIR &&
+	    abs(s->error) != ETIMEDOUT && !s->answered;
+}
 /* Exit facts as waitid tells them, into *s. */
 void session_take_exit(struct session *s, int32_t code, int32_t status);
 /* Exit events that found no room are tried again. */
 void session_events_due(struct master *m);
-/* Its bytes are not counted any more, though it still has to end. */
-void session_leaves(struct master *m, struct session *s);
 
 /* ------------------------------------------------------- session_recv.c */
 /* The keeper says that this worker is dead: back to the one that has taken the
@@ -361,14 +403,17 @@ void terminal_running(struct master *m, struct session *s,
 
 /* -------------------------------------------------------------- sweep.c */
 void sweep_ended(struct master *m, struct session *s); /* has just ended */
+void sweep_gone(struct master *m, struct session *s);  /* is forgotten */
+/* Its result has reached a client. */
+void sweep_read(struct master *m, struct session *s);
 void sweep_arm(struct master *m);
-void sweep_evict_for(struct master *m, uint64_t bytes);
-/* May one more session start? 0 or -ENOSPC with the sentence. */
+rank_cmp sweep_cmp;         /* of master.expiring */
+share_reclaim sweep_reclaim; /* arg: the master */
+/* May it start? 0; -EDQUOT, -ENOSPC with the sentence in *why, or NULL. */
 int sweep_admit(struct master *m, struct session *s,
     struct proto_problem *why);
+void sweep_squeeze(struct master *m);
 void sweep_budget(struct master *m);
 uint64_t sweep_used(const struct master *m);
-/* An answered foreground session is kept for a while, then forgotten. */
-void sweep_answered(struct master *m, struct session *s);
 
 #endif

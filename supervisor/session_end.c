@@ -39,12 +39,12 @@ session_status_of(uint32_t reason, int32_t exit_code)
 /* Sends CTL_KILL to whoever babysits it. */
 void
 session_order_kill(struct master *m, struct session *s, int sig,
-    uint32_t grace_ms, uint32_t reason, bool escalate)
+    uint32_t grace_ms, uint32_t reason, uint32_t flags)
 {
 	struct ctl_kill k = {.head = CTL_INIT(CTL_KILL, s->sid,
 				 struct ctl_kill),
 	    .signal = sig, .grace_ms = grace_ms, .reason = reason,
-	    .flags = escalate ? CTL_KILL_ESCALATE : 0};
+	    .flags = flags};
 
 	pool_order(m, s, &k, sizeof(k), false, -1);
 }
@@ -60,11 +60,11 @@ may_run(const struct session *s)
 /* Asks for the end of a session. */
 void
 session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
-    uint32_t reason, bool escalate)
+    uint32_t reason, uint32_t flags)
 {
 	if (!session_live(s))
 		return;
-	if (escalate && s->forced == END_NONE) {
+	if ((flags & CTL_KILL_ESCALATE) != 0 && s->forced == END_NONE) {
 		s->forced = reason;
 		s->forced_signal = sig;
 		s->forced_grace_ms = grace_ms;
@@ -73,21 +73,22 @@ session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
 	if (s->state == STATE_QUEUED ||
 	    (s->state == STATE_STARTING && !s->has_worker &&
 	        !may_run(s))) {
-		if (escalate)
+		if ((flags & CTL_KILL_ESCALATE) != 0)
 			session_end_here(m, s, reason, "before it started");
 		return;
 	}
-	session_order_kill(m, s, sig, grace_ms, reason, escalate);
+	session_order_kill(m, s, sig, grace_ms, reason, flags);
 }
 
 /* An ended session's zombie still pins its numbers, and its worker still looks
  * after what it left behind. */
 void
 session_kill_left(struct master *m, struct session *s, int sig,
-    uint32_t grace_ms, bool escalate)
+    uint32_t grace_ms, uint32_t flags)
 {
-	s->killing_left = escalate && pool_get(m, s->worker) != NULL;
-	session_order_kill(m, s, sig, grace_ms, END_NONE, escalate);
+	s->killing_left = (flags & CTL_KILL_ESCALATE) != 0 &&
+	    pool_get(m, s->worker) != NULL;
+	session_order_kill(m, s, sig, grace_ms, END_NONE, flags);
 }
 
 /* Notes that the exit event is due, unless the rules say none is. */
@@ -105,7 +106,7 @@ exit_event(struct master *m, struct session *s)
 	    !s->notify_empty)
 		return;
 	result_event_text(m, s, &text);
-	session_instance(m, s, instance);
+	session_instance(s, instance);
 	in = (struct event_in){.scope = s->scope, .sid = s->sid,
 	    .instance_id = instance,
 	    .kind = event_kind_name(s->reason == END_LOST ? EVENT_LOST
@@ -168,14 +169,8 @@ session_ended(struct master *m, struct session *s, const char *why)
 		    s->duration_ms * 1000);
 	s->stdin_closed = true;
 	terminal_uncertain(m, s);
-	if (s->pending) {
-		TAILQ_REMOVE(&m->pending, s, pending_link);
-		s->pending = false;
-	}
 	session_set_state(m, s, STATE_ENDED, why);
 	m->live--;
-	m->leaving_bytes -= s->leaving_bytes;
-	s->leaving_bytes = 0;
 	s->ended_ns = clock_boot_ns();
 	if (s->spec != NULL || s->pid == 0)
 		(void)index_del(m->ix, INDEX_SPECS,
@@ -186,6 +181,7 @@ session_ended(struct master *m, struct session *s, const char *why)
 	gate_leave(m, s);
 	narrow = narrow && gate_still_full(m, s);
 	news_deadline_off(s);
+	s->hidden |= session_never_was(s);
 	exit_event(m, s);
 	sweep_ended(m, s);
 	session_wake(m, s, WAKE_STATE);
@@ -235,22 +231,6 @@ ring_bytes_of(const struct ring_facts *f)
 	uint64_t most = f->raw.head_bytes + f->raw.tail_bytes;
 
 	return (f->head < most ? f->head : most) + SHM_PAGE;
-}
-
-/* It was asked to go for good: what it holds does not keep new ones out,
- * though it ends a moment later. */
-void
-session_leaves(struct master *m, struct session *s)
-{
-	struct ring_reader *r = readers_get(m, s->sid);
-	struct ring_facts *f = malloc(sizeof(*f));
-
-	if (s->leaving_bytes == 0 && r != NULL && f != NULL &&
-	    ring_facts(r, f) == RING_OK) {
-		s->leaving_bytes = ring_bytes_of(f);
-		m->leaving_bytes += s->leaving_bytes;
-	}
-	free(f);
 }
 
 /* What the ring's header says of an end nobody could tell; else lost. */

@@ -31,10 +31,7 @@ move_to(struct master *m, struct session *s, struct worker *w)
 
 	if (old != NULL && old->live > 0)
 		old->live--;
-	if (s->pending) {
-		TAILQ_REMOVE(&m->pending, s, pending_link);
-		s->pending = false;
-	}
+	starts_over(m, s);
 	s->left = s->has_worker ? s->worker : (struct wid){0};
 	s->worker = w->wid;
 	s->has_worker = true;
@@ -112,6 +109,16 @@ kill_stray(struct worker *w, struct sid sid)
 	pool_order_to(w, sid, &k, sizeof(k), false, -1);
 }
 
+/* The kill that its worker may not have been told of. */
+static void
+order_forced(struct master *m, struct session *s)
+{
+	session_order_kill(m, s,
+	    s->forced_signal != 0 ? s->forced_signal : SIGTERM,
+	    s->forced_signal != 0 ? s->forced_grace_ms : s->grace_ms,
+	    s->forced, CTL_KILL_ESCALATE);
+}
+
 /* It runs: the spec is not needed any more. */
 void
 session_on_running(struct master *m, struct worker *w,
@@ -150,6 +157,13 @@ session_on_running(struct master *m, struct worker *w,
 	s->started_ms = msg->started_ms;
 	s->deadline_ms = msg->deadline_ms;
 	s->watching = s->watching_stdin = false;
+	if (msg->starting != 0) {
+		starts_found(m, s, w);
+		/* what it is told now it does as soon as it runs */
+		if (moved && s->forced != END_NONE)
+			order_forced(m, s);
+		return;
+	}
 	terminal_running(m, s, msg);
 	s->stdin_node = msg->stdin_node;
 	news_deadline(m, s);
@@ -177,10 +191,8 @@ session_on_running(struct master *m, struct worker *w,
 		pool_order(m, s, &in, sizeof(in), true, -1);
 	}
 	if (moved && s->forced != END_NONE)
-		session_order_kill(m, s,
-		    s->forced_signal != 0 ? s->forced_signal : SIGTERM,
-		    s->forced_signal != 0 ? s->forced_grace_ms : s->grace_ms,
-		    s->forced, true);
+		order_forced(m, s);
+	api_exec_running(s);
 	session_wake(m, s, WAKE_STATE | WAKE_OUTPUT | WAKE_STDIN);
 }
 
@@ -209,13 +221,16 @@ session_on_failed(struct master *m, struct worker *w,
 	}
 	s->error = msg->error;
 	s->stage = msg->stage;
+	free(s->hung_at);
+	s->hung_at = strndup(msg->path, sizeof(msg->path));
 	tally_add(m, TALLY(spawn_failed), 1);
 	atomic_fetch_add_explicit(&m->board.hdr->failed_total, 1,
 	    memory_order_relaxed);
 	log_event(LOG_NOTE, "session-not-spawned", KV_SESSION(s),
 	    KV("error", strerror(abs(msg->error))),
 	    KV("stage", stage_name(msg->stage)));
-	if (msg->transient != CTL_FOR_GOOD && s->attempt + 1 < MASTER_ATTEMPTS) {
+	if (msg->transient != CTL_FOR_GOOD &&
+	    ++s->failed_starts < MASTER_ATTEMPTS) {
 		if (w->live > 0)
 			w->live--;
 		/* it paused and tried again itself: somebody else's turn */

@@ -36,7 +36,7 @@ say_session(struct req *r, struct session *s)
 	struct enc e = ENC_INIT;
 	char instance[SESSION_INSTANCE_MAX];
 
-	session_instance(r->m, s, instance);
+	session_instance(s, instance);
 	enc_map(&e);
 	enc_kv_uint(&e, "msgid", r->msgid);
 	enc_kv_str(&e, "sessionId", s->slug);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How long ended sessions stay: the TTL by one timer to the next expiry, the
- * caps per scope, and the output budget, which evicts the oldest ended ones
- * and then refuses. A running session is never hurt.
+ * caps per scope, and what is taken back where a scope uses more than its share
+ * (share.c): answered ones first, then those that were read, unread ones last.
+ * A running session is never hurt. Nothing here walks over the sessions.
  *
  * Expiry goes by CLOCK_BOOTTIME for what ended under this master. For what
  * ended under an earlier one only the wall time of the end is known; a clock
@@ -22,23 +23,22 @@
 #include "supervisor/master.h"
 
 #define NEARLY_FULL (1u << 20) /* of the tmpfs: nothing new starts below */
-/* What a new session is counted with before its ring says more. */
-#define FIRST_BYTES (16u << 10)
+#define LOOKS       16u  /* ended sessions looked at for one that may go */
+#define AGAIN_MS    1000u /* so long one stays that is in use when it expires */
 
-/* Milliseconds until an ended session expires; 0: now. */
+/* When the session expires, by the boot clock. Of one that ended under an
+ * earlier master only the wall time is known. */
 static uint64_t
-expires_in(const struct session *s)
+expiry_of(const struct session *s)
 {
-	uint64_t age;
+	uint64_t now = clock_boot_ns(), age, wall;
 
-	if (s->ended_ns != 0) {
-		age = (clock_boot_ns() - s->ended_ns) / NSEC_PER_MSEC;
-	} else {
-		uint64_t now = clock_wall_ms();
-
-		age = now > s->ended_ms ? now - s->ended_ms : 0;
-	}
-	return age >= s->ttl_ms ? 0 : s->ttl_ms - age;
+	if (s->ended_ns != 0)
+		return s->ended_ns + s->ttl_ms * NSEC_PER_MSEC;
+	wall = clock_wall_ms();
+	age = wall > s->ended_ms ? wall - s->ended_ms : 0;
+	return age >= s->ttl_ms ? now
+				: now + (s->ttl_ms - age) * NSEC_PER_MSEC;
 }
 
 /* Does a request still wait for its words? */
@@ -48,18 +48,43 @@ in_use(const struct session *s)
 	return !LIST_EMPTY(&s->watches) || s->dirty;
 }
 
-/* The timer: forgets what has expired. */
+/* Order of expiry. */
+int
+sweep_cmp(const void *key, const struct rank_node *n)
+{
+	const struct session *a = key;
+	const struct session *b = RANK_OWNER_C(n, struct session, expiry);
+
+	if (a->expires_ns != b->expires_ns)
+		return a->expires_ns < b->expires_ns ? -1 : 1;
+	return a->sid.v < b->sid.v ? -1 : a->sid.v > b->sid.v;
+}
+
+/* The timer: forgets what has expired, so much at once. */
 static void
 on_sweep(int fd, short what, void *arg)
 {
 	struct master *m = arg;
-	struct session *s, *next;
+	uint64_t now = clock_boot_ns();
+	struct rank_node *n;
 
 	(void)fd;
 	(void)what;
-	TAILQ_FOREACH_SAFE(s, &m->ended, ended_link, next)
-		if (!in_use(s) && expires_in(s) == 0)
+	turn_begin(m);
+	for (uint32_t i = 0; i < SHARE_UNIT &&
+	     (n = rank_first(&m->expiring)) != NULL; i++) {
+		struct session *s = RANK_OWNER(n, struct session, expiry);
+
+		if (s->expires_ns > now)
+			break;
+		if (!in_use(s)) {
 			registry_forget(m, s);
+			continue;
+		}
+		rank_erase(&m->expiring, n);
+		s->expires_ns = now + AGAIN_MS * NSEC_PER_MSEC;
+		rank_insert(&m->expiring, n, s);
+	}
 	sweep_arm(m);
 }
 
@@ -67,123 +92,155 @@ on_sweep(int fd, short what, void *arg)
 void
 sweep_arm(struct master *m)
 {
-	const struct session *s = TAILQ_FIRST(&m->ended);
-	uint64_t ms;
+	struct rank_node *n = rank_first(&m->expiring);
+	uint64_t now = clock_boot_ns(), at;
 
-	if (s == NULL)
+	if (n == NULL)
 		return;
-	ms = expires_in(s);
-	timer_in(m, &m->sweep_timer, on_sweep, m, ms < 100 ? 100 : ms);
+	at = RANK_OWNER(n, struct session, expiry)->expires_ns;
+	timer_in(m, &m->sweep_timer, on_sweep, m,
+	    at > now ? (at - now) / NSEC_PER_MSEC + 1 : 1);
+}
+
+/* ------------------------------------------------------------ kept lists */
+
+/* Where an ended session stands among its scope's. */
+static enum kept
+kept_of(const struct session *s)
+{
+	if (!s->backgrounded && s->answered)
+		return s->request_key[0] != '\0' ? KEPT_KEYED : KEPT_ANSWERED;
+	return s->read ? KEPT_READ : KEPT_UNREAD;
+}
+
+/* Puts it on its list, as the youngest. */
+static void
+keep(struct session *s)
+{
+	s->kept = kept_of(s);
+	s->counts_finished = s->backgrounded;
+	s->kept_total = s->total;
+	TAILQ_INSERT_TAIL(&s->room->kept[s->kept], s, kept_link);
+	s->room->share.loose[SHARE_OUTPUT] += s->lent[SHARE_OUTPUT];
+	s->room->share.loose[SHARE_MEMORY] += s->lent[SHARE_MEMORY];
+	s->room->answered += s->kept == KEPT_ANSWERED;
+	s->room->finished += s->counts_finished;
+	s->room->finished_bytes += s->counts_finished ? s->kept_total : 0;
+}
+
+/* Takes it off its list. */
+static void
+unkeep(struct session *s)
+{
+	TAILQ_REMOVE(&s->room->kept[s->kept], s, kept_link);
+	s->room->share.loose[SHARE_OUTPUT] -= s->lent[SHARE_OUTPUT];
+	s->room->share.loose[SHARE_MEMORY] -= s->lent[SHARE_MEMORY];
+	s->room->answered -= s->kept == KEPT_ANSWERED;
+	s->room->finished -= s->counts_finished;
+	s->room->finished_bytes -= s->counts_finished ? s->kept_total : 0;
+}
+
+/* Forgets the oldest of a list, but neither `newest` nor one in use, which goes
+ * to the list's end. False: there is none, as far as was looked. */
+static bool
+forget_oldest(struct master *m, struct room *room, enum kept k,
+    const struct session *newest)
+{
+	struct session *s;
+
+	for (uint32_t i = 0; i < LOOKS &&
+	     (s = TAILQ_FIRST(&room->kept[k])) != NULL; i++) {
+		if (s != newest && !in_use(s)) {
+			registry_forget(m, s);
+			return true;
+		}
+		TAILQ_REMOVE(&room->kept[k], s, kept_link);
+		TAILQ_INSERT_TAIL(&room->kept[k], s, kept_link);
+	}
+	return false;
+}
+
+/* Forgets the payer's first ended session: read ones before unread. */
+bool
+sweep_reclaim(void *arg, struct share_scope *payer)
+{
+	struct room *room = RANK_OWNER(payer, struct room, share);
+
+	for (enum kept k = 0; k < KEPT_KINDS; k++)
+		if (forget_oldest(arg, room, k, NULL)) {
+			log_event(LOG_DEBUG, "session-evicted",
+			    KV("scope", room->name),
+			    KV("unread", k == KEPT_UNREAD));
+			return true;
+		}
+	return false;
+}
+
+/* Is the scope over one of its caps? */
+static bool
+over_cap(const struct master *m, const struct room *room)
+{
+	return (m->cfg.finished != 0 && room->finished > m->cfg.finished) ||
+	    (m->cfg.finished_bytes != 0 &&
+		room->finished_bytes > m->cfg.finished_bytes);
 }
 
 /* Keeps one scope within its caps; the newest always stays. */
 static void
-sweep_scope(struct master *m, const struct session *newest)
+cap(struct master *m, struct room *room, const struct session *newest)
 {
-	uint64_t count = 0, bytes = 0;
-	struct session *s, *prev;
-
-	if (m->cfg.finished == 0 && m->cfg.finished_bytes == 0)
-		return;
-	TAILQ_FOREACH_REVERSE_SAFE(s, &m->ended, session_list, ended_link,
-	    prev) {
-		if (strcmp(s->scope, newest->scope) != 0 || !s->backgrounded)
-			continue;
-		count++;
-		bytes += s->total;
-		if (s == newest || in_use(s))
-			continue;
-		if ((m->cfg.finished != 0 && count > m->cfg.finished) ||
-		    (m->cfg.finished_bytes != 0 &&
-			bytes > m->cfg.finished_bytes)) {
-			count--;
-			bytes -= s->total;
-			registry_forget(m, s);
-		}
-	}
+	for (uint32_t i = 0; i < SHARE_MOST && over_cap(m, room) &&
+	     (forget_oldest(m, room, KEPT_READ, newest) ||
+		 forget_oldest(m, room, KEPT_UNREAD, newest)); i++)
+		;
+	for (uint32_t i = 0; i < LOOKS && room->answered > MASTER_RECENT &&
+	     forget_oldest(m, room, KEPT_ANSWERED, newest); i++)
+		;
 }
 
 /* A session has just ended, or was found ended at the start. */
 void
 sweep_ended(struct master *m, struct session *s)
 {
-	bool first = TAILQ_EMPTY(&m->ended);
-
 	if (s->in_ended)
 		return;
 	s->in_ended = true;
 	TAILQ_INSERT_TAIL(&m->ended, s, ended_link);
-	m->finished_bytes += s->ring_bytes;
-	sweep_scope(m, s);
-	if (first)
+	s->expires_ns = expiry_of(s);
+	rank_insert(&m->expiring, &s->expiry, s);
+	keep(s);
+	cap(m, s->room, s);
+	if (rank_first(&m->expiring) == &s->expiry)
 		sweep_arm(m);
 }
 
-/* An answered foreground session: kept for a while for operators; one with a
- * request key as long as any other. */
+/* It is being forgotten. */
 void
-sweep_answered(struct master *m, struct session *s)
+sweep_gone(struct master *m, struct session *s)
 {
-	struct session *old, *next;
-
-	if (s->backgrounded || s->recent || !s->in_ended ||
-	    s->request_key[0] != '\0')
+	if (!s->in_ended)
 		return;
-	s->recent = true;
-	m->recent++;
-	if (m->recent <= MASTER_RECENT)
-		return;
-	TAILQ_FOREACH_SAFE(old, &m->ended, ended_link, next) {
-		if (!old->recent || old == s || in_use(old))
-			continue;
-		registry_forget(m, old);
-		if (m->recent <= MASTER_RECENT)
-			break;
-	}
+	s->in_ended = false;
+	TAILQ_REMOVE(&m->ended, s, ended_link);
+	rank_erase(&m->expiring, &s->expiry);
+	unkeep(s);
 }
 
-/* Bytes of output memory in use: live rings and ended ones, but for those that
- * are being removed. */
-uint64_t
-sweep_used(const struct master *m)
-{
-	uint64_t used = m->finished_bytes;
-
-	if (m->pages == NULL)
-		return used;
-	for (uint32_t i = 0; i < MASTER_WORKERS; i++) {
-		const struct stats_page *p;
-
-		if (!m->workers[i].present)
-			continue;
-		p = &m->pages[STATS_PAGE_OF_WORKER(i)];
-		used += atomic_load_explicit(&p->ring_bytes,
-		    memory_order_relaxed);
-	}
-	return used > m->leaving_bytes ? used - m->leaving_bytes : 0;
-}
-
-/* Forgets ended sessions, oldest first, until `bytes` more have room. */
+/* Its result has reached a client: it goes before those that nobody has
+ * read. */
 void
-sweep_evict_for(struct master *m, uint64_t bytes)
+sweep_read(struct master *m, struct session *s)
 {
-	struct session *s, *next;
-	uint64_t used = sweep_used(m);
-
-	if (used + bytes <= m->budget)
+	if (!s->in_ended || (s->read && s->kept == kept_of(s)))
 		return;
-	TAILQ_FOREACH_SAFE(s, &m->ended, ended_link, next) {
-		uint64_t freed = s->ring_bytes;
-
-		if (in_use(s))
-			continue;
-		log_event(LOG_DEBUG, "session-evicted", KV_SESSION(s));
-		registry_forget(m, s);
-		used = used > freed ? used - freed : 0;
-		if (used + bytes <= m->budget)
-			return;
-	}
+	s->read = true;
+	session_touch(m, s);
+	unkeep(s);
+	keep(s);
+	cap(m, s->room, s);
 }
+
+/* --------------------------------------------------------------- asking */
 
 /* Bytes that the runtime directory's file system still has. */
 static uint64_t
@@ -196,40 +253,42 @@ fs_free(const struct master *m)
 	return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
 }
 
-/* May one more session start? */
+/* May this session start? */
 int
 sweep_admit(struct master *m, struct session *s, struct proto_problem *why)
 {
-	(void)s;
-	if (m->live - m->counts[STATE_QUEUED] >= m->h.max_sessions) {
-		proto_problem_set(why, PROTO_E_NO_SPACE, "",
-		    "%u sessions run, and the descriptors allow no more "
-		    "(raise the limit of open files)",
-		    m->h.max_sessions);
-		return -ENOSPC;
-	}
-	sweep_evict_for(m, FIRST_BYTES);
-	if (sweep_used(m) + FIRST_BYTES > m->budget) {
-		proto_problem_set(why, PROTO_E_NO_SPACE, "",
-		    "no space: running sessions fill the output budget of "
-		    "%" PRIu64 " bytes",
-		    m->budget);
-		return -ENOSPC;
-	}
-	while (fs_free(m) < NEARLY_FULL) {
-		struct session *old = TAILQ_FIRST(&m->ended);
+	int r = room_for(s, STATE_STARTING, why);
 
-		while (old != NULL && in_use(old))
-			old = TAILQ_NEXT(old, ended_link);
-		if (old == NULL) {
+	for (uint32_t i = 0; r == 0 && fs_free(m) < NEARLY_FULL; i++) {
+		if (i < SHARE_MOST && share_squeeze(&m->rooms.shares,
+			&s->room->share, SHARE_OUTPUT))
+			continue;
+		if (why != NULL)
 			proto_problem_set(why, PROTO_E_NO_SPACE, "",
 			    "no space: less than 1 MiB is left in %s",
 			    m->h.runtime_dir);
-			return -ENOSPC;
-		}
-		registry_forget(m, old);
+		r = -ENOSPC;
 	}
-	return 0;
+	return r;
+}
+
+/* The index is full: output makes some room beside it. */
+void
+sweep_squeeze(struct master *m)
+{
+	struct shares *sh = &m->rooms.shares;
+
+	for (uint32_t i = 0; i < SHARE_UNIT &&
+	     sweep_used(m) > m->budget - m->budget / 4 &&
+	     share_squeeze(sh, NULL, SHARE_OUTPUT); i++)
+		;
+}
+
+/* Bytes of output memory that are lent. */
+uint64_t
+sweep_used(const struct master *m)
+{
+	return m->rooms.shares.row[SHARE_OUTPUT].used;
 }
 
 /* A number in a file, or UINT64_MAX ("max", or no such file). */
@@ -292,4 +351,5 @@ sweep_budget(struct master *m)
 	}
 	atomic_store_explicit(&m->board.hdr->budget_bytes, m->budget,
 	    memory_order_relaxed);
+	rooms_configure(m);
 }

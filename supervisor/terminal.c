@@ -231,7 +231,7 @@ session_cursor_mode(struct master *m, struct session *s)
 void
 api_resize(struct api_call *c)
 {
-	struct session *s = api_session(c, true);
+	struct session *s = api_session(c, API_OWN);
 	struct req *r = c->req;
 	struct enc e = ENC_INIT;
 	char text[120];
@@ -254,17 +254,11 @@ api_resize(struct api_call *c)
 	session_touch(c->m, s);
 	snprintf(text, sizeof(text), "Terminal of session %s is %u x %u.",
 	    s->slug, s->cols, s->rows);
-	enc_map(&e);
-	enc_kv_str(&e, "text", text);
-	enc_key(&e, "details");
-	enc_map(&e);
+	result_open(&e, text, strlen(text));
 	enc_kv_str(&e, "status", "running");
 	enc_kv_str(&e, "sessionId", s->slug);
 	enc_kv_uint(&e, "cols", s->cols);
 	enc_kv_uint(&e, "rows", s->rows);
-	enc_end(&e);
-	enc_kv_bool(&e, "isError", false);
-	enc_end(&e);
-	req_answer(r, &e);
-	enc_fini(&e);
+	result_close(&e, false);
+	req_done(r, &e);
 }

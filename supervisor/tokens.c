@@ -238,6 +238,21 @@ tokens_find(const struct tokens *t, const char *text, size_t len,
 	return true;
 }
 
+bool
+tokens_is(const char *text, size_t len, const char *hash)
+{
+	unsigned char is[SHA256_DIGEST_LENGTH], diff = 0;
+	char hex[2 * SHA256_DIGEST_LENGTH + 1];
+
+	hash_of(text, len, is);
+	to_hex(is, sizeof(is), hex);
+	if (strlen(hash) != sizeof(hex) - 1)
+		return false;
+	for (size_t i = 0; i < sizeof(hex); i++)
+		diff |= (unsigned char)(hex[i] ^ hash[i]);
+	return diff == 0;
+}
+
 int
 tokens_revoke(struct tokens *t, const char *id, const char *scope)
 {

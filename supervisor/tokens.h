@@ -40,6 +40,8 @@ int tokens_mint(struct tokens *t, const char *scope, const char *label,
 /* Whose is it? Takes the same time whether there is one like it or not. */
 bool tokens_find(const struct tokens *t, const char *text, size_t len,
     struct token_view *ret);
+/* Is this the text with that SHA-256 (64 hex digits)? In constant time. */
+bool tokens_is(const char *text, size_t len, const char *hash);
 /* Forgets the one of this id, or (id NULL) all of a scope. How many, or
  * -errno. */
 int tokens_revoke(struct tokens *t, const char *id, const char *scope);

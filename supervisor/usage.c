@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/cgroup.h"
+#include "common/mark.h"
 
 #define PIDS_MAX 1024u /* of a session; more are counted, not looked at */
 
@@ -116,8 +117,8 @@ add_process(int32_t pid, struct usage *u)
 	peak = peak_kib(pid) * 1024;
 	if (peak > u->max_rss_bytes)
 		u->max_rss_bytes = peak;
-	if (!read_proc(pid, "io", text, sizeof(text)))
-		return; /* not ours to look at */
+	if (mark_may_wait(text) || !read_proc(pid, "io", text, sizeof(text)))
+		return; /* not ours to look at, or not now */
 	p = strstr(text, "\nread_bytes: ");
 	if (p != NULL && sscanf(p, " read_bytes: %llu write_bytes: %llu", &in,
 	                     &out) == 2)

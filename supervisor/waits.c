@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "supervisor/result.h"
+#include "supervisor/turn.h"
 
 #define BUFFER_BYTES  65536u
 #define BUDGET        100000u /* steps of matching between looks at the clock */
@@ -20,6 +21,7 @@
 #define PROBE_MAX_MS  1000u
 
 static void settle(struct waits *ws);
+static void look_round(struct waits *ws);
 static void arm(struct waits *ws, uint64_t due, uint64_t now);
 static uint64_t look(struct waited *w, uint64_t now);
 
@@ -60,6 +62,7 @@ on_scan(int fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
+	turn_begin(arg);
 	api_wait_scan(arg);
 }
 
@@ -262,6 +265,9 @@ look_input(struct waited *w, uint64_t base, uint64_t now)
 	}
 	if (now < w->probe_at)
 		return w->probe_at;
+	if (w->of->probes == 0)
+		return now + WAITS_PROBE_MS;
+	w->of->probes--;
 	if (result_input_wait(w->of->r->m, w->s, 0, true, &idle, &last) !=
 	    INPUT_WAIT_NONE) {
 		set_met(w, MET_INPUT);
@@ -337,19 +343,76 @@ arm(struct waits *ws, uint64_t due, uint64_t now)
 	timer_in(ws->r->m, &ws->tick, on_tick, ws, due > now ? due - now : 0);
 }
 
-/* Looks at all. */
+/* The first look: where does its output end? */
 static void
-look_all(struct waits *ws)
+take_end(struct waited *w)
 {
-	uint64_t now = clock_wall_ms(), due = UINT64_MAX, next;
+	struct ring_reader *rd = w->s->state != STATE_QUEUED
+	    ? readers_get(w->of->r->m, w->s->sid)
+	    : NULL;
+	struct ring_glance g;
 
-	for (uint32_t i = 0; i < ws->count; i++) {
-		if (ws->v[i].s == NULL)
+	w->from_end = false;
+	if (rd != NULL && ring_glance(rd, &g) == RING_OK)
+		w->since = w->pos = g.head;
+}
+
+/* Looks at some more of them. 1: there are more. */
+static int
+look_step(struct req *r, uint64_t until)
+{
+	struct waits *ws = r->waits;
+	uint64_t now = clock_wall_ms(), next;
+	uint32_t at;
+
+	for (uint32_t i = 0; ws->looked < ws->count; i++, ws->looked++) {
+		struct waited *w;
+
+		if (i == WAITS_UNIT || (i > 0 && clock_boot_ns() >= until))
+			return 1;
+		at = (ws->first + ws->looked) % ws->count;
+		w = &ws->v[at];
+		if (w->s == NULL)
 			continue;
-		next = look(&ws->v[i], now);
-		due = next < due ? next : due;
+		if (w->from_end)
+			take_end(w);
+		if (ws->begins)
+			enqueue(w);
+		if (ws->probes > 0)
+			ws->next_first = at + 1;
+		next = look(w, now);
+		ws->due = next < ws->due ? next : ws->due;
 	}
-	arm(ws, due, now);
+	ws->looks = ws->begins = false;
+	arm(ws, ws->due, now);
+	if (ws->again)
+		look_round(ws);
+	else
+		settle(ws);
+	return ws->looks;
+}
+
+/* A look at all of them begins; where the last one has used up its probes. */
+static void
+round_begin(struct waits *ws)
+{
+	ws->looks = true;
+	ws->again = false;
+	ws->looked = 0;
+	ws->first = ws->next_first % ws->count;
+	ws->due = UINT64_MAX;
+	ws->probes = RESULT_PROBES;
+}
+
+/* Looks at all, now or after the look that is under way. */
+static void
+look_round(struct waits *ws)
+{
+	ws->again = ws->looks;
+	if (ws->looks)
+		return;
+	round_begin(ws);
+	req_step(ws->r, look_step);
 }
 
 /* It may be time. */
@@ -360,9 +423,10 @@ on_tick(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	turn_begin(ws->r->m);
 	ws->tick_at = UINT64_MAX;
-	look_all(ws);
-	settle(ws);
+	if (ws->answer == NULL)
+		look_round(ws);
 }
 
 /* Is there output to look at before a wait whose time is up may say so? */
@@ -375,22 +439,26 @@ owes_a_look(const struct waits *ws)
 	return false;
 }
 
-/* Answers where that can be done; the wait is gone then. */
+/* Answers where that can be done. */
 static void
 settle(struct waits *ws)
 {
-	if (waits_enough(ws) || ws->late ||
-	    (ws->timed_out && !owes_a_look(ws)))
-		wait_answer(ws->r);
+	if (ws->begins || ws->answer != NULL ||
+	    !(waits_enough(ws) || ws->late ||
+		(ws->timed_out && !owes_a_look(ws))))
+		return;
+	for (uint32_t i = 0; i < ws->count; i++)
+		dequeue(&ws->v[i]);
+	wait_answer(ws);
 }
 
 void
 waits_begin(struct waits *ws)
 {
-	for (uint32_t i = 0; i < ws->count; i++)
-		enqueue(&ws->v[i]);
-	look_all(ws);
-	settle(ws);
+	ws->begins = true;
+	round_begin(ws);
+	if (look_step(ws->r, clock_boot_ns() + TURN_SLICE_MAX_NS) > 0)
+		req_step(ws->r, look_step);
 }
 
 /* Time is up: what is there now is still looked at, for a while. */
@@ -414,26 +482,37 @@ time_is_up(struct waits *ws)
 	}
 }
 
+/* Something has happened to one of them. */
+static void
+wake_one(struct waited *w, unsigned wake)
+{
+	struct waits *ws = w->of;
+	uint64_t now = clock_wall_ms();
+
+	if (wake & WAKE_GONE) {
+		dequeue(w);
+		if (ws->answer == NULL)
+			set_met(w, MET_EXIT);
+		w->s = NULL;
+	} else if ((wake & (WAKE_OUTPUT | WAKE_STATE)) != 0 &&
+	    w->met == MET_NOT && !w->from_end && ws->answer == NULL) {
+		enqueue(w);
+		arm(ws, look(w, now), now);
+	}
+}
+
 void
 waits_wake(struct waits *ws, struct session *s, unsigned wake)
 {
-	uint64_t now = clock_wall_ms();
 	struct waited *w = NULL;
 
-	if (wake & WAKE_TIMER)
+	if ((wake & WAKE_TIMER) && ws->answer == NULL)
 		time_is_up(ws);
 	for (uint32_t i = 0; s != NULL && i < ws->count && w == NULL; i++)
 		if (ws->v[i].s == s)
 			w = &ws->v[i];
-	if (w != NULL && (wake & WAKE_GONE) != 0) {
-		dequeue(w);
-		set_met(w, MET_EXIT);
-		w->s = NULL;
-	} else if (w != NULL && (wake & (WAKE_OUTPUT | WAKE_STATE)) != 0 &&
-	    w->met == MET_NOT) {
-		enqueue(w);
-		arm(ws, look(w, now), now);
-	}
+	if (w != NULL)
+		wake_one(w, wake);
 	settle(ws);
 }
 
@@ -453,5 +532,6 @@ waits_free(struct waits **pws)
 	if (ws->tick != NULL)
 		event_free(ws->tick);
 	match_spec_free(&ws->spec);
+	wait_answer_free(&ws->answer);
 	free(ws);
 }

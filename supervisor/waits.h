@@ -22,6 +22,8 @@
 #define WAITS_LATE_MS    1000u /* after its time-out a wait still looks */
 #define WAITS_LONGER     4096u /* a match is made longer by so much at most */
 #define WAITS_EXCERPT    512u
+#define WAITS_UNIT       64u  /* sessions of a slice */
+#define WAITS_PROBE_MS   20u  /* who found no probe left looks again */
 
 enum met { MET_NOT, MET_EXIT, MET_TEXT, MET_REGEX, MET_IDLE, MET_BYTES,
 	MET_INPUT };
@@ -42,6 +44,7 @@ struct waited {
 	uint64_t probe_at, probe_ms; /* input: next look, wall; its interval */
 	struct match *match; /* NULL: neither text nor regex */
 	char *matched;      /* excerpt */
+	bool from_end;      /* since: where its output ends at the first look */
 	bool scanning;      /* on master->scans */
 	bool behind;        /* there is output that was not looked at */
 };
@@ -55,10 +58,17 @@ struct waits {
 	struct event *tick;
 	uint64_t tick_at;   /* wall; UINT64_MAX: not armed */
 	uint32_t count, met_count;
+	/* a look at all of them, in slices, from `first` on and around */
+	uint32_t first, looked, next_first;
+	bool looks, again;  /* one is under way; and another one follows */
+	bool begins;        /* it is the first one: nothing is answered before */
+	uint64_t due;       /* wall: when the next one is, so far */
+	uint32_t probes;    /* into /proc, that are left for it */
+	struct wait_answer *answer; /* being made: nothing is met any more */
 	struct waited v[];
 };
 
-/* The first look at everything; may answer the request. */
+/* The first look at everything, in slices; may answer the request. */
 void waits_begin(struct waits *ws);
 /* Of the request's watched session, or its timer. May answer. */
 void waits_wake(struct waits *ws, struct session *s, unsigned wake);
@@ -67,7 +77,8 @@ void waits_free(struct waits **ws);
 /* What of it is met is enough. */
 bool waits_enough(const struct waits *ws);
 
-/* api_wait.c: answers and frees the request. */
-void wait_answer(struct req *r);
+/* api_wait.c: makes the answer, in slices. */
+void wait_answer(struct waits *ws);
+void wait_answer_free(struct wait_answer **a);
 
 #endif

@@ -25,6 +25,7 @@
 #include "worker/limits.h"
 #include "worker/link.h"
 #include "worker/pump.h"
+#include "worker/spawn.h"
 #include "worker/spill.h"
 #include "worker/start.h"
 #include "worker/start_plan.h"
@@ -68,9 +69,8 @@ struct child *
 child_new(struct worker *w, struct sid sid)
 {
 	struct child *c;
-	uint64_t count = atomic_load(&w->stats->sessions) + 1;
-
-	if (timers_reserve(&w->timers, (size_t)count + 1) != 0)
+	/* ours, not the page's, which anybody may have overwritten */
+	if (timers_reserve(&w->timers, w->count + 2) != 0)
 		return NULL;
 	c = reserve_malloc(sizeof(*c));
 	if (c == NULL)
@@ -78,13 +78,14 @@ child_new(struct worker *w, struct sid sid)
 	memset(c, 0, sizeof(*c));
 	c->w = w;
 	c->sid = sid;
-	c->spill_fd = c->pidfd = c->in.fd = c->in.spool_fd = c->pty.fd = -1;
+	c->pidfd = c->in.fd = c->in.spool_fd = c->pty.fd = -1;
 	c->out[0] = c->out[1] = (struct child_out){.child = c, .fd = -1};
 	c->ring.fd = -1;
 	c->watch_pos = c->in.watch_pos = UINT64_MAX;
 	LIST_INSERT_HEAD(&w->sessions, c, all);
 	LIST_INSERT_HEAD(bucket_of(w, sid), c, bucket);
-	atomic_store_explicit(&w->stats->sessions, count,
+	w->count++;
+	atomic_store_explicit(&w->stats->sessions, w->count,
 	    memory_order_relaxed);
 	return c;
 }
@@ -109,7 +110,10 @@ child_reap_dead(struct worker *w)
 
 	while ((c = LIST_FIRST(&w->dead)) != NULL) {
 		LIST_REMOVE(c, all);
-		start_plan_free(c->plan);
+		if (c->spawn != NULL)
+			spawn_park(c->spawn, &c->ring, c->plan);
+		else
+			start_plan_free(c->plan);
 		if (c->ring.hdr != NULL)
 			ring_close(&c->ring);
 		free(c);
@@ -138,7 +142,9 @@ child_unlink(struct child *c)
 	LIST_REMOVE(c, bucket);
 	LIST_REMOVE(c, all);
 	LIST_INSERT_HEAD(&w->dead, c, all);
-	worker_count(&w->stats->sessions, UINT64_MAX); /* one less */
+	w->count--;
+	atomic_store_explicit(&w->stats->sessions, w->count,
+	    memory_order_relaxed);
 	worker_count(&w->stats->ring_bytes,
 	    c->blocks_told - c->blocks_seen);
 }
@@ -245,8 +251,12 @@ child_fail(struct child *c, int error, unsigned stage)
 	c->retry_ns = 0;
 	child_set_state(c, CHILD_FAILED, err_name(error));
 	start_undo(c);
-	start_plan_free(c->plan);
-	c->plan = NULL;
+	if (c->spawn != NULL) { /* a child that cannot die still reads it */
+		start_plan_hang_up(c->plan);
+	} else {
+		start_plan_free(c->plan);
+		c->plan = NULL;
+	}
 	pump_stop(c);
 	input_close(c);
 	pidfd_close(c);
@@ -256,6 +266,17 @@ child_fail(struct child *c, int error, unsigned stage)
 	 * started elsewhere */
 	if (c->held)
 		link_say(c, LINK_KEEPER, TELL_CLOSED);
+	child_say_failed(c);
+}
+
+/* Once its file is gone: whoever hears of it may name the same one again. */
+void
+child_say_failed(struct child *c)
+{
+	if (!spill_undone(c)) {
+		ladder_arm(c);
+		return;
+	}
 	FAULT("fail.before-say");
 	link_say(c, LINK_MASTER, SAY_FAILED);
 }
@@ -355,6 +376,8 @@ end_reason_of(struct child *c)
 	reason = limits_verdict(c);
 	if (reason != END_NONE)
 		return reason;
+	if (c->exit.code == CTL_EXIT_UNKNOWN)
+		return END_LOST;
 	return c->exit.code == CLD_EXITED ? END_EXIT : END_SIGNAL;
 }
 
@@ -443,20 +466,48 @@ child_close(struct child *c)
 	child_settle(c);
 }
 
+/* Somebody has overwritten its header, or cut the file short: its output is
+ * gone, and so is what it was to be held to. What cannot be babysat must not
+ * run on. */
+static void
+ring_lost(struct child *c)
+{
+	log_event(LOG_ERROR, "ring-damaged", KV("session", c->sid.v),
+	    KV("why", "it was overwritten or cut short"));
+	ring_let_go(&c->ring);
+	atomic_store(&c->ring.hdr->started_ms, c->w->now_ms);
+	atomic_store(&c->ring.hdr->started_ns, c->w->now_ns);
+	pump_give_up(c);
+	input_close(c);
+	c->killed = false; /* a kill under way stood in the old header */
+	ladder_begin(c, SIGKILL, 0, END_LOST);
+}
+
+bool
+child_ring_ok(struct child *c)
+{
+	if (c->ring.hdr == NULL || c->state < CHILD_RUNNING ||
+	    c->state >= CHILD_ENDED || ring_is_sound(&c->ring))
+		return true;
+	ring_lost(c);
+	return false;
+}
+
 /* Goes on where the facts allow it. */
 void
 child_step(struct child *c)
 {
 	struct worker *w = c->w;
 
+	(void)child_ring_ok(c);
 	if (ladder_waits(c)) {
 		ladder_arm(c);
 		return; /* a ladder is not cut short by the leader's death */
 	}
-	if (c->state == CHILD_EXITED && !pump_is_open(c))
+	if (c->state == CHILD_EXITED && !pump_is_open(c) && !spill_waits(c))
 		child_end(c);
 	if (c->state == CHILD_COMMITTED) {
-		if (!pump_is_open(c) && c->exit.code != 0)
+		if (!pump_is_open(c) && c->exit.code != 0 && !spill_waits(c))
 			child_close(c);
 		else if (c->forget_ns == 0)
 			c->forget_ns =

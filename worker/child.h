@@ -6,7 +6,8 @@
  *
  * States:
  *
- *     SPAWNING   START was taken; waiting to try (again)
+ *     SPAWNING   START was taken; waiting to try (again), or for the exec of
+ *                what was cloned (start_wait.c)
  *     RUNNING    the command was exec'd
  *     EXITING    its pidfd is readable, the keeper was asked what happened
  *     EXITED     exit known and recorded; output still open: pumped until EOF
@@ -116,6 +117,9 @@ struct tree_span {
 	int32_t from_pid, to_pid; /* the last one before */
 };
 
+struct spawn;
+struct spill;
+
 struct child {
 	struct worker *w;
 	struct sid sid;
@@ -125,6 +129,7 @@ struct child {
 	bool held;           /* the keeper has a row of it */
 	bool committed;      /* the master said ENDED */
 	bool killed;         /* the ladder's KILL was sent */
+	uint32_t kill_id;    /* of the last KILL; 0: it had none */
 	bool all_said;       /* nothing will be added to `want` */
 	bool paused;         /* at its credit: streams are not watched */
 	struct ring_writer ring; /* hdr NULL: none yet */
@@ -133,7 +138,17 @@ struct child {
 	struct child_pty pty;
 	struct event pid_ev;
 	struct start_plan *plan; /* while SPAWNING */
-	int spill_fd;            /* spill.h; -1: none, or no more */
+	struct spawn *spawn;     /* cloned, has not let go of our memory */
+	bool adopted;            /* a dead worker cloned it; before its exec */
+	bool rehold;             /* the keeper's row is of a failed try */
+	struct {
+		bool wanted;     /* the ladder is to begin */
+		int sig;
+		uint32_t grace_ms;
+		enum end_reason reason;
+		uint64_t signals; /* sent meanwhile, 1 << number */
+	} stop;                  /* under way: for when it runs */
+	struct spill *spill;     /* spill.h; NULL: none, or no more */
 	uint64_t leaf;           /* control group (tree.h); 0: none */
 	struct tree_known *known; /* by pid */
 	size_t known_count, known_cap;
@@ -154,6 +169,10 @@ struct child {
 
 	/* times, boot ns; 0: not so */
 	uint64_t retry_ns;    /* SPAWNING: try again; EXITING: ask again */
+	uint64_t look_ns;     /* under way: has it exec'd? */
+	uint64_t look_step;   /* length of the next wait for that */
+	uint64_t start_due;   /* under way: it is killed then */
+	uint64_t doomed_ns;   /* it was; given up then, whatever lives */
 	uint64_t exited_ns;
 	uint64_t final_ns;    /* ended at the latest */
 	unsigned exit_waits;  /* it was put off so often, for a known death */
@@ -165,6 +184,7 @@ struct child {
 	uint64_t no_space_ns; /* NO_SPACE was last said */
 	uint64_t oom_ns;      /* write the oom score again */
 	uint64_t tree_ns;     /* ladder: who is left? */
+	uint64_t spill_ns;    /* has its file been written by now? */
 
 	uint64_t turn;         /* of the loop, in which turn_bytes moved */
 	uint64_t turn_bytes;
@@ -184,6 +204,7 @@ struct child {
 	struct timer timer;
 	LIST_ENTRY(child) all;
 	LIST_ENTRY(child) bucket;
+	LIST_ENTRY(child) under_way; /* in w->under_way */
 };
 
 /* A new session in SPAWNING, linked, or NULL (no memory). */
@@ -199,6 +220,7 @@ void child_set_state(struct child *c, enum child_state to, const char *why);
 void child_watch(struct child *c);
 /* The spawn is given up. */
 void child_fail(struct child *c, int error, unsigned stage);
+void child_say_failed(struct child *c);
 /* One that waits to be tried again is left to the new master, which knows of
  * it only what its index says: that it has not run. */
 void child_give_back(struct child *c);
@@ -210,6 +232,8 @@ void child_tell_left(struct child *c);
 void child_end(struct child *c);
 /* Ends or closes where the facts allow it, and sets the timer. */
 void child_step(struct child *c);
+/* False: its ring's header is not what its worker wrote; it is being ended. */
+bool child_ring_ok(struct child *c);
 /* The master has committed the end record. */
 void child_committed(struct child *c);
 /* Both channels have been told everything: is it over? */

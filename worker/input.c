@@ -161,7 +161,7 @@ input_feed(struct child *c)
 	uint64_t end = atomic_load(&hdr->spool_end);
 	int rc = 0;
 
-	if (c->in.fd < 0)
+	if (c->in.fd < 0 || !child_ring_ok(c))
 		return;
 	if (c->pty.fd >= 0) {
 		input_feed_pty(c);

@@ -21,6 +21,7 @@
 #include "worker/input.h"
 #include "worker/link.h"
 #include "worker/pump.h"
+#include "worker/spill.h"
 #include "worker/start.h"
 #include "worker/tree.h"
 
@@ -103,6 +104,11 @@ ladder_signal(struct child *c, int sig, enum end_reason reason)
 {
 	if (c->ring.hdr == NULL)
 		return;
+	if (c->state == CHILD_SPAWNING) {
+		if (sig > 0 && sig < 64)
+			c->stop.signals |= 1ull << sig;
+		return;
+	}
 	note_reason(c, reason);
 	group_signal(c, sig);
 }
@@ -147,7 +153,10 @@ ladder_begin(struct child *c, int sig, uint32_t grace_ms,
 	uint64_t old;
 
 	if (c->state == CHILD_SPAWNING) {
-		child_fail(c, ECANCELED, STAGE_PREPARE);
+		if (start_is_under_way(c))
+			start_stop(c, sig, grace_ms, reason);
+		else
+			child_fail(c, ECANCELED, STAGE_PREPARE);
 		return;
 	}
 	if (c->state >= CHILD_FAILED)
@@ -318,6 +327,8 @@ ladder_arm(struct child *c)
 	if (c->state == CHILD_GONE)
 		return;
 	earlier(&due, c->retry_ns);
+	earlier(&due, c->look_ns);
+	earlier(&due, c->spill_ns);
 	if (c->state > CHILD_SPAWNING && c->state < CHILD_FAILED) {
 		earlier(&due, forced_due(c));
 		earlier(&due, drained_due(c));
@@ -402,12 +413,17 @@ ladder_due(struct child *c)
 {
 	uint64_t now = c->w->now_ns;
 
+	(void)child_ring_ok(c); /* the times below stand in it */
+	if (is_due(&c->look_ns, now) && c->state == CHILD_SPAWNING)
+		start_wait(c);
 	if (is_due(&c->retry_ns, now)) {
 		if (c->state == CHILD_SPAWNING)
 			start_retry(c);
 		else
 			link_say(c, LINK_KEEPER, TELL_ASK_EXIT);
 	}
+	if (is_due(&c->spill_ns, now) && c->state == CHILD_FAILED)
+		child_say_failed(c);
 	if (c->state > CHILD_SPAWNING && c->state < CHILD_FAILED) {
 		if (is_due(&c->drop_ns, now) && c->drop_mask != 0)
 			link_say(c, LINK_KEEPER, TELL_DROP);
@@ -424,7 +440,7 @@ ladder_due(struct child *c)
 		if (is_due(&c->left_ns, now))
 			child_tell_left(c);
 		forced_check(c, now);
-		if (drained_due(c) <= now)
+		if (drained_due(c) <= now && !spill_waits(c))
 			child_end(c);
 	}
 	child_step(c);

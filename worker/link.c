@@ -24,6 +24,7 @@ union link_msg {
 	struct ctl_left left;
 	struct ctl_failed failed;
 	struct ctl_fds fds;
+	struct ctl_pid pid;
 };
 
 /* A message of just a head. */
@@ -62,7 +63,8 @@ make_running(const struct child *c, unsigned type, union link_msg *ret)
 	    .pty = (atomic_load(&hdr->pty_flags) & PTY_OPEN) != 0,
 	    .pty_error = atomic_load(&hdr->pty_error),
 	    .stdin_node = stdin_node(c),
-	    .started_ms = atomic_load(&hdr->started_ms)};
+	    .started_ms = atomic_load(&hdr->started_ms),
+	    .starting = c->state == CHILD_SPAWNING};
 	if (deadline_ns > started_ns)
 		ret->running.deadline_ms = ret->running.started_ms +
 		    (deadline_ns - started_ns) / 1000000u;
@@ -129,6 +131,15 @@ make_failed(const struct child *c, unsigned type, union link_msg *ret)
 	    struct ctl_failed);
 }
 
+/* ASK_EXIT: the keeper need not look for the pid. */
+static void
+make_ask_exit(const struct child *c, unsigned type, union link_msg *ret)
+{
+	ret->pid = (struct ctl_pid){
+	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_pid),
+	    .pid = c->pid};
+}
+
 /* DROP: everything at EOF that the keeper does not know of. */
 static void
 make_drop(const struct child *c, unsigned type, union link_msg *ret)
@@ -148,7 +159,7 @@ struct link_row {
 static const struct link_row rows[LINK_COUNT][9] = {
     [LINK_KEEPER] =
         {
-            {TELL_ASK_EXIT, CTL_ASK_EXIT, make_head},
+            {TELL_ASK_EXIT, CTL_ASK_EXIT, make_ask_exit},
             {TELL_DROP, CTL_DROP, make_drop},
             {TELL_CLOSED, CTL_CLOSED, make_head},
         },

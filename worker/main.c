@@ -18,6 +18,7 @@
 #include "common/err.h"
 #include "common/heritage.h"
 #include "common/log.h"
+#include "shm/lent_map.h"
 #include "worker/worker.h"
 
 /* The keeper drives us by messages; a terminal's or a service manager's
@@ -55,6 +56,7 @@ main(int argc, char **argv)
 	if (abi_asked(argc, argv, "psup-worker"))
 		return 0;
 	ignore_signals();
+	lent_map_guard();
 	/* by descriptor the keeper starts us: no name came with that */
 	(void)prctl(PR_SET_NAME, "psup-worker");
 	(void)prctl(PR_SET_DUMPABLE, 0);

@@ -12,7 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MARK "PSUP_INSTANCE="
+#include "common/mark.h"
+
+#define FORKED_NO_EXEC 0x40u /* the kernel's PF_FORKNOEXEC */
 
 int
 procfs_open(void)
@@ -68,28 +70,15 @@ procfs_read(int proc, int32_t pid, struct procfs *ret)
 	return true;
 }
 
-/* The mark says INCARNATION.SESSION, both in hex. */
 void
-procfs_read_mark(int proc, struct procfs *p,
-    char env[static PROCFS_ENV_MAX + 1])
+procfs_read_mark(struct procfs *p, int32_t keeper_pid)
 {
-	ssize_t n = read_file(proc, p->pid, "environ", env, PROCFS_ENV_MAX + 1);
-	const char *s, *end = env + (n > 0 ? n : 0);
-	char *dot, *stop;
-	uint64_t v;
+	struct proc_mark m;
 
+	(void)mark_read_own(p->pid, keeper_pid, &m);
 	p->read = true;
-	for (s = env; s < end; s += strlen(s) + 1) {
-		if (strncmp(s, MARK, sizeof(MARK) - 1) != 0)
-			continue;
-		v = strtoull(s + sizeof(MARK) - 1, &dot, 16);
-		if (*dot != '.')
-			return;
-		p->mark_sid = strtoull(dot + 1, &stop, 16);
-		if (*stop == '\0')
-			p->mark_incarnation = v;
-		return;
-	}
+	p->mark_incarnation = m.incarnation;
+	p->mark_sid = m.session;
 }
 
 bool
@@ -137,6 +126,44 @@ procfs_name(int32_t pid, char *ret, size_t size)
 		snprintf(ret, size, "%s", p.name);
 	close(proc);
 	return alive;
+}
+
+bool
+procfs_before_exec(int32_t pid)
+{
+	char text[1024], *p;
+	int proc = procfs_open();
+	unsigned flags = 0;
+	ssize_t n;
+
+	if (proc < 0)
+		return false;
+	n = read_file(proc, pid, "stat", text, sizeof(text));
+	close(proc);
+	p = n > 0 ? strrchr(text, ')') : NULL;
+	return p != NULL &&
+	    sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	    (flags & FORKED_NO_EXEC) != 0;
+}
+
+size_t
+procfs_children(int32_t pid, int32_t *ret, size_t max)
+{
+	char file[48], text[4096], *p = text, *end;
+	int proc = procfs_open();
+	size_t n = 0;
+
+	if (proc < 0)
+		return 0;
+	snprintf(file, sizeof(file), "task/%d/children", (int)pid);
+	if (read_file(proc, pid, file, text, sizeof(text)) <= 0)
+		text[0] = '\0';
+	close(proc);
+	while (n < max && (end = strchr(p, ' ')) != NULL) {
+		ret[n++] = (int32_t)strtol(p, NULL, 10);
+		p = end + 1;
+	}
+	return n;
 }
 
 /* The pidfd holds the number while what stands behind it is compared. */

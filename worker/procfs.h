@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROCFS_ENV_MAX 262144u /* of an environment; a mark stands early */
-
 /* What /proc says of one process. */
 struct procfs {
 	int32_t pid, ppid, pgrp, sid;
@@ -32,13 +30,17 @@ struct procfs_links {
 int procfs_open(void);
 /* All but the mark. False: gone, or a zombie. */
 bool procfs_read(int proc, int32_t pid, struct procfs *ret);
-/* The session's mark in its environment, which is read into `env`. */
-void procfs_read_mark(int proc, struct procfs *p,
-    char env[static PROCFS_ENV_MAX + 1]);
+/* Its mark, if it counts (common/mark.h). */
+void procfs_read_mark(struct procfs *p, int32_t keeper_pid);
 /* Does it have one of these open? */
 bool procfs_has_open(int proc, int32_t pid, const struct procfs_links *want);
 /* What it is called. False: it is gone. */
 bool procfs_name(int32_t pid, char *ret, size_t size);
+/* Is it, alive or a zombie, still what was cloned, before its first exec?
+ * False also where it cannot be seen. */
+bool procfs_before_exec(int32_t pid);
+/* Its children: how many, the first `max` of them. */
+size_t procfs_children(int32_t pid, int32_t *ret, size_t max);
 /* Signals it, if it still is the one that was read. */
 void procfs_signal(int proc, const struct procfs *p, int sig);
 

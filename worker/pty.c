@@ -235,11 +235,10 @@ pty_fetch(struct child *c, size_t max)
 			n = -errno;
 		FAULT("pty.after-fetch");
 	}
-	if (n == -EINVAL) {
-		no_splice = true;
+	no_splice |= n == -EINVAL;
+	if (n < 0 && n != -EAGAIN && n != -EINTR && n != -EIO)
 		n = fetch_copy(c, max);
-	}
-	return n == -EIO ? 0 : n;
+	return n == -EIO ? 0 : n; /* nobody has it open */
 }
 
 /* Scans n bytes of the ring's file that end at the cursor. */

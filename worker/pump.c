@@ -191,6 +191,12 @@ pump_once(struct child_out *s, size_t budget)
 		pump_watching(c, false);
 		return -EAGAIN;
 	}
+	max = spill_room(c, max);
+	if (max == 0) {
+		c->refill_ns = c->w->now_ns + SPILL_LOOK_NS;
+		pump_watching(c, false);
+		return -EAGAIN;
+	}
 	lie(s);
 	n = pump_take(s, max);
 	FAULT("pump.after-splice");
@@ -210,6 +216,8 @@ pump_once(struct child_out *s, size_t budget)
 		pump_watching(c, false);
 		return -EAGAIN;
 	}
+	if (n == -EBADMSG || n == -EFAULT) /* child_step() finds out */
+		return -EAGAIN;
 	if (n < 0 && n != -EAGAIN && n != -EINTR) {
 		log_event(LOG_ERROR, "output-lost", KV("session", c->sid.v),
 		    KV("error", err_name((int)-n)));
@@ -259,6 +267,10 @@ pump_turn(struct child_out *s)
 	uint64_t limit = PUMP_TURN_BYTES;
 	ssize_t n = 1;
 
+	if (!child_ring_ok(c)) {
+		child_step(c);
+		return;
+	}
 	if (c->turn != w->turn) {
 		c->turn = w->turn;
 		c->turn_bytes = 0;
@@ -311,6 +323,17 @@ pump_start(struct child *c)
 			    EV_READ | EV_PERSIST, pump_cb, s);
 	pump_watching(c, true);
 	pump_staged(c);
+}
+
+/* There is no ring to move it to: each is at its end. */
+void
+pump_give_up(struct child *c)
+{
+	struct child_out *s;
+
+	for (s = c->out; s < c->out + 2; s++)
+		if (s->fd >= 0)
+			stream_eof(s);
 }
 
 /* Closes both. */

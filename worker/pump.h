@@ -13,6 +13,8 @@
 void pump_start(struct child *c);
 /* Stops watching and closes both. */
 void pump_stop(struct child *c);
+/* Its ring is lost: as if nobody could write to either any more. */
+void pump_give_up(struct child *c);
 /* The credit was raised or lifted, or space may be there again. */
 void pump_resume(struct child *c);
 /* One-shot: SAY_OUTPUT when head > pos. */

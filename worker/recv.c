@@ -56,7 +56,11 @@ on_stdin(struct worker *w, struct child *c, struct ctl_msg *msg)
 
 	(void)w;
 	memcpy(&m, msg->bytes, sizeof(m));
-	if (m.pos <= INT64_MAX)
+	if (m.pos > INT64_MAX)
+		return;
+	if (c->state == CHILD_SPAWNING)
+		start_note_stdin(c, m.pos, m.eof != 0);
+	else
 		input_more(c, m.pos, m.eof != 0);
 }
 
@@ -71,6 +75,11 @@ on_kill(struct worker *w, struct child *c, struct ctl_msg *msg)
 		worker_count(&w->stats->malformed, 1);
 		return;
 	}
+	/* its answer may have died with a master, and its sender asked again */
+	if (m.flags / CTL_KILL_ID != 0 && c->state < CHILD_ENDED &&
+	    m.flags / CTL_KILL_ID == c->kill_id)
+		return;
+	c->kill_id = m.flags / CTL_KILL_ID;
 	if ((m.flags & CTL_KILL_ESCALATE) != 0)
 		ladder_begin(c, m.signal != 0 ? m.signal : SIGTERM, m.grace_ms,
 		    (enum end_reason)m.reason);
@@ -98,8 +107,9 @@ on_credit(struct worker *w, struct child *c, struct ctl_msg *msg)
 
 	(void)w;
 	memcpy(&m, msg->bytes, sizeof(m));
-	if (c->state == CHILD_SPAWNING ||
-	    m.pos <= atomic_load(&c->ring.hdr->credit))
+	if (c->state == CHILD_SPAWNING)
+		start_note_credit(c, m.pos);
+	if (c->ring.hdr == NULL || m.pos <= atomic_load(&c->ring.hdr->credit))
 		return;
 	atomic_store(&c->ring.hdr->credit, m.pos);
 	if (c->paused)
@@ -192,6 +202,7 @@ on_role(struct worker *w, struct child *c, struct ctl_msg *msg)
 	(void)c;
 	memcpy(&m, msg->bytes, sizeof(m));
 	w->heritage.role = m.role;
+	w->keeper_reads = (m.flags & CTL_ROLE_READS_PIDS) != 0;
 }
 
 /* RELOAD: a worker is told everything it needs in START. */
@@ -246,7 +257,7 @@ on_peer(struct worker *w, struct child *none, struct ctl_msg *msg)
 	l->writing = true; /* collect first, then send in one go */
 	LIST_FOREACH(c, &w->sessions, all) {
 		c->watch_pos = c->in.watch_pos = UINT64_MAX;
-		if (c->state == CHILD_SPAWNING) {
+		if (c->state == CHILD_SPAWNING && !start_is_under_way(c)) {
 			child_give_back(c); /* says FAILED */
 			continue;
 		}

@@ -1,25 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The clone. A command is cloned as a child of the keeper (CLONE_PARENT), in
- * the worker's memory and descriptor table, with the worker held until exec.
+ * the worker's memory and descriptor table. The worker waits only until the
+ * child has a table of its own ("cut"): chdir and exec may lie on a file
+ * system that never answers, and that is nobody's business but the session's.
  *
  * The kernel copies a descriptor table entry by entry, so a worker with many
  * sessions would pay for each of them at each spawn: 0.1 ms becomes 1.7 ms at
- * 19 000 descriptors. With CLONE_FILES nothing is copied, and the child's first
- * act, close_range(SPAWN_FD_FIRST_OTHER, ~0, CLOSE_RANGE_UNSHARE), copies just
- * the low ones. That is why its stdio lies at fixed low numbers beforehand, and
+ * 19 000 descriptors. With CLONE_FILES nothing is copied, and the child's
+ * close_range(SPAWN_FD_FIRST_OTHER, ~0, CLOSE_RANGE_UNSHARE) copies just the
+ * low ones. That is why its stdio lies at fixed low numbers beforehand, and
  * why nothing else may lie there.
+ *
+ * The kernel writes the child's pid into the ring's header before the child
+ * runs (CLONE_PARENT_SETTID), so that whoever finds the worker dead finds the
+ * child, and says when the child has let go of the worker's memory, by exec or
+ * exit (CLONE_CHILD_CLEARTID). Until then the context with its stack, and all
+ * that it points to, stay as they are.
+ *
+ * Where the kernel or a tool around us refuses that, or the keeper does not
+ * read headers, the worker is held until the exec (CLONE_VFORK), and the child
+ * itself tells the keeper its pid (CTL_SPAWNED).
  */
 #ifndef PSUP_WORKER_SPAWN_H
 #define PSUP_WORKER_SPAWN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "common/ctl.h"
 #include "common/ids.h"
-#include "shm/layout.h"
+#include "shm/ring.h"
+#include "worker/search.h"
+
+struct start_plan;
+
+#define SPAWN_MAX CTL_STARTS_MAX /* contexts in use at once */
 
 enum {
 	SPAWN_FD_STDIN = 4,
@@ -44,31 +63,78 @@ struct spawn_limits {
 	bool need_leaf; /* the leaf is what holds it */
 };
 
+/* What is pointed to lives until the context is released. */
 struct spawn_args {
 	struct sid sid;
-	struct ring_header *hdr; /* exec_errno and exec_stage go here */
+	struct ring_header *hdr; /* pid, exec_errno and exec_stage go here */
 	int32_t keeper_pid;
+	bool held;            /* the worker waits until the exec */
+	bool no_new_privs;
 	bool pty;             /* stdin is to be the controlling terminal */
 	uint64_t nofile_soft; /* of the command; 0: leave as it is */
+	uint64_t core_soft;   /* the same */
 	const char *cwd;
-	const char *const *paths; /* NULL-terminated, tried in order */
-	char *const *argv;
-	char *const *direct; /* argv of paths[0], tried first; NULL: none */
 	unsigned umask;
-	char *const *envp;
-	char **sh_argv; /* "/bin/sh", room for the path, argv[1].., NULL */
+	const struct search *search; /* what it execs */
 	int leaf_fd; /* control group to be in from the first moment; -1 */
-	const struct spawn_limits *limits;
 	bool leaf_into; /* by clone itself; else the child moves itself */
+	bool stall, no_pid; /* tests: never cut; the kernel writes no pid */
 };
 
+/* A start: from spawn_take() until it is released and given back. */
+struct spawn {
+	struct spawn_args args;
+	struct spawn_limits limits;
+	_Atomic uint32_t cut;     /* the child has its own descriptors */
+	_Atomic int32_t inexec;   /* the kernel: 0 once it let go of our memory */
+	const char *volatile path; /* what the child is looking at; NULL: none */
+	bool unshare; /* cloned with CLONE_FILES */
+	int join_fd;  /* cgroup.procs the child writes itself to; -1 */
+	bool joined;  /* by the child */
+	bool told;    /* by the child, where the worker is held: SPAWNED */
+	char *stack;  /* its top */
+	/* what must outlive the session of a child that cannot die */
+	struct ring_writer ring;
+	struct start_plan *plan;
+	LIST_ENTRY(spawn) link; /* idle, or parked */
+};
+
+/* A context, cleared; NULL: SPAWN_MAX are in use, or no memory. */
+struct spawn *spawn_take(void);
+/* Back with a released one. */
+void spawn_give(struct spawn *s);
+/* The session is over, the child cannot be killed: s, its ring and its plan are
+ * kept until it lets go. Takes both over. */
+void spawn_park(struct spawn *s, struct ring_writer *ring,
+    struct start_plan *plan);
+/* Frees what is parked and released. */
+void spawn_unpark(void);
+
+/* May a worker go on while its child is before its exec? Not where that was
+ * refused once. */
+bool spawn_is_free(void);
+
 /*
- * Clones and returns when the child has exec'd or is dead. Its descriptors lie
- * at SPAWN_FD_*. hdr->exec_errno tells whether the exec failed, *ret_in_leaf
- * whether it is in its control group: that it is not fails nothing.
- * Errors: -errno of clone: there is no child.
+ * Clones with s->args and s->limits. The child's descriptors lie at SPAWN_FD_*
+ * and may be taken away afterwards. It is over once spawn_released(), and then
+ * hdr->exec_errno tells whether the exec failed. *ret_in_leaf says whether it
+ * is in its control group: that it is not fails nothing.
+ * Errors: -ETIME: the child neither cuts nor dies: the descriptors at
+ * SPAWN_FD_* are not ours any more, and the worker must end. Else there is no
+ * child: -EAGAIN where another way of cloning is to be tried, or -errno of the
+ * clone.
  */
-int spawn_clone(const struct spawn_args *args, pid_t *ret_pid, int *ret_pidfd,
+int spawn_clone(struct spawn *s, pid_t *ret_pid, int *ret_pidfd,
     bool *ret_in_leaf);
+
+/* Has the child exec'd, or exited? */
+static inline bool
+spawn_released(const struct spawn *s)
+{
+	return atomic_load_explicit(&s->inexec, memory_order_acquire) == 0;
+}
+
+/* The child: spawn.c. On a stack of its own, in the worker's memory. */
+int spawn_child(void *spawn);
 
 #endif

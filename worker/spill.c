@@ -1,33 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The spill file of a session. Called by pump.c after every splice, before the
- * next one could overwrite what is not written yet: so the file is the output's
- * first bytes without a gap, as long as it is being written. The page cache
- * takes what comes; a disk that does not is given up after SLOW_NS, since the
- * whole worker stands still meanwhile. Nothing is synced: this guards against
- * the ring's limits, not against a power cut.
+ * The spill file of a session, seen from its worker, which never touches it: a
+ * process of its own writes (spill_writer.c). Its queue is the ring: output
+ * waits before it would overwrite what is not written yet. Where the writer
+ * comes no further for LOOKS looks, a millisecond apart at least, the file is
+ * given up; so what counts is time in which this worker ran. Called by pump.c
+ * around every splice, by child.c before an end is told.
  *
  * Path and cap are noted in the ring's file, behind the data, for a successor.
  */
 #include "worker/spill.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/err.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/ring_math.h"
+#include "worker/ladder.h"
+#include "worker/spill_writer.h"
 
-#define SLOW_NS    NSEC_PER_SEC /* one write; then the file is given up */
-#define PATH_BYTES 4096u
+#define LOOKS        1000u
+#define RESTARTS_MAX 3u /* of a writer that is killed and wrote nothing */
+#define LEFT_BEATS   3u /* from END or UNDO to SIGKILL */
+#define PATH_BYTES   4096u
 
-#define GET(field)    atomic_load_explicit(&(field), memory_order_relaxed)
-#define SET(field, v) atomic_store_explicit(&(field), (v), memory_order_relaxed)
+#define GET(field) atomic_load_explicit(&(field), memory_order_acquire)
+
+struct spill {
+	struct spill_page *page;
+	pid_t pid;      /* 0: reaped */
+	uint64_t seen;  /* how far it was at the last look */
+	unsigned looks; /* without progress */
+	unsigned restarts, beats;
+	LIST_ENTRY(spill) link; /* left */
+};
+
+/* Writers whose session needs them no more, until they are gone. */
+static LIST_HEAD(, spill) left = LIST_HEAD_INITIALIZER(left);
 
 /* Where the path stands in the ring's file. */
 static off_t
@@ -37,207 +56,290 @@ path_offset(const struct child *c)
 	    c->ring.tail_cap);
 }
 
+static void
+order(struct spill *s, uint32_t flags, uint32_t more)
+{
+	atomic_fetch_or(&s->page->order, flags);
+	atomic_fetch_add(&s->page->order, more);
+	(void)syscall(SYS_futex, &s->page->order, FUTEX_WAKE, INT_MAX, NULL,
+	    NULL, 0);
+}
+
+/* Forks the writer. 0 or -errno. */
+static int
+start_writer(struct child *c, struct spill *s, const char *path, uint64_t max,
+    bool again)
+{
+	struct spill_job job = {.page = s->page, .ring = &c->ring,
+	    .path = path, .max = max, .again = again, .worker = getpid(),
+	    .null_fd = c->w->null_fd};
+	pid_t pid;
+
+	atomic_store(&s->page->state, SPILLER_OPENS);
+	pid = FAULT_FAILS("spill.fork") ? (errno = EAGAIN, -1) : fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		spill_writer(&job);
+	s->pid = pid;
+	return 0;
+}
+
+/* A writer for the session. 0 or -errno. */
+static int
+begin(struct child *c, const char *path, uint64_t max, bool again)
+{
+	struct spill *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (s == NULL)
+		return -ENOMEM;
+	s->page = mmap(NULL, sizeof(*s->page), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s->page == MAP_FAILED) {
+		free(s);
+		return -ENOMEM;
+	}
+	rc = start_writer(c, s, path, max, again);
+	if (rc < 0) {
+		munmap(s->page, sizeof(*s->page));
+		free(s);
+		return rc;
+	}
+	c->spill = s;
+	return 0;
+}
+
+static void
+forget(struct spill *s)
+{
+	munmap(s->page, sizeof(*s->page));
+	free(s);
+}
+
+/* Was it killed, by whomever? */
+static bool
+is_dead(struct spill *s)
+{
+	if (s->pid > 0 && waitpid(s->pid, NULL, WNOHANG) != 0)
+		s->pid = 0;
+	return s->pid == 0;
+}
+
+/* The session goes on without it. */
+static void
+leave(struct child *c, uint32_t flags)
+{
+	if (c->spill == NULL)
+		return;
+	order(c->spill, flags, 0);
+	LIST_INSERT_HEAD(&left, c->spill, link);
+	c->spill = NULL;
+}
+
+void
+spill_reap(void)
+{
+	struct spill *s, *next;
+
+	LIST_FOREACH_SAFE(s, &left, link, next) {
+		if (is_dead(s)) {
+			LIST_REMOVE(s, link);
+			forget(s);
+		} else if (++s->beats == LEFT_BEATS) {
+			(void)kill(s->pid, SIGKILL);
+		}
+	}
+}
+
 /* Writes no more. */
 static void
-spill_stop(struct child *c, enum ring_spill state, int error)
+give_up(struct child *c, int error)
 {
-	SET(c->ring.hdr->spill_state,
-	    (uint64_t)(uint32_t)error << 32 | (uint32_t)state);
-	if (state != SPILL_FULL)
-		log_event(LOG_WARN, "spill-ends", KV("session", c->sid.v),
-		    KV("error", err_name(error)));
-	spill_close(c);
+	if (!is_dead(c->spill))
+		(void)kill(c->spill->pid, SIGKILL);
+	if (GET(c->ring.hdr->spill_state) == SPILL_WRITING)
+		atomic_store(&c->ring.hdr->spill_state,
+		    (uint64_t)(uint32_t)error << 32 | SPILL_ERROR);
+	log_event(LOG_WARN, "spill-ends", KV("session", c->sid.v),
+	    KV("error", err_name(error)));
+	leave(c, SPILL_END);
 }
 
 void
 spill_close(struct child *c)
 {
-	if (c->spill_fd >= 0)
-		close(c->spill_fd);
-	c->spill_fd = -1;
+	leave(c, SPILL_END);
 }
 
-/* Is this the file that an attempt of ours made, and nobody else's? */
-static bool
-is_left_over(const struct stat *st)
+void
+spill_undo(struct child *c)
 {
-	return S_ISREG(st->st_mode) && st->st_size == 0 && st->st_nlink == 1 &&
-	    st->st_uid == geteuid() && (st->st_mode & 077) == 0;
+	if (c->spill == NULL)
+		return;
+	c->spill->looks = 0;
+	order(c->spill, SPILL_UNDO, 0);
 }
 
-/* Opens the file for the first time. */
-static int
-open_new(const char *path, bool again, struct stat *ret)
+bool
+spill_undone(struct child *c)
 {
-	int fd, error;
+	struct spill *s = c->spill;
 
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC |
-	    O_NOCTTY, 0600);
-	if (fd < 0 && errno == EEXIST && again) {
-		fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY |
-		    O_NONBLOCK);
-		if (fd >= 0 && (fstat(fd, ret) != 0 || !is_left_over(ret))) {
-			close(fd);
-			return -EEXIST;
-		}
+	if (s != NULL && GET(s->page->state) < SPILLER_FAILED &&
+	    !is_dead(s) && ++s->looks <= LOOKS) {
+		c->spill_ns = c->w->now_ns + SPILL_LOOK_NS;
+		return false;
 	}
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, ret) == 0)
-		return fd;
-	error = errno;
-	close(fd);
-	return -error;
+	leave(c, SPILL_END);
+	return true;
 }
 
 int
 spill_create(struct child *c, const char *path, uint64_t max, bool again)
 {
-	struct ring_header *hdr = c->ring.hdr;
+	struct spill *s = c->spill;
 	size_t len = strlen(path) + 1;
-	struct stat st;
 	ssize_t n;
-	int fd;
+	int rc;
 
-	if (c->spill_fd >= 0)
-		return 0; /* a try before this one */
-	if (len > PATH_BYTES)
-		return -ENAMETOOLONG;
-	n = pwrite(c->ring.fd, path, len, path_offset(c));
-	if (n != (ssize_t)len)
-		return n < 0 ? -errno : -ENOSPC;
-	fd = open_new(path, again, &st);
-	if (fd < 0)
-		return fd;
-	c->spill_fd = fd;
-	FAULT("spill.in-create");
-	SET(hdr->spill_dev, st.st_dev);
-	SET(hdr->spill_ino, st.st_ino);
-	SET(hdr->spill_max, max);
-	SET(hdr->spill_state, SPILL_WRITING);
-	return 0;
+	if (s == NULL) {
+		if (len > PATH_BYTES)
+			return -ENAMETOOLONG;
+		n = pwrite(c->ring.fd, path, len, path_offset(c));
+		if (n != (ssize_t)len)
+			return n < 0 ? -errno : -ENOSPC;
+		rc = begin(c, path, max, again);
+		return rc < 0 ? rc : -EINPROGRESS;
+	}
+	switch (GET(s->page->state)) {
+	case SPILLER_OPENS:
+		if (!is_dead(s))
+			return -EINPROGRESS;
+		/* killed by somebody, perhaps with the file made */
+		rc = ++s->restarts > RESTARTS_MAX
+		    ? -EPIPE
+		    : start_writer(c, s, path, max, true);
+		return rc < 0 ? rc : -EINPROGRESS;
+	case SPILLER_FAILED:
+		rc = -atomic_load(&s->page->error);
+		leave(c, SPILL_END);
+		return rc;
+	default:
+		return 0; /* a try before this one came so far, too */
+	}
 }
 
-void
-spill_undo(struct child *c, const char *path)
+/* Goes on with a file that was made. */
+static int
+go_on(struct child *c)
 {
-	struct stat st;
+	char path[PATH_BYTES];
+	ssize_t n = pread(c->ring.fd, path, sizeof(path), path_offset(c));
 
-	if (c->spill_fd < 0)
-		return;
-	if (lstat(path, &st) == 0 && st.st_size == 0 &&
-	    st.st_dev == GET(c->ring.hdr->spill_dev) &&
-	    st.st_ino == GET(c->ring.hdr->spill_ino))
-		(void)unlink(path);
-	spill_close(c);
+	if (n <= 0 || memchr(path, 0, (size_t)n) == NULL)
+		return n < 0 ? -errno : -EBADMSG;
+	return c->spill == NULL ? begin(c, path, 0, false)
+				: start_writer(c, c->spill, path, 0, false);
 }
 
 void
 spill_take_over(struct child *c)
 {
-	struct ring_header *hdr = c->ring.hdr;
-	char path[PATH_BYTES];
-	struct stat st;
-	ssize_t n;
+	int rc;
 
-	if (GET(hdr->spill_state) != SPILL_WRITING)
+	if (GET(c->ring.hdr->spill_state) != SPILL_WRITING)
 		return;
-	n = pread(c->ring.fd, path, sizeof(path), path_offset(c));
-	if (n <= 0 || memchr(path, 0, (size_t)n) == NULL) {
-		spill_stop(c, SPILL_ERROR, n < 0 ? errno : EBADMSG);
-		return;
-	}
-	c->spill_fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC |
-	    O_NOCTTY | O_NONBLOCK);
-	if (c->spill_fd < 0 || fstat(c->spill_fd, &st) != 0) {
-		spill_stop(c, SPILL_ERROR, errno);
-	} else if (!S_ISREG(st.st_mode) || st.st_dev != GET(hdr->spill_dev) ||
-	    st.st_ino != GET(hdr->spill_ino)) {
-		spill_stop(c, SPILL_ERROR, ESTALE); /* another file now */
-	} else {
-		spill_step(c);
+	rc = go_on(c);
+	if (rc < 0) {
+		atomic_store(&c->ring.hdr->spill_state,
+		    (uint64_t)(uint32_t)-rc << 32 | SPILL_ERROR);
+		log_event(LOG_WARN, "spill-ends", KV("session", c->sid.v),
+		    KV("error", err_name(-rc)));
 	}
 }
 
-/* How much can be copied in one piece from `pos`, `end` at most; 0: it is a
- * hole that a full tmpfs left, up to *ret_skip. */
-static size_t
-piece(const struct child *c, uint64_t pos, uint64_t end, uint64_t *ret_skip)
+/* Is there still one that writes? One that ended says why in the header. */
+static bool
+is_there(struct child *c)
 {
-	const struct ring_header *hdr = c->ring.hdr;
-	uint64_t hole_from = GET(hdr->hole_from), hole_to = GET(hdr->hole_to);
-	uint64_t limit = end, wrap;
+	uint64_t state;
 
-	if (pos >= hole_from && pos < hole_to) {
-		*ret_skip = hole_to < end ? hole_to : end;
-		return 0;
-	}
-	if (pos < hole_from && hole_from < hole_to && hole_from < limit)
-		limit = hole_from;
-	wrap = pos < hdr->head_bytes
-	    ? hdr->head_bytes
-	    : pos + c->ring.tail_cap -
-		(pos - hdr->head_bytes) % c->ring.tail_cap;
-	if (wrap < limit)
-		limit = wrap;
-	return limit - pos < RING_MAX_SPLICE ? (size_t)(limit - pos)
-					     : RING_MAX_SPLICE;
+	if (c->spill == NULL)
+		return false;
+	if (GET(c->spill->page->state) < SPILLER_FAILED)
+		return true;
+	state = GET(c->ring.hdr->spill_state);
+	if ((uint32_t)state != SPILL_FULL)
+		log_event(LOG_WARN, "spill-ends", KV("session", c->sid.v),
+		    KV("error", err_name((int)(state >> 32))));
+	leave(c, SPILL_END);
+	return false;
 }
 
-/* Copies n bytes at `pos`; what was written, or -errno. */
-static ssize_t
-copy_piece(struct child *c, uint64_t pos, size_t n)
+/* It is waited for: has it come further? One that was killed is followed by
+ * another. False: it is given up. */
+static bool
+look(struct child *c)
 {
-	static char buf[RING_MAX_SPLICE];
-	uint64_t from = clock_boot_ns();
-	ssize_t got, put;
+	struct spill *s = c->spill;
+	uint64_t pos = GET(c->ring.hdr->spill_pos);
+	int rc = 0;
 
-	do
-		got = pread(c->ring.fd, buf, n,
-		    (off_t)ring_offset_of(pos, c->ring.hdr->head_bytes,
-			c->ring.tail_cap));
-	while (got < 0 && errno == EINTR);
-	if (got <= 0)
-		return got < 0 ? -errno : -EIO;
-	FAULT("spill.before-write");
-	do
-		put = FAULT_FAILS("spill.disk-full")
-		    ? (errno = ENOSPC, -1)
-		    : pwrite(c->spill_fd, buf, (size_t)got, (off_t)pos);
-	while (put < 0 && errno == EINTR);
-	if (put <= 0)
-		return put < 0 ? -errno : -EIO;
-	FAULT("spill.after-write");
-	return clock_boot_ns() - from > SLOW_NS || FAULT_FAILS("spill.slow")
-	    ? -ETIMEDOUT
-	    : put;
+	if (pos != s->seen) {
+		s->seen = pos;
+		s->looks = s->restarts = 0;
+	}
+	if (is_dead(s)) {
+		if (!is_there(c))
+			return false;
+		rc = ++s->restarts > RESTARTS_MAX ? -EPIPE : go_on(c);
+	}
+	if (rc == 0 && ++s->looks > LOOKS)
+		rc = -ETIMEDOUT;
+	if (rc < 0)
+		give_up(c, -rc);
+	return rc == 0;
 }
 
 void
 spill_step(struct child *c)
 {
-	struct ring_header *hdr = c->ring.hdr;
-	uint64_t pos, head, end, skip = 0;
-	ssize_t n;
+	if (is_there(c))
+		order(c->spill, 0, SPILL_MORE);
+}
 
-	if (c->spill_fd < 0)
-		return;
+size_t
+spill_room(struct child *c, size_t max)
+{
+	const struct ring_header *hdr = c->ring.hdr;
+	uint64_t pos, head = ring_pos(&c->ring), end;
+
+	if (!is_there(c))
+		return max;
 	pos = GET(hdr->spill_pos);
-	head = GET(hdr->head);
-	end = head < GET(hdr->spill_max) ? head : GET(hdr->spill_max);
-	while (pos < end) {
-		size_t len = piece(c, pos, end, &skip);
+	if (pos >= GET(hdr->spill_max))
+		return max;
+	end = (pos < hdr->head_bytes ? hdr->head_bytes : pos) +
+	    c->ring.tail_cap;
+	if (end > head)
+		return end - head < max ? (size_t)(end - head) : max;
+	return look(c) ? 0 : max;
+}
 
-		n = len > 0 ? copy_piece(c, pos, len) : (ssize_t)(skip - pos);
-		if (n < 0) {
-			spill_stop(c, n == -ENOSPC || n == -EDQUOT
-				? SPILL_DISK_FULL : SPILL_ERROR, (int)-n);
-			return;
-		}
-		pos += (uint64_t)n;
-		/* whoever dies before this store has it written once more */
-		SET(hdr->spill_pos, pos);
-	}
-	if (head > end)
-		spill_stop(c, SPILL_FULL, 0);
+bool
+spill_waits(struct child *c)
+{
+	const struct ring_header *hdr = c->ring.hdr;
+	uint64_t head;
+
+	if (!is_there(c))
+		return false;
+	head = atomic_load(&hdr->head);
+	if (GET(hdr->spill_pos) >= head && head <= GET(hdr->spill_max))
+		return false;
+	if (!look(c))
+		return false;
+	c->spill_ns = c->w->now_ns + SPILL_LOOK_NS;
+	return true;
 }

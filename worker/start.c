@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * START: what the master orders (start_plan.h) is made ready (ring, pipes), the
- * keeper is given its copies, then the command is cloned. A stage that fails
- * for want of something is tried a few times. Called by recv.c and, for a
- * retry, by ladder.c.
+ * keeper is given its copies, then the command is cloned; start_wait.c sees to
+ * it from there to its exec. A stage that fails for want of something is tried
+ * a few times. Called by recv.c and, for a retry, by ladder.c.
  */
 #include "worker/start.h"
 
@@ -35,21 +35,24 @@
 
 #define RETRY_MIN_MS  5u
 #define RETRY_SPAN_MS 45u
-
-/* Closes *fd and forgets it. */
-static void
-close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
+#define SPILL_WAIT_NS (20 * NSEC_PER_MSEC) /* between two looks */
 
 /* Does the command get a pipe as stdin? */
 static bool
 wants_stdin(const struct ctl_start *o)
 {
 	return (o->flags & CTL_START_STDIN_OPEN) != 0 || o->stdin_end > 0;
+}
+
+/* So long it may take from the clone to the exec. */
+static uint64_t
+start_limit_ns(const struct ctl_start *o)
+{
+	uint64_t ms = o->start_ms != 0 ? o->start_ms : START_MS;
+
+	if (o->timeout_ms != 0 && o->timeout_ms < ms)
+		ms = o->timeout_ms;
+	return ms * NSEC_PER_MSEC;
 }
 
 /* What a replacement must know, before anybody can need it. */
@@ -60,6 +63,8 @@ header_fill(struct child *c)
 	struct ring_header *hdr = c->ring.hdr;
 	uint64_t now = c->w->now_ns;
 
+	atomic_store(&hdr->pid, 0); /* of a try that failed */
+	atomic_store(&hdr->start_due_ns, now + start_limit_ns(o));
 	atomic_store(&hdr->started_ms, c->w->now_ms);
 	atomic_store(&hdr->started_ns, now);
 	atomic_store(&hdr->deadline_ns,
@@ -182,19 +187,29 @@ prepare(struct child *c, unsigned *ret_stage)
 	return rc;
 }
 
+/* Does the keeper find pids in the rings' headers, and may we go on while a
+ * child is before its exec? */
+static bool
+is_free(const struct child *c)
+{
+	return c->w->keeper_reads && spawn_is_free();
+}
+
 /* Gives the keeper its copies. -EAGAIN: its channel is full. */
 static int
 hold(struct child *c)
 {
 	struct ctl_fds msg = {
 	    .head = CTL_INIT(CTL_HOLD, c->sid, struct ctl_fds),
-	    .mask = 0};
+	    .flags = (is_free(c) ? (uint32_t)CTL_HOLD_BY_HEADER : 0u) |
+		(c->rehold ? (uint32_t)CTL_HOLD_AGAIN : 0u),
+	    .at_ns = clock_boot_ns()};
 	const int all[] = {c->out[0].fd, c->out[1].fd, c->in.fd, c->pty.fd};
 	int fds[NELEMS(all)];
 	size_t i, n = 0;
 	int rc;
 
-	if (c->held)
+	if (c->held && !c->rehold)
 		return 0;
 	for (i = 0; i < NELEMS(all); i++) {
 		if (all[i] < 0)
@@ -203,9 +218,45 @@ hold(struct child *c)
 		fds[n++] = all[i];
 	}
 	rc = ctl_send(c->w->link[LINK_KEEPER].fd, &msg, sizeof(msg), fds, n);
-	if (rc == 0)
+	if (rc == 0) {
 		c->held = true;
+		c->rehold = false;
+	}
 	return rc;
+}
+
+/* What the child is to do. */
+static void
+spawn_fill(struct child *c, struct spawn *s)
+{
+	static struct search lie;
+	static struct search_try nothing[2];
+	struct start_plan *plan = c->plan;
+	struct search *search = &plan->search;
+
+	if (FAULT_FAILS("lie.start-lost")) {
+		nothing[0] = (struct search_try){"/bin/true", plan->words};
+		lie = (struct search){.tries = nothing,
+		    .argv0 = plan->argv[0], .envp = plan->envp};
+		search = &lie;
+	}
+	search->trying = &s->path;
+
+	s->args = (struct spawn_args){
+	    .sid = c->sid,
+	    .hdr = c->ring.hdr,
+	    .keeper_pid = c->w->heritage.keeper_pid,
+	    .held = !is_free(c),
+	    .pty = c->pty.fd >= 0,
+	    .no_new_privs = (plan->order.flags & CTL_START_NO_NEW_PRIVS) != 0,
+	    .nofile_soft = c->w->heritage.nofile_soft,
+	    .core_soft = c->w->heritage.core_soft,
+	    .cwd = plan->cwd,
+	    .umask = plan->order.umask,
+	    .search = search,
+	    .leaf_into = (c->w->heritage.flags & HERITAGE_TREE_INTO) != 0,
+	    .stall = FAULT_FAILS("spawn.no-cut"),
+	    .no_pid = FAULT_FAILS("spawn.no-pid")};
 }
 
 /* Lays the command's descriptors at their numbers, clones, clears them. */
@@ -213,31 +264,16 @@ static int
 clone_command(struct child *c)
 {
 	struct start_plan *plan = c->plan;
-	struct spawn_args args = {
-	    .sid = c->sid,
-	    .hdr = c->ring.hdr,
-	    .keeper_pid = c->w->heritage.keeper_pid,
-	    .pty = c->pty.fd >= 0,
-	    .nofile_soft = c->w->heritage.nofile_soft,
-	    .cwd = plan->cwd,
-	    .paths = plan->paths,
-	    .argv = (char *const *)(uintptr_t)plan->argv,
-	    .direct = (char *const *)(uintptr_t)plan->direct,
-	    .umask = plan->order.umask,
-	    .envp = (char *const *)(uintptr_t)plan->envp,
-	    .sh_argv = plan->sh_argv};
-	static const char *const nothing[] = {"/bin/true", NULL};
-	struct spawn_limits limits = {0};
+	struct spawn *s = spawn_take();
 	bool in_leaf = false;
 	int rc;
 
-	args.limits = &limits;
-	if (FAULT_FAILS("lie.start-lost"))
-		args.paths = nothing;
-	args.leaf_fd = tree_enter(c);
-	rc = limits_prepare(c, &plan->order, args.leaf_fd, &limits);
+	if (s == NULL)
+		return -EBUSY;
+	spawn_fill(c, s);
+	s->args.leaf_fd = tree_enter(c);
+	rc = limits_prepare(c, &plan->order, s->args.leaf_fd, &s->limits);
 	atomic_store(&c->ring.hdr->limits, plan->order.limit_mask);
-	args.leaf_into = (c->w->heritage.flags & HERITAGE_TREE_INTO) != 0;
 	FAULT("spawn.in-leaf");
 	atomic_store(&c->ring.hdr->leaf, c->leaf);
 	/* where no stdin is wanted, the reserved /dev/null is it */
@@ -246,10 +282,15 @@ clone_command(struct child *c)
 		    dup3(plan->child_end[i], SPAWN_FD_STDIN + i, O_CLOEXEC) < 0)
 			rc = -errno;
 	if (rc == 0)
-		rc = spawn_clone(&args, &c->pid, &c->pidfd, &in_leaf);
-	limits_close(&limits);
-	if (args.leaf_fd >= 0)
-		close(args.leaf_fd);
+		rc = spawn_clone(s, &c->pid, &c->pidfd, &in_leaf);
+	if (rc == -ETIME) {
+		log_event(LOG_ERROR, "start-stuck", KV("session", c->sid.v),
+		    KV("why", "its child neither begins nor dies"));
+		_exit(1); /* it still shares our descriptors */
+	}
+	limits_close(&s->limits);
+	if (s->args.leaf_fd >= 0)
+		close(s->args.leaf_fd);
 	if (!in_leaf) {
 		tree_leave(c, false);
 		atomic_store(&c->ring.hdr->leaf, 0);
@@ -258,38 +299,15 @@ clone_command(struct child *c)
 		if (plan->child_end[i] >= 0 &&
 		    dup3(c->w->null_fd, SPAWN_FD_STDIN + i, O_CLOEXEC) < 0)
 			log_event(LOG_ERROR, "descriptors-not-reserved");
+	if (rc == 0)
+		c->spawn = s;
+	else
+		spawn_give(s);
 	return rc;
 }
 
-/*
- * A child that is not dumpable could not write this itself, and for a moment
- * we cannot either: clone returns when exec lets go of our memory, just before
- * the kernel makes the new program dumpable, and until then its files in /proc
- * are root's.
- */
 void
-start_oom_score(struct child *c)
-{
-	char name[64], text[16];
-	int fd, n;
-
-	c->oom_ns = 0;
-	snprintf(name, sizeof(name), "/proc/%d/oom_score_adj", (int)c->pid);
-	fd = open(name, O_WRONLY | O_CLOEXEC);
-	if (fd < 0) {
-		if (errno == EACCES && ++c->oom_tries < START_OOM_TRIES)
-			c->oom_ns = c->w->now_ns + NSEC_PER_MSEC;
-		return; /* else it is dead, or nobody may look at it */
-	}
-	n = snprintf(text, sizeof(text), "%d", (int)c->oom_score_adj);
-	if (write(fd, text, (size_t)n) != n)
-		log_event(LOG_DEBUG, "oom-score-kept", KV("session", c->sid.v));
-	close(fd);
-}
-
-/* Its program runs. */
-static void
-started(struct child *c)
+start_succeeded(struct child *c)
 {
 	c->oom_score_adj = c->plan->order.oom_score_adj;
 	atomic_store(&c->ring.hdr->pid, c->pid);
@@ -297,9 +315,8 @@ started(struct child *c)
 	    (clock_boot_ns() - c->plan->began_ns) / NSEC_PER_USEC);
 	FAULT("spawn.after-pid");
 	if (FAULT_FAILS("lie.start-twice"))
-		(void)posix_spawn(&(pid_t){0}, c->plan->paths[0], NULL, NULL,
-		    (char *const *)(uintptr_t)c->plan->argv,
-		    (char *const *)(uintptr_t)c->plan->envp);
+		(void)posix_spawn(&(pid_t){0}, c->plan->search.tries[0].path,
+		    NULL, NULL, c->plan->argv, c->plan->envp);
 	start_plan_free(c->plan); /* the command's ends: else no EOF ever */
 	c->plan = NULL;
 	worker_count(&c->w->stats->spawned, 1);
@@ -313,20 +330,23 @@ started(struct child *c)
 /* Not this time: once more later, or never. A full channel to the keeper is no
  * fault of the session and costs it no try; nor is a broken one, or a command
  * without a parent: the keeper is dead, we end with it as soon as that is read,
- * and the next server says what became of the session. */
-static void
-not_started(struct child *c, int error, unsigned stage)
+ * and the next server says what became of the session. Nor that too many
+ * starts are under way. */
+void
+start_failed(struct child *c, int error, unsigned stage)
 {
 	struct start_plan *plan = c->plan;
 	bool full = stage == STAGE_TELL && (error == EAGAIN ||
 	    error == ENOBUFS || error == ETOOMANYREFS || error == EPIPE ||
 	    error == ECONNRESET);
 	bool orphaned = stage == STAGE_PARENT && error == ESRCH;
-	bool again = full || orphaned || error == EAGAIN || error == ENOMEM ||
+	bool waits = full || orphaned || error == EBUSY;
+	bool again = waits || error == EAGAIN || error == ENOMEM ||
 	    error == EMFILE || error == ENFILE;
 
-	if (stage == STAGE_EXEC || !again ||
-	    (!full && !orphaned && ++plan->tries >= START_TRIES)) {
+	c->pid = 0;
+	if (plan == NULL || stage == STAGE_EXEC || !again ||
+	    (!waits && ++plan->tries >= START_TRIES)) {
 		child_fail(c, error, stage);
 		return;
 	}
@@ -335,42 +355,83 @@ not_started(struct child *c, int error, unsigned stage)
 	ladder_arm(c);
 }
 
+/* Its spill file may lie where nobody ever answers. */
+static void
+await_spill(struct child *c)
+{
+	struct start_plan *plan = c->plan;
+	uint64_t waited = c->w->now_ns - plan->began_ns;
+	uint64_t step = waited / 4;
+
+	if (waited >= start_limit_ns(&plan->order)) {
+		snprintf(c->failed.path, sizeof(c->failed.path), "%s",
+		    plan->spill);
+		child_fail(c, ETIMEDOUT, STAGE_SPILL);
+		return;
+	}
+	step = step < SPILL_LOOK_NS ? SPILL_LOOK_NS : step;
+	c->retry_ns = c->w->now_ns +
+	    (step > SPILL_WAIT_NS ? SPILL_WAIT_NS : step);
+	ladder_arm(c);
+}
+
 /* One try, from wherever the last one came to. */
 void
 start_retry(struct child *c)
 {
 	unsigned stage = STAGE_PREPARE;
-	uint32_t error;
 	int rc;
 
 	rc = prepare(c, &stage);
+	if (rc == -EINPROGRESS) {
+		await_spill(c);
+		return;
+	}
 	if (rc < 0) {
-		not_started(c, -rc, stage);
+		start_failed(c, -rc, stage);
 		return;
 	}
 	header_fill(c);
 	FAULT("spawn.before-hold");
 	rc = hold(c);
 	if (rc < 0) {
-		not_started(c, -rc, STAGE_TELL);
+		start_failed(c, -rc, STAGE_TELL);
 		return;
 	}
 	FAULT("spawn.after-hold");
 	rc = clone_command(c);
 	FAULT("spawn.after-clone");
-	if (rc < 0) {
-		not_started(c, -rc, STAGE_CLONE);
+	/* by the next try: the row may have learnt this one's pid */
+	c->rehold = c->w->keeper_reads && rc != -EBUSY;
+	if (rc < 0)
+		start_failed(c, -rc, STAGE_CLONE);
+	else
+		start_wait(c);
+}
+
+/* The order keeps it for another try, the header for a replacement. */
+void
+start_note_stdin(struct child *c, uint64_t end, bool eof)
+{
+	struct ring_header *hdr = c->ring.hdr;
+
+	if (c->plan != NULL && end > c->plan->order.stdin_end)
+		c->plan->order.stdin_end = end;
+	if (c->plan != NULL && eof)
+		c->plan->order.stdin_eof = 1;
+	if (hdr == NULL)
 		return;
-	}
-	error = atomic_load_explicit(&c->ring.hdr->exec_errno,
-	    memory_order_acquire);
-	if (error == 0) {
-		started(c);
-		return;
-	}
-	close_fd(&c->pidfd);
-	tree_leave(c, atomic_load(&c->ring.hdr->exec_stage) == STAGE_CLONE);
-	not_started(c, (int)error, atomic_load(&c->ring.hdr->exec_stage));
+	if (end > atomic_load(&hdr->spool_end))
+		atomic_store(&hdr->spool_end, end);
+	if (eof)
+		atomic_store(&hdr->stdin_eof, 1);
+}
+
+void
+start_note_credit(struct child *c, uint64_t credit)
+{
+	if (c->plan != NULL && credit > c->plan->order.credit)
+		c->plan->order.credit = credit;
 }
 
 /* Nothing of it runs, or will by this order: what was made for it goes. */
@@ -378,7 +439,7 @@ void
 start_undo(struct child *c)
 {
 	if (c->plan != NULL && c->plan->spill != NULL && c->ring.hdr != NULL)
-		spill_undo(c, c->plan->spill);
+		spill_undo(c);
 }
 
 /* A new session. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See start_plan.h. The strings lie in one blob behind the message, or in a
- * memfd beside it where they are many: directory, argv, the direct argv, envp,
- * paths, the spill file.
+ * memfd beside it where they are many: directory, argv, envp, paths, the spill
+ * file.
  */
 #include "worker/start_plan.h"
 
@@ -13,23 +13,36 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/shells.h"
 
 #define BLOB_MAX  (8u << 20)
 #define COUNT_MAX 65536u
+/* "/bin/sh", the shell, its options, the command, NULL */
+#define SHELLS_MAX  1024u
+#define SHELL_WORDS (SHELL_OPTIONS_MAX + 4u)
+
+void
+start_plan_hang_up(struct start_plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		if (plan->child_end[i] >= 0)
+			close(plan->child_end[i]);
+		plan->child_end[i] = -1;
+	}
+}
 
 void
 start_plan_free(struct start_plan *plan)
 {
-	size_t i;
-
 	if (plan == NULL)
 		return;
-	for (i = 0; i < 3; i++)
-		if (plan->child_end[i] >= 0)
-			close(plan->child_end[i]);
+	start_plan_hang_up(plan);
 	free(plan->blob);
 	free(plan->words);
-	free(plan->sh_argv);
+	free(plan->search.tries);
+	free(plan->search.direct);
 	free(plan);
 }
 
@@ -50,7 +63,10 @@ order_is_sane(const struct ctl_start *o)
 	    o->spill_max <= INT64_MAX && o->blob_at >= sizeof(*o) &&
 	    o->blob_at <= CTL_MAX_BYTES &&
 	    (o->shell_argc == 0 ||
-	        (o->shell_argc < o->argc && o->path_count >= 2));
+	        (o->shell_argc < o->argc && o->path_count >= 2)) &&
+	    ((o->flags & CTL_START_SHELL) == 0 ||
+	        (o->argc >= 2 && o->shell_argc == 0 &&
+	            o->path_count <= SHELLS_MAX));
 }
 
 /* Copies the blob from the message or from the memfd beside it. */
@@ -84,10 +100,10 @@ blob_copy(struct start_plan *plan, const struct ctl_msg *msg)
 }
 
 /* The next string of the blob, or NULL where it does not end inside. */
-static const char *
+static char *
 blob_next(const struct start_plan *plan, size_t *at)
 {
-	const char *s = plan->blob + *at;
+	char *s = plan->blob + *at;
 	size_t left = plan->order.blob_bytes - *at;
 	size_t len = strnlen(s, left);
 
@@ -97,19 +113,24 @@ blob_next(const struct start_plan *plan, size_t *at)
 	return s;
 }
 
-/* Takes n strings that `ok` accepts into list, with a NULL after them. */
+/* Takes n strings that `ok` accepts into list, with a NULL after them; NULL is
+ * no list: they are left out. */
 static int
-blob_take(const struct start_plan *plan, size_t *at, const char **list,
-    size_t n, bool (*ok)(const char *s))
+blob_take(const struct start_plan *plan, size_t *at, char **list, size_t n,
+    bool (*ok)(const char *s))
 {
 	size_t i;
+	char *s;
 
 	for (i = 0; i < n; i++) {
-		list[i] = blob_next(plan, at);
-		if (list[i] == NULL || !ok(list[i]))
+		s = blob_next(plan, at);
+		if (s == NULL || !ok(s))
 			return -EPROTO;
+		if (list != NULL)
+			list[i] = s;
 	}
-	list[n] = NULL;
+	if (list != NULL)
+		list[n] = NULL;
 	return 0;
 }
 
@@ -134,22 +155,66 @@ is_absolute(const char *s)
 	return s[0] == '/';
 }
 
-/* Room for argv, envp, paths and the shell's argv. */
+/* Room for argv, envp, what is tried, and an argv for each shell. */
 static int
 plan_words(struct start_plan *plan)
 {
 	const struct ctl_start *o = &plan->order;
-	size_t words = (size_t)o->argc + o->envc + o->path_count + 4;
+	size_t words = (size_t)o->argc + o->envc + 3;
 
+	if ((o->flags & CTL_START_SHELL) != 0)
+		words += (size_t)o->path_count * SHELL_WORDS;
 	plan->words = calloc(words, sizeof(char *));
-	plan->sh_argv = calloc((size_t)o->argc + 2, sizeof(char *));
-	if (plan->words == NULL || plan->sh_argv == NULL)
+	plan->search.tries = calloc((size_t)o->path_count + 1,
+	    sizeof(*plan->search.tries));
+	if (plan->words == NULL || plan->search.tries == NULL)
 		return -ENOMEM;
-	plan->argv = plan->words;
-	plan->direct =
-	    o->shell_argc > 0 ? plan->argv + o->shell_argc + 1 : NULL;
-	plan->envp = plan->argv + o->argc + 2;
-	plan->paths = plan->envp + o->envc + 1;
+	plan->argv = plan->words + 1;
+	plan->envp = plan->argv + o->argc + 1;
+	return 0;
+}
+
+/* What execs the command string `command` by the shell at `path`, into `argv`:
+ * room for the script's shell, itself, its options, the string. */
+static void
+shell_argv(char **argv, const char *path, char *command)
+{
+	const char *const *opt = shell_options(path);
+	size_t n = 2;
+
+	for (; *opt != NULL; opt++)
+		argv[n++] = (char *)(uintptr_t)*opt;
+	argv[n++] = command;
+	argv[n] = NULL;
+}
+
+/* The candidates, each with its argv. */
+static int
+plan_tries(struct start_plan *plan, size_t *at)
+{
+	static char sh[] = "/bin/sh";
+	const struct ctl_start *o = &plan->order;
+	bool shells = (o->flags & CTL_START_SHELL) != 0;
+	char **room = plan->envp + o->envc + 1;
+	uint32_t i, old = o->shell_argc != 0 ? 1 : 0;
+	struct search_try *t = plan->search.tries;
+
+	/* the direct program that an earlier master names is not tried */
+	if (blob_take(plan, at, NULL, old, is_absolute) != 0)
+		return -EPROTO;
+	for (i = old; i < o->path_count; i++, t++) {
+		t->path = blob_next(plan, at);
+		if (t->path == NULL || !is_absolute(t->path))
+			return -EPROTO;
+		t->argv = shells ? room : plan->words;
+		t->argv[0] = sh;
+		if (!shells)
+			continue;
+		shell_argv(t->argv, t->path, plan->argv[o->argc - 1]);
+		room += SHELL_WORDS;
+	}
+	plan->search.argv0 = shells ? NULL : plan->argv[0];
+	plan->search.envp = plan->envp;
 	return 0;
 }
 
@@ -158,31 +223,23 @@ static int
 plan_strings(struct start_plan *plan)
 {
 	const struct ctl_start *o = &plan->order;
-	uint32_t shell = o->shell_argc > 0 ? o->shell_argc : o->argc;
+	uint32_t argc = o->shell_argc > 0 ? o->shell_argc : o->argc;
 	size_t at = 0;
-	uint32_t i;
 
 	plan->cwd = blob_next(plan, &at);
 	if (plan->cwd == NULL || !is_absolute(plan->cwd))
 		return -EPROTO;
-	if (blob_take(plan, &at, plan->argv, shell, any_string) != 0 ||
-	    (plan->direct != NULL &&
-	        blob_take(plan, &at, plan->direct, o->argc - shell,
-	            any_string) != 0) ||
+	if (blob_take(plan, &at, plan->argv, argc, any_string) != 0 ||
+	    blob_take(plan, &at, NULL, o->argc - argc, any_string) != 0 ||
 	    blob_take(plan, &at, plan->envp, o->envc, is_variable) != 0 ||
-	    blob_take(plan, &at, plan->paths, o->path_count, is_absolute) != 0)
+	    plan_tries(plan, &at) != 0)
 		return -EPROTO;
 	if (o->spill_max > 0) {
 		plan->spill = blob_next(plan, &at);
 		if (plan->spill == NULL || !is_absolute(plan->spill))
 			return -EPROTO;
 	}
-	if (at != o->blob_bytes)
-		return -EPROTO;
-	plan->sh_argv[0] = (char *)(uintptr_t) "/bin/sh";
-	for (i = 1; i < shell; i++)
-		plan->sh_argv[i + 1] = (char *)(uintptr_t)plan->argv[i];
-	return 0;
+	return at == o->blob_bytes ? 0 : -EPROTO;
 }
 
 int
@@ -198,5 +255,10 @@ start_plan_make(struct start_plan *plan, const struct ctl_msg *msg)
 		rc = plan_words(plan);
 	if (rc == 0)
 		rc = plan_strings(plan);
+	if (rc == 0 && (plan->order.flags & CTL_START_SHELL) != 0 &&
+	    (plan->order.flags & CTL_START_DIRECT) != 0)
+		plan->search.direct = direct_make(plan->cwd,
+		    plan->argv[plan->order.argc - 1],
+		    (const char *const *)plan->envp);
 	return rc;
 }

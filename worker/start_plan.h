@@ -9,16 +9,16 @@
 #include <stdint.h>
 
 #include "common/ctl.h"
+#include "worker/search.h"
 
 /* A checked START, kept until the command runs or is given up. */
 struct start_plan {
 	struct ctl_start order;
 	char *blob;         /* NUL-terminated strings; the pointers lie here */
-	const char **words; /* argv, NULL, envp, NULL, paths, NULL */
-	const char *cwd, *spill; /* NULL: no such file */
-	const char **argv, **envp, **paths;
-	const char **direct; /* argv of paths[0], tried first; NULL: none */
-	char **sh_argv;     /* "/bin/sh", the path, argv[1].., NULL */
+	char **words; /* "/bin/sh", argv, NULL, envp, NULL, shells' argv */
+	char *cwd, *spill; /* NULL: no such file */
+	char **argv, **envp;
+	struct search search;
 	unsigned tries;
 	uint64_t began_ns; /* the order came */
 	int child_end[3]; /* stdin, stdout, stderr of the command; -1 */
@@ -27,6 +27,8 @@ struct start_plan {
 /* Copies, then checks the copy. Errors: -EPROTO, -ENOMEM, -errno; what was
  * taken so far is start_plan_free()'s. */
 int start_plan_make(struct start_plan *plan, const struct ctl_msg *msg);
+/* Closes the command's ends of what it was to be given. */
+void start_plan_hang_up(struct start_plan *plan);
 /* Closes and frees; NULL is none. */
 void start_plan_free(struct start_plan *plan);
 

@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "worker/input.h"
 #include "worker/ladder.h"
+#include "worker/procfs.h"
 #include "worker/pty.h"
 #include "worker/pump.h"
 #include "worker/spill.h"
@@ -96,8 +97,8 @@ take_all(struct child *c, struct ctl_msg *msg, unsigned *ret_stage)
 }
 
 /* Puts what was taken in order and goes on where the dead one stopped. */
-static void
-take_on(struct child *c)
+void
+start_taken_over(struct child *c)
 {
 	struct ring_header *hdr = c->ring.hdr;
 
@@ -175,6 +176,7 @@ void
 start_take_over(struct worker *w, struct ctl_msg *msg)
 {
 	struct child *c;
+	bool before_exec;
 	unsigned stage;
 	int rc;
 
@@ -192,6 +194,7 @@ start_take_over(struct worker *w, struct ctl_msg *msg)
 	}
 	c->held = true;
 	rc = take_all(c, msg, &stage);
+	before_exec = rc == 0 && procfs_before_exec(c->pid);
 	if (rc == 0 && atomic_load(&c->ring.hdr->exec_errno) != 0) {
 		rc = -(int)atomic_load(&c->ring.hdr->exec_errno);
 		c->ran = false;
@@ -203,7 +206,9 @@ start_take_over(struct worker *w, struct ctl_msg *msg)
 		w->lost = true;
 	} else if (rc < 0) {
 		give_up(c, -rc, stage);
+	} else if (before_exec) {
+		start_adopt(c);
 	} else {
-		take_on(c);
+		start_taken_over(c);
 	}
 }

@@ -166,7 +166,7 @@ tree_init(struct worker *w)
 	if (t == NULL)
 		return -ENOMEM;
 	t->dirfd = -1;
-	t->procs = tree_procs_new();
+	t->procs = tree_procs_new(w->heritage.keeper_pid);
 	if (t->procs == NULL) {
 		free(t);
 		return -ENOMEM;
@@ -386,6 +386,13 @@ tree_left(struct child *c, int32_t *ret_pids, size_t max)
 	n = cgroup_pids(leaf, ret_pids, max);
 	close(leaf);
 	return n;
+}
+
+size_t
+tree_forked(struct child *c, int32_t *ret_pids, size_t max)
+{
+	return c->leaf != 0 ? tree_left(c, ret_pids, max)
+			    : procfs_children(c->pid, ret_pids, max);
 }
 
 /* A look into a leaf is cheap; one at all of /proc should take but a tenth of

@@ -10,7 +10,7 @@
  *
  * Where there is none, the members are looked for in /proc (tree_proc.c): by
  * group and POSIX session of the command, by ancestry, by the session's mark
- * in the environment. What has hidden from all of these is not found.
+ * in the environment, if it counts (common/mark.h). What has hidden from all of these is not found.
  */
 #ifndef PSUP_WORKER_TREE_H
 #define PSUP_WORKER_TREE_H
@@ -47,6 +47,9 @@ void tree_signal_late(struct child *c);
 bool tree_kill(struct child *c, uint64_t hurry_ns);
 /* How many members live, the command among them; the first `max` of them. */
 size_t tree_left(struct child *c, int32_t *ret_pids, size_t max);
+/* Those of it that live, or without a leaf the command's own children: how
+ * many, the first `max` of them. Cheap. */
+size_t tree_forked(struct child *c, int32_t *ret_pids, size_t max);
 /* Members that hold its output open: how many, the first `max` by name. */
 size_t tree_holders(struct child *c, struct ctl_holder *ret, size_t max);
 /* The path of its leaf. -ENOENT */
@@ -59,7 +62,7 @@ void tree_kill_all(struct worker *w);
 
 /* --- tree_proc.c: the same without a leaf */
 struct tree_procs;
-struct tree_procs *tree_procs_new(void);
+struct tree_procs *tree_procs_new(int32_t keeper_pid);
 size_t tree_procs_left(struct tree_procs *t, struct child *c,
     int32_t *ret_pids, size_t max);
 void tree_procs_signal(struct tree_procs *t, struct child *c, int sig,
@@ -69,7 +72,8 @@ void tree_procs_kill(struct tree_procs *t, struct child *c);
 /* Which of these hold its output: moved to the front, how many. */
 size_t tree_procs_holders(const struct child *c, int32_t *pids, size_t n);
 uint64_t tree_procs_cost_ns(const struct tree_procs *t);
-/* SIGKILL to all that carries a mark of this incarnation: how many. */
+/* SIGKILL to all that carries a mark of this incarnation, and to the children of
+ * such: how many. */
 size_t tree_procs_kill_marked(struct tree_procs *t, uint64_t incarnation);
 
 /* --- tree_late.c: who began too late for the ladder's first signal */

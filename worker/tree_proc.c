@@ -6,7 +6,7 @@
  *
  * A member is: a process of the command's group or POSIX session (the zombie
  * of the command pins these numbers); one whose environment carries the
- * session's mark; the child of a member; one that was a member in an earlier
+ * session's mark, if it counts (common/mark.h); the child of a member; one that was a member in an earlier
  * look of the same ladder, since a dead parent can no longer vouch for it; an
  * orphan without any mark that holds the session's output open.
  *
@@ -52,13 +52,17 @@ struct tree_procs {
 	uint64_t cost_ns;       /* what it took */
 	uint64_t of;            /* whose members are marked; 0: nobody's */
 	size_t fresh;           /* of these stopped just now */
-	char env[PROCFS_ENV_MAX + 1];
+	int32_t keeper_pid;
 };
 
 struct tree_procs *
-tree_procs_new(void)
+tree_procs_new(int32_t keeper_pid)
 {
-	return calloc(1, sizeof(struct tree_procs));
+	struct tree_procs *t = calloc(1, sizeof(*t));
+
+	if (t != NULL)
+		t->keeper_pid = keeper_pid;
+	return t;
 }
 
 uint64_t
@@ -222,7 +226,7 @@ look_at(struct tree_procs *t, int proc, const struct child *c, struct seen *s,
 			return;
 		}
 	}
-	procfs_read_mark(proc, p, t->env);
+	procfs_read_mark(p, t->keeper_pid);
 	if (c != NULL && !is_own(c, p) &&
 	    (is_marked(c, p) || holds_output(proc, c, p)))
 		join(t, proc, c, s, pidfd);
@@ -369,7 +373,7 @@ find_members(struct tree_procs *t, struct child *c, uint64_t after_ns)
 
 			s->member = s->stopped = false;
 			if (!p->read)
-				procfs_read_mark(proc, p, t->env);
+				procfs_read_mark(p, t->keeper_pid);
 			if (is_own(c, p))
 				continue;
 			if (is_kin(c, p) || is_marked(c, p) ||
@@ -471,16 +475,26 @@ tree_procs_holders(const struct child *c, int32_t *pids, size_t n)
 	return count;
 }
 
-/* Every mark of ours. */
+/* Every mark of ours. Who has another user than we and lost the keeper, from
+ * which it came, has its parent's word; numbers mostly grow, and what comes
+ * before its parent is an orphan in the next pass. */
 size_t
 tree_procs_kill_marked(struct tree_procs *t, uint64_t incarnation)
 {
 	int proc = procfs_open();
+	const struct seen *parent;
 	size_t i, n = 0;
 
 	look(t, NULL);
+	for (i = 0; i < t->count; i++) {
+		struct seen *s = &t->list[i];
+
+		parent = find(t, s->is.ppid);
+		s->member = s->is.mark_incarnation == incarnation ||
+		    (parent != NULL && parent->member);
+	}
 	for (i = 0; proc >= 0 && i < t->count; i++) {
-		if (t->list[i].is.mark_incarnation != incarnation)
+		if (!t->list[i].member)
 			continue;
 		procfs_signal(proc, &t->list[i].is, SIGKILL);
 		n++;

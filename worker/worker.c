@@ -16,12 +16,15 @@
 #include "common/log.h"
 #include "common/log_write.h"
 #include "common/reserve.h"
+#include "shm/lent_map.h"
 #include "shm/stats.h"
 #include "worker/child.h"
 #include "worker/ladder.h"
 #include "worker/link.h"
 #include "worker/recv.h"
 #include "worker/spawn.h"
+#include "worker/spill.h"
+#include "worker/start.h"
 #include "worker/tree.h"
 
 /* The moment, and the session in hand. */
@@ -119,6 +122,7 @@ worker_init(struct worker *w, const struct heritage *h)
 	w->heritage = *h;
 	LIST_INIT(&w->sessions);
 	LIST_INIT(&w->dead);
+	LIST_INIT(&w->under_way);
 	for (i = 0; i < WORKER_BUCKETS; i++)
 		LIST_INIT(&w->buckets[i]);
 	link_init(w, LINK_KEEPER);
@@ -167,14 +171,48 @@ taking_ends(struct worker *w)
 	w->took = false;
 }
 
+/* What it has now: the page it stood in was lost. */
+static void
+count_anew(struct worker *w)
+{
+	const struct child *c;
+	uint64_t bytes = 0;
+
+	LIST_FOREACH(c, &w->sessions, all)
+		bytes += c->blocks_seen - c->blocks_told;
+	atomic_store_explicit(&w->stats->sessions, w->count,
+	    memory_order_relaxed);
+	atomic_store_explicit(&w->stats->ring_bytes, bytes,
+	    memory_order_relaxed);
+}
+
+/* A SIGBUS tells of a ring that was cut short, whichever it is. */
+static void
+look_at_rings(struct worker *w)
+{
+	struct child *c, *next;
+
+	if (w->maps_lost == lent_maps_lost())
+		return;
+	w->maps_lost = lent_maps_lost();
+	LIST_FOREACH_SAFE(c, &w->sessions, all, next) {
+		worker_begin(w, c->sid);
+		child_step(c);
+	}
+	worker_end(w);
+}
+
 /* Between two turns: the dead, the heartbeat, the next deadline. */
 static void
 worker_between(struct worker *w)
 {
 	struct stats_page *s = w->stats;
-	uint64_t now = clock_boot_ns();
+	uint64_t now;
 
+	start_wait_all(w);
 	taking_ends(w);
+	look_at_rings(w);
+	now = clock_boot_ns();
 	child_reap_dead(w);
 	(void)reserve_fill();
 	if (w->turn_began_ns != 0 &&
@@ -187,7 +225,11 @@ worker_between(struct worker *w)
 	worker_count(&s->loop_turns, 1);
 	if (now >= w->beat_ns) {
 		w->beat_ns = now + WORKER_BEAT_NS;
+		if (stats_mend_own(w->dirfd, s) == 1)
+			count_anew(w);
 		log_tick();
+		spawn_unpark();
+		spill_reap();
 	}
 	timers_arm(&w->timers, w->beat_ns);
 }

@@ -64,15 +64,19 @@ struct worker {
 	uint64_t turn;   /* of the loop */
 	uint64_t turn_began_ns; /* 0: not yet */
 	uint64_t beat_ns;       /* boot: when the next heartbeat is due */
+	unsigned maps_lost; /* of lent_map.h, when last looked at */
 
 	bool stopping; /* CTL_STOP came: nothing new is started */
 	bool taking;   /* a dead worker's sessions arrive: the master hears of
 	                * all of them after the last, it wants the same cores */
 	bool took;     /* one of them, in this turn */
 	bool lost;     /* descriptors from the keeper: it must begin anew */
+	bool keeper_reads; /* pids, in the rings' headers: it says so */
 	bool leaving;  /* told to make way: at the end of this turn */
 	struct child_list sessions;
+	size_t count; /* of them */
 	struct child_list buckets[WORKER_BUCKETS]; /* by sid */
+	struct child_list under_way; /* cloned, not known to have exec'd */
 	struct child_list dead; /* to be freed between two turns */
 	struct ctl_msg msg;     /* the one being handled */
 };

@@ -4,6 +4,7 @@
  * Called by programs.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/keys.h"
@@ -277,6 +278,13 @@ int
 psup_write(struct psup *p, const char *session, const void *data, size_t size,
     bool eof, int wait_ms, psup_reply **ret)
 {
+	return psup_write_at(p, session, data, size, eof, -1, wait_ms, ret);
+}
+
+int
+psup_write_at(struct psup *p, const char *session, const void *data,
+    size_t size, bool eof, int64_t position, int wait_ms, psup_reply **ret)
+{
 	psup_args *a = session_args(session);
 
 	if (wait_ms < 0)
@@ -285,6 +293,8 @@ psup_write(struct psup *p, const char *session, const void *data, size_t size,
 		psup_args_bytes(a, "data", data, size);
 		if (eof)
 			psup_args_bool(a, "eof", true);
+		if (position >= 0)
+			psup_args_int(a, "position", position);
 		if (wait_ms > 0)
 			psup_args_int(a, "timeout", wait_ms);
 	}
@@ -380,6 +390,8 @@ psup_kill(struct psup *p, const char *session, const char *signal,
 			psup_args_bool(a, "wait", false);
 		if (flags & PSUP_KILL_SIGNAL_ONLY)
 			psup_args_bool(a, "escalate", false);
+		/* asked again where its answer is lost, done once */
+		psup_args_int(a, "killId", 1 + (int64_t)arc4random_uniform(INT32_MAX));
 	}
 	/* the longest grace, and what finalising takes, fit into a minute */
 	return call_args(p, "kill", a, 60000, ret);

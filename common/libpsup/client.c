@@ -4,8 +4,11 @@
  * incoming.c. Called by programs and by calls.c.
  */
 #include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -31,22 +34,68 @@ psup_new(struct psup **ret)
 	if (p == NULL)
 		return PSUP_ERR_NO_MEMORY;
 	p->fd = -1;
+	TAILQ_INIT(&p->by_age);
 	for (size_t i = 0; i < REQUEST_BUCKETS; i++)
 		LIST_INIT(&p->requests[i]);
 	*ret = p;
 	return PSUP_OK;
 }
 
-/* Closes the descriptor and empties the buffers. */
-static void
+void
 client_disconnect(struct psup *p)
 {
 	if (p->fd >= 0)
 		close(p->fd);
 	p->fd = -1;
 	p->paused = p->held = false;
+	p->resume.state = RESUME_NONE;
 	buffer_free(&p->in);
 	buffer_free(&p->out);
+}
+
+struct request *
+request_find(struct psup *p, uint32_t id)
+{
+	struct request *r;
+
+	LIST_FOREACH(r, &p->requests[id % REQUEST_BUCKETS], next)
+		if (r->id == id)
+			return r;
+	return NULL;
+}
+
+struct request *
+request_take(struct psup *p, uint32_t id)
+{
+	struct request *r = request_find(p, id);
+
+	if (r == NULL)
+		return NULL;
+	LIST_REMOVE(r, next);
+	TAILQ_REMOVE(&p->by_age, r, by_age);
+	p->pending--;
+	return r;
+}
+
+/* Its message may hold a command's environment. */
+static void
+request_free(struct request *r)
+{
+	if (r == NULL)
+		return;
+	if (r->frame != NULL)
+		explicit_bzero(r->frame, r->frame_len);
+	free(r->frame);
+	free(r);
+}
+
+/* Nothing is left of it. */
+static void
+identity_free(struct identity *who)
+{
+	free(who->client);
+	free(who->scope);
+	explicit_bzero(who, sizeof(*who));
 }
 
 void
@@ -57,30 +106,11 @@ psup_free(struct psup **p)
 	if (p == NULL || *p == NULL)
 		return;
 	client_disconnect(*p);
-	for (size_t i = 0; i < REQUEST_BUCKETS; i++)
-		while ((r = LIST_FIRST(&(*p)->requests[i])) != NULL) {
-			LIST_REMOVE(r, next);
-			free(r);
-		}
+	while ((r = TAILQ_FIRST(&(*p)->by_age)) != NULL)
+		request_free(request_take(*p, r->id));
+	identity_free(&(*p)->who);
 	free(*p);
 	*p = NULL;
-}
-
-/* Takes a request out of the table. */
-struct request *
-request_take(struct psup *p, uint32_t id)
-{
-	struct request *r;
-
-	LIST_FOREACH(r, &p->requests[id % REQUEST_BUCKETS], next)
-	{
-		if (r->id == id) {
-			LIST_REMOVE(r, next);
-			p->pending--;
-			return r;
-		}
-	}
-	return NULL;
 }
 
 /* Answers a request, once. */
@@ -90,7 +120,7 @@ request_finish(struct psup *p, struct request *r, int status, psup_reply *reply)
 	psup_answer_fn *fn = r->fn;
 	void *arg = r->arg;
 
-	free(r);
+	request_free(r);
 	p->depth++;
 	fn(arg, status, reply);
 	p->depth--;
@@ -99,27 +129,32 @@ request_finish(struct psup *p, struct request *r, int status, psup_reply *reply)
 int
 client_fail(struct psup *p, int rc)
 {
+	struct client_error why = p->error;
 	struct request *r;
 
 	client_disconnect(p);
-	/* The analyzer takes what was removed for the first. */
-	/* NOLINTBEGIN(clang-analyzer-unix.Malloc) */
-	for (size_t i = 0; i < REQUEST_BUCKETS; i++)
-		while ((r = LIST_FIRST(&p->requests[i])) != NULL) {
-			(void)request_take(p, r->id);
-			request_finish(p, r, rc, NULL);
-		}
-	/* NOLINTEND(clang-analyzer-unix.Malloc) */
+	while ((r = TAILQ_FIRST(&p->by_age)) != NULL) {
+		(void)request_take(p, r->id);
+		p->error = why;
+		if (rc == PSUP_ERR_LOST && r->sent)
+			(void)request_lost(p, r, why.message);
+		request_finish(p, r, rc, NULL);
+	}
+	p->error = why;
 	return rc;
 }
 
-/* The connection broke: said once, to everybody who waits. */
 int
 client_lost(struct psup *p, int errnum)
 {
-	error_set(p, PSUP_ERR_LOST, "connection-lost", "",
-	    "the server at %s closed the connection%s%s", p->runtime_dir,
-	    errnum != 0 ? ": " : "", errnum != 0 ? strerror(errnum) : "");
+	char why[sizeof(p->error.message)];
+
+	snprintf(why, sizeof(why), "the server at %s closed the connection%s%s",
+	    p->runtime_dir, errnum != 0 ? ": " : "",
+	    errnum != 0 ? strerror(errnum) : "");
+	if (resume_begin(p, why))
+		return PSUP_OK;
+	error_set(p, PSUP_ERR_LOST, "connection-lost", "", "%s", why);
 	return client_fail(p, PSUP_ERR_LOST);
 }
 
@@ -145,219 +180,7 @@ psup_runtime_dir(const struct psup *p)
 	return p->runtime_dir;
 }
 
-/* -------------------------------------------------------------- connecting */
-
-/* The token of the options, or none. */
-static int
-find_token(struct psup *p, const struct psup_options *o,
-    char ret_token[PSUP_TOKEN_SIZE])
-{
-	const char *path = o->token_file;
-
-	ret_token[0] = '\0';
-	if (o->token != NULL) {
-		if (strlcpy(ret_token, o->token, PSUP_TOKEN_SIZE) ==
-		    PSUP_TOKEN_SIZE - 1)
-			return PSUP_OK;
-		return error_set(p, PSUP_ERR_USAGE, "usage", "token",
-		    "psup_options.token is no token; expected %d hex digits",
-		    PSUP_TOKEN_SIZE - 1);
-	}
-	if (path == NULL)
-		path = getenv("PSUP_TOKEN_FILE");
-	if (path == NULL || path[0] == '\0')
-		return PSUP_OK;
-	return psup_read_token_file(p, path, ret_token);
-}
-
-/* hello, the first request of every connection. */
-static int
-client_hello(struct psup *p, const struct psup_options *o, const char *token,
-    int timeout_ms)
-{
-	const char *client = o->client;
-	psup_args *a = psup_args_new();
-	psup_reply *reply = NULL;
-	int rc;
-
-	if (client == NULL)
-		client = program_invocation_short_name;
-	if (client[0] != '\0' && strlen(client) <= 64 &&
-	    psup_is_utf8(client, strlen(client)))
-		psup_args_str(a, "client", client);
-	psup_args_int(a, "protocol", PROTO_VERSION);
-	if (o->scope != NULL)
-		psup_args_str(a, "scope", o->scope);
-	if (token[0] != '\0')
-		psup_args_str(a, "token", token);
-	if (o->no_process)
-		psup_args_bool(a, "process", false);
-	rc = psup_call(p, "hello", a, timeout_ms, &reply);
-	if (rc == PSUP_ERR_TIMEOUT)
-		error_set(p, rc, "timeout", "",
-		    "the server at %s does not answer", p->runtime_dir);
-	psup_reply_free(&reply);
-	psup_args_free(&a);
-	return rc;
-}
-
-/* One try at an existing server. */
-static int
-client_connect(struct psup *p, const struct psup_options *o)
-{
-	int timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : CONNECT_MS;
-	char token[PSUP_TOKEN_SIZE];
-	int fd, rc;
-
-	rc = find_token(p, o, token);
-	if (rc != PSUP_OK)
-		return rc;
-	fd = wire_connect(p, p->runtime_dir, token[0] != '\0', timeout_ms);
-	if (fd < 0)
-		return fd;
-	p->fd = fd;
-	rc = client_hello(p, o, token, timeout_ms);
-	explicit_bzero(token, sizeof(token));
-	if (rc != PSUP_OK && p->fd >= 0)
-		client_disconnect(p);
-	return rc;
-}
-
-int
-psup_connect(struct psup *p, const struct psup_options *o)
-{
-	struct psup_options defaults = PSUP_OPTIONS_INIT;
-	int rc;
-
-	if (o == NULL)
-		o = &defaults;
-	if (o->size != sizeof(*o) || p->depth > 0)
-		return error_set(p, PSUP_ERR_USAGE, "usage", "",
-		    p->depth > 0 ? "psup_connect() from a callback"
-		                 : "psup_options.size is wrong");
-	psup_close(p);
-	rc = resolve_dir(p, o, p->runtime_dir);
-	if (rc != PSUP_OK)
-		return rc;
-	rc = client_connect(p, o);
-	if (rc != PSUP_ERR_NO_SERVER || !o->start)
-		return rc;
-	rc = psup_start_server(p, o);
-	return rc == PSUP_OK ? client_connect(p, o) : rc;
-}
-
-/* ---------------------------------------------------------------- requests */
-
-/* Appends [0, id, method, params], whole or not at all. */
-static int
-client_append(struct psup *p, uint32_t id, const char *method,
-    const struct enc *params)
-{
-	struct enc e = ENC_INIT;
-	int rc = PSUP_OK;
-
-	enc_array(&e);
-	enc_uint(&e, 0);
-	enc_uint(&e, id);
-	enc_str(&e, method);
-	enc_raw(&e, params->buf, params->len);
-	enc_end(&e);
-	if (!e.failed && e.len > codec_limits_default.bytes)
-		rc = error_set(p, PSUP_ERR_REFUSED,
-		    proto_error_name(PROTO_E_FRAME_TOO_LARGE), "",
-		    "the request is %zu bytes, and may have at most %u", e.len,
-		    codec_limits_default.bytes);
-	else if (e.failed || buffer_reserve(&p->out, e.len) < 0)
-		rc = error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
-		    "no memory for the request");
-	if (rc == PSUP_OK) {
-		memcpy(p->out.data + p->out.len, e.buf, e.len);
-		p->out.len += e.len;
-	}
-	enc_fini(&e);
-	return rc;
-}
-
-/* Checks and appends a request, and enters it into the table. */
-static int
-client_request(struct psup *p, const char *method, const struct psup_args *a,
-    struct request *r)
-{
-	struct enc params = ENC_INIT;
-	int rc;
-
-	rc = args_finish(p, a, &params);
-	if (rc != PSUP_OK)
-		return rc;
-	rc = request_check(p, method, &params);
-	r->id = p->next_id++;
-	if (rc == PSUP_OK)
-		rc = client_append(p, r->id, method, &params);
-	enc_fini(&params);
-	if (rc != PSUP_OK)
-		return rc;
-	LIST_INSERT_HEAD(&p->requests[r->id % REQUEST_BUCKETS], r, next);
-	p->pending++;
-	return PSUP_OK;
-}
-
-int
-psup_send(struct psup *p, const char *method, const struct psup_args *a,
-    psup_answer_fn *fn, void *arg, uint32_t *ret_id)
-{
-	struct request *r;
-	int rc;
-
-	if (p->fd < 0)
-		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
-		    "not connected");
-	r = calloc(1, sizeof(*r));
-	if (r == NULL)
-		return error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
-		    "no memory for the request");
-	r->fn = fn;
-	r->arg = arg;
-	rc = client_request(p, method, a, r);
-	if (rc != PSUP_OK) {
-		free(r);
-		return rc;
-	}
-	if (ret_id != NULL)
-		*ret_id = r->id;
-	/* An error of the socket is met again, and said, by psup_dispatch() */
-	(void)wire_flush(p);
-	return PSUP_OK;
-}
-
-int
-psup_cancel(struct psup *p, uint32_t id)
-{
-	struct enc e = ENC_INIT;
-	int rc = PSUP_OK;
-
-	if (p->fd < 0)
-		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
-		    "not connected");
-	enc_array(&e);
-	enc_uint(&e, 2);
-	enc_str(&e, "cancel");
-	enc_array(&e);
-	enc_map(&e);
-	enc_kv_uint(&e, "msgid", id);
-	enc_end(&e);
-	enc_end(&e);
-	enc_end(&e);
-	if (e.failed || buffer_reserve(&p->out, e.len) < 0) {
-		rc = error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
-		    "no memory for a cancel");
-	} else {
-		memcpy(p->out.data + p->out.len, e.buf, e.len);
-		p->out.len += e.len;
-		(void)wire_flush(p);
-	}
-	enc_fini(&e);
-	return rc;
-}
+/* ----------------------------------------------------------------- waiting */
 
 /* The answer of a waiting call. */
 static void
@@ -386,11 +209,376 @@ left_ms(uint64_t deadline_ns)
 	return ms > 1000000000 ? 1000000000 : (int)ms;
 }
 
+/* Waits for what call_answered() gets. PSUP_OK, the answer's error, or
+ * PSUP_ERR_TIMEOUT with the request still under way. */
+static int
+await(struct waiting *w, int timeout_ms)
+{
+	uint64_t deadline = timeout_ms < 0 ? 0
+	    : clock_boot_ns() + (uint64_t)(unsigned)timeout_ms * NSEC_PER_MSEC;
+	int left, rc;
+
+	while (!w->done) {
+		left = left_ms(deadline);
+		if (left == 0)
+			return PSUP_ERR_TIMEOUT;
+		rc = psup_turn(w->p, left);
+		if (rc != PSUP_OK && !w->done)
+			return rc;
+	}
+	if (w->status != PSUP_OK)
+		w->p->error = w->error;
+	return w->status;
+}
+
+/* -------------------------------------------------------------- connecting */
+
+/* Who the server may be, beside ourselves and root. */
+static int
+find_server_user(struct psup *p, const char *text)
+{
+	const struct passwd *pw;
+	char *end;
+	unsigned long uid;
+
+	if (text == NULL)
+		text = getenv("PSUP_SERVER_USER");
+	p->who.names_server = text != NULL && text[0] != '\0';
+	if (!p->who.names_server)
+		return PSUP_OK;
+	errno = 0;
+	uid = strtoul(text, &end, 10);
+	pw = getpwnam(text);
+	if (pw != NULL)
+		uid = pw->pw_uid;
+	else if (text[0] < '0' || text[0] > '9' || *end != '\0' ||
+	    errno != 0 || uid >= UINT32_MAX)
+		return error_set(p, PSUP_ERR_USAGE, "usage", "server_user",
+		    "server_user: \"%.40s\" is no user; expected a name or a "
+		    "uid", text);
+	p->who.server = (uid_t)uid;
+	return PSUP_OK;
+}
+
+/* The token of the options, or none. */
+static int
+find_token(struct psup *p, const struct psup_options *o)
+{
+	const char *path = o->token_file;
+
+	if (o->token != NULL) {
+		if (strlcpy(p->who.token, o->token, PSUP_TOKEN_SIZE) ==
+		    PSUP_TOKEN_SIZE - 1)
+			return PSUP_OK;
+		return error_set(p, PSUP_ERR_USAGE, "usage", "token",
+		    "psup_options.token is no token; expected %d hex digits",
+		    PSUP_TOKEN_SIZE - 1);
+	}
+	if (path == NULL)
+		path = getenv("PSUP_TOKEN_FILE");
+	if (path == NULL || path[0] == '\0')
+		return PSUP_OK;
+	return psup_read_token_file(p, path, p->who.token);
+}
+
+/* Everything that later connections need of the options, too. */
+static int
+take_identity(struct psup *p, const struct psup_options *o)
+{
+	const char *client = o->client != NULL ? o->client
+	                                       : program_invocation_short_name;
+	int rc;
+
+	identity_free(&p->who);
+	p->resume = (struct resume){.all = o->resume};
+	p->who.no_process = o->no_process;
+	if (client[0] != '\0' && strlen(client) <= 64 &&
+	    psup_is_utf8(client, strlen(client)))
+		p->who.client = strdup(client);
+	if (o->scope != NULL && (p->who.scope = strdup(o->scope)) == NULL)
+		return error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
+		    "no memory for the scope");
+	rc = find_server_user(p, o->server_user);
+	return rc == PSUP_OK ? find_token(p, o) : rc;
+}
+
+int
+client_hello(struct psup *p, psup_answer_fn *fn, void *arg)
+{
+	psup_args *a = psup_args_new();
+	int rc;
+
+	if (p->who.client != NULL)
+		psup_args_str(a, "client", p->who.client);
+	psup_args_int(a, "protocol", PROTO_VERSION);
+	if (p->who.scope != NULL)
+		psup_args_str(a, "scope", p->who.scope);
+	if (p->who.token[0] != '\0')
+		psup_args_str(a, "token", p->who.token);
+	if (p->who.no_process)
+		psup_args_bool(a, "process", false);
+	rc = psup_send(p, "hello", a, fn, arg, NULL);
+	psup_args_free(&a);
+	return rc;
+}
+
+bool
+client_is_busy(const struct psup *p, int rc)
+{
+	return rc == PSUP_ERR_REFUSED &&
+	    strcmp(psup_error_code(p), proto_error_name(PROTO_E_BUSY)) == 0;
+}
+
+/* One try at an existing server. */
+static int
+client_connect(struct psup *p, int timeout_ms)
+{
+	struct waiting w = {.p = p};
+	int rc;
+
+	rc = wire_connect(p, p->runtime_dir, timeout_ms);
+	if (rc < 0)
+		return rc;
+	p->fd = rc;
+	rc = client_hello(p, call_answered, &w);
+	if (rc == PSUP_OK)
+		rc = await(&w, timeout_ms);
+	if (rc == PSUP_ERR_TIMEOUT)
+		error_set(p, rc, "timeout", "",
+		    "the server at %s does not answer", p->runtime_dir);
+	if (rc == PSUP_OK) {
+		psup_get_copy(psup_reply_value(w.reply), "incarnation",
+		    p->resume.incarnation, sizeof(p->resume.incarnation));
+		p->resume.since_ns = clock_boot_ns();
+	} else {
+		while (!TAILQ_EMPTY(&p->by_age))
+			request_free(request_take(p,
+			    TAILQ_FIRST(&p->by_age)->id));
+		client_disconnect(p);
+	}
+	psup_reply_free(&w.reply);
+	return rc;
+}
+
+/* The same until its time is up or there is no server: a master that dies
+ * closes what waits for it, and a keeper that starts does not listen yet. */
+static int
+client_connect_patiently(struct psup *p, int timeout_ms)
+{
+	static const struct timespec pause = {0, 10 * NSEC_PER_MSEC};
+	uint64_t deadline = clock_boot_ns() +
+	    (uint64_t)(unsigned)timeout_ms * NSEC_PER_MSEC;
+	int rc;
+
+	while ((rc = client_connect(p, left_ms(deadline))) == PSUP_ERR_LOST ||
+	    client_is_busy(p, rc) ||
+	    (rc == PSUP_ERR_NO_SERVER && keeper_lives(p->runtime_dir))) {
+		nanosleep(&pause, NULL);
+		if (left_ms(deadline) == 0)
+			break;
+	}
+	return rc;
+}
+
+int
+psup_connect(struct psup *p, const struct psup_options *o)
+{
+	struct psup_options defaults = PSUP_OPTIONS_INIT;
+	int timeout_ms, rc;
+
+	if (o == NULL)
+		o = &defaults;
+	if (o->size != sizeof(*o) || p->depth > 0)
+		return error_set(p, PSUP_ERR_USAGE, "usage", "",
+		    p->depth > 0 ? "psup_connect() from a callback"
+		                 : "psup_options.size is wrong");
+	psup_close(p);
+	rc = resolve_dir(p, o, p->runtime_dir);
+	if (rc == PSUP_OK)
+		rc = take_identity(p, o);
+	if (rc != PSUP_OK)
+		return rc;
+	timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : CONNECT_MS;
+	rc = client_connect_patiently(p, timeout_ms);
+	if (rc != PSUP_ERR_NO_SERVER || !o->start)
+		return rc;
+	rc = psup_start_server(p, o);
+	return rc == PSUP_OK ? client_connect_patiently(p, timeout_ms) : rc;
+}
+
+/* ---------------------------------------------------------------- requests */
+
+/* Appends to what is to be sent, whole or not at all. */
+static int
+client_append(struct psup *p, const char *data, size_t len)
+{
+	if (buffer_reserve(&p->out, len) < 0)
+		return -ENOMEM;
+	memcpy(p->out.data + p->out.len, data, len);
+	p->out.len += len;
+	return 0;
+}
+
+/* [2, "cancel", [{msgid}]] */
+static int
+append_cancel(struct psup *p, uint32_t id)
+{
+	struct enc e = ENC_INIT;
+	int rc;
+
+	enc_array(&e);
+	enc_uint(&e, 2);
+	enc_str(&e, "cancel");
+	enc_array(&e);
+	enc_map(&e);
+	enc_kv_uint(&e, "msgid", id);
+	enc_end(&e);
+	enc_end(&e);
+	enc_end(&e);
+	rc = e.failed ? -ENOMEM : client_append(p, e.buf, e.len);
+	enc_fini(&e);
+	return rc;
+}
+
+int
+request_put(struct psup *p, struct request *r)
+{
+	int rc = client_append(p, r->frame, r->frame_len);
+
+	if (rc == 0 && r->cancelled)
+		rc = append_cancel(p, r->id);
+	r->sent = r->sent || rc == 0;
+	if (rc == 0 && !r->repeats) {
+		free(r->frame);
+		r->frame = NULL;
+	}
+	return rc;
+}
+
+/* [0, id, method, params], into the request. */
+static int
+request_frame(struct psup *p, struct request *r, const char *method,
+    const struct enc *params)
+{
+	struct enc e = ENC_INIT;
+	int rc = PSUP_OK;
+
+	enc_array(&e);
+	enc_uint(&e, 0);
+	enc_uint(&e, r->id);
+	enc_str(&e, method);
+	enc_raw(&e, params->buf, params->len);
+	enc_end(&e);
+	if (!e.failed && e.len > codec_limits_default.bytes)
+		rc = error_set(p, PSUP_ERR_REFUSED,
+		    proto_error_name(PROTO_E_FRAME_TOO_LARGE), "",
+		    "the request is %zu bytes, and may have at most %u", e.len,
+		    codec_limits_default.bytes);
+	else if (e.failed)
+		rc = error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
+		    "no memory for the request");
+	if (rc != PSUP_OK) {
+		enc_fini(&e);
+		return rc;
+	}
+	r->frame = e.buf;
+	r->frame_len = e.len;
+	return PSUP_OK;
+}
+
+/* Checks a request, enters it into the table and puts it among what is to be
+ * sent, which is after hello where the connection is being taken up again. */
+static int
+client_request(struct psup *p, const char *method, const struct psup_args *a,
+    struct request *r)
+{
+	struct enc params = ENC_INIT;
+	bool repeats = false;
+	int rc;
+
+	rc = args_finish(p, a, &params);
+	if (rc != PSUP_OK)
+		return rc;
+	rc = request_check(p, method, &params, &r->method, &repeats);
+	r->id = p->next_id++;
+	r->repeats = r->repeats && repeats && r->method != PROTO_HELLO;
+	if (rc == PSUP_OK)
+		rc = request_frame(p, r, method, &params);
+	enc_fini(&params);
+	if (rc == PSUP_OK && (p->resume.state == RESUME_NONE ||
+	        r->method == PROTO_HELLO) && request_put(p, r) < 0)
+		rc = error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
+		    "no memory for the request");
+	if (rc != PSUP_OK)
+		return rc;
+	LIST_INSERT_HEAD(&p->requests[r->id % REQUEST_BUCKETS], r, next);
+	TAILQ_INSERT_TAIL(&p->by_age, r, by_age);
+	p->pending++;
+	return PSUP_OK;
+}
+
+/* psup_send(); repeats: asked again by another connection, if it may be. */
+static int
+client_send(struct psup *p, const char *method, const struct psup_args *a,
+    psup_answer_fn *fn, void *arg, bool repeats, uint32_t *ret_id)
+{
+	struct request *r;
+	int rc;
+
+	if (p->fd < 0)
+		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
+		    "not connected");
+	r = calloc(1, sizeof(*r));
+	if (r == NULL)
+		return error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
+		    "no memory for the request");
+	r->fn = fn;
+	r->arg = arg;
+	r->repeats = repeats;
+	rc = client_request(p, method, a, r);
+	if (rc != PSUP_OK) {
+		request_free(r);
+		return rc;
+	}
+	if (ret_id != NULL)
+		*ret_id = r->id;
+	/* An error of the socket is met again, and said, by psup_dispatch() */
+	if (p->resume.state != RESUME_WAITS)
+		(void)wire_flush(p);
+	return PSUP_OK;
+}
+
+int
+psup_send(struct psup *p, const char *method, const struct psup_args *a,
+    psup_answer_fn *fn, void *arg, uint32_t *ret_id)
+{
+	return client_send(p, method, a, fn, arg, p->resume.all, ret_id);
+}
+
+int
+psup_cancel(struct psup *p, uint32_t id)
+{
+	struct request *r = request_find(p, id);
+
+	if (p->fd < 0)
+		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
+		    "not connected");
+	if (r != NULL)
+		r->cancelled = true;
+	if (p->resume.state != RESUME_NONE)
+		return PSUP_OK; /* it goes with the request */
+	if (append_cancel(p, id) < 0)
+		return error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
+		    "no memory for a cancel");
+	(void)wire_flush(p);
+	return PSUP_OK;
+}
+
 /* The call's time is up: forget it, and tell the server. */
 static int
 call_timed_out(struct psup *p, uint32_t id, const char *method)
 {
-	free(request_take(p, id));
+	request_free(request_take(p, id));
 	psup_cancel(p, id);
 	return error_set(p, PSUP_ERR_TIMEOUT, "timeout", "",
 	    "%s: no answer in time", method);
@@ -401,31 +589,19 @@ psup_call(struct psup *p, const char *method, const struct psup_args *a,
     int timeout_ms, psup_reply **ret)
 {
 	struct waiting w = {.p = p};
-	uint64_t deadline = 0;
 	uint32_t id = 0;
-	int left, rc;
+	int rc;
 
 	if (p->depth > 0)
 		return error_set(p, PSUP_ERR_USAGE, "usage", "",
 		    "psup_call() from a callback");
-	if (timeout_ms >= 0)
-		deadline = clock_boot_ns() +
-		    (uint64_t)(unsigned)timeout_ms * NSEC_PER_MSEC;
-	rc = psup_send(p, method, a, call_answered, &w, &id);
+	rc = client_send(p, method, a, call_answered, &w, true, &id);
 	if (rc != PSUP_OK)
 		return rc;
-	while (!w.done) {
-		left = left_ms(deadline);
-		if (left == 0)
-			return call_timed_out(p, id, method);
-		rc = psup_turn(p, left);
-		if (rc != PSUP_OK && !w.done)
-			return rc;
-	}
-	if (w.status != PSUP_OK) {
-		p->error = w.error;
-		return w.status;
-	}
-	*ret = w.reply;
-	return PSUP_OK;
+	rc = await(&w, timeout_ms);
+	if (rc == PSUP_ERR_TIMEOUT && !w.done)
+		return call_timed_out(p, id, method);
+	if (rc == PSUP_OK)
+		*ret = w.reply;
+	return rc;
 }

@@ -40,11 +40,50 @@ client_answer(struct psup *p, const struct val *items,
 		request_finish(p, r, rc, NULL);
 		return PSUP_OK;
 	}
+	p->resume.subscribed = p->resume.subscribed ||
+	    r->method == PROTO_SUBSCRIBE;
 	reply->value = &items[3];
 	reply->arena = *arena;
 	*arena = NULL;
 	request_finish(p, r, PSUP_OK, reply);
 	return PSUP_OK;
+}
+
+/* The member of a map, to be changed. */
+static struct val *
+member(const struct val *map, const char *key)
+{
+	return (struct val *)(uintptr_t)val_get(map, key);
+}
+
+/* The output of a request that was asked again comes from its beginning: cuts
+ * off what was delivered before. The arena is ours. False: all of it was. */
+static bool
+cut_output(struct psup *p, const struct val *params)
+{
+	struct val *pos = member(params, "pos"), *data = member(params, "data");
+	struct val *dropped = member(params, "dropped");
+	uint64_t id = val_uint(params, "msgid", UINT64_MAX), skip;
+	struct request *r;
+
+	r = id <= UINT32_MAX ? request_find(p, (uint32_t)id) : NULL;
+	if (r == NULL || pos == NULL || pos->type != VAL_UINT || data == NULL ||
+	    (data->type != VAL_BIN && data->type != VAL_STR))
+		return true;
+	/* of a gap before pos, what an earlier connection brought is no gap */
+	if (dropped != NULL && dropped->type == VAL_UINT && pos->u > r->seen &&
+	    dropped->u > pos->u - r->seen)
+		dropped->u = pos->u - r->seen;
+	else if (dropped != NULL && pos->u <= r->seen)
+		dropped->u = 0;
+	skip = r->seen > pos->u ? r->seen - pos->u : 0;
+	if (skip > 0 && skip >= data->s.len)
+		return false;
+	pos->u += skip;
+	data->s.ptr += skip;
+	data->s.len -= (uint32_t)skip;
+	r->seen = pos->u + data->s.len;
+	return true;
 }
 
 /* [2, name, params]; params is a map, or an array with one map. */
@@ -62,6 +101,9 @@ client_note(struct psup *p, const struct val *items)
 	name[items[1].s.len] = '\0';
 	if (params->type == VAL_ARRAY && params->a.count == 1)
 		params = &params->a.items[0];
+	if (strcmp(name, "output") == 0 && params->type == VAL_MAP &&
+	    !cut_output(p, params))
+		return PSUP_OK;
 	p->depth++;
 	p->note(p->note_arg, name, (const psup_value *)(const void *)params);
 	p->depth--;
@@ -134,7 +176,8 @@ psup_pending(const struct psup *p)
 size_t
 psup_unsent(const struct psup *p)
 {
-	return p->out.len - p->out.at;
+	/* what is sent only after the next hello counts, too */
+	return p->out.len - p->out.at + (p->resume.state != RESUME_NONE);
 }
 
 int
@@ -148,9 +191,9 @@ psup_fd_events(const struct psup *p)
 {
 	short events = 0;
 
-	if (p->fd >= 0 && !p->paused)
+	if (p->fd >= 0 && (!p->paused || p->resume.state == RESUME_WAITS))
 		events |= POLLIN;
-	if (p->fd >= 0 && p->out.at < p->out.len)
+	if (p->resume.state != RESUME_WAITS && p->fd >= 0 && p->out.at < p->out.len)
 		events |= POLLOUT;
 	return events;
 }
@@ -173,6 +216,10 @@ psup_dispatch(struct psup *p)
 	if (p->depth > 0)
 		return error_set(p, PSUP_ERR_USAGE, "usage", "",
 		    "psup_dispatch() from a callback");
+	if (p->resume.state == RESUME_WAITS) {
+		resume_try(p);
+		return p->fd >= 0 ? PSUP_OK : PSUP_ERR_LOST;
+	}
 	rc = wire_flush(p);
 	/* What a dead server said last is still read. */
 	if (rc < 0 && rc != -EPIPE && rc != -ECONNRESET)

@@ -13,12 +13,47 @@
 /* A request that has no answer yet. */
 struct request {
 	LIST_ENTRY(request) next;
+	TAILQ_ENTRY(request) by_age;
 	uint32_t id;
+	enum proto_method method;
 	psup_answer_fn *fn;
 	void *arg;
+	char *frame;       /* its message, where it may have to be sent yet */
+	size_t frame_len;
+	bool repeats;      /* by another connection, where this one breaks */
+	bool fails;        /* it is about to be answered with that */
+	bool cancelled;
+	bool sent;         /* some connection took it */
+	uint64_t seen;     /* position up to which its output was delivered */
 };
 #define REQUEST_BUCKETS 64u
 LIST_HEAD(request_list, request);
+TAILQ_HEAD(request_queue, request);
+
+/* How a broken connection is taken up again (resume.c). */
+enum resume_state {
+	RESUME_NONE,  /* it is not broken */
+	RESUME_WAITS, /* psup.fd is a timer: the next try */
+	RESUME_HELLO  /* connected; nothing is asked before hello is answered */
+};
+struct resume {
+	enum resume_state state;
+	char incarnation[24]; /* of the server; "": it has said none */
+	bool all;         /* psup_options.resume */
+	bool subscribed;  /* a connection with a memory: not taken up */
+	unsigned shorts;  /* connections that did not last, in a row */
+	unsigned count;   /* times it was taken up */
+	uint64_t since_ns; /* boot: hello was answered */
+};
+
+/* What every connection of a handle begins with, from its options. */
+struct identity {
+	char *client, *scope;
+	char token[PSUP_TOKEN_SIZE]; /* "": none */
+	bool no_process;
+	bool names_server;
+	uid_t server;     /* whom the caller trusts beside itself and root */
+};
 
 /* Bytes on their way in or out: used ones are at .at .. .len */
 struct buffer {
@@ -37,10 +72,13 @@ struct psup {
 	int fd; /* -1: not connected */
 	bool paused;
 	bool held; /* messages were received that a pause kept back */
+	struct identity who;
+	struct resume resume;
 	unsigned depth; /* of callbacks */
 	uint32_t next_id;
 	size_t pending;
 	struct request_list requests[REQUEST_BUCKETS];
+	struct request_queue by_age;
 	struct buffer in, out;
 	psup_note_fn *note;
 	void *note_arg;
@@ -72,15 +110,18 @@ int error_remote(struct psup *p, const struct val *error);
 /* args.c: the encoded params, closed; root map only. */
 int args_finish(struct psup *p, const struct psup_args *a, struct enc *ret);
 
-/* request_check.c: the checks of the server, before sending. */
-int request_check(struct psup *p, const char *method, const struct enc *params);
+/* request_check.c: the checks of the server, before sending; and what the table
+ * says of the request. */
+int request_check(struct psup *p, const char *method, const struct enc *params,
+    enum proto_method *ret_method, bool *ret_repeats);
 
 /* wire.c */
 int buffer_reserve(struct buffer *b, size_t more);
 void buffer_free(struct buffer *b);
-/* Connects to the socket of a runtime directory, as a guest of another user,
- * too. A descriptor, non-blocking, or a PSUP_ERR_. */
-int wire_connect(struct psup *p, const char *dir, bool guest, int timeout_ms);
+/* Connects to the socket of a runtime directory, once owner, mode and server
+ * are found to be of somebody trusted: us, root, or whom p->who names. A
+ * descriptor, non-blocking, or a PSUP_ERR_. */
+int wire_connect(struct psup *p, const char *dir, int timeout_ms);
 /* Sends what the socket takes. 0 or -errno. */
 int wire_flush(struct psup *p);
 /* Receives up to `max` bytes. Bytes, 0: EOF, -EAGAIN, -errno. */
@@ -89,13 +130,36 @@ ssize_t wire_fill(struct psup *p, size_t max);
 /* client.c */
 /* Every request under way gets this error; closes. */
 int client_fail(struct psup *p, int rc);
-/* The connection broke: said once, to everybody who waits. */
+/* The connection broke: it is taken up again, or everybody who waits is told.
+ * PSUP_OK or PSUP_ERR_LOST. */
 int client_lost(struct psup *p, int errnum);
-/* Takes a request out of the table; NULL: there is none of that id. */
+/* Closes the descriptor and empties the buffers; nobody is told. */
+void client_disconnect(struct psup *p);
+/* Was it refused with `busy`, for the moment alone? */
+bool client_is_busy(const struct psup *p, int rc);
+/* Sends hello; its answer goes to fn. */
+int client_hello(struct psup *p, psup_answer_fn *fn, void *arg);
+/* Puts a request, and its cancel, among what is to be sent. 0 or -ENOMEM. */
+int request_put(struct psup *p, struct request *r);
+/* The request under way of that id; NULL: there is none. ... */
+struct request *request_find(struct psup *p, uint32_t id);
+/* ... The same, out of the table. */
 struct request *request_take(struct psup *p, uint32_t id);
 /* Answers a request that was taken out, once, and frees it. */
 void request_finish(struct psup *p, struct request *r, int status,
     psup_reply *reply);
+
+/* resume.c */
+/* Does the keeper of that directory live, as far as can be seen? */
+bool keeper_lives(const char *dir);
+/* Sets the error of a request whose connection broke: names it, and why it is
+ * not asked again. Returns PSUP_ERR_LOST. */
+int request_lost(struct psup *p, const struct request *r, const char *why);
+/* The connection broke. True: it will be taken up again, and those who are not
+ * asked again were answered. False: nothing was done but closing. */
+bool resume_begin(struct psup *p, const char *why);
+/* The timer may be due: the next try. */
+void resume_try(struct psup *p);
 
 /* start.c */
 int resolve_dir(struct psup *p, const struct psup_options *o,
@@ -110,7 +174,8 @@ int view_reader(struct psup_view *v, uint64_t instance,
 /* The board; the stats pages, or NULL. */
 struct board;
 struct stats_page;
-const struct board *view_board(const struct psup_view *v);
+/* As it is now; good until the next look at the view. */
+const struct board *view_board(struct psup_view *v);
 const struct stats_page *view_stats(const struct psup_view *v);
 
 #endif

@@ -35,6 +35,7 @@ struct lane_row {
 struct scrape {
 	struct expo out;
 	struct psup_view *view; /* NULL: there is no server */
+	const struct board *board;
 	const struct board_header *hdr;
 	uint64_t now_ns;
 	int32_t alive[STATS_PAGES]; /* pid; 0: none */
@@ -117,7 +118,7 @@ lane_row(struct scrape *s, const char *label)
 static void
 find_lanes(struct scrape *s)
 {
-	const struct board *b = view_board(s->view);
+	const struct board *b = s->board;
 	struct board_lane l;
 	struct lane_row *row;
 	char label[40];
@@ -411,6 +412,19 @@ collect_longest_turn(struct scrape *s)
 		    GET(page(s, i)->longest_turn_ns) / NSEC_PER_USEC);
 }
 
+/* Only the master takes turns that clients can make long. */
+static void
+collect_longest_turn_cpu(struct scrape *s)
+{
+	struct who w;
+
+	EACH_PROCESS(s, i, w)
+		if (i == PAGE_MASTER)
+			expo_seconds(&s->out, w.labels,
+			    GET(page(s, i)->longest_turn_cpu_ns) /
+			        NSEC_PER_USEC);
+}
+
 /* Open descriptors of a process. psup's own are not dumpable, so nobody but
  * root may list them; how many there are, newer kernels say as the size of
  * the directory. -1: not known. */
@@ -532,6 +546,7 @@ static collect_fn *const collectors[METRIC_COUNT] = {
 	[METRIC_FDS] = collect_fds,
 	[METRIC_FDS_MAX] = collect_fds_max,
 	[METRIC_LONGEST_TURN] = collect_longest_turn,
+	[METRIC_LONGEST_TURN_CPU] = collect_longest_turn_cpu,
 	[METRIC_ORPHANS] = collect_orphans,
 	[METRIC_CONNECTIONS] = collect_connections,
 	[METRIC_REQUESTS] = collect_requests,
@@ -561,7 +576,8 @@ psup_view_metrics(struct psup_view *v, enum psup_metrics_format format,
 	/* a board without its stats pages is no server's */
 	if (v != NULL && view_stats(v) != NULL) {
 		s->view = v;
-		s->hdr = view_board(v)->hdr;
+		s->board = view_board(v);
+		s->hdr = s->board->hdr;
 		s->out.created_ms = s->hdr->created_ms;
 		find_processes(s);
 		find_lanes(s);

@@ -97,7 +97,8 @@ check_broken_limit(struct psup *p, enum proto_method m,
 
 /* PSUP_OK, or the error that the server would answer with. */
 int
-request_check(struct psup *p, const char *method, const struct enc *params)
+request_check(struct psup *p, const char *method, const struct enc *params,
+    enum proto_method *ret_method, bool *ret_repeats)
 {
 	enum proto_method m = proto_method_find(method, strlen(method));
 	struct codec_arena *arena;
@@ -122,6 +123,8 @@ request_check(struct psup *p, const char *method, const struct enc *params)
 	rc = m == PROTO_EXEC ? check_exec_sizes(p, v) : PSUP_OK;
 	if (rc == PSUP_OK && proto_check(m, v, &problem) != 0)
 		rc = error_problem(p, &problem);
+	*ret_method = m;
+	*ret_repeats = proto_may_repeat(m, v);
 	codec_arena_free(&arena);
 	return rc;
 }

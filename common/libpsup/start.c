@@ -116,6 +116,7 @@ environ_allowed(const char *var)
 	if (strncmp(var, "PSUP_RUNTIME_DIR=", 17) == 0)
 		return false; /* given below */
 	if (strncmp(var, "PSUP_TOKEN_FILE=", 16) == 0 ||
+	    strncmp(var, "PSUP_SERVER_USER=", 17) == 0 ||
 	    strncmp(var, "PSUP_SCOPE=", 11) == 0)
 		return false; /* the client's own */
 	if (env_is_basic(var, strcspn(var, "=")))

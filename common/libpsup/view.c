@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The read-only view: board and stats pages mapped, rings read by pread.
+ * The read-only view: board, stats pages and rings, all read by pread: a
+ * mapping of a file that is cut short would be a SIGBUS of our host's.
  * Called by programs that show a server's state, also while its master is
  * down. Writes nothing, asks nobody, keeps no internal struct in sight.
  */
@@ -27,7 +28,7 @@ struct psup_view {
 	int dirfd;
 	char dir[RUNDIR_PATH_MAX];
 	struct board board;
-	const struct stats_page *stats; /* NULL: not there */
+	struct stats_page *stats; /* a copy; NULL: not there */
 	struct ring_reader ring;        /* the one read last */
 	bool ring_open;
 };
@@ -67,6 +68,44 @@ board_why(const struct psup_view *v, int rc, char *text, size_t size)
 	}
 }
 
+/* Looks again at what is there now: the header and the stats pages are copies,
+ * and the server may have made a damaged file anew. What cannot be read stays
+ * as it was last seen. */
+static void
+view_refresh(struct psup_view *v)
+{
+	struct stats_page *pages;
+	struct board b;
+
+	if (board_attach(v->dirfd, false, &b) == 0) {
+		board_detach(&v->board);
+		v->board = b;
+	}
+	pages = v->stats != NULL ? calloc(STATS_PAGES, sizeof(*pages)) : NULL;
+	if (pages != NULL && stats_read(v->dirfd, pages) == 0) {
+		free(v->stats);
+		v->stats = pages;
+	} else {
+		free(pages);
+	}
+}
+
+/* The first copy of the stats pages; none where there is no such file. */
+static int
+view_stats_open(struct psup_view *v)
+{
+	struct stats_page *pages = calloc(STATS_PAGES, sizeof(*pages));
+	int rc = pages != NULL ? stats_read(v->dirfd, pages) : -ENOMEM;
+
+	if (rc == 0) {
+		v->stats = pages;
+		return 0;
+	}
+	free(pages);
+	/* other errors: without them its server would seem to be down */
+	return rc == -ENOENT ? 0 : rc;
+}
+
 int
 psup_view_open(const char *runtime_dir, struct psup_view **ret, char *why,
     size_t why_size)
@@ -96,10 +135,8 @@ psup_view_open(const char *runtime_dir, struct psup_view **ret, char *why,
 		return view_fail(v, rc, why, why_size,
 		    board_why(v, rc, text, sizeof(text)));
 	}
-	rc = stats_attach(v->dirfd, &v->stats);
-	if (rc == -ENOENT)
-		v->stats = NULL;
-	else if (rc < 0) /* without them its server would seem to be down */
+	rc = view_stats_open(v);
+	if (rc < 0)
 		return view_fail(v, rc, why, why_size,
 		    board_why(v, rc, text, sizeof(text)));
 	*ret = v;
@@ -123,8 +160,7 @@ psup_view_close(struct psup_view **v)
 	view_drop_ring(*v);
 	if ((*v)->board.hdr != NULL)
 		board_detach(&(*v)->board);
-	if ((*v)->stats != NULL)
-		stats_detach((*v)->stats);
+	free((*v)->stats);
 	if ((*v)->dirfd >= 0)
 		close((*v)->dirfd);
 	free(*v);
@@ -138,8 +174,9 @@ psup_view_dir(const struct psup_view *v)
 }
 
 const struct board *
-view_board(const struct psup_view *v)
+view_board(struct psup_view *v)
 {
+	view_refresh(v);
 	return &v->board;
 }
 
@@ -252,8 +289,11 @@ psup_view_next_session(struct psup_view *v, size_t *cursor,
     struct psup_view_session *ret)
 {
 	struct board_slot slot;
-	uint32_t high = v->board.hdr->slots_high;
+	uint32_t high;
 
+	if (*cursor == 0)
+		view_refresh(v);
+	high = v->board.hdr->slots_high;
 	if (high > v->board.slot_count)
 		high = v->board.slot_count;
 	while (*cursor < high) {
@@ -290,10 +330,13 @@ int
 psup_view_find(struct psup_view *v, const char *id,
     struct psup_view_session *ret)
 {
-	uint64_t instance = parse_instance(v, id);
 	struct board_slot slot;
-	uint32_t high = v->board.hdr->slots_high;
+	uint64_t instance;
+	uint32_t high;
 
+	view_refresh(v);
+	instance = parse_instance(v, id);
+	high = v->board.hdr->slots_high;
 	if (high > v->board.slot_count)
 		high = v->board.slot_count;
 	for (uint32_t i = 0; i < high; i++) {
@@ -398,6 +441,8 @@ psup_view_next_process(struct psup_view *v, size_t *cursor,
 	uint64_t now = clock_boot_ns(), beat;
 	size_t page;
 
+	if (*cursor == 0)
+		view_refresh(v);
 	while (v->stats != NULL && *cursor < STATS_PAGES) {
 		page = (*cursor)++;
 		s = (const struct stats_page *)(const void *)((const char *)
@@ -435,6 +480,8 @@ psup_view_next_lane(struct psup_view *v, size_t *cursor,
 {
 	struct board_lane lane;
 
+	if (*cursor == 0)
+		view_refresh(v);
 	while (*cursor < BOARD_LANES) {
 		if (board_get_lane(&v->board, (uint32_t)(*cursor)++, &lane) !=
 		        1 ||
@@ -459,7 +506,7 @@ psup_view_next_lane(struct psup_view *v, size_t *cursor,
 void
 psup_view_totals(struct psup_view *v, struct psup_view_totals *ret)
 {
-	const struct board_header *h = v->board.hdr;
+	const struct board_header *h = view_board(v)->hdr;
 
 	*ret = (struct psup_view_totals){
 		.queued = h->counts[STATE_QUEUED],

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -80,21 +81,52 @@ connect_error(struct psup *p, int errnum, const char *dir)
 	    strerror(errnum));
 }
 
-/* Checks that the directory is ours before anything in it is believed. With a
- * token it may be another user's whom nobody else can have made it for; the
- * server's uid must then be the same. */
+/* Is it a uid that may be told what we have to say? */
+static bool
+is_trusted(const struct psup *p, uid_t uid)
+{
+	return uid == geteuid() || uid == 0 ||
+	    (p->who.names_server && uid == p->who.server);
+}
+
+/* Says whom we found and whom we would believe. */
 static int
-check_dir(struct psup *p, const char *dir, bool guest, uid_t *ret_owner)
+foreign_error(struct psup *p, const char *what, const char *dir, uid_t found)
+{
+	char named[40] = ", or one named by server_user";
+
+	if (p->who.names_server)
+		snprintf(named, sizeof(named), " or %u, the server_user",
+		    (unsigned)p->who.server);
+	return error_set(p, PSUP_ERR_SYSTEM, "system", "server_user",
+	    "%s %s %s uid %u; expected uid %u, who runs this, or 0%s; nothing "
+	    "was sent", what, dir,
+	    what[0] == 'T' ? "belongs to" : "runs as", (unsigned)found,
+	    (unsigned)geteuid(), named);
+}
+
+/* Checks whose the directory is before anything in it is believed: ours, or of
+ * somebody trusted whom nobody else can have made it for. */
+static int
+check_dir(struct psup *p, const char *dir, uid_t *ret_owner)
 {
 	struct stat st;
 	char why[512];
 	int fd;
 
 	*ret_owner = geteuid();
-	if (guest && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
-	    st.st_uid != geteuid() && (st.st_mode & 027) == 0) {
+	if (lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    st.st_uid != geteuid()) {
 		*ret_owner = st.st_uid;
-		return PSUP_OK;
+		if (!is_trusted(p, st.st_uid))
+			return foreign_error(p, "The runtime directory", dir,
+			    st.st_uid);
+		if ((st.st_mode & 027) == 0)
+			return PSUP_OK;
+		return error_set(p, PSUP_ERR_SYSTEM, "system", "",
+		    "The runtime directory %s has mode 0%03o, others may get "
+		    "in; expected 0700 or 0710.", dir,
+		    (unsigned)(st.st_mode & 07777));
 	}
 	fd = rundir_open(dir, false, true, why, sizeof(why));
 	if (fd == -ENOENT)
@@ -105,7 +137,19 @@ check_dir(struct psup *p, const char *dir, bool guest, uid_t *ret_owner)
 	return PSUP_OK;
 }
 
-/* Does the server run as the directory's owner? */
+/* An access control list lets in whom the mode does not show. */
+static int
+check_acl(struct psup *p, const char *path)
+{
+	if (lgetxattr(path, "system.posix_acl_access", NULL, 0) <= 0)
+		return PSUP_OK;
+	return error_set(p, PSUP_ERR_SYSTEM, "system", "",
+	    "%s has an access control list, which may let others in; expected "
+	    "none (setfacl -b takes it away)", path);
+}
+
+/* Does the server run as somebody trusted, the directory's owner? Asked before
+ * the first byte is sent. */
 static int
 check_server(struct psup *p, int fd, uid_t owner, const char *dir)
 {
@@ -114,15 +158,18 @@ check_server(struct psup *p, int fd, uid_t owner, const char *dir)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
 		return error_errno(p, errno, "SO_PEERCRED");
+	if (!is_trusted(p, cred.uid))
+		return foreign_error(p, "the server at", dir, cred.uid);
 	if (cred.uid != owner)
 		return error_set(p, PSUP_ERR_SYSTEM, "system", "",
-		    "the server at %s runs as uid %u; expected uid %u", dir,
-		    (unsigned)cred.uid, (unsigned)owner);
+		    "the server at %s runs as uid %u; expected uid %u, who "
+		    "owns the directory", dir, (unsigned)cred.uid,
+		    (unsigned)owner);
 	return PSUP_OK;
 }
 
 int
-wire_connect(struct psup *p, const char *dir, bool guest, int timeout_ms)
+wire_connect(struct psup *p, const char *dir, int timeout_ms)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct timeval limit = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
@@ -134,7 +181,11 @@ wire_connect(struct psup *p, const char *dir, bool guest, int timeout_ms)
 	if (n < 0 || (size_t)n >= sizeof(address.sun_path))
 		return error_set(p, PSUP_ERR_SYSTEM, "system", "",
 		    "%s: the path is too long for a socket", dir);
-	rc = check_dir(p, dir, guest, &owner);
+	rc = check_dir(p, dir, &owner);
+	if (rc == PSUP_OK)
+		rc = check_acl(p, dir);
+	if (rc == PSUP_OK)
+		rc = check_acl(p, address.sun_path);
 	if (rc != PSUP_OK)
 		return rc;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

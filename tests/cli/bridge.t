@@ -5,33 +5,26 @@
 . "$(dirname "$0")/lib.sh"
 export scratch
 
-# gone PID...: waits until none of them lives, 10 s at most
-gone() {
-	local i pid left
-	for ((i = 0; i < 1000; i++)); do
-		left=
-		for pid in "$@"; do
-			case $(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null) in
-			'' | Z* | X*) ;;
-			*) left="$left $pid" ;;
-			esac
-		done
-		[ -n "$left" ] || return 0
-		sleep 0.01
+# gone PID...: waits until none of them lives
+none_lives() {
+	local pid
+	left=
+	for pid in "$@"; do
+		case $(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null) in
+		'' | Z* | X*) ;;
+		*) left="$left $pid" ;;
+		esac
 	done
+	[ -z "$left" ]
+}
+gone() {
+	becomes none_lives "$@" && return
 	kill -9 $left 2>/dev/null
 	echo "# still there:$left"
 	return 1
 }
 # there FILE: waits until it is not empty
-there() {
-	local i
-	for ((i = 0; i < 1000; i++)); do
-		[ -s "$1" ] && return 0
-		sleep 0.01
-	done
-	return 1
-}
+there() { becomes test -s "$1"; }
 # A helper with everything that hides: its pids go into $scratch/pids
 cat >"$scratch/helper" <<'H'
 #!/usr/bin/env bash
@@ -71,7 +64,9 @@ psup bridge -- sh -c 'echo eight >&8'
 exec 8>&-
 is "$(cat "$scratch/eight")" eight "other descriptors, too"
 # who reads the helper's stdout sees its end while the helper lives on
-is "$(timeout 5 sh -c 'psup bridge -- sh -c "echo out; exec >&- 2>&-; sleep 0.3; echo later >$scratch/later" | cat')" \
+is "$(timeout $patience sh -c 'psup bridge -- sh -c "echo out; exec >&- 2>&-
+	until [ -e $scratch/ended ]; do sleep 0.02; done
+	echo later >$scratch/later" | { cat; : >$scratch/ended; }')" \
     out "its end of file is the helper's alone"
 there "$scratch/later"
 is "$(cat "$scratch/later")" later "and the helper went on"

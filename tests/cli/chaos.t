@@ -25,6 +25,13 @@ psup-chaos --stop=50 --kills 10 --rate 20 --sessions 4 --seed 8 --quiet \
     >/dev/null 2>"$scratch/said"
 is $? 0 "stopped and continued: $(cat "$scratch/said")"
 
+# Clients that take all they may; how late the others are is for campaigns.
+psup-chaos --kill none --hostile starts,unread,connections,queue --late 0 \
+    --for 2 --sessions 4 --seed 9 --quiet --json "$report" >/dev/null \
+    2>"$scratch/said"
+is $? 0 "nobody is stopped: $(cat "$scratch/said")"
+is "$(($(value "$report" witness.answers.count) > 0))" 1 "the witness asked"
+
 # What hides is killed with the program, and what it leaves is told.
 psup-chaos --command 'setsid sleep 1000 & : >"$TMPDIR/x"; echo ready; wait' \
     --on ready --sessions 2 --restarts 1 --quiet --json - >"$report" \
@@ -53,6 +60,8 @@ is "$(cat "$scratch/starts" "$scratch/order")" "1
 1" "it notes that it ran"
 
 is "$(code psup-chaos --kill nobody)" 2 "a victim that is none"
+is "$(code psup-chaos --kill none)" 2 "for how long?"
+is "$(code psup-chaos --hostile nobody)" 2 "a kind that is none"
 is "$(code psup-chaos --rate soon)" 2 "a number must be one"
 is "$(code psup-chaos --kill command)" 2 "no command to kill"
 is "$(code psup-chaos --upgrade=/nonexistent)" 2 "no programs there"

@@ -9,15 +9,6 @@ export PSUP_CONFIG="$scratch/psup.conf"
 # an end without output and with code 0 is to be told, too
 printf '[exec]\nnotify_on_exit_empty_success = yes\n' >"$PSUP_CONFIG"
 
-# Within 20 s; says whether it came true.
-becomes() {
-	local try
-	for try in $(seq 400); do
-		"$@" && return 0
-		sleep 0.05
-	done
-	return 1
-}
 has() { grep -q "$1" "$2" 2>/dev/null; }
 
 # The whole story of one gateway: NAME COMMAND...
@@ -42,10 +33,10 @@ story() {
 	# Both jobs end while no gateway is there, and one result was written
 	# whose event was not acknowledged, one cut off.
 	touch "$dir/gate"
-	psup wait --timeout 20 $(psup list --json |
+	psup wait --timeout 60000 $(psup list --json |
 		grep -oE '"sessionId": ?"[^"]*"' | cut -d'"' -f4) >/dev/null
 	printf '%s-failing\tfailed\t3\nkill' "$name" >>"$dir/results"
-	timeout 30 "$@" "$dir" 2>>"$dir/said"
+	timeout 300 "$@" "$dir" 2>>"$dir/said"
 	is $? 0 "$name: started again, it comes to its end"
 	is "$(sed "s/^$name-//" "$dir/results" | sort | tr '\t\n' ' ;')" \
 		"failing failed 3;killed failed -;quick completed 0;silent completed 0;" \
@@ -81,5 +72,5 @@ if [ "${PSUP_TEST_SANITIZE:-0}" = 0 ]; then
 	is "$(cat "$scratch/log")" "" "c: it builds"
 	LD_LIBRARY_PATH=$PSUP_TEST_BUILD/lib story c "$scratch/gateway"
 fi
-command -v python3 >/dev/null && story python python3 "$here/gateway.py"
+command -v "$system_python" >/dev/null && story python "$system_python" "$here/gateway.py"
 command -v node >/dev/null && story node node "$here/gateway.mjs"

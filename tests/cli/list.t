@@ -100,16 +100,15 @@ is "$(PSUP_SCOPE=other psup wait --timeout 1 "${mine%?}" >/dev/null; echo $?)" \
 is "$(code psup poll '')" 1 "an empty one is none"
 
 # while the master is stopped its memory is read, beginnings and all
-master=$(psup status --json |
-    python3 -c 'import json,sys; print(json.load(sys.stdin)["master"]["pid"])')
-kill -STOP "$master"
-is "$(psup log --raw "${bad%?}" 2>&1 | tr -d '\033')" "[31mred[0m" \
+becomes while_stopped psup log --raw "${bad%?}"
+is "$(tr -d '\033' <"$scratch/stopped")" "[31mred[0m" \
     "a beginning, with the master stopped"
-like "$(psup log --raw "x${slug#?}" 2>&1; echo $?)" "*did you mean $slug?*4" \
+becomes while_stopped psup log --raw "x${slug#?}"
+like "$(cat "$scratch/stopped" "$scratch/code")" "*did you mean $slug?*4" \
     "what was meant, too"
-like "$(psup list 2>&1)" "*from its shared memory
+becomes while_stopped psup list
+like "$(cat "$scratch/stopped")" "*from its shared memory
 ID *$wide *running *" "and the list"
-kill -CONT "$master"
 
 # lanes, and signals by number
 like "$(psup lanes list subagnet 2>&1; echo $?)" \
@@ -117,11 +116,13 @@ like "$(psup lanes list subagnet 2>&1; echo $?)" \
 is "$(code psup kill "$wide" --signal 9)" 0 "a signal by number"
 
 # log: the last lines, and what came since
-old=$(psup exec --background 'printf "a\nb\nc\nold\n"; sleep 0.1
-	printf "new\n\033[31mlast\033[0m\n"; read x; echo "got $x"')
-until psup log "$old" | grep -q last; do
-	psup poll "$old" --timeout 1000 >/dev/null
-done
+old=$(psup exec --background 'printf "a\nb\nc\nold\n"; read x
+	sleep 0.05; printf "new\n\033[31mlast\033[0m\n"; read x; echo "got $x"')
+# what came within 10 ms has one time
+psup wait "$old" --text old --timeout 60000 >/dev/null
+psup write "$old" '
+' >/dev/null
+psup wait "$old" --text last --timeout 60000 >/dev/null
 when=$(psup log -t "$old" | sed -n 's/ new$//p')
 is "$(psup log -n 2 "$old")" "new
 last" "-n"

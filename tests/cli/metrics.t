@@ -62,11 +62,7 @@ listen() {
 	psup metrics --listen "$1" >"$scratch/listen" 2>&1 &
 	pid=$!
 	servers="$servers $pid"
-	local until=$((SECONDS + 20))
-	while ! grep -q listening "$scratch/listen"; do
-		[ $SECONDS -lt $until ] || break
-		sleep 0.02
-	done
+	becomes grep -q listening "$scratch/listen"
 	at=$(sed -n 's|listening at http://\(.*\)/metrics|\1|p; s|listening at \(unix:.*\)|\1|p' \
 	    "$scratch/listen")
 }
@@ -100,18 +96,31 @@ is "$(head -n 1 "$scratch/http")" \
     "application/openmetrics-text; version=1.0.0; charset=utf-8" \
     "what a new one gets"
 is "$(tail -n 1 "$scratch/http")" "# EOF" "to its end"
-like "$(ask 'HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n')" "*200 OK" "HEAD"
+like "$(ask 'HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n')" "*200 OK" "HEAD"
 like "$(ask 'GET /metrics?a=b HTTP/1.0\r\n\r\n')" "*200 OK" "HTTP 1.0"
-like "$(ask 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')" "*404*" "another page"
-like "$(ask 'GET /metrics/../x HTTP/1.1\r\nHost: x\r\n\r\n')" "*404*" \
+for h in localhost LOCALHOST:9464 127.0.0.1 127.0.0.1:1 127.8.8.8 '[::1]' \
+    '[::1]:80'; do
+	like "$(ask "GET /metrics HTTP/1.1\r\nHost: $h\r\n\r\n")" "*200 OK" \
+	    "the host $h"
+done
+for h in evil.example evil.example:9464 localhost.evil.example 8.8.8.8 ::1 \
+    '[::1]x' '[127.0.0.1]' '[::1' 127.0.0.1.evil.example localhost:9464:1 \
+    'localhost:x' '' "$(hostname)x"; do
+	like "$(ask "GET /metrics HTTP/1.1\r\nHost: $h\r\n\r\n")" "*403*" \
+	    "another host '$h'"
+done
+like "$(ask 'GET http://evil.example/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n')" \
+    "*403*" "or a target elsewhere"
+like "$(ask 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')" "*404*" "another page"
+like "$(ask 'GET /metrics/../x HTTP/1.1\r\nHost: localhost\r\n\r\n')" "*404*" \
     "and another"
-like "$(ask 'POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx')" \
+like "$(ask 'POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx')" \
     "*405*" "another method"
-like "$(ask 'DELETE /metrics HTTP/1.1\r\nHost: x\r\n\r\n')" "*405*" \
+like "$(ask 'DELETE /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n')" "*405*" \
     "and another"
-like "$(ask 'BREW /metrics HTTP/1.1\r\nHost: x\r\n\r\n')" "*501*" \
+like "$(ask 'BREW /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n')" "*501*" \
     "a method that is none"
-like "$({ printf 'POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\n'; head -c 99999 /dev/zero; } | $scrape raw "$at")" \
+like "$({ printf 'POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999\r\n\r\n'; head -c 99999 /dev/zero; } | $scrape raw "$at")" \
     "*413*" "a body too large"
 case "$({ printf 'GET /metrics HTTP/1.1\r\nX: '; head -c 100000 /dev/zero | tr '\0' x; } | $scrape raw "$at")" in
 *" 400 "* | *" 413 "* | *" 431 "* | closed) got=refused ;;
@@ -128,12 +137,19 @@ like "$(cat "$scratch/err")" "*$at*in use*" "is named"
 listen "unix:$scratch/sock"
 is "$at" "unix:$scratch/sock" "a socket in the file system"
 is "$(stat -c %a "$scratch/sock")" 600 "for its owner alone"
-like "$(ask 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n')" "*200 OK" "answers"
+like "$(ask 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n')" "*200 OK" \
+    "answers, whatever the host"
 kill -TERM "$pid"
 wait "$pid"
 is $? 0 "ends at SIGTERM"
 [ -e "$scratch/sock" ]
 is $? 1 "with its socket"
+listen "$scratch/sock"
+is "$at" "unix:$scratch/sock" "a path says it is a socket"
+kill -TERM "$pid"
+wait "$pid"
+[ -e "$scratch/sock" ]
+is $? 1 "and goes as well"
 
 # the server's end is told, and not the listener's
 psup shutdown --grace 100 >/dev/null 2>&1

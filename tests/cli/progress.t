@@ -83,7 +83,7 @@ drawn() { # NAME COMMAND
 }
 slow="psup exec 'sleep 1.5'"
 # this one ends once the line was there
-drawn usual "psup exec 'for i in \$(seq 200); do
+drawn usual "psup exec 'for i in \$(seq 1200); do
 	grep -q \"\$(printf \"\\0337\")\" $scratch/usual && exit
 	sleep 0.1
 done'"

@@ -25,7 +25,7 @@ def connect(address):
 
 
 def read_all(s):
-    s.settimeout(20)
+    s.settimeout(120)
     data = b""
     try:
         while True:
@@ -72,7 +72,7 @@ def crowd(address, pid):
     for c in clients:
         c.close()
     s = connect(address)
-    s.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    s.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
     print(read_all(s).split(b"\r\n")[0].decode())
 
 
@@ -83,15 +83,13 @@ def silent(address):
 
 def slow(address):
     s = connect(address)
-    began = time.monotonic()
     try:
-        for byte in b"GET /metrics HTTP/1.1\r\nX: " + b"y" * 300:
+        for byte in b"GET /metrics HTTP/1.1\r\nX: " + b"y" * 600:
             s.sendall(bytes([byte]))
             time.sleep(0.1)
+        print("let go on")
     except (BrokenPipeError, ConnectionResetError):
-        pass
-    took = time.monotonic() - began
-    print("cut off" if took < 20 else "let go on for %d s" % took)
+        print("cut off")
 
 
 globals()[sys.argv[1]](*sys.argv[2:])

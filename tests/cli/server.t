@@ -31,8 +31,8 @@ exec 9<&-
 # a keeper that was killed while it started a process: that one has its lock
 # until its exec, so the next keeper waits for a lock whose holder is dead
 sh -c 'echo $$' >"$PSUP_RUNTIME_DIR/lock"
-flock "$PSUP_RUNTIME_DIR/lock" sleep 0.2 &
-while flock -n "$PSUP_RUNTIME_DIR/lock" true; do sleep 0.01; done
+flock "$PSUP_RUNTIME_DIR/lock" sh -c ": >$scratch/held; sleep 0.2" &
+becomes test -e "$scratch/held"
 psupd --runtime-dir "$PSUP_RUNTIME_DIR" 2>"$scratch/said" &
 server=$!
 until psup --no-start status >/dev/null 2>&1 || ! kill -0 $server 2>/dev/null
@@ -57,11 +57,12 @@ for name in PSUP_MAX_OUTPUT_CHARS OPENCLAW_BASH_MAX_OUTPUT_CHARS \
 	stop
 	unset $name
 done
+waits_for_input() { psup list --json | grep -q '"waitingForInput":true'; }
 for name in PSUP_INPUT_WAIT_IDLE_MS OPENCLAW_PROCESS_INPUT_WAIT_IDLE_MS; do
 	export $name=1000
 	id=$(psup exec --background cat)
-	psup wait "$id" --timeout 1100 >/dev/null
-	like "$(psup list --json)" '*"waitingForInput":true*' $name
+	becomes waits_for_input
+	is $? 0 $name
 	stop
 	unset $name
 done
@@ -76,9 +77,9 @@ shell = /bin/sh
 background_ms = 50
 notify_on_exit = false
 C
-like "$(call '"command":"pwd; echo $PATH; echo $0"')" \
+like "$(call '"command":"pwd; echo $PATH; echo $0","yieldMs":60000')" \
     '{"text":"/usr\\n/opt/first:*/bin/sh\\n"*' "workdir, path_prepend, shell"
-like "$(call '"command":"sleep 0.1; exit 3"')" \
+like "$(call '"command":"sleep 60; exit 3"')" \
     '*No exit event will come*"status":"running"*' \
     "background_ms, notify_on_exit"
 stop

@@ -20,11 +20,11 @@ is "$(code psup poll no-such-one)" 4 "an unknown id is exit code 4"
 is "$(code psup clear "$cat_id")" 1 "clear refuses a running one"
 like "$(psup write "$cat_id" 'first
 ')" "*6 bytes*" "write"
-like "$(psup poll "$cat_id" --timeout 5000)" "*first*" "poll has it"
+like "$(psup poll "$cat_id" --timeout 30000)" "*first*" "poll has it"
 like "$(psup poll "$cat_id")" "*no new output*" "and only once"
 like "$(psup poll "$cat_id" --since 0)" "*first*" "--since repeats"
 printf 'second\n' | psup write "$cat_id" - --eof >/dev/null
-is "$(code psup wait "$cat_id" --timeout 10000)" 0 "wait"
+is "$(code psup wait "$cat_id" --timeout 60000)" 0 "wait"
 is "$(psup log "$cat_id" --offset 1 --limit 1)" second "log pages"
 is "$(psup log "$cat_id" -f)" "first
 second" "log -f ends with the session"
@@ -48,7 +48,7 @@ psup paste "$typed" plain --plain >/dev/null
 like "$(psup paste "$typed" 'é')" "*Pasted 2 bytes*" "paste"
 psup send-keys "$typed" ^J >/dev/null
 psup write "$typed" --eof >/dev/null
-psup wait "$typed" --timeout 10000 >/dev/null
+psup wait "$typed" --timeout 60000 >/dev/null
 is "$(psup log "$typed")" 'lit^[[C^[[A^C--xfrobnicate
 yes^M^M^[[200~aM-bM-^PM-^[[201~b^[[201~plain^[[200~M-CM-)^[[201~' \
     "what the session read, in that order"
@@ -73,10 +73,17 @@ out=$(printf '%s\n' '{"tool":"exec","command":"sleep 0.3; echo A"}' '[]' \
     '{"tool":"exec","command":"echo B"}' | tool)
 is "$(echo "$out" | sed -n '1s/.*\(A\).*/\1/p;2s/.*\(true\)}/\1/p
 3s/.*"\(B\)..*/\1/p' | tr '\n' ' ')" "A true B " "without ids: in order"
-is "$(printf '%s\n' '{"tool":"exec","command":"sleep 1","id":"slow"}' \
-    '{"tool":"exec","command":"true","id":"fast"}' | tool |
-    sed 's/{"id":"\([a-z]*\).*/\1/' | tr '\n' ' ')" "fast slow " \
-    "with ids: side by side"
+# The first goes on until the answer to the second is there.
+answered() {
+	while read -r line; do
+		[[ $line != *'"id":"fast"'* ]] || : >"$scratch/answered"
+		echo "$line"
+	done
+}
+is "$(printf '%s\n' '{"tool":"exec","command":"until [ -e '"$scratch"'/answered ]; do sleep 0.02; done","id":"slow","timeout":60}' \
+    '{"tool":"exec","command":":","id":"fast"}' | tool | answered |
+    sed 's/{"id":"\([a-z]*\).*"isError":\([a-z]*\).*/\1 \2/' | tr '\n' ' ')" \
+    "fast false slow false " "with ids: side by side"
 like "$(echo '{"tool":"exec","command":"true","cwd":"/"}' | tool)" \
     '*workdir*' "a hint for a slip"
 like "$(echo '{"tool":"exec","command":"a\u0000b"}' | tool)" \

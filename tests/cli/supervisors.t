@@ -13,15 +13,6 @@ export PSUP_CONFIG="$scratch/none.conf" PSUP_WORKERS=2
 
 keeper() { cat "$PSUP_RUNTIME_DIR/lock"; }
 
-# Within 20 s; says whether it came true.
-becomes() {
-	local try
-	for try in $(seq 400); do
-		"$@" && return 0
-		sleep 0.05
-	done
-	return 1
-}
 another_keeper() { [ "$(keeper)" != "$1" ] && psup status --no-start; }
 gone() { ! kill -0 "$1"; }
 
@@ -54,7 +45,7 @@ cp -R "$here/s6" "$scratch/s6"
 s6-supervise "$scratch/s6" >"$scratch/s6.log" 2>&1 &
 supervisor=$!
 becomes test -p "$scratch/s6/supervise/control"
-s6-svwait -U -t 20000 "$scratch/s6"
+s6-svwait -U -t 120000 "$scratch/s6"
 is $? 0 "s6: it says that it is ready"
 is "$(psup status --no-start >/dev/null 2>&1; echo $?)" 0 "s6: and serves then"
 serves s6
@@ -70,11 +61,11 @@ rm -r "$scratch/runit/log"
 runsv "$scratch/runit" >"$scratch/runit.log" 2>&1 &
 supervisor=$!
 becomes test -p "$scratch/runit/supervise/control"
-like "$(sv -w 20 start "$scratch/runit" 2>&1)" "ok: run:*" \
+like "$(sv -w 120 start "$scratch/runit" 2>&1)" "ok: run:*" \
 	"runit: it says that it is ready"
 serves runit
 pid=$(keeper)
-sv -w 20 stop "$scratch/runit" >/dev/null
+sv -w 120 stop "$scratch/runit" >/dev/null
 ends "$pid" runit
 sv exit "$scratch/runit" >/dev/null
 wait $supervisor

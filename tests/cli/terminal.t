@@ -10,7 +10,7 @@ position() {
 }
 # shows ID PATTERN: waits until the screen matches (a shell pattern).
 shows() {
-	local until=$((SECONDS + 30))
+	local until=$((SECONDS + patience))
 	while :; do
 		screen=$(psup screen "$1")
 		# shellcheck disable=SC2254
@@ -58,7 +58,7 @@ is $cleared yes "bash: a clear screen"
 like "$(psup screen "$bash" --ansi)" "*PS> *" "the colours' way"
 is "$(psup screen "$bash" --ansi | wc -l)" 15 "all lines of it"
 
-python=$(psup exec --background --pty -- /usr/bin/env python3 -q)
+python=$(psup exec --background --pty -- /usr/bin/env "$system_python" -q)
 screen "$python" "*>>>*" "python: the prompt"
 enter "$python" 'print("-".join("abc"))'
 screen "$python" "*

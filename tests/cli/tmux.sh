@@ -19,22 +19,38 @@ terminal() {
 	displays=$((displays + 1))
 	mux new-session -d -x "$1" -y "$2" "${@:3}"
 }
-# shows PATTERN WHAT: waits until the display matches (a shell pattern)
-patience=30 # of the first failure; then all of it is to end soon
-shows() {
-	local until=$((SECONDS + patience))
+# on_screen WANTED WHAT TEST [ARG...]: waits until the test is true of $screen,
+# whatever has been drawn of it by now
+styles= # -e: with its colours, as escape sequences
+on_screen() {
+	local wanted=$1 what=$2 until=$((SECONDS + patience))
+	shift 2
 	while :; do
-		screen=$(mux capture-pane -p 2>&1)
-		# shellcheck disable=SC2254
+		# shellcheck disable=SC2086
+		screen=$(mux capture-pane -p $styles 2>&1)
+		if "$@"; then
+			is yes yes "$what"
+			return
+		fi
 		case "$screen" in
-		$1) is yes yes "$2"; return ;;
 		"no server running"* | "error connecting"*) break ;;
 		esac
 		[ $SECONDS -lt $until ] || break
 		sleep 0.03
 	done
-	patience=1
-	is "$screen" "$1" "$2"
+	patience=1 # of the first failure; then all of it is to end soon
+	is "$screen" "$wanted" "$what"
 }
+# shellcheck disable=SC2254
+matches() { case "$screen" in $1) ;; *) return 1 ;; esac; }
+has_no() { case "$screen" in *"$1"*) return 1 ;; esac; }
+# shows PATTERN WHAT (a shell pattern); shows_styled: of text and styles
+shows() { on_screen "$1" "$2" matches "$1"; }
+shows_styled() {
+	local styles=-e
+	shows "$@"
+}
+# lacks TEXT WHAT
+lacks() { on_screen "no $1" "$2" has_no "$1"; }
 keys() { mux send-keys "$@"; }
 typed() { mux send-keys -l "$1"; }

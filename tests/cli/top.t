@@ -4,10 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 unset NO_COLOR
 
-# stopped masters must run again for the end
-resume() { [ -z "${master:-}" ] || kill -CONT "$master" 2>/dev/null; }
-trap 'resume; finish' EXIT
-
 # field EXPRESSION...: of the last JSON line of $scratch/json, as python has
 # it, a line each
 field() {
@@ -37,14 +33,8 @@ are() {
 # json [OPTION...]: one refresh
 json() { psup-top --json -n 1 "$@" >"$scratch/json"; }
 # look_until EXPRESSION: looks again until it is true
-look_until() {
-	local try
-	for ((try = 0; try < 200; try++)); do
-		json
-		[ "$(field "$1")" != True ] || return 0
-		sleep 0.05
-	done
-}
+is_true() { json && [ "$(field "$1")" = True ]; }
+look_until() { becomes is_true "$1"; }
 
 # mistakes
 psup-top --batch -n 1 >"$scratch/out"
@@ -104,9 +94,6 @@ are "last['server']" running "the server runs" \
     "pressure and load" \
     "by['$talk']['input'], by['$ok']['input']" "('open', None)" \
     "whose input is open"
-master=$(field "[p['pid'] for p in last['processes'] if p['role'] == 'master'][0]")
-stopped=$master
-master=
 psup-top --batch -n 1 --filter "$evil" >"$scratch/out"
 is "$(LC_ALL=C tr -d '\n\040-\176\200-\377' <"$scratch/out" | wc -c)" 0 \
     "hostile names: no control character"
@@ -140,21 +127,32 @@ if command -v groff >/dev/null; then
 fi
 
 # the master is stopped: rates go on, ends are seen
-master=$stopped
-kill -STOP "$master"
-psup-top --json -n 2 -d 0.4 >"$scratch/json"
+live="by['$talk']['rate'] > 0 and by['$talk']['cpu'] is not None"
+two_looks() {
+	while_stopped psup-top --json -n 2 -d 0.4 || return
+	mv "$scratch/stopped" "$scratch/json"
+	[ "$(field "$live")" = True ]
+}
+becomes two_looks
 are "last['server']" "master stopped" "a stopped master is said" \
     "by['$talk']['rate'] > 0 and last['outputBytesPerSec'] > 0" True \
     "rates are live without it" \
     "by['$talk']['total'] > first['$talk']['total']" True \
     "totals grow without it" \
     "by['$talk']['cpu'] is not None" True "so does processor time"
-kill -KILL "$(field "by['$doomed']['pid']")"
-look_until "by['$doomed']['state'] == 'exited'"
+sees_the_end() {
+	kill -KILL "$(field "by['$doomed']['pid']")"
+	look_until "by['$doomed']['state'] != 'running'"
+}
+an_end() {
+	doomed=$(psup exec --background 'echo doomed; exec sleep 600')
+	psup wait "$doomed" --text doomed --timeout 30000
+	json
+	while_stopped sees_the_end
+}
+becomes an_end
 are "[by['$doomed'][k] for k in ('state', 'exitSignal', 'status')]" \
     "['exited', 'SIGKILL', 'running']" "an end is seen before it is noted"
-kill -CONT "$master"
-master=
 
 # it ended: what is known of it still shows
 psup shutdown --grace 100 >/dev/null

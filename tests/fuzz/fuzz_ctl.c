@@ -19,7 +19,7 @@ plan(const struct ctl_msg *msg)
 	for (size_t i = 0; i < 3; i++)
 		p->child_end[i] = -1;
 	if (start_plan_make(p, msg) == 0) {
-		EXPECT(p->cwd[0] == '/' && p->paths[0][0] == '/');
+		EXPECT(p->cwd[0] == '/' && p->search.tries[0].path[0] == '/');
 		EXPECT(p->argv[0] != NULL);
 	}
 	start_plan_free(p);
@@ -44,6 +44,8 @@ send_start(int fd, const uint8_t **data, size_t *size)
 	o.tail_bytes = 4096;
 	o.blob_at = sizeof(o);
 	blob = take_text(data, size, 4096, &len);
+	o.flags = take_byte(data, size) &
+	    (CTL_START_SHELL | CTL_START_DIRECT);
 	o.blob_bytes = (uint32_t)len;
 	o.head.size = (uint32_t)(sizeof(o) + len);
 	memcpy(buf, &o, sizeof(o));

@@ -12,10 +12,9 @@
 
 #include "lib_inner.h"
 
-#define ANSWERS_MAX 20000
-#define PEERS_MAX   1100
-#define EVENTS_MAX  4096
-#define SHOWN       12
+#define PEERS_MAX  1100
+#define EVENTS_MAX 4096
+#define SHOWN      12
 
 struct peer {
 	psup *handle;
@@ -30,9 +29,7 @@ struct question {
 	bool answered;
 };
 
-static struct answer *answers[ANSWERS_MAX];
-static const char *asked[ANSWERS_MAX];
-static size_t answer_count;
+static struct answer *last_answer;
 static struct peer *peers[PEERS_MAX];
 static size_t peer_count;
 
@@ -53,10 +50,10 @@ connect_as(const char *scope, const char *token)
 	if (psup_new(&p->handle) != PSUP_OK || peer_count == PEERS_MAX)
 		abort();
 	peers[peer_count++] = p;
-	/* The socket appears when the keeper has made it. */
+	/* The socket appears when the keeper has made it, and a master may die
+	 * before it has answered: its heir does. Only a refusal is final. */
 	while ((status = psup_connect(p->handle, &o)) != PSUP_OK) {
-		expect((status == PSUP_ERR_NO_SERVER || scn.patient) &&
-		        now_ms() < until,
+		expect(status != PSUP_ERR_REFUSED && now_ms() < until,
 		    "connect: %s", psup_error_message(p->handle));
 		poll(NULL, 0, 1);
 	}
@@ -261,10 +258,9 @@ keep_answer(const char *method, psup *handle, int status, psup_reply *reply,
 		snprintf(a->message, sizeof(a->message), "%s",
 		    psup_error_message(handle));
 	}
-	if (answer_count == ANSWERS_MAX)
-		abort();
-	asked[answer_count] = method;
-	answers[answer_count++] = a;
+	a->method = method;
+	a->before = last_answer;
+	last_answer = a;
 	return a;
 }
 
@@ -342,20 +338,23 @@ give_up(struct question *q)
 void
 scn_show_asked(void)
 {
-	size_t i = answer_count > SHOWN ? answer_count - SHOWN : 0;
+	const struct answer *a, *last[SHOWN];
+	size_t n = 0;
 
+	for (a = last_answer; a != NULL && n < SHOWN; a = a->before)
+		last[n++] = a;
 	fprintf(stderr, "--- the last answers\n");
-	for (; i < answer_count; i++) {
-		const struct answer *a = answers[i];
+	while (n-- > 0) {
 		size_t len = 0;
-		const char *text = a->reply == NULL
-		    ? NULL
-		    : psup_reply_text(a->reply, &len);
+		const char *text;
 		char shown[512];
 
+		a = last[n];
+		text = a->reply == NULL ? NULL
+		                        : psup_reply_text(a->reply, &len);
 		psup_escape(text == NULL ? "" : text, len < 120 ? len : 120,
 		    false, shown, sizeof(shown));
-		fprintf(stderr, "%s: status %d %s %s %s | %s\n", asked[i],
+		fprintf(stderr, "%s: status %d %s %s %s | %s\n", a->method,
 		    a->status, a->code, a->field, a->message, shown);
 	}
 }
@@ -363,11 +362,10 @@ scn_show_asked(void)
 void
 scn_free_asked(void)
 {
-	for (size_t i = 0; i < answer_count; i++)
-		psup_reply_free(&answers[i]->reply);
+	for (; last_answer != NULL; last_answer = last_answer->before)
+		psup_reply_free(&last_answer->reply);
 	for (size_t i = 0; i < peer_count; i++)
 		psup_free(&peers[i]->handle);
-	answer_count = 0;
 	peer_count = 0;
 }
 
@@ -531,4 +529,21 @@ words_of(const struct answer *a)
 	if (text != NULL)
 		memcpy(s, text, len);
 	return s;
+}
+
+int64_t
+share_in_status_of(struct peer *p, const char *resource, const char *key)
+{
+	struct answer *a = ask_as(p, "status");
+	const psup_value *list = psup_value_get(psup_reply_value(a->reply),
+	    "shares");
+
+	for (size_t i = 0; i < psup_value_count(list); i++) {
+		const psup_value *v = psup_value_at(list, i);
+
+		if (psup_get_is(v, "resource", resource))
+			return psup_get_int(v, key, -1);
+	}
+	scn_fail(__FILE__, __LINE__, "the resource", "%s", resource);
+	return -1;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,6 +32,37 @@ fail_page(void)
 	return shared;
 }
 
+/* How many of master, workers and standby have had a turn of their loop. */
+static int
+processes_up(void)
+{
+	struct psup_view_process p;
+	char why[200] = "";
+	size_t cursor = 0;
+	psup_view *v;
+	int n = 0;
+
+	expect(psup_view_open(runtime_dir(), &v, why, sizeof(why)) == 0, "%s",
+	    why);
+	while (psup_view_next_process(v, &cursor, &p) == 1)
+		n += p.pid != 0 && p.heartbeat_age_ms != UINT64_MAX &&
+		    strcmp(p.role, "keeper") != 0;
+	psup_view_close(&v);
+	return n;
+}
+
+void
+await_crew(int workers)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+
+	while (processes_up() < workers + 2) {
+		expect(now_ms() < until, "%d of %d processes",
+		    processes_up(), workers + 2);
+		poll(NULL, 0, 1);
+	}
+}
+
 void
 scn_start_failing(const struct server *how)
 {
@@ -43,6 +75,8 @@ scn_start_failing(const struct server *how)
 	    file_in_scenario("fail"));
 	fail_page();
 	scn_start(&failing);
+	if (!how->fails)
+		await_crew(how->workers == 0 ? 2 : how->workers);
 }
 
 struct fail_process *

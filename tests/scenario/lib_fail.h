@@ -11,9 +11,13 @@
 #include "../helpers/fail/fail.h"
 #include "lib_scn.h"
 
+/* Returns when master, workers and standby all run: what is counted is then of
+ * the test's doing, not of somebody's start. */
 #define failing_psupd(...) \
 	scn_start_failing(&(struct server){.failing = true, __VA_ARGS__})
 void scn_start_failing(const struct server *how);
+/* The same after a death: all of so many workers, master and standby run. */
+void await_crew(int workers);
 
 /* What the test and the programs share. */
 struct fail_page *fail_page(void);

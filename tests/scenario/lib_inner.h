@@ -17,7 +17,7 @@ extern struct scn {
 	struct peer *admin; /* the connection of plain ask() */
 	bool gone;          /* the server was killed on purpose */
 	bool ending;        /* it was asked to stop */
-	bool patient;       /* its master may die while we connect */
+	int64_t withheld_ms; /* when it began */
 } scn;
 
 char *scn_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -33,21 +33,32 @@ view(void)
 	return v;
 }
 
-/* The process with this role, or the worker in this slot if slot >= 0; pid 0
- * while it is down. */
-static struct psup_view_process
-process_of(const char *role, int slot)
+static bool
+find_process(const char *role, int slot, struct psup_view_process *ret)
 {
-	struct psup_view_process p;
 	psup_view *v = view();
 	size_t cursor = 0;
 	bool found = false;
 
-	while (!found && psup_view_next_process(v, &cursor, &p) == 1)
-		found = slot >= 0 ? p.slot == slot
-		                  : strcmp(p.role, role) == 0;
+	while (!found && psup_view_next_process(v, &cursor, ret) == 1)
+		found = slot >= 0 ? ret->slot == slot
+		                  : strcmp(ret->role, role) == 0;
 	psup_view_close(&v);
-	expect(found, "no %s %d on the board", role, slot);
+	return found;
+}
+
+/* The process with this role, or the worker in this slot if slot >= 0; pid 0
+ * while it is down. A server that has just come up may not have it yet. */
+static struct psup_view_process
+process_of(const char *role, int slot)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	struct psup_view_process p;
+
+	while (!find_process(role, slot, &p)) {
+		expect(now_ms() < until, "no %s %d on the board", role, slot);
+		poll(NULL, 0, 1);
+	}
 	return p;
 }
 
@@ -57,8 +68,7 @@ keeper_pid(void)
 	return process_of("keeper", -1).pid;
 }
 
-/* The only child of a process, 0: none yet. */
-static pid_t
+pid_t
 child_of(pid_t parent)
 {
 	char path[64], line[64] = "";

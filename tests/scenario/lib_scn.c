@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +27,15 @@
 
 #include "lib_inner.h"
 
-#define LOG_SHOWN  16384
-#define CHUNKS_MAX 65536
+#define LOG_SHOWN 16384
 
 struct scn scn;
 static struct guarded former = {.pid = -1};
 
-static void *chunks[CHUNKS_MAX];
-static size_t chunk_count;
+static struct chunk {
+	struct chunk *next;
+	max_align_t memory[];
+} *chunks;
 
 int64_t
 now_ms(void)
@@ -44,14 +46,50 @@ now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* The time that some have waited by one of the kernel's files, in us. */
+static int64_t
+waited_us(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	long long us = -1;
+
+	if (f == NULL)
+		return -1;
+	if (fscanf(f, "some %*s %*s %*s total=%lld", &us) != 1)
+		us = -1;
+	fclose(f);
+	return us;
+}
+
+/* The kernel's figure is an average over the processors: one of them may have
+ * had all of it. */
+int64_t
+withheld_ms(void)
+{
+	int64_t cpu = waited_us("/proc/pressure/cpu");
+	int64_t io = waited_us("/proc/pressure/io");
+
+	if (cpu < 0 || io < 0)
+		return now_ms();
+	return (cpu + io) / 1000 * sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+int64_t
+busy_ms(void)
+{
+	return 3000 + withheld_ms() - scn.withheld_ms;
+}
+
 void *
 scn_alloc(size_t size)
 {
-	void *p = calloc(1, size == 0 ? 1 : size);
+	struct chunk *c = calloc(1, sizeof(*c) + size);
 
-	if (p == NULL || chunk_count == CHUNKS_MAX)
+	if (c == NULL)
 		abort();
-	return chunks[chunk_count++] = p;
+	c->next = chunks;
+	chunks = c;
+	return c->memory;
 }
 
 /* A printf into memory of the scenario. */
@@ -143,6 +181,7 @@ scn_begin(const char *name)
 	memset(&scn, 0, sizeof(scn));
 	scn.name = name;
 	scn.guard.pid = -1;
+	scn.withheld_ms = withheld_ms();
 	if (mkdtemp(base) == NULL)
 		abort();
 	scn.base = base;
@@ -241,9 +280,11 @@ mount_tiny(size_t bytes)
 void
 scn_start(const struct server *how)
 {
+	static const char ready[] = "event=ready ";
 	const char *env[20], *argv[12];
 	size_t n = 0, k = 0;
-	int log;
+	int64_t until;
+	int log, before;
 
 	while (k < 8 && how->wrap[k] != NULL) {
 		argv[k] = how->wrap[k];
@@ -261,6 +302,7 @@ scn_start(const struct server *how)
 	log = open(scn.log, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
 	if (log < 0)
 		abort();
+	before = count_log(ready);
 	env[n++] = scn_format("PSUP_RUNTIME_DIR=%s", scn.run);
 	env[n++] = scn_format("PSUP_CONFIG=%s", scn.conf);
 	env[n++] = scn_format("PSUP_WORKERS=%d",
@@ -273,8 +315,14 @@ scn_start(const struct server *how)
 	scn_guard(argv, env, -1, log, how->err > 0 ? how->err : log,
 	    &scn.guard);
 	close(log);
-	if (!how->fails)
-		scn_connect();
+	if (how->fails)
+		return;
+	scn_connect();
+	until = now_ms() + SCN_DEADLINE_MS;
+	while (!how->limps && how->err == 0 && count_log(ready) == before) {
+		expect(now_ms() < until, "not all of it has come up");
+		poll(NULL, 0, 1);
+	}
 }
 
 void
@@ -438,6 +486,10 @@ scn_end(void)
 	stop_server();
 	scn_free_asked();
 	scn_remove_tree(scn.base);
-	while (chunk_count > 0)
-		free(chunks[--chunk_count]);
+	while (chunks != NULL) {
+		struct chunk *c = chunks;
+
+		chunks = c->next;
+		free(c);
+	}
 }

@@ -138,7 +138,7 @@ attempt(const struct row *r, pid_t pid, int n)
 	expect(is_alive(pid), "%s: failure %d ended it", r->method, n);
 	expect(a->status == PSUP_OK || a->code[0] != '\0',
 	    "%s: failure %d: %d %s", r->method, n, a->status, a->message);
-	expect(now_ms() - started < 5000 + BUSY_MS, "%s: failure %d took long",
+	expect(now_ms() - started < 5000 + busy_ms(), "%s: failure %d took long",
 	    r->method, n);
 	if (exec != NULL) {
 		ask("kill", STR("sessionId", args[0].s), INT("graceMs", 0));
@@ -161,7 +161,7 @@ sweep(const struct row *r, pid_t pid)
 bool
 grows(pid_t pid, int64_t before)
 {
-	int64_t until = now_ms() + BUSY_MS;
+	int64_t until = now_ms() + busy_ms();
 
 	while (live_when_idle(pid) > before)
 		if (now_ms() > until)
@@ -194,7 +194,7 @@ expect_complete(const struct row *rows, size_t count,
     const char *const *others)
 {
 	static const char *const methods[] = {
-#define METHOD(id, name, kind, doc) name,
+#define METHOD(id, name, kind, repeat, doc) name,
 #include "common/proto.def"
 #undef METHOD
 	};

@@ -52,19 +52,6 @@ expect_dead(const pid_t *pids, size_t n)
 		expect(!is_alive(pids[i]), "decoy %zu lives", i);
 }
 
-int64_t
-busy_ms(void)
-{
-	FILE *f = fopen("/proc/loadavg", "re");
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	double load = 0;
-	int running = 0;
-
-	expect(f != NULL && fscanf(f, "%lf %*f %*f %d", &load, &running) == 2);
-	fclose(f);
-	return load >= (double)cpus || running > cpus ? BUSY_MS : 0;
-}
-
 /* The worker's own clock says that the ladder was over within grace and a
  * second, whatever the machine is busy with on our side. */
 static void
@@ -99,9 +86,7 @@ is_exiting(const char *pid)
 	return !got || (flags & 0x4) != 0; /* PF_EXITING */
 }
 
-/* The mark of a session, which no other server's session ever has; its name
- * may come again there. */
-static void
+void
 mark_of(const char *id, char *ret, size_t size)
 {
 	const psup_value *rows = psup_value_get(details(ask("list",

@@ -6,7 +6,6 @@
 
 #include "lib_scn.h"
 
-#define NO_CGROUP "[server]\ncgroup = off\n"
 #define V1_CGROUP "[server]\ncgroup = v1\n"
 
 /* Each says its pid: in the group; in a POSIX session of its own and deaf to
@@ -24,11 +23,11 @@ void pids_of(const char *id, size_t n, pid_t *ret);
 /* A session whose command said the pids of n that outlive it, then read a line
  * and ended. */
 const char *leave_behind(const char *command, size_t n, pid_t *ret);
+/* The mark of a session, as its processes have it in their environment: no other
+ * server's session ever has it, while its name may come again there. */
+void mark_of(const char *id, char *ret, size_t size);
 /* Each is gone by now. */
 void expect_dead(const pid_t *pids, size_t n);
-
-/* What a machine with more to run than processors may add. */
-int64_t busy_ms(void);
 
 /*
  * Nobody is left: by now, where the answer says so. An answer that counts some

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -34,6 +35,20 @@ wire_open(void)
 	return w;
 }
 
+struct wire *
+wire_open_as_guest(void)
+{
+	char base[400];
+	struct wire *w;
+
+	snprintf(base, sizeof(base), "%s/..", runtime_dir());
+	expect(chmod(base, 0711) == 0);
+	expect(setegid(WIRE_GUEST) == 0 && seteuid(WIRE_GUEST) == 0);
+	w = wire_open();
+	expect(seteuid(0) == 0 && setegid(0) == 0);
+	return w;
+}
+
 void
 wire_close(struct wire *w)
 {
@@ -41,11 +56,12 @@ wire_close(struct wire *w)
 }
 
 void
-wire_request(struct enc *e, const char *method, const struct enc *params)
+wire_request(struct enc *e, uint32_t id, const char *method,
+    const struct enc *params)
 {
 	enc_array(e);
 	enc_uint(e, 0);
-	enc_uint(e, 7);
+	enc_uint(e, id);
 	enc_str(e, method);
 	enc_raw(e, params->buf, params->len);
 	enc_end(e);
@@ -63,7 +79,7 @@ wire_send(struct wire *w, const char *method, const struct enc *params)
 {
 	struct enc e = ENC_INIT;
 
-	wire_request(&e, method, params);
+	wire_request(&e, 7, method, params);
 	wire_put(w, &e);
 	enc_fini(&e);
 }

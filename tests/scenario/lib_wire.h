@@ -9,15 +9,20 @@
 struct wire {
 	int fd;
 	size_t len;
-	char buf[1 << 16];
+	char buf[1 << 19];
 };
 
 struct wire *wire_open(void);
+/* The same of another user, a member of the group of that number, whose
+ * psup.conf names it. Root only. */
+#define WIRE_GUEST 65534 /* nobody, and nogroup */
+struct wire *wire_open_as_guest(void);
 void wire_close(struct wire *w);
-/* Appends [0, 7, method, params]. */
-void wire_request(struct enc *e, const char *method, const struct enc *params);
+/* Appends [0, id, method, params]. */
+void wire_request(struct enc *e, uint32_t id, const char *method,
+    const struct enc *params);
 void wire_put(struct wire *w, const struct enc *e);
-/* Both at once. */
+/* Both at once, as number 7. */
 void wire_send(struct wire *w, const char *method, const struct enc *params);
 /* The next answer, as it came; its length, 0 at the end. */
 size_t wire_answer(struct wire *w, char *ret, size_t size);

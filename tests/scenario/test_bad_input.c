@@ -386,7 +386,9 @@ SCENARIO(bad_input, a_full_tmpfs_refuses_the_new_and_keeps_the_running)
 
 	if (geteuid() != 0)
 		skip_scenario("only root has a tmpfs of its own");
-	psupd(.tmpfs_bytes = 24 << 20);
+	/* a budget that promises what the tmpfs does not have */
+	psupd(.tmpfs_bytes = 24 << 20,
+	    .conf = "[server]\noutput_budget = 100000000\n");
 	up = background(PUPPET("print up; cat"));
 	await_output(up, "up\n");
 	/* Sessions that hang keep their output: nothing can be evicted. */
@@ -418,13 +420,13 @@ SCENARIO(bad_input, a_full_budget_has_room_as_soon_as_one_is_removed)
 	const char *first, *second;
 	struct answer *a;
 
-	psupd(.conf = "[server]\noutput_budget = 500000\n");
+	psupd(.conf = "[server]\noutput_budget = 600000\n");
 	first = background(PUPPET("ignore 15; bytes 1000000; print up; hang"));
 	await_output(first, "up");
 	second = background(PUPPET("bytes 1000000; print up; hang"));
 	await_output(second, "up");
 	a = ask("exec", STR("command", "true"));
-	expect_refused(a, "no-space");
+	expect_refused(a, "share-used-up");
 	expect_ok(ask("remove", STR("sessionId", first)));
 	expect_str(ask("exec", STR("command", "echo on")), "status",
 	    "completed");

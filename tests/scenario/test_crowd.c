@@ -229,7 +229,7 @@ SCENARIO(crowd, the_view_answers_while_the_master_is_down)
 static int64_t
 used_bytes(void)
 {
-	int64_t now = 0, until = now_ms() + 5000;
+	int64_t now = 0, until = now_ms() + SCN_DEADLINE_MS;
 
 	while (now < 150000 && now_ms() < until)
 		now = psup_get_int(psup_value_get(psup_reply_value(

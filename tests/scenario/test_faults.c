@@ -60,6 +60,25 @@ SCENARIO(faults, too_many_descriptors_on_their_way_at_fifth)
 	too_many_refs("PSUP_FAULTS=ctl.too-many-refs=once@5");
 }
 
+/* Each master dies of what it reads in the index: the fourth goes without. */
+SCENARIO(faults, an_index_that_masters_die_of_is_set_aside)
+{
+	const char *id;
+
+	needs_faults();
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=master.in-recover=abort"});
+	id = background(PUPPET("print up; cat; exit 4"));
+	await_output(id, "up\n");
+	kill_now(master_pid(), SIGKILL);
+	await_log("event=index-set-aside ");
+	await_output(id, "up\n");
+	expect_ok(ask("write", STR("sessionId", id), STR("data", "on\n"),
+	    YES("eof")));
+	await_output(id, "on\n");
+	await_end(id);
+	expect_int(ask("poll", STR("sessionId", id)), "exitCode", 4);
+}
+
 /* What is made in a turn that finds the index full never was; what ran before
  * runs on, ends, and is told. */
 SCENARIO(faults, a_full_index_takes_back_what_it_could_not_write)
@@ -150,4 +169,31 @@ SCENARIO(faults, heirs_killed_in_recovery_lose_nothing)
 	expect(strcmp(event_at(p, 0)->id, ended) == 0 &&
 	    strcmp(event_at(p, 1)->id, runs) == 0 &&
 	    strcmp(event_at(p, 2)->id, waits) == 0);
+}
+
+/* Each master dies when it has put a session's start on record and before it
+ * sends the order: no worker ever tried, so nothing is used up (33: deaths of
+ * workers may be fewer). */
+SCENARIO(faults, a_start_that_no_worker_tried_is_never_given_up)
+{
+	struct answer *a;
+
+	needs_faults();
+	psupd(.workers = 1,
+	    .env = {"PSUP_FAULTS=master.before-order=stop"});
+	(void)ask_later(peer(NULL), "exec", STR("command", "echo once"),
+	    STR("requestKey", "k"), YES("background"));
+	for (int i = 0; i < 33; i++) {
+		await_stopped(master_pid());
+		kill_master();
+	}
+	await_stopped(master_pid());
+	kill_now(master_pid(), SIGCONT);
+	scn_ask_again();
+	a = ask("exec", STR("command", "echo once"), STR("requestKey", "k"),
+	    YES("background"));
+	await_end(id_of(a));
+	a = ask("poll", STR("sessionId", id_of(a)));
+	expect_str(a, "status", "completed");
+	expect_str(a, "output", "once\n");
 }

@@ -118,6 +118,7 @@ SCENARIO(gate_wait, where_the_bound_becomes_too_narrow)
 	await_events(p, 1); /* the inner one waits */
 	write_conf("[server]\nmax_running = 1\nlane_warn_ms = 1\n");
 	kill_now(keeper_pid(), SIGHUP);
+	await_log("event=config-read");
 	ask("kill", STR("sessionId", stranger), INT("graceMs", 0));
 	await_end(id);
 	expect(strstr(words_of(ask("log", STR("sessionId", id))),

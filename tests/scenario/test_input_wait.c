@@ -21,7 +21,7 @@ expect_waits(const char *id, const char *reason)
 	/* what it wrote before it read may come late: then once more */
 	do {
 		a = ask("wait", STR("sessionId", id), YES("input"),
-		    INT("timeout", 14000));
+		    INT("timeout", 30000));
 		expect_str(a, "met", "input");
 		a = ask("poll", STR("sessionId", id), INT("since", 0));
 	} while (psup_value_type(psup_value_get(details(a), "waitReason")) ==
@@ -176,7 +176,7 @@ SCENARIO(input_wait, without_a_control_group)
 {
 	const char *id;
 
-	psupd(.conf = "[server]\ncgroup = off\n");
+	psupd(.conf = NO_CGROUP);
 	id = background(STR("command", "(sh -c cat); true"));
 	expect_waits(id, "stdin-read");
 }

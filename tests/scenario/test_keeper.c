@@ -68,16 +68,27 @@ row_of(const struct answer *list, const char *id)
 	return NULL;
 }
 
+/* Its instance id, as list has it. */
+static const char *
+instance_of(const char *id)
+{
+	size_t len;
+	const char *found = psup_get_str(row_of(ask("list"), id),
+	    "instanceId", &len);
+
+	return found != NULL ? scn_format("%.*s", (int)len, found) : "";
+}
+
 SCENARIO(keeper, killed_ends_all_commands_and_they_are_lost)
 {
-	const char *plain, *hiding, *done;
+	const char *plain, *hiding, *done, *instance;
 	struct answer *list;
 	pid_t pids[3];
 	int64_t began;
 
 	psupd(.first = true);
 	done = background(STR("command", "echo kept; exit 3"));
-	await_end(done);
+	instance = instance_of(done);
 	plain = background(PUPPET("ignore 15; print before; hang"));
 	await_output(plain, "before\n");
 	hiding = background(STR("command", HIDING));
@@ -91,7 +102,7 @@ SCENARIO(keeper, killed_ends_all_commands_and_they_are_lost)
 	/* nothing of it is left, though nobody took its place yet */
 	for (int i = 0; i < 3; i++)
 		await_gone(pids[i]);
-	expect(now_ms() - began < 1000 + BUSY_MS, "%lld ms",
+	expect(now_ms() - began < 1000 + busy_ms(), "%lld ms",
 	    (long long)(now_ms() - began));
 	expect(await_former_server() == 128 + SIGKILL);
 
@@ -102,8 +113,38 @@ SCENARIO(keeper, killed_ends_all_commands_and_they_are_lost)
 	expect(psup_get_is(row_of(list, plain), "exitReason", "lost"));
 	expect_int(ask("poll", STR("sessionId", done)), "exitCode", 3);
 	expect_text(ask("log", STR("sessionId", done)), "kept");
+	expect(strcmp(instance_of(done), instance) == 0);
+	expect_int(ask("poll", STR("sessionId", instance)), "exitCode", 3);
 	expect_str(ask("exec", STR("command", "echo on")), "aggregated",
 	    "on\n");
+}
+
+/* What waits when the keeper dies runs under the next one by its old id, and is
+ * found by it from within. */
+SCENARIO(keeper, ids_stay_over_its_death)
+{
+	const char *waits, *instance;
+	struct answer *a;
+
+	psupd(.first = true, .workers = 1);
+	expect_ok(ask("lanes", STR("op", "pause"), STR("lane", "one")));
+	waits = background(STR("command", "printf %s $PSUP_INSTANCE"),
+	    STR("lane", "one"));
+	instance = instance_of(waits);
+	kill_now(psupd_pid(), SIGKILL);
+	server_was_killed();
+	expect(await_former_server() == 128 + SIGKILL);
+	psupd();
+	expect(strcmp(instance_of(waits), instance) == 0);
+	expect_ok(ask("lanes", STR("op", "resume"), STR("lane", "one")));
+	await_end(waits);
+	a = ask("poll", STR("sessionId", instance));
+	expect_str(a, "status", "completed");
+	/* the mark is of the keeper under which it ran, and names it, too */
+	expect(strcmp(text_of(a, "output"), instance) != 0);
+	expect_str(ask("poll", STR("sessionId", text_of(a, "output"))),
+	    "sessionId", waits);
+	expect(strcmp(instance_of(waits), instance) == 0);
 }
 
 SCENARIO(keeper, and_everybody_killed_at_once)

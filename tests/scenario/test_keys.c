@@ -147,7 +147,7 @@ SCENARIO(keys, end_with_the_session)
 	expect_refused(a, "not-running");
 	id = background(PUPPET("cat"));
 	q = ask_later(NULL, "send-keys", STR("sessionId", id),
-	    LIST("keys", "a", "b"), INT("delayMs", 300));
+	    LIST("keys", "a", "b"), INT("delayMs", 10000));
 	await_output(id, "a");
 	expect_ok(ask("remove", STR("sessionId", id)));
 	expect_refused(answer_of(q), "not-running");

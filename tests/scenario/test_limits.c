@@ -10,8 +10,6 @@
 
 #include "lib_scn.h"
 
-#define NO_CGROUP "[server]\ncgroup = off\n"
-
 /* exec with one limit. */
 static struct answer *
 limited(const char *command, const char *name, int64_t value)
@@ -109,7 +107,7 @@ SCENARIO(limits, processes_of_the_session_are_counted)
 	struct answer *a;
 
 	psupd();
-	a = limited("n=0; for i in 1 2 3 4 5 6; do sh -c 'sleep 0.2; echo ran' "
+	a = limited("n=0; for i in 1 2 3 4 5 6; do sh -c 'sleep 2; echo ran' "
 		    "& done; wait", "pids", 3);
 	if (a->status != PSUP_OK) {
 		expect_refused_for(a, "unsupported", "limits.pids");
@@ -127,7 +125,7 @@ SCENARIO(limits, too_many_processes_end_a_command)
 
 	psupd();
 	a = ask("exec", LIST("argv", "dash", "-c",
-	            "for i in 1 2 3 4 5 6; do sleep 0.1 & done; wait"),
+	            "for i in 1 2 3 4 5 6; do sleep 5 & done; wait"),
 	    ONE("limits", "pids", 3));
 	if (a->status != PSUP_OK) {
 		expect_refused_for(a, "unsupported", "limits.pids");
@@ -138,7 +136,7 @@ SCENARIO(limits, too_many_processes_end_a_command)
 	expect_str(a, "status", "failed");
 	expect_int(a, "exitCode", 2);
 	a = ask("exec", LIST("argv", "dash", "-c",
-	            "dash -c 'sleep 0.1 & sleep 0.1 & sleep 0.1'; exit 0"),
+	            "dash -c 'sleep 5 & sleep 5 & sleep 5'; exit 0"),
 	    ONE("limits", "pids", 3));
 	expect_str(a, "exitReason", "exit");
 	a = ask("exec", LIST("argv", "dash", "-c", "exit 2"),

@@ -68,7 +68,7 @@ SCENARIO(logs, to_the_journal_have_priorities_and_no_time)
 
 SCENARIO(logs, are_json_where_configured)
 {
-	psupd(.conf = "[server]\nlog_format = json\n");
+	psupd(.limps = true, .conf = "[server]\nlog_format = json\n");
 	await_log("\"level\":\"note\",\"process\":\"keeper\",\"pid\":");
 	await_log("\"event\":\"ready\",\"workers\":2,");
 	await_log("\"process\":\"master\",");
@@ -94,7 +94,7 @@ SCENARIO(logs, say_more_or_less_after_a_reload)
 	int64_t until;
 	int before;
 
-	psupd(.conf = "[server]\nlog_level = warn\n");
+	psupd(.limps = true, .conf = "[server]\nlog_level = warn\n");
 	expect_ok(ask("exec", STR("command", "true")));
 	expect(count_log("level=note") == 0 && count_log("level=debug") == 0);
 	reload_until("[server]\nlog_level = debug\n",
@@ -124,7 +124,7 @@ SCENARIO(logs, say_what_the_command_line_says)
 	static const char conf[] =
 	    "[server]\nlog_level = debug\nlog_format = json\n";
 
-	psupd(.conf = "[server]\nlog_level = error\n",
+	psupd(.limps = true, .conf = "[server]\nlog_level = error\n",
 	    .option = "--log-level=note");
 	/* the master says it before the keeper tells it in which format */
 	reload_until(conf, "event=config-read");
@@ -136,7 +136,7 @@ SCENARIO(logs, say_what_the_command_line_says)
 
 SCENARIO(logs, say_as_much_as_configured)
 {
-	psupd(.conf = "[server]\nlog_level = error\n",
+	psupd(.limps = true, .conf = "[server]\nlog_level = error\n",
 	    .env = {"PSUP_LOG_LEVEL=debug"});
 	expect_ok(ask("exec", STR("command", "true")));
 	await_log("level=debug process=master");

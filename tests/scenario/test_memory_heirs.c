@@ -33,7 +33,6 @@ fill(void)
 	struct peer *p;
 
 	failing_psupd(.workers = 1);
-	scn.patient = true; /* a hello may be what finds no memory */
 	p = peer(NULL);
 	listen_to_events(p, "gateway");
 	ended = background(STR("command", "echo kept; exit 3"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The screen of a terminal: drawn when asked, from what is retained. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib_scn.h"
@@ -64,6 +65,27 @@ SCENARIO(screen, tells_lines_cursor_and_title)
 	end(id);
 	/* what it showed last */
 	expect(strcmp(screen_line_of(screen_of(id), 0), "main") == 0);
+}
+
+SCENARIO(screen, of_a_thousand_rows_is_whole)
+{
+	const psup_value *lines, *runs;
+	struct answer *a;
+	const char *id;
+
+	psupd();
+	id = background(STR("command", "seq 990; cat"), YES("pty"),
+	    INT("cols", 1000), INT("rows", 1000));
+	await_screen(id, "990");
+	a = ask("screen", STR("sessionId", id), YES("cells"));
+	expect_flag(a, "truncated", false);
+	lines = psup_value_get(details(a), "lines");
+	runs = psup_value_get(details(a), "runs");
+	expect(psup_value_count(lines) == 1000);
+	expect(psup_value_count(runs) == 1000);
+	for (size_t i = 0; i < 990; i++)
+		expect(atoi(screen_line_of(a, i)) == (int)i + 1, "row %zu", i);
+	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
 }
 
 SCENARIO(screen, is_refused_where_there_is_none)

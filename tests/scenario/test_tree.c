@@ -103,7 +103,7 @@ timeout_takes_decoys(void)
 {
 	struct answer *a;
 
-	a = ask("exec", STR("command", DECOYS "wait"), NUM("timeout", 0.5));
+	a = ask("exec", STR("command", DECOYS "wait"), NUM("timeout", 5));
 	expect_str(a, "exitReason", "overall-timeout");
 	expect_nobody_left(a, 300);
 }

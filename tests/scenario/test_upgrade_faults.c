@@ -13,9 +13,11 @@
 
 TestSuite(upgrade_faults);
 
-/* A new program of that kind: everybody is of the old build afterwards. */
+/* A new program of that kind, for which the others have time to be ready
+ * (ms): everybody is of the old build afterwards. */
 static void
-imposter(const char *kind, const char *program, const char *why)
+imposter(const char *kind, const char *program, const char *ready,
+    const char *why)
 {
 	const char *dir;
 	struct run *r;
@@ -27,7 +29,7 @@ imposter(const char *kind, const char *program, const char *why)
 	dir = dir_with_imposter(kind, program);
 	begin_streams(2);
 	fds = keeper_fds(2);
-	r = cli("upgrade", dir, "--ready", "500");
+	r = cli("upgrade", dir, "--ready", ready);
 	expect(r->code == 1 && strstr(r->err, why) != NULL, "%d %s", r->code,
 	    r->err);
 	connect_again();
@@ -39,27 +41,29 @@ imposter(const char *kind, const char *program, const char *why)
 
 SCENARIO(upgrade_faults, a_worker_that_dies_brings_the_old_ones_back)
 {
-	imposter("dies", "psup-worker", "died before it was ready");
+	imposter("dies", "psup-worker", "60000", "died before it was ready");
 }
 
 SCENARIO(upgrade_faults, a_worker_that_hangs_brings_the_old_ones_back)
 {
-	imposter("hangs", "psup-worker", "is not ready after 500 ms");
+	imposter("hangs", "psup-worker", "500", "is not ready after 500 ms");
 }
 
 SCENARIO(upgrade_faults, a_master_that_dies_brings_the_old_ones_back)
 {
-	imposter("dies", "psup-master", "master died before it was ready");
+	imposter("dies", "psup-master", "60000",
+	    "master died before it was ready");
 }
 
 SCENARIO(upgrade_faults, a_master_that_hangs_brings_the_old_ones_back)
 {
-	imposter("hangs", "psup-master", "master is not ready after 500 ms");
+	imposter("hangs", "psup-master", "5000",
+	    "master is not ready after 5000 ms");
 }
 
 SCENARIO(upgrade_faults, a_keeper_that_cannot_read_the_state_is_refused)
 {
-	imposter("blind", "psupd", "this state is Greek to me");
+	imposter("blind", "psupd", "60000", "this state is Greek to me");
 }
 
 /* Workers and master are killed all the time: the upgrade comes to an end, one

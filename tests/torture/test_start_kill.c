@@ -23,8 +23,8 @@
 #define CLIENTS       6
 #define STARTS_MAX    100000
 #define ID_BYTES      48
-#define PATIENCE_MS   60000
-#define PROGRESS_MS   1000
+#define PATIENCE_MS   240000
+#define PROGRESS_MS   10000
 
 TestSuite(start_kill);
 

@@ -16,7 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define START_MS 10000
+#define START_MS 60000
+#define STOP_MS  120000
 
 /* Learns who the server's processes are. True: all of them, for the standby is
  * the last one that a keeper starts. */
@@ -101,7 +102,7 @@ server_stop(struct bench *b)
 	if (pidfd >= 0) {
 		struct pollfd p = {.fd = pidfd, .events = POLLIN};
 
-		if (poll(&p, 1, 20000) <= 0)
+		if (poll(&p, 1, STOP_MS) <= 0)
 			fprintf(stderr, "psup-bench: the server at %s does "
 			    "not stop\n", b->dir);
 		close(pidfd);

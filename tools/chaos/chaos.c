@@ -84,12 +84,13 @@ static const struct {
     {"all", VICTIM_WORKER | VICTIM_MASTER | VICTIM_READER | VICTIM_GATEWAY,
         true},
     {"keeper", VICTIM_KEEPER, false},
+    {"none", 0, false},
     {"command", VICTIM_COMMAND, false},
 };
 
 enum { OPT_RUNTIME_DIR = 1, OPT_KILL, OPT_SIGNAL, OPT_STOP, OPT_RATE, OPT_FOR,
        OPT_KILLS, OPT_SESSIONS, OPT_IDLE, OPT_WORKERS, OPT_SEED, OPT_FAULT, OPT_JSON,
-       OPT_QUIET, OPT_UPGRADE, OPT_COMMAND, OPT_AFTER, OPT_ON, OPT_RESTARTS, OPT_VERSION,
+       OPT_QUIET, OPT_UPGRADE, OPT_HOSTILE, OPT_LATE, OPT_COMMAND, OPT_AFTER, OPT_ON, OPT_RESTARTS, OPT_VERSION,
        OPT_HELP };
 
 static const struct option long_options[] = {
@@ -105,6 +106,8 @@ static const struct option long_options[] = {
     {"seed", required_argument, NULL, OPT_SEED},
     {"fault", required_argument, NULL, OPT_FAULT},
     {"upgrade", optional_argument, NULL, OPT_UPGRADE},
+    {"hostile", required_argument, NULL, OPT_HOSTILE},
+    {"late", required_argument, NULL, OPT_LATE},
     {"json", required_argument, NULL, OPT_JSON},
     {"quiet", no_argument, NULL, OPT_QUIET},
     {"command", required_argument, NULL, OPT_COMMAND},
@@ -125,7 +128,7 @@ usage(FILE *to)
 	      "left behind. Exit code 0: nothing was\nlost; 1: something was; "
 	      "2: it could not be tried.\n\n"
 	      "  --kill WHOM        worker, master, reader, gateway, all, "
-	      "keeper; separated by\n"
+	      "keeper, none; by\n"
 	      "                     commas (worker,master); all: also worker "
 	      "and master at once;\n"
 	      "                     keeper: alone or with the others, then "
@@ -151,6 +154,16 @@ usage(FILE *to)
 	      "again meanwhile,\n"
 	      "                     to the programs where its own are, and in "
 	      "turn those in DIR\n"
+	      "  --hostile KINDS    beside them clients that take all they "
+	      "may: all, or some of\n"
+	      "                     paths, lease, requests, starts, unread, "
+	      "unfinished, waits,\n"
+	      "                     connections, guests, sessions, queue, "
+	      "output, scribble, by\n"
+	      "                     commas; another scope must not notice "
+	      "them\n"
+	      "  --late MS          its answers' p99 above the idle server's "
+	      "(100); 0: only told\n"
 	      "  --sessions N       at once (16)\n"
 	      "  --idle N           more sessions, that do nothing until the "
 	      "end (0)\n"
@@ -215,7 +228,8 @@ parse_victims(struct options *o, const char *text)
 				break;
 		if (i == sizeof(victim_words) / sizeof(victim_words[0]))
 			bad_usage("--kill: '%.*s': expected worker, master, "
-			    "reader, gateway, all, keeper or command", (int)len,
+			    "reader, gateway, all, keeper, none or command",
+			    (int)len,
 			    text);
 		o->victims |= victim_words[i].victims;
 		o->together |= victim_words[i].together;
@@ -257,6 +271,13 @@ take_option(struct options *o, int c, const char *v)
 	case OPT_SEED: o->seed = (unsigned)number("seed", v, 0, 4e9); break;
 	case OPT_FAULT: o->fault = v; break;
 	case OPT_UPGRADE: take_upgrade(o, v); break;
+	case OPT_HOSTILE:
+		if (!hostile_known(v))
+			bad_usage("--hostile: '%s': expected all, or kinds by "
+			    "commas", v);
+		o->hostile = v;
+		break;
+	case OPT_LATE: o->late_ms = (int)number("late", v, 0, 60000); break;
 	case OPT_JSON: o->json = v; break;
 	case OPT_QUIET: o->quiet = true; break;
 	case OPT_COMMAND: o->command = v; break;
@@ -298,7 +319,7 @@ parse_options(struct options *o, int argc, char **argv)
 
 	*o = (struct options){.victims = VICTIM_WORKER | VICTIM_MASTER,
 	    .signal = SIGKILL, .stop_ms = 200, .rate = 5, .sessions = 16, .after_ms = -1,
-	    .restarts = -1, .seed = (unsigned)(now_ns() / 1000)};
+	    .restarts = -1, .late_ms = 100, .seed = (unsigned)(now_ns() / 1000)};
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
 		if (c == '?' || c == ':')
@@ -321,6 +342,11 @@ parse_options(struct options *o, int argc, char **argv)
 		    "without --runtime-dir");
 	if ((o->victims & VICTIM_KEEPER) != 0 && o->signal != SIGKILL)
 		bad_usage("--kill keeper: it is not stopped");
+	if (o->victims == 0 && o->seconds <= 0)
+		bad_usage("--kill none: it needs --for");
+	if (o->hostile != NULL && o->runtime_dir != NULL)
+		bad_usage("--hostile: it needs a server of its own, without "
+		    "--runtime-dir");
 	if (o->seconds <= 0 && o->kills <= 0)
 		o->seconds = 30;
 }
@@ -398,11 +424,14 @@ campaign(void)
 	for (int i = 0; i < chaos.o.sessions; i++)
 		stories[i] = start_thread(story_thread,
 		    (void *)(uintptr_t)(i + 1));
+	hostile_begin();
 	killer = start_thread(killer_thread, NULL);
 	if (chaos.o.upgrade)
 		upgrades = start_thread(upgrade_thread, NULL);
 	show_progress();
 	pthread_join(killer, NULL);
+	witness_stop();
+	hostile_end();
 	atomic_store(&chaos.tending, chaos.by_points && !faults_of_keeper());
 	tender = start_thread(faults_tend_thread, NULL);
 	if (chaos.o.upgrade)
@@ -438,6 +467,7 @@ torture(void)
 {
 	warm_up();
 	leaks_before();
+	witness_start();
 	chaos.began_ns = now_ns();
 	campaign();
 	if (!atomic_load(&chaos.interrupted)) {

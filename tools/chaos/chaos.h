@@ -16,6 +16,8 @@
  *     upgrade.c  other programs take over, again and again
  *     keeper.c   the keeper's death: who outlives it, and the next server
  *     bystander.c   clients that are killed: a reader, a gateway
+ *     hostile*.c    clients that take all they may: time, room, places
+ *     witness.c     one who must not notice them
  *     leaks.c    processes, zombies, descriptors, files, records
  *     report.c   counters, percentiles, text and JSON
  *     program.c  the same for a program of the user's
@@ -35,6 +37,8 @@
 #define ID_BYTES    48
 #define READY_BYTES 64 /* of pattern, then a child is ready */
 #define PATIENCE_MS 60000 /* without any progress: stuck, a loss */
+/* Has it been waited for so long, without a keeper's death in between? */
+bool is_patience_over(uint64_t since_ns);
 
 /* ---------------------------------------------------------------- options */
 
@@ -58,6 +62,9 @@ struct options {
 	const char *on_text;     /* of it: kill when it has written this */
 	unsigned victims;        /* of enum victim */
 	bool together;           /* worker and master at the same moment */
+	const char *hostile;     /* kinds, by commas, or "all"; NULL: none */
+	int late_ms;             /* the witness's answers above idle, p99; 0:
+	                          * it only tells */
 	int signal;              /* SIGKILL or SIGSTOP */
 	int stop_ms;             /* SIGCONT after that; 0: never */
 	double rate;             /* kills a second */
@@ -87,6 +94,8 @@ enum loss {
 	LOSS_ORDER,         /* queued sessions that ran out of turn */
 	LOSS_STUCK,         /* no answer, output or end for a minute */
 	LOSS_ANSWER,        /* an answer that must not be */
+	LOSS_LATE,          /* the witness's answers and lines */
+	LOSS_SERVER,        /* processes of psup that nobody killed */
 	LOSS_PROCESS,       /* left behind: processes, */
 	LOSS_ZOMBIE,        /* zombies, */
 	LOSS_DESCRIPTOR,    /* descriptors, */
@@ -127,6 +136,7 @@ struct campaign {
 	_Atomic long upgrades_done, upgrades_undone;
 	_Atomic long started, ended, repeats; /* sessions; requests asked again */
 	_Atomic bool hiding_allowed; /* the workers died with the keeper */
+	_Atomic uint64_t keeper_dead_ns; /* when the last one had a successor */
 	_Atomic long keepers_dead;  /* of kills_keeper, those that are over */
 	_Atomic long lost_sessions; /* by the keeper's death, and told so */
 	long lost_queued;           /* of them, those that had waited */
@@ -185,6 +195,8 @@ void pattern_fill(uint32_t n, uint64_t pos, char *buf, size_t size);
 /* The other lives of this program: `psup-chaos --child WORD ...`. */
 int child_main(int argc, char **argv);
 int bystander_main(int argc, char **argv);
+int hostile_main(int argc, char **argv);
+int beat_main(void) __attribute__((noreturn));
 
 /* ---------------------------------------------------------------- requests */
 
@@ -194,6 +206,9 @@ int bystander_main(int argc, char **argv);
 int ask(psup *p, const char *method, psup_args *a, psup_reply **ret);
 /* Connects where it is not connected. */
 bool reach(psup *p);
+/* What an answer says, cut, or, where there is none, the error's words. Until
+ * the next call of this thread. */
+const char *said(const psup *p, const psup_reply *r);
 
 /* ----------------------------------------------------------------- ledger */
 
@@ -260,6 +275,23 @@ bool bystander_kill(enum victim which, uint32_t *random);
 /* Has the campaign killed enough? */
 bool killed_enough(void);
 
+/* ---------------------------------------------------------------- hostile */
+
+bool hostile_known(const char *words);
+/* What the server must find when it starts; before there is a thread. */
+void hostile_prepare(void);
+void hostile_begin(void);
+/* Ends them, and what they left. */
+void hostile_end(void);
+/* Ends and forgets every session of a scope whose client is no more. */
+void forget_scope(psup *p, const char *scope);
+/* Asks for a while, then goes on; the hostile begin after that. */
+void witness_start(void);
+void witness_stop(void);
+/* The i-th row of the report; NULL: no more. */
+struct times *witness_times(int i, const char **ret_name,
+    const char **ret_key);
+
 /* ----------------------------------------------------------------- faults */
 
 /* Reads --fault; exits where it cannot be understood. */
@@ -302,6 +334,8 @@ bool keeper_dies(long deaths);
 
 /* What there is before a campaign. */
 void leaks_before(void);
+/* Ends and forgets all sessions whose row has this value. */
+void remove_sessions(psup *p, const char *key, const char *value);
 /* Compares; after the sessions are forgotten, before the server ends. */
 void leaks_after(void);
 

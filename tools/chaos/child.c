@@ -257,6 +257,10 @@ child_main(int argc, char **argv)
 
 	if (argc >= 1 && strcmp(argv[0], "bystander") == 0)
 		return bystander_main(argc - 1, argv + 1);
+	if (argc >= 1 && strcmp(argv[0], "hostile") == 0)
+		return hostile_main(argc - 1, argv + 1);
+	if (argc == 1 && strcmp(argv[0], "beat") == 0)
+		beat_main();
 	/* WORD STARTS-FILE N ARGS... */
 	for (size_t i = 0; argc >= 3 && i < sizeof(lives) / sizeof(lives[0]);
 	     i++) {

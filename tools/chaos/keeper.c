@@ -175,6 +175,7 @@ keeper_gone(uint64_t died_ns)
 	expect_ended(left, n);
 	reap();
 	times_add(&chaos.keeper_back, now_ns() - died_ns);
+	atomic_store(&chaos.keeper_dead_ns, now_ns());
 	atomic_fetch_add(&chaos.keepers_dead,
 	    atomic_load(&chaos.kills_keeper) -
 	        atomic_load(&chaos.keepers_dead));

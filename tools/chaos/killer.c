@@ -287,6 +287,10 @@ killer_thread(void *arg)
 		double u = (rnd(&random_state) % 10000 + 1) / 10001.0;
 		double wait = -log(u) / chaos.o.rate * 1000;
 
+		if (chaos.o.victims == 0) {
+			nap_ms(20);
+			continue;
+		}
 		if (!server_is_dead()) {
 			strike(v);
 		} else {

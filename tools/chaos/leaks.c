@@ -144,9 +144,8 @@ name_sessions(psup *p)
 	psup_reply_free(&r);
 }
 
-/* Ends and forgets what the gateways that were killed have left. */
-static void
-remove_gateways(psup *p)
+void
+remove_sessions(psup *p, const char *key, const char *value)
 {
 	psup_reply *r = NULL;
 	const psup_value *rows;
@@ -160,7 +159,7 @@ remove_gateways(psup *p)
 		psup_args *a;
 		psup_reply *gone = NULL;
 
-		if (!psup_get_is(row, "sessionKey", "chaos-gateway"))
+		if (!psup_get_is(row, key, value))
 			continue;
 		psup_get_copy(row, "sessionId", id, sizeof(id));
 		a = psup_args_new();
@@ -235,7 +234,8 @@ leaks_after(void)
 	struct counts c;
 
 	do {
-		remove_gateways(p);
+		/* what the gateways that were killed have left */
+		remove_sessions(p, "sessionKey", "chaos-gateway");
 		c = count_all(p);
 		if (!nothing_left(&c))
 			nap_ms(50);

@@ -25,6 +25,8 @@ static const struct {
     [LOSS_ORDER] = {"orderWrong", "queued sessions out of order"},
     [LOSS_STUCK] = {"stuck", "stuck for a minute"},
     [LOSS_ANSWER] = {"answersWrong", "answers that must not be"},
+    [LOSS_LATE] = {"late", "answers and lines too late"},
+    [LOSS_SERVER] = {"serverLost", "processes of psup lost"},
     [LOSS_PROCESS] = {"processesLeft", "processes left behind"},
     [LOSS_ZOMBIE] = {"zombiesLeft", "zombies left behind"},
     [LOSS_DESCRIPTOR] = {"descriptorsLeft", "descriptors left open"},
@@ -129,6 +131,8 @@ static void
 print_text(void)
 {
 	json_t *points = faults_rows();
+	const char *name, *key;
+	struct times *t;
 
 	printf("psup-chaos %s, seed %u, %.0f s\n", psup_version(),
 	    chaos.o.seed, seconds());
@@ -164,6 +168,8 @@ print_text(void)
 	print_times("master killed to answering", &chaos.master_back);
 	print_times("keeper killed to answering", &chaos.keeper_back);
 	print_times("to the last command's end", &chaos.commands_gone);
+	for (int i = 0; (t = witness_times(i, &name, &key)) != NULL; i++)
+		print_times(name, t);
 	for (int i = 0; i < LOSS_COUNT; i++)
 		printf("%-28s %ld\n", losses[i].text,
 		    atomic_load(&chaos.loss[i]));
@@ -177,6 +183,18 @@ times_json(struct times *t)
 	    "p50Ms", times_percentile_ms(t, 0.5), "p99Ms",
 	    times_percentile_ms(t, 0.99), "maxMs",
 	    times_percentile_ms(t, 1));
+}
+
+static json_t *
+witness_json(void)
+{
+	json_t *all = json_object();
+	const char *name, *key;
+	struct times *t;
+
+	for (int i = 0; (t = witness_times(i, &name, &key)) != NULL; i++)
+		json_object_set_new(all, key, times_json(t));
+	return all;
 }
 
 static void
@@ -212,6 +230,8 @@ print_json(void)
 	    times_json(&chaos.keeper_back), "commandsGone",
 	    times_json(&chaos.commands_gone), "losses", loss, "ok",
 	    loss_sum() == 0);
+	if (all != NULL && chaos.o.hostile != NULL)
+		json_object_set_new(all, "witness", witness_json());
 	if (all != NULL && program_rows() != NULL)
 		json_object_set(all, "runs", program_rows());
 	if (all != NULL && chaos.o.upgrade)

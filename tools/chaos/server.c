@@ -200,6 +200,7 @@ server_start(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	snprintf(chaos.dir, sizeof(chaos.dir), "%s/run", chaos.work);
 	launch_prepare();
+	hostile_prepare();
 	while (!server_again())
 		if (++tries == 20)
 			die("no server comes up (%s/psupd.log)", chaos.work);

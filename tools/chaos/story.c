@@ -58,13 +58,22 @@ said(const psup *p, const psup_reply *r)
 	return text;
 }
 
+bool
+is_patience_over(uint64_t since_ns)
+{
+	uint64_t dead_ns = atomic_load(&chaos.keeper_dead_ns);
+
+	return now_ns() > (dead_ns > since_ns ? dead_ns : since_ns) +
+	    PATIENCE_MS * UINT64_C(1000000);
+}
+
 int
 ask(psup *p, const char *method, psup_args *a, psup_reply **ret)
 {
-	uint64_t until = now_ns() + PATIENCE_MS * UINT64_C(1000000);
+	uint64_t began = now_ns();
 	int rc = PSUP_ERR_LOST;
 
-	while (now_ns() < until && !atomic_load(&chaos.interrupted)) {
+	while (!is_patience_over(began) && !atomic_load(&chaos.interrupted)) {
 		if (!reach(p)) {
 			nap_ms(1);
 			continue;
@@ -411,7 +420,7 @@ story_kill(struct story *s, int grace_ms)
 static bool
 is_stuck(struct story *s)
 {
-	if (s->over || now_ns() - s->moved_ns < PATIENCE_MS * UINT64_C(1000000))
+	if (s->over || !is_patience_over(s->moved_ns))
 		return false;
 	lost(LOSS_STUCK, "session %u (%s, %s) at %llu", s->n, s->id,
 	    kind_name(s->kind), (unsigned long long)s->seen);

@@ -26,9 +26,6 @@ struct story {
 	char spill[96];     /* a file of all its output; "": none */
 };
 
-/* What an answer says, cut, or, where there is none, the error's words. Until
- * the next call of this thread. */
-const char *said(const psup *p, const psup_reply *r);
 /* The exec of a child of ours: `argv` after FILE and N; NULL-terminated. No
  * word: of a program that is not there. */
 psup_args *story_args(struct story *s, const char *word,

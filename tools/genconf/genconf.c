@@ -85,6 +85,7 @@ default_of(const struct config_option *o, char *ret, size_t size)
 		snprintf(ret, size, "%s", *(const bool *)at ? "yes" : "no");
 		return;
 	case OPT_DIR:
+	case OPT_HASH:
 	case OPT_NAMES:
 	case OPT_PATHS:
 		snprintf(ret, size, "%s", at);
@@ -97,6 +98,9 @@ default_of(const struct config_option *o, char *ret, size_t size)
 		return;
 	case OPT_ACTION:
 		snprintf(ret, size, "queue");
+		return;
+	case OPT_ADMIN:
+		snprintf(ret, size, "uid");
 		return;
 	case OPT_LOG_LEVEL:
 		snprintf(ret, size, "note");
@@ -185,9 +189,17 @@ man_option(const struct config_option *o)
 	printf("\n");
 }
 
-/* The sections in the order of the table, each once. */
 static void
-each_section(void (*begin)(const char *),
+each_option(const char *section, void (*option)(const struct config_option *))
+{
+	for (size_t i = 0; i < config_option_count; i++)
+		if (strcmp(config_options[i].section, section) == 0)
+			option(&config_options[i]);
+}
+
+/* The sections in the order of the table, each once; but for one. */
+static void
+each_section(const char *but, void (*begin)(const char *),
     void (*option)(const struct config_option *), void (*end)(void))
 {
 	size_t i, k;
@@ -198,12 +210,10 @@ each_section(void (*begin)(const char *),
 		for (k = 0; strcmp(config_options[k].section, section) != 0;
 		     k++)
 			;
-		if (k < i)
+		if (k < i || strcmp(section, but) == 0)
 			continue; /* begun already */
 		begin(section);
-		for (k = i; k < config_option_count; k++)
-			if (strcmp(config_options[k].section, section) == 0)
-				option(&config_options[k]);
+		each_option(section, option);
 		end();
 	}
 }
@@ -225,6 +235,7 @@ man_limits(void)
 {
 	size_t i;
 
+	each_option("limits", man_option);
 	for (i = 0; i < CTL_LIMITS; i++)
 		printf(".It Cm %s\n%" PRId64 " to %" PRId64 ".\n",
 		    limit_rows[i].name, limit_rows[i].min, limit_rows[i].max);
@@ -243,7 +254,7 @@ man(const char *path)
 	}
 	while (fgets(line, sizeof(line), f) != NULL) {
 		if (strcmp(line, "@OPTIONS@\n") == 0)
-			each_section(man_begin, man_option, man_end);
+			each_section("limits", man_begin, man_option, man_end);
 		else if (strcmp(line, "@LIMITS@\n") == 0)
 			man_limits();
 		else
@@ -303,7 +314,7 @@ example(void)
 	       "more.\n# psupd reads $PSUP_CONFIG, ~/.config/psup/psup.conf or "
 	       "/etc/psup/psup.conf, and\n# reads it again at SIGHUP. Variables "
 	       "of the environment go before the file.\n");
-	each_section(example_begin, example_option, example_end);
+	each_section("", example_begin, example_option, example_end);
 	printf("\n# A lane of your own, or all whose names begin so:\n"
 	       "#[lane \"build*\"]\n#width = 2\n#queue = 100000\n"
 	       "#priority = 0\n#limits.nice = 5\n");

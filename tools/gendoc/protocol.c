@@ -199,8 +199,17 @@ print_method(enum proto_method m)
 	char type[100];
 	size_t i;
 
-	printf("### %s\n\n%s\n\nFor %s.\n\n", proto_method_name(m),
-	    proto_method_doc(m), kind_words[proto_method_kind(m)]);
+	const char *repeat = proto_method_repeat(m);
+
+	printf("### %s\n\n%s\n\nFor %s. After a lost answer: ",
+	    proto_method_name(m), proto_method_doc(m),
+	    kind_words[proto_method_kind(m)]);
+	if (repeat[0] == '\0')
+		puts("not to be asked for again unseen.\n");
+	else if (repeat[0] == '*')
+		puts("ask again.\n");
+	else
+		printf("with `%s` ask again.\n\n", repeat);
 	for (i = 0; i < proto_param_count; i++) {
 		const struct proto_param *p = &proto_params[i];
 

@@ -108,6 +108,7 @@ cli_identity(const struct cli *c, struct psup_options *ret)
 	ret->scope = c->scope;
 	ret->token = c->token[0] != '\0' ? c->token : NULL;
 	ret->token_file = c->token_file;
+	ret->server_user = c->server_user;
 }
 
 bool
@@ -128,6 +129,7 @@ cli_connect(struct cli *c, enum cli_start start, int timeout_ms)
 	o.runtime_dir = c->runtime_dir;
 	o.timeout_ms = timeout_ms;
 	o.start = start == CLI_MAY_START && !c->no_start;
+	o.resume = c->resume;
 	return psup_connect(c->p, &o);
 }
 

@@ -55,6 +55,8 @@ struct cli {
 	const char *runtime_dir; /* NULL: the default */
 	const char *scope;       /* $PSUP_SCOPE; NULL: none */
 	const char *token_file;  /* NULL: $PSUP_TOKEN_FILE, or none */
+	const char *server_user; /* NULL: $PSUP_SERVER_USER, or none */
+	bool resume;             /* psup_options.resume */
 	char token[PSUP_TOKEN_SIZE]; /* --token-fd; "": none */
 	bool no_start, json, help, version;
 	bool no_progress;

@@ -223,6 +223,7 @@ run(struct cli *c, int argc, char **argv)
 	code = complete(c, argc, argv);
 	if (code != EXIT_OK)
 		return code;
+	c->resume = true;
 	rc = cli_connect(c, CLI_MAY_START, 0);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);

@@ -79,9 +79,10 @@ run(struct cli *c, int argc, char **argv)
 static const struct opt options[] = {
 	TEXT("format", 0, "FORMAT", "openmetrics|text", format,
 	    "openmetrics, or text, Prometheus' older format (openmetrics)"),
-	TEXT("listen", 0, "ADDRESS", "?127.0.0.1:9464|unix:", address,
-	    "answer GET /metrics over HTTP at 127.0.0.1:PORT, [::1]:PORT or "
-	    "unix:/PATH, until SIGINT or SIGTERM"),
+	TEXT("listen", 0, "ADDRESS", "?unix:|127.0.0.1:9464", address,
+	    "answer GET /metrics over HTTP at unix:/PATH, a socket of mode "
+	    "0600, or at 127.0.0.1:PORT or [::1]:PORT, which everybody on "
+	    "this machine can ask, until SIGINT or SIGTERM"),
 	OPT_END};
 
 const struct command cmd_metrics = {

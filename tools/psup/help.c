@@ -32,6 +32,7 @@ const struct help_row help_environment[] = {
 	                    "/dev/shm/psup-UID"},
 	{"PSUP_SCOPE", "see and start sessions of this scope alone"},
 	{"PSUP_TOKEN_FILE", "show the scope token in this file"},
+	{"PSUP_SERVER_USER", "also speak to a server of this user's"},
 	{"PSUP_PSUPD", "the server's program, where one is started"},
 	{"PSUP_CONFIG", "the configuration of a server that is started"},
 	{"NO_COLOR", "set and not empty: no colours, unless --color says so"},

@@ -65,6 +65,9 @@ const struct opt shared_options[] = {
 	FLAG("no-start", 0, cli.no_start, "start no server (exec, tool)"),
 	TEXT("token-file", 0, "FILE", "@file", cli.token_file,
 	    "show the scope token in FILE, mode 0600 ($PSUP_TOKEN_FILE)"),
+	TEXT("server-user", 0, "USER", NULL, cli.server_user,
+	    "also speak to a server of this user's ($PSUP_SERVER_USER; psup's "
+	    "own and root's)"),
 	CALL("token-fd", 0, "N", NULL, take_token_fd,
 	    "show the scope token read from descriptor N"),
 	FLAG("help", 'h', cli.help, "explain the command, or psup"),

@@ -24,44 +24,35 @@
 #define HELD_BYTES   524288u /* output we hold before the server must wait */
 #define STDIN_BYTES  262144u
 #define ROOM_WAIT_MS 30000
+#define STOP_WAIT_NS 3000000000ull /* for the command to have stopped */
 #define AGAIN_NS     2000000000ull /* a second Ctrl-C within this escalates */
-#define BACK_MS      10000 /* a master that restarts waits as long for us */
 #define TTY_CHECK_MS 300   /* are we in the foreground again? */
 
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 
 /* ------------------------------------------------------------------ output */
 
-/* A piece of output; what a repeated exec sends again is skipped. */
+/* A piece of output. */
 static void
 take_output(struct run *r, const psup_value *params)
 {
-	uint64_t pos = (uint64_t)psup_get_int(params, "pos", 0);
-	int64_t dropped = psup_get_int(params, "dropped", 0);
 	const char *data;
-	size_t len, skip = 0;
+	size_t len;
 	bool to_err;
 
 	data = psup_get_str(params, "data", &len);
-	/* Of a gap before pos, what came over an earlier connection is here. */
-	if (dropped > 0 && pos > r->next)
-		r->dropped += (uint64_t)dropped < pos - r->next
-		    ? (uint64_t)dropped
-		    : pos - r->next;
-	if (pos < r->next)
-		skip = r->next - pos < len ? (size_t)(r->next - pos) : len;
-	if (pos + len > r->next)
-		r->next = pos + len;
-	if (data == NULL || skip == len)
+	if (data == NULL)
 		return;
+	r->next = (uint64_t)psup_get_int(params, "pos", 0) + len;
+	r->dropped += (uint64_t)psup_get_int(params, "dropped", 0);
 	to_err = psup_get_is(params, "stream", "stderr");
-	progress_output(&r->progress, data + skip, len - skip,
+	progress_output(&r->progress, data, len,
 	    !r->o->quiet && (to_err ? r->err_tty : r->out_tty));
 	if (r->o->quiet)
 		return;
-	if ((to_err ? sink_put(&r->err, data + skip, len - skip)
-	            : run_tty_show(r, data + skip, len - skip)) < 0)
-		r->dropped += len - skip;
+	if ((to_err ? sink_put(&r->err, data, len)
+	            : run_tty_show(r, data, len)) < 0)
+		r->dropped += len;
 }
 
 static void send_signal(struct run *r, int sig);
@@ -117,16 +108,11 @@ on_answer(void *arg, int status, psup_reply *reply)
 {
 	struct run *r = arg;
 
-	if (status == PSUP_ERR_LOST) {
-		r->lost = true;
-		r->running = false;
-		return;
-	}
 	r->answered = true;
 	r->status = status;
 	r->reply = reply;
 	progress_hide(&r->progress);
-	if (r->came_back)
+	if (psup_resumed(r->c->p) > 0)
 		run_fetch_rest(r);
 	if (status != PSUP_OK)
 		note_error(r);
@@ -136,32 +122,39 @@ on_answer(void *arg, int status, psup_reply *reply)
 
 static void stdin_send(struct run *r);
 
-/* The server took a piece of stdin, or a part of it, or will take no more. */
+/* The server took a piece of stdin, or a part of it, or will take no more; or
+ * its master died over it. Then it is sent again with its position, which tells
+ * what was taken: not before, since others may feed the command, too. */
 static void
 on_written(void *arg, int status, psup_reply *reply)
 {
 	struct run *r = arg;
 	const psup_value *details = psup_reply_details(reply);
 	int64_t accepted = psup_get_int(details, "accepted", -1);
+	bool ok = status == PSUP_OK && !psup_reply_is_error(reply);
 	bool full = psup_get_is(details, "error", "stdin-full");
 	bool refused = psup_get_is(details, "error", "line-too-long");
 
 	r->in_busy = false;
-	if (status == PSUP_OK && !psup_reply_is_error(reply) && accepted < 0)
+	r->in_again = status == PSUP_ERR_LOST && psup_is_connected(r->c->p);
+	if (ok && accepted < 0)
 		accepted = (int64_t)(r->in_len - r->in_at);
-	if (accepted > 0 && (uint64_t)accepted <= r->in_len - r->in_at)
+	if (accepted > 0 && (uint64_t)accepted <= r->in_len - r->in_at) {
 		r->in_at += (size_t)accepted;
+		r->in_pos += accepted;
+	}
+	r->in_pos = psup_get_int(details, "position", r->in_pos);
 	if (refused) {
 		cli_say("a line over 4095 bytes was not taken");
 		r->in_at = r->in_len;
-	} else if (status != PSUP_OK ||
-	    (psup_reply_is_error(reply) && !full)) {
+	} else if (!ok && !full && !r->in_again) {
 		/* It has closed its stdin, or ended: nothing to say. */
 		r->in_open = false;
 		r->in_at = r->in_len;
 	}
+	r->in_ended = r->in_ended || (ok && r->in_ending);
 	psup_reply_free(&reply);
-	if (r->in_open && (r->in_at < r->in_len || r->in_eof))
+	if (r->in_open && !r->in_ended && (r->in_at < r->in_len || r->in_eof))
 		stdin_send(r);
 }
 
@@ -170,17 +163,17 @@ static void
 stdin_send(struct run *r)
 {
 	psup_args *a = psup_args_new();
-	bool end = r->in_at == r->in_len;
 
 	if (a == NULL)
 		return;
+	r->in_ending = r->in_at == r->in_len;
 	psup_args_str(a, "sessionId", r->session);
 	psup_args_bytes(a, "data", r->in + r->in_at, r->in_len - r->in_at);
-	if (end)
+	if (r->in_ending)
 		psup_args_bool(a, "eof", true);
+	if (r->in_again)
+		psup_args_int(a, "position", r->in_pos);
 	psup_args_int(a, "timeout", ROOM_WAIT_MS);
-	if (end)
-		r->in_open = false;
 	r->in_busy = psup_send(r->c->p, "write", a, on_written, r, NULL) ==
 	    PSUP_OK;
 	psup_args_free(&a);
@@ -251,13 +244,30 @@ stdin_read(struct run *r)
 
 /* ----------------------------------------------------------------- signals */
 
+static void kill_next(struct run *r);
+
 /* The answer to a kill; what it says shows in the exec's own. */
 static void
 on_killed(void *arg, int status, psup_reply *reply)
 {
-	(void)arg;
+	struct run *r = arg;
+
 	(void)status;
 	psup_reply_free(&reply);
+	psup_args_free(&r->kills[0]);
+	memmove(r->kills, r->kills + 1, sizeof(r->kills) - sizeof(r->kills[0]));
+	r->kills[KILLS - 1] = NULL;
+	kill_next(r);
+}
+
+/* One at a time: the server knows a kill that is asked for again by being the
+ * last one. */
+static void
+kill_next(struct run *r)
+{
+	if (r->kills[0] != NULL && psup_send(r->c->p, "kill", r->kills[0],
+	        on_killed, r, NULL) != PSUP_OK)
+		psup_args_free(&r->kills[0]);
 }
 
 /* One kill request; grace_ms < 0: just the signal. */
@@ -265,18 +275,25 @@ static void
 send_kill(struct run *r, const char *signal, int grace_ms)
 {
 	psup_args *a = psup_args_new();
+	size_t n = 0;
 
-	if (a == NULL)
+	while (n < KILLS && r->kills[n] != NULL)
+		n++;
+	if (a == NULL || n == KILLS) {
+		psup_args_free(&a);
 		return;
+	}
 	psup_args_str(a, "sessionId", r->session);
 	psup_args_str(a, "signal", signal);
 	psup_args_bool(a, "wait", false);
+	psup_args_int(a, "killId", 1 + (int64_t)arc4random_uniform(INT32_MAX));
 	if (grace_ms < 0)
 		psup_args_bool(a, "escalate", false);
 	else
 		psup_args_int(a, "graceMs", grace_ms);
-	psup_send(r->c->p, "kill", a, on_killed, r, NULL);
-	psup_args_free(&a);
+	r->kills[n] = a;
+	if (n == 0)
+		kill_next(r);
 }
 
 /* Hands a signal on; a second and third Ctrl-C within 2 s mean it. */
@@ -297,24 +314,6 @@ send_signal(struct run *r, int sig)
 		send_kill(r, psup_signal_name(sig), -1);
 }
 
-/* Ctrl-Z: the command stops, then we; both go on together. */
-static void
-suspend(struct run *r)
-{
-	progress_hide(&r->progress);
-	if (r->running)
-		send_kill(r, "STOP", -1);
-	while (r->running && psup_unsent(r->c->p) > 0)
-		if (psup_turn(r->c->p, 1000) != PSUP_OK)
-			break;
-	run_tty_close(r);
-	raise(SIGSTOP);
-	run_tty_open(r);
-	run_tty_resize(r);
-	if (r->running)
-		send_kill(r, "CONT", -1);
-}
-
 /* Monotonic time. */
 static uint64_t
 now_ns(void)
@@ -323,6 +322,26 @@ now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Ctrl-Z: the command stops, then we; both go on together. */
+static void
+suspend(struct run *r)
+{
+	uint64_t until = now_ns() + STOP_WAIT_NS;
+
+	progress_hide(&r->progress);
+	if (r->running)
+		send_kill(r, "STOP", -1);
+	while (r->running && r->kills[0] != NULL && now_ns() < until)
+		if (psup_turn(r->c->p, 1000) != PSUP_OK)
+			break;
+	run_tty_close(r);
+	raise(SIGSTOP);
+	run_tty_open(r);
+	run_tty_resize(r);
+	if (r->running)
+		send_kill(r, "CONT", -1);
 }
 
 /* Takes what the signalfd has. */
@@ -376,44 +395,6 @@ open_signals(struct run *r)
 }
 
 /* -------------------------------------------------------------------- loop */
-
-/* Sends the exec, the first time or again after the master was away. */
-static int
-send_exec(struct run *r)
-{
-	return psup_send(r->c->p, "exec", r->o->args, on_answer, r,
-	    &r->exec_id);
-}
-
-/* The connection broke: the same request key finds the command again. */
-static void
-come_back(struct run *r)
-{
-	static const struct timespec pause = {0, 100000000};
-	uint64_t until = now_ns() + BACK_MS * 1000000ull;
-	int rc = PSUP_ERR_LOST;
-
-	note_error(r);
-	if (r->in_busy)
-		cli_say("the connection was lost while input was under way; "
-		        "some of it may be lost");
-	r->in_busy = false;
-	r->in_at = r->in_len;
-	while (rc != PSUP_OK && now_ns() < until) {
-		nanosleep(&pause, NULL);
-		rc = cli_connect(r->c, CLI_NEVER_START, 2000);
-		if (rc == PSUP_ERR_NO_SERVER)
-			break; /* the keeper is gone, and the command with it */
-	}
-	r->lost = false;
-	r->came_back = true;
-	if (rc == PSUP_OK)
-		rc = send_exec(r);
-	if (rc != PSUP_OK) {
-		r->answered = true;
-		r->status = PSUP_ERR_LOST;
-	}
-}
 
 /* Waits for whatever comes first, and handles it. */
 static void
@@ -491,8 +472,6 @@ loop(struct run *r)
 				continue;
 			return;
 		}
-		if (r->lost)
-			come_back(r);
 		if (r->answered && sink_pending(&r->out) == 0 &&
 		    sink_pending(&r->err) == 0)
 			return;
@@ -535,7 +514,8 @@ run_foreground(struct cli *c, const struct run_options *o)
 	} else {
 		psup_on_note(c->p, on_note, &r);
 		run_tty_open(&r);
-		rc = send_exec(&r);
+		rc = psup_send(c->p, "exec", o->args, on_answer, &r,
+		    &r.exec_id);
 		if (rc == PSUP_OK)
 			loop(&r);
 		run_tty_close(&r);
@@ -545,6 +525,8 @@ run_foreground(struct cli *c, const struct run_options *o)
 			code = EXIT_INTERNAL;
 	}
 	psup_reply_free(&r.reply);
+	for (size_t i = 0; i < KILLS; i++)
+		psup_args_free(&r.kills[i]);
 	sink_close(&r.out);
 	sink_close(&r.err);
 	free(r.in);

@@ -11,12 +11,13 @@
 #include "sink.h"
 #include "term_out.h"
 
+#define KILLS 8
+
 struct run {
 	struct cli *c;
 	const struct run_options *o;
 	uint32_t exec_id;
-	bool answered, lost;
-	bool came_back;    /* the connection is not the first */
+	bool answered;
 	int status;        /* of the answer */
 	psup_reply *reply; /* the answer */
 	char error[640];   /* why there is none */
@@ -30,10 +31,14 @@ struct run {
 	struct progress progress;
 	/* stdin */
 	bool in_open, in_tty, in_busy; /* busy: a write is under way */
-	bool in_eof;
+	bool in_eof;           /* there is no more to read */
+	bool in_ending, in_ended; /* the write has the end; it was taken */
+	bool in_again;         /* a master died over the last write */
+	int64_t in_pos;        /* of in_at, in the command's stdin */
 	char *in;
 	size_t in_at, in_len;
 	/* signals */
+	psup_args *kills[KILLS]; /* the first is under way; NULL: none */
 	int signal_fd;
 	sigset_t old_mask;
 	int waiting_signal; /* came before there was a session */

@@ -38,6 +38,7 @@ run_tty_open(struct run *r)
 	    tcgetattr(STDIN_FILENO, &r->tty) != 0)
 		return;
 	r->shows = isatty(STDOUT_FILENO) == 1;
+	r->screen.own = true;
 	raw = r->tty;
 	cfmakeraw(&raw);
 	r->raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;

@@ -27,6 +27,8 @@
 #define BODY_MAX  1024 /* nobody has anything to send */
 #define LOOK_MS   200
 
+#define HTTP_FORBIDDEN 403 /* event2/http.h does not have it */
+
 /* A connection. libevent says nothing of its end, but a bufferevent that it
  * has freed, and that we still hold, has lost its callbacks' argument. */
 struct client {
@@ -38,6 +40,7 @@ struct scraper {
 	const char *runtime_dir;
 	struct event_base *base;
 	struct evconnlistener *listener;
+	bool local;         /* listens at a socket in the file system */
 	struct event *look; /* while there are clients */
 	struct client clients[SCRAPE_CLIENTS];
 };
@@ -196,6 +199,26 @@ answer_metrics(struct scraper *s, struct evhttp_request *req)
 	psup_view_close(&v);
 }
 
+/*
+ * Is this machine's loopback what the client thinks it asks? A page of
+ * somebody's in a browser here reaches us by a name of his that he lets point
+ * here (DNS rebinding), and the browser says that name. A client of HTTP/1.0
+ * may say none; no page gets to a socket in the file system.
+ */
+static bool
+host_is_ours(const struct scraper *s, struct evhttp_request *req)
+{
+	const char *said = evhttp_find_header(
+	    evhttp_request_get_input_headers(req), "Host");
+	const char *target = evhttp_uri_get_host(
+	    evhttp_request_get_evhttp_uri(req));
+
+	if (s->local)
+		return true;
+	return (said == NULL || scrape_is_loopback(said)) &&
+	    (target == NULL || scrape_is_loopback(target));
+}
+
 /* One request. */
 static void
 on_request(struct evhttp_request *req, void *arg)
@@ -204,7 +227,10 @@ on_request(struct evhttp_request *req, void *arg)
 	    evhttp_request_get_evhttp_uri(req));
 	enum evhttp_cmd_type method = evhttp_request_get_command(req);
 
-	if (method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
+	if (!host_is_ours(arg, req)) {
+		answer_text(req, HTTP_FORBIDDEN, "Forbidden",
+		    "Host is not localhost, 127.0.0.1 or [::1]");
+	} else if (method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
 		evhttp_add_header(evhttp_request_get_output_headers(req),
 		    "Allow", "GET, HEAD");
 		answer_text(req, HTTP_BADMETHOD, "Method Not Allowed",
@@ -264,10 +290,14 @@ int
 scrape_serve(struct cli *c, int fd)
 {
 	struct scraper s = {.runtime_dir = c->runtime_dir};
+	struct sockaddr_storage at = {0};
+	socklen_t at_len = sizeof(at);
 	struct event *ends[2] = {NULL, NULL};
 	struct evhttp *http = NULL;
 	int code = EXIT_INTERNAL;
 
+	if (getsockname(fd, (struct sockaddr *)&at, &at_len) == 0)
+		s.local = at.ss_family == AF_UNIX;
 	(void)signal(SIGPIPE, SIG_IGN);
 	event_set_log_callback(on_log);
 	s.base = event_base_new();

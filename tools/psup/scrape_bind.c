@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -19,8 +20,16 @@
 
 #define BACKLOG 16
 
-static const char unix_prefix[] = "unix:";
 static struct stat made; /* the socket's file; st_ino 0: none */
+
+/* The path of "unix:/PATH" or "/PATH"; NULL: an address of another kind. */
+static const char *
+path_of(const char *address)
+{
+	if (strncmp(address, "unix:", 5) == 0)
+		return address + 5;
+	return address[0] == '/' ? address : NULL;
+}
 
 /* Is this an address that only this machine reaches? */
 static bool
@@ -143,16 +152,16 @@ scrape_bind(const char *address, char *shown, size_t size)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
 	    .ai_flags = AI_NUMERICSERV | AI_NUMERICHOST};
+	const char *port, *path = path_of(address);
 	struct addrinfo *list = NULL;
-	const char *port;
 	char host[64];
 	int fd;
 
-	if (strncmp(address, unix_prefix, strlen(unix_prefix)) == 0)
-		return bind_unix(address + strlen(unix_prefix), shown, size);
+	if (path != NULL)
+		return bind_unix(path, shown, size);
 	if (!split(address, host, sizeof(host), &port)) {
-		snprintf(shown, size, "--listen %.80s: 127.0.0.1:PORT, "
-		    "[::1]:PORT or unix:/PATH is expected", address);
+		snprintf(shown, size, "--listen %.80s: /PATH of a socket, "
+		    "127.0.0.1:PORT or [::1]:PORT is expected", address);
 		return SCRAPE_NO_ADDRESS;
 	}
 	/* a name is nobody's to choose but localhost's */
@@ -178,14 +187,40 @@ scrape_bind(const char *address, char *shown, size_t size)
 	return fd;
 }
 
+bool
+scrape_is_loopback(const char *host)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+	    .ai_flags = AI_NUMERICHOST};
+	size_t n = host[0] == '[' ? strcspn(host, "]") : strcspn(host, ":");
+	bool v6 = host[0] == '[' && host[n] == ']';
+	const char *rest = host + n + v6;
+	struct addrinfo *list = NULL;
+	char name[64];
+	bool ours;
+
+	if (n - v6 >= sizeof(name) ||
+	    (rest[0] != '\0' && (rest[0] != ':' || strlen(rest) > 6 ||
+	        strspn(rest + 1, "0123456789") != strlen(rest + 1))))
+		return false;
+	snprintf(name, sizeof(name), "%.*s", (int)(n - v6), host + v6);
+	if (strcasecmp(name, "localhost") == 0)
+		return true;
+	if (getaddrinfo(name, NULL, &hints, &list) != 0)
+		return false;
+	ours = is_loopback(list->ai_addr) &&
+	    (list->ai_family == AF_INET6) == v6;
+	freeaddrinfo(list);
+	return ours;
+}
+
 void
 scrape_unbind(const char *address)
 {
-	const char *path = address + strlen(unix_prefix);
+	const char *path = path_of(address);
 	struct stat st;
 
-	if (strncmp(address, unix_prefix, strlen(unix_prefix)) == 0 &&
-	    lstat(path, &st) == 0 && st.st_ino == made.st_ino &&
+	if (path != NULL && lstat(path, &st) == 0 && st.st_ino == made.st_ino &&
 	    st.st_dev == made.st_dev)
 		(void)unlink(path);
 }

@@ -5,7 +5,10 @@
  *
  * DSR, DA and DECRQM are answered by the session's worker: if our terminal saw
  * them it would answer a second time, and with several of us attached a third.
- * Of old output nothing may be answered at all.
+ * Of old output nothing may be answered at all. What another's session writes
+ * does not reach beyond the window either: no clipboard, no printer, and no
+ * title that comes back as if it were typed. An ESC begins anew wherever it
+ * stands, as terminals have it, so that nothing hides in an unfinished string.
  */
 #include "term_out.h"
 
@@ -13,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ESC '\033'
+#define ESC     '\033'
+#define C1_LEAD '\xc2' /* begins U+0080 to U+00BF in UTF-8 */
 
 /* PASS, DROP: within a string that is too long to be kept. */
 enum term_state { GROUND, ESCAPE, CSI, STRING, STRING_ESC, PASS, PASS_ESC,
@@ -75,14 +79,17 @@ static const struct {
 	{0, '$', 'u', false}, {'?', 0, 'S', false}, {'?', 0, 'm', false},
 };
 
-/* Is it a question that our terminal must not see? */
+/* Is it a question, or a printer's, that our terminal must not see? */
 static bool
-csi_asks(const struct term_out *t, const struct csi *q)
+csi_is_kept(const struct term_out *t, const struct csi *q)
 {
 	int n = first_of(q);
 
+	if (q->final == 'i' && (q->prefix == 0 || q->prefix == '?'))
+		return !t->own;
 	if (q->final == 't' && q->prefix == 0 && q->between == 0)
-		return t->replay && n >= 11 && n <= 21;
+		return (t->replay && n >= 11 && n <= 21) ||
+		    (!t->own && (n == 20 || n == 21)); /* the title */
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
 		if (questions[i].prefix == q->prefix &&
 		    questions[i].between == q->between &&
@@ -136,22 +143,37 @@ begins(const char *s, size_t n, const char *with)
 	return n >= strlen(with) && memcmp(s, with, strlen(with)) == 0;
 }
 
-/* OSC, DCS and the like: may our terminal see it? Of live output all; of old
- * output nothing that it answers or that acts beyond its window. */
+/* Strings that our terminal must not see, by what they begin with. `always`:
+ * of live output, too, unless the session is our own; else of old output. */
+static const struct {
+	char kind;
+	const char *with;
+	bool always;
+} strings[] = {
+	{']', "52;", true}, {']', "5522;", true}, {']', "1337;Copy", true},
+	{'P', "tmux;", true}, /* for the terminal beyond tmux */
+	{']', "9;", false}, {']', "777;", false}, {'P', "$q", false},
+	{'P', "+q", false},
+};
+
+/* OSC, DCS and the like: may our terminal see it? Of old output nothing that
+ * it answers or that acts beyond its window. */
 static bool
 string_passes(const struct term_out *t)
 {
 	const char *s = t->seq + 2;
 	size_t n = t->len - 2;
 
-	if (!t->replay)
+	for (; t->seq[1] == ']' && n > 0 && *s == '0'; n--)
+		s++; /* 052 is 52 */
+	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+		if (strings[i].kind == t->seq[1] &&
+		    begins(s, n, strings[i].with) &&
+		    (t->replay || (strings[i].always && !t->own)))
+			return false;
+	if (!t->replay || t->seq[1] == 'P' || t->seq[1] == 'X')
 		return true;
-	if (t->seq[1] == 'P')
-		return !begins(s, n, "$q") && !begins(s, n, "+q");
-	if (t->seq[1] != ']')
-		return t->seq[1] == 'X';
-	return memchr(s, '?', n) == NULL && !begins(s, n, "52;") &&
-	    !begins(s, n, "9;") && !begins(s, n, "777;");
+	return t->seq[1] == ']' && memchr(s, '?', n) == NULL;
 }
 
 /* Everything as after power on. */
@@ -196,7 +218,7 @@ csi_byte(struct term_out *t, char c, bool *ret_show)
 	if (c < '@' || c > '~')
 		return CSI;
 	q = csi_of(t);
-	if (csi_asks(t, &q)) {
+	if (csi_is_kept(t, &q)) {
 		t->len = 0;
 	} else {
 		csi_note(t, &q);
@@ -259,31 +281,42 @@ static int
 long_byte(struct term_out *t, char c, term_put_fn *put, void *arg)
 {
 	bool pass = t->state == PASS || t->state == PASS_ESC;
-	bool after_esc = t->state == PASS_ESC || t->state == DROP_ESC;
+	bool esc = t->state == PASS_ESC || t->state == DROP_ESC;
+	const char both[2] = {ESC, c};
 
-	if (c == '\a' || (after_esc && c == '\\'))
-		t->state = GROUND;
-	else if (c == ESC)
+	if (c == ESC)
 		t->state = pass ? PASS_ESC : DROP_ESC;
+	else if (c == '\a' || (esc && c == '\\'))
+		t->state = GROUND;
 	else
 		t->state = pass ? PASS : DROP;
-	return pass ? put(arg, &c, 1) : 0;
+	if (!pass || (c == ESC && !esc))
+		return 0; /* an ESC waits for what comes after it */
+	return c == ESC ? put(arg, &c, 1) : put(arg, both + !esc, 1 + esc);
 }
 
-/* A sequence that fills the buffer. */
+/* A sequence that fills the buffer. Of a CSI the rest is shown as text. */
 static int
 too_long(struct term_out *t, term_put_fn *put, void *arg)
 {
-	if (t->state == STRING || t->state == STRING_ESC) {
-		t->state = string_passes(t) ? PASS : DROP;
-		if (t->state == DROP) {
-			t->len = 0;
-			return 0;
-		}
-	} else {
-		t->state = GROUND;
-	}
+	bool string = t->state == STRING || t->state == STRING_ESC;
+	bool pass = string && string_passes(t), esc = t->state == STRING_ESC;
+
+	t->state = !string ? GROUND
+	    : pass         ? (esc ? PASS_ESC : PASS)
+	                   : (esc ? DROP_ESC : DROP);
+	if (!pass)
+		t->len = 0;
+	t->len -= pass && esc; /* that is for long_byte() to show */
 	return show_seq(t, put, arg);
+}
+
+/* Is the byte the one after an ESC that ended no string? A new sequence. */
+static bool
+begins_anew(const struct term_out *t, char c)
+{
+	return !t->own && c != '\\' && c != ESC && (t->state == STRING_ESC ||
+	    t->state == PASS_ESC || t->state == DROP_ESC);
 }
 
 /* How many bytes from `data` on are plain. */
@@ -293,9 +326,24 @@ plain_len(const struct term_out *t, const char *data, size_t len)
 	size_t n = 0;
 
 	while (n < len && data[n] != ESC && data[n] != 0x05 &&
-	    (data[n] != '\a' || !t->replay))
+	    data[n] != C1_LEAD && (data[n] != '\a' || !t->replay))
 		n++;
 	return n;
+}
+
+/* ENQ, which asks, and the bell of old output. */
+static bool
+is_silent(const struct term_out *t, char c)
+{
+	return c == 0x05 || (c == '\a' && t->replay);
+}
+
+/* What acts at once within a sequence, and is no part of it. */
+static bool
+is_control(char c)
+{
+	return (c >= 0 && c < ' ' && c != ESC && c != 0x18 && c != 0x1a) ||
+	    c == 0x7f;
 }
 
 /* One byte, not plain, or within a sequence. */
@@ -305,10 +353,17 @@ one_byte(struct term_out *t, char c, term_put_fn *put, void *arg)
 	bool show = false;
 	int rc = 0;
 
+	if (begins_anew(t, c)) {
+		t->state = ESCAPE; /* what came of the string goes */
+		t->seq[0] = ESC;
+		t->len = 1;
+	}
 	if (t->state >= PASS)
 		return long_byte(t, c, put, arg);
 	if (t->state == GROUND && c != ESC)
-		return 0; /* ENQ, or the bell of old output */
+		return is_silent(t, c) ? 0 : put(arg, &c, 1);
+	if ((t->state == ESCAPE || t->state == CSI) && is_control(c))
+		return is_silent(t, c) ? 0 : put(arg, &c, 1);
 	if (t->state != STRING && t->state != STRING_ESC && c == ESC) {
 		rc = show_seq(t, put, arg);
 		t->state = ESCAPE;
@@ -322,6 +377,22 @@ one_byte(struct term_out *t, char c, term_put_fn *put, void *arg)
 	return show ? show_seq(t, put, arg) : 0;
 }
 
+/* As one_byte(), where a byte may be half of a character: the controls U+0080
+ * to U+009F are left out, as some terminals take them for ESC and a letter. */
+static int
+half_byte(struct term_out *t, char c, term_put_fn *put, void *arg)
+{
+	bool half = t->c1_lead;
+	int rc = 0;
+
+	t->c1_lead = !t->own && c == C1_LEAD;
+	if (half && ((unsigned char)c & 0xe0u) == 0x80)
+		return 0;
+	if (half)
+		rc = one_byte(t, C1_LEAD, put, arg);
+	return rc != 0 || t->c1_lead ? rc : one_byte(t, c, put, arg);
+}
+
 int
 term_out(struct term_out *t, const char *data, size_t len, term_put_fn *put,
     void *arg)
@@ -330,11 +401,13 @@ term_out(struct term_out *t, const char *data, size_t len, term_put_fn *put,
 	int rc = 0;
 
 	while (len > 0 && rc == 0) {
-		n = t->state == GROUND ? plain_len(t, data, len) : 0;
+		n = t->state == GROUND && !t->c1_lead
+		    ? plain_len(t, data, len)
+		    : 0;
 		if (n > 0) {
 			rc = put(arg, data, n);
 		} else {
-			rc = one_byte(t, *data, put, arg);
+			rc = half_byte(t, *data, put, arg);
 			n = 1;
 		}
 		data += n;

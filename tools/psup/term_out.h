@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Output of another terminal on its way to ours: questions to the terminal
- * are left out where somebody else answers them, and what was switched on is
- * remembered, so that it can be switched off again. Does no I/O.
+ * are left out where somebody else answers them, so is what reaches beyond its
+ * window, and what was switched on is remembered, so that it can be switched
+ * off again. Does no I/O.
  */
 #ifndef PSUP_TERM_OUT_H
 #define PSUP_TERM_OUT_H
@@ -11,11 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TERM_SEQ_MAX 1024u /* a longer sequence passes unseen */
+#define TERM_SEQ_MAX 1024u /* of a longer string only the beginning is seen */
 
 struct term_out {
 	bool replay;  /* old output: it asks nothing, rings no bell, and sets
 	               * no clipboard */
+	bool own;     /* a session of whoever sits at the terminal, as if it
+	               * ran there: it may set the clipboard, ask for the
+	               * title and print */
+	bool c1_lead; /* the last byte was the first of two */
 	int state;    /* enum term_state, private */
 	char seq[TERM_SEQ_MAX];
 	size_t len;

@@ -94,9 +94,16 @@ enum psup_screen_flags {
 PSUP_API int psup_screen(psup *p, const char *session, unsigned flags,
     psup_reply **ret);
 
-/* Feeds stdin, up to 1 MiB at once; waits up to wait_ms for room. */
+/* Feeds stdin, up to 1 MiB at once; waits up to wait_ms for room. Where the
+ * connection breaks before the answer: PSUP_ERR_LOST, and the data was taken or
+ * not. */
 PSUP_API int psup_write(psup *p, const char *session, const void *data,
     size_t size, bool eof, int wait_ms, psup_reply **ret);
+/* The same at a position of the session's stdin: 0 at first, then
+ * details.position of the write before. What is there already is not given
+ * again, so this call survives the master. For a session's only writer. */
+PSUP_API int psup_write_at(psup *p, const char *session, const void *data,
+    size_t size, bool eof, int64_t position, int wait_ms, psup_reply **ret);
 
 /* Keys for a running session; literal, then hex, then keys are sent, and at
  * least one of them. */

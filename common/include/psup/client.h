@@ -80,16 +80,45 @@ struct psup_options {
 	const char *token;       /* a scope token: binds to its scope */
 	const char *token_file;  /* else the file that holds one; NULL:
 	                          * $PSUP_TOKEN_FILE, where that is set */
+	const char *server_user; /* whose server is believed beside one's own
+	                          * and root's: name or uid; NULL:
+	                          * $PSUP_SERVER_USER, where that is set */
+	bool resume;             /* psup_send()'s requests, too, are asked
+	                          * again by another connection (below) */
 };
 #define PSUP_OPTIONS_INIT                                                      \
-	{sizeof(struct psup_options), 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	{sizeof(struct psup_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /*
- * Connects and says hello. A handle that was connected is closed first.
- * Errors: NO_SERVER, TIMEOUT (somebody listens, nobody answers), REFUSED (the
- * hello), SYSTEM (the directory is not safe, ...), USAGE.
+ * Connects and says hello. A handle that was connected is closed first. Where a
+ * master dies meanwhile it tries again until there is no server, or the time is
+ * up. Errors: NO_SERVER, TIMEOUT (somebody listens, nobody answers), LOST
+ * (masters died until the time was up), REFUSED (the hello), SYSTEM, USAGE.
+ *
+ * Nothing is sent, neither token nor request, to a server that runs as anybody
+ * but this user, root and server_user, or whose directory belongs to anybody
+ * else, lets others in by its mode, or has an access control list: SYSTEM, with
+ * the uid that was found and those that were expected.
  */
 PSUP_API int psup_connect(psup *p, const struct psup_options *o);
+
+/*
+ * Where the master dies, its keeper starts another, and the connection is taken
+ * up again: calls that wait (psup_call() and all of calls.h) are asked again,
+ * unseen by the caller, and so are psup_send()'s with options.resume. That holds
+ * for what may be done twice, or is known to the server by a name of the
+ * caller's: docs/protocol.md says for each method whether, or by which
+ * parameter (exec: requestKey, write: position). All else gets PSUP_ERR_LOST,
+ * with the method in the message and the parameter in psup_error_field().
+ *
+ * So does everything once the server itself is gone or another one is in its
+ * place, and on a connection that has subscribed: what it was to be notified of
+ * is the caller's to ask for. Output notifications of an exec that was asked
+ * again go on where they stopped. psup_fd() may be another one afterwards.
+ *
+ * How often that happened since psup_connect().
+ */
+PSUP_API unsigned psup_resumed(const psup *p);
 
 /* A scope token from a file that is the user's own (or root's) and has mode
  * 0600 or less, or from a descriptor, read to its end. Errors: SYSTEM. */
@@ -156,7 +185,8 @@ PSUP_API size_t psup_pending(const psup *p);
 PSUP_API size_t psup_unsent(const psup *p);
 
 /* For an event loop: wait for these poll(2) events on this descriptor (-1: not
- * connected), then call psup_dispatch(). */
+ * connected), then call psup_dispatch(). Ask anew each time: a connection that
+ * is taken up again has another one, and before that a timer's. */
 PSUP_API int psup_fd(const psup *p);
 PSUP_API short psup_fd_events(const psup *p);
 

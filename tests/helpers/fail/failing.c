@@ -299,3 +299,16 @@ clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 	va_end(ap);
 	return fails(FAIL_CLONE) ? -1 : real(fn, stack, flags, arg, pidfd);
 }
+
+/* worker/clone3.h; --wrap of the linker's. */
+#ifdef FAIL_CLONE3
+struct clone_args;
+long __real_clone3_start(struct clone_args *args, int (*fn)(void *), void *arg);
+long __wrap_clone3_start(struct clone_args *args, int (*fn)(void *), void *arg);
+
+long
+__wrap_clone3_start(struct clone_args *args, int (*fn)(void *), void *arg)
+{
+	return fails(FAIL_CLONE) ? -errno : __real_clone3_start(args, fn, arg);
+}
+#endif

@@ -45,8 +45,8 @@ Test(abi, newer_ones_are_read_where_they_say_so)
 	cr_assert_not(abi_reads(ABI_RING, ABI_STAMP(v + 1, v + 1)));
 	cr_assert_not(abi_reads(ABI_RING, v + 1)); /* says nothing */
 	abi_refusal(ABI_RING, ABI_STAMP(v + 1, v + 1), why, sizeof(why));
-	cr_assert_str_eq(why, "made by psup layout 4 (ring, for readers of 4 "
-			      "on), this build reads 2 to 3");
+	cr_assert_str_eq(why, "made by psup layout 5 (ring, for readers of 5 "
+			      "on), this build reads 2 to 4");
 }
 
 Test(abi, records_of_a_newer_index_are_read_in_it_alone)
@@ -82,15 +82,15 @@ Test(abi, another_build_is_compared_structure_by_structure)
 	static const struct {
 		const char *from, *to, *why;
 	} rows[] = {
-		{"ring 3 3 2", "ring 4 3 2", NULL},
-		{"ring 3 3 2", "ring 4 4 4", "ring: 3 is in use, psup 0.1.0 "
-		    "reads 4 to 4"},
-		{"ring 3 3 2", "ring 4 4 3", "ring: psup 0.1.0 writes 4 for "
-		    "readers of 4 on, what runs here reads 2 to 3"},
-		{"state 1 1 1", "state 2 2 1", NULL}, /* there is no way back */
-		{"state 1 1 1", "state 2 2 2", "state: 1 is in use, psup "
-		    "0.1.0 reads 2 to 2"},
-		{"ctl 2 2 2", "ctl 1 1 1", "ctl: 2 is in use, psup 0.1.0 "
+		{"ring 4 3 2", "ring 5 3 2", NULL},
+		{"ring 4 3 2", "ring 5 5 5", "ring: 4 is in use, psup 0.1.0 "
+		    "reads 5 to 5"},
+		{"ring 4 3 2", "ring 5 5 3", "ring: psup 0.1.0 writes 5 for "
+		    "readers of 5 on, what runs here reads 2 to 4"},
+		{"state 2 1 1", "state 3 3 1", NULL}, /* there is no way back */
+		{"state 2 1 1", "state 3 3 3", "state: 2 is in use, psup "
+		    "0.1.0 reads 3 to 3"},
+		{"ctl 3 2 2", "ctl 1 1 1", "ctl: 3 is in use, psup 0.1.0 "
 		    "reads 1 to 1"},
 		{"board 3 3 2\n", "", "board: psup 0.1.0 has none, 3 is in "
 		    "use"},
@@ -115,10 +115,10 @@ Test(abi, an_answer_that_is_none_is_refused)
 {
 	static const char *const rows[][2] = {
 		{"psupd ", "psup-worker "}, {"psupd ", "psupd"},
-		{"ring 3 3 2", "ring 3 3"}, {"ring 3 3 2", "ring 3 3 2 x"},
-		{"ring 3 3 2", "ring 3 4 2"}, {"ring 3 3 2", "ring 0 0 0"},
-		{"ring 3 3 2", "ring 99999 1 1"},
-		{"ring 3 3 2", "a-name-that-is-much-too-long-for-it 3 3 2"},
+		{"ring 4 3 2", "ring 4 3"}, {"ring 4 3 2", "ring 4 3 2 x"},
+		{"ring 4 3 2", "ring 4 5 2"}, {"ring 4 3 2", "ring 0 0 0"},
+		{"ring 4 3 2", "ring 99999 1 1"},
+		{"ring 4 3 2", "a-name-that-is-much-too-long-for-it 4 3 2"},
 	};
 	struct abi_other o;
 	char why[200];

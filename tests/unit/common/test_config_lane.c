@@ -44,6 +44,14 @@ Test(config_lane, limits_of_all_sessions)
 	cr_assert_eq(read_text("[limits]\nopenFiles = 3\n"), -EINVAL);
 	cr_assert_not_null(strstr(why, ":2: limits.openFiles: \"3\" is no "
 	                               "number from 8"), "%s", why);
+	cr_assert_eq(config.start_ms, 10000);
+	cr_assert_eq(read_text("[limits]\nnice = 1\nstart_ms = 100\n"), 0);
+	cr_assert_eq(config.start_ms, 100);
+	cr_assert_eq(read_text("[limits]\nstart_ms = 99\n"), -EINVAL);
+	cr_assert_not_null(strstr(why, ":2: limits.start_ms: 99 is out of "
+	                               "range; expected 100 to 600000"));
+	cr_assert_eq(read_text("[lane \"a\"]\nlimits.start_ms = 100\n"),
+	    -EINVAL);
 	cr_assert_eq(read_text("[limits]\nmemory = 3\n"), -EINVAL);
 	cr_assert_not_null(strstr(why, "no such limit; expected memoryBytes"));
 }

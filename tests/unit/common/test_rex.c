@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/check.h"
-#include "common/clock.h"
 #include "common/rex.h"
 
 TestSuite(rex, .timeout = 60);
@@ -140,14 +140,14 @@ Test(rex, takes_time_for_the_text_alone)
 	    "(x+x+)+y", "([a-zA-Z]+)*b", "(.*a){12}b", "^(([a-z])+.)+[A-Z]$"};
 	enum { LEN = 200000 };
 	char *text = malloc(LEN);
-	uint64_t t0;
+	clock_t t0; /* of the processor: others may want it, too */
 
 	cr_assert_not_null(text);
 	memset(text, 'a', LEN);
 	for (size_t i = 0; i < NELEMS(patterns); i++) {
-		t0 = clock_boot_ns();
+		t0 = clock();
 		cr_expect_str_eq(search_n(patterns[i], text, LEN), "-");
-		cr_expect_lt(clock_boot_ns() - t0, 20000000000u, "%s",
+		cr_expect_lt(clock() - t0, 20 * CLOCKS_PER_SEC, "%s",
 		    patterns[i]);
 	}
 	free(text);

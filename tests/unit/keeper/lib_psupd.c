@@ -116,6 +116,7 @@ setup(void)
 	setenv("PSUP_TEST_SOCKET", sock, 1);
 	setenv("GUARD_REMOVE", dir, 1);
 	unsetenv("PSUP_TEST_DIE");
+	unsetenv("PSUP_TEST_KILLED");
 	unsetenv("PSUP_TEST_BEAT");
 	peer_count = 0;
 }
@@ -141,13 +142,34 @@ await(int fd, const char *what)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char log[4096] = "";
+	ssize_t n;
 
 	if (poll(&p, 1, DEADLINE_MS) == 1)
 		return;
+	/* the last of it */
 	fcntl(errors, F_SETFL, O_NONBLOCK);
-	if (read(errors, log, sizeof(log) - 1) < 0)
-		log[0] = '\0';
+	while ((n = read(errors, log, sizeof(log) - 1)) > 0)
+		log[n] = '\0';
 	cr_assert_fail("no %s in time; the server said:\n%s", what, log);
+}
+
+void
+await_ready(void)
+{
+	char text[16384];
+	size_t have = 0;
+	ssize_t n;
+
+	do {
+		struct pollfd p = { .fd = errors, .events = POLLIN };
+
+		cr_assert_lt(have, sizeof(text) - 1);
+		cr_assert_eq(poll(&p, 1, DEADLINE_MS), 1, "not ready");
+		n = read(errors, text + have, sizeof(text) - 1 - have);
+		cr_assert_gt(n, 0);
+		have += (size_t)n;
+		text[have] = '\0';
+	} while (strstr(text, "event=ready ") == NULL);
 }
 
 /* The next relay that calls. */
@@ -215,8 +237,13 @@ tell_head(struct peer *p, unsigned type, uint64_t sid)
 {
 	struct ctl_head m = CTL_INIT((uint16_t)type, (struct sid){ sid },
 	    struct ctl_head);
+	struct ctl_pid ask = { .head = CTL_INIT(CTL_ASK_EXIT,
+		(struct sid){ sid }, struct ctl_pid) };
 
-	tell(p, &m, sizeof(m), NULL, 0);
+	if (type == CTL_ASK_EXIT)
+		tell(p, &ask, sizeof(ask), NULL, 0);
+	else
+		tell(p, &m, sizeof(m), NULL, 0);
 }
 
 void

@@ -13,7 +13,7 @@
 #include "ctl.h"
 #include "heritage.h"
 
-#define DEADLINE_MS 10000
+#define DEADLINE_MS 60000
 #define WORKERS     2u /* and a standby */
 
 /* A relay that called. */
@@ -43,6 +43,8 @@ pid_t start_psupd(const char *const extra[]);
 pid_t up(void);
 /* How a guard ended. */
 int exit_of(pid_t pid);
+/* Waits until the server says that all its processes are ready. */
+void await_ready(void);
 /* All that was said on stderr. */
 const char *said(void);
 

@@ -7,6 +7,8 @@
  * worker would: cloned as the keeper's child, SPAWNED sent before the exec.
  *
  * $PSUP_TEST_DIE: exits with that code instead of saying READY.
+ * $PSUP_TEST_KILLED: as master, but for the first, kills itself between greeting and
+ * READY, up to this generation.
  * $PSUP_TEST_BEAT: its stats page shows a heartbeat at every turn.
  */
 #include <errno.h>
@@ -115,6 +117,7 @@ main(void)
 	struct ctl_head ready = CTL_INIT(CTL_READY, (struct sid){ 0 },
 	    struct ctl_head);
 	const char *die = getenv("PSUP_TEST_DIE");
+	const char *killed = getenv("PSUP_TEST_KILLED");
 	struct stats_page *page = NULL;
 	struct pollfd p[2] = { { .fd = HERITAGE_FD_KEEPER, .events = POLLIN },
 		{ .events = POLLIN } };
@@ -129,6 +132,10 @@ main(void)
 	if (p[1].fd < 0 ||
 	    send(p[1].fd, &heritage, sizeof(heritage), MSG_NOSIGNAL) < 0)
 		p[1].fd = -1;
+	if (killed != NULL && heritage.role == HERITAGE_MASTER &&
+	    heritage.wid.generation > 1 &&
+	    heritage.wid.generation <= (unsigned)atoi(killed))
+		raise(SIGKILL);
 	if (ctl_send(HERITAGE_FD_KEEPER, &ready, sizeof(ready), NULL, 0) < 0)
 		return 91;
 	for (;;) {

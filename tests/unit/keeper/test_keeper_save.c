@@ -29,7 +29,8 @@ make(void)
 {
 	k = (struct keeper){ .opt = &opt, .incarnation = 77, .workers = 2,
 		.slots = 3, .max_sessions = 100, .dir = 7, .lock = 8,
-		.listener = 9, .nofile_soft = 1024, .had_children = true };
+		.listener = 9, .nofile_soft = 1024, .core_soft = 4096,
+		.had_children = true };
 	strcpy(opt.runtime_dir, "/run/x");
 	strcpy(opt.config_path, "/etc/x.conf");
 	opt.config.grace_ms = 1234;
@@ -88,6 +89,7 @@ Test(save, everything_comes_back)
 	cr_assert_lt(pwrite(fd, "x", 1, 0), 0, "it is sealed");
 	cr_assert_eq(read_back(fd), 0, "%s", why);
 	cr_assert_eq(got.incarnation, 77);
+	cr_assert_eq(got.core_soft, 4096);
 	cr_assert_eq(got.slots, 3);
 	cr_assert_eq(got.listener, 9);
 	cr_assert(got.had_children);
@@ -197,7 +199,7 @@ Test(save, another_version_is_named)
 	    abi_table[ABI_STATE].version + 1);
 	memcpy(bytes, &h, sizeof(h));
 	cr_assert_lt(tried(true), 0);
-	cr_assert(strstr(why, "made by psup layout 2 (state") != NULL, "%s",
+	cr_assert(strstr(why, "made by psup layout 3 (state") != NULL, "%s",
 	    why);
 	/* newer, and still for us */
 	h.stamp = ABI_STAMP(abi_table[ABI_STATE].version + 1,

@@ -219,7 +219,7 @@ Test(psupd_commands, a_command_that_died_before_spawned_was_read_is_no_orphan)
 	spawn(w, 1, "exit 7");
 	await_zombies(keeper, 2); /* beside the orphan */
 	kill(keeper, SIGCONT);
-	for (i = 0; i < 2000 && e.code == 0; i++, poll(NULL, 0, 1)) {
+	for (i = 0; i < DEADLINE_MS && e.code == 0; i++, poll(NULL, 0, 1)) {
 		tell_head(w, CTL_ASK_EXIT, 1);
 		memcpy(&e, expect(w, CTL_EXITED)->bytes, sizeof(e));
 	}

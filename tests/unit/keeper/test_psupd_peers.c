@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "log.h"
 
 TestSuite(psupd_peers, .init = setup, .fini = teardown, .timeout = 40);
@@ -211,6 +212,22 @@ Test(psupd_peers, a_level_is_told_to_all)
 	/* who starts from now on finds it in its heritage */
 	kill(peer_of(HERITAGE_WORKER, 0, 1)->pid, SIGKILL);
 	cr_expect_eq(peer_of(HERITAGE_WORKER, 0, 2)->h.log_level, log.how);
+}
+
+/* SIGKILL says nothing of the program: the pause before the next one does not
+ * grow. (Doubled after every third it would be 6.4 s before the last.) */
+Test(psupd_peers, who_is_killed_while_it_starts_is_back_in_a_moment)
+{
+	uint64_t from;
+
+	setenv("PSUP_TEST_KILLED", "28", 1);
+	up();
+	await_ready(); /* who never was is given up, instead */
+	kill(peer_of(HERITAGE_MASTER, 0, 1)->pid, SIGKILL);
+	peer_of(HERITAGE_MASTER, 0, 28);
+	from = clock_boot_ns();
+	peer_of(HERITAGE_MASTER, 0, 29);
+	cr_expect_lt(clock_boot_ns() - from, 3 * NSEC_PER_SEC);
 }
 
 Test(psupd_peers, stopped_worker_is_replaced)

@@ -94,6 +94,25 @@ fake_note_output(struct fake *f, uint64_t id, uint64_t pos, const char *data)
 	send_enc(f, &e);
 }
 
+/* [1, id, nil, {text, incarnation}] */
+static void
+answer_hello(struct fake *f, uint64_t id)
+{
+	struct enc e = ENC_INIT;
+
+	enc_array(&e);
+	enc_uint(&e, 1);
+	enc_uint(&e, id);
+	enc_nil(&e);
+	enc_map(&e);
+	enc_kv_str(&e, "text", "welcome");
+	if (f->incarnation != NULL)
+		enc_kv_str(&e, "incarnation", f->incarnation);
+	enc_end(&e);
+	enc_end(&e);
+	send_enc(f, &e);
+}
+
 /* One message from the client. False: hang up. */
 static bool
 handle(struct fake *f, const struct val *v)
@@ -110,8 +129,14 @@ handle(struct fake *f, const struct val *v)
 	snprintf(method, sizeof(method), "%.*s", (int)v->a.items[2].s.len,
 	    v->a.items[2].s.ptr);
 	if (strcmp(method, "hello") == 0) {
-		if (!f->mute)
-			fake_answer_text(f, v->a.items[1].u, "welcome");
+		f->hellos++;
+		if (f->hangs_up > 0 && f->hangs_up-- > 0)
+			return false;
+		if (f->busy > 0 && f->busy-- > 0)
+			fake_answer_error(f, v->a.items[1].u, "busy",
+			    "out of memory", "");
+		else if (!f->mute)
+			answer_hello(f, v->a.items[1].u);
 		return true;
 	}
 	return f->handler(f, v->a.items[1].u, method, &v->a.items[3]);

@@ -25,6 +25,11 @@ struct fake {
 	unsigned connections;
 	uint64_t remembered; /* for handlers */
 	int mute;            /* accept, but never answer hello */
+	unsigned hellos;
+	unsigned hangs_up;   /* on so many of the next hellos */
+	unsigned busy;       /* it says of so many of them */
+	const char *incarnation; /* NULL: it says none, and is not taken up */
+	unsigned asked;      /* for handlers */
 };
 
 void fake_start(struct fake *f, fake_handler *handler);

@@ -134,7 +134,7 @@ Test(client, requests_under_way_are_told_apart)
 	cr_assert_eq(psup_send(p, "status", NULL, on_answer, &second, NULL), 0);
 	cr_expect_eq(psup_pending(p), 2);
 	while (psup_pending(p) > 0)
-		cr_assert_eq(psup_turn(p, 5000), PSUP_OK);
+		cr_assert_eq(psup_turn(p, 60000), PSUP_OK);
 	cr_expect_eq(first.status, PSUP_OK);
 	cr_expect_str_eq(first.text, "first");
 	cr_expect_str_eq(second.text, "second");
@@ -214,14 +214,14 @@ Test(client, a_pause_holds_messages_back)
 	for (unsigned i = 1; i <= 3; i++) {
 		psup_pause(c.p, false);
 		while (c.notes < i)
-			cr_assert_eq(psup_turn(c.p, 5000), PSUP_OK);
+			cr_assert_eq(psup_turn(c.p, 60000), PSUP_OK);
 		cr_expect_eq(c.notes, i);
 		cr_expect_eq(psup_fd_events(c.p) & POLLIN, 0);
 		cr_expect_eq(psup_pending(c.p), 1);
 	}
 	psup_pause(c.p, false);
 	while (psup_pending(c.p) > 0)
-		cr_assert_eq(psup_turn(c.p, 5000), PSUP_OK);
+		cr_assert_eq(psup_turn(c.p, 60000), PSUP_OK);
 	cr_expect_eq(s.status, PSUP_OK);
 	psup_args_free(&a);
 	psup_free(&c.p);
@@ -267,11 +267,11 @@ Test(client, mistakes_are_refused_before_sending)
 
 	fake_start(&f, refuse);
 	p = fake_connect(&f);
-	cr_assert_eq(psup_call(p, "no-such", NULL, 1000, &r), PSUP_ERR_REFUSED);
+	cr_assert_eq(psup_call(p, "no-such", NULL, 60000, &r), PSUP_ERR_REFUSED);
 	cr_expect_str_eq(psup_error_code(p), "unknown-method");
 
 	psup_args_str(a, "cwd", "/");
-	cr_assert_eq(psup_call(p, "exec", a, 1000, &r), PSUP_ERR_REFUSED);
+	cr_assert_eq(psup_call(p, "exec", a, 60000, &r), PSUP_ERR_REFUSED);
 	cr_expect_str_eq(psup_error_code(p), "invalid-params");
 	cr_expect_str_eq(psup_error_field(p), "cwd");
 	psup_args_free(&a);
@@ -279,14 +279,14 @@ Test(client, mistakes_are_refused_before_sending)
 	a = psup_args_new();
 	memset(big, 'x', 5 << 20);
 	psup_args_strn(a, "command", big, 5 << 20);
-	cr_assert_eq(psup_call(p, "exec", a, 1000, &r), PSUP_ERR_REFUSED);
+	cr_assert_eq(psup_call(p, "exec", a, 60000, &r), PSUP_ERR_REFUSED);
 	cr_expect_str_eq(psup_error_code(p), "too-big");
 	cr_expect_str_eq(psup_error_field(p), "command");
 	psup_args_free(&a);
 
 	a = psup_args_new();
 	psup_args_strn(a, "command", big, 131072);
-	cr_assert_eq(psup_call(p, "exec", a, 1000, &r), PSUP_ERR_REFUSED);
+	cr_assert_eq(psup_call(p, "exec", a, 60000, &r), PSUP_ERR_REFUSED);
 	cr_expect_str_eq(psup_error_code(p), "too-big");
 	psup_args_free(&a);
 
@@ -295,19 +295,19 @@ Test(client, mistakes_are_refused_before_sending)
 	psup_args_str(a, NULL, "echo");
 	psup_args_strn(a, NULL, big, 5 << 20);
 	psup_args_list_end(a);
-	cr_assert_eq(psup_call(p, "exec", a, 1000, &r), PSUP_ERR_REFUSED);
+	cr_assert_eq(psup_call(p, "exec", a, 60000, &r), PSUP_ERR_REFUSED);
 	cr_expect_str_eq(psup_error_field(p), "argv[1]");
 	psup_args_free(&a);
 
 	a = psup_args_new();
 	psup_args_str(a, NULL, "no key");
-	cr_assert_eq(psup_call(p, "exec", a, 1000, &r), PSUP_ERR_USAGE);
+	cr_assert_eq(psup_call(p, "exec", a, 60000, &r), PSUP_ERR_USAGE);
 	psup_args_free(&a);
 
 	a = psup_args_new();
 	for (int i = 0; i < 40; i++)
 		psup_args_map_begin(a, "deeper");
-	cr_assert_eq(psup_call(p, "exec", a, 1000, &r), PSUP_ERR_REFUSED);
+	cr_assert_eq(psup_call(p, "exec", a, 60000, &r), PSUP_ERR_REFUSED);
 	cr_expect_str_eq(psup_error_code(p), "limit-exceeded");
 	psup_args_free(&a);
 

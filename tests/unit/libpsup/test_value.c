@@ -52,7 +52,7 @@ Test(value, arguments_come_back_as_they_went)
 	psup_args_bool(a, "background", true);
 	/* the same arguments serve twice */
 	for (int i = 0; i < 2; i++) {
-		cr_assert_eq(psup_call(p, "exec", a, 5000, &r), PSUP_OK, "%s",
+		cr_assert_eq(psup_call(p, "exec", a, 60000, &r), PSUP_OK, "%s",
 		    psup_error_message(p));
 		v = psup_reply_value(r);
 		cr_expect_eq(psup_value_type(v), PSUP_MAP);

@@ -73,9 +73,9 @@ Test(board, keeps_counts_and_generations)
 	board_put(&m, 3, &s);
 	cr_assert_eq(board_get(&r, 0, &got), 1);
 	cr_assert_eq(got.generation, 1, "the same session");
-	cr_assert_eq(r.hdr->counts[STATE_QUEUED], 0u);
-	cr_assert_eq(r.hdr->counts[STATE_RUNNING], 2u);
-	cr_assert_eq(r.hdr->slots_high, 4u);
+	cr_assert_eq(m.hdr->counts[STATE_QUEUED], 0u);
+	cr_assert_eq(m.hdr->counts[STATE_RUNNING], 2u);
+	cr_assert_eq(m.hdr->slots_high, 4u);
 	s = slot(9, STATE_ENDED);
 	board_put(&m, 0, &s);
 	cr_assert_eq(board_get(&r, 0, &got), 1);
@@ -83,8 +83,8 @@ Test(board, keeps_counts_and_generations)
 	board_clear(&m, 3);
 	board_clear(&m, 3);
 	cr_assert_eq(board_get(&r, 3, &got), 0);
-	cr_assert_eq(r.hdr->counts[STATE_RUNNING], 0u);
-	cr_assert_eq(r.hdr->counts[STATE_ENDED], 1u);
+	cr_assert_eq(m.hdr->counts[STATE_RUNNING], 0u);
+	cr_assert_eq(m.hdr->counts[STATE_ENDED], 1u);
 	cr_assert_eq(board_get(&r, 4, &got), -EINVAL);
 	board_detach(&r);
 	board_detach(&m);
@@ -107,8 +107,8 @@ Test(board, repairs_what_a_killed_writer_left)
 	cr_assert_eq(board_attach(place.fd, true, &m), 0);
 	cr_assert_eq(board_get(&r, 0, &got), 0);
 	cr_assert_eq(board_get(&r, 1, &got), 1);
-	cr_assert_eq(r.hdr->counts[STATE_QUEUED], 0u);
-	cr_assert_eq(r.hdr->counts[STATE_RUNNING], 1u);
+	cr_assert_eq(m.hdr->counts[STATE_QUEUED], 0u);
+	cr_assert_eq(m.hdr->counts[STATE_RUNNING], 1u);
 	board_detach(&r);
 	board_detach(&m);
 }

@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "lib_rings.h"
+#include "common/check.h"
 #include "shm/index.h"
+#include "shm/index_state.h"
 #include "shm/index_walk.h"
 
 static struct place place;
@@ -580,5 +582,87 @@ Test(index, what_must_be_told_finds_room_where_the_rest_does_not)
 	cr_assert_eq(index_commit(ix), 0);
 	cr_assert_eq(put(ix, INDEX_SESSIONS, 1, 1000), 0);
 	cr_assert_eq(index_commit(ix), 0);
+	index_close(&ix);
+}
+
+/* How often a text stands in data.mdb. */
+static unsigned
+found_in_file(const char *text)
+{
+	static char buf[16u << 20];
+	size_t len = strlen(text);
+	unsigned n = 0;
+	ssize_t have;
+	int fd = openat(place.fd, "index/data.mdb", O_RDONLY | O_CLOEXEC);
+
+	cr_assert_geq(fd, 0);
+	have = read(fd, buf, sizeof(buf));
+	close(fd);
+	cr_assert(have > 0 && (size_t)have < sizeof(buf));
+	for (const char *p = buf, *end = buf + have;
+	     (p = memmem(p, (size_t)(end - p), text, len)) != NULL; p += len)
+		n++;
+	return n;
+}
+
+/* A spec with a secret at its end. */
+static void
+put_secret(struct index *ix, uint64_t n, size_t size)
+{
+	static char val[400000];
+	struct index_key64 k = index_key64(n);
+
+	cr_assert_leq(size, sizeof(val));
+	memset(val, 'x', size);
+	memcpy(val + size - 9, "s3cr3t-42", 9);
+	cr_assert_eq(index_put(ix, INDEX_SPECS, (struct index_bytes){&k, 8},
+	    (struct index_bytes){val, size}), 0);
+}
+
+/* LMDB only unlinks; every copy that it made on its way must be gone, too. */
+Test(index, what_a_spec_held_is_gone_with_it)
+{
+	static const size_t sizes[] = {30, 700, 1900, 5000, 70000, 400000};
+	struct index *ix = open_index(0, 1u << 20, false);
+
+	for (uint64_t i = 0; i < 60; i++) {
+		put_secret(ix, i, sizes[i % NELEMS(sizes)] - i % 7);
+		if (i % 3 == 0)
+			cr_assert_eq(index_commit(ix), 0);
+	}
+	cr_assert_eq(index_commit(ix), 0);
+	/* one copy each: what was moved about is wiped already */
+	cr_assert_eq(found_in_file("s3cr3t-42"), 60u);
+	for (uint64_t i = 0; i < 60; i++) {
+		cr_assert_eq(del(ix, INDEX_SPECS, i * 7 % 60), 0);
+		if (i % 2 == 0)
+			cr_assert_eq(put(ix, INDEX_SESSIONS, i, 300), 0);
+		if (i % 4 == 3) {
+			cr_assert_eq(index_commit(ix), 0);
+			cr_assert_eq(found_in_file("s3cr3t-42"), 59 - i);
+			cr_assert_eq(walk(), 0);
+		}
+	}
+	cr_assert_eq(found_in_file("s3cr3t-42"), 0u);
+	index_close(&ix);
+}
+
+/* A master killed between commit and wiping leaves it to the next one. */
+Test(index, what_was_not_wiped_is_at_the_next_open)
+{
+	struct index *ix = open_index(0, 1u << 20, false);
+
+	put_secret(ix, 1, 9000);
+	put_secret(ix, 2, 900);
+	cr_assert_eq(index_commit(ix), 0);
+	cr_assert_eq(del(ix, INDEX_SPECS, 1), 0);
+	cr_assert_eq(del(ix, INDEX_SPECS, 2), 0);
+	ix->secret = false; /* as if it had died there */
+	cr_assert_eq(index_commit(ix), 0);
+	index_close(&ix);
+	cr_assert_gt(found_in_file("s3cr3t-42"), 0u);
+	ix = open_index(0, 1u << 20, false);
+	cr_assert_eq(found_in_file("s3cr3t-42"), 0u);
+	cr_assert_eq(walk(), 0);
 	index_close(&ix);
 }

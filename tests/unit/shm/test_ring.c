@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +82,37 @@ Test(ring, says_empty_and_eof_of_the_pipe)
 	close(place.pipe[1]);
 	cr_assert_eq(ring_splice(&w, place.pipe[0], RING_STDOUT, 10, 1), 0);
 	cr_assert_eq(w.hdr->reserve, 0u);
+	ring_close(&w);
+}
+
+/* From a socket the kernel splices into no file. */
+Test(ring, takes_what_cannot_be_spliced_for_no_end)
+{
+	struct ring_writer w;
+	struct ring_reader r;
+	uint64_t pos = 0, got;
+	int ends[2], pipe_in = place.pipe[0], pipe_out = place.pipe[1];
+
+	make(&tiny, &w, &r);
+	cr_assert_eq(socketpair(AF_UNIX,
+	    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+	place.pipe[0] = ends[0];
+	place.pipe[1] = ends[1];
+	cr_assert_eq(ring_splice(&w, ends[0], RING_STDOUT, 10, 1), -EAGAIN);
+	cr_assert_eq(w.hdr->reserve, 0u);
+	feed(&place, &w, RING_STDOUT, 10 + w.tail_cap, 5);
+	cr_assert_eq(check_all(&r, &pos, &got), 0);
+	cr_assert_eq(got, 10 + w.tail_cap);
+	cr_assert_eq(write(ends[1], "lost", 4), 4);
+	cr_assert_eq(ring_discard(&w, ends[0], RING_STDOUT, 10), 4);
+	cr_assert_eq(w.hdr->dropped_nospace, 4);
+	cr_assert_eq(ring_pos(&w), got + 4);
+	close(ends[1]);
+	cr_assert_eq(ring_splice(&w, ends[0], RING_STDOUT, 10, 1), 0);
+	close(ends[0]);
+	place.pipe[0] = pipe_in;
+	place.pipe[1] = pipe_out;
+	ring_reader_close(&r);
 	ring_close(&w);
 }
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "common/clock.h"
 #include "common/text.h"
 #include "lib_rings.h"
 #include "shm/screen.h"
@@ -318,18 +318,18 @@ Test(screen, vicious_output_takes_bounded_time)
 		"\033[L", "\033[1T", "\033[@", "\033[4hx", "\033[1000b",
 		"\u0301", "\0337\u0301", "\033[?1049h\033[?1049l", "\033[1K",
 		"\033[5000;5000Hx\033[1;1H"};
-	uint64_t begun;
+	clock_t begun; /* of the processor: others may want it, too */
 
 	for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++) {
 		struct screen *s = screen_new(1000, 1000);
-		uint64_t ms;
+		long ms;
 
-		begun = clock_boot_ns();
+		begun = clock();
 		for (size_t n = 0; n < VICIOUS_BYTES; n += strlen(slow[i]))
 			feed_text(s, slow[i]);
-		ms = (clock_boot_ns() - begun) / NSEC_PER_MSEC;
-		fprintf(stderr, "%2zu: %llu ms\n", i, (unsigned long long)ms);
-		cr_expect_lt(ms, 8000, "%zu: %llu", i, (unsigned long long)ms);
+		ms = (clock() - begun) / (CLOCKS_PER_SEC / 1000);
+		fprintf(stderr, "%2zu: %ld ms\n", i, ms);
+		cr_expect_lt(ms, 8000, "%zu: %ld", i, ms);
 		screen_free(&s);
 	}
 }

@@ -43,7 +43,7 @@ Test(stats, are_one_page_per_process)
 	cr_assert_eq(((const struct stats_page *)(const void *)(
 	    (const char *)seen + 3 * SHM_PAGE))->spawned, 42u);
 	at->magic = 0;
-	munmap(own, SHM_PAGE);
+	stats_detach(own);
 	cr_assert_eq(stats_attach_own(place.fd, 3, &own), -EBADMSG);
 	stats_detach(seen);
 	stats_detach(keeper);
@@ -65,7 +65,7 @@ Test(stats, keep_last_words_within_bounds)
 	cr_assert_eq(strlen(own->last_words), sizeof(own->last_words) - 1);
 	stats_keep_last_words(NULL);
 	cr_assert(check_last_words == NULL);
-	munmap(own, SHM_PAGE);
+	stats_detach(own);
 	stats_detach(pages);
 }
 
@@ -106,6 +106,6 @@ Test(stats, count_a_value_in_its_bucket)
 	stats_add(&own->bytes_moved, 40);
 	stats_add(&own->bytes_moved, 2);
 	cr_expect_eq(own->bytes_moved, 42u);
-	munmap(own, SHM_PAGE);
+	stats_detach(own);
 	stats_detach(pages);
 }

@@ -5,12 +5,14 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "shm/stats.h"
-#include "supervisor/master.h"
+#include "supervisor/conn.h"
 
 static int until_failure; /* allocations that still succeed; -1: all */
 
@@ -50,6 +52,9 @@ listening(struct sockaddr_un *ret)
 	m->nofile = 1024;
 	m->base = event_base_new();
 	m->running = true;
+	m->cfg.client_memory = 1u << 30;
+	rooms_init(m);
+	rooms_configure(m);
 	cr_assert(m->stats != NULL && m->base != NULL);
 	cr_assert_eq(conn_listen(m), 0);
 	return m;
@@ -75,6 +80,16 @@ is_served(struct master *m)
 	return kept;
 }
 
+static void
+done(struct master *m)
+{
+	conn_close_all(m);
+	rooms_fini(m);
+	event_base_free(m->base);
+	free(m->stats);
+	free(m);
+}
+
 Test(conn, is_closed_where_memory_runs_out, .timeout = 20)
 {
 	struct sockaddr_un sa;
@@ -91,8 +106,63 @@ Test(conn, is_closed_where_memory_runs_out, .timeout = 20)
 		cr_assert(is_served(m), "after failure %d", n);
 	}
 	cr_expect_geq(refused, 5, "only %d allocations failed", refused);
-	conn_close_all(m);
-	event_base_free(m->base);
-	free(m->stats);
-	free(m);
+	done(m);
+}
+
+/* A connection whose client takes everything at once: a file. */
+static struct conn *
+that_takes_all(struct master *m, const struct sockaddr_un *sa)
+{
+	struct sockaddr_un to = *sa;
+	socklen_t len = sizeof(to);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	int file = memfd_create("client", MFD_CLOEXEC);
+	struct conn *c;
+
+	cr_assert_eq(getsockname(HERITAGE_FD_LISTENER,
+	                 (struct sockaddr *)&to, &len),
+	    0);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&to, len), 0);
+	event_base_loop(m->base, EVLOOP_NONBLOCK);
+	c = TAILQ_LAST(&m->conns->all, conn_all);
+	cr_assert_not_null(c);
+	event_del(c->ev_read);
+	cr_assert_eq(dup2(file, c->fd), c->fd);
+	close(file);
+	close(fd);
+	return c;
+}
+
+static off_t
+taken(const struct conn *c)
+{
+	struct stat st;
+
+	cr_assert_eq(fstat(c->fd, &st), 0);
+	return st.st_size;
+}
+
+/* However much a client takes: 256 KiB, and then it is another's turn. */
+Test(conn, sends_a_piece_at_a_time, .timeout = 20)
+{
+	struct sockaddr_un sa;
+	struct master *m = listening(&sa);
+	struct conn *c = that_takes_all(m, &sa);
+	struct enc e = ENC_INIT;
+	char *long_text = calloc(1, 1u << 20);
+
+	enc_strn(&e, long_text, 1u << 20);
+	conn_answer(c, 1, &e);
+	cr_expect_eq(taken(c), 0);
+	conn_turn_end(m, true);
+	cr_expect_eq(taken(c), 262144);
+	cr_assert(turn_waits(m));
+	cr_assert(conn_unit(c, 0));
+	cr_expect_eq(taken(c), 2 * 262144);
+	for (int i = 0; i < 1000 && turn_waits(m); i++)
+		turn_run(m);
+	cr_expect_eq(taken(c), (1 << 20) + 5 + 8);
+	enc_fini(&e);
+	free(long_text);
+	done(m);
 }

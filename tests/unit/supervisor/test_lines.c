@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Retained output as lines, over real rings on a tmpfs. */
-#include "supervisor/lines.h"
+/* Retained output, whole and as the lines of log, over real rings on a tmpfs. */
+#include "supervisor/log_show.h"
 
 #include "common/check.h"
-#include "common/clock.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -93,35 +92,41 @@ put_lines(struct rig *rig, unsigned first, unsigned count)
 	}
 }
 
-/* A page as text; the caller frees it. */
-static char *
-page_text(const struct retained *r, const struct lines_page *p)
+/* What `log` shows, in the smallest of slices; -1: not given. */
+static void
+show(struct rig *rig, int64_t offset, int64_t limit, struct log_show *ret)
 {
-	size_t len;
-	char *text = lines_text(r, p->begin, p->end, TEXT_PLAIN, false,
-	    &len);
+	enum ring_verdict v = RING_OK;
+	int rc;
 
-	cr_assert_not_null(text);
-	cr_assert_eq(strlen(text), len);
-	return text;
+	*ret = (struct log_show){ .rule = TEXT_PLAIN, .gap_line = -1,
+		.have_offset = offset >= 0, .offset = (uint64_t)offset,
+		.have_limit = limit >= 0, .limit = (uint64_t)limit };
+	cr_assert_eq(tape_begin(&ret->lines.tape, &rig->r, LINES_BOTH),
+	    RING_OK);
+	do
+		rc = log_show_step(ret, &rig->r, 0, &v);
+	while (rc > 0);
+	cr_assert_eq(rc, 0);
+	sbuf_add(&ret->text, "");
+	if (ret->text.len > 0 && ret->text.p[ret->text.len - 1] == '\n')
+		ret->text.p[--ret->text.len] = '\0';
 }
 
-/* A page of a buffer without a ring; -1: not given. */
-static struct lines_page
+/* A page of a text; what it says of itself is valid, its text is not. */
+static struct log_show
 page_of(const char *data, int64_t offset, int64_t limit, const char *want)
 {
-	struct retained r = { .data = strdup(data), .len = strlen(data) };
-	struct lines_page p;
-	char *text;
+	struct log_show l;
+	struct rig rig;
 
-	r.to = r.gap_at = r.len;
-	lines_page(&r, offset >= 0, (uint64_t)offset, limit >= 0,
-	    (uint64_t)limit, &p);
-	text = page_text(&r, &p);
-	cr_assert_str_eq(text, want);
-	free(text);
-	retained_free(&r);
-	return p;
+	rig_open(&rig, 4096, 4096);
+	puts_to(&rig, RING_STDOUT, data);
+	show(&rig, offset, limit, &l);
+	cr_assert_str_eq(l.text.p, want);
+	log_show_fini(&l);
+	rig_close(&rig);
+	return l;
 }
 
 /* ------------------------------------------------------------------- pages */
@@ -177,7 +182,7 @@ Test(lines, offset_and_limit)
 			"a\r\nb\r\nc\r\nd\r\ne\r\n" };
 
 		for (size_t f = 0; f < NELEMS(forms); f++) {
-			struct lines_page p = page_of(forms[f],
+			struct log_show p = page_of(forms[f],
 			    rows[i].offset, rows[i].limit, rows[i].want);
 
 			cr_assert_eq(p.total_lines, 5);
@@ -192,36 +197,38 @@ Test(lines, offset_and_limit)
 
 Test(lines, two_hundred_by_default)
 {
-	char data[3 * 301 + 1], *at = data;
-	struct retained r;
-	struct lines_page p;
+	struct log_show l;
+	struct rig rig;
 
+	rig_open(&rig, 4096, 4096);
 	for (int i = 0; i < 301; i++)
-		at = stpcpy(at, i == 101 ? "x\r\n" : "yy\n");
-	r = (struct retained){ .data = data, .len = sizeof(data) - 1 };
-	r.gap_at = r.to = r.len;
-	lines_page(&r, false, 0, false, 0, &p);
-	cr_assert(p.defaulted);
-	cr_assert_eq(p.total_lines, 301);
-	cr_assert_eq(p.first_line, 101);
-	cr_assert_eq(p.line_count, 200);
-	cr_assert_eq(p.begin, 303);
-	cr_assert_eq(p.end, r.len);
-	lines_page(&r, true, 0, false, 0, &p);
-	cr_assert_eq(p.line_count, 301, "an offset alone: to the end");
+		puts_to(&rig, RING_STDOUT, i == 101 ? "x\r\n" : "yy\n");
+	show(&rig, -1, -1, &l);
+	cr_assert(l.defaulted);
+	cr_assert_eq(l.total_lines, 301);
+	cr_assert_eq(l.first_line, 101);
+	cr_assert_eq(l.line_count, 200);
+	cr_assert_eq(l.text.len, 199 * 3 + 1);
+	cr_assert_eq(l.text.p[0], 'x');
+	log_show_fini(&l);
+	show(&rig, 0, -1, &l);
+	cr_assert_eq(l.line_count, 301, "an offset alone: to the end");
+	log_show_fini(&l);
+	rig_close(&rig);
 }
 
-/* Every page of random texts against splitting by hand. */
+/* Every page of random texts, with a hole or without one, against splitting by
+ * hand. */
 Test(lines, pages_agree_with_splitting)
 {
 	unsigned rng = 4711;
 
-	for (int round = 0; round < 300; round++) {
-		char data[64];
-		size_t len = (size_t)(rng >> 8) % 60, gap, starts[64];
+	for (int round = 0; round < 60; round++) {
+		char data[64], want[128], *at;
+		size_t len = (size_t)(rng >> 8) % 30, gap, starts[64];
 		size_t lines = 0;
-		struct retained r = { .data = data, .len = len };
-		struct lines_page p;
+		struct log_show p;
+		struct rig rig;
 
 		for (size_t i = 0; i < len; i++) {
 			rng = rng * 1664525u + 1013904223u;
@@ -229,8 +236,14 @@ Test(lines, pages_agree_with_splitting)
 		}
 		rng = rng * 1664525u + 1013904223u;
 		gap = round % 3 == 0 || len == 0 ? len : (rng >> 10) % len;
-		r.gap_at = gap;
-		r.dropped = gap < len ? 5 : 0;
+		rig_open(&rig, 4096, 4096);
+		put(&rig, RING_STDOUT, data, gap);
+		if (gap < len) {
+			cr_assert_eq(write(rig.pipe[1], "lost!", 5), 5);
+			cr_assert_eq(ring_discard(&rig.w, rig.pipe[0],
+			    RING_STDOUT, 5), 5);
+		}
+		put(&rig, RING_STDOUT, data + gap, len - gap);
 		for (size_t i = 0; i < len; i++)
 			if (i == 0 || i == gap || data[i - 1] == '\n')
 				starts[lines++] = i;
@@ -240,33 +253,36 @@ Test(lines, pages_agree_with_splitting)
 				uint64_t a = o < lines ? o : lines;
 				uint64_t b = a + l < lines ? a + l : lines;
 
-				lines_page(&r, true, o, true, l, &p);
+				at = want;
+				for (uint64_t i = a; i < b; i++) {
+					size_t n = starts[i + 1] - starts[i];
+
+					at = mempcpy(at, data + starts[i], n);
+					if (at[-1] != '\n')
+						*at++ = '\n';
+				}
+				at[at > want ? -1 : 0] = '\0';
+				show(&rig, (int64_t)o, (int64_t)l, &p);
 				cr_assert_eq(p.total_lines, lines);
-				cr_assert_eq(p.begin, starts[a]);
-				cr_assert_eq(p.end, starts[b]);
+				cr_assert_str_eq(p.text.p, want);
+				log_show_fini(&p);
 			}
 		}
+		rig_close(&rig);
 	}
 }
 
 /* ------------------------------------------------------------- whole reads */
 
-Test(lines, an_empty_ring_is_an_empty_page)
+Test(lines, an_empty_ring_is_read)
 {
 	struct rig rig;
 	struct retained r;
-	struct lines_page p;
-	char *text;
 
 	rig_open(&rig, 100, 4096);
 	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_BOTH, &r), RING_OK);
 	cr_assert_eq(r.len, 0);
 	cr_assert_eq(r.to, 0);
-	lines_page(&r, false, 0, false, 0, &p);
-	cr_assert_eq(p.total_lines, 0);
-	text = page_text(&r, &p);
-	cr_assert_str_eq(text, "");
-	free(text);
 	retained_free(&r);
 	retained_free(&r);
 	rig_close(&rig);
@@ -327,9 +343,8 @@ Test(lines, the_gap_is_exact_and_ends_a_line)
 {
 	struct rig rig;
 	struct retained r;
-	struct lines_page p;
+	struct log_show p;
 	uint64_t total = 12 * 10000, missing;
-	char *text;
 
 	rig_open(&rig, 100, 4096);
 	put_lines(&rig, 0, 10000);
@@ -341,14 +356,13 @@ Test(lines, the_gap_is_exact_and_ends_a_line)
 	cr_assert_geq(r.len, 100 + 4096);
 	cr_assert_eq(r.len + r.dropped, total);
 	missing = r.dropped;
-	lines_page(&r, false, 0, false, 0, &p);
+	show(&rig, 7, 3, &p);
 	cr_assert_eq(p.gap_line, 8, "96 bytes are 8 lines, and 4 of one");
-	lines_page(&r, true, 7, true, 3, &p);
-	text = page_text(&r, &p);
-	cr_assert_eq(strncmp(text, "line 000007\nline\n", 17), 0, "%s", text);
+	cr_assert_eq(strncmp(p.text.p, "line 000007\nline\n", 17), 0, "%s",
+	    p.text.p);
 	/* what follows is the rest of some line, at its exact position */
-	cr_assert_eq(strlen(text) - 17, 11 - (100 + missing) % 12);
-	free(text);
+	cr_assert_eq(p.text.len - 17, 11 - (100 + missing) % 12);
+	log_show_fini(&p);
 	retained_free(&r);
 	/* from inside the gap: only what is after it, told */
 	cr_assert_eq(retained_read(&rig.r, 150, 0, LINES_BOTH, &r),
@@ -356,13 +370,12 @@ Test(lines, the_gap_is_exact_and_ends_a_line)
 	cr_assert_eq(r.gap_at, 0);
 	cr_assert_eq(r.from, 100 + missing);
 	cr_assert_eq(r.dropped, missing - 50);
-	lines_page(&r, false, 0, false, 0, &p);
-	cr_assert_eq(p.gap_line, -1);
 	retained_free(&r);
 	/* the tail alone knows no gap */
 	cr_assert_eq(retained_read(&rig.r, 0, 2000, LINES_BOTH, &r), RING_OK);
 	cr_assert_eq(r.len, 2000);
 	cr_assert_eq(r.from, total - 2000);
+	cr_assert_eq(r.gone, missing, "it does of what is lost in all");
 	retained_free(&r);
 	/* more than the tail: some of the head, and the gap */
 	cr_assert_eq(retained_read(&rig.r, 0, total - missing - 60,
@@ -395,8 +408,7 @@ Test(lines, a_hole_is_counted_like_a_gap)
 {
 	struct rig rig;
 	struct retained r;
-	struct lines_page p;
-	char *text;
+	struct log_show p;
 
 	rig_open(&rig, 100, 4096);
 	puts_to(&rig, RING_STDOUT, "one\ntw");
@@ -409,12 +421,11 @@ Test(lines, a_hole_is_counted_like_a_gap)
 	cr_assert_eq(r.gap_at, 6);
 	cr_assert_eq(r.to, 24);
 	cr_assert_eq(r.len, 14);
-	lines_page(&r, false, 0, false, 0, &p);
+	show(&rig, -1, -1, &p);
 	cr_assert_eq(p.total_lines, 4);
 	cr_assert_eq(p.gap_line, 1);
-	text = page_text(&r, &p);
-	cr_assert_str_eq(text, "one\ntw\no\nthree");
-	free(text);
+	cr_assert_str_eq(p.text.p, "one\ntw\no\nthree");
+	log_show_fini(&p);
 	retained_free(&r);
 	/* the last bytes, across the hole and behind it */
 	cr_assert_eq(retained_read(&rig.r, 0, 10, LINES_BOTH, &r),
@@ -426,6 +437,7 @@ Test(lines, a_hole_is_counted_like_a_gap)
 	cr_assert_eq(retained_read(&rig.r, 0, 8, LINES_BOTH, &r), RING_OK);
 	cr_assert_eq(r.len, 8);
 	cr_assert_eq(r.from, 16);
+	cr_assert_eq(r.gone, 10);
 	retained_free(&r);
 	rig_close(&rig);
 }
@@ -511,50 +523,6 @@ Test(lines, what_the_log_forgot_is_mixed_and_in_both)
 	rig_close(&rig);
 }
 
-Test(lines, characters_cut_by_the_borders_are_left_out)
-{
-	struct rig rig;
-	struct retained r;
-	char *text, *at;
-	size_t len;
-
-	rig_open(&rig, 100, 4096);
-	for (int i = 0; i < 40000; i++)
-		puts_to(&rig, RING_STDOUT, "\u20ac"); /* 3 bytes: 100 cuts */
-	cr_assert_eq(retained_read(&rig.r, 0, 0, LINES_BOTH, &r),
-	    RING_OVERRUN);
-	text = lines_text(&r, 0, r.len, TEXT_PLAIN, false, &len);
-	at = text + 3 * 33;
-	cr_assert_eq(*at, '\n', "33 whole characters, then the gap");
-	for (size_t i = 0; i + 3 <= len; i += i == 99 ? 1 : 3)
-		cr_assert(text[i] == '\n' ||
-		    memcmp(text + i, "\u20ac", 3) == 0);
-	free(text);
-	retained_free(&r);
-	cr_assert_eq(retained_read(&rig.r, 0, 100, LINES_BOTH, &r), RING_OK);
-	text = lines_text(&r, 0, r.len, TEXT_PLAIN, false, &len);
-	cr_assert_eq(len, 99);
-	free(text);
-	retained_free(&r);
-	rig_close(&rig);
-}
-
-Test(lines, invalid_bytes_become_replacement_characters)
-{
-	struct retained r = { .data = (char[]){ "a\xff\r\nb\xc3\n" },
-		.len = 7 };
-	char *text;
-	size_t len;
-
-	r.gap_at = r.to = r.len;
-	text = lines_text(&r, 0, r.len, TEXT_PLAIN, false, &len);
-	cr_assert_str_eq(text, "a\ufffd\nb\ufffd");
-	free(text);
-	text = lines_text(&r, 2, 2, TEXT_PLAIN, false, &len);
-	cr_assert_eq(len, 0);
-	free(text);
-}
-
 Test(lines, a_ring_that_is_gone_says_so)
 {
 	struct rig rig;
@@ -571,31 +539,3 @@ Test(lines, a_ring_that_is_gone_says_so)
 	rig_close(&rig);
 }
 
-Test(lines, large_rings_are_quick)
-{
-	struct rig rig;
-	struct retained r;
-	struct lines_page p;
-	uint64_t t, best = UINT64_MAX;
-	char *text;
-	size_t len;
-
-	rig_open(&rig, 20000, 200000);
-	for (unsigned i = 0; i < 20; i++)
-		put_lines(&rig, i * 1000, 1000);
-	for (int i = 0; i < 20; i++) {
-		t = clock_boot_ns();
-		retained_read(&rig.r, 0, 0, LINES_STDOUT, &r);
-		lines_page(&r, false, 0, false, 0, &p);
-		text = lines_text(&r, p.begin, p.end, TEXT_CLEAN, true,
-		    &len);
-		t = clock_boot_ns() - t;
-		best = t < best ? t : best;
-		cr_assert_gt(len, 2000);
-		free(text);
-		retained_free(&r);
-	}
-	cr_log_info("%llu us for a full ring", (unsigned long long)best / 1000);
-	cr_expect_lt(best, 20 * NSEC_PER_MSEC);
-	rig_close(&rig);
-}

@@ -14,8 +14,8 @@
 
 #include "shm/stats.h"
 #include "supervisor/gate.h"
-#include "supervisor/master.h"
-#include "supervisor/pool.h"
+
+#include "lib_far.h"
 
 static struct master *m;
 static int keeper; /* its end of the channel */
@@ -26,10 +26,7 @@ begin(void)
 {
 	int ends[2];
 
-	cr_assert_eq(socketpair(AF_UNIX,
-	                 SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
-	                 ends),
-	    0);
+	far_pair(ends);
 	keeper = ends[1];
 	m = calloc(1, sizeof(*m));
 	cr_assert_not_null(m);
@@ -38,9 +35,11 @@ begin(void)
 	m->keeper_fd = ends[0];
 	m->reconciled = true;
 	RB_INIT(&m->by_sid);
-	TAILQ_INIT(&m->pending);
+	starts_init(m);
 	TAILQ_INIT(&m->dirty);
 	TAILQ_INIT(&m->ended);
+	rooms_init(m);
+	rank_init(&m->expiring, sweep_cmp);
 	pool_init(m);
 	cr_assert_eq(link_open(m), 0);
 	cr_assert_eq(ctl_recv(keeper, &msg), 1);
@@ -69,10 +68,7 @@ send_peer_of(struct wid wid)
 	    .wid = wid, .pid = 1, .role = HERITAGE_WORKER};
 	int ends[2];
 
-	cr_assert_eq(socketpair(AF_UNIX,
-	                 SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
-	                 ends),
-	    0);
+	far_pair(ends);
 	cr_assert_eq(ctl_send(keeper, &p, sizeof(p), &ends[0], 1), 0);
 	close(ends[0]);
 	return ends[1];
@@ -306,7 +302,7 @@ state_after(bool known, struct wid next, struct wid second)
 	pool_on_down(m, &down); /* and no row came with it */
 	state = s->state;
 	TAILQ_INIT(&m->dirty); /* nothing is written here, nor swept */
-	TAILQ_INIT(&m->ended);
+	sweep_gone(m, s);
 	registry_drop(m, s);
 	return state;
 }

@@ -6,8 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "supervisor/master.h"
-#include "supervisor/pool.h"
+#include "lib_far.h"
 
 static struct master m;
 static int far; /* the worker's end */
@@ -17,19 +16,7 @@ static struct ctl_msg msg;
 static void
 begin(void)
 {
-	int ends[2];
-
-	cr_assert_eq(socketpair(AF_UNIX,
-	                 SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
-	                 ends),
-	    0);
-	m.base = event_base_new();
-	RB_INIT(&m.by_sid);
-	TAILQ_INIT(&m.pending);
-	pool_init(&m);
-	pool_on_peer(&m, &(struct ctl_peer){.wid = {0, 1}, .pid = 1,
-	    .role = HERITAGE_WORKER}, ends[0]);
-	far = ends[1];
+	far = far_worker(&m);
 }
 
 static void

@@ -32,6 +32,7 @@ Test(registry, a_walk_goes_on_after_what_is_gone, .timeout = 10)
 	RB_INIT(&m.by_sid);
 	RB_INIT(&m.by_slug);
 	RB_INIT(&m.by_key);
+	rooms_init(&m);
 	for (uint64_t i = 0; i < 5; i++)
 		s[i] = add(10 + i);
 	for (struct session *w = registry_first(&m); w != NULL;
@@ -48,4 +49,5 @@ Test(registry, a_walk_goes_on_after_what_is_gone, .timeout = 10)
 	registry_drop(&m, s[3]);
 	registry_drop(&m, s[4]);
 	cr_assert_null(registry_first(&m));
+	cr_assert_null(rank_first(&m.rooms.by_name), "a room without sessions");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What psup attach shows, keeps back and undoes. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tools/psup/term_out.h"
@@ -76,7 +77,81 @@ Test(term_out, old_output_has_no_effect_outside)
 {
 	shows(true, "\aa\033]52;c;Zm9v\ab\033]9;hi\ac\033]0;title\a",
 	    "abc\033]0;title\a");
-	shows(false, "\033]52;c;Zm9v\a", "\033]52;c;Zm9v\a");
+}
+
+/* What another's session may not do to the person who looks at it. */
+static const char *const beyond[] = {
+	"\033]52;c;Zm9v\a", "\033]52;c;?\033\\", "\033]0052;c;Zm9v\a",
+	"\033]5522;type=write\033\\", "\033]1337;CopyToClipboard=\a",
+	"\033]1337;Copy=:Zm9v\a", "\033Ptmux;\033\033]52;c;Zm9v\a\033\\",
+	"\033P\033]52;c;Zm9v\a", "\033]0;x\033]52;c;Zm9v\a",
+	"\033[21t", "\033[20t", "\033[021;0t", "\033[5i", "\033[4i", "\033[i",
+	"\033[?5i", "\033[?4i", "\033[?1i",
+};
+
+Test(term_out, anothers_session_has_no_effect_outside)
+{
+	char in[128], want[128];
+	size_t i;
+
+	for (i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+		snprintf(in, sizeof(in), "a%sz", beyond[i]);
+		/* what tmux would hand on ends with the inner string */
+		snprintf(want, sizeof(want), "a%sz",
+		    strstr(beyond[i], "tmux") != NULL ? "\033\\" : "");
+		shows(false, in, want);
+		shows(true, in, want);
+	}
+	/* controls act at once and are no part of it */
+	shows(false, "a\033[2\r1tz", "a\rz");
+	shows(false, "a\033[2\177" "1tz", "a\177z");
+	/* U+009D is an OSC to some, U+009B a CSI, U+009C ends a string */
+	shows(false, "\302\2351\302\2332\302\251\302\302\251\303\251",
+	    "12\302\251\302\302\251\303\251");
+}
+
+Test(term_out, ones_own_session_does_as_it_likes)
+{
+	struct term_out t = {.own = true};
+	const char c1[] = "\302\23552;c;Zm9v\302\234";
+	size_t i;
+
+	for (i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+		t.state = 0;
+		shown_len = 0;
+		term_out(&t, beyond[i], strlen(beyond[i]), put, NULL);
+		cr_expect_str_eq(shown, beyond[i]);
+	}
+	shown_len = 0;
+	term_out(&t, c1, strlen(c1), put, NULL);
+	cr_expect_str_eq(shown, c1);
+}
+
+Test(term_out, a_long_sequence_hides_nothing)
+{
+	static char in[4000], want[4000];
+
+	/* a CSI of many digits is shown as what it is: text */
+	memset(in, '0', 2000);
+	memcpy(in, "\033[", 2);
+	strcpy(in + 2000, "21t");
+	memset(want, '0', 2000 - TERM_SEQ_MAX);
+	strcpy(want + 2000 - TERM_SEQ_MAX, "21t");
+	shows(false, in, want);
+	/* a string that is not ended, whose beginning was shown already */
+	memset(in, 'y', 2000);
+	memcpy(in, "\033]0;", 4);
+	strcpy(in + 2000, "\033]52;c;Zm9v\aend");
+	memcpy(want, in, 2000);
+	strcpy(want + 2000, "end");
+	shows(false, in, want);
+	strcpy(in + 2000, "\033\\end");
+	shows(false, in, in);
+	/* the ESC is the last byte that fits */
+	in[0] = '\033';
+	memset(in + 4, 'y', sizeof(in) - 5);
+	strcpy(in + TERM_SEQ_MAX - 1, "\033\\end");
+	shows(false, in, in);
 }
 
 Test(term_out, a_long_string_passes_or_is_left_out_whole)
@@ -86,7 +161,7 @@ Test(term_out, a_long_string_passes_or_is_left_out_whole)
 	memset(in, 'y', sizeof(in) - 1);
 	memcpy(in, "\033]52;c;", 7);
 	memcpy(in + 2900, "\aend", 5);
-	shows(false, in, in);
+	shows(false, in, "end");
 	shows(true, in, "end");
 	memcpy(in, "\033]0;012", 7);
 	strcpy(want, in);

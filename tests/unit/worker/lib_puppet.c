@@ -24,7 +24,7 @@
 #include "shm/spool.h"
 #include "shm/stats.h"
 
-#define DEADLINE_SEC 20u
+#define DEADLINE_SEC 60u
 
 void
 puppet_deadline(struct puppet *p)
@@ -110,6 +110,7 @@ puppet_fini(struct puppet *p)
 	if (p->worker != 0)
 		puppet_kill_worker(p);
 	for (i = 0; i < p->count; i++) {
+		puppet_read_pid(p, &p->s[i]);
 		if (p->s[i].pid != 0 && !p->s[i].closed)
 			kill(-p->s[i].pid, SIGKILL);
 		close_held(&p->s[i], ~0u);
@@ -162,6 +163,9 @@ puppet_worker(struct puppet *p, const char *faults)
 	    .workers = 1,
 	    .max_sessions = 1000,
 	    .log_level = getenv("PSUP_TEST_LOG") != NULL ? 3 : 0};
+	struct ctl_role role = {
+	    .head = CTL_INIT(CTL_ROLE, (struct sid){0}, struct ctl_role),
+	    .role = HERITAGE_WORKER};
 	int sv[2], info, one = 1;
 
 	strcpy(h.runtime_dir, p->dir);
@@ -169,6 +173,9 @@ puppet_worker(struct puppet *p, const char *faults)
 	    0);
 	cr_assert_eq(
 	    setsockopt(sv[0], SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)), 0);
+	if (p->channel_bytes != 0)
+		cr_assert_eq(setsockopt(sv[1], SOL_SOCKET, SO_SNDBUF,
+		                 &p->channel_bytes, sizeof(int)), 0);
 	info = heritage_seal(&h);
 	cr_assert_geq(info, 0);
 	p->ready = false;
@@ -180,6 +187,8 @@ puppet_worker(struct puppet *p, const char *faults)
 	close(info);
 	p->keeper_fd = sv[0];
 	UNTIL(p, p->ready);
+	role.flags = p->reads_nothing ? 0 : CTL_ROLE_READS_PIDS;
+	cr_assert_eq(ctl_send(p->keeper_fd, &role, sizeof(role), NULL, 0), 0);
 	puppet_master(p);
 }
 
@@ -207,6 +216,15 @@ session_of(struct puppet *p, struct sid sid)
 	cr_assert(sid.v >= 1 && sid.v <= p->count, "sid %llu of %zu",
 	    (unsigned long long)sid.v, p->count);
 	return &p->s[sid.v - 1];
+}
+
+void
+puppet_read_pid(struct puppet *p, struct psession *s)
+{
+	struct ring_look look;
+
+	if (s->pid == 0 && ring_look(p->dirfd, s->sid, &look) == 0)
+		s->pid = look.pid;
 }
 
 static void
@@ -249,6 +267,7 @@ as_keeper(struct puppet *p, struct ctl_msg *m)
 {
 	struct psession *s;
 	struct ctl_fds fds;
+	struct ctl_pid pid;
 	size_t i, n = 0;
 
 	if (m->head.type == CTL_READY) {
@@ -259,6 +278,10 @@ as_keeper(struct puppet *p, struct ctl_msg *m)
 	memcpy(&fds, m->bytes, sizeof(fds));
 	switch (m->head.type) {
 	case CTL_HOLD:
+		if ((fds.flags & CTL_HOLD_AGAIN) != 0) {
+			close_held(s, ~0u);
+			s->pid = 0;
+		}
 		for (i = 0; i < 4; i++)
 			if ((fds.mask & (1u << i)) != 0)
 				s->fds[i] = m->fds[n++];
@@ -267,14 +290,19 @@ as_keeper(struct puppet *p, struct ctl_msg *m)
 		break;
 	case CTL_SPAWNED:
 		s->pid = m->pid;
+		s->told = true;
 		break;
 	case CTL_ASK_EXIT:
+		memcpy(&pid, m->bytes, sizeof(pid));
+		puppet_read_pid(p, s);
+		cr_assert_eq(pid.pid, s->pid);
 		answer_exit(p, s);
 		break;
 	case CTL_DROP:
 		close_held(s, fds.mask);
 		break;
 	case CTL_CLOSED:
+		puppet_read_pid(p, s);
 		close_session(s);
 		break;
 	default:
@@ -306,6 +334,11 @@ as_master(struct puppet *p, struct ctl_msg *m)
 	switch (m->head.type) {
 	case CTL_RUNNING:
 		memcpy(&s->run, m->bytes, sizeof(s->run));
+		puppet_read_pid(p, s);
+		if (s->run.starting != 0) {
+			s->starting = true;
+			break;
+		}
 		s->running = true;
 		s->running_count++;
 		break;
@@ -385,6 +418,10 @@ puppet_bury_worker(struct puppet *p)
 	UNTIL(p, p->keeper_fd < 0 && p->master_fd < 0);
 	cr_assert_eq(waitpid(p->worker, NULL, 0), p->worker);
 	p->worker = 0;
+	/* as the keeper does at a worker's death */
+	for (size_t i = 0; i < p->count; i++)
+		if (p->s[i].held)
+			puppet_read_pid(p, &p->s[i]);
 }
 
 void
@@ -398,10 +435,12 @@ void
 puppet_give(struct puppet *p, struct psession *s)
 {
 	struct ctl_give g = {
-	    .head = CTL_INIT(CTL_GIVE, s->sid, struct ctl_give), .pid = s->pid};
+	    .head = CTL_INIT(CTL_GIVE, s->sid, struct ctl_give)};
 	int fds[4];
 	size_t i, n = 0;
 
+	puppet_read_pid(p, s);
+	g.pid = s->pid;
 	for (i = 0; i < 4; i++)
 		if (s->fds[i] >= 0) {
 			g.mask |= 1u << i;
@@ -443,6 +482,7 @@ puppet_start(struct puppet *p, const struct order *o)
 	    .grace_ms = o->grace_ms,
 	    .timeout_ms = o->timeout_ms,
 	    .no_output_timeout_ms = o->no_output_ms,
+	    .start_ms = o->start_ms,
 	    .credit = o->credit,
 	    .head_bytes = o->head_bytes != 0 ? o->head_bytes : 20000,
 	    .tail_bytes = o->tail_bytes != 0 ? o->tail_bytes : 200000,

@@ -20,9 +20,10 @@
 
 struct psession {
 	struct sid sid;
-	pid_t pid;     /* as SPAWNED told the keeper; 0: not yet */
+	pid_t pid;     /* as the keeper learnt it; 0: not yet */
 	int fds[4];    /* held: out, err, in, ptmx; -1 */
-	bool held, asked, exited_told, running, failed, ended, closed;
+	bool told; /* by its child, SPAWNED */
+	bool held, asked, exited_told, starting, running, failed, ended, closed;
 	unsigned running_count, end_count, fail_count, no_space;
 	struct ctl_running run;
 	struct ctl_failed fail;
@@ -48,6 +49,9 @@ struct puppet {
 	bool deaf; /* the keeper reads nothing */
 	bool orphaned; /* its workers find their keeper dead when they start
 	                * a command */
+	int channel_bytes; /* of what its workers may have sent to the keeper,
+	                    * unread; 0: as the kernel likes */
+	bool reads_nothing; /* an older keeper: it waits for SPAWNED */
 	bool no_devpts; /* its workers can have no terminal; root only */
 	struct psession s[PUPPET_SESSIONS];
 	size_t count;
@@ -68,6 +72,8 @@ void puppet_kill_worker(struct puppet *p);
 void puppet_bury_worker(struct puppet *p);
 void puppet_master(struct puppet *p);
 void puppet_give(struct puppet *p, struct psession *s);
+/* Reads the pid of a session from its ring, as a keeper would. */
+void puppet_read_pid(struct puppet *p, struct psession *s);
 
 struct order {
 	const char *sh;      /* run by /bin/sh -c; else argv */
@@ -76,6 +82,7 @@ struct order {
 	const char *cwd;     /* "/" */
 	unsigned flags;
 	uint64_t timeout_ms, no_output_ms, credit;
+	uint32_t start_ms;
 	uint32_t grace_ms, head_bytes, tail_bytes;
 	const char *text;    /* of stdin, then EOF */
 	uint16_t cols, rows; /* with CTL_START_PTY */

@@ -3,6 +3,7 @@
 #include "lib_puppet.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,10 +67,11 @@ Test(flow, credit_holds_the_command_back)
 	s = puppet_start(&p, &(struct order){
 	    .sh = "head -c 1048576 /dev/zero",
 	    .flags = CTL_START_LOSSLESS, .credit = 100000,
-	    .no_output_ms = 150, .grace_ms = 100});
+	    .no_output_ms = 2000, .grace_ms = 100});
 	UNTIL(&p, s->running);
 	puppet_pos(&p, s, CTL_WATCH, 99999);
 	UNTIL(&p, s->output_told);
+	poll(NULL, 0, 2500); /* this is not silence */
 	cr_assert_eq(s->output_at, 100000);
 	/* raised by a little: exactly so much more */
 	s->output_told = false;
@@ -267,7 +269,7 @@ times_out(const char *fault, const char *sh, uint32_t grace_ms)
 	struct psession *s;
 
 	puppet_worker(&p, fault);
-	s = puppet_start(&p, &(struct order){.sh = sh, .timeout_ms = 100,
+	s = puppet_start(&p, &(struct order){.sh = sh, .timeout_ms = 3000,
 	    .grace_ms = grace_ms});
 	puppet_bury_worker(&p);
 	puppet_worker(&p, NULL);
@@ -295,8 +297,7 @@ Test(flow, a_worker_dies_after_the_first_signal)
 	times_out("stop.after-signal=kill",
 	    "trap '' TERM; while :; do sleep 0.01; done", 1000);
 	cr_assert_eq(p.s[0].end.exit.status, SIGKILL);
-	cr_assert_geq(p.s[0].end.duration_ms, 1100);
-	cr_assert_lt(p.s[0].end.duration_ms, 4000);
+	cr_assert_geq(p.s[0].end.duration_ms, 4000);
 }
 
 #endif
@@ -333,7 +334,7 @@ Test(flow, a_deadline_survives_its_worker)
 
 	puppet_worker(&p, NULL);
 	s = puppet_start(&p, &(struct order){
-	    .sh = "exec sleep 60", .timeout_ms = 400, .grace_ms = 1000});
+	    .sh = "exec sleep 1000", .timeout_ms = 400, .grace_ms = 1000});
 	UNTIL(&p, s->running);
 	puppet_kill_worker(&p);
 	puppet_worker(&p, NULL);
@@ -341,7 +342,6 @@ Test(flow, a_deadline_survives_its_worker)
 	UNTIL(&p, s->closed);
 	cr_assert_eq(s->end.reason, END_OVERALL_TIMEOUT);
 	cr_assert_geq(s->end.duration_ms, 400);
-	cr_assert_lt(s->end.duration_ms, 3000);
 }
 
 /* One that no longer reads is not waited for. */

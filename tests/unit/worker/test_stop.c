@@ -27,6 +27,10 @@ finish(void)
 
 TestSuite(stop, .init = begin, .fini = finish, .timeout = 30);
 
+/* A time-out that finds the traps of a shell set: it begins with the start,
+ * which takes what a busy machine takes. */
+#define TRAPS_SET_MS 3000
+
 /* Starts and waits until it has written something: its traps are set. */
 static struct psession *
 ready(const struct order *o)
@@ -42,14 +46,14 @@ ready(const struct order *o)
 Test(stop, a_timeout_terminates)
 {
 	struct psession *s = puppet_start(&p, &(struct order){
-	    .sh = "exec sleep 60", .timeout_ms = 100, .grace_ms = 5000});
+	    .sh = "exec sleep 1000", .timeout_ms = 100, .grace_ms = 60000});
 
 	UNTIL(&p, s->closed);
 	cr_assert_eq(s->end.reason, END_OVERALL_TIMEOUT);
 	cr_assert_eq(s->end.exit.code, CLD_KILLED);
 	cr_assert_eq(s->end.exit.status, SIGTERM);
 	cr_assert_geq(s->end.duration_ms, 100);
-	cr_assert_lt(s->end.duration_ms, 3000);
+	cr_assert_lt(s->end.duration_ms, 60000);
 	cr_assert_eq(s->run.deadline_ms, s->run.started_ms + 100);
 }
 
@@ -57,25 +61,25 @@ Test(stop, who_ignores_term_is_killed_after_the_grace)
 {
 	struct psession *s = ready(&(struct order){
 	    .sh = "trap '' TERM; echo x; while :; do sleep 60; done",
-	    .timeout_ms = 200, .grace_ms = 200});
+	    .timeout_ms = TRAPS_SET_MS, .grace_ms = 200});
 
 	UNTIL(&p, s->closed);
 	cr_assert_eq(s->end.reason, END_OVERALL_TIMEOUT);
 	cr_assert_eq(s->end.exit.status, SIGKILL);
-	cr_assert_geq(s->end.duration_ms, 400);
+	cr_assert_geq(s->end.duration_ms, TRAPS_SET_MS + 200);
 }
 
 Test(stop, silence_times_out_and_output_holds_it_off)
 {
 	struct psession *s = puppet_start(&p, &(struct order){
-	    .sh = "for i in 1 2 3 4 5 6; do echo $i; sleep 0.1; done;"
-	          "exec sleep 60",
-	    .no_output_ms = 300, .grace_ms = 1000});
+	    .sh = "for i in 1 2 3; do echo $i; sleep 1; done;"
+	          "exec sleep 1000",
+	    .no_output_ms = 2900, .grace_ms = 1000});
 
 	UNTIL(&p, s->closed);
 	cr_assert_eq(s->end.reason, END_NO_OUTPUT_TIMEOUT);
-	cr_assert_eq(s->end.total, 12);
-	cr_assert_geq(s->end.duration_ms, 750);
+	cr_assert_eq(s->end.total, 6);
+	cr_assert_geq(s->end.duration_ms, 2000 + 2900 - 10);
 }
 
 Test(stop, a_kill_names_its_reason)
@@ -118,20 +122,20 @@ Test(stop, a_plain_signal_is_only_sent)
 Test(stop, a_stopped_command_can_be_terminated)
 {
 	struct psession *s =
-	    ready(&(struct order){.sh = "echo x; kill -STOP $$; sleep 60"});
+	    ready(&(struct order){.sh = "echo x; kill -STOP $$; sleep 1000"});
 
-	puppet_kill(&p, s, SIGTERM, 5000, END_MANUAL_CANCEL,
+	puppet_kill(&p, s, SIGTERM, 60000, END_MANUAL_CANCEL,
 	    CTL_KILL_ESCALATE);
 	UNTIL(&p, s->closed);
 	cr_assert_eq(s->end.exit.status, SIGTERM);
-	cr_assert_lt(s->end.duration_ms, 4000);
+	cr_assert_lt(s->end.duration_ms, 60000);
 }
 
 Test(stop, the_first_forced_reason_wins)
 {
 	struct psession *s = ready(&(struct order){
 	    .sh = "trap '' TERM; echo x; while :; do sleep 60; done",
-	    .timeout_ms = 100, .grace_ms = 60000});
+	    .timeout_ms = TRAPS_SET_MS, .grace_ms = 60000});
 
 	UNTIL(&p, puppet_header(&p, s)->end_reason != END_NONE);
 	puppet_kill(&p, s, SIGTERM, 0, END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
@@ -142,17 +146,13 @@ Test(stop, the_first_forced_reason_wins)
 Test(stop, a_holder_is_waited_for_until_it_is_silent)
 {
 	struct psession *s;
-	uint64_t ended_ns;
 
-	s = ready(&(struct order){.sh = "sleep 60 & echo hi"});
+	s = ready(&(struct order){.sh = "sleep 1000 & echo hi"});
 	UNTIL(&p, s->ended);
-	ended_ns = clock_boot_ns();
 	cr_assert(s->exited_told);
 	cr_assert_eq(s->end.holders, 1);
 	cr_assert_eq(s->end.total, 3);
 	cr_assert_eq(s->end.reason, END_EXIT);
-	cr_assert_lt(ended_ns - puppet_header(&p, s)->started_ns,
-	    2 * NSEC_PER_SEC);
 	/* still held: a kill reaches it through the group */
 	cr_assert_not(s->closed);
 	puppet_kill(&p, s, SIGKILL, 0, END_NONE, 0);
@@ -175,7 +175,7 @@ Test(stop, a_holder_goes_on_being_pumped)
 
 Test(stop, a_removed_ring_lets_a_holder_go)
 {
-	struct psession *s = ready(&(struct order){.sh = "sleep 60 & echo hi"});
+	struct psession *s = ready(&(struct order){.sh = "sleep 1000 & echo hi"});
 	char name[40];
 
 	UNTIL(&p, s->ended);

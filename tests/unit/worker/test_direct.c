@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "supervisor/direct.h"
+#include "worker/direct.h"
 
 static const struct row {
 	const char *command;
@@ -28,7 +28,7 @@ static const struct row {
 
 Test(direct, plain_words_alone, .timeout = 10)
 {
-	struct direct d;
+	struct direct_words d;
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -47,7 +47,7 @@ Test(direct, plain_words_alone, .timeout = 10)
 Test(direct, too_many_words_are_the_shells, .timeout = 10)
 {
 	char text[4 * DIRECT_WORDS_MAX + 8] = "";
-	struct direct d;
+	struct direct_words d;
 	int i;
 
 	for (i = 0; i < DIRECT_WORDS_MAX; i++)
@@ -55,28 +55,6 @@ Test(direct, too_many_words_are_the_shells, .timeout = 10)
 	cr_assert(direct_split(text, strlen(text), &d));
 	strcat(text, "c");
 	cr_assert_not(direct_split(text, strlen(text), &d));
-}
-
-Test(direct, a_program_is_found_as_a_shell_would, .timeout = 10)
-{
-	struct direct_word sh = {"sh", 2}, none = {"no-such-x", 9},
-	    path = {"/bin/sh", 7}, rel = {"./sh", 4}, dir = {"/bin", 4};
-	static const char good[] = "/nonexistent:/bin", odd[] = "bin:/bin",
-	    slash[] = "/bin/";
-	char prog[64];
-
-	cr_assert(direct_find(&sh, good, sizeof(good) - 1, "/", prog,
-	    sizeof(prog)));
-	cr_assert_str_eq(prog, "/bin/sh");
-	cr_assert_not(direct_find(&sh, odd, sizeof(odd) - 1, "/", prog,
-	    sizeof(prog)));
-	cr_assert_not(direct_find(&sh, slash, sizeof(slash) - 1, "/", prog,
-	    sizeof(prog)));
-	cr_assert_not(direct_find(&none, good, sizeof(good) - 1, "/", prog,
-	    sizeof(prog)));
-	cr_assert(direct_find(&path, "", 0, "/", prog, sizeof(prog)));
-	cr_assert(direct_find(&rel, "", 0, "/bin", prog, sizeof(prog)));
-	cr_assert_not(direct_find(&dir, "", 0, "/", prog, sizeof(prog)));
 }
 
 Test(direct, variables_that_a_shell_minds, .timeout = 10)

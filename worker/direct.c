@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Plain words (direct.h). Called by exec_spec.c. Looks at the file system but
- * changes nothing.
- */
-#include "supervisor/direct.h"
+/* Plain words (direct.h). Called by start_plan.c; looks at no file. */
+#include "worker/direct.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/check.h"
+#include "common/envpolicy.h"
 
 /* Builtins and keywords of POSIX, bash, dash; sorted. A word that one shell
  * treats as its own is left to all of them. */
@@ -57,26 +52,6 @@ is_listed(const char *ptr, size_t len, const char *const *list, size_t count)
 	return bsearch(&w, list, count, sizeof(*list), compare_word) != NULL;
 }
 
-/* By its name, or the name of what it links to (/bin/sh -> dash). */
-enum direct_shell
-direct_shell_of(const char *path)
-{
-	char real[PATH_MAX];
-	const char *name;
-
-	if (realpath(path, real) == NULL)
-		return DIRECT_NONE;
-	name = strrchr(real, '/');
-	if (name != NULL && strcmp(name, "/dash") == 0)
-		return DIRECT_DASH;
-	if (name == NULL || strcmp(name, "/bash") != 0)
-		return DIRECT_NONE;
-	/* as sh it is in POSIX mode; by another name it may be restricted */
-	name = strrchr(path, '/');
-	return name != NULL && strcmp(name, "/bash") == 0 ? DIRECT_BASH
-							  : DIRECT_NONE;
-}
-
 /* Letters, digits and what has no meaning in the middle of a word. */
 static bool
 is_plain(unsigned char c)
@@ -87,7 +62,7 @@ is_plain(unsigned char c)
 }
 
 bool
-direct_split(const char *command, size_t len, struct direct *ret)
+direct_split(const char *command, size_t len, struct direct_words *ret)
 {
 	size_t at = 0;
 
@@ -125,41 +100,107 @@ direct_minds(const char *key, size_t len)
 	    is_listed(key, len, minded, NELEMS(minded));
 }
 
-/* A file that can be run by its name alone? */
+/* Would a shell keep the working directory's name as it is? */
 static bool
-is_program(const char *path, bool *ret_exists)
+is_canonical(const char *dir)
 {
-	struct stat st;
+	size_t n = strlen(dir);
 
-	*ret_exists = stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
-	return *ret_exists && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+	return dir[0] == '/' && (n == 1 || dir[n - 1] != '/') &&
+	    strstr(dir, "//") == NULL && strstr(dir, "/./") == NULL &&
+	    strstr(dir, "/../") == NULL &&
+	    (n < 2 || strcmp(dir + n - 2, "/.") != 0) &&
+	    (n < 3 || strcmp(dir + n - 3, "/..") != 0);
 }
 
-bool
-direct_find(const struct direct_word *word, const char *path, size_t path_len,
-    const char *cwd, char *ret, size_t size)
+/* A number that bash would leave as it is. */
+static bool
+is_level(const char *s)
 {
-	bool slash = memchr(word->ptr, '/', word->len) != NULL, exists;
-	size_t at, n;
+	size_t n = strlen(s);
 
-	if (slash) {
-		snprintf(ret, size, "%s%s%.*s",
-		    word->ptr[0] == '/' ? "" : cwd,
-		    word->ptr[0] == '/' ? "" : "/", (int)word->len, word->ptr);
-		return strlen(ret) + 1 < size && is_program(ret, &exists);
+	return n >= 1 && n <= 2 && strspn(s, "0123456789") == n &&
+	    (s[0] != '0' || n == 1);
+}
+
+/* What of an environment matters to a shell. */
+struct facts {
+	size_t count, underscore; /* SIZE_MAX: there is no _ */
+	const char *path, *oldpwd, *level; /* NULL: not set */
+};
+
+/* Would the shell hand this environment on as it is? OLDPWD is left to the
+ * child: whether it is a directory only the file system can say. */
+static bool
+env_is_indifferent(const char *const *envp, struct facts *ret)
+{
+	*ret = (struct facts){.underscore = SIZE_MAX};
+	for (; envp[ret->count] != NULL; ret->count++) {
+		const char *e = envp[ret->count];
+		size_t n = strcspn(e, "=");
+
+		if (!env_is_portable(e, n))
+			return false;
+		if (n == 1 && e[0] == '_')
+			ret->underscore = ret->count;
+		else if (n == 4 && memcmp(e, "PATH", n) == 0)
+			ret->path = e + n + 1;
+		else if (n == 5 && memcmp(e, "SHLVL", n) == 0)
+			ret->level = e + n + 1;
+		else if (n == 6 && memcmp(e, "OLDPWD", n) == 0)
+			ret->oldpwd = e + n + 1;
+		else if (direct_minds(e, n))
+			return false;
 	}
-	for (at = 0; at < path_len; at += n + 1) {
-		for (n = 0; at + n < path_len && path[at + n] != ':'; n++)
-			;
-		if (n < 2 || path[at] != '/' || path[at + n - 1] == '/' ||
-		    n + word->len + 2 > size)
-			return false; /* of the current directory, or odd */
-		snprintf(ret, size, "%.*s/%.*s", (int)n, path + at,
-		    (int)word->len, word->ptr);
-		if (is_program(ret, &exists))
-			return true;
-		if (exists)
-			return false; /* the shell knows what to say */
+	return ret->path != NULL &&
+	    (ret->oldpwd == NULL || ret->oldpwd[0] == '/');
+}
+
+/* The environment as bash would hand it on: _ is what it execs. */
+static void
+env_of_bash(struct direct *d, const char *const *envp, const struct facts *f)
+{
+	static char level[] = "SHLVL=0";
+	size_t n = f->count;
+
+	memcpy(d->bash_envp, envp, n * sizeof(*envp));
+	d->bash_envp[f->underscore != SIZE_MAX ? f->underscore : n++] = d->name;
+	if (f->level == NULL)
+		d->bash_envp[n++] = level;
+	d->bash_envp[n] = NULL;
+}
+
+struct direct *
+direct_make(const char *cwd, const char *command, const char *const *envp)
+{
+	struct direct_words words;
+	struct facts f;
+	struct direct *d;
+	size_t i, len = strlen(command), pointers;
+
+	if (!direct_split(command, len, &words) || !is_canonical(cwd) ||
+	    !env_is_indifferent(envp, &f))
+		return NULL;
+	pointers = words.count + 1 + f.count + 3;
+	d = malloc(sizeof(*d) + pointers * sizeof(char *) + len + 1 +
+	    DIRECT_NAME_BYTES + len);
+	if (d == NULL)
+		return NULL;
+	d->argv = (char **)(d + 1);
+	d->bash_envp = d->argv + words.count + 1;
+	d->text = (char *)(d->argv + pointers);
+	d->name = d->text + len + 1;
+	memcpy(d->text, command, len + 1);
+	for (i = 0; i < words.count; i++) {
+		d->argv[i] = d->text + (words.word[i].ptr - command);
+		d->argv[i][words.word[i].len] = '\0';
 	}
-	return false;
+	d->argv[i] = NULL;
+	d->path = strchr(d->argv[0], '/') == NULL ? f.path : NULL;
+	d->oldpwd = f.oldpwd;
+	d->bash = f.level == NULL || is_level(f.level);
+	memcpy(d->name, "_=", 2);
+	memcpy(d->name + 2, d->argv[0], strlen(d->argv[0]) + 1);
+	env_of_bash(d, envp, &f);
+	return d;
 }

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection that broke while its server lives: the master died, and the
+ * keeper starts another. It is taken up again, and what may be repeated
+ * (proto.def says what) is asked again, in its old order and under its old
+ * numbers, once hello has said that it is the same server. All else is answered
+ * PSUP_ERR_LOST. Called by client.c and incoming.c.
+ *
+ * Nothing here waits: until the next try is due the handle's descriptor is a
+ * timer, so that whoever polls it need not know.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "internal.h"
+
+/* Connections that broke before they were SHORT_NS old: each next one waits a
+ * little longer, and after so many of them in a row it is the request, or the
+ * server, that cannot be helped. */
+#define SHORT_NS (100 * NSEC_PER_MSEC)
+#define SHORT_MAX 50u
+#define PAUSE_NS  (5 * NSEC_PER_MSEC)
+#define CONNECT_MS 10 /* to a backlog that is full; then the next try */
+
+bool
+keeper_lives(const char *dir)
+{
+	char path[RUNDIR_PATH_MAX + 8], text[24] = "";
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/lock", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	return n > 0 && atoi(text) > 0 &&
+	    (kill(atoi(text), 0) == 0 || errno == EPERM);
+}
+
+int
+request_lost(struct psup *p, const struct request *r, const char *why)
+{
+	const char *rule = proto_method_repeat(r->method);
+	char param[32];
+
+	snprintf(param, sizeof(param), "%.*s", (int)strcspn(rule, "="), rule);
+	if (r->repeats || rule[0] == '*')
+		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
+		    "%s: %s", proto_method_name(r->method), why);
+	return error_set(p, PSUP_ERR_LOST, "connection-lost", param,
+	    "%s: %s; it may have been done, and %s%s%s",
+	    proto_method_name(r->method), why,
+	    param[0] != '\0' ? "is asked for again only with " : "",
+	    param[0] != '\0' ? param : "is not asked for again",
+	    strchr(rule, '=') != NULL ? strchr(rule, '=') : "");
+}
+
+/* Lets a timer stand for the connection until the next try. */
+static int
+resume_later(struct psup *p)
+{
+	struct itimerspec when = {.it_value.tv_nsec = 1};
+	uint64_t pause = PAUSE_NS * p->resume.shorts;
+
+	if (p->resume.shorts >= SHORT_MAX)
+		return -ETIMEDOUT;
+	p->fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (p->fd < 0)
+		return -errno;
+	when.it_value.tv_nsec += (long)pause;
+	timerfd_settime(p->fd, 0, &when, NULL);
+	p->resume.state = RESUME_WAITS;
+	return 0;
+}
+
+/* Answers what is not asked for again. A callback may send something new. */
+static void
+fail_others(struct psup *p, const char *why)
+{
+	struct request *r;
+
+	TAILQ_FOREACH(r, &p->by_age, by_age)
+		r->fails = r->sent && !r->repeats;
+	r = TAILQ_FIRST(&p->by_age);
+	while (r != NULL) {
+		if (!r->fails) {
+			r = TAILQ_NEXT(r, by_age);
+			continue;
+		}
+		(void)request_take(p, r->id);
+		request_finish(p, r, request_lost(p, r, why), NULL);
+		r = TAILQ_FIRST(&p->by_age); /* the queue may have changed */
+	}
+}
+
+bool
+resume_begin(struct psup *p, const char *why)
+{
+	struct request *r;
+	bool any = false;
+
+	TAILQ_FOREACH(r, &p->by_age, by_age)
+		any = any || r->repeats;
+	if (!any || p->resume.incarnation[0] == '\0' || p->resume.subscribed)
+		return false;
+	if (p->resume.state == RESUME_NONE &&
+	    clock_boot_ns() - p->resume.since_ns >= SHORT_NS)
+		p->resume.shorts = 0;
+	else
+		p->resume.shorts++;
+	client_disconnect(p);
+	if (resume_later(p) < 0)
+		return false;
+	fail_others(p, why);
+	return true;
+}
+
+/* The answer to the hello of a connection that was taken up again. */
+static void
+on_hello(void *arg, int status, psup_reply *reply)
+{
+	struct psup *p = arg;
+	struct request *r;
+	bool same;
+
+	if (status == PSUP_ERR_LOST)
+		return; /* the next try is on its way */
+	if (client_is_busy(p, status)) {
+		psup_reply_free(&reply);
+		client_disconnect(p);
+		p->resume.shorts++;
+		if (resume_later(p) < 0)
+			client_fail(p, PSUP_ERR_LOST);
+		return;
+	}
+	same = status == PSUP_OK && psup_get_is(psup_reply_value(reply),
+	    "incarnation", p->resume.incarnation);
+	psup_reply_free(&reply);
+	p->resume.state = RESUME_NONE;
+	if (!same) {
+		if (status == PSUP_OK)
+			error_set(p, PSUP_ERR_LOST, "connection-lost", "",
+			    "the server at %s has ended; another one is in "
+			    "its place", p->runtime_dir);
+		client_fail(p, PSUP_ERR_LOST);
+		return;
+	}
+	p->resume.since_ns = clock_boot_ns();
+	p->resume.count++;
+	TAILQ_FOREACH(r, &p->by_age, by_age)
+		if (request_put(p, r) < 0)
+			break;
+	if (r != NULL) {
+		error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
+		    "no memory to ask again");
+		client_fail(p, PSUP_ERR_NO_MEMORY);
+	}
+}
+
+void
+resume_try(struct psup *p)
+{
+	uint64_t times;
+	int fd;
+
+	if (read(p->fd, &times, sizeof(times)) != (ssize_t)sizeof(times))
+		return; /* not yet */
+	client_disconnect(p);
+	fd = wire_connect(p, p->runtime_dir, CONNECT_MS);
+	if (fd >= 0) {
+		p->fd = fd;
+		p->resume.state = RESUME_HELLO;
+		if (client_hello(p, on_hello, p) == PSUP_OK)
+			return;
+		client_disconnect(p);
+	}
+	p->resume.shorts++;
+	if ((fd == PSUP_ERR_NO_SERVER && !keeper_lives(p->runtime_dir)) ||
+	    resume_later(p) < 0)
+		client_fail(p, PSUP_ERR_LOST);
+}
+
+unsigned
+psup_resumed(const struct psup *p)
+{
+	return p->resume.count;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* See mark.h. */
+#include "common/mark.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAME       "PSUP_INSTANCE="
+#define CHUNK      65536u /* of an environment, at a time */
+#define STEPS_MAX  4096u  /* of ancestors */
+#define LOOKS      3      /* at one that may be locked: most are not for long */
+#define PAUSE_NS   300000 /* between them */
+
+/* What /proc/PID/stat says that is of use here. */
+struct facts {
+	char state;
+	int32_t ppid;     /* 0: of nobody here, as of the kernel's threads */
+	uint64_t size;    /* of its memory; 0: it has none (any more) */
+	uint64_t env_end; /* 0: not known (yet) */
+};
+
+static int
+open_file(int32_t pid, const char *file)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Fields count from 1, the state is the third. */
+static bool
+take_facts(const char *stat, struct facts *ret)
+{
+	const char *p = strrchr(stat, ')'); /* the name may hold anything */
+	int field;
+
+	if (p == NULL)
+		return false;
+	*ret = (struct facts){0};
+	for (field = 3; (p = strchr(p, ' ')) != NULL; field++) {
+		p++;
+		if (field == 3)
+			ret->state = *p;
+		else if (field == 4)
+			ret->ppid = (int32_t)strtol(p, NULL, 10);
+		else if (field == 23)
+			ret->size = strtoull(p, NULL, 10);
+		else if (field == 51)
+			ret->env_end = strtoull(p, NULL, 10);
+	}
+	return field > 4;
+}
+
+static bool
+read_facts(int32_t pid, struct facts *ret)
+{
+	char text[1024];
+	int fd = open_file(pid, "stat");
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return take_facts(text, ret);
+}
+
+/*
+ * May its environment be locked? In uninterruptible sleep it may hold the lock
+ * on its memory; in the midst of an exec it has new memory in which nobody has
+ * written yet where the environment lies. Some kernels never say where.
+ */
+static bool
+may_be_locked(const struct facts *f)
+{
+	static int says = -1;
+	struct facts own;
+
+	if (says < 0)
+		says = read_facts(getpid(), &own) && own.env_end != 0;
+	return f->state == 'D' ||
+	    (says > 0 && f->size != 0 && f->env_end == 0);
+}
+
+bool
+mark_may_wait(const char *stat)
+{
+	struct facts f;
+
+	return !take_facts(stat, &f) || may_be_locked(&f);
+}
+
+/* 0, -ENOENT: gone; -EAGAIN: it may be locked, and stays so. */
+static int
+await_unlocked(int32_t pid)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	struct facts f;
+	int i;
+
+	for (i = 0; i < LOOKS; i++) {
+		if (i > 0)
+			nanosleep(&pause, NULL);
+		if (!read_facts(pid, &f))
+			return -ENOENT;
+		if (!may_be_locked(&f))
+			return 0;
+	}
+	return -EAGAIN;
+}
+
+/* The numbers of a mark; false: it is another string. */
+static bool
+take(const char *s, struct proc_mark *ret)
+{
+	char *dot, *stop;
+
+	*ret = (struct proc_mark){0};
+	if (strncmp(s, NAME, sizeof(NAME) - 1) != 0)
+		return false;
+	ret->incarnation = strtoull(s + sizeof(NAME) - 1, &dot, 16);
+	if (*dot == '.')
+		ret->session = strtoull(dot + 1, &stop, 16);
+	if (*dot != '.' || *stop != '\0')
+		*ret = (struct proc_mark){0}; /* none that counts */
+	return true;
+}
+
+/* Strings may be cut by a read; only their beginnings matter, so the cut one is
+ * read again, but for one that is longer than any mark. */
+static bool
+scan(int fd, struct proc_mark *ret)
+{
+	static char buf[CHUNK + 1];
+	bool found = false, skip = false;
+	size_t have = 0;
+	ssize_t n;
+
+	while (!found && (n = read(fd, buf + have, CHUNK - have)) > 0) {
+		char *p = buf, *end;
+
+		have += (size_t)n;
+		while (!found && (end = memchr(p, '\0',
+		    (size_t)(buf + have - p))) != NULL) {
+			found = !skip && take(p, ret);
+			skip = false;
+			p = end + 1;
+		}
+		have = (size_t)(buf + have - p);
+		memmove(buf, p, have);
+		if (have == CHUNK) {
+			skip = true;
+			have = 0;
+		}
+	}
+	return found;
+}
+
+int
+mark_read(int32_t pid, struct proc_mark *ret)
+{
+	int r = await_unlocked(pid), fd;
+
+	*ret = (struct proc_mark){0};
+	if (r < 0)
+		return r;
+	fd = open_file(pid, "environ");
+	if (fd < 0)
+		return -ENOENT;
+	r = scan(fd, ret) && ret->incarnation != 0 ? 0 : -ENOENT;
+	close(fd);
+	return r;
+}
+
+/* Is `keeper` among its ancestors? One that dies meanwhile leaves its children
+ * to another: from the start then. */
+static bool
+descends(int32_t pid, int32_t keeper)
+{
+	int32_t at = pid;
+	struct facts f;
+	unsigned i;
+
+	for (i = 0; i < STEPS_MAX; i++) {
+		if (!read_facts(at, &f)) {
+			if (at == pid)
+				return false;
+			at = pid;
+		} else if (f.ppid == keeper) {
+			return true;
+		} else if (f.ppid <= 1) {
+			return false;
+		} else {
+			at = f.ppid;
+		}
+	}
+	return false;
+}
+
+/* Who started it: a program that changes its user at exec is its caller's. */
+static bool
+is_started_by(int32_t pid, uid_t uid)
+{
+	char text[2048], *p;
+	int fd = open_file(pid, "status");
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	p = strstr(text, "\nUid:");
+	return p != NULL && strtoul(p + 5, NULL, 10) == uid;
+}
+
+/* The directory's owner is who it runs as, and costs next to nothing. */
+int
+mark_read_own(int32_t pid, int32_t keeper, struct proc_mark *ret)
+{
+	bool own, kin = false;
+	char path[32];
+	struct stat st;
+	int r;
+
+	*ret = (struct proc_mark){0};
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &st) != 0)
+		return -ENOENT;
+	own = st.st_uid == geteuid();
+	if (!own)
+		kin = descends(pid, keeper);
+	r = own || kin ? mark_read(pid, ret) : -ENOENT;
+	if (r == 0 && !kin && !is_started_by(pid, geteuid()) &&
+	    !descends(pid, keeper)) {
+		*ret = (struct proc_mark){0};
+		r = -ENOENT;
+	}
+	return r;
+}

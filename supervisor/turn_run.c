@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Takes the units that clients cause, in the order of turn.c: some milliseconds
+ * of them, then the loop commits and sends. After each the keeper sees that the
+ * master lives; during one it sees which request is in hand, so that a master
+ * that is silent can be told from one that is busy, and what it hung in from
+ * what merely waited.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fault.h"
+#include "common/log.h"
+#include "shm/stats.h"
+#include "supervisor/conn.h"
+
+#define TURN_NS 4000000u  /* of units, between two commits */
+#define TURN_RECORDS 128u /* the same: of a record each is 30 us */
+#define SLOW_NS 10000000u /* a unit that is longer is said */
+
+/* What this process has computed so far. */
+static uint64_t
+cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+static void
+set(_Atomic uint64_t *at, uint64_t v)
+{
+	atomic_store_explicit(at, v, memory_order_relaxed);
+}
+
+static uint64_t
+get(_Atomic uint64_t *at)
+{
+	return atomic_load_explicit(at, memory_order_relaxed);
+}
+
+void
+turn_in_hand(struct master *m, const char *method, uint64_t hash)
+{
+	struct stats_page *s = m->stats;
+
+	if (strcmp(s->unit_method, method) != 0)
+		(void)snprintf(s->unit_method, sizeof(s->unit_method), "%s",
+		    method);
+	set(&s->unit_hash, hash);
+}
+
+bool
+turn_is_fatal(const struct master *m, uint64_t hash)
+{
+	struct stats_fatal *f = m->stats->fatal;
+	uint64_t now = clock_boot_ns();
+
+	for (; f < m->stats->fatal + STATS_FATALS; f++)
+		if (get(&f->hash) == hash &&
+		    get(&f->deaths) >= STATS_FATAL_DEATHS &&
+		    now - get(&f->last_ns) < STATS_FATAL_NS)
+			return true;
+	return false;
+}
+
+/* A unit is over. */
+static void
+unit_ends(struct master *m, uint64_t begin, uint64_t now)
+{
+	struct stats_page *s = m->stats;
+
+	set(&s->unit_hash, 0);
+	set(&s->unit_began_ns, 0);
+	set(&s->heartbeat_ns, now);
+	if (now - begin < SLOW_NS)
+		return;
+	log_event(LOG_NOTE, "unit-slow", KV("method", s->unit_method),
+	    KV("ms", (now - begin) / NSEC_PER_MSEC),
+	    KV("turn_cpu_ms", (cpu_ns() - m->turn_cpu_ns) / NSEC_PER_MSEC));
+}
+
+/* One unit of a connection. */
+static void
+unit_run(struct master *m, struct conn *c, uint64_t now)
+{
+	struct turns *t = m->conns->turns;
+	char buf[TURN_NAME_MAX];
+	uint64_t end;
+	bool more;
+
+	set(&m->stats->unit_began_ns, now);
+	turn_in_hand(m, "read", 0);
+	more = conn_unit(c, now + turns_slice_ns(t));
+	over_free(m);
+	if (FAULT_FAILS("turn.of-3-seconds"))
+		(void)sleep(3);
+	if (FAULT_FAILS("turn.of-7-seconds"))
+		(void)sleep(7);
+	end = clock_boot_ns();
+	turns_charge(t, end - now, more, conn_account(c, buf));
+	unit_ends(m, now, end);
+}
+
+bool
+turn_waits(const struct master *m)
+{
+	return turns_wait(m->conns->turns);
+}
+
+void
+turn_run(struct master *m)
+{
+	struct turns *t = m->conns->turns;
+	uint64_t until, now = clock_boot_ns();
+	struct turn_client *c;
+
+	turn_begin(m);
+	for (until = now + TURN_NS; now < until; now = clock_boot_ns()) {
+		c = turns_next(t);
+		if (c == NULL)
+			return;
+		unit_run(m, (struct conn *)c, now);
+		if (m->dirty_count >= TURN_RECORDS)
+			return;
+	}
+}
+
+void
+turn_end_time(struct master *m)
+{
+	uint64_t now = clock_boot_ns(), cpu = cpu_ns();
+
+	if (m->turn_began_ns != 0 &&
+	    now - m->turn_began_ns > get(&m->stats->longest_turn_ns))
+		set(&m->stats->longest_turn_ns, now - m->turn_began_ns);
+	if (m->turn_cpu_ns != 0 &&
+	    cpu - m->turn_cpu_ns > get(&m->stats->longest_turn_cpu_ns))
+		set(&m->stats->longest_turn_cpu_ns, cpu - m->turn_cpu_ns);
+	m->turn_began_ns = 0;
+	m->turn_cpu_ns = cpu;
+	set(&m->stats->heartbeat_ns, now);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests that take long to answer: they are answered in slices, others in
+ * between, all by the same master. */
+#include "lib_inner.h"
+#include "lib_scn.h"
+#include "lib_wire.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef PSUP_FAULTS
+#define needs_faults() (void)0
+#else
+#define needs_faults() skip_scenario("a build without fault points")
+#endif
+
+TestSuite(turns);
+
+#define LINES "16777216"
+
+/* A session that has written 16 MiB of line ends, all of them kept. */
+static const char *
+many_lines(void)
+{
+	const char *id = background(
+	    LIST("argv", "/bin/sh", "-c",
+		"head -c " LINES " /dev/zero | tr '\\0' '\\n'"),
+	    STR("scope", "lines"), ONE("retain", "tailBytes", 16777216));
+
+	await_end(id);
+	return id;
+}
+
+/* The worst there is, from one connection, 16 times: every page is whole, and
+ * between them another is answered. */
+SCENARIO(turns, lines_without_end_keep_nobody_from_others)
+{
+	struct peer *hog;
+	struct question *q[16];
+	struct answer *a;
+	const char *id;
+	pid_t master;
+
+	psupd(.workers = 1,
+	    .conf = "[server]\noutput_budget = 67108864\n");
+	id = many_lines();
+	master = master_pid();
+	hog = peer(NULL);
+	for (int i = 0; i < 16; i++)
+		q[i] = ask_later(hog, "log", STR("sessionId", id),
+		    YES("timestamps"), INT("offset", 1000 * i));
+	for (int i = 0; i < 20; i++)
+		expect_ok(ask("list"));
+	for (int i = 0; i < 16; i++) {
+		a = answer_of(q[i]);
+		expect_ok(a);
+		expect_int(a, "totalLines", 16777216);
+		expect_int(a, "firstLine", 1000 * i);
+		expect(number_of(a, "nextOffset") ==
+			1000 * i + number_of(a, "lines"),
+		    "page %d", i);
+	}
+	expect(master_pid() == master);
+}
+
+/* A search that takes seconds is heard of no more once it is cancelled. */
+SCENARIO(turns, a_long_search_can_be_given_up)
+{
+	struct question *q;
+	struct peer *hog;
+	const char *id;
+
+	psupd(.workers = 1,
+	    .conf = "[server]\noutput_budget = 67108864\n");
+	id = many_lines();
+	hog = peer(NULL);
+	q = ask_later(hog, "log", STR("sessionId", id),
+	    STR("regex", "(a|b|c)*x$"));
+	give_up(q);
+	expect(strcmp(code_of(answer_of(q)), "cancelled") == 0);
+	expect_ok(ask("list"));
+}
+
+/* Appends a request of at most one parameter. */
+static void
+add_request(struct enc *to, uint32_t id, const char *method, const char *key,
+    const char *value)
+{
+	struct enc params = ENC_INIT;
+
+	enc_map(&params);
+	if (key != NULL)
+		enc_kv_str(&params, key, value);
+	enc_end(&params);
+	wire_request(to, id, method, &params);
+	enc_fini(&params);
+}
+
+/* The next answer is to this request; what it says, in the caller's arena. */
+static const struct val *
+next_answer(struct wire *w, uint32_t id, struct codec_arena **arena)
+{
+	char buf[sizeof(w->buf)], why[100];
+	size_t used, n = wire_answer(w, buf, sizeof(buf));
+	const struct val *f = NULL;
+
+	expect(codec_decode(buf, n, &codec_limits_trusted, &used, arena, &f,
+		   why, sizeof(why)) == CODEC_OK);
+	expect(f->a.items[1].u == id, "answer %u, not %u",
+	    (unsigned)f->a.items[1].u, (unsigned)id);
+	return &f->a.items[3];
+}
+
+/* A row a unit, and between them a session goes and another one comes: who was
+ * there all the while is told once, where it belongs. */
+SCENARIO(turns, rows_of_a_list_come_in_slices)
+{
+	struct codec_arena *a[3] = {NULL};
+	struct enc all = ENC_INIT;
+	const char *ids[12];
+	const struct val *rows;
+	struct wire *w;
+
+	needs_faults();
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=list.row-by-row=fail"});
+	for (int i = 0; i < 12; i++)
+		await_end(ids[i] = background(STR("command", "true")));
+	w = wire_open();
+	add_request(&all, 1, "list", NULL, NULL);
+	add_request(&all, 2, "clear", "sessionId", ids[0]);
+	add_request(&all, 3, "exec", "command", "true");
+	wire_put(w, &all);
+	next_answer(w, 2, &a[0]);
+	rows = val_get(val_get(next_answer(w, 1, &a[1]), "details"),
+	    "sessions");
+	expect(rows->a.count == 11, "%zu rows", rows->a.count);
+	for (int i = 0; i < 11; i++)
+		expect(val_is_str(val_get(&rows->a.items[i], "sessionId"),
+			   ids[11 - i]), "row %d", i);
+	next_answer(w, 3, &a[2]);
+	for (int i = 0; i < 3; i++)
+		codec_arena_free(&a[i]);
+	enc_fini(&all);
+	wire_close(w);
+}
+
+/* A wait for 130 sessions: the next request is answered before. */
+SCENARIO(turns, a_wait_for_many_looks_in_slices)
+{
+	struct codec_arena *a[2] = {NULL};
+	struct enc all = ENC_INIT, params = ENC_INIT;
+	const struct val *rows;
+	const char *ids[130];
+	struct wire *w;
+
+	psupd();
+	for (int i = 0; i < 130; i++)
+		ids[i] = background(STR("command", "true"));
+	enc_map(&params);
+	enc_key(&params, "sessionIds");
+	enc_array(&params);
+	for (int i = 0; i < 130; i++) {
+		await_end(ids[i]);
+		enc_str(&params, ids[i]);
+	}
+	enc_end(&params);
+	enc_end(&params);
+	w = wire_open();
+	wire_request(&all, 1, "wait", &params);
+	add_request(&all, 2, "status", NULL, NULL);
+	wire_put(w, &all);
+	next_answer(w, 2, &a[0]);
+	rows = val_get(val_get(next_answer(w, 1, &a[1]), "details"),
+	    "sessions");
+	expect(rows->a.count == 130, "%zu rows", rows->a.count);
+	for (int i = 0; i < 130; i++) {
+		expect(val_is_str(val_get(&rows->a.items[i], "sessionId"),
+			   ids[i]), "row %d", i);
+		expect(val_is_str(val_get(&rows->a.items[i], "met"), "exit"));
+	}
+	for (int i = 0; i < 2; i++)
+		codec_arena_free(&a[i]);
+	enc_fini(&all);
+	enc_fini(&params);
+	wire_close(w);
+}
+
+/* 16 looks into /proc at a time: the 20th of 20 has its turn, too. */
+SCENARIO(turns, a_wait_for_input_looks_at_everybody)
+{
+	const char *ids[21] = {NULL};
+	struct answer *a;
+
+	psupd();
+	for (int i = 0; i < 19; i++)
+		ids[i] = background(PUPPET("hang"));
+	ids[19] = background(STR("command", "cat"));
+	a = ask("wait", {.key = "sessionIds", .type = 'l', .list = ids},
+	    YES("input"), STR("mode", "any"), INT("timeout", 100000));
+	expect_str(a, "met", "input");
+	for (int i = 0; i < 20; i++)
+		expect_ok(ask("kill", STR("sessionId", ids[i]),
+		    INT("graceMs", 0)));
+}
+
+#define CROWD 200
+
+/* Sessions of a scope that wait in a lane. */
+static struct peer *
+crowd(const char *scope, const char *ids[CROWD + 1])
+{
+	struct peer *p = peer(scope);
+	struct answer *a;
+
+	for (int i = 0; i < CROWD; i++) {
+		a = ask_as(p, "exec", STR("command", "true"),
+		    STR("lane", "full"), YES("background"));
+		expect_ok(a);
+		ids[i] = id_of(a);
+	}
+	ids[CROWD] = NULL;
+	return p;
+}
+
+/* The end of 200: the next request is answered before; and nobody is left out
+ * because who asked has gone. */
+SCENARIO(turns, a_scope_ends_in_slices)
+{
+	struct codec_arena *a[2] = {NULL};
+	struct enc all = ENC_INIT;
+	const char *ids[CROWD + 1];
+	const struct val *told;
+	struct answer *ended;
+	struct peer *p;
+	struct wire *w;
+
+	psupd();
+	(void)holder("full", "gate");
+	(void)crowd("first", ids);
+	w = wire_open();
+	add_request(&all, 1, "killScope", "scope", "first");
+	add_request(&all, 2, "status", NULL, NULL);
+	wire_put(w, &all);
+	next_answer(w, 2, &a[0]);
+	told = val_get(next_answer(w, 1, &a[1]), "details");
+	expect(val_uint(told, "sessions", 0) == CROWD);
+	expect(val_uint(told, "ended", 0) == CROWD);
+	p = crowd("second", ids);
+	enc_reset(&all);
+	add_request(&all, 3, "killScope", "scope", "second");
+	wire_put(w, &all);
+	wire_close(w);
+	ended = ask_as(p, "wait", {.key = "sessionIds", .type = 'l',
+	    .list = ids}, INT("timeout", 60000));
+	expect_str(ended, "met", "exit");
+	open_gate("gate");
+	for (int i = 0; i < 2; i++)
+		codec_arena_free(&a[i]);
+	enc_fini(&all);
+}
+
+/* Who reads none of 40 pages of 1 MiB has one of them in the server's memory,
+ * however many others are answered meanwhile. */
+SCENARIO(turns, answers_that_are_not_read_are_not_made)
+{
+	struct enc all = ENC_INIT, page = ENC_INIT;
+	struct wire *w;
+	const char *id;
+
+	psupd(.workers = 1,
+	    .conf = "[server]\noutput_budget = 67108864\n");
+	id = many_lines();
+	enc_map(&page);
+	enc_kv_str(&page, "sessionId", id);
+	enc_kv_uint(&page, "offset", 0);
+	enc_end(&page);
+	w = wire_open();
+	for (uint32_t i = 0; i < 40; i++)
+		wire_request(&all, i, "log", &page);
+	wire_put(w, &all);
+	for (int i = 0; i < 40; i++)
+		expect_ok(ask("log", STR("sessionId", id), INT("offset", 0)));
+	expect(share_in_status("memory", "used") < 16 << 20, "%lld bytes",
+	    (long long)share_in_status("memory", "used"));
+	enc_fini(&all);
+	enc_fini(&page);
+	wire_close(w);
+}
+
+/* Busy is not hung: a piece of work of 3 s, and the master goes on. */
+SCENARIO(turns, a_piece_of_3_seconds_is_no_death)
+{
+	pid_t master;
+
+	needs_faults();
+	psupd(.workers = 1,
+	    .env = {"PSUP_FAULTS=turn.of-3-seconds=once@30"});
+	master = master_pid();
+	for (int i = 0; i < 40; i++)
+		expect_ok(ask("list"));
+	await_log("event=unit-slow");
+	expect(master_pid() == master);
+}
+
+/* One of 7 s is: it is killed once, and the log names what it was about. */
+SCENARIO(turns, a_piece_of_7_seconds_is_one_death_that_is_named)
+{
+	struct peer *p;
+	pid_t master;
+
+	needs_faults();
+	psupd(.workers = 1,
+	    .env = {"PSUP_FAULTS=turn.of-7-seconds=once@30"});
+	master = master_pid();
+	p = peer(NULL);
+	for (int i = 0; i < 40; i++)
+		(void)ask_later(p, "list");
+	await_log("event=worker-silent");
+	await_log("method=list");
+	scn_ask_again();
+	await_new_master(master);
+	expect_ok(ask("status"));
+	expect(count_log("event=worker-silent") == 1);
+}
+
+/* What is being made for answers counts, too: 40 connections that ask for a page of
+ * 1 MiB each get no more than there is room for. */
+SCENARIO(turns, answers_in_the_making_are_counted)
+{
+	static struct wire *hog[40];
+	struct enc page = ENC_INIT;
+	const char *id;
+
+	psupd(.workers = 1,
+	    .conf = "[server]\noutput_budget = 67108864\n"
+		    "client_memory = 16777216\n");
+	id = many_lines();
+	enc_map(&page);
+	enc_kv_str(&page, "sessionId", id);
+	enc_kv_uint(&page, "offset", 0);
+	enc_end(&page);
+	for (int i = 0; i < 40; i++) {
+		hog[i] = wire_open();
+		expect(wire_hello(hog[i], "lines", NULL));
+	}
+	for (int i = 0; i < 40; i++)
+		wire_send(hog[i], "log", &page);
+	for (int i = 0; i < 100; i++)
+		expect(share_in_status("memory", "used") < 17 << 20,
+		    "%lld bytes", (long long)share_in_status("memory", "used"));
+	for (int i = 0; i < 40; i++)
+		wire_close(hog[i]);
+	enc_fini(&page);
+}
+
+/* Asked of the kernel by a process in a POSIX session of its own: 0 permitted, 1 it
+ * is not, 2 there are no autogroups. */
+static int
+autogroups(void)
+{
+	int fd, status = 2 << 8;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)setsid();
+		fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+		_exit(fd < 0 ? 2 : write(fd, "-10", 3) != 3);
+	}
+	(void)waitpid(pid, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+/* Where that is permitted psup has processors before its commands have, and says
+ * which it is. */
+SCENARIO(turns, commands_come_after_the_server)
+{
+	struct answer *a;
+	int64_t nice;
+
+	if (autogroups() == 2)
+		skip_scenario("a kernel without autogroups");
+	psupd(.workers = 1);
+	expect_text(ask("exec", STR("command", "cat /proc/self/autogroup")),
+	    "nice 0");
+	a = ask("status");
+	nice = psup_get_int(psup_value_get(psup_reply_value(a->reply),
+	    "scheduling"), "autogroupNice", 99);
+	expect(nice == 0 || nice == -10, "nice %lld", (long long)nice);
+	if (autogroups() == 0 && geteuid() == 0)
+		expect(nice == -10);
+}
+
+/* One at which two masters have died in the middle of the work: the third one does
+ * not take it, and all others it does. */
+SCENARIO(turns, a_request_that_two_masters_died_of_is_refused)
+{
+	struct enc usage = ENC_INIT;
+	char answer[4096];
+	struct wire *w;
+	pid_t master;
+	size_t n;
+
+	needs_faults();
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=list.with-usage=abort"});
+	await_end(background(STR("command", "true")));
+	enc_map(&usage);
+	enc_kv_bool(&usage, "usage", true);
+	enc_end(&usage);
+	for (int i = 0; i < 2; i++) {
+		master = master_pid();
+		w = wire_open();
+		wire_send(w, "list", &usage);
+		expect(wire_answer(w, answer, sizeof(answer)) == 0);
+		wire_close(w);
+		await_new_master(master);
+	}
+	await_log("event=request-refused-from-now-on");
+	master = master_pid();
+	w = wire_open();
+	wire_send(w, "list", &usage);
+	n = wire_answer(w, answer, sizeof(answer));
+	expect(memmem(answer, n, "refused-after-deaths", 20) != NULL);
+	wire_close(w);
+	scn_ask_again();
+	expect_ok(ask("list"));
+	expect_ok(ask("status"));
+	expect_refused(ask("list", YES("usage")), "refused-after-deaths");
+	expect(master_pid() == master);
+	enc_fini(&usage);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the clone to the exec. An executable under a write lease does not answer
+ * until the lease is given back: its start hangs, for whoever may lease a file
+ * of his own.
+ */
+#include "lib_puppet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct puppet p;
+static char path[128];
+static int leased = -1;
+
+/* A program that cannot be opened until give_back(). */
+static void
+lease(void)
+{
+	static const char script[] = "#!/bin/sh\necho ran\nexit 3\n";
+
+	snprintf(path, sizeof(path), "%s/leased", p.dir);
+	leased = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	cr_assert_geq(leased, 0);
+	cr_assert_eq(write(leased, script, sizeof(script) - 1),
+	    (ssize_t)sizeof(script) - 1);
+	cr_assert_eq(fchmod(leased, 0700), 0);
+	close(leased);
+	leased = open(path, O_RDONLY | O_CLOEXEC);
+	signal(SIGIO, SIG_IGN);
+	cr_assert_eq(fcntl(leased, F_SETLEASE, F_WRLCK), 0, "%s",
+	    strerror(errno));
+}
+
+static void
+give_back(void)
+{
+	if (leased >= 0)
+		close(leased);
+	leased = -1;
+}
+
+static void
+begin(void)
+{
+	puppet_init(&p);
+	puppet_worker(&p, NULL);
+	lease();
+}
+
+static void
+finish(void)
+{
+	give_back();
+	unlink(path);
+	puppet_fini(&p);
+}
+
+TestSuite(start, .init = begin, .fini = finish, .timeout = 60);
+
+static struct psession *
+start_leased(uint32_t start_ms)
+{
+	return puppet_start(&p, &(struct order){.argv = {"leased"},
+	    .path = path, .start_ms = start_ms});
+}
+
+/* It was cloned, and is before its exec. */
+static void
+until_it_hangs(struct psession *s)
+{
+	UNTIL(&p, (puppet_read_pid(&p, s), s->pid != 0) &&
+	    atomic_load(&puppet_header(&p, s)->exec_stage) == STAGE_EXEC);
+	cr_assert_not(s->running);
+}
+
+Test(start, that_hangs_holds_nobody_up)
+{
+	struct psession *hung = start_leased(0), *other;
+
+	until_it_hangs(hung);
+	other = puppet_start(&p, &(struct order){.sh = "echo on; exit 4"});
+	UNTIL(&p, other->closed);
+	cr_assert_eq(other->end.exit.status, 4);
+	cr_assert_str_eq(puppet_output(&p, other), "on\n");
+	cr_assert_not(hung->running || hung->failed);
+	give_back();
+	UNTIL(&p, hung->closed);
+	cr_assert_eq(hung->end.exit.status, 3);
+	cr_assert_str_eq(puppet_output(&p, hung), "ran\n");
+}
+
+Test(start, that_hangs_too_long_fails_with_stage_and_path)
+{
+	struct psession *s = start_leased(200);
+
+	UNTIL(&p, s->failed && s->closed);
+	cr_assert_eq(s->fail.error, ETIMEDOUT);
+	cr_assert_eq(s->fail.stage, STAGE_EXEC);
+	cr_assert_eq(s->fail.transient, CTL_FOR_GOOD);
+	cr_assert_str_eq(s->fail.path, path);
+	cr_assert_not(s->running);
+}
+
+Test(start, that_is_killed_amid_a_hang_ends_at_once)
+{
+	struct psession *s = start_leased(0);
+
+	until_it_hangs(s);
+	puppet_kill(&p, s, SIGTERM, 60000, END_MANUAL_CANCEL,
+	    CTL_KILL_ESCALATE);
+	UNTIL(&p, s->failed && s->closed);
+	cr_assert_eq(s->fail.error, ECANCELED);
+}
+
+/* A signal that comes before the exec is for the program. */
+Test(start, is_signalled_when_it_runs)
+{
+	struct psession *s = start_leased(0);
+
+	until_it_hangs(s);
+	puppet_kill(&p, s, SIGKILL, 0, END_NONE, 0);
+	give_back();
+	UNTIL(&p, s->closed);
+	cr_assert(s->running);
+	cr_assert(s->end.exit.code == CLD_KILLED || s->end.exit.status == 3);
+}
+
+/* A new master hears whose it is, and starts it nowhere else. */
+Test(start, that_hangs_is_told_to_a_new_master)
+{
+	struct psession *s = start_leased(0);
+
+	until_it_hangs(s);
+	puppet_master(&p);
+	cr_assert(s->starting && !s->running && !s->failed);
+	give_back();
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->end.exit.status, 3);
+	cr_assert_eq(s->running_count, 1);
+}
+
+/* The worker dies: who finds the pid in the header hands it to the next. */
+Test(start, that_hangs_is_taken_over)
+{
+	struct psession *s = start_leased(0);
+
+	until_it_hangs(s);
+	puppet_kill_worker(&p);
+	cr_assert_eq(kill(s->pid, 0), 0);
+	puppet_worker(&p, NULL);
+	puppet_give(&p, s);
+	UNTIL(&p, s->starting);
+	cr_assert_not(s->running);
+	give_back();
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->end.exit.status, 3);
+	cr_assert_str_eq(puppet_output(&p, s), "ran\n");
+}
+
+Test(start, that_is_taken_over_has_no_more_time_than_it_had)
+{
+	struct psession *s = start_leased(1500);
+
+	until_it_hangs(s);
+	puppet_kill_worker(&p);
+	puppet_worker(&p, NULL);
+	puppet_give(&p, s);
+	UNTIL(&p, s->failed && s->closed);
+	cr_assert_eq(s->fail.error, ETIMEDOUT);
+	cr_assert_eq(s->fail.stage, STAGE_EXEC);
+}
+
+/* A keeper that reads no headers is told, and the worker waits. */
+Test(start, under_an_older_keeper_tells_its_pid)
+{
+	struct psession *s;
+
+	puppet_kill_worker(&p);
+	p.reads_nothing = true;
+	puppet_worker(&p, NULL);
+	s = puppet_start(&p, &(struct order){.sh = "exit 5"});
+	UNTIL(&p, s->closed);
+	cr_assert(s->told);
+	cr_assert_eq(s->end.exit.status, 5);
+}
+
+#ifdef PSUP_FAULTS /* only test builds have fault points */
+/* Whom nobody could find in the header does not go on. */
+Test(start, without_a_pid_in_the_header_begins_nothing)
+{
+	struct psession *s;
+
+	puppet_kill_worker(&p);
+	puppet_worker(&p, "spawn.no-pid=fail");
+	give_back();
+	s = start_leased(0);
+	UNTIL(&p, s->failed && s->closed);
+	cr_assert_eq(s->fail.stage, STAGE_CLONE);
+	cr_assert_eq(s->fail.error, EAGAIN);
+	cr_assert_str_eq(puppet_output(&p, s), "");
+}
+
+/* Whose descriptors its child shares for ever must end. */
+Test(start, that_never_lets_go_of_the_descriptors_is_killed)
+{
+	struct psession *s;
+
+	puppet_kill_worker(&p);
+	puppet_worker(&p, "spawn.no-cut=once");
+	give_back();
+	s = start_leased(0);
+	UNTIL(&p, s->closed); /* by another try */
+	cr_assert_eq(s->end.exit.status, 3);
+	cr_assert_str_eq(puppet_output(&p, s), "ran\n");
+}
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the clone to the exec, which nobody waits for: the child is looked at
+ * each turn and by a timer that backs off. chdir and exec may hang on a file
+ * system that never answers; then this session ends, with stage and path named,
+ * and no other one notices. Called by start.c, take.c and ladder.c.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/err.h"
+#include "common/fault.h"
+#include "common/log.h"
+#include "shm/state_names.h"
+#include "worker/ladder.h"
+#include "worker/link.h"
+#include "worker/procfs.h"
+#include "worker/spawn.h"
+#include "worker/start.h"
+#include "worker/start_plan.h"
+#include "worker/tree.h"
+
+#define LOOK_MIN_NS NSEC_PER_MSEC
+#define LOOK_MAX_NS (50 * NSEC_PER_MSEC)
+#define STOP_NS     (50 * NSEC_PER_MSEC) /* to the exec, when it is to end */
+#define DOOMED_NS   NSEC_PER_SEC         /* from SIGKILL to giving it up */
+
+bool
+start_is_under_way(const struct child *c)
+{
+	return c->spawn != NULL || c->adopted;
+}
+
+/* Is what was cloned a zombie by now? */
+static bool
+is_dead(const struct child *c)
+{
+	struct pollfd p = {.fd = c->pidfd, .events = POLLIN};
+
+	return c->pidfd >= 0 && poll(&p, 1, 0) == 1;
+}
+
+/* Has it exec'd, or will it never? Of one that a dead worker cloned nobody
+ * tells us when it lets go of the memory: the kernel says whether it exec'd. */
+static bool
+is_settled(const struct child *c)
+{
+	if (c->spawn != NULL)
+		return spawn_released(c->spawn);
+	return atomic_load(&c->ring.hdr->exec_errno) != 0 || is_dead(c) ||
+	    !procfs_before_exec(c->pid);
+}
+
+/* Did its program begin? Who calls execve and says no error has exec'd: what is
+ * killed in there counts as a command that was killed, unless it was we. */
+static bool
+has_begun(const struct child *c)
+{
+	const struct ring_header *hdr = c->ring.hdr;
+
+	if (atomic_load(&hdr->exec_errno) != 0)
+		return false;
+	if (c->adopted || c->doomed_ns != 0)
+		return !procfs_before_exec(c->pid);
+	return atomic_load(&hdr->exec_stage) == STAGE_EXEC;
+}
+
+/* Not under way any more. */
+static void
+leave(struct child *c)
+{
+	LIST_REMOVE(c, under_way);
+	if (c->spawn != NULL)
+		spawn_give(c->spawn);
+	c->spawn = NULL;
+	c->adopted = false;
+	c->look_ns = c->look_step = 0;
+}
+
+/* What was asked for meanwhile. */
+static void
+catch_up(struct child *c)
+{
+	int sig;
+
+	for (sig = 1; c->stop.signals != 0 && sig < 64; sig++) {
+		if ((c->stop.signals >> sig & 1) == 0)
+			continue;
+		c->stop.signals &= ~(1ull << sig);
+		ladder_signal(c, sig, END_NONE);
+	}
+	if (c->stop.wanted)
+		ladder_begin(c, c->stop.sig, c->stop.grace_ms, c->stop.reason);
+}
+
+/* It has let go of our memory. */
+static void
+settle(struct child *c)
+{
+	struct ring_header *hdr = c->ring.hdr;
+	bool adopted = c->adopted, doomed = c->doomed_ns != 0;
+	unsigned stage = atomic_load(&hdr->exec_stage);
+	int error = (int)atomic_load(&hdr->exec_errno);
+
+	if (has_begun(c)) {
+		leave(c);
+		if (adopted)
+			start_taken_over(c);
+		else
+			start_succeeded(c);
+		catch_up(c);
+		return;
+	}
+	leave(c);
+	c->ran = false;
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	c->pidfd = -1;
+	tree_leave(c, doomed || error == 0);
+	if (doomed) {
+		child_fail(c, c->stop.wanted ? ECANCELED : ETIMEDOUT, stage);
+	} else if (error == 0) {
+		start_failed(c, EAGAIN, STAGE_CLONE); /* killed by somebody */
+	} else {
+		start_failed(c, error, stage);
+	}
+}
+
+/* What it hangs at, as far as that is known. */
+static void
+note_path(struct child *c)
+{
+	const char *path = c->spawn != NULL ? c->spawn->path : NULL;
+
+	snprintf(c->failed.path, sizeof(c->failed.path), "%s",
+	    path != NULL ? path : "");
+}
+
+/* Its time is over: it is killed, and where even that does not end it, given
+ * up. It holds nothing of ours but the context, and begins nothing any more:
+ * SIGKILL is waiting for it wherever it hangs. */
+static void
+overdue(struct child *c)
+{
+	int error = c->stop.wanted ? ECANCELED : ETIMEDOUT;
+	unsigned stage = atomic_load(&c->ring.hdr->exec_stage);
+
+	if (c->doomed_ns == 0) {
+		note_path(c);
+		log_event(LOG_WARN, "start-overdue", KV("session", c->sid.v),
+		    KV("stage", stage_name(stage)), KV("path", c->failed.path),
+		    KV("error", err_name(error)));
+		c->doomed_ns = c->w->now_ns + DOOMED_NS;
+		c->look_step = LOOK_MIN_NS;
+		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL,
+		    0);
+		FAULT("start.after-kill");
+		return;
+	}
+	if (c->w->now_ns < c->doomed_ns)
+		return;
+	log_event(LOG_ERROR, "start-not-killed", KV("session", c->sid.v),
+	    KV("command_pid", c->pid), KV("stage", stage_name(stage)),
+	    KV("path", c->failed.path));
+	LIST_REMOVE(c, under_way);
+	c->adopted = c->ran = false;
+	c->look_ns = 0;
+	child_fail(c, error, stage);
+}
+
+void
+start_wait(struct child *c)
+{
+	uint64_t now = c->w->now_ns;
+
+	if (c->look_step == 0) {
+		c->look_step = LOOK_MIN_NS;
+		c->doomed_ns = 0;
+		c->start_due = atomic_load(&c->ring.hdr->start_due_ns);
+		if (c->start_due == 0) /* by another build's worker */
+			c->start_due = now + START_MS * NSEC_PER_MSEC;
+		LIST_INSERT_HEAD(&c->w->under_way, c, under_way);
+		if (c->stop.wanted)
+			c->start_due = now + STOP_NS;
+	}
+	if (is_settled(c)) {
+		settle(c);
+		return;
+	}
+	if (now >= c->start_due) {
+		overdue(c);
+		if (c->state != CHILD_SPAWNING)
+			return;
+	}
+	if (c->look_ns <= now) {
+		c->look_ns = now + c->look_step;
+		if (c->look_step < LOOK_MAX_NS)
+			c->look_step *= 2;
+	}
+	if (c->doomed_ns == 0 && c->look_ns > c->start_due)
+		c->look_ns = c->start_due;
+	ladder_arm(c);
+}
+
+void
+start_wait_all(struct worker *w)
+{
+	struct child *c, *next;
+
+	for (c = LIST_FIRST(&w->under_way); c != NULL; c = next) {
+		next = LIST_NEXT(c, under_way);
+		if (c->spawn == NULL || !spawn_released(c->spawn))
+			continue;
+		worker_begin(w, c->sid);
+		start_wait(c);
+		worker_end(w);
+	}
+}
+
+void
+start_stop(struct child *c, int sig, uint32_t grace_ms, enum end_reason reason)
+{
+	uint64_t due = c->w->now_ns + (grace_ms > 0 ? STOP_NS : 0);
+
+	if (!c->stop.wanted || grace_ms < c->stop.grace_ms) {
+		c->stop.sig = sig;
+		c->stop.grace_ms = grace_ms;
+	}
+	if (!c->stop.wanted)
+		c->stop.reason = reason;
+	c->stop.wanted = true;
+	if (due < c->start_due)
+		c->start_due = due;
+	c->look_ns = c->w->now_ns;
+	start_wait(c);
+}
+
+void
+start_adopt(struct child *c)
+{
+	c->adopted = true;
+	link_say(c, LINK_MASTER, SAY_RUNNING); /* that it is in our hands */
+	start_wait(c);
+}
