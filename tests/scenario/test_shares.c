@@ -115,6 +115,7 @@ SCENARIO(shares, read_results_go_before_unread_ones)
 	}
 	for (int i = 10; i < n; i++)
 		(void)poll_to_the_end(ids[i], "reader");
+	expect_ok(ask("list")); /* a turn later it is written down */
 	kill_master(); /* its successor knows what was read */
 	for (; n < 60 && is_listed(NULL, ids[0]); n++) {
 		ids[n] = background(PUPPET("bytes 190000"));
