@@ -59,9 +59,11 @@ struct conn {
 	unsigned uid;
 	bool admin;  /* it showed the admin's token */
 	struct room *room; /* where it counts */
-	uint64_t memory, large; /* it counts with; of it, of a long message */
+	/* it counts with; of it, what may be taken back for its own scope */
+	uint64_t memory, large;
 	uint64_t lent; /* to its requests */
-	TAILQ_ENTRY(conn) large_link; /* of the room, where large is not 0 */
+	bool gives;    /* large or lent is not 0: on the room's list of those */
+	TAILQ_ENTRY(conn) large_link;
 	bool idle;   /* on the room's list of those */
 	bool unsaid; /* a guest that has to say hello, since ... */
 	uint64_t since_ns; /* boot */
@@ -78,6 +80,7 @@ struct conn_list {
 	TAILQ_HEAD(conn_all, conn) all;
 	TAILQ_HEAD(, conn) active;
 	struct turns *turns;
+	struct conn *in_hand; /* whose unit runs: nobody's asking closes it */
 	size_t count;
 	size_t dead; /* of these, until the end of the turn */
 	struct event *ev;
@@ -131,7 +134,7 @@ int conn_room_hello(struct conn *c, const char *scope,
 void conn_room_idle(struct conn *c);
 /* Its buffers have grown, or are smaller. */
 void conn_room_count(struct conn *c);
-/* May its input have n bytes more? False: it is closed, or closing. */
+/* May its input have n bytes more? False: it is closing. */
 bool conn_room_grow(struct conn *c, size_t n);
 bool conn_room_starves(const struct conn *c);
 /* frame.c: the message that is coming is answered, and not waited for. */

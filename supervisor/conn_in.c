@@ -236,6 +236,7 @@ conn_unit(struct conn *c, uint64_t until)
 {
 	struct req *r = next_job(c);
 
+	c->m->conns->in_hand = c;
 	if (conn_send_more(c))
 		;
 	else if (r != NULL && (c->job_next || !c->input)) {
@@ -247,5 +248,6 @@ conn_unit(struct conn *c, uint64_t until)
 		if (in_unit(c))
 			c->input = true;
 	}
+	c->m->conns->in_hand = NULL;
 	return !c->dead && (c->sends || c->input || next_job(c) != NULL);
 }

@@ -10,6 +10,7 @@
  * hello. Called by accept.c, conn*.c and request.c.
  */
 #include <errno.h>
+#include <event2/event.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,14 +64,15 @@ conn_room_idle(struct conn *c)
 	TAILQ_INSERT_TAIL(&c->room->idle, c, idle_link);
 }
 
-/* Takes the longest idle one of the payer's. */
+/* Takes the longest idle one of the payer's, but not the one that asks. */
 bool
 conn_room_reclaim(void *arg, struct share_scope *payer)
 {
 	struct room *room = RANK_OWNER(payer, struct room, share);
 	struct conn *c = TAILQ_FIRST(&room->idle);
 
-	(void)arg;
+	if (c != NULL && c == ((struct master *)arg)->conns->in_hand)
+		c = TAILQ_NEXT(c, idle_link);
 	if (c == NULL)
 		return false;
 	log_event(LOG_DEBUG, "connection-closed",
@@ -84,14 +86,16 @@ conn_room_reclaim(void *arg, struct share_scope *payer)
 /* What a connection takes for itself: its struct, events, a small buffer. */
 #define CONN_MEMORY 8192u
 
-#define LARGEST_OF  64u /* connections looked at for one to close */
+#define LARGEST_OF  64u /* connections looked at for one that gives back */
 
-/* It counts with this much memory from now on, `large` of it unfinished. */
+/* It counts with this much memory from now on: `large` of it a long message or
+ * answers that nobody takes, `lent` of it its requests'. */
 static void
-set_memory(struct conn *c, uint64_t n, uint64_t large)
+set_memory(struct conn *c, uint64_t n, uint64_t large, uint64_t lent)
 {
 	struct shares *sh = &c->m->rooms.shares;
 	struct room *room = c->room;
+	bool gives = large != 0 || lent != 0;
 
 	if (n > c->memory)
 		share_take(sh, &room->share, SHARE_MEMORY, n - c->memory);
@@ -99,14 +103,22 @@ set_memory(struct conn *c, uint64_t n, uint64_t large)
 		share_give(sh, &room->share, SHARE_MEMORY, c->memory - n);
 	room->conn_memory += n - c->memory;
 	room->share.loose[SHARE_MEMORY] += large - c->large;
-	if ((large == 0) != (c->large == 0)) {
-		if (large != 0)
+	if (gives != c->gives) {
+		if (gives)
 			TAILQ_INSERT_TAIL(&room->large, c, large_link);
 		else
 			TAILQ_REMOVE(&room->large, c, large_link);
 	}
 	c->memory = n;
 	c->large = large;
+	c->gives = gives;
+}
+
+/* Its socket is full: so much of its answers lies here. */
+static uint64_t
+untaken(const struct conn *c)
+{
+	return event_pending(c->ev_write, EV_WRITE, NULL) ? conn_queued(c) : 0;
 }
 
 void
@@ -114,7 +126,9 @@ conn_room_count(struct conn *c)
 {
 	if (c->room != NULL)
 		set_memory(c, CONN_MEMORY + c->in_cap + conn_queued(c) +
-		    c->lent, c->in_cap > CONN_INPUT ? c->in_cap : 0);
+		    c->lent,
+		    (c->in_cap > CONN_INPUT ? c->in_cap : 0) + untaken(c),
+		    c->lent);
 }
 
 bool
@@ -123,9 +137,8 @@ conn_room_grow(struct conn *c, size_t n)
 	struct proto_problem why;
 
 	if (room_ask(c->room, SHARE_MEMORY, n, &why) == 0)
-		return !c->dead;
-	if (!c->dead)
-		frame_give_up(c, &why);
+		return true;
+	frame_give_up(c, &why);
 	return false;
 }
 
@@ -140,40 +153,89 @@ conn_room_starves(const struct conn *c)
 		&c->room->share, SHARE_MEMORY);
 }
 
-/* The largest input of some of the payer's goes, with its connection where it
- * is an unfinished message. */
-static bool
-drop_largest(struct room *room)
+/* The request of the connection to which most is lent ends. */
+static void
+refuse_largest(struct conn *c)
 {
-	struct conn *c, *most = NULL;
-	unsigned looked = 0;
+	struct req *r, *most = TAILQ_FIRST(&c->reqs);
+	struct proto_problem why;
 
-	TAILQ_FOREACH(c, &room->large, large_link) {
-		if (looked++ == LARGEST_OF)
-			break;
-		/* one that is being handled is neither */
-		if ((c->partial || c->in_len == c->in_at) &&
-		    (most == NULL || c->large > most->large))
+	TAILQ_FOREACH(r, &c->reqs, link)
+		if (r->lent > most->lent)
+			most = r;
+	room_refuse(c->room, SHARE_MEMORY, 0, &why);
+	req_fail(most, &why);
+}
+
+/* Is its message long and not whole, or does nobody take its answers? */
+static bool
+may_go(const struct conn *c)
+{
+	return (c->partial && c->in_cap > CONN_INPUT) || untaken(c) > 0;
+}
+
+/* Was all handled that is in a large buffer? */
+static bool
+is_spent(const struct conn *c)
+{
+	return c->in_len == c->in_at && c->in_cap > CONN_INPUT;
+}
+
+/* What it would give back. What is lent to requests only another scope gets. */
+static uint64_t
+gives(const struct conn *c, bool others)
+{
+	return may_go(c)      ? c->memory
+	    : is_spent(c)     ? c->in_cap
+	    : others          ? c->lent
+			      : 0;
+}
+
+static void
+give_back(struct conn *c)
+{
+	if (may_go(c)) {
+		log_event(LOG_NOTE, "connection-closed",
+		    KV("why", c->partial ? "its scope has more memory than its "
+		                           "share, and its message is not whole"
+		                         : "its scope has more memory than its "
+		                           "share, and its answers are unread"),
+		    KV("bytes", c->memory));
+		conn_kill(c);
+	} else if (is_spent(c)) {
+		conn_in_free(c);
+	} else {
+		refuse_largest(c);
+	}
+}
+
+/* The connection of the payer's that gives most does, of some of them; but not
+ * the one that asks: what is in hand points to it. */
+static bool
+drop_largest(const struct master *m, struct room *room)
+{
+	bool others = &room->share != m->rooms.shares.asker;
+	struct conn *c, *first = NULL, *most = NULL;
+
+	for (unsigned i = 0; i < LARGEST_OF &&
+	     (c = TAILQ_FIRST(&room->large)) != first; i++) {
+		first = first == NULL ? c : first;
+		TAILQ_REMOVE(&room->large, c, large_link);
+		TAILQ_INSERT_TAIL(&room->large, c, large_link);
+		if (c != m->conns->in_hand && gives(c, others) >
+		        (most != NULL ? gives(most, others) : 0))
 			most = c;
 	}
-	if (most == NULL)
-		return false;
-	if (most->in_len == most->in_at) {
-		conn_in_free(most);
-		return true;
-	}
-	log_event(LOG_NOTE, "connection-closed", KV("why", "its scope has "
-	    "more memory than its share, and its message is not whole"),
-	    KV("bytes", most->in_len));
-	conn_kill(most);
-	return true;
+	if (most != NULL)
+		give_back(most);
+	return most != NULL;
 }
 
 bool
 conn_room_free(void *arg, struct share_scope *payer)
 {
-	return drop_largest(RANK_OWNER(payer, struct room, share)) ||
-	    sweep_reclaim(arg, payer);
+	return drop_largest(arg, RANK_OWNER(payer, struct room, share)) ||
+	    conn_room_reclaim(arg, payer) || sweep_reclaim(arg, payer);
 }
 
 /* ----------------------------------------------------------- connections */
@@ -187,7 +249,7 @@ move(struct conn *c, struct room *room)
 	busy(c);
 	if (c->room != NULL) {
 		share_give(sh, &c->room->share, SHARE_CONNECTIONS, 1);
-		set_memory(c, 0, 0);
+		set_memory(c, 0, 0, 0);
 	}
 	room_release(&c->room);
 	c->room = room;

@@ -119,9 +119,8 @@ shown(enum share_resource r, uint64_t n, char buf[32])
 	return buf;
 }
 
-/* Says what there is, and nothing about whoever has the rest. */
-static void
-refuse(const struct room *room, enum share_resource r, uint64_t n,
+void
+room_refuse(const struct room *room, enum share_resource r, uint64_t n,
     struct proto_problem *why)
 {
 	const struct shares *sh = &room->of->shares;
@@ -129,11 +128,13 @@ refuse(const struct room *room, enum share_resource r, uint64_t n,
 	char a[32], b[32], c[32];
 
 	proto_problem_set(why, PROTO_E_SHARE_USED_UP, "",
-	    "%s: this scope uses %s, its share is %s, and %s more %s; try "
-	    "again when some of its requests have ended",
-	    share_name(r), shown(r, own, a), shown(r, fair, b), shown(r, n, c),
-	    own + n > fair ? "would be over it"
-			   : "are not free at this moment");
+	    "%s: this scope uses %s, its share is %s, and %s%s; try again when "
+	    "some of its requests have ended",
+	    share_name(r), shown(r, own, a), shown(r, fair, b),
+	    n == 0 ? "" : shown(r, n, c),
+	    n == 0           ? "what is over it is needed"
+	    : own + n > fair ? " more would be over it"
+			     : " more are not free at this moment");
 	why->share = (struct proto_share){.resource = share_name(r),
 	    .used = own, .fair = fair, .limit = sh->row[r].limit};
 }
@@ -142,18 +143,12 @@ int
 room_ask(struct room *room, enum share_resource r, uint64_t n,
     struct proto_problem *why)
 {
-	if (room == NULL) { /* of a connection that was closed amid its turn */
-		if (why != NULL)
-			proto_problem_set(why, PROTO_E_BUSY, "",
-			    "the connection is closed");
-		return -ECONNRESET;
-	}
 	if (n == 0 || share_may(&room->of->shares, &room->share, r, n))
 		return 0;
 	if (why == NULL)
 		return -EDQUOT;
 	room->of->refused[r]++;
-	refuse(room, r, n, why);
+	room_refuse(room, r, n, why);
 	log_event(LOG_DEBUG, "share-used-up", KV("resource", share_name(r)),
 	    KV("scope", room->name), KV("used", why->share.used),
 	    KV("fair", why->share.fair));

@@ -36,7 +36,7 @@ struct room {
 	uint32_t answered; /* on the first list */
 	uint64_t finished, finished_bytes; /* kept background sessions */
 	TAILQ_HEAD(, conn) idle; /* connections without a request, oldest first */
-	TAILQ_HEAD(, conn) large; /* with much input that is not whole */
+	TAILQ_HEAD(, conn) large; /* with much that could be given back */
 	TAILQ_HEAD(, session) starting; /* that wait for it (starts.h) */
 	TAILQ_ENTRY(room) starting_link;
 	uint32_t slow; /* starts that hang */
@@ -68,7 +68,11 @@ room_used(const struct room *room, enum share_resource r)
 /* May it have n more? 0; -EDQUOT: *why (which may be NULL) says why not. */
 int room_ask(struct room *room, enum share_resource r, uint64_t n,
     struct proto_problem *why);
-/* The same for all that a session would count with in this state. */
+/* Says why it may not, and nothing about whoever has the rest; n is 0 where it
+ * gives back what it had. */
+void room_refuse(const struct room *room, enum share_resource r, uint64_t n,
+    struct proto_problem *why);
+/* As room_ask() for all that a session would count with in this state. */
 int room_for(struct session *s, uint32_t state, struct proto_problem *why);
 /* Counts the session with what it is now. */
 void room_count(struct session *s);

@@ -190,6 +190,7 @@ share_may(struct shares *sh, struct share_scope *s, enum share_resource r,
 	if (in_vain(sh, s, r, n))
 		return false;
 	sh->asks++;
+	sh->asker = s;
 	for (; s->used[r] + n > share_fair(sh, s, r) && !is_free(row, n); i++)
 		if (i >= SHARE_MOST || !take_back(sh, s, r))
 			return false;
@@ -208,6 +209,7 @@ share_squeeze(struct shares *sh, struct share_scope *asker,
 	uint32_t using = rank_size(&row->users);
 
 	sh->asks++;
+	sh->asker = asker;
 	if (asker == NULL)
 		return heaviest_pays(sh, r, 0);
 	return (using > 0 && heaviest_pays(sh, r, row->used / using)) ||

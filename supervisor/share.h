@@ -53,6 +53,7 @@ struct shares {
 		void *arg;
 	} row[SHARE_RESOURCES];
 	uint64_t asks; /* that had to look further */
+	const struct share_scope *asker; /* of the last of these, or NULL */
 };
 
 /* Every limit is 0 until it is set. */

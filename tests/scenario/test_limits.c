@@ -10,12 +10,12 @@
 
 #include "lib_scn.h"
 
-/* exec with one limit. */
+/* exec with one limit, to its end: a second of cpu time may take long. */
 static struct answer *
 limited(const char *command, const char *name, int64_t value)
 {
 	return ask("exec", STR("command", command),
-	    ONE("limits", name, value));
+	    ONE("limits", name, value), NIL("yieldMs"));
 }
 
 /* What holds a limit of an answer. */

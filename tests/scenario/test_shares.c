@@ -313,11 +313,25 @@ SCENARIO(shares, unfinished_messages_are_counted)
 	enc_fini(&e);
 }
 
+/* A scope that needs 3 MiB at once is given them. */
+static void
+expect_room_for_another(void)
+{
+	static char text[(1 << 20) + 1];
+	struct question *q[3];
+
+	memset(text, 'x', sizeof(text) - 1);
+	for (int i = 0; i < 3; i++)
+		q[i] = ask_later(NULL, "exec", STR("command", "true"),
+		    STDIN_TEXT(text), STR("scope", "quiet"));
+	for (int i = 0; i < 3; i++)
+		expect_ok(answer_of(q[i]));
+}
+
 /* Many short ones add up, too: nobody else waits for their ends. */
 SCENARIO(shares, unfinished_short_messages_make_room)
 {
-	static char text[120000], much[(1 << 20) + 1];
-	struct question *q[3];
+	static char text[120000];
 	struct wire *hog[160];
 
 	memset(text, 'x', sizeof(text));
@@ -328,12 +342,98 @@ SCENARIO(shares, unfinished_short_messages_make_room)
 		send_part(hog[i], text, sizeof(text));
 		expect(share_in_status("memory", "used") <= 16777216);
 	}
-	memset(much, 'x', sizeof(much) - 1);
-	for (int i = 0; i < 3; i++)
-		q[i] = ask_later(NULL, "exec", STR("command", "true"),
-		    STDIN_TEXT(much), STR("scope", "quiet"));
-	for (int i = 0; i < 3; i++)
-		expect_ok(answer_of(q[i]));
+	expect_room_for_another();
+}
+
+/* A client of the scope that asks the same so often, and reads no answer. */
+static struct wire *
+deaf(const char *scope, const char *method, const struct enc *params, int n)
+{
+	struct wire *w = wire_open();
+
+	expect(wire_hello(w, scope, NULL));
+	for (int i = 0; i < n; i++)
+		wire_send(w, method, params);
+	return w;
+}
+
+/* Answers that nobody takes. */
+SCENARIO(shares, unread_answers_make_room)
+{
+	struct enc e = ENC_INIT;
+	const char *id;
+
+	psupd(.conf = "[server]\nclient_memory = 16777216\n");
+	id = background(PUPPET("bytes 190000"), STR("scope", "hog"));
+	await_end(id);
+	enc_map(&e);
+	enc_kv_str(&e, "sessionId", id);
+	enc_end(&e);
+	for (int i = 0; i < 40; i++)
+		deaf("hog", "log", &e, 10);
+	while (share_in_status("memory", "used") < 13 << 20)
+		deaf("hog", "log", &e, 10);
+	expect_room_for_another();
+	enc_fini(&e);
+}
+
+/* Requests that keep much until they end. */
+SCENARIO(shares, waits_make_room)
+{
+	static struct question *q[400];
+	const char *ids[20];
+	struct peer *p = NULL;
+	int n = 0, refused = 0;
+
+	psupd(.conf = "[server]\nclient_memory = 16777216\n");
+	for (int i = 0; i < 20; i++)
+		ids[i] = background(PUPPET("hang"), STR("scope", "hog"));
+	for (; n < 400 && share_in_status("memory", "used") < 13 << 20; n++) {
+		if (n % 50 == 0)
+			p = peer("hog");
+		q[n] = ask_later(p, "wait", LIST("sessionIds", ids[0], ids[1],
+		    ids[2], ids[3], ids[4], ids[5], ids[6], ids[7], ids[8],
+		    ids[9]), STR("regex", "[a-z]{999}[0-9]"),
+		    INT("timeout", 600000));
+		expect_ok(ask_as(p, "list")); /* it is there */
+	}
+	expect(n < 400);
+	expect_room_for_another();
+	for (int i = 0; i < n; i++)
+		if (is_answered(q[i])) {
+			expect_share(answer_of(q[i]), "memory");
+			refused++;
+		}
+	expect(refused > 0 && refused < n, "%d of %d", refused, n);
+}
+
+/* Its own request, which needs more, does not take the message that comes
+ * behind it on the same connection. */
+SCENARIO(shares, who_asks_is_not_closed_for_it)
+{
+	static char text[3 << 19], answer[1 << 19];
+	struct enc e = ENC_INIT;
+	struct wire *w;
+	const char *id;
+
+	psupd(.conf = "[server]\nclient_memory = 16777216\n");
+	id = background(PUPPET("lines 20000"), STR("scope", "hog"));
+	await_end(id);
+	while (share_in_status("memory", "used") < 12 << 20) {
+		w = wire_open();
+		expect(wire_hello(w, "hog", NULL));
+		send_part(w, text, 400000);
+		expect(share_in_status("memory", "used") <= 16777216);
+	}
+	enc_map(&e);
+	enc_kv_str(&e, "sessionId", id);
+	enc_kv_uint(&e, "limit", 11000);
+	enc_kv_bool(&e, "timestamps", true);
+	enc_end(&e);
+	w = deaf("hog", "log", &e, 1);
+	send_part(w, text, sizeof(text));
+	expect(wire_answer(w, answer, sizeof(answer)) > 300000);
+	enc_fini(&e);
 }
 
 /* What somebody sends who has not said who he is counts with his user: the
