@@ -47,15 +47,15 @@ find_process(const char *role, int slot, struct psup_view_process *ret)
 	return found;
 }
 
-/* The process with this role, or the worker in this slot if slot >= 0; pid 0
- * while it is down. A server that has just come up may not have it yet. */
+/* The process with this role, or the worker in this slot if slot >= 0; one
+ * that is being replaced has no pid for a moment. */
 static struct psup_view_process
 process_of(const char *role, int slot)
 {
 	int64_t until = now_ms() + SCN_DEADLINE_MS;
 	struct psup_view_process p;
 
-	while (!find_process(role, slot, &p)) {
+	while (!find_process(role, slot, &p) || p.pid == 0) {
 		expect(now_ms() < until, "no %s %d on the board", role, slot);
 		poll(NULL, 0, 1);
 	}
@@ -215,7 +215,7 @@ await_new_master(pid_t old)
 {
 	int64_t until = now_ms() + SCN_DEADLINE_MS;
 
-	while (master_pid() == old || master_pid() == 0) {
+	while (master_pid() == old) {
 		expect(now_ms() < until, "no new master");
 		poll(NULL, 0, 1);
 	}
@@ -259,7 +259,7 @@ kill_worker_of(const char *id)
 		expect(now_ms() < until, "worker %d is not replaced", slot);
 		poll(NULL, 0, 1);
 		p = process_of("worker", slot);
-	} while (p.pid == old || p.pid == 0);
+	} while (p.pid == old);
 }
 
 void
