@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define READER_MAX     128u /* bytes of a reader's name */
-#define READERS_MAX    256u /* of one session */
+#define READERS_MAX    64u /* of one session */
 #define STAGED_MAX     8u   /* of one reader; older ones are forgotten */
 #define ACK_MASK       0x000fffffffffffffull /* exact in a double */
 

@@ -36,7 +36,7 @@ struct cursor cursors_get(struct cursors *c, struct sid sid,
 /* Notes what a poll is about to deliver; returns its ack value, which fits in
  * 52 bits and is never the one that a lost master gave out. 0: no memory, or a
  * reader's name of 128 bytes and more; the poll will be delivered again. A
- * reader may have 8 staged at once, a session 256 readers: the oldest, or the
+ * reader may have 8 staged at once, a session 64 readers: the oldest, or the
  * one that has read least, makes room and is delivered again. */
 uint64_t cursors_stage(struct cursors *c, struct sid sid, const char *reader,
     uint64_t from, uint64_t to, bool tells_end);

@@ -415,8 +415,11 @@ campaign(void)
 	bystanders_start();
 	sub = start_thread(subscriber_thread, &finish);
 	while (!atomic_load(&chaos.subscribed) &&
-	       !atomic_load(&chaos.interrupted))
+	       !atomic_load(&chaos.interrupted)) {
+		if (server_is_dead())
+			die("its server has ended before anybody was killed");
 		nap_ms(1);
+	}
 	idle_start();
 	queue = start_thread(queue_thread, NULL);
 	for (int i = 0; i < n_ticks; i++)

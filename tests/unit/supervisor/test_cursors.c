@@ -93,6 +93,32 @@ Test(cursors, readers_do_not_steal_from_each_other)
 	rig_close(&rig);
 }
 
+/* Who plays with names takes nobody else's place, and a bounded part of the
+ * index. */
+Test(cursors, a_session_has_so_many_readers)
+{
+	struct rig rig;
+	char name[16];
+	int kept = 0;
+
+	rig_open(&rig);
+	poll_to(&rig, one, "far", 1000, false);
+	poll_to(&rig, two, "other", 1, false);
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		poll_to(&rig, one, name, 10 + (uint64_t)i, false);
+	}
+	rig_restart(&rig, true);
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		kept += cursors_get(rig.c, one, name).pos != 0;
+	}
+	cr_assert_eq(kept, 63, "%d", kept);
+	cr_assert_eq(cursors_get(rig.c, one, "far").pos, 1000);
+	cr_assert_eq(cursors_get(rig.c, two, "other").pos, 1);
+	rig_close(&rig);
+}
+
 Test(cursors, what_was_not_confirmed_is_delivered_again)
 {
 	struct rig rig;
