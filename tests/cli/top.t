@@ -71,7 +71,7 @@ two=$(psup exec --background --lane main 'sleep 600')
 doomed=$(psup exec --background 'echo doomed; exec sleep 600')
 psup wait "$doomed" --text doomed --timeout 30000 >/dev/null 2>&1
 talk=$(psup exec --background --label talker \
-    'while :; do echo 0123456789; sleep 0.02; done')
+    'while :; do echo 0123456789-0123456789; sleep 0.02; done')
 psup wait "$talk" --text 0123456789 --timeout 30000 >/dev/null 2>&1
 json
 are "last['server']" running "the server runs" \
