@@ -21,7 +21,7 @@
 
 #define POLL_AGE_MS 100u /* evidence of waiting may be so old */
 #define HELD_MS    1000u /* another answer to the same reader takes so long */
-#define SINCE_MORE 65536u /* read beyond maxBytes: what is open at its end */
+#define READ_MORE  65536u /* beyond maxBytes: what is open at a cut is seen whole */
 
 /* What one poll delivers. */
 struct delivery {
@@ -70,8 +70,7 @@ delivery_cut_since(struct req *r, struct delivery *d, size_t max, size_t open)
 /* Keeps what is not whole yet for the next poll, and takes at most `max` bytes:
  * of a poll the newest, of a since read the oldest. */
 static void
-delivery_cut(struct req *r, struct session *s, struct ring_reader *rd,
-    struct delivery *d)
+delivery_cut(struct req *r, struct session *s, struct delivery *d)
 {
 	struct retained *k = &d->k;
 	size_t max = (size_t)r->max_bytes;
@@ -85,10 +84,11 @@ delivery_cut(struct req *r, struct session *s, struct ring_reader *rd,
 	d->len = k->len - open;
 	d->dropped = k->dropped;
 	d->next = k->to - open;
+	d->omitted = k->omitted;
 	if (d->len <= max)
 		return;
 	k->len = d->len;
-	d->omitted = pending_cut(rd, k, max, !r->raw);
+	d->omitted += pending_cut(k, max, !r->raw);
 	d->len = k->len;
 }
 
@@ -99,14 +99,15 @@ delivery_read(struct req *r, struct session *s, struct delivery *d)
 	struct ring_reader *rd = s->state != STATE_QUEUED
 	    ? readers_get(r->m, s->sid)
 	    : NULL;
+	size_t most = (size_t)r->max_bytes + READ_MORE;
 	struct ring_glance g;
 	enum ring_verdict v;
 
 	d->next = d->from;
-	v = rd != NULL ? retained_read_some(rd, d->from, r->have_since
-			     ? (size_t)r->max_bytes + SINCE_MORE : SIZE_MAX,
-			     &d->k)
-		       : RING_GONE;
+	v = rd == NULL ? RING_GONE
+	    : r->have_since
+	    ? retained_read_some(rd, d->from, most, &d->k)
+	    : retained_read_newest(rd, d->from, most, &d->k);
 	if (v != RING_OK && v != RING_OVERRUN) {
 		d->fault = readers_fault(r->m, s);
 		return;
@@ -116,7 +117,7 @@ delivery_read(struct req *r, struct session *s, struct delivery *d)
 		s->total = g.head;
 	if (d->k.to > s->total)
 		s->total = d->k.to;
-	delivery_cut(r, s, rd, d);
+	delivery_cut(r, s, d);
 }
 
 /* Who reads: the reader's name, else the scope. */

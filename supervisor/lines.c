@@ -10,14 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stretch of kept bytes of one stream. */
-struct retained_run {
-	uint64_t pos;     /* of its first byte */
-	uint64_t missing; /* bytes lost between the run before and this */
-	size_t at, len;   /* in data */
-	bool mixed;
-};
-
 /* One read under way. */
 struct reading {
 	struct ring_facts facts; /* one copy of the header for all of it */
@@ -27,6 +19,8 @@ struct reading {
 	struct retained_run *runs;
 	size_t run_count, run_cap;
 	uint64_t missing;        /* since the last run */
+	uint64_t surplus[2];     /* to be left out: of stderr, of all else */
+	uint64_t omitted;        /* that was */
 };
 
 /* --------------------------------------------------------------- the bytes */
@@ -42,10 +36,19 @@ wanted(enum lines_streams which, enum ring_stream stream)
 /* Keeps n bytes that lie at data + from, moving them down where others were
  * left out before them. */
 static int
-keep(struct reading *rd, size_t from, size_t n, uint64_t pos, bool mixed)
+keep(struct reading *rd, size_t from, size_t n, uint64_t pos,
+    enum ring_stream stream)
 {
 	struct retained_run *last = rd->runs + rd->run_count;
 
+	if (from != rd->len)
+		memmove(rd->data + rd->len, rd->data + from, n);
+	if (rd->run_count > 0 && rd->missing == 0 &&
+	    last[-1].stream == stream && last[-1].pos + last[-1].len == pos) {
+		last[-1].len += n;
+		rd->len += n;
+		return 0;
+	}
 	if (rd->run_count == rd->run_cap) {
 		size_t cap = rd->run_cap == 0 ? 64 : rd->run_cap * 2;
 		struct retained_run *grown =
@@ -57,10 +60,8 @@ keep(struct reading *rd, size_t from, size_t n, uint64_t pos, bool mixed)
 		rd->run_cap = cap;
 		last = grown + rd->run_count;
 	}
-	if (from != rd->len)
-		memmove(rd->data + rd->len, rd->data + from, n);
 	*last = (struct retained_run){ .pos = pos, .missing = rd->missing,
-		.at = rd->len, .len = n, .mixed = mixed };
+		.at = rd->len, .len = n, .stream = stream };
 	rd->run_count++;
 	rd->missing = 0;
 	rd->len += n;
@@ -85,7 +86,7 @@ take(struct reading *rd, size_t n, uint64_t pos)
 		else if (end - pos < n)
 			part = (size_t)(end - pos);
 		if (wanted(rd->which, s))
-			rc = keep(rd, from, part, pos, s == RING_MIXED);
+			rc = keep(rd, from, part, pos, s);
 		if (rc != 0)
 			return rc;
 		from += part;
@@ -93,6 +94,73 @@ take(struct reading *rd, size_t n, uint64_t pos)
 		n -= part;
 	}
 	return 0;
+}
+
+/* What lies at a position: whose bytes, and up to where; false: they are
+ * lost. */
+static bool
+stretch_at(const struct ring_reader *r, const struct reading *rd, uint64_t pos,
+    bool *ret_err, uint64_t *ret_end)
+{
+	const struct ring_facts *f = &rd->facts;
+	uint64_t end = f->oldest_tail, wall_ms;
+
+	if (pos >= r->head_bytes && pos < end) {
+		*ret_end = end < f->head ? end : f->head;
+		return false;
+	}
+	*ret_err = ring_stream_at(&f->raw, pos, &end, &wall_ms) == RING_STDERR;
+	if (end <= pos || end > f->head)
+		end = f->head;
+	if (pos < r->head_bytes && end > r->head_bytes &&
+	    f->oldest_tail > r->head_bytes)
+		end = r->head_bytes;
+	*ret_end = end;
+	return true;
+}
+
+/* Of each stream all but the newest bytes are surplus. Where bytes are missing
+ * in the middle, for want of room, all are read. */
+static void
+count_surplus(const struct ring_reader *r, struct reading *rd, uint64_t pos,
+    uint64_t newest)
+{
+	uint64_t have[2] = {0, 0}, end;
+	bool err = false;
+
+	if (atomic_load_explicit(&rd->facts.raw.hole_to,
+		memory_order_relaxed) > pos)
+		return;
+	for (; pos < rd->facts.head; pos = end)
+		if (stretch_at(r, rd, pos, &err, &end))
+			have[err] += end - pos;
+	for (int i = 0; i < 2; i++)
+		rd->surplus[i] = have[i] > newest ? have[i] - newest : 0;
+}
+
+/* Goes over what is surplus at *pos. Returns how much may be read at once: as
+ * long as there is more surplus, one stream's. */
+static uint64_t
+leave_out(const struct ring_reader *r, struct reading *rd, uint64_t *pos)
+{
+	uint64_t end = 0, n = 0;
+	bool err = false;
+
+	while (rd->surplus[0] + rd->surplus[1] > 0 && *pos < rd->facts.head) {
+		if (!stretch_at(r, rd, *pos, &err, &end)) {
+			rd->missing += end - *pos;
+			*pos = end;
+			continue;
+		}
+		n = end - *pos < rd->surplus[err] ? end - *pos
+						  : rd->surplus[err];
+		if (n == 0)
+			return end - *pos;
+		rd->surplus[err] -= n;
+		rd->omitted += n;
+		*pos += n;
+	}
+	return UINT64_MAX;
 }
 
 /* Reads from *pos on until the position the ring had at the beginning: what is
@@ -104,9 +172,10 @@ read_all(struct ring_reader *r, struct reading *rd, uint64_t *pos)
 
 	while (*pos < head && rd->len < rd->cap) {
 		enum ring_verdict verdict = RING_OK;
-		uint64_t at = *pos, dropped = 0;
+		uint64_t most = leave_out(r, rd, pos), at = *pos, dropped = 0;
 		ssize_t n = ring_read(r, &at, rd->data + rd->len,
-		    rd->cap - rd->len, &dropped, &verdict);
+		    rd->cap - rd->len < most ? rd->cap - rd->len : (size_t)most,
+		    &dropped, &verdict);
 
 		if (n < 0)
 			return verdict;
@@ -191,6 +260,7 @@ hand_over(struct reading *rd, uint64_t pos, struct retained *ret)
 	ret->dropped = rd->missing;
 	ret->gone = rd->facts.dropped;
 	ret->mixed = 0;
+	ret->omitted = rd->omitted;
 	for (size_t i = 0; i < rd->run_count; i++) {
 		const struct retained_run *run = &rd->runs[i];
 
@@ -199,7 +269,7 @@ hand_over(struct reading *rd, uint64_t pos, struct retained *ret)
 		if (run->missing > 0 && i > 0 && ret->piece == rd->len)
 			ret->piece = run->at;
 		ret->dropped += run->missing;
-		ret->mixed += run->mixed ? run->len : 0;
+		ret->mixed += run->stream == RING_MIXED ? run->len : 0;
 	}
 	if (ret->gone < ret->dropped)
 		ret->gone = ret->dropped; /* overwritten meanwhile */
@@ -207,12 +277,19 @@ hand_over(struct reading *rd, uint64_t pos, struct retained *ret)
 	ret->run_count = rd->run_count;
 }
 
-/* Reads at most `most` bytes from `from` on, or the last max_tail. */
+/* Which part of what is retained is read. */
+struct part {
+	size_t most;     /* bytes from the beginning */
+	size_t max_tail; /* the last, 0: all */
+	size_t newest;   /* of each stream */
+	enum lines_streams which;
+};
+
 static enum ring_verdict
-read_within(struct ring_reader *r, uint64_t from, size_t most, size_t max_tail,
-    enum lines_streams which, struct retained *ret)
+read_part(struct ring_reader *r, uint64_t from, const struct part *part,
+    struct retained *ret)
 {
-	struct reading rd = { .which = which };
+	struct reading rd = { .which = part->which };
 	enum ring_verdict verdict;
 	uint64_t pos;
 
@@ -220,10 +297,12 @@ read_within(struct ring_reader *r, uint64_t from, size_t most, size_t max_tail,
 	verdict = ring_facts(r, &rd.facts);
 	if (verdict != RING_OK && verdict != RING_OVERRUN)
 		return verdict;
-	pos = start_of(&rd, from, max_tail);
-	rd.cap = room_for(r, &rd.facts, pos);
-	if (rd.cap > most)
-		rd.cap = most;
+	pos = start_of(&rd, from, part->max_tail);
+	count_surplus(r, &rd, pos, part->newest);
+	rd.cap = room_for(r, &rd.facts, pos) -
+	    (size_t)(rd.surplus[0] + rd.surplus[1]);
+	if (rd.cap > part->most)
+		rd.cap = part->most;
 	rd.data = malloc(rd.cap + 1);
 	if (rd.data == NULL)
 		return RING_BUSY;
@@ -233,8 +312,8 @@ read_within(struct ring_reader *r, uint64_t from, size_t most, size_t max_tail,
 		free(rd.data);
 		return verdict;
 	}
-	if (max_tail > 0 && rd.len > max_tail)
-		cut_front(&rd, rd.len - max_tail);
+	if (part->max_tail > 0 && rd.len > part->max_tail)
+		cut_front(&rd, rd.len - part->max_tail);
 	hand_over(&rd, pos, ret);
 	return ret->dropped > 0 ? RING_OVERRUN : RING_OK;
 }
@@ -244,7 +323,8 @@ enum ring_verdict
 retained_read(struct ring_reader *r, uint64_t from, size_t max_tail,
     enum lines_streams which, struct retained *ret)
 {
-	return read_within(r, from, SIZE_MAX, max_tail, which, ret);
+	return read_part(r, from, &(struct part){SIZE_MAX, max_tail, SIZE_MAX,
+	    which}, ret);
 }
 
 /* See lines.h. */
@@ -252,7 +332,17 @@ enum ring_verdict
 retained_read_some(struct ring_reader *r, uint64_t from, size_t max,
     struct retained *ret)
 {
-	return read_within(r, from, max, 0, LINES_BOTH, ret);
+	return read_part(r, from, &(struct part){max, 0, SIZE_MAX, LINES_BOTH},
+	    ret);
+}
+
+/* See lines.h. */
+enum ring_verdict
+retained_read_newest(struct ring_reader *r, uint64_t from, size_t newest,
+    struct retained *ret)
+{
+	return read_part(r, from, &(struct part){SIZE_MAX, 0, newest,
+	    LINES_BOTH}, ret);
 }
 
 /* May be called on an empty one, and twice. */

@@ -12,6 +12,14 @@
 
 #include "shm/ring.h"
 
+/* A stretch of kept bytes of one stream, nothing missing within. */
+struct retained_run {
+	uint64_t pos;     /* of its first byte */
+	uint64_t missing; /* bytes lost between the run before and this */
+	size_t at, len;   /* in data */
+	enum ring_stream stream;
+};
+
 /* The retained bytes of a session from `from` on: head part, gap, tail part.
  * data is malloc'ed; the caller frees it. */
 struct retained {
@@ -26,7 +34,8 @@ struct retained {
 	uint64_t gone;     /* bytes of all output that are retained nowhere */
 	size_t piece;      /* bytes from data[0] on without a gap */
 	uint64_t mixed;    /* bytes whose stream is not known any more */
-	struct retained_run *runs; /* what is known of which part; private */
+	uint64_t omitted;  /* bytes that were not read, being older */
+	struct retained_run *runs; /* what is known of which part */
 	size_t run_count;
 };
 
@@ -44,6 +53,10 @@ enum ring_verdict retained_read(struct ring_reader *r, uint64_t from,
 /* The same of the oldest `max` bytes from there on: to may be below the head. */
 enum ring_verdict retained_read_some(struct ring_reader *r, uint64_t from,
     size_t max, struct retained *ret);
+/* Everything from there on, but of a stream that has more than `newest` bytes
+ * hardly more than these: it costs what it brings, however much is retained. */
+enum ring_verdict retained_read_newest(struct ring_reader *r, uint64_t from,
+    size_t newest, struct retained *ret);
 void retained_free(struct retained *r);
 
 #endif

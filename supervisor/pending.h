@@ -6,14 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "shm/ring.h"
 #include "supervisor/lines.h"
 
 /* Takes the oldest bytes of each stream that has more than `max` out of
  * k->data, so that a flood on one leaves the other alone; `text`: no more than
- * whole characters and sequences begin it. Returns how many went; k->from and k->to stay what they were. Bytes
- * whose stream is not known any more count as stdout's. */
-size_t pending_cut(struct ring_reader *rd, struct retained *k, size_t max,
-    bool text);
+ * whole characters and sequences begin it. Returns how many went; k->from and
+ * k->to stay what they were, k->runs is of no more use. Bytes whose stream is
+ * not known any more count as stdout's. */
+size_t pending_cut(struct retained *k, size_t max, bool text);
 
 #endif

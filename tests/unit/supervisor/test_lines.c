@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Retained output, whole and as the lines of log, over real rings on a tmpfs. */
 #include "supervisor/log_show.h"
+#include "supervisor/pending.h"
 
 #include "common/check.h"
 
@@ -386,6 +387,67 @@ Test(lines, the_gap_is_exact_and_ends_a_line)
 	cr_assert_eq(r.dropped, missing);
 	retained_free(&r);
 	rig_close(&rig);
+}
+
+/* A poll's cut of all and of the newest alone. Returns what was not read. */
+static uint64_t
+expect_same_cut(struct rig *rig, uint64_t from, size_t max, bool text)
+{
+	struct retained all, some;
+	uint64_t omitted;
+	size_t cut;
+
+	cr_assert_leq(retained_read(&rig->r, from, 0, LINES_BOTH, &all),
+	    RING_OVERRUN);
+	cr_assert_leq(retained_read_newest(&rig->r, from, max +
+	                  (text ? 65536 : 0), &some), RING_OVERRUN);
+	cr_assert_leq(some.len, 2 * (max + (text ? 65536 : 0)));
+	cut = pending_cut(&all, max, text);
+	cr_assert_eq(pending_cut(&some, max, text) + some.omitted, cut);
+	cr_assert_eq(some.len, all.len, "%zu, %zu", some.len, all.len);
+	cr_assert_eq(memcmp(some.data, all.data, all.len), 0);
+	cr_assert_eq(some.dropped, all.dropped, "%llu, %llu",
+	    (unsigned long long)some.dropped, (unsigned long long)all.dropped);
+	cr_assert_eq(some.to, all.to);
+	omitted = some.omitted;
+	retained_free(&all);
+	retained_free(&some);
+	return omitted;
+}
+
+/* What a poll leaves out need not be read: the same bytes come, and the same is
+ * said of the others, wherever the streams change and whatever is lost. */
+Test(lines, the_newest_of_each_stream_is_what_a_cut_leaves)
+{
+	static const char *const text[] = {"\xe2\x82\xac", "\033[31mred\033[0m",
+	    "word ", "\n", "0123456789012345678901234567890123456789"};
+
+	uint64_t omitted = 0;
+
+	srand(7);
+	for (int n = 0; n < 60; n++) {
+		struct rig rig;
+		uint32_t head = n % 3 == 0 ? 0 : 5000;
+		int writes = rand() % 300;
+
+		rig_open(&rig, head, n % 2 == 0 ? 200000 : 1 << 20);
+		for (int i = 0; i < writes; i++) {
+			enum ring_stream to = rand() % 8 == 0 ? RING_STDERR
+			                                      : RING_STDOUT;
+
+			for (int k = rand() % (n % 5 == 0 ? 2000 : 100);
+			     k >= 0; k--)
+				puts_to(&rig, to, text[rand() % 5]);
+		}
+		for (int i = 0; i < 20; i++) {
+			uint64_t from = (uint64_t)(rand() % (writes * 500 + 1));
+
+			omitted += expect_same_cut(&rig, from,
+			    1 + (size_t)rand() % 9000, i % 2 == 0);
+		}
+		rig_close(&rig);
+	}
+	cr_assert_gt(omitted, 1000000);
 }
 
 Test(lines, without_a_head_region_the_gap_is_at_the_front)
