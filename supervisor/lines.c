@@ -128,7 +128,8 @@ count_surplus(const struct ring_reader *r, struct reading *rd, uint64_t pos,
 	uint64_t have[2] = {0, 0}, end;
 	bool err = false;
 
-	if (atomic_load_explicit(&rd->facts.raw.hole_to,
+	if (rd->facts.head - pos <= newest ||
+	    atomic_load_explicit(&rd->facts.raw.hole_to,
 		memory_order_relaxed) > pos)
 		return;
 	for (; pos < rd->facts.head; pos = end)
