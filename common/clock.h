@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two clocks. Timers and deadlines use CLOCK_BOOTTIME, which no operator
- * can set and which goes on while the machine sleeps; the wall clock is only
- * ever shown.
+ * The clocks. Timers and deadlines use CLOCK_BOOTTIME, which no operator can set
+ * and which goes on while the machine sleeps; the wall clock is only ever shown.
  */
 #ifndef PSUP_CLOCK_H
 #define PSUP_CLOCK_H
@@ -33,6 +32,16 @@ clock_wall_ms(void)
 	clock_gettime(CLOCK_REALTIME, &ts);
 	return (uint64_t)ts.tv_sec * 1000u +
 	    (uint64_t)ts.tv_nsec / NSEC_PER_MSEC;
+}
+
+/* Nanoseconds that this process has computed so far. */
+static inline uint64_t
+clock_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
 #endif

@@ -19,7 +19,7 @@ struct reading {
 	struct retained_run *runs;
 	size_t run_count, run_cap;
 	uint64_t missing;        /* since the last run */
-	uint64_t surplus[2];     /* to be left out: of stderr, of all else */
+	uint64_t surplus[2];     /* to be left out: of stdout, of stderr */
 	uint64_t omitted;        /* that was */
 };
 

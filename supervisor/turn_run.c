@@ -8,9 +8,9 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/stats.h"
@@ -19,16 +19,6 @@
 #define TURN_NS 4000000u  /* of units, between two commits */
 #define TURN_RECORDS 128u /* the same: of a record each is 30 us */
 #define SLOW_NS 10000000u /* a unit that is longer is said */
-
-/* What this process has computed so far. */
-static uint64_t
-cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
-}
 
 static void
 set(_Atomic uint64_t *at, uint64_t v)
@@ -80,7 +70,7 @@ unit_ends(struct master *m, uint64_t begin, uint64_t now)
 		return;
 	log_event(LOG_NOTE, "unit-slow", KV("method", s->unit_method),
 	    KV("ms", (now - begin) / NSEC_PER_MSEC),
-	    KV("turn_cpu_ms", (cpu_ns() - m->turn_cpu_ns) / NSEC_PER_MSEC));
+	    KV("turn_cpu_ms", (clock_cpu_ns() - m->turn_cpu_ns) / NSEC_PER_MSEC));
 }
 
 /* One unit of a connection. */
@@ -132,7 +122,7 @@ turn_run(struct master *m)
 void
 turn_end_time(struct master *m)
 {
-	uint64_t now = clock_boot_ns(), cpu = cpu_ns();
+	uint64_t now = clock_boot_ns(), cpu = clock_cpu_ns();
 
 	if (m->turn_began_ns != 0 &&
 	    now - m->turn_began_ns > get(&m->stats->longest_turn_ns))

@@ -115,6 +115,25 @@ wire_answer(struct wire *w, char *ret, size_t size)
 	}
 }
 
+void
+wire_expect_forbidden(struct wire *w, const char *const *methods, size_t count)
+{
+	struct enc none = ENC_INIT;
+	char answer[4096];
+
+	enc_map(&none);
+	enc_end(&none);
+	for (size_t i = 0; i < count; i++) {
+		size_t n;
+
+		wire_send(w, methods[i], &none);
+		n = wire_answer(w, answer, sizeof(answer));
+		expect(memmem(answer, n, "forbidden", 9) != NULL, "%s",
+		    methods[i]);
+	}
+	enc_fini(&none);
+}
+
 bool
 wire_hello(struct wire *w, const char *scope, const char *token)
 {

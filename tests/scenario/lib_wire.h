@@ -26,6 +26,9 @@ void wire_put(struct wire *w, const struct enc *e);
 void wire_send(struct wire *w, const char *method, const struct enc *params);
 /* The next answer, as it came; its length, 0 at the end. */
 size_t wire_answer(struct wire *w, char *ret, size_t size);
+/* Each of the methods, without a parameter, is forbidden to it. */
+void wire_expect_forbidden(struct wire *w, const char *const *methods,
+    size_t count);
 /* Says hello; is it refused with the connection closed behind it? */
 bool wire_hello(struct wire *w, const char *scope, const char *token);
 

@@ -185,12 +185,7 @@ SCENARIO(guests, an_admin_may_have_to_show_a_token)
 	enc_map(&e);
 	enc_end(&e);
 	w = wire_open();
-	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
-		wire_send(w, methods[i], &e);
-		n = wire_answer(w, answer, sizeof(answer));
-		expect(memmem(answer, n, "forbidden", 9) != NULL, "%s",
-		    methods[i]);
-	}
+	wire_expect_forbidden(w, methods, sizeof(methods) / sizeof(methods[0]));
 	wire_close(w);
 	w = wire_open();
 	expect(!wire_hello(w, NULL, NULL));

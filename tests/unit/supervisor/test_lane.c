@@ -283,16 +283,6 @@ Test(lane, bad_names_are_refused)
 	lanes_free(&ls);
 }
 
-/* Nanoseconds that this thread has computed. */
-static uint64_t
-cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
-}
-
 /* Nanoseconds an entry for entries [from, to), of the quickest tenth. */
 static double
 time_enter(struct lanes *ls, uint64_t from, uint64_t to)
@@ -300,12 +290,12 @@ time_enter(struct lanes *ls, uint64_t from, uint64_t to)
 	uint64_t tenth = (to - from) / 10, best = UINT64_MAX;
 
 	while (from < to) {
-		uint64_t t = cpu_ns(), end = from + tenth;
+		uint64_t t = clock_cpu_ns(), end = from + tenth;
 
 		for (; from < end; from++)
 			enter(ls, "main", (int)(from % 3) - 1, from,
 			    from / 10);
-		t = cpu_ns() - t;
+		t = clock_cpu_ns() - t;
 		best = t < best ? t : best;
 	}
 	return (double)best / (double)tenth;
