@@ -27,6 +27,15 @@ part(const json_t *status, const char *a, const char *b)
 	return json_object_get(json_object_get(status, a), b);
 }
 
+/* A master may have died since the last answer: then the next one is asked. */
+static int
+reach(struct cli *c)
+{
+	return psup_is_connected(c->p)
+	    ? PSUP_OK
+	    : cli_connect(c, CLI_NEVER_START, CONNECT_MS);
+}
+
 /* The server's state, or NULL: not now. */
 static json_t *
 status_now(struct cli *c)
@@ -34,10 +43,7 @@ status_now(struct cli *c)
 	psup_reply *reply;
 	json_t *status;
 
-	if (!psup_is_connected(c->p) &&
-	    cli_connect(c, CLI_NEVER_START, CONNECT_MS) != PSUP_OK)
-		return NULL;
-	if (psup_status(c->p, &reply) != PSUP_OK)
+	if (reach(c) != PSUP_OK || psup_status(c->p, &reply) != PSUP_OK)
 		return NULL;
 	status = json_of_value(psup_reply_value(reply));
 	psup_reply_free(&reply);
@@ -166,8 +172,10 @@ static int
 ask(struct cli *c, const psup_args *a)
 {
 	psup_reply *reply;
-	int rc = psup_call(c->p, "upgrade", a, ASK_MS, &reply);
+	int rc = reach(c);
 
+	if (rc == PSUP_OK)
+		rc = psup_call(c->p, "upgrade", a, ASK_MS, &reply);
 	if (rc == PSUP_OK)
 		psup_reply_free(&reply);
 	return rc;
