@@ -46,8 +46,8 @@ enum lines_streams { LINES_BOTH, LINES_STDOUT, LINES_STDERR };
  * for it). LINES_STDOUT / _STDERR: that stream's bytes (and mixed ones).
  * Reads up to where the ring stood when it was called; `from` beyond that is
  * taken for that. LINES_BOTH: to - from == len + dropped - what is missing
- * before data[0] (omitted is 0). RING_OK or RING_OVERRUN (dropped > 0), or GONE, CORRUPT,
- * BUSY (also: no memory) with *ret empty. */
+ * before data[0] (omitted is 0). RING_OK or RING_OVERRUN (dropped > 0), or
+ * GONE, CORRUPT, BUSY (also: no memory) with *ret empty. */
 enum ring_verdict retained_read(struct ring_reader *r, uint64_t from,
     size_t max_tail, enum lines_streams which, struct retained *ret);
 /* The same of the oldest `max` bytes from there on: to may be below the head. */
