@@ -67,6 +67,7 @@ write_give_up(struct index *ix)
 		return;
 	mdb_txn_abort(ix->write);
 	ix->write = NULL;
+	ix->wipe_all |= ix->spec_put; /* it may have written half */
 	ix->changes++;
 	ix->replay = true;
 }
@@ -181,6 +182,19 @@ put_summed(struct index *ix, enum index_db db, MDB_val *k,
 	return rc;
 }
 
+/* What a change does to a spec that is there. */
+static void
+note_spec(struct index *ix, enum index_db db, MDB_val *k)
+{
+	MDB_val v;
+
+	if (db != INDEX_SPECS)
+		return;
+	ix->spec_put = true;
+	if (mdb_get(ix->write, ix->dbi[db], k, &v) == 0)
+		index_wipe_note(ix, &v);
+}
+
 /* The value before its sum; empty where that is not its sum. */
 static struct index_bytes
 summed(const MDB_val *k, const MDB_val *v)
@@ -206,7 +220,7 @@ replay_one(void *arg, enum index_db db, struct index_bytes key,
 	MDB_val k = val_of(key);
 	int rc;
 
-	ix->secret |= db == INDEX_SPECS;
+	note_spec(ix, db, &k);
 	if (val == NULL) {
 		rc = mdb_del(ix->write, ix->dbi[db], &k, NULL);
 		return write_done(ix, rc == MDB_NOTFOUND ? 0 : rc, 0);
@@ -256,7 +270,7 @@ put_keeping(struct index *ix, enum index_db db, struct index_bytes key,
 		kept) ||
 	    (kept == ix->reserve && FAULT_FAILS("index.full")))
 		return -ENOSPC;
-	ix->secret |= db == INDEX_SPECS;
+	note_spec(ix, db, &k);
 	err = write_done(ix, put_summed(ix, db, &k, &val),
 	    key.size + stored_size(ix, db, val.size));
 	if (err == 0)
@@ -311,10 +325,10 @@ index_del(struct index *ix, enum index_db db, struct index_bytes key)
 	err = write_begin(ix);
 	if (err != 0)
 		return err;
+	note_spec(ix, db, &k);
 	err = write_done(ix, mdb_del(ix->write, ix->dbi[db], &k, NULL), 0);
 	if (err == -ENOENT)
 		return 0;
-	ix->secret |= db == INDEX_SPECS;
 	if (err == 0)
 		journal_add(&ix->journal, db, key, NULL);
 	return err;
@@ -344,9 +358,10 @@ index_commit(struct index *ix)
 		mdb_txn_abort(txn);
 	FAULT("index.before-wipe");
 	if (rc != 0)
-		ix->wipe_all |= ix->secret; /* it may have written half */
+		ix->wipe_all |= ix->secret || ix->spec_put; /* the same */
 	else if (ix->secret)
 		index_wipe(ix);
+	ix->spec_put = false;
 	if (rc == 0)
 		journal_clear(&ix->journal);
 	else if (!ix->journal.lost)

@@ -26,6 +26,14 @@ struct MDB_env;
 struct MDB_txn;
 struct MDB_val;
 
+#define INDEX_SPEC_RUNS 64u
+
+/* Pages in a row. */
+struct index_run {
+	uint64_t first;
+	uint32_t count;
+};
+
 struct index {
 	struct MDB_env *env;
 	char runtime_dir[PATH_MAX];
@@ -43,7 +51,10 @@ struct index {
 	uint64_t changes;   /* ever: a scan's cursor is good while it stands */
 	struct journal journal; /* since the last commit */
 	bool replay;        /* that one failed: begin with the journal */
-	bool secret;        /* the open transaction frees pages with specs */
+	bool secret;        /* the open transaction frees pages with specs: */
+	struct index_run spec_run[INDEX_SPEC_RUNS];
+	unsigned spec_runs; /* beyond INDEX_SPEC_RUNS: any of its pages may */
+	bool spec_put;      /* it has put one: what it wrote holds it */
 	bool wipe_all;      /* free pages of before may hold some, too */
 
 	/* the open write transaction */
@@ -70,8 +81,10 @@ bool index_free_collect(const struct MDB_val *val, size_t **pages,
     size_t *count);
 
 /* ----------------------------------------------------------- index_wipe.c */
-/* After a commit: overwrites the pages that it freed, or with wipe_all every
- * free one. What could not be is done with the next. */
+/* The open transaction deletes or replaces a spec, whose value lies there. */
+void index_wipe_note(struct index *ix, const struct MDB_val *val);
+/* After a commit: overwrites the pages with specs that it freed, or with
+ * wipe_all every free one. What could not be is done with the next. */
 void index_wipe(struct index *ix);
 
 #endif

@@ -40,6 +40,42 @@ wipe_run(const struct index *ix, uint64_t first, uint64_t count)
 	return true;
 }
 
+/* LMDB's header of the pages of a long value, which follows it. */
+struct long_page {
+	uint64_t number;
+	uint16_t pad, flags;
+	uint32_t count;
+};
+
+void
+index_wipe_note(struct index *ix, const struct MDB_val *val)
+{
+	struct long_page page;
+
+	ix->secret = true;
+	if (ix->spec_runs >= INDEX_SPEC_RUNS) {
+		ix->spec_runs = INDEX_SPEC_RUNS + 1;
+		return;
+	}
+	memcpy(&page, (const char *)val->mv_data - sizeof(page), sizeof(page));
+	ix->spec_run[ix->spec_runs++] =
+	    (struct index_run){ page.number, page.count };
+}
+
+/* May this free page have held a spec? */
+static bool
+is_wanted(const struct index *ix, uint64_t page)
+{
+	unsigned i;
+
+	if (ix->wipe_all || ix->spec_runs > INDEX_SPEC_RUNS)
+		return true;
+	for (i = 0; i < ix->spec_runs; i++)
+		if (page - ix->spec_run[i].first < ix->spec_run[i].count)
+			return true;
+	return false;
+}
+
 /* Pages in LMDB's order, the highest first; neighbours in one go. Not one that
  * lies beyond the file, which they would make longer. */
 static bool
@@ -49,8 +85,13 @@ wipe_pages(const struct index *ix, const size_t *pages, size_t count)
 	size_t i = 0, run;
 
 	while (i < count) {
+		if (!is_wanted(ix, pages[i])) {
+			i++;
+			continue;
+		}
 		for (run = 1; i + run < count &&
-		     pages[i + run] + run == pages[i]; run++)
+		     pages[i + run] + run == pages[i] &&
+		     is_wanted(ix, pages[i + run]); run++)
 			;
 		if (pages[i] < end && pages[i] - run + 1 >= 2 &&
 		    !wipe_run(ix, pages[i] - run + 1, run))
@@ -99,4 +140,5 @@ index_wipe(struct index *ix)
 	}
 	ix->wipe_all = !done;
 	ix->secret = false;
+	ix->spec_runs = 0;
 }
