@@ -158,6 +158,7 @@ child_set_state(struct child *c, enum child_state to, const char *why)
 	    KV("from", state_names[c->state]), KV("to", state_names[to]),
 	    KV("why", why));
 	c->state = to;
+	start_waits_no_more(c);
 	if (to == CHILD_GONE)
 		child_unlink(c);
 	else
@@ -165,18 +166,20 @@ child_set_state(struct child *c, enum child_state to, const char *why)
 }
 
 /* Stops watching the process. */
-static void
-pidfd_close(struct child *c)
+void
+child_close_pidfd(struct child *c)
 {
 	if (c->pidfd < 0)
 		return;
-	if (event_initialized(&c->pid_ev))
+	if (c->pid_watched)
 		event_del(&c->pid_ev);
+	c->pid_watched = false;
 	close(c->pidfd);
 	c->pidfd = -1;
 }
 
-/* It is a zombie now; only the keeper may ask what became of it. */
+/* It is a zombie now; only the keeper may ask what became of it. Many a command
+ * is over before anybody has looked whether it has exec'd. */
 static void
 child_pid_cb(evutil_socket_t fd, short what, void *arg)
 {
@@ -184,8 +187,11 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	worker_begin(c->w, c->sid);
-	if (c->pidfd == fd) {
-		pidfd_close(c);
+	if (c->state == CHILD_SPAWNING)
+		start_wait(c);
+	c->pid_watched = false;
+	if (c->pidfd == fd && c->state != CHILD_SPAWNING) {
+		child_close_pidfd(c);
 		link_say(c, LINK_KEEPER, TELL_ASK_EXIT);
 		if (c->state == CHILD_RUNNING)
 			child_set_state(c, CHILD_EXITING, "pidfd is readable");
@@ -193,17 +199,24 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 	worker_end(c->w);
 }
 
+void
+child_watch_pidfd(struct child *c)
+{
+	if (c->pidfd < 0 || c->pid_watched)
+		return;
+	event_assign(&c->pid_ev, c->w->base, c->pidfd, EV_READ, child_pid_cb,
+	    c);
+	c->pid_watched = event_add(&c->pid_ev, NULL) == 0;
+	if (!c->pid_watched)
+		log_event(LOG_ERROR, "process-not-watched",
+		    KV("session", c->sid.v));
+}
+
 /* It runs, or ran: watch everything that is open. */
 void
 child_watch(struct child *c)
 {
-	if (c->pidfd >= 0) {
-		event_assign(&c->pid_ev, c->w->base, c->pidfd, EV_READ,
-		    child_pid_cb, c);
-		if (event_add(&c->pid_ev, NULL) != 0)
-			log_event(LOG_ERROR, "process-not-watched",
-			    KV("session", c->sid.v));
-	}
+	child_watch_pidfd(c);
 	link_say(c, LINK_MASTER, SAY_RUNNING);
 	pump_start(c);
 	input_start(c);
@@ -259,7 +272,7 @@ child_fail(struct child *c, int error, unsigned stage)
 	}
 	pump_stop(c);
 	input_close(c);
-	pidfd_close(c);
+	child_close_pidfd(c);
 	c->want[LINK_KEEPER] &= ~(unsigned)TELL_DROP;
 	c->want[LINK_MASTER] &= ~(unsigned)SAY_STDIN_AT;
 	/* the keeper first: it must have forgotten it when the master has it
@@ -328,7 +341,7 @@ child_exited(struct child *c, const struct ctl_exit *e)
 		return;
 	}
 	c->retry_ns = 0;
-	pidfd_close(c);
+	child_close_pidfd(c);
 	exit_record(c, e);
 	if (c->state < CHILD_EXITED) {
 		child_set_state(c, CHILD_EXITED, "the keeper knows");
@@ -459,7 +472,7 @@ child_close(struct child *c)
 	atomic_store(&hdr->closed_ms, c->w->now_ms);
 	FAULT("end.before-closed");
 	child_set_state(c, CHILD_CLOSED, "drained and committed");
-	pidfd_close(c);
+	child_close_pidfd(c);
 	c->want[LINK_KEEPER] &= ~(unsigned)TELL_DROP;
 	link_say(c, LINK_KEEPER, TELL_CLOSED);
 	c->all_said = true;

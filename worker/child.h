@@ -127,6 +127,7 @@ struct child {
 	pid_t pid;           /* 0: not spawned */
 	int pidfd;           /* -1: not spawned, or exited */
 	bool held;           /* the keeper has a row of it */
+	bool pid_watched;    /* pid_ev is added */
 	bool committed;      /* the master said ENDED */
 	bool killed;         /* the ladder's KILL was sent */
 	uint32_t kill_id;    /* of the last KILL; 0: it had none */
@@ -205,6 +206,8 @@ struct child {
 	LIST_ENTRY(child) all;
 	LIST_ENTRY(child) bucket;
 	LIST_ENTRY(child) under_way; /* in w->under_way */
+	bool waits_turn;             /* in w->waiting */
+	TAILQ_ENTRY(child) waiting;
 };
 
 /* A new session in SPAWNING, linked, or NULL (no memory). */
@@ -216,6 +219,9 @@ void child_reap_dead(struct worker *w);
 /* The only way to change the state; checks the move and arms the timer. */
 void child_set_state(struct child *c, enum child_state to, const char *why);
 
+/* Its process, from the clone on; and no more. */
+void child_watch_pidfd(struct child *c);
+void child_close_pidfd(struct child *c);
 /* The command runs: watch it and say so. Also after a take-over. */
 void child_watch(struct child *c);
 /* The spawn is given up. */

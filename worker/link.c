@@ -320,7 +320,21 @@ link_flush(struct worker *w, enum link_to to)
 		link_wait(l);
 }
 
-/* Marks and sends. */
+/* The keeper first: it must have forgotten a session that was not spawned when
+ * the master has it started elsewhere. */
+void
+link_turn_end(struct worker *w)
+{
+	enum link_to to;
+
+	for (to = 0; to < LINK_COUNT; to++) {
+		if (w->link[to].due)
+			link_flush(w, to);
+		w->link[to].due = false;
+	}
+}
+
+/* Marks. */
 void
 link_say(struct child *c, enum link_to to, unsigned bits)
 {
@@ -337,7 +351,7 @@ link_say(struct child *c, enum link_to to, unsigned bits)
 	 * run after the last one; what else there is does not wait */
 	if (to != LINK_MASTER || !w->taking ||
 	    (bits & ~(unsigned)(SAY_RUNNING | SAY_EXITED)) != 0)
-		link_flush(w, to);
+		w->link[to].due = true;
 }
 
 /* Takes the session out of both queues. */

@@ -17,10 +17,13 @@ int link_open(struct worker *w, enum link_to to, int fd, event_callback_fn cb);
 /* Forgets everything that was to be said and closes. */
 void link_close(struct worker *w, enum link_to to);
 
-/* Marks SAY_* or TELL_* bits and sends what the channel takes. Without a peer
- * nothing is marked. While a dead worker's sessions arrive, that they run waits
- * for the last of them. */
+/* Marks SAY_* or TELL_* bits, which are sent at the end of the turn: each
+ * message wakes its reader, and many a turn has something to say of several
+ * sessions. Without a peer nothing is marked. While a dead worker's sessions
+ * arrive, that they run waits for the last of them. */
 void link_say(struct child *c, enum link_to to, unsigned bits);
+/* Sends what was marked in this turn. */
+void link_turn_end(struct worker *w);
 /* Sends as much as the channel takes. */
 void link_flush(struct worker *w, enum link_to to);
 /* Takes the session out of both queues. */

@@ -10,7 +10,8 @@
  * 19 000 descriptors. With CLONE_FILES nothing is copied, and the child's
  * close_range(SPAWN_FD_FIRST_OTHER, ~0, CLOSE_RANGE_UNSHARE) copies just the
  * low ones. That is why its stdio lies at fixed low numbers beforehand, and
- * why nothing else may lie there.
+ * why nothing else may lie there. It stays there until the child has cut itself
+ * off, and who waits for that is the next start.
  *
  * The kernel writes the child's pid into the ring's header before the child
  * runs (CLONE_PARENT_SETTID), so that whoever finds the worker dead finds the
@@ -47,8 +48,21 @@ enum {
 	SPAWN_FD_FIRST_OTHER = 7
 };
 
-/* Puts /dev/null (null_fd) at 4..6. -errno. */
+/* Puts /dev/null (null_fd, which stays open) at 4..6. -errno. */
 int spawn_reserve(int null_fd);
+
+/*
+ * Lays a command's stdio at 4..6, for the spawn_clone() that follows and takes
+ * it away again; -1: /dev/null. Waits for the child before it, which may not
+ * have descriptors of its own yet.
+ * Errors: -ETIME: that one neither cuts nor dies: the descriptors are not ours
+ * any more, and the worker must end. -errno of dup3: there is no spawn_clone().
+ */
+int spawn_lay(const int fds[3]);
+
+/* Takes away what lies there, if its child needs it no more. Once a turn: as
+ * long as it lies there nobody sees the end of that command's output. */
+void spawn_look(void);
 
 /* What the child does about limits before it execs. */
 struct spawn_limits {
@@ -115,8 +129,9 @@ void spawn_unpark(void);
 bool spawn_is_free(void);
 
 /*
- * Clones with s->args and s->limits. The child's descriptors lie at SPAWN_FD_*
- * and may be taken away afterwards. It is over once spawn_released(), and then
+ * Clones with s->args and s->limits, after spawn_lay(), and waits for the cut
+ * only where that may fail, or where the child uses descriptors that the caller
+ * closes. It is over once spawn_released(), and then
  * hdr->exec_errno tells whether the exec failed. *ret_in_leaf says whether it
  * is in its control group: that it is not fails nothing.
  * Errors: -ETIME: the child neither cuts nor dies: the descriptors at

@@ -38,6 +38,13 @@ static unsigned in_use; /* but for the parked ones */
 static bool no_unshare;
 /* Where clone3 is not, the worker is held. */
 static bool no_free;
+/* A child has cut itself off once, so the others will. */
+static bool knows_unshare;
+
+static int null = -1;     /* what lies at SPAWN_FD_* otherwise */
+static bool laid[3];      /* something else does */
+static struct spawn *uncut; /* whose child may still share them */
+static int uncut_pidfd = -1;
 
 /* Puts /dev/null where a command's stdio will lie. */
 int
@@ -45,16 +52,36 @@ spawn_reserve(int null_fd)
 {
 	int fd;
 
+	null = null_fd;
 	for (fd = SPAWN_FD_STDIN; fd < SPAWN_FD_FIRST_OTHER; fd++)
 		if (dup3(null_fd, fd, O_CLOEXEC) < 0)
 			return -errno;
 	return 0;
 }
 
+/* Takes a command's stdio away again. */
+static void
+unlay(void)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (laid[i])
+			laid[i] = dup3(null, SPAWN_FD_STDIN + i, O_CLOEXEC) < 0;
+}
+
 bool
 spawn_is_free(void)
 {
 	return !no_free && !no_unshare;
+}
+
+/* Has the child descriptors of its own, or is it gone? */
+static bool
+is_cut(const struct spawn *s)
+{
+	return atomic_load_explicit(&s->cut, memory_order_acquire) != 0 ||
+	    spawn_released(s);
 }
 
 /* A stack with a guard below it; its top, or NULL. */
@@ -113,6 +140,8 @@ spawn_give(struct spawn *s)
 void
 spawn_park(struct spawn *s, struct ring_writer *ring, struct start_plan *plan)
 {
+	if (s == uncut)
+		uncut_pidfd = -1; /* closed; it was killed */
 	s->ring = *ring;
 	ring->hdr = NULL;
 	ring->fd = -1;
@@ -200,8 +229,7 @@ await_cut(struct spawn *s, int pidfd)
 	uint64_t began = clock_boot_ns(), waited;
 	bool killed = false;
 
-	while (atomic_load_explicit(&s->cut, memory_order_acquire) == 0 &&
-	    !spawn_released(s)) {
+	while (!is_cut(s)) {
 		(void)syscall(SYS_futex, &s->cut,
 		    FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, &step, NULL, 0);
 		waited = clock_boot_ns() - began;
@@ -212,6 +240,37 @@ await_cut(struct spawn *s, int pidfd)
 			(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL,
 			    NULL, 0);
 		}
+	}
+	return 0;
+}
+
+void
+spawn_look(void)
+{
+	if (uncut == NULL || !is_cut(uncut))
+		return;
+	uncut = NULL;
+	unlay();
+}
+
+/* The low descriptors are one command's at a time. */
+int
+spawn_lay(const int fds[3])
+{
+	int i, rc;
+
+	if (uncut != NULL) {
+		rc = await_cut(uncut, uncut_pidfd);
+		if (rc < 0)
+			return rc;
+		spawn_look();
+	}
+	for (i = 0; i < 3; i++) {
+		if (fds[i] < 0)
+			continue;
+		if (dup3(fds[i], SPAWN_FD_STDIN + i, O_CLOEXEC) < 0)
+			return -errno;
+		laid[i] = true;
 	}
 	return 0;
 }
@@ -233,6 +292,15 @@ unshare_refused(const struct spawn *s)
 	    atomic_load(&hdr->exec_stage) == STAGE_FDS;
 }
 
+/* Need nobody wait for the cut now? All that the child still uses of the
+ * shared descriptors lies at SPAWN_FD_*, and stays there. */
+static bool
+may_wait(const struct spawn *s)
+{
+	return !s->args.held && s->unshare && knows_unshare &&
+	    s->join_fd < 0 && s->limits.join_count == 0;
+}
+
 /* The child runs; so does the worker, as soon as that may be. */
 static int
 after_clone(struct spawn *s, int pidfd)
@@ -240,6 +308,11 @@ after_clone(struct spawn *s, int pidfd)
 	struct ring_header *hdr = s->args.hdr;
 	int rc = 0;
 
+	if (may_wait(s)) {
+		uncut = s;
+		uncut_pidfd = pidfd;
+		return 0;
+	}
 	if (!s->args.held)
 		rc = await_cut(s, pidfd);
 	else
@@ -251,6 +324,8 @@ after_clone(struct spawn *s, int pidfd)
 			sched_yield();
 		return -EAGAIN;
 	}
+	if (rc == 0 && s->unshare && atomic_load(&s->cut) != 0)
+		knows_unshare = true;
 	if (rc == 0 && s->args.held && !s->told &&
 	    atomic_load(&hdr->exec_errno) == 0) {
 		/* killed by somebody before the keeper could know of it */
@@ -285,6 +360,8 @@ spawn_clone(struct spawn *s, pid_t *ret_pid, int *ret_pidfd, bool *ret_in_leaf)
 		pid = -EAGAIN;
 	}
 	rc = pid < 0 ? (int)pid : after_clone(s, pidfd);
+	if (uncut == NULL && rc != -ETIME)
+		unlay();
 	if (s->join_fd >= 0)
 		close(s->join_fd);
 	if (rc < 0) {

@@ -276,11 +276,8 @@ clone_command(struct child *c)
 	atomic_store(&c->ring.hdr->limits, plan->order.limit_mask);
 	FAULT("spawn.in-leaf");
 	atomic_store(&c->ring.hdr->leaf, c->leaf);
-	/* where no stdin is wanted, the reserved /dev/null is it */
-	for (int i = 0; i < 3 && rc == 0; i++)
-		if (plan->child_end[i] >= 0 &&
-		    dup3(plan->child_end[i], SPAWN_FD_STDIN + i, O_CLOEXEC) < 0)
-			rc = -errno;
+	if (rc == 0)
+		rc = spawn_lay(plan->child_end);
 	if (rc == 0)
 		rc = spawn_clone(s, &c->pid, &c->pidfd, &in_leaf);
 	if (rc == -ETIME) {
@@ -289,16 +286,10 @@ clone_command(struct child *c)
 		_exit(1); /* it still shares our descriptors */
 	}
 	limits_close(&s->limits);
-	if (s->args.leaf_fd >= 0)
-		close(s->args.leaf_fd);
 	if (!in_leaf) {
 		tree_leave(c, false);
 		atomic_store(&c->ring.hdr->leaf, 0);
 	}
-	for (int i = 0; i < 3; i++)
-		if (plan->child_end[i] >= 0 &&
-		    dup3(c->w->null_fd, SPAWN_FD_STDIN + i, O_CLOEXEC) < 0)
-			log_event(LOG_ERROR, "descriptors-not-reserved");
 	if (rc == 0)
 		c->spawn = s;
 	else
@@ -322,7 +313,11 @@ start_succeeded(struct child *c)
 	worker_count(&c->w->stats->spawned, 1);
 	child_set_state(c, CHILD_RUNNING, "exec");
 	child_watch(c);
-	if (c->oom_score_adj != INT32_MIN)
+	/* what is over in a moment needs none; whom it forks until then is
+	 * found in its leaf */
+	if (c->oom_score_adj != INT32_MIN && c->leaf != 0)
+		c->oom_ns = c->w->now_ns + START_OOM_NS;
+	else if (c->oom_score_adj != INT32_MIN)
 		start_oom_score(c);
 	ladder_arm(c);
 }
@@ -382,6 +377,7 @@ start_retry(struct child *c)
 	unsigned stage = STAGE_PREPARE;
 	int rc;
 
+	start_waits_no_more(c);
 	rc = prepare(c, &stage);
 	if (rc == -EINPROGRESS) {
 		await_spill(c);
@@ -474,6 +470,6 @@ start_session(struct worker *w, struct ctl_msg *msg)
 		child_fail(c, -rc, STAGE_PREPARE);
 	else if (w->stopping)
 		child_fail(c, ECANCELED, STAGE_PREPARE);
-	else
+	else if (start_may(c))
 		start_retry(c);
 }

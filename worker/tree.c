@@ -2,8 +2,8 @@
 /*
  * The leaves of a worker (tree.h). Called by start.c around the clone, by
  * child.c at the end, by ladder.c in between. Making and removing a leaf costs
- * as much as a clone, hence the pool; a leaf is open only while a command is
- * cloned into it, so that ten thousand sessions cost no descriptor.
+ * as much as a clone, hence the pool. While commands start a few leaves are kept
+ * open, those used last: ten thousand sessions cost no descriptor.
  */
 #include "worker/tree.h"
 
@@ -27,6 +27,7 @@
 
 #define IDLE_MAX   1024u /* leaves kept for later */
 #define BUSY_MAX   4096u /* leaves remembered because something lives there */
+#define OPEN_MAX   64u   /* leaves kept open */
 #define PIDS_MAX   512u  /* signalled one by one in one pass */
 #define KILL_ALL_NS NSEC_PER_SEC
 #define LEAF_KILL_NS (50 * NSEC_PER_MSEC)
@@ -36,8 +37,14 @@ struct tree {
 	bool v2;
 	char group[32]; /* "/psup-INCARNATION" */
 	uint32_t next;  /* number of the next new leaf */
+	bool used;      /* a leaf was taken since tree_rest() */
 	uint64_t idle[IDLE_MAX];
 	size_t idle_count;
+	struct open_leaf {
+		uint64_t id; /* 0: none */
+		int dir;
+		int events; /* cgroup.events; -1: version 1 */
+	} open[OPEN_MAX];   /* at their number's remainder */
 	struct busy {
 		uint64_t id;
 		bool spent;
@@ -72,14 +79,58 @@ leaf_open(const struct tree *t, uint64_t id)
 	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/* Where it is kept open, or would be. */
+static struct open_leaf *
+open_place(struct tree *t, uint64_t id)
+{
+	return &t->open[(uint32_t)id % OPEN_MAX];
+}
+
+/* It is not kept open any more. */
+static void
+open_drop(struct open_leaf *o)
+{
+	if (o->id == 0)
+		return;
+	close(o->dir);
+	if (o->events >= 0)
+		close(o->events);
+	o->id = 0;
+}
+
+/* Its directory, which stays the tree's, or -1. */
+static int
+open_keep(struct tree *t, uint64_t id)
+{
+	struct open_leaf *o = open_place(t, id);
+	int dir;
+
+	if (o->id == id)
+		return o->dir;
+	dir = leaf_open(t, id);
+	if (dir < 0)
+		return -1;
+	open_drop(o);
+	*o = (struct open_leaf){.id = id, .dir = dir, .events = -1};
+	if (t->v2)
+		o->events = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	return dir;
+}
+
 /* Does nothing live in it or below? Empty groups below do no harm. */
 static bool
-leaf_is_empty(const struct tree *t, uint64_t id)
+leaf_is_empty(struct tree *t, uint64_t id)
 {
+	const struct open_leaf *o = open_place(t, id);
 	char name[CGROUP_LEAF_MAX + 16], text[256];
 	struct stat st;
 	ssize_t n;
 
+	if (o->id == id && o->events >= 0) {
+		n = pread(o->events, text, sizeof(text) - 1, 0);
+		text[n > 0 ? n : 0] = '\0';
+		return strstr(text, "populated 0") != NULL;
+	}
 	cgroup_leaf_name(id, name);
 	if (!t->v2 && (fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
 	        st.st_nlink > 2))
@@ -105,6 +156,8 @@ leaf_put(struct worker *w, uint64_t id, bool spent)
 		t->idle[t->idle_count++] = id;
 		return;
 	}
+	if (open_place(t, id)->id == id)
+		open_drop(open_place(t, id));
 	cgroup_leaf_name(id, name);
 	if (cgroup_remove(t->dirfd, name) == 0)
 		return;
@@ -198,11 +251,12 @@ tree_enter(struct child *c)
 
 	if (t->dirfd < 0)
 		return -1;
+	t->used = true;
 	if (t->idle_count == 0)
 		busy_look(w);
 	while (t->idle_count > 0) {
 		id = t->idle[--t->idle_count];
-		fd = leaf_open(t, id);
+		fd = open_keep(t, id);
 		if (fd >= 0) {
 			c->leaf = id;
 			return fd;
@@ -215,10 +269,21 @@ tree_enter(struct child *c)
 		    KV("error", err_name(errno)));
 		return -1;
 	}
-	fd = leaf_open(t, id);
+	fd = open_keep(t, id);
 	if (fd >= 0)
 		c->leaf = id;
 	return fd;
+}
+
+void
+tree_rest(struct worker *w)
+{
+	struct tree *t = w->tree;
+	size_t i;
+
+	for (i = 0; i < OPEN_MAX && !t->used; i++)
+		open_drop(&t->open[i]);
+	t->used = false;
 }
 
 /* The session needs it no more. */

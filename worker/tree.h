@@ -27,8 +27,10 @@ struct tree; /* of a worker: its leaves and its last look at /proc */
 int tree_init(struct worker *w);
 
 /* Takes a leaf for a session, where there are leaves: c->leaf, and the
- * descriptor of its directory; -1: none. The caller closes it. */
+ * descriptor of its directory; -1: none. The tree closes it. */
 int tree_enter(struct child *c);
+/* Once in a while: what nobody has used since then is not kept open. */
+void tree_rest(struct worker *w);
 /* The session is over: its leaf may serve another, unless it is spent. */
 void tree_leave(struct child *c, bool spent);
 

@@ -123,6 +123,7 @@ worker_init(struct worker *w, const struct heritage *h)
 	LIST_INIT(&w->sessions);
 	LIST_INIT(&w->dead);
 	LIST_INIT(&w->under_way);
+	TAILQ_INIT(&w->waiting);
 	for (i = 0; i < WORKER_BUCKETS; i++)
 		LIST_INIT(&w->buckets[i]);
 	link_init(w, LINK_KEEPER);
@@ -166,7 +167,7 @@ taking_ends(struct worker *w)
 {
 	if (w->taking && (!w->took || w->leaving)) {
 		w->taking = false;
-		link_flush(w, LINK_MASTER);
+		w->link[LINK_MASTER].due = true;
 	}
 	w->took = false;
 }
@@ -212,6 +213,7 @@ worker_between(struct worker *w)
 	start_wait_all(w);
 	taking_ends(w);
 	look_at_rings(w);
+	link_turn_end(w);
 	now = clock_boot_ns();
 	child_reap_dead(w);
 	(void)reserve_fill();
@@ -229,6 +231,7 @@ worker_between(struct worker *w)
 			count_anew(w);
 		log_tick();
 		spawn_unpark();
+		tree_rest(w);
 		spill_reap();
 	}
 	timers_arm(&w->timers, w->beat_ns);
@@ -250,12 +253,16 @@ worker_run(struct worker *w)
 		return 1;
 	}
 	while (w->link[LINK_KEEPER].fd >= 0 && !w->lost && !w->leaving) {
+		bool waits = start_waits(w);
+
 		if (event_base_loop(w->base, EVLOOP_ONCE |
-		        (w->taking ? EVLOOP_NONBLOCK : 0)) < 0) {
+		        (w->taking || waits ? EVLOOP_NONBLOCK : 0)) < 0) {
 			log_event(LOG_ERROR, "loop-failed",
 			    KV("error", err_name(errno)));
 			return 1;
 		}
+		if (waits && w->turn_began_ns == 0)
+			start_await_exec(w);
 		worker_between(w);
 	}
 	if (w->lost) {

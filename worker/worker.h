@@ -38,6 +38,7 @@ enum link_to { LINK_KEEPER, LINK_MASTER, LINK_COUNT };
 struct link {
 	int fd;
 	bool writing;  /* full: write_ev is waiting for room */
+	bool due;      /* something marked in this turn is to be sent */
 	bool dump_end; /* DUMP_END follows when the queue is empty */
 	struct event read_ev, write_ev;
 	struct child_queue queue; /* sessions with something to say */
@@ -77,6 +78,9 @@ struct worker {
 	size_t count; /* of them */
 	struct child_list buckets[WORKER_BUCKETS]; /* by sid */
 	struct child_list under_way; /* cloned, not known to have exec'd */
+	struct child *launching;     /* the last of them; NULL: over */
+	uint64_t launched_ns;        /* boot: when */
+	struct child_queue waiting;  /* new ones, for that */
 	struct child_list dead; /* to be freed between two turns */
 	struct ctl_msg msg;     /* the one being handled */
 };
