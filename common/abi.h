@@ -26,7 +26,7 @@ enum abi_id {
 	ABI_WIRE,     /* clients and master: common/proto.def */
 	ABI_HERITAGE, /* keeper to a new process: heritage.h */
 	ABI_CTL,      /* messages between the processes: ctl.h */
-	ABI_STATE,    /* keeper to its successor: supervisor/keeper_save.h */
+	ABI_STATE,    /* keeper to its successor: keeper/upgrade/save.h */
 	ABI_RING,     /* a session's output, shm/layout.h */
 	ABI_BOARD,    /* likewise */
 	ABI_STATS,    /* likewise */

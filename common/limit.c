@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of limits. Used where exec asks for some (supervisor/limits.c) and
+/* The table of limits. Used where exec asks for some (session/limits.c), and
  * where psup.conf has defaults for a lane. */
 #include "common/limit.h"
 

@@ -6,7 +6,7 @@
  * event again and again is suppressed and counted alike. Where the descriptor
  * is the journal's, each line begins with its priority, <N>, and the journal
  * has the time. docs/operations.md lists the keys that all have in common.
- * Libraries (common/libpsup, shm) never log.
+ * Libraries (libpsup, shm) never log.
  */
 #ifndef PSUP_LOG_H
 #define PSUP_LOG_H

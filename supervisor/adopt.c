@@ -16,7 +16,7 @@
 #include "common/rundir.h"
 #include "common/slug.h"
 #include "common/text.h"
-#include "supervisor/gate.h"
+#include "supervisor/gate/gate.h"
 #include "supervisor/master.h"
 
 int

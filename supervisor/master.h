@@ -25,17 +25,17 @@
 #include "shm/index.h"
 #include "shm/layout.h"
 #include "shm/ring.h"
-#include "supervisor/cursors.h"
-#include "supervisor/drains.h"
-#include "supervisor/events.h"
-#include "supervisor/gate.h"
-#include "supervisor/lane.h"
-#include "supervisor/request.h"
-#include "supervisor/room.h"
-#include "supervisor/sbuf.h"
-#include "supervisor/session.h"
-#include "supervisor/starts.h"
-#include "supervisor/tokens.h"
+#include "supervisor/store/cursors.h"
+#include "supervisor/store/drains.h"
+#include "supervisor/store/events.h"
+#include "supervisor/gate/gate.h"
+#include "supervisor/lane/lane.h"
+#include "supervisor/api/request.h"
+#include "supervisor/share/room.h"
+#include "supervisor/words/sbuf.h"
+#include "supervisor/session/session.h"
+#include "supervisor/gate/starts.h"
+#include "supervisor/store/tokens.h"
 
 #define MASTER_WORKERS    (STATS_PAGES - 2u)
 #define MASTER_READERS    8192u /* ring readers kept open at most */
@@ -234,7 +234,7 @@ tally_add(struct master *m, size_t field, uint64_t n)
 	m->tally_dirty = true;
 }
 
-/* --------------------------------------------------------- lane_admin.c */
+/* --------------------------------------------------------- gate/lanes.c */
 /* An operator's wish: in force at once, in the index with this turn. */
 int lane_admin_put(struct master *m, const char *name,
     const struct lane_state *state);

@@ -11,7 +11,7 @@
 
 #include "common/log.h"
 #include "shm/stats.h"
-#include "supervisor/conn.h"
+#include "supervisor/api/conn.h"
 #include "supervisor/master.h"
 
 /* Loudly. */

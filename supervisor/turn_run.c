@@ -14,7 +14,7 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/stats.h"
-#include "supervisor/conn.h"
+#include "supervisor/api/conn.h"
 
 #define TURN_NS 4000000u  /* of units, between two commits */
 #define TURN_RECORDS 128u /* the same: of a record each is 30 us */

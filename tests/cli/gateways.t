@@ -4,7 +4,7 @@
 # every job runs once, every end is reported once.
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")/../../docs/examples" && pwd)
-include=$here/../../common/include
+include=$here/../../libpsup/include
 export PSUP_CONFIG="$scratch/psup.conf"
 # an end without output and with code 0 is to be told, too
 printf '[exec]\nnotify_on_exit_empty_success = yes\n' >"$PSUP_CONFIG"

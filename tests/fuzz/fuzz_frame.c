@@ -6,7 +6,7 @@
  */
 #include "common/text.h"
 #include "fuzz.h"
-#include "supervisor/conn.h"
+#include "supervisor/api/conn.h"
 
 static struct req the_request;
 static enum proto_method the_method;

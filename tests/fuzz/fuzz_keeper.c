@@ -8,7 +8,7 @@
 
 #include "common/log.h"
 #include "fuzz.h"
-#include "supervisor/keeper_state.h"
+#include "supervisor/keeper/state.h"
 
 #define WORKERS 2
 

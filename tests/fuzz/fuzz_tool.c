@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "common/libpsup/internal.h"
+#include "libpsup/internal.h"
 #include "fuzz.h"
 #include "tools/psup/cmd_tool.c"
 

@@ -7,13 +7,13 @@
  * in nobody's hands any more.
  *
  * Models the keeper: procs_died, finish_death, succeed, heir_of, hand_over,
- * link_peer (keeper_procs.c), send_worker, send_first_down, send_dump,
- * send_master, send_down (keeper_send.c), on_ready, on_closed (keeper_recv.c);
+ * link_peer (keeper/procs.c), send_worker, send_first_down, send_dump,
+ * send_master, send_down (keeper/send.c), on_ready, on_closed (keeper/recv.c);
  * the worker: on_peer (recv.c), start_take_over (take.c), taking_ends
  * (worker.c), child_end, child_committed (child.c); the master:
  * recover_on_held, recover_step (recover.c), pool_on_peer, pool_on_down (pool.c),
  * claim, claim_end, move_to, session_back_to_heir, session_on_running,
- * session_on_end (session_recv.c).
+ * session_on_end (session/recv.c).
  * One handler is one step, and so is one message; what is not committed when a
  * master dies was not done. The keeper does not die here, and the command was
  * started already (start.pml). Channels do not fill up.

@@ -5,17 +5,17 @@
  * lane. The command never starts twice, and once the client has an answer it
  * starts.
  *
- * Models the master: api_exec with exec_known and exec_attach (api_exec.c),
+ * Models the master: api_exec with exec_known and exec_attach (api/exec.c),
  * session_admit, session_pump_lanes, session_again (session.c), claim,
- * session_on_running, session_on_failed (session_recv.c), pool_dispatch,
+ * session_on_running, session_on_failed (session/recv.c), pool_dispatch,
  * pool_on_peer, pool_on_down, pool_turn_end (pool.c), turn_end: commit, then
  * send (master.c), recover_scan, recover_on_held, decide, recover_step
  * (recover.c); the worker: start_retry, hold, clone_command, not_started,
  * started (start.c), child_tell, child_main (spawn.c), child_give_back,
  * child_fail (child.c), on_peer (recv.c), start_take_over (take.c); the
- * keeper: on_hold, on_spawned, kill_unheld, on_closed (keeper_recv.c),
- * procs_died, finish_death, hand_over (keeper_procs.c), send_master
- * (keeper_send.c).
+ * keeper: on_hold, on_spawned, kill_unheld, on_closed (keeper/recv.c),
+ * procs_died, finish_death, hand_over (keeper/procs.c), send_master
+ * (keeper/send.c).
  *
  * One worker, whose heir is its own replacement. A channel that is held open
  * for 2 s by a child that does not get to its exec (DRAIN_NS), and the bound on

@@ -7,7 +7,7 @@
 #ifndef PSUP_LIB_LANE_MODEL_H
 #define PSUP_LIB_LANE_MODEL_H
 
-#include "supervisor/lane.h"
+#include "supervisor/lane/lane.h"
 
 #include "common/check.h"
 

@@ -14,7 +14,7 @@
  *     SECONDS warn: who has waited two seconds
  *     SECONDS block LANE: why nobody starts, and who would have to end
  */
-#include "supervisor/lane.h"
+#include "supervisor/lane/lane.h"
 
 #include "common/check.h"
 

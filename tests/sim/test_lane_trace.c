@@ -3,7 +3,7 @@
  * The lane scheduler under virtual time: traces that must not change, and
  * bounds on waiting.
  */
-#include "supervisor/lane.h"
+#include "supervisor/lane/lane.h"
 
 #include "common/check.h"
 

@@ -6,7 +6,7 @@
  * its share, or nobody over it had anything left to give. PSUP_SIM_SEED
  * repeats a run.
  */
-#include "supervisor/share.h"
+#include "supervisor/share/share.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>

@@ -14,7 +14,7 @@
  *     killer.c   whom to kill, when, and how soon they are back
  *     faults.c   processes that kill, stop or hinder themselves (test builds)
  *     upgrade.c  other programs take over, again and again
- *     keeper.c   the keeper's death: who outlives it, and the next server
+ *     keeper/loop.c   the keeper's death: who outlives it, and the next server
  *     bystander.c   clients that are killed: a reader, a gateway
  *     hostile*.c    clients that take all they may: time, room, places
  *     witness.c     one who must not notice them

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
-#include "supervisor/keeper_save.h"
+#include "supervisor/keeper/upgrade/save.h"
 
 #define ROWS 5u
 

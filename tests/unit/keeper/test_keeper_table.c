@@ -2,7 +2,7 @@
 /* The keeper's table: rows, owners, what must be told. */
 #include <criterion/criterion.h>
 
-#include "supervisor/keeper_table.h"
+#include "supervisor/keeper/table.h"
 
 static struct table *t;
 

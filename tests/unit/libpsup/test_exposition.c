@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/libpsup/exposition.h"
+#include "libpsup/exposition.h"
 
 TestSuite(exposition, .timeout = 10);
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "shm/stats.h"
-#include "supervisor/conn.h"
+#include "supervisor/api/conn.h"
 
 static int until_failure; /* allocations that still succeed; -1: all */
 

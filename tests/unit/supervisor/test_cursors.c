@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Places of readers, over a real index, across restarts of its master. */
-#include "supervisor/cursors.h"
+#include "supervisor/store/cursors.h"
 
 #include "lib_index.h"
 #include "common/check.h"

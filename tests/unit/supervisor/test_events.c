@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The event log over a real index, across restarts of its master. */
-#include "supervisor/events.h"
+#include "supervisor/store/events.h"
 
 #include "lib_index.h"
 #include "common/check.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/exec_spec.h"
+#include "supervisor/api/exec_spec.h"
 
 static struct config cfg;
 static const char server_env[] = "HOME=/tmp\0PATH=/usr/bin:/bin";

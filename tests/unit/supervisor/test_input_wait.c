@@ -2,7 +2,7 @@
 /* What the kernel's names for a sleep mean. */
 #include <criterion/criterion.h>
 
-#include "supervisor/input_wait.h"
+#include "supervisor/session/input_wait.h"
 
 Test(input_wait, knows_the_names_of_several_kernels, .timeout = 10)
 {

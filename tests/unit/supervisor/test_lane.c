@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The lane scheduler by example; tests/sim/test_lane_sim.c does the rest. */
-#include "supervisor/lane.h"
+#include "supervisor/lane/lane.h"
 
 #include "common/clock.h"
 

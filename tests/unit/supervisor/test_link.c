@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "shm/stats.h"
-#include "supervisor/gate.h"
+#include "supervisor/gate/gate.h"
 
 #include "lib_far.h"
 

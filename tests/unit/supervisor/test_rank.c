@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The tree that knows ranks, against a sorted list. */
-#include "supervisor/rank.h"
+#include "supervisor/share/rank.h"
 
 #include <criterion/criterion.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include <signal.h>
 
 #include "supervisor/master.h"
-#include "supervisor/result.h"
+#include "supervisor/words/result.h"
 
 Test(session, moves_forward_only, .timeout = 10)
 {

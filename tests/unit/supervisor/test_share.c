@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who may have more of what all share, and who pays for it: single cases. */
-#include "supervisor/share.h"
+#include "supervisor/share/share.h"
 
 #include <criterion/criterion.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Scope tokens over a real index, across restarts of its master. */
-#include "supervisor/tokens.h"
+#include "supervisor/store/tokens.h"
 
 #include "lib_index.h"
 

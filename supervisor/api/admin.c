@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* Forgetting sessions, the server's state, its end. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/abi.h"
+#include "common/cgroup.h"
+#include "common/clock.h"
+#include "common/fault.h"
+#include "shm/state_names.h"
+#include "shm/stats.h"
+#include "supervisor/session/limits.h"
+#include "supervisor/master.h"
+#include "supervisor/words/result.h"
+
+/* {text, details {status completed, sessionId}} */
+static void
+done(struct req *r, const char *slug, const char *fmt_before,
+    const char *fmt_after)
+{
+	struct enc e = ENC_INIT;
+	char text[160];
+
+	snprintf(text, sizeof(text), "%s %s%s", fmt_before, slug, fmt_after);
+	result_open(&e, text, strlen(text));
+	enc_kv_str(&e, "status", "completed");
+	enc_kv_str(&e, "sessionId", slug);
+	result_close(&e, false);
+	req_done(r, &e);
+}
+
+/* clear */
+void
+api_clear(struct api_call *c)
+{
+	struct session *s = api_session(c, API_BACKGROUND);
+	char slug[SLUG_MAX];
+
+	if (s == NULL)
+		return;
+	if (session_live(s)) {
+		req_refuse(c->req, PROTO_E_NOT_FINISHED, s->slug,
+		    "No finished session found for %s", s->slug);
+		return;
+	}
+	memcpy(slug, s->slug, sizeof(slug));
+	events_ack_session(c->m->events, s->scope, s->sid);
+	if (!FAULT_FAILS("lie.record"))
+		registry_forget(c->m, s);
+	done(c->req, slug, "Cleared session", ".");
+}
+
+/* remove */
+void
+api_remove(struct api_call *c)
+{
+	struct session *s = api_session(c, API_BACKGROUND);
+	char slug[SLUG_MAX];
+
+	if (s == NULL)
+		return;
+	memcpy(slug, s->slug, sizeof(slug));
+	events_ack_session(c->m->events, s->scope, s->sid);
+	if (!session_live(s)) {
+		registry_forget(c->m, s);
+		done(c->req, slug, "Removed session", ".");
+		return;
+	}
+	s->hidden = true;
+	if (s->board != UINT32_MAX) {
+		board_clear(&c->m->board, s->board);
+		c->m->board_free[c->m->board_free_count++] = s->board;
+		s->board = UINT32_MAX;
+	}
+	session_touch(c->m, s);
+	room_count(s);
+	registry_drop_key(c->m, s);
+	session_kill(c->m, s, SIGTERM, s->grace_ms, END_MANUAL_CANCEL,
+	    CTL_KILL_ESCALATE);
+	done(c->req, slug, "Removed session", " (termination requested).");
+}
+
+/* A relaxed load of a stats counter. */
+#define STAT(p, f) \
+	((uint64_t)atomic_load_explicit(&(p)->f, memory_order_relaxed))
+
+/* The keeper and the master. */
+static void
+status_heads(struct master *m, struct enc *e)
+{
+	const struct stats_page *k = &m->pages[0];
+
+	enc_key(e, "keeper");
+	enc_map(e);
+	enc_kv_int(e, "pid", m->h.keeper_pid);
+	enc_kv_uint(e, "startedAt", STAT(k, started_ms));
+	enc_kv_uint(e, "sessions", STAT(k, sessions));
+	enc_kv_uint(e, "maxSessions", m->h.max_sessions);
+	upgrade_build(k, e);
+	enc_end(e);
+	enc_key(e, "master");
+	enc_map(e);
+	enc_kv_int(e, "pid", getpid());
+	enc_kv_uint(e, "generation", m->h.wid.generation);
+	enc_kv_uint(e, "connections", conn_count(m));
+	enc_kv_uint(e, "requests", STAT(m->stats, requests));
+	enc_kv_uint(e, "malformed", STAT(m->stats, malformed));
+	enc_kv_uint(e, "indexBytes", index_bytes_used(m->ix));
+	upgrade_build(m->stats, e);
+	enc_end(e);
+}
+
+/* The workers. */
+static void
+status_workers(struct master *m, struct enc *e)
+{
+	uint64_t now = clock_boot_ns();
+
+	enc_key(e, "workers");
+	enc_array(e);
+	for (uint32_t i = 0; i < MASTER_WORKERS; i++) {
+		const struct worker *w = &m->workers[i];
+		const struct stats_page *p = &m->pages[STATS_PAGE_OF_WORKER(i)];
+		uint64_t beat, role;
+
+		if (!w->present)
+			continue;
+		beat = STAT(p, heartbeat_ns);
+		role = STAT(p, role);
+		enc_map(e);
+		enc_kv_uint(e, "slot", i);
+		enc_kv_int(e, "pid", w->pid);
+		enc_kv_uint(e, "generation", w->wid.generation);
+		enc_kv_str(e, "role",
+		    (role != 0 ? role : w->role) == HERITAGE_STANDBY
+			? "standby"
+			: "active");
+		enc_kv_uint(e, "sessions", w->live);
+		enc_kv_uint(e, "heartbeatAgeMs",
+		    beat != 0 && now > beat ? (now - beat) / NSEC_PER_MSEC
+					    : 0);
+		enc_kv_uint(e, "restarts", STAT(p, restarts));
+		enc_kv_uint(e, "takenOver", STAT(p, taken_over));
+		upgrade_build(p, e);
+		enc_end(e);
+	}
+	enc_end(e);
+}
+
+/* The lanes. */
+static void
+status_lanes(struct master *m, struct enc *e)
+{
+	enc_key(e, "lanes");
+	enc_array(e);
+	for (size_t i = 0; i < lanes_count(m->lanes); i++) {
+		struct lane_view v;
+
+		lanes_view(m->lanes, i, &v);
+		enc_map(e);
+		enc_kv_str(e, "name", v.name);
+		enc_kv_uint(e, "width", v.width);
+		enc_kv_uint(e, "active", v.active);
+		enc_kv_uint(e, "queued", v.queued);
+		enc_kv_uint(e, "generation", v.generation);
+		enc_kv_bool(e, "paused", v.paused);
+		enc_kv_bool(e, "draining", v.draining);
+		if (v.group[0] != '\0')
+			enc_kv_str(e, "group", v.group);
+		enc_end(e);
+	}
+	enc_end(e);
+}
+
+/* What holds commands and what they start. */
+static void
+status_cgroup(struct master *m, struct enc *e)
+{
+	const char *pids = limits_by(&m->h, CTL_LIMIT_PIDS);
+	bool tree = m->h.group[HERITAGE_GROUP_TREE][0] != '\0';
+
+	enc_key(e, "cgroup");
+	enc_map(e);
+	enc_kv_str(e, "kill",
+	    !tree				      ? "none"
+		: m->h.flags & HERITAGE_TREE_V2 ? "v2"
+						      : "v1");
+	if (tree)
+		enc_kv_str(e, "path", m->h.group[HERITAGE_GROUP_TREE]);
+	enc_key(e, "limits");
+	enc_map(e);
+	enc_kv_str(e, "memoryBytes", limits_by(&m->h, CTL_LIMIT_MEMORY));
+	enc_kv_str(e, "pids", pids != NULL ? pids : "none");
+	enc_end(e);
+	enc_end(e);
+}
+
+/* What this process is worth to the scheduler beside a command. */
+static void
+status_scheduling(struct enc *e)
+{
+	char text[80];
+	int nice;
+
+	if (cgroup_read(AT_FDCWD, "/proc/self/autogroup", text,
+		sizeof(text)) <= 0 ||
+	    sscanf(text, "/autogroup-%*u nice %d", &nice) != 1)
+		return;
+	enc_key(e, "scheduling");
+	enc_map(e);
+	enc_kv_int(e, "autogroupNice", nice);
+	enc_kv_bool(e, "beforeCommands", nice < 0);
+	enc_end(e);
+}
+
+/* What this machine, this configuration or this build cannot do. */
+static void
+status_unavailable(struct master *m, struct enc *e)
+{
+	static const struct {
+		const char *feature, *reason;
+	} list[] = {
+	    {"sandbox", "the sandbox host is not built yet"},
+	    {"node", "the node host is not built yet"},
+	};
+
+	enc_key(e, "unavailable");
+	enc_array(e);
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		enc_map(e);
+		enc_kv_str(e, "feature", list[i].feature);
+		enc_kv_str(e, "reason", list[i].reason);
+		enc_end(e);
+	}
+	if (m->h.group[HERITAGE_GROUP_TREE][0] == '\0') {
+		enc_map(e);
+		enc_kv_str(e, "feature", "cgroup");
+		enc_kv_str(e, "reason",
+		    m->cfg.cgroup == CONFIG_CGROUP_OFF
+			? "switched off: descendants are looked for in /proc"
+			: "no hierarchy is writable: descendants are looked "
+			  "for in /proc");
+		enc_end(e);
+	}
+	gate_unavailable(m, e);
+	enc_end(e);
+}
+
+/* Sessions by state: of all, or of one scope. */
+static void
+status_sessions(struct master *m, const char *scope, struct enc *e)
+{
+	uint64_t counts[STATE_COUNT] = {0};
+	struct session *s;
+
+	if (scope == NULL)
+		memcpy(counts, m->counts, sizeof(counts));
+	else
+		for (s = registry_first(m); s != NULL; s = registry_next(s))
+			if (!s->hidden && strcmp(s->scope, scope) == 0)
+				counts[s->state]++;
+	enc_key(e, "sessions");
+	enc_map(e);
+	for (uint32_t i = STATE_QUEUED; i < STATE_COUNT; i++)
+		enc_kv_uint(e, state_name(i), counts[i]);
+	enc_end(e);
+}
+
+/* The scopes that take nothing new. */
+static void
+status_draining(struct master *m, struct enc *e)
+{
+	enc_key(e, "draining");
+	enc_array(e);
+	for (size_t i = 0; i < drains_count(m->drains); i++)
+		enc_str(e, drains_name(m->drains, i));
+	enc_end(e);
+}
+
+/* What is everybody's: nothing of it tells what other scopes do. */
+static void
+status_common(struct master *m, struct enc *e)
+{
+	status_cgroup(m, e);
+	status_unavailable(m, e);
+	enc_kv_str(e, "runtimeDir", m->h.runtime_dir);
+	enc_kv_str(e, "version", abi_build());
+}
+
+/* status */
+void
+api_status(struct api_call *c)
+{
+	const char *scope = conn_scope(c->conn);
+	struct master *m = c->m;
+	struct enc e = ENC_INIT;
+
+	enc_map(&e);
+	if (scope == NULL) {
+		status_heads(m, &e);
+		status_workers(m, &e);
+		status_scheduling(&e);
+		upgrade_status(m, &e);
+	} else {
+		enc_kv_str(&e, "scope", scope);
+	}
+	status_sessions(m, scope, &e);
+	gate_status(m, scope, &e);
+	room_status(m, scope, &e);
+	if (scope == NULL) {
+		enc_key(&e, "output");
+		enc_map(&e);
+		enc_kv_uint(&e, "budgetBytes", m->budget);
+		enc_kv_uint(&e, "usedBytes", sweep_used(m));
+		enc_end(&e);
+		status_lanes(m, &e);
+		status_draining(m, &e);
+	}
+	status_common(m, &e);
+	enc_end(&e);
+	req_done(c->req, &e);
+}
+
+/* shutdown */
+void
+api_shutdown(struct api_call *c)
+{
+	struct ctl_shutdown msg = {.head = CTL_INIT(CTL_SHUTDOWN,
+				       (struct sid){0}, struct ctl_shutdown)};
+	struct enc e = ENC_INIT;
+	int r;
+
+	msg.grace_ms = (uint32_t)proto_int(PROTO_SHUTDOWN, c->params,
+	    "graceMs", 5000);
+	r = link_send(c->m, &msg, sizeof(msg));
+	if (r < 0) {
+		req_failf(c->req, PROTO_E_BUSY, "",
+		    "the keeper does not take the order: %s", strerror(-r));
+		return;
+	}
+	c->m->stopping = true;
+	enc_map(&e);
+	enc_kv_int(&e, "pid", c->m->h.keeper_pid);
+	enc_end(&e);
+	req_done(c->req, &e);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drainScope and undrainScope: a scope takes no new sessions, and its sessions
+ * are waited for, then ended where that is asked for. Who is left is said: the
+ * answer is a failure unless the scope is empty.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "supervisor/master.h"
+#include "supervisor/words/result.h"
+
+#define SURVIVORS_MAX 100u   /* named in the answer */
+
+/* How many of the scope live, and (with e) their names; `gone` does not
+ * count. */
+static uint64_t
+survivors(struct req *r, const struct session *gone, struct enc *e)
+{
+	struct session *s;
+	uint64_t n = 0;
+
+	for (s = registry_first(r->m); s != NULL; s = registry_next(s)) {
+		if (s == gone || !session_live(s) ||
+		    strcmp(s->scope, r->reader) != 0)
+			continue;
+		if (e != NULL && n < SURVIVORS_MAX)
+			enc_str(e, s->slug);
+		n++;
+	}
+	return n;
+}
+
+/* Answers with what is left. */
+static void
+drain_answer(struct req *r, const struct session *gone)
+{
+	uint64_t left = survivors(r, gone, NULL);
+	struct enc e = ENC_INIT;
+	char text[200];
+
+	if (left == 0)
+		snprintf(text, sizeof(text),
+		    "Scope %s is drained: nothing of it runs.", r->reader);
+	else
+		snprintf(text, sizeof(text),
+		    "Scope %s is not empty: %" PRIu64 " sessions are left. It "
+		    "takes no new ones.", r->reader, left);
+	result_open(&e, text, strlen(text));
+	enc_kv_str(&e, "status", left == 0 ? "completed" : "failed");
+	enc_kv_str(&e, "scope", r->reader);
+	enc_kv_bool(&e, "drained", left == 0);
+	enc_kv_uint(&e, "sessions", r->asked);
+	enc_kv_uint(&e, "left", left);
+	enc_key(&e, "survivors");
+	enc_array(&e);
+	(void)survivors(r, gone, &e);
+	enc_end(&e);
+	result_close(&e, left != 0);
+	req_done(r, &e);
+}
+
+/* All that is left was told to end: that is waited for, too. */
+static void
+drain_told(struct req *r)
+{
+	if (survivors(r, NULL, NULL) == 0)
+		drain_answer(r, NULL);
+	else
+		req_timer(r, r->grace_ms + KILL_LATE_MS);
+}
+
+/* The wait is over: the ladder for the rest. */
+static void
+drain_kill(struct req *r)
+{
+	r->drain_kill = false;
+	if (!scope_end_all(r, r->reader, false, drain_told, NULL))
+		drain_answer(r, NULL);
+}
+
+/* One of them has ended, or time is up. */
+void
+api_drain_scope_wake(struct req *r, struct session *s, unsigned wake)
+{
+	const struct session *gone = wake & WAKE_GONE ? s : NULL;
+
+	if (r->ending != NULL)
+		return;
+	if ((wake & WAKE_TIMER) && r->drain_kill)
+		drain_kill(r);
+	else if ((wake & WAKE_TIMER) ||
+	    ((wake & (WAKE_STATE | WAKE_GONE)) != 0 &&
+		survivors(r, gone, NULL) == 0))
+		drain_answer(r, gone);
+}
+
+/* Marks the scope, or refuses. */
+static bool
+drain_mark(struct api_call *c, const char *scope, bool on)
+{
+	int r = drains_set(c->m->drains, scope, on);
+
+	if (r == 0)
+		return true;
+	(void)drains_reload(c->m->drains);
+	req_failf(c->req, PROTO_E_NO_SPACE, "scope",
+	    "the scope is not marked: %s", strerror(-r));
+	return false;
+}
+
+/* drainScope */
+void
+api_drain_scope(struct api_call *c)
+{
+	struct req *r = c->req;
+	struct session *s;
+
+	val_copy(c->params, "scope", r->reader, sizeof(r->reader));
+	if (!drain_mark(c, r->reader, true))
+		return;
+	r->drain_kill = val_bool(c->params, "kill", false);
+	r->grace_ms = (uint32_t)proto_int(PROTO_DRAIN_SCOPE, c->params,
+	    "graceMs", (int64_t)c->m->cfg.grace_ms);
+	r->signal = r->grace_ms == 0 ? SIGKILL : SIGTERM;
+	for (s = registry_first(c->m); s != NULL; s = registry_next(s)) {
+		if (!session_live(s) || strcmp(s->scope, r->reader) != 0)
+			continue;
+		r->asked++;
+		(void)req_watch(r, s); /* else the time-out finds it */
+	}
+	if (r->asked == 0) {
+		drain_answer(r, NULL);
+		return;
+	}
+	req_timer(r, (uint64_t)proto_int(PROTO_DRAIN_SCOPE, c->params,
+			 "timeout", 30000));
+}
+
+/* undrainScope */
+void
+api_undrain_scope(struct api_call *c)
+{
+	char scope[48], text[120];
+	bool was;
+	struct enc e = ENC_INIT;
+
+	val_copy(c->params, "scope", scope, sizeof(scope));
+	was = drains_has(c->m->drains, scope);
+	if (!drain_mark(c, scope, false))
+		return;
+	snprintf(text, sizeof(text), "Scope %s %s.", scope,
+	    was ? "takes sessions again" : "was not drained");
+	result_open(&e, text, strlen(text));
+	enc_kv_str(&e, "status", "completed");
+	enc_kv_str(&e, "scope", scope);
+	enc_kv_bool(&e, "wasDrained", was);
+	result_close(&e, false);
+	req_done(c->req, &e);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* The environment a command gets: the base, what the call asks for, and what
+ * psup itself says. */
+#include "supervisor/api/exec_build.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/envpolicy.h"
+#include "supervisor/api/exec_spec.h"
+
+void
+env_set(struct build *bl, const char *key, size_t key_len, const char *val,
+    size_t val_len)
+{
+	size_t i;
+
+	for (i = 0; i < bl->envc; i++)
+		if (bl->env[i].key_len == key_len &&
+		    memcmp(bl->env[i].key, key, key_len) == 0)
+			break;
+	if (i == ENV_MAX)
+		return;
+	bl->env[i] = (struct pair){key, key_len, val, val_len};
+	if (i == bl->envc)
+		bl->envc++;
+}
+
+void
+env_base(struct build *bl, const struct exec_base *b, const struct val *params)
+{
+	const struct val *env = val_get(params, "baseEnv");
+
+	for (size_t i = 0; env != NULL && i < env->a.count; i++) {
+		const struct val *k = &env->a.items[2 * i], *v = k + 1;
+
+		if (k->s.len > 0 && memchr(k->s.ptr, '=', k->s.len) == NULL &&
+		    !env_is_named(k->s.ptr, k->s.len, b->cfg->env_block) &&
+		    env_may_inherit(k->s.ptr, k->s.len))
+			env_set(bl, k->s.ptr, k->s.len, v->s.ptr, v->s.len);
+	}
+	for (size_t at = 0; env == NULL && at < b->base_env_bytes;
+	     at += strlen(b->base_env + at) + 1) {
+		const char *e = b->base_env + at;
+		size_t n = strcspn(e, "=");
+
+		if (!env_is_named(e, n, b->cfg->env_block))
+			env_set(bl, e, n, e + n + 1, strlen(e + n + 1));
+	}
+}
+
+int
+env_call(struct build *bl, const struct exec_base *b, const struct val *params)
+{
+	const struct val *env = val_get(params, "env");
+
+	for (size_t i = 0; env != NULL && i < env->a.count; i++) {
+		const struct val *k = &env->a.items[2 * i], *v = k + 1;
+		char why[200];
+		int r = env_may_set(k->s.ptr, k->s.len, why, sizeof(why));
+
+		if (r == 0 && env_is_named(k->s.ptr, k->s.len,
+				  b->cfg->env_block)) {
+			r = -EPERM; /* its name is portable and short to show */
+			snprintf(why, sizeof(why), "Environment variable "
+			    "\"%.*s\" is blocked by psup.conf ([env] block).",
+			    (int)(k->s.len < 100 ? k->s.len : 100), k->s.ptr);
+		}
+
+		if (r < 0) {
+			proto_problem_set(bl->why,
+			    r == -EPERM ? PROTO_E_FORBIDDEN
+					: PROTO_E_INVALID_PARAMS,
+			    "env", "%s", why);
+			return -EINVAL;
+		}
+		env_set(bl, k->s.ptr, k->s.len, v->s.ptr, v->s.len);
+	}
+	return 0;
+}
+
+const struct pair *
+env_find(const struct build *bl, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (size_t i = 0; i < bl->envc; i++)
+		if (bl->env[i].key_len == n &&
+		    memcmp(bl->env[i].key, key, n) == 0)
+			return &bl->env[i];
+	return NULL;
+}
+
+void
+env_own(struct build *bl, const struct exec_base *b, const struct exec_ids *ids,
+    const char *cwd, struct sbuf *path)
+{
+	const struct pair *p = env_find(bl, "PATH");
+
+#define SET(key, val) env_set(bl, key, sizeof(key) - 1, val, strlen(val))
+	if (b->cfg->path_prepend[0] != '\0') {
+		sbuf_add(path, b->cfg->path_prepend);
+		sbuf_add(path, ":");
+		if (p != NULL)
+			sbuf_addn(path, p->val, p->val_len);
+		else
+			sbuf_add(path, b->path);
+		if (!path->failed)
+			SET("PATH", path->p);
+	} else if (p == NULL) {
+		SET("PATH", b->path);
+	}
+	SET("PWD", cwd);
+	p = env_find(bl, "TERM");
+	if (ids->pty && (p == NULL || p->val_len == 0))
+		SET("TERM", "xterm-256color");
+	SET("OPENCLAW_SHELL", "exec");
+	SET("PSUP_SESSION_ID", ids->slug);
+	SET("PSUP_SCOPE", ids->scope);
+	SET("PSUP_INSTANCE", ids->instance);
+#undef SET
+}
+
+int
+put_env(struct build *bl)
+{
+	for (size_t i = 0; i < bl->envc; i++) {
+		const struct pair *p = &bl->env[i];
+		char key[160];
+		int r;
+
+		if (p->key_len >= sizeof(key) - 2)
+			r = -E2BIG;
+		else {
+			memcpy(key, p->key, p->key_len);
+			key[p->key_len] = '=';
+			r = blob_put(bl, "env", key, p->key_len + 1, p->val,
+			    p->val_len);
+		}
+		if (r == -E2BIG && p->key_len >= sizeof(key) - 2) {
+			proto_problem_set(bl->why, PROTO_E_TOO_BIG, "env",
+			    "a variable's name has %zu bytes", p->key_len);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

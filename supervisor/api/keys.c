@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Input as a person at a terminal gives it: send-keys, submit, paste. What
+ * bytes a key is, common/keys.c knows; they go the way of write, into the
+ * session's queue, but whole: half an escape sequence would be another key.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/keys.h"
+#include "common/text.h"
+#include "supervisor/master.h"
+#include "supervisor/words/result.h"
+
+#define WARNINGS_MAX 32u /* of one answer; the others are counted */
+
+/* ---------------------------------------------------------------- answers */
+
+/* The warnings of a request, which are the lines of r->warnings: as an array
+ * into e, or as lines of b. */
+static void
+add_warnings(const struct req *r, struct enc *e, struct sbuf *b)
+{
+	const char *w = r->warnings.p != NULL ? r->warnings.p : "", *end;
+
+	if (b != NULL && *w != '\0')
+		sbuf_add(b, "\nWarnings:");
+	for (; *w != '\0'; w = *end != '\0' ? end + 1 : end) {
+		end = strchrnul(w, '\n');
+		if (b != NULL)
+			sbuf_addf(b, "\n- %.*s", (int)(end - w), w);
+		else
+			enc_strn(e, w, (size_t)(end - w));
+	}
+}
+
+/* Everything is queued; `what` says so. */
+static void
+answer(struct req *r, struct session *s, const char *what)
+{
+	struct enc e = ENC_INIT;
+	struct sbuf text = SBUF_INIT;
+
+	sbuf_add(&text, what);
+	add_warnings(r, NULL, &text);
+	result_open(&e, text.p, text.len);
+	input_details(r, s, &e);
+	if (r->method == PROTO_SEND_KEYS) {
+		enc_key(&e, "warnings");
+		enc_array(&e);
+		add_warnings(r, &e, NULL);
+		enc_end(&e);
+	}
+	result_close(&e, false);
+	e.failed = e.failed || text.failed || r->warnings.failed;
+	sbuf_fini(&text);
+	req_done(r, &e);
+}
+
+/* Queues the bytes up to `end`, whole. False: the request is answered. */
+static bool
+put(struct req *r, struct session *s, size_t end)
+{
+	int e;
+
+	if (!result_stdin_writable(s)) {
+		req_refuse(r, PROTO_E_STDIN_CLOSED, s->slug,
+		    "Session %s stdin is not writable.", s->slug);
+		return false;
+	}
+	if (s->pty && terminal_refuses(r, s, r->data + r->accepted,
+			  end - r->accepted))
+		return false;
+	e = input_put(r->m, s, r->data + r->accepted, end - r->accepted);
+	if (e == 0)
+		r->accepted = end;
+	else if (e == -ENOBUFS && end - r->accepted > r->m->cfg.stdin_queue)
+		req_refuse(r, PROTO_E_STDIN_FULL, s->slug,
+		    "%zu bytes at once are more than the %ju that a stdin "
+		    "queue holds: send less, or use write; %zu bytes accepted",
+		    end - r->accepted, (uintmax_t)r->m->cfg.stdin_queue,
+		    r->accepted);
+	else if (e == -ENOBUFS)
+		req_refuse(r, PROTO_E_STDIN_FULL, s->slug,
+		    "stdin of session %s is full, %zu bytes accepted", s->slug,
+		    r->accepted);
+	else
+		input_refuse(r, s, end - r->accepted, e);
+	return e == 0;
+}
+
+/* Room for what will be sent. False: the request is answered. */
+static bool
+reserve(struct req *r, size_t bytes, size_t cuts)
+{
+	char *data = malloc(bytes != 0 ? bytes : 1);
+	size_t *where = calloc(cuts != 0 ? cuts : 1, sizeof(*where));
+
+	r->data = data;
+	r->cuts = where;
+	if (data != NULL && where != NULL)
+		return true;
+	req_failf(r, PROTO_E_BUSY, "", "out of memory");
+	return false;
+}
+
+/* -------------------------------------------------------------- send-keys */
+
+/* Keys on their way into a request. */
+struct composing {
+	struct req *r;
+	size_t cuts;
+	unsigned warnings;
+};
+
+/* One more line for the answer, or one more that is only counted. */
+static void
+warn(struct composing *k, const char *text)
+{
+	if (k->warnings < WARNINGS_MAX)
+		sbuf_addf(&k->r->warnings, "%s%s", k->warnings > 0 ? "\n" : "",
+		    text);
+	k->warnings++;
+}
+
+/* `n` more bytes, put behind the others already, are a key. */
+static void
+cut(struct composing *k, size_t n)
+{
+	if (n == 0)
+		return;
+	k->r->data_len += n;
+	k->r->cuts[k->cuts++] = k->r->data_len;
+}
+
+/* The items of a list of texts; none where it is absent. */
+static size_t
+items_of(const struct api_call *c, const char *name, const struct val **ret)
+{
+	const struct val *v = val_get(c->params, name);
+
+	*ret = v != NULL ? v->a.items : NULL;
+	return v != NULL ? v->a.count : 0;
+}
+
+/* Bytes given in hex. */
+static void
+compose_hex(struct composing *k, const struct val *items, size_t count)
+{
+	char shown[64], text[100];
+	unsigned char byte;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (key_hex(items[i].s.ptr, items[i].s.len, &byte) == 0) {
+			k->r->data[k->r->data_len] = (char)byte;
+			cut(k, 1);
+			continue;
+		}
+		(void)text_escape(items[i].s.ptr, items[i].s.len, false, shown,
+		    sizeof(shown));
+		(void)snprintf(text, sizeof(text), "Invalid hex byte: %s",
+		    shown);
+		warn(k, text);
+	}
+}
+
+/* Key tokens. */
+static void
+compose_keys(struct composing *k, const struct val *items, size_t count,
+    enum cursor_mode mode)
+{
+	char text[160];
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		cut(k, key_encode(items[i].s.ptr, items[i].s.len, mode,
+		    k->r->data + k->r->data_len, text, sizeof(text)));
+		if (text[0] != '\0')
+			warn(k, text);
+	}
+}
+
+/* Everything that the call sends, into r->data and r->cuts. False: the request
+ * is answered. */
+static bool
+compose(struct api_call *c, enum cursor_mode mode)
+{
+	struct composing k = { .r = c->req };
+	struct val_str literal = val_str(c->params, "literal");
+	const struct val *hex, *keys;
+	size_t nhex = items_of(c, "hex", &hex);
+	size_t nkeys = items_of(c, "keys", &keys), bytes, i;
+	char text[40];
+
+	bytes = literal.len + nhex + nkeys * KEY_BYTES;
+	for (i = 0; i < nkeys; i++)
+		bytes += keys[i].s.len;
+	if (!reserve(c->req, bytes, 1 + nhex + nkeys))
+		return false;
+	if (literal.len > 0)
+		memcpy(c->req->data, literal.ptr, literal.len);
+	cut(&k, literal.len);
+	compose_hex(&k, hex, nhex);
+	compose_keys(&k, keys, nkeys, mode);
+	if (k.warnings > WARNINGS_MAX) {
+		(void)snprintf(text, sizeof(text), "\n%u more warnings",
+		    k.warnings - WARNINGS_MAX);
+		sbuf_add(&c->req->warnings, text);
+	}
+	return true;
+}
+
+/* Is there a key whose bytes depend on the cursor mode? */
+static bool
+needs_mode(const struct api_call *c)
+{
+	const struct val *keys;
+	size_t i, n = items_of(c, "keys", &keys);
+
+	for (i = 0; i < n; i++)
+		if (key_needs_mode(keys[i].s.ptr, keys[i].s.len))
+			return true;
+	return false;
+}
+
+/* The next key, or all of them; then the answer, or the next one's time. */
+static void
+next(struct req *r, struct session *s)
+{
+	char text[120];
+
+	if (!put(r, s, r->delay_ms > 0 ? r->cuts[r->cut_at++] : r->data_len))
+		return;
+	if (r->accepted < r->data_len) {
+		req_timer(r, r->delay_ms);
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "Sent %zu bytes to session %s.",
+	    r->accepted, s->slug);
+	answer(r, s, text);
+}
+
+/* The next key's time has come, or the session's end. */
+void
+api_send_keys_wake(struct req *r, struct session *s, unsigned wake)
+{
+	if (s == NULL)
+		return;
+	if ((wake & WAKE_GONE) || !session_live(s))
+		req_refuse(r, PROTO_E_NOT_RUNNING,
+		    wake & WAKE_GONE ? NULL : s->slug,
+		    "No active session found for %s", s->slug);
+	else if ((wake & WAKE_TIMER) || !result_stdin_writable(s))
+		next(r, s);
+}
+
+/* send-keys */
+void
+api_send_keys(struct api_call *c)
+{
+	struct session *s = input_session(c);
+	struct req *r = c->req;
+	enum cursor_mode mode;
+	const char *w;
+
+	if (s == NULL)
+		return;
+	mode = session_cursor_mode(c->m, s);
+	if (mode == CURSOR_UNKNOWN && !val_bool(c->params, "force", false) &&
+	    needs_mode(c)) {
+		req_refuse(r, PROTO_E_CURSOR_MODE, s->slug,
+		    "Session %s cursor key mode is not known yet. Poll or log "
+		    "until startup output appears, then retry send-keys, or "
+		    "use force.", s->slug);
+		return;
+	}
+	if (!compose(c, mode))
+		return;
+	if (r->data_len == 0) {
+		w = r->warnings.p != NULL ? r->warnings.p : "";
+		req_refuse(r, PROTO_E_INVALID_PARAMS, s->slug,
+		    "No key data provided.%s%.*s", *w != '\0' ? " " : "",
+		    (int)strcspn(w, "\n"), w);
+		return;
+	}
+	r->delay_ms = (uint64_t)proto_int(PROTO_SEND_KEYS, c->params,
+	    "delayMs", 0);
+	if (r->delay_ms > 0 && req_watch(r, s) < 0)
+		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+	else
+		next(r, s);
+}
+
+/* ---------------------------------------------------------- submit, paste */
+
+/* submit */
+void
+api_submit(struct api_call *c)
+{
+	struct session *s = input_session(c);
+	struct val_str data = val_str(c->params, "data");
+	struct req *r = c->req;
+	char text[120];
+
+	if (s == NULL || !reserve(r, data.len + 1, 0))
+		return;
+	if (data.len > 0)
+		memcpy(r->data, data.ptr, data.len);
+	r->data[data.len] = '\r';
+	if (!put(r, s, data.len + 1))
+		return;
+	if (data.len > 0)
+		(void)snprintf(text, sizeof(text),
+		    "Submitted session %s (sent %zu bytes and CR).", s->slug,
+		    data.len);
+	else
+		(void)snprintf(text, sizeof(text),
+		    "Submitted session %s (sent CR).", s->slug);
+	answer(r, s, text);
+}
+
+/* paste */
+void
+api_paste(struct api_call *c)
+{
+	bool bracketed = val_bool(c->params, "bracketed", true);
+	struct session *s = input_session(c);
+	struct val_str pasted = val_str(c->params, "text");
+	struct req *r = c->req;
+	char text[120];
+	size_t n;
+
+	if (s == NULL)
+		return;
+	if (pasted.len == 0 && !bracketed) {
+		req_refuse(r, PROTO_E_INVALID_PARAMS, s->slug,
+		    "No paste text provided.");
+		return;
+	}
+	if (!reserve(r, KEYS_PASTE_BYTES(pasted.len), 0))
+		return;
+	n = keys_paste(pasted.ptr, pasted.len, bracketed, r->data);
+	if (!put(r, s, n))
+		return;
+	(void)snprintf(text, sizeof(text), "Pasted %zu bytes to session %s.",
+	    pasted.len, s->slug);
+	answer(r, s, text);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kill: the stop ladder by request, and what is said afterwards: who is left, and
+ * how many adopted processes belong to nobody known.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/mark.h"
+#include "common/text.h"
+#include "supervisor/master.h"
+#include "supervisor/words/result.h"
+
+#define ADOPTED_MAX 512u /* of the keeper's children looked at */
+
+/* The start of one file of a process; false: it is gone, or out of reach. */
+static bool
+read_proc(int32_t pid, const char *file, char *ret, size_t size, size_t *len)
+{
+	char path[64];
+	ssize_t n, have = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while ((size_t)have < size - 1 &&
+	    (n = read(fd, ret + have, size - 1 - (size_t)have)) > 0)
+		have += n;
+	close(fd);
+	ret[have] = '\0';
+	*len = (size_t)have;
+	return have > 0;
+}
+
+/* A live process of none of psup's programs? */
+static bool
+is_foreign(int32_t pid)
+{
+	char text[512], *open, *end;
+	size_t len;
+
+	if (!read_proc(pid, "stat", text, sizeof(text), &len))
+		return false;
+	open = strchr(text, '(');
+	end = strrchr(text, ')');
+	if (open == NULL || end == NULL || end[1] == '\0' || end[2] == 'Z' ||
+	    end[2] == 'X')
+		return false;
+	*end = '\0';
+	return strncmp(open + 1, "psup-", 5) != 0 &&
+	    strncmp(open + 1, "psupd", 5) != 0;
+}
+
+/* Is it a session's command? */
+static bool
+is_command(struct master *m, int32_t pid)
+{
+	struct session *s;
+
+	for (s = registry_first(m); s != NULL; s = registry_next(s))
+		if (s->pid == pid)
+			return true;
+	return false;
+}
+
+/* Children of the keeper that are no session's command and carry no mark:
+ * adopted ones that hid from everything that could name their session. */
+static unsigned
+adopted_unattributed(struct master *m)
+{
+	static char list[16384];
+	char path[64], *p, *end;
+	unsigned n = 0, seen = 0;
+	struct proc_mark mark;
+	size_t len;
+
+	snprintf(path, sizeof(path), "task/%d/children",
+	    (int)m->h.keeper_pid);
+	if (!read_proc(m->h.keeper_pid, path, list, sizeof(list), &len))
+		return 0;
+	for (p = list; seen < ADOPTED_MAX; p = end, seen++) {
+		int32_t pid = (int32_t)strtol(p, &end, 10);
+
+		if (end == p)
+			break;
+		if (pid > 1 && is_foreign(pid) &&
+		    mark_read(pid, &mark) == -ENOENT && !is_command(m, pid))
+			n++;
+	}
+	return n;
+}
+
+/* " 2 of its processes could not be ended: 17, 23." */
+static void
+add_remaining(const struct session *s, struct sbuf *b)
+{
+	if (s->remaining == 0)
+		return;
+	sbuf_addf(b, " %u of its processes could not be ended:",
+	    (unsigned)s->remaining);
+	for (size_t i = 0; i < s->remaining && i < CTL_END_PIDS; i++)
+		sbuf_addf(b, "%s %d", i > 0 ? "," : "",
+		    (int)s->remaining_pids[i]);
+	sbuf_add(b, s->remaining > CTL_END_PIDS ? ", ..." : ".");
+}
+
+/* Answers a kill. */
+static void
+kill_answer(struct req *r, struct session *s)
+{
+	bool over = !session_live(s) && !s->killing_left;
+	struct sbuf text = SBUF_INIT;
+	struct enc e = ENC_INIT;
+	unsigned adopted = 0;
+
+	if (over)
+		sbuf_addf(&text, "Session %s is ended.", s->slug);
+	else if (r->any)
+		sbuf_addf(&text, "Sent %s to session %s.",
+		    text_signal_name(r->signal), s->slug);
+	else
+		sbuf_addf(&text, "Termination requested for session %s.",
+		    s->slug);
+	if (over) {
+		add_remaining(s, &text);
+		if (s->holders > 0)
+			sbuf_addf(&text, " %u processes still hold its output.",
+			    (unsigned)s->holders);
+		if (!s->in_leaf && s->pid > 0)
+			adopted = adopted_unattributed(r->m);
+		if (adopted > 0)
+			sbuf_addf(&text, " %u processes that the server "
+					 "adopted belong to no session that "
+					 "is known.",
+			    adopted);
+	}
+	result_open(&e, text.p, text.len);
+	enc_kv_str(&e, "status", over || !r->any ? "completed" : "running");
+	enc_kv_str(&e, "sessionId", s->slug);
+	enc_kv_str(&e, "name", s->name);
+	enc_kv_str(&e, "signal", text_signal_name(r->signal));
+	if (over) {
+		result_exit_fields(s, &e);
+		if (!result_was_forced(s))
+			result_remaining(s, &e);
+		enc_kv_uint(&e, "unattributed", adopted);
+	}
+	result_close(&e, false);
+	req_done(r, &e);
+	sbuf_fini(&text);
+}
+
+/* The session, or what it has left behind. */
+static void
+kill_it(struct req *r, struct session *s)
+{
+	uint32_t flags = r->kill_flags;
+
+	if (session_live(s))
+		session_kill(r->m, s, r->signal, r->grace_ms,
+		    flags & CTL_KILL_ESCALATE ? END_MANUAL_CANCEL : END_NONE,
+		    flags);
+	else
+		session_kill_left(r->m, s, r->signal, r->grace_ms, flags);
+}
+
+/* It runs, but a new master has not heard of its worker, or the worker is dead:
+ * a lone signal sent now would reach nobody. */
+static bool
+is_out_of_reach(struct master *m, const struct session *s)
+{
+	return session_live(s) && s->state != STATE_QUEUED &&
+	    (!s->has_worker || pool_get(m, s->worker) == NULL);
+}
+
+/* The session of a waiting kill has ended, or what it had left behind; or the
+ * lone signal can be sent now. */
+void
+api_kill_wake(struct req *r, struct session *s, unsigned wake)
+{
+	if (s == NULL)
+		return;
+	if (r->any && session_live(s)) {
+		if (is_out_of_reach(r->m, s) &&
+		    !(wake & (WAKE_GONE | WAKE_TIMER)))
+			return;
+		kill_it(r, s);
+		kill_answer(r, s);
+		return;
+	}
+	if ((!session_live(s) && !s->killing_left) || (wake & (WAKE_GONE | WAKE_TIMER)))
+		kill_answer(r, s);
+}
+
+bool
+api_signal(struct api_call *c)
+{
+	const struct val *v = val_get(c->params, "signal");
+	char name[24] = "TERM";
+	struct proto_problem p;
+
+	if (v != NULL && v->type == VAL_UINT)
+		(void)snprintf(name, sizeof(name), "%u", (unsigned)v->u);
+	else if (v != NULL)
+		val_copy(c->params, "signal", name, sizeof(name));
+	c->req->signal = text_signal_number(name, strlen(name));
+	if (c->req->signal > 0)
+		return true;
+	proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "signal",
+	    val_get(c->params, "signal"),
+	    "a signal's name, with or without SIG, or its number");
+	req_fail(c->req, &p);
+	return false;
+}
+
+/* A running session, or one that has left processes behind. */
+static struct session *
+take_session(struct api_call *c)
+{
+	struct session *s = api_session(c, API_OWN);
+
+	if (s == NULL || session_live(s) || session_has_left(s))
+		return s;
+	req_refuse(c->req, PROTO_E_NOT_RUNNING, s->slug,
+	    "No active session found for %s", s->slug);
+	return NULL;
+}
+
+/* kill */
+void
+api_kill(struct api_call *c)
+{
+	struct session *s = take_session(c);
+	bool escalate = val_bool(c->params, "escalate", true);
+	bool wait = val_bool(c->params, "wait", true) && escalate;
+	struct req *r = c->req;
+
+	if (s == NULL || !api_signal(c))
+		return;
+	r->any = !escalate;
+	r->grace_ms = (uint32_t)proto_int(PROTO_KILL, c->params, "graceMs",
+	    (int64_t)c->m->cfg.grace_ms);
+	r->kill_flags = (escalate ? CTL_KILL_ESCALATE : 0) +
+	    CTL_KILL_ID * (uint32_t)val_int(c->params, "killId", 0);
+	if (r->grace_ms == 0 && escalate)
+		r->signal = SIGKILL;
+	if ((wait || (!escalate && is_out_of_reach(c->m, s))) &&
+	    req_watch(r, s) == 0) {
+		/* the ladder is over within grace + 1 s */
+		req_timer(r, r->grace_ms + KILL_LATE_MS);
+		if (wait)
+			kill_it(r, s);
+		return;
+	}
+	kill_it(r, s);
+	kill_answer(r, s);
+}

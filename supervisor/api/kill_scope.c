@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * killScope: all sessions of a scope end, and drainScope's, too: 64 a turn of the
+ * loop, since each is a record to commit.
+ */
+#include <event2/event.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/master.h"
+#include "supervisor/words/result.h"
+
+#define END_UNIT 64u
+
+/* ---------------------------------------------------------------- answer */
+
+/* What became of the sessions so far. */
+static void
+count_scope(struct req *r, uint64_t *ret_ended, uint64_t *ret_remaining)
+{
+	const struct watch *w;
+	uint64_t live = 0, remaining = 0;
+
+	LIST_FOREACH(w, &r->watches, of_req) {
+		if (session_live(w->s))
+			live++;
+		else
+			remaining += w->s->remaining;
+	}
+	*ret_ended = r->asked - live;
+	*ret_remaining = remaining;
+}
+
+/* Answers a killScope. */
+static void
+scope_answer(struct req *r)
+{
+	uint64_t ended, remaining;
+	struct enc e = ENC_INIT;
+	char text[160];
+
+	count_scope(r, &ended, &remaining);
+	if (r->any)
+		snprintf(text, sizeof(text),
+		    "Termination requested for %" PRIu64 " sessions.",
+		    r->asked);
+	else if (remaining > 0)
+		snprintf(text, sizeof(text),
+		    "Ended %" PRIu64 " of %" PRIu64 " sessions; %" PRIu64
+		    " of their processes could not be ended.",
+		    ended, r->asked, remaining);
+	else
+		snprintf(text, sizeof(text),
+		    "Ended %" PRIu64 " of %" PRIu64 " sessions.", ended,
+		    r->asked);
+	result_open(&e, text, strlen(text));
+	enc_kv_str(&e, "status", "completed");
+	enc_kv_uint(&e, "sessions", r->asked);
+	enc_kv_uint(&e, "ended", ended);
+	enc_kv_uint(&e, "remaining", remaining);
+	result_close(&e, false);
+	req_done(r, &e);
+}
+
+/* One of them has ended, or time is up. */
+void
+api_kill_scope_wake(struct req *r, struct session *s, unsigned wake)
+{
+	const struct watch *w;
+
+	if (r->ending != NULL)
+		return; /* not all of them were told */
+	if ((wake & WAKE_TIMER) == 0) {
+		LIST_FOREACH(w, &r->watches, of_req)
+			if ((session_live(w->s) || w->s->killing_left) &&
+			    !((wake & WAKE_GONE) && w->s == s))
+				return;
+	}
+	scope_answer(r);
+}
+
+/* The scope that is meant; NULL: refused. A scoped connection has its own
+ * alone, and another's answers as one that has no sessions. */
+static const char *
+take_scope(struct api_call *c, char *buf, size_t size)
+{
+	const char *own = conn_scope(c->conn);
+	bool named = val_copy(c->params, "scope", buf, size) > 0;
+
+	if (own == NULL && !named) {
+		req_failf(c->req, PROTO_E_INVALID_PARAMS, "scope",
+		    "scope: an admin connection has none of its own");
+		return NULL;
+	}
+	if (own != NULL && !named)
+		return own;
+	return own == NULL || strcmp(own, buf) == 0 ? buf : "";
+}
+
+/* ---------------------------------------------------------------- slices */
+
+/* Sessions of a scope that are being ended, by number: ending one may start and
+ * end others. What was asked for is done though who asked goes away. */
+struct ending {
+	TAILQ_ENTRY(ending) link;
+	struct req *r; /* NULL: nobody waits for it any more */
+	struct sid *v;
+	size_t n, at;
+	bool waiting; /* first those that wait, so that none of them starts */
+	int signal;
+	uint32_t grace_ms;
+	void (*done)(struct req *r);
+};
+
+static void
+ending_free(struct master *m, struct ending *end)
+{
+	if (end->r != NULL)
+		end->r->ending = NULL;
+	TAILQ_REMOVE(&m->endings, end, link);
+	free(end->v);
+	free(end);
+}
+
+void
+api_end_forget(struct req *r)
+{
+	r->ending->r = NULL;
+	r->ending = NULL;
+}
+
+/* Ends one of them, or what it has left behind; who waits for that watches it
+ * until it is so. Was there anything to do? */
+static bool
+end_one(struct master *m, struct ending *end, struct session *s)
+{
+	struct req *r = end->r;
+
+	if (s == NULL || (end->waiting && s->state != STATE_QUEUED))
+		return false;
+	if (!session_live(s) && !session_has_left(s))
+		return false;
+	if (r != NULL && !r->any && !end->waiting && req_watch(r, s) < 0)
+		r->any = true;
+	if (session_live(s))
+		session_kill(m, s, end->signal, end->grace_ms,
+		    END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
+	else
+		session_kill_left(m, s, end->signal, end->grace_ms,
+		    CTL_KILL_ESCALATE);
+	return true;
+}
+
+/* As many of them as one commit may write. True: all were told. */
+static bool
+end_some(struct master *m, struct ending *end)
+{
+	unsigned told = 0;
+
+	for (;;) {
+		while (end->at < end->n && told < END_UNIT)
+			told += end_one(m, end,
+			    session_by_sid(m, end->v[end->at++]));
+		if (end->at < end->n)
+			return false;
+		if (!end->waiting)
+			return true;
+		end->waiting = false;
+		end->at = 0;
+	}
+}
+
+/* A slice; the next one, of the next scope, is for another turn. */
+static void
+end_more(struct master *m)
+{
+	struct ending *end = TAILQ_FIRST(&m->endings);
+
+	if (end_some(m, end)) {
+		struct req *r = end->r;
+		void (*done)(struct req *) = end->done;
+
+		ending_free(m, end);
+		if (r != NULL)
+			done(r);
+	} else {
+		TAILQ_REMOVE(&m->endings, end, link);
+		TAILQ_INSERT_TAIL(&m->endings, end, link);
+	}
+}
+
+static void
+on_more(int fd, short what, void *arg)
+{
+	struct master *m = arg;
+
+	(void)fd;
+	(void)what;
+	turn_begin(m);
+	end_more(m);
+	if (!TAILQ_EMPTY(&m->endings))
+		timer_in(m, &m->end_timer, on_more, m, 0);
+}
+
+void
+api_end_stop(struct master *m)
+{
+	struct ending *end;
+
+	while ((end = TAILQ_FIRST(&m->endings)) != NULL)
+		ending_free(m, end);
+	if (m->end_timer != NULL)
+		event_free(m->end_timer);
+	m->end_timer = NULL;
+}
+
+/* All that are meant, into `end`; how many of them live. */
+static uint64_t
+collect(struct master *m, struct ending *end, const char *scope, bool left)
+{
+	uint64_t live = 0;
+	struct session *s;
+
+	for (s = registry_first(m); s != NULL; s = registry_next(s)) {
+		if ((!session_live(s) && !(left && session_has_left(s))) ||
+		    scope[0] == '\0' || strcmp(s->scope, scope) != 0)
+			continue;
+		end->v[end->n++] = s->sid;
+		live += session_live(s);
+	}
+	return live;
+}
+
+bool
+scope_end_all(struct req *r, const char *scope, bool left,
+    void (*done)(struct req *r), uint64_t *ret_live)
+{
+	struct master *m = r->m;
+	struct ending *end = calloc(1, sizeof(*end));
+	uint64_t live;
+
+	if (end != NULL)
+		end->v = calloc(m->live + m->counts[STATE_ENDED] + 1u,
+		    sizeof(*end->v));
+	if (end == NULL || end->v == NULL) {
+		free(end);
+		return false;
+	}
+	live = collect(m, end, scope, left);
+	if (ret_live != NULL)
+		*ret_live = live;
+	end->r = r;
+	r->ending = end;
+	end->waiting = true;
+	end->signal = r->signal;
+	end->grace_ms = r->grace_ms;
+	end->done = done;
+	TAILQ_INSERT_HEAD(&m->endings, end, link);
+	end_more(m);
+	if (!TAILQ_EMPTY(&m->endings))
+		timer_in(m, &m->end_timer, on_more, m, 0);
+	return true;
+}
+
+/* --------------------------------------------------------------- request */
+
+/* All of them were told to end. */
+static void
+scope_told(struct req *r)
+{
+	if (r->any) {
+		scope_answer(r);
+		return;
+	}
+	req_timer(r, r->grace_ms + KILL_LATE_MS);
+	api_kill_scope_wake(r, NULL, 0);
+}
+
+/* killScope */
+void
+api_kill_scope(struct api_call *c)
+{
+	struct req *r = c->req;
+	char buf[64];
+	const char *scope;
+
+	if (!api_signal(c))
+		return;
+	scope = take_scope(c, buf, sizeof(buf));
+	if (scope == NULL)
+		return;
+	r->grace_ms = (uint32_t)proto_int(PROTO_KILL_SCOPE, c->params,
+	    "graceMs", (int64_t)c->m->cfg.grace_ms);
+	if (r->grace_ms == 0)
+		r->signal = SIGKILL;
+	r->any = !val_bool(c->params, "wait", true);
+	if (!scope_end_all(r, scope, true, scope_told, &r->asked))
+		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which session is a client part of? Asked once per connection, when it first
+ * runs something, so that a session knows its parent. Facts of the kernel come
+ * first: the peer's ancestors, their groups and POSIX sessions; the mark in
+ * its environment; its control group. Called by exec.c; lane_deadlock.c
+ * uses the answer.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/cgroup.h"
+#include "common/mark.h"
+#include "supervisor/api/conn.h"
+
+#define STEPS_MAX 64u /* of the peer's ancestors */
+
+/* The start of one file of a process; false: gone, or out of reach. */
+static bool
+read_proc(int32_t pid, const char *file, char *ret, size_t size, size_t *len)
+{
+	char path[64];
+	size_t have = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while (have < size - 1 &&
+	    (n = read(fd, ret + have, size - 1 - have)) > 0)
+		have += (size_t)n;
+	close(fd);
+	ret[have] = '\0';
+	*len = have;
+	return have > 0;
+}
+
+/* Pids that name whoever a process belongs to, the nearest first. */
+struct trail {
+	int32_t pid[3 * STEPS_MAX];
+	size_t n;
+};
+
+/* The peer, its ancestors up to the keeper, their groups and sessions. */
+static void
+trail_follow(const struct master *m, int32_t pid, struct trail *t)
+{
+	for (unsigned i = 0; i < STEPS_MAX && pid > 1 &&
+	     pid != m->h.keeper_pid; i++) {
+		int parent, group, sid;
+		char text[512], *end;
+		size_t len;
+
+		if (!read_proc(pid, "stat", text, sizeof(text), &len))
+			return;
+		end = strrchr(text, ')');
+		if (end == NULL || sscanf(end + 1, " %*c %d %d %d", &parent,
+				       &group, &sid) != 3)
+			return;
+		t->pid[t->n++] = pid;
+		t->pid[t->n++] = group;
+		t->pid[t->n++] = sid;
+		pid = parent;
+	}
+}
+
+/* The live session whose command is nearest on the trail. */
+static struct sid
+by_trail(struct master *m, const struct trail *t)
+{
+	struct sid best = {0};
+	size_t best_at = t->n;
+	struct session *s;
+
+	for (s = registry_first(m); s != NULL && t->n > 0;
+	     s = registry_next(s)) {
+		if (s->pid <= 1 || !session_live(s))
+			continue;
+		for (size_t i = 0; i < best_at; i++) {
+			if (t->pid[i] != s->pid)
+				continue;
+			best_at = i;
+			best = s->sid;
+		}
+	}
+	return best;
+}
+
+/* The session that a mark names. */
+static struct sid
+by_instance(struct master *m, const char *id)
+{
+	struct session *s = session_by_instance(m, id);
+
+	return s != NULL ? s->sid : (struct sid){0};
+}
+
+/* By the mark in its environment. */
+static struct sid
+by_environ(struct master *m, int32_t pid)
+{
+	struct proc_mark mark;
+	char id[48];
+
+	if (mark_read(pid, &mark) < 0)
+		return (struct sid){0};
+	snprintf(id, sizeof(id), "%016" PRIx64 ".%016" PRIx64,
+	    mark.incarnation, mark.session);
+	return by_instance(m, id);
+}
+
+/* By its control group: for one that hides from everything else. Costs a look
+ * into every live ring, and so comes last. */
+static struct sid
+by_leaf(struct master *m, int32_t pid)
+{
+	char text[4096], group[64], name[CGROUP_LEAF_MAX];
+	struct ring_facts *f;
+	struct sid found = {0};
+	struct session *s;
+	const char *at;
+	size_t len;
+
+	snprintf(group, sizeof(group), "/psup-%016" PRIx64 "/",
+	    m->h.incarnation);
+	if (!read_proc(pid, "cgroup", text, sizeof(text), &len))
+		return found;
+	at = strstr(text, group);
+	f = at != NULL ? malloc(sizeof(*f)) : NULL;
+	if (f == NULL)
+		return found;
+	at += strlen(group);
+	len = strcspn(at, "/\n");
+	for (s = registry_first(m); s != NULL && found.v == 0;
+	     s = registry_next(s)) {
+		struct ring_reader *r = session_live(s) && s->pid > 0
+		    ? readers_get(m, s->sid)
+		    : NULL;
+
+		if (r == NULL || ring_facts(r, f) != RING_OK ||
+		    f->raw.leaf == 0)
+			continue;
+		cgroup_leaf_name(f->raw.leaf, name);
+		if (strlen(name) == len && memcmp(name, at, len) == 0)
+			found = s->sid;
+	}
+	free(f);
+	return found;
+}
+
+/* The session that the peer of a connection is part of, or {0}. */
+struct sid
+conn_kin(struct conn *c)
+{
+	struct trail t = {.n = 0};
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (c->kin_known)
+		return c->kin;
+	c->kin_known = true;
+	if (c->m->live == 0 ||
+	    getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
+	    cred.pid <= 1)
+		return c->kin;
+	trail_follow(c->m, cred.pid, &t);
+	c->kin = by_trail(c->m, &t);
+	if (c->kin.v == 0)
+		c->kin = by_environ(c->m, cred.pid);
+	if (c->kin.v == 0)
+		c->kin = by_leaf(c->m, cred.pid);
+	return c->kin;
+}
+
+/* The same for one call: a peer that nothing is known of may still say itself
+ * where it runs, in the environment it sends. */
+struct sid
+kin_of_call(const struct api_call *c)
+{
+	struct sid kin = conn_kin(c->conn);
+	struct val_str mark = val_str(val_get(c->params, "baseEnv"),
+	    "PSUP_INSTANCE");
+
+	if (kin.v == 0 && mark.ptr != NULL && mark.len < 64) {
+		char id[64];
+
+		memcpy(id, mark.ptr, mark.len);
+		id[mark.len] = '\0';
+		kin = by_instance(c->m, id);
+	}
+	return kin;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list: the sessions that its connection may see, newest start first. Made in
+ * slices. The first ones go through the registry in order of session id and
+ * keep number and start of each; the others write rows. Whoever lived
+ * throughout is shown once, where it stood when it was passed; who came behind
+ * the walk, or left before its row, is not shown.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/fault.h"
+#include "supervisor/master.h"
+#include "supervisor/words/result.h"
+
+#define SLICE_ROWS  64u
+#define SLICE_WALK  1024u
+#define USAGE_ROWS  1000u /* of one list; a sample takes 30 us */
+
+/* One of them, as it stood when it was passed. */
+struct listed {
+	uint64_t start_ms;
+	struct sid sid;
+};
+
+/* A list under way. */
+struct listing {
+	bool all, usage, walked;
+	struct sid at;    /* the walk has come to this one */
+	struct listed *v; /* who has no row yet: a heap, the newest first */
+	size_t n, cap;
+	uint64_t left;    /* rows that may still come */
+	size_t rows;
+	uint32_t probes;
+	struct sbuf text;
+	struct enc e;
+};
+
+/* ------------------------------------------------------------------ heap */
+
+/* Newest start first. */
+static bool
+before(const struct listed *a, const struct listed *b)
+{
+	if (a->start_ms != b->start_ms)
+		return a->start_ms > b->start_ms;
+	return a->sid.v > b->sid.v;
+}
+
+static bool
+push(struct listing *l, struct listed x)
+{
+	size_t cap = l->cap != 0 ? l->cap * 2 : 64, i, up;
+	struct listed *v = l->v;
+
+	if (l->n == l->cap) {
+		v = reallocarray(l->v, cap, sizeof(*v));
+		if (v == NULL)
+			return false;
+		l->v = v;
+		l->cap = cap;
+	}
+	for (i = l->n++; i > 0 && before(&x, &v[up = (i - 1) / 2]); i = up)
+		v[i] = v[up];
+	v[i] = x;
+	return true;
+}
+
+/* There is one. */
+static struct sid
+pop(struct listing *l)
+{
+	struct listed *v = l->v, x = v[--l->n];
+	struct sid first = v[0].sid;
+	size_t i = 0, k;
+
+	while ((k = 2 * i + 1) < l->n) {
+		k += k + 1 < l->n && before(&v[k + 1], &v[k]);
+		if (before(&x, &v[k]))
+			break;
+		v[i] = v[k];
+		i = k;
+	}
+	v[i] = x;
+	return first;
+}
+
+/* ---------------------------------------------------------------- slices */
+
+static bool
+is_shown(const struct req *r, const struct session *s)
+{
+	const char *scope = conn_scope(r->conn);
+
+	return !s->hidden && (s->backgrounded || r->listing->all) &&
+	    (scope == NULL || strcmp(scope, s->scope) == 0);
+}
+
+/* Goes on through the registry. False: no memory. */
+static bool
+walk(struct req *r)
+{
+	struct listing *l = r->listing;
+	struct session *s = registry_after(r->m, l->at);
+
+	for (unsigned i = 0; s != NULL && i < SLICE_WALK;
+	     i++, s = registry_next(s)) {
+		l->at = s->sid;
+		if (is_shown(r, s) && !push(l, (struct listed){
+			.start_ms = s->started_ms != 0 ? s->started_ms
+						       : s->created_ms,
+			.sid = s->sid}))
+			return false;
+	}
+	l->walked = s == NULL;
+	return true;
+}
+
+/* Some more rows. */
+static void
+put_rows(struct req *r, uint64_t until)
+{
+	struct listing *l = r->listing;
+	uint64_t now = clock_wall_ms();
+	unsigned most = FAULT_FAILS("list.row-by-row") ? 1 : SLICE_ROWS;
+
+	if (l->usage)
+		FAULT("list.with-usage");
+	r->m->probes_left = l->probes;
+	for (unsigned i = 0; i < most && l->n > 0 && l->left > 0 &&
+	     (i == 0 || clock_boot_ns() < until); i++) {
+		struct session *s = session_by_sid(r->m, pop(l));
+
+		if (s == NULL || !is_shown(r, s))
+			continue;
+		result_row(r->m, s, l->usage && l->rows < USAGE_ROWS, &l->e);
+		result_line(s, now, &l->text);
+		l->rows++;
+		l->left--;
+	}
+	l->probes = r->m->probes_left;
+}
+
+/* All rows are there. */
+static void
+list_answer(struct req *r)
+{
+	struct listing *l = r->listing;
+	struct enc *e = &l->e;
+
+	enc_end(e);
+	enc_end(e);
+	if (l->rows == 0)
+		sbuf_add(&l->text, "No running or recent sessions.");
+	else if (l->text.len > 0)
+		l->text.p[--l->text.len] = '\0';
+	enc_kv_strn(e, "text", l->text.p != NULL ? l->text.p : "",
+	    l->text.len);
+	enc_kv_bool(e, "isError", false);
+	enc_end(e);
+	e->failed = e->failed || l->text.failed;
+	req_answer(r, e);
+}
+
+/* A slice. */
+static int
+list_step(struct req *r, uint64_t until)
+{
+	struct listing *l = r->listing;
+
+	if (l->walked) {
+		put_rows(r, until);
+	} else if (!walk(r)) {
+		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		return 0;
+	}
+	if (!req_keeps(r, l->cap * sizeof(*l->v) + l->e.cap + l->text.cap))
+		return 0;
+	if (!l->walked || (l->n > 0 && l->left > 0))
+		return 1;
+	list_answer(r);
+	return 0;
+}
+
+void
+api_list_forget(struct req *r)
+{
+	free(r->listing->v);
+	enc_fini(&r->listing->e);
+	sbuf_fini(&r->listing->text);
+	free(r->listing);
+	r->listing = NULL;
+}
+
+/* list */
+void
+api_list(struct api_call *c)
+{
+	struct req *r = c->req;
+	struct listing *l = calloc(1, sizeof(*l));
+
+	r->listing = l;
+	if (l == NULL) {
+		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		return;
+	}
+	l->all = val_bool(c->params, "all", false) &&
+	    conn_scope(c->conn) == NULL;
+	l->usage = val_bool(c->params, "usage", false);
+	l->left = val_uint(c->params, "limit", UINT64_MAX);
+	l->probes = RESULT_PROBES;
+	enc_map(&l->e);
+	enc_key(&l->e, "details");
+	enc_map(&l->e);
+	enc_kv_str(&l->e, "status", "completed");
+	enc_key(&l->e, "sessions");
+	enc_array(&l->e);
+	req_step(r, list_step);
+}

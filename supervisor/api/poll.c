@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * poll. One that waits is woken by the worker's word or the session's end,
+ * never by a clock that ticks.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/text.h"
+#include "shm/stats.h"
+#include "supervisor/search/lines.h"
+#include "supervisor/master.h"
+#include "supervisor/search/pending.h"
+#include "supervisor/words/result.h"
+#include "supervisor/session/retain.h"
+#include "supervisor/session/usage.h"
+
+#define POLL_AGE_MS 100u /* evidence of waiting may be so old */
+#define HELD_MS    1000u /* another answer to the same reader takes so long */
+#define READ_MORE  65536u /* beyond maxBytes: what is open at a cut is seen whole */
+
+/* What one poll delivers. */
+struct delivery {
+	struct retained k;
+	bool have;       /* k is filled */
+	uint64_t from;   /* the cursor */
+	uint64_t next;   /* where the next one begins */
+	uint64_t dropped; /* gone for good, between from and the output */
+	uint64_t omitted; /* left out here, log still shows them */
+	size_t at, len;  /* of k.data */
+	const char *fault; /* why nothing can be read; NULL */
+};
+
+/* How many of the first `len` bytes are whole: output that goes on is cut so
+ * that its text in pieces is its text in one. */
+static size_t
+whole(const struct req *r, const char *data, size_t len)
+{
+	if (r->raw)
+		return len;
+	if (r->text == TEXT_CLEAN || r->text == TEXT_ANSI)
+		return len - text_open_tail(data, len);
+	return len - text_unfinished(data, len);
+}
+
+/* Of a since read the oldest `max` bytes, up to the next gap: the position of
+ * each byte is known to the reader, who hears of the gap by the next read. A
+ * sequence that alone is longer than `max` comes whole. */
+static void
+delivery_cut_since(struct req *r, struct delivery *d, size_t max, size_t open)
+{
+	struct retained *k = &d->k;
+
+	d->dropped = k->before;
+	d->len = k->piece < k->len ? k->piece : k->len - open;
+	if (d->len > max) {
+		d->len = whole(r, k->data, max);
+		if (d->len == 0)
+			d->len = r->raw ? max
+			                : text_resync(k->data, k->piece, 1);
+	}
+	/* nothing, or nothing whole: what is missing may be at the end */
+	d->next = k->len > 0 ? k->from + d->len : k->to;
+}
+
+/* Keeps what is not whole yet for the next poll, and takes at most `max` bytes:
+ * of a poll the newest, of a since read the oldest. */
+static void
+delivery_cut(struct req *r, struct session *s, struct delivery *d)
+{
+	struct retained *k = &d->k;
+	size_t max = (size_t)r->max_bytes;
+	size_t open = session_live(s) ? k->len - whole(r, k->data, k->len) : 0;
+
+	d->at = 0;
+	if (r->have_since) {
+		delivery_cut_since(r, d, max, open);
+		return;
+	}
+	d->len = k->len - open;
+	d->dropped = k->dropped;
+	d->next = k->to - open;
+	d->omitted = k->omitted;
+	if (d->len <= max)
+		return;
+	k->len = d->len;
+	d->omitted += pending_cut(k, max, !r->raw);
+	d->len = k->len;
+}
+
+/* Reads from the cursor on. */
+static void
+delivery_read(struct req *r, struct session *s, struct delivery *d)
+{
+	struct ring_reader *rd = s->state != STATE_QUEUED
+	    ? readers_get(r->m, s->sid)
+	    : NULL;
+	size_t most = (size_t)r->max_bytes + READ_MORE;
+	struct ring_glance g;
+	enum ring_verdict v;
+
+	d->next = d->from;
+	v = rd == NULL ? RING_GONE
+	    : r->have_since
+	    ? retained_read_some(rd, d->from, most, &d->k)
+	    : retained_read_newest(rd, d->from, most, &d->k);
+	if (v != RING_OK && v != RING_OVERRUN) {
+		d->fault = readers_fault(r->m, s);
+		return;
+	}
+	d->have = true;
+	if (ring_glance(rd, &g) == RING_OK && g.head > s->total)
+		s->total = g.head;
+	if (d->k.to > s->total)
+		s->total = d->k.to;
+	delivery_cut(r, s, d);
+}
+
+/* Who reads: the reader's name, else the scope. */
+static void
+reader_name(struct api_call *c, struct session *s, char *ret, size_t size)
+{
+	char name[72];
+
+	if (val_copy(c->params, "reader", name, sizeof(name)) > 0)
+		snprintf(ret, size, "r:%.66s", name);
+	else
+		snprintf(ret, size, "s:%.47s", s->scope);
+}
+
+/* The words of a poll. */
+static void
+poll_text(struct req *r, struct session *s, const struct delivery *d,
+    const struct sbuf *out, enum input_wait waits, uint64_t idle,
+    struct sbuf *b)
+{
+	(void)r;
+	result_note(d->omitted + d->dropped, d->dropped, b);
+	result_fault_words(d->fault, b);
+	if (out->len > 0)
+		sbuf_addn(b, out->p, out->len);
+	else if (session_live(s) && d->fault == NULL)
+		sbuf_add(b, "(no new output)");
+	while (b->len > 0 && b->p[b->len - 1] == '\n')
+		b->p[--b->len] = '\0';
+	if (b->len > 0)
+		sbuf_add(b, "\n\n");
+	if (!session_live(s)) {
+		result_exit_words(s, b);
+	} else if (waits != INPUT_WAIT_NONE) {
+		result_waiting_words(waits, idle, b);
+	} else {
+		sbuf_add(b, s->state == STATE_QUEUED ? "Still queued."
+						     : "Process still running.");
+	}
+}
+
+/* The details of a poll. */
+static void
+poll_details(struct req *r, struct session *s, const struct delivery *d,
+    const struct sbuf *out, uint64_t ack, enum input_wait waits,
+    uint64_t idle, struct enc *e)
+{
+	struct cursor cur = cursors_get(r->m->cursors, s->sid, r->reader);
+
+	if (out->len > 0)
+		cur.empty_polls = 0;
+	enc_kv_str(e, "status", result_status(s));
+	enc_kv_str(e, "sessionId", s->slug);
+	enc_kv_str(e, "name", s->name);
+	enc_key(e, "output");
+	if (r->raw)
+		enc_bin(e, d->have ? d->k.data + d->at : "", d->len);
+	else
+		enc_strn(e, out->p != NULL ? out->p : "", out->len);
+	enc_kv_uint(e, "next", d->next);
+	enc_kv_uint(e, "dropped", d->dropped);
+	enc_kv_uint(e, "omitted", d->omitted);
+	result_fault(d->fault, e);
+	enc_kv_bool(e, "exited",
+	    s->state == STATE_EXITED || !session_live(s));
+	enc_kv_bool(e, "closed", !session_live(s));
+	result_pty(r->m, s, e);
+	enc_kv_uint(e, "totalOutputChars", s->total);
+	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
+	if (ack != 0) {
+		char buf[24];
+
+		snprintf(buf, sizeof(buf), "%" PRIu64, ack);
+		enc_kv_str(e, "ack", buf);
+	}
+	usage_encode(r->m, s, r->usage, e);
+	spill_encode(r->m, s, e);
+	if (session_live(s)) {
+		result_waiting_fields(waits, e);
+		enc_kv_uint(e, "idleMs", idle);
+		enc_kv_uint(e, "retryInMs", cursors_retry_ms(&cur));
+	} else {
+		struct output o;
+
+		result_exit_fields(s, e);
+		output_read(r->m, s, r->m->cfg.max_output_chars, r->text, &o);
+		enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
+		    o.text.len);
+		enc_kv_bool(e, "truncated", o.omitted > 0);
+		enc_kv_uint(e, "droppedBytes", o.dropped);
+		enc_kv_uint(e, "durationMs", s->duration_ms);
+		sbuf_fini(&o.text);
+	}
+}
+
+/* Polls of this reader that were held may go on, in the next turn. */
+static void
+release_held(struct session *s, const char *reader)
+{
+	struct watch *w;
+
+	LIST_FOREACH(w, &s->watches, of_session)
+		if (w->req->method == PROTO_POLL && w->req->held_ns != 0 &&
+		    strcmp(w->req->reader, reader) == 0)
+			req_timer(w->req, 0);
+}
+
+void
+api_poll_undelivered(struct master *m, struct sid sid, const char *reader,
+    uint64_t ack)
+{
+	struct session *s = session_by_sid(m, sid);
+
+	cursors_unstage(m->cursors, sid, reader, ack);
+	if (s != NULL)
+		release_held(s, reader);
+}
+
+/* The cursor moves, and a reader that was told the end needs no event. */
+void
+api_poll_delivered(struct master *m, struct sid sid, const char *reader,
+    uint64_t ack)
+{
+	struct session *s = session_by_sid(m, sid);
+	bool told = cursors_get(m->cursors, sid, reader).end_told;
+
+	if (s == NULL || !cursors_confirm(m->cursors, sid, reader, ack))
+		return;
+	if (!told && cursors_get(m->cursors, sid, reader).end_told) {
+		events_ack_session(m->events, s->scope, sid);
+		sweep_read(m, s);
+	}
+	release_held(s, reader);
+}
+
+/* Answers a poll with what was read. */
+static void
+poll_answer(struct req *r, struct session *s, struct delivery *d)
+{
+	struct sbuf out = SBUF_INIT, text = SBUF_INIT;
+	struct enc e = ENC_INIT;
+	uint64_t ack = 0, idle, last;
+	enum input_wait waits = result_input_wait(r->m, s, POLL_AGE_MS, true,
+	    &idle, &last);
+	bool ended = !session_live(s), explicit_ack = r->explicit_ack;
+	struct master *m = r->m;
+	struct conn *conn = r->conn;
+	char reader[72];
+
+	if (d->have)
+		sbuf_add_output(&out, r->text, d->k.data + d->at, d->len,
+		    false);
+	if (!r->have_since)
+		ack = cursors_stage(m->cursors, s->sid, r->reader, d->from,
+		    d->next, ended);
+	poll_text(r, s, d, &out, waits, idle, &text);
+	result_open(&e, text.p, text.len);
+	poll_details(r, s, d, &out, ack, waits, idle, &e);
+	result_close(&e, ended && s->status != STATUS_COMPLETED);
+	if (ended && r->have_since && !e.failed)
+		sweep_read(m, s);
+	snprintf(reader, sizeof(reader), "%s", r->reader);
+	stats_observe(&m->stats->poll, METRIC_CUT_WORK,
+	    (clock_boot_ns() - r->due_ns) / NSEC_PER_USEC);
+	req_answer(r, &e);
+	if (ack != 0 && !explicit_ack) {
+		cursors_writing(m->cursors, s->sid, reader, ack);
+		conn_mark_cursor(conn, s->sid, reader, ack);
+	}
+	enc_fini(&e);
+	sbuf_fini(&out);
+	sbuf_fini(&text);
+}
+
+/* Milliseconds until a moment, 0 if it is over. */
+static uint64_t
+ms_until(uint64_t when_ns)
+{
+	uint64_t now = clock_boot_ns();
+
+	return now >= when_ns
+	    ? 0
+	    : (when_ns - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+}
+
+/* An answer to the same reader is being written. What it holds is neither
+ * delivered twice nor skipped, so this poll waits until it is out, or lost. */
+static void
+poll_hold(struct req *r, struct session *s)
+{
+	uint64_t until = clock_boot_ns() + HELD_MS * NSEC_PER_MSEC;
+
+	if (r->held_ns == 0 && req_watch(r, s) == 0)
+		r->held_ns = until > r->deadline_ns ? until : r->deadline_ns;
+	if (ms_until(r->held_ns) > 0)
+		req_timer(r, ms_until(r->held_ns));
+	else
+		req_refuse(r, PROTO_E_BUSY, s->slug,
+		    "Another poll of this reader of session %s is being "
+		    "answered, and its client does not take the answer: try "
+		    "again, or give another reader.", s->slug);
+}
+
+/* Answers if there is anything to say, or no time left. */
+static void
+poll_try(struct req *r, struct session *s, bool final)
+{
+	struct delivery d = {0};
+	struct cursor cur = {0};
+
+	if (!r->have_since &&
+	    cursors_busy(r->m->cursors, s->sid, r->reader)) {
+		poll_hold(r, s);
+		return;
+	}
+	if (!r->have_since)
+		cur = cursors_get(r->m->cursors, s->sid, r->reader);
+	d.from = r->have_since ? r->since : cur.pos;
+	delivery_read(r, s, &d);
+	if (final || !session_live(s) || d.len > 0 || d.dropped > 0 ||
+	    d.fault != NULL) {
+		poll_answer(r, s, &d);
+	} else {
+		watch_output(r->m, s, d.have ? d.k.to : d.from);
+	}
+	if (d.have)
+		retained_free(&d.k);
+}
+
+/* A waiting poll is woken. */
+void
+api_poll_wake(struct req *r, struct session *s, unsigned wake)
+{
+	uint64_t left = ms_until(r->deadline_ns);
+
+	if (s == NULL)
+		return;
+	r->due_ns = clock_boot_ns();
+	if (wake & WAKE_GONE) {
+		req_refuse(r, PROTO_E_NOT_FOUND, NULL,
+		    "No session found for %s", s->slug);
+		return;
+	}
+	if ((wake & WAKE_TIMER) != 0 && left > 0)
+		req_timer(r, left); /* it was held, or woken too early */
+	poll_try(r, s, left == 0);
+}
+
+/* Whether ack is what it can be; else that was answered. */
+static bool
+ack_is_one(struct api_call *c, const char *ack)
+{
+	struct proto_problem p;
+
+	if (strcmp(ack, "explicit") == 0 ||
+	    (ack[0] != '\0' && ack[strspn(ack, "0123456789")] == '\0'))
+		return true;
+	proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "ack",
+	    val_get(c->params, "ack"), "explicit, or details.ack of an answer");
+	req_fail(c->req, &p);
+	return false;
+}
+
+/* poll */
+void
+api_poll(struct api_call *c)
+{
+	struct session *s = api_session(c, API_BACKGROUND);
+	struct req *r = c->req;
+	uint64_t timeout;
+	char ack[32];
+
+	if (s == NULL || !api_text_rule(c))
+		return;
+	if (val_copy(c->params, "ack", ack, sizeof(ack)) > 0 &&
+	    !ack_is_one(c, ack))
+		return;
+	reader_name(c, s, r->reader, sizeof(r->reader));
+	r->have_since = val_get(c->params, "since") != NULL;
+	r->since = val_uint(c->params, "since", 0);
+	r->raw = val_bool(c->params, "raw", false);
+	r->usage = val_bool(c->params, "usage", false);
+	r->max_bytes = (uint64_t)proto_int(PROTO_POLL, c->params, "maxBytes",
+	    (int64_t)c->m->cfg.pending_max_output_chars);
+	if (ack[0] != '\0') {
+		r->explicit_ack = true;
+		if (strcmp(ack, "explicit") != 0)
+			api_poll_delivered(c->m, s->sid, r->reader,
+			    strtoull(ack, NULL, 10));
+	}
+	timeout = (uint64_t)proto_int(PROTO_POLL, c->params, "timeout", 0);
+	r->due_ns = clock_boot_ns();
+	r->deadline_ns = r->due_ns + timeout * NSEC_PER_MSEC;
+	if (timeout == 0 || req_watch(r, s) < 0) {
+		poll_try(r, s, true);
+		return;
+	}
+	req_timer(r, timeout);
+	poll_try(r, s, false);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A request under way, the connection it came by, and the methods: what each
+ * keeps between two turns, and what wakes it.
+ */
+#ifndef PSUP_SUPERVISOR_API_REQUEST_H
+#define PSUP_SUPERVISOR_API_REQUEST_H
+
+#include <sys/queue.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/codec.h"
+#include "common/ctl.h"
+#include "common/ids.h"
+#include "common/proto.h"
+#include "shm/layout.h"
+#include "supervisor/store/events.h"
+#include "supervisor/lane/lane.h"
+#include "supervisor/words/sbuf.h"
+#include "supervisor/session/session.h"
+
+struct conn;
+struct event;
+struct master;
+struct waits;
+
+/* -------------------------------------------------------------- request */
+
+enum wake {
+	WAKE_OUTPUT = 1, /* there may be more output */
+	WAKE_STATE = 2,  /* running, exited, ended */
+	WAKE_STDIN = 4,  /* consumed, or closed */
+	WAKE_TIMER = 8,
+	WAKE_ROOM = 16,  /* the connection's out-queue has room */
+	WAKE_GONE = 32,  /* the session is being forgotten */
+};
+
+struct req {
+	TAILQ_ENTRY(req) link; /* of the connection */
+	SLIST_ENTRY(req) over_link;
+	bool over; /* answered or given up; freed soon (over.c) */
+	TAILQ_ENTRY(req) job_link; /* of its jobs, with `job` */
+	LIST_HEAD(, watch) watches;
+	TAILQ_HEAD(, watch) due; /* of them, those that have a word for it */
+	bool job;
+	unsigned wake; /* enum wake: the same, of no session */
+	/* Long work under way: goes on until `until` (boot, ns). 1: there is
+	 * more to do; 0: not by itself. */
+	int (*step)(struct req *r, uint64_t until);
+	uint64_t hash; /* of scope, method and params: the same if repeated */
+	struct conn *conn;
+	uint32_t msgid;
+	enum proto_method method;
+	struct event *timer;
+	struct master *m;
+	enum text_rule text; /* exec, poll, log: how output is shown */
+	/* exec */
+	bool streaming, stream_said;
+	bool bg; /* answered as soon as there is a pid */
+	uint64_t stream_pos, stream_safe, stream_sent, stream_credit;
+	struct event *stall;
+	struct sbuf warnings;
+	/* poll */
+	char reader[72];
+	uint64_t since, max_bytes, idle_at_ms;
+	uint64_t due_ns; /* boot; when there was something to answer */
+	bool have_since, explicit_ack, raw, usage;
+	uint64_t held_ns; /* boot: so long it waits for another's answer */
+	/* wait */
+	struct waits *waits;
+	uint64_t lent; /* bytes that count with its connection */
+	/* write */
+	char *data;
+	size_t data_len, accepted;
+	bool eof;
+	/* send-keys: where each key ends in data; its warnings are lines */
+	size_t *cuts, cut_at;
+	uint64_t delay_ms;
+	/* lanes: drain */
+	char lane[LANE_NAME_MAX];
+	LIST_ENTRY(req) drain_link;
+	bool drains_lane;
+	/* screen */
+	struct drawing *drawing;
+	/* log, list */
+	struct logging *log;
+	struct listing *listing;
+	/* kill */
+	bool any;
+	int signal;
+	uint32_t kill_flags; /* enum ctl_kill_flags */
+	uint64_t asked; /* killScope, drainScope: sessions */
+	struct ending *ending; /* the same: who is not told yet */
+	/* drainScope; reader is the scope */
+	bool drain_kill; /* at the end of the wait */
+	uint32_t grace_ms;
+	uint64_t deadline_ns; /* boot; 0: none; of poll too */
+};
+
+/* ------------------------------------------------------------ request.c */
+struct req *req_new(struct conn *c, uint32_t msgid, enum proto_method method);
+/* Answers; *e holds the result. From here on the request is over: nothing wakes
+ * it, another answer is dropped, watches and timers are not taken, and what it
+ * points to is there until its handler has returned. */
+void req_answer(struct req *r, struct enc *e);
+/* The same, and frees *e. */
+void req_done(struct req *r, struct enc *e);
+void req_fail(struct req *r, const struct proto_problem *p);
+void req_failf(struct req *r, enum proto_error code, const char *field,
+    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* A tool's failure: {text, details: {status failed, error}, isError true} */
+void req_refuse(struct req *r, enum proto_error code, const char *session,
+    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* The same, of what room_ask() has refused. */
+void req_refuse_share(struct req *r, const char *session,
+    const struct proto_problem *why);
+/* Of over.c: one that is over. */
+void req_free(struct req *r);
+/* Without an answer. */
+void req_end(struct req *r);
+/* -ENOMEM; -ESTALE: the request is over, or the session forgotten. */
+int req_watch(struct req *r, struct session *s);
+bool req_watches(const struct req *r, const struct session *s);
+void req_unwatch(struct req *r);
+struct session *req_session(struct req *r);
+/* May it keep n bytes until it ends? They count with its connection. 0;
+ * -EDQUOT and *why. */
+int req_lend(struct req *r, uint64_t n, struct proto_problem *why);
+/* It keeps n bytes now: what is beyond 256 KiB is lent. False: the refusal is
+ * sent. */
+bool req_keeps(struct req *r, uint64_t n);
+void req_timer(struct req *r, uint64_t ms);
+/* Something has happened, to the session watched or to nobody's: the method
+ * hears of it in a unit of its own, never inside of this call. */
+void req_wake(struct req *r, unsigned wake);
+/* The same; WAKE_GONE alone is heard at once, and what came before it. */
+void watch_wake(struct watch *w, unsigned wake);
+/* Of over.c: its word will not be heard. */
+void watch_hear(struct watch *w);
+/* Long work begins, or goes on: its next slice is a unit. Of a connection's
+ * requests of one method the oldest goes on first, and none while its client
+ * has much to read: a client has one long answer in memory, not all it asks
+ * for. */
+void req_step(struct req *r, int (*step)(struct req *r, uint64_t until));
+/* May it have a unit now? */
+bool req_may(const struct req *r);
+/* A unit: the next word for it, else a slice. It may be gone afterwards. */
+void req_unit(struct req *r, uint64_t until);
+/* By cancel or by the connection's end. */
+void req_abandon(struct req *r, bool cancelled);
+
+/* --------------------------------------------------------------- conn.c */
+int conn_listen(struct master *m);
+void conn_close_all(struct master *m);
+void conn_turn_end(struct master *m, bool committed);
+/* NULL: an admin connection. */
+const char *conn_scope(const struct conn *c);
+/* May it see every scope and call admin methods? */
+bool conn_is_admin(const struct conn *c);
+/* May it call this method? False: *why. */
+bool conn_may_call(const struct conn *c, enum proto_method method,
+    struct proto_problem *why);
+bool conn_process(const struct conn *c);
+/* Bytes that wait to be written, staged ones included. */
+size_t conn_queued(const struct conn *c);
+/* A notification; map NULL: it found no memory, so the connection ends. */
+void conn_notify(struct conn *c, const char *method, const void *map,
+    size_t size);
+/* *result may be empty afterwards. */
+void conn_answer(struct conn *c, uint32_t msgid, struct enc *result);
+void conn_fail(struct conn *c, uint32_t msgid, const struct proto_problem *p);
+/* After the last staged byte was written: the cursor is confirmed; where the
+ * connection dies before, it is unstaged. */
+void conn_mark_cursor(struct conn *c, struct sid sid, const char *reader,
+    uint64_t ack);
+/* After the last staged byte: stream position `pos` of `msgid` is out. */
+void conn_mark_stream(struct conn *c, uint32_t msgid, uint64_t pos);
+size_t conn_count(const struct master *m);
+/* Ends a connection from our side. */
+void conn_drop(struct conn *c);
+
+/* ---------------------------------------------------------------- api.c */
+struct api_call {
+	struct master *m;
+	struct conn *conn;
+	struct req *req;
+	const struct val *params;
+};
+void api_dispatch(struct master *m, struct req *r, const struct val *params);
+/* The session that the calling client runs in, or {0} (kin.c). */
+struct sid kin_of_call(const struct api_call *c);
+/* Which sessions of its scope a bound connection reaches, beside those in the
+ * background. */
+enum api_reach {
+	API_BACKGROUND, /* no others */
+	API_OWN, /* the foreground one whose exec is under way on it, too */
+	API_ANY
+};
+/* The session a call names, or NULL after the refusal was sent. */
+struct session *api_session(struct api_call *c, enum api_reach reach);
+/* The same (API_OWN), and it must be live. */
+struct session *api_running(struct api_call *c);
+/* The call's `text`, into its request; false: the refusal was sent. */
+bool api_text_rule(struct api_call *c);
+typedef void api_fn(struct api_call *c);
+api_fn api_hello;
+api_fn api_exec, api_list, api_poll, api_log, api_wait, api_write,
+    api_send_keys, api_submit, api_paste, api_kill, api_kill_scope, api_clear,
+    api_remove, api_events, api_subscribe, api_ack, api_status, api_shutdown,
+    api_upgrade,
+    api_resize, api_background, api_screen, api_mint_token, api_list_tokens,
+    api_revoke_token, api_drain_scope, api_undrain_scope;
+api_fn api_lanes;
+void api_exec_wake(struct req *r, struct session *s, unsigned wake);
+void api_exec_running(struct session *s);
+/* A poll's answer has reached its reader. */
+void api_poll_delivered(struct master *m, struct sid sid, const char *reader,
+    uint64_t ack);
+/* It was lost with its connection: the next poll delivers it again. */
+void api_poll_undelivered(struct master *m, struct sid sid,
+    const char *reader, uint64_t ack);
+/* Has the worker say when a session has output beyond `pos`. */
+void watch_output(struct master *m, struct session *s, uint64_t pos);
+/* Looks through output for waits, in slices. */
+void api_wait_scan(struct master *m);
+void api_poll_wake(struct req *r, struct session *s, unsigned wake);
+void api_log_wake(struct req *r, struct session *s, unsigned wake);
+/* What is made for a request goes with it. */
+void api_log_forget(struct req *r);
+void api_list_forget(struct req *r);
+void api_wait_wake(struct req *r, struct session *s, unsigned wake);
+void api_write_wake(struct req *r, struct session *s, unsigned wake);
+void api_send_keys_wake(struct req *r, struct session *s, unsigned wake);
+void api_kill_wake(struct req *r, struct session *s, unsigned wake);
+void api_lanes_wake(struct req *r, struct session *s, unsigned wake);
+/* Answers the drains that are done. */
+void api_lanes_step(struct master *m);
+void api_screen_wake(struct req *r, struct session *s, unsigned wake);
+/* What a request has drawn goes with it. */
+void api_screen_forget(struct req *r);
+void api_kill_scope_wake(struct req *r, struct session *s, unsigned wake);
+void api_upgrade_forget(struct req *r);
+void api_drain_scope_wake(struct req *r, struct session *s, unsigned wake);
+/* signal of kill and killScope, into the request. False: refused. */
+bool api_signal(struct api_call *c);
+#define KILL_LATE_MS 10000u /* a worker that died meanwhile needs longer */
+/* Of killScope and drainScope: has the live sessions of a scope, with `left` also
+ * those that have left processes behind, end by r->signal and r->grace_ms, some
+ * a turn; calls done(), perhaps before it returns, once all were told and those
+ * that still live wake r. r->any: one does not. False: no memory. */
+bool scope_end_all(struct req *r, const char *scope, bool left,
+    void (*done)(struct req *r), uint64_t *ret_live);
+/* Nobody is to hear of it any more. */
+void api_end_forget(struct req *r);
+/* The master ends: who is not told yet is not told by it. */
+void api_end_stop(struct master *m);
+void api_exec_abandon(struct req *r);
+/* Subscribers get what is new; called after the commit. */
+void api_events_push(struct master *m);
+/* Who subscribes, or psup.conf, has changed. */
+void api_events_recount(struct master *m);
+/* News for the log: recorded where somebody wants that kind. `s` NULL: about
+ * the server. `key` NULL, or a field of the kind and its value. */
+void api_event_news(struct master *m, enum event_kind kind, struct session *s,
+    const char *text, const char *key, uint64_t value);
+/* Its out-queue is shorter: one that was behind gets more. */
+void api_events_more(struct conn *c, struct master *m);
+/* Input, for all methods that feed stdin: the running session of the call, or
+ * NULL after the refusal was sent; ... */
+struct session *input_session(struct api_call *c);
+/* ... all of it into the queue, or nothing: -ENOBUFS, -EDQUOT (the scope's
+ * share), -errno; ... */
+int input_put(struct master *m, struct session *s, const char *data,
+    size_t n);
+/* ... the refusal of what found no room (not -ENOBUFS); ... */
+void input_refuse(struct req *r, struct session *s, size_t n, int error);
+/* ... what the command has not taken; ... */
+uint64_t input_queued(struct master *m, struct session *s);
+/* ... the details of an answer, into an open map. */
+void input_details(struct req *r, struct session *s, struct enc *e);
+/* hello's half in conn.c: what the connection is from here on. -EALREADY: it
+ * has said hello, or something else, before; -EDQUOT, -ENOMEM: there is no
+ * room, and it is closed. *why. */
+struct hello {
+	const char *scope;    /* NULL: admin */
+	const char *token_id; /* of the token it showed; NULL: none */
+	bool admin;           /* it showed the admin's */
+	const char *client;
+	bool process;
+};
+int conn_set_hello(struct conn *c, const struct hello *h,
+    struct proto_problem *why);
+/* Its hello was refused: nothing more is answered, and it is closed. */
+void conn_deny(struct conn *c);
+/* Another user's, by the group: it must show a token. */
+bool conn_is_guest(const struct conn *c);
+/* Closes the connections that showed this token. */
+void conn_drop_token(struct master *m, const char *token_id);
+struct subscriber {
+	bool on;
+	bool all; /* asked for by number: acknowledged ones, too */
+	uint32_t kinds; /* EVENT_BIT of each it wants */
+	char name[72];
+	bool behind; /* there is more than its connection took */
+	uint64_t next_after; /* told up to here */
+	uint64_t safe_after; /* the same, of committed turns */
+};
+struct subscriber *conn_subscriber(struct conn *c);
+void conn_each(struct master *m, void (*fn)(struct conn *, void *), void *arg);
+
+/* ------------------------------------------------------- upgrade.c */
+void upgrade_told(struct master *m, const struct ctl_upgraded *msg);
+void upgrade_status(struct master *m, struct enc *e);
+void upgrade_build(const struct stats_page *p, struct enc *e);
+
+/* ------------------------------------------------------------- stream.c */
+void stream_begin(struct req *r, struct session *s);
+/* Moves what the out-queue takes; true: everything there is was queued. */
+bool stream_pump(struct req *r, struct session *s);
+void stream_written(struct req *r, uint64_t pos);
+void stream_end(struct req *r, struct session *s);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * screen: what a session's terminal shows. Drawn from the ring when asked, in
+ * slices of the loop's turns, one request after the other: however many ask,
+ * and whatever a command has written, the others go on being served and there
+ * is one grid in memory.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "common/check.h"
+#include "common/clock.h"
+#include "shm/screen.h"
+#include "supervisor/master.h"
+#include "supervisor/words/result.h"
+#include "supervisor/turn.h"
+
+#define SLICE_NS   2000000u
+#define RETRY_MS   2u
+#define TRIES      10u
+#define TEXT_BYTES 1048576u /* of lines, and again of runs */
+#define CELL_BYTES 56u /* of memory for each cell of a grid */
+
+/* A request that draws, or waits for its turn. */
+struct drawing {
+	TAILQ_ENTRY(drawing) link;
+	struct req *req;
+	struct replay replay;
+	bool begun, drawn, trim, cells;
+	unsigned tries;
+	/* its answer, row by row: all as lines, then all as runs */
+	struct screen_facts facts;
+	bool runs;
+	unsigned row, lines; /* the next one; how many lines fitted */
+	size_t shown, runs_at;
+	struct sbuf text;
+	struct enc e;
+};
+
+/* The first one draws. */
+static TAILQ_HEAD(, drawing) drawings = TAILQ_HEAD_INITIALIZER(drawings);
+
+/* ----------------------------------------------------------------- answers */
+
+/* A colour: a number, or #rrggbb. */
+static void
+put_colour(struct enc *e, const char *key, uint32_t colour)
+{
+	char text[16];
+
+	if (colour == SCREEN_DEFAULT)
+		return;
+	if ((colour & SCREEN_RGB) == 0) {
+		enc_kv_uint(e, key, colour & 0xff);
+		return;
+	}
+	snprintf(text, sizeof(text), "#%06x", colour & 0xffffffu);
+	enc_kv_str(e, key, text);
+}
+
+/* One run, with the look of its cells. */
+static void
+put_run(struct enc *e, const struct screen_cell *look, const struct sbuf *text)
+{
+	static const struct {
+		const char *name;
+		unsigned bit;
+	} attrs[] = {{"bold", SCREEN_BOLD}, {"underline", SCREEN_UNDERLINE},
+	    {"italic", SCREEN_ITALIC}, {"blink", SCREEN_BLINK},
+	    {"reverse", SCREEN_REVERSE}, {"strike", SCREEN_STRIKE}};
+
+	enc_map(e);
+	enc_kv_strn(e, "text", text->p != NULL ? text->p : "", text->len);
+	put_colour(e, "fg", look->fg);
+	put_colour(e, "bg", look->bg);
+	for (size_t i = 0; i < NELEMS(attrs); i++)
+		if ((look->attrs & attrs[i].bit) != 0)
+			enc_kv_bool(e, attrs[i].name, true);
+	enc_end(e);
+}
+
+/* Do two cells look the same? */
+static bool
+same_look(const struct screen_cell *a, const struct screen_cell *b)
+{
+	return a->fg == b->fg && a->bg == b->bg && a->attrs == b->attrs;
+}
+
+/* The runs of one line. */
+static void
+put_runs(struct enc *e, const struct screen *s, unsigned row, unsigned cols)
+{
+	char text[SCREEN_CELL_BYTES];
+	struct sbuf run = SBUF_INIT;
+	const struct screen_cell *cells;
+	struct screen_cell blank = {.width = 1};
+	unsigned n, i, first = 0;
+
+	cells = screen_cells(s, row, &n, &blank.bg);
+	enc_array(e);
+	for (i = 0; i < n; i++) {
+		if (!same_look(&cells[i], &cells[first])) {
+			put_run(e, &cells[first], &run);
+			run.len = 0;
+			first = i;
+		}
+		sbuf_addn(&run, text, screen_cell_text(&cells[i], text));
+	}
+	if (n > 0)
+		put_run(e, &cells[first], &run);
+	run.len = 0;
+	if (n < cols && blank.bg != SCREEN_DEFAULT) {
+		for (; n < cols; n++)
+			sbuf_add(&run, " ");
+		put_run(e, &blank, &run);
+	}
+	enc_end(e);
+	e->failed = e->failed || run.failed;
+	sbuf_fini(&run);
+}
+
+/* The next row as a line, in `lines` and in the text. */
+static void
+put_line(struct drawing *d)
+{
+	static char line[SCREEN_SIZE_MAX * SCREEN_CELL_BYTES];
+	size_t n = screen_line(d->replay.screen, d->row, d->trim, line);
+
+	enc_strn(&d->e, line, n);
+	sbuf_addn(&d->text, line, n);
+	if (n > 0 || !d->trim)
+		d->shown = d->text.len;
+	sbuf_add(&d->text, "\n");
+}
+
+/* The details up to the lines. */
+static void
+put_head(struct drawing *d, struct session *s)
+{
+	const struct replay *rp = &d->replay;
+	struct screen_facts *f = &d->facts;
+	struct enc *e = &d->e;
+
+	screen_facts(rp->screen, f);
+	enc_map(e);
+	enc_key(e, "details");
+	enc_map(e);
+	enc_kv_str(e, "status", result_status(s));
+	enc_kv_str(e, "sessionId", s->slug);
+	enc_kv_str(e, "name", s->name);
+	enc_kv_uint(e, "cols", f->cols);
+	enc_kv_uint(e, "rows", f->rows);
+	enc_key(e, "cursor");
+	enc_map(e);
+	enc_kv_uint(e, "row", f->cursor_row);
+	enc_kv_uint(e, "col", f->cursor_col);
+	enc_kv_bool(e, "visible", f->cursor_visible);
+	enc_end(e);
+	enc_kv_bool(e, "alternate", f->alternate);
+	enc_kv_str(e, "title", f->title);
+	enc_kv_uint(e, "next", rp->to);
+	enc_kv_uint(e, "droppedBytes", rp->dropped);
+	enc_kv_bool(e, "approximate", rp->approximate);
+	enc_key(e, "lines");
+	enc_array(e);
+}
+
+/* Some more rows. True: all are there, or as many as one answer holds. */
+static bool
+put_rows(struct drawing *d, uint64_t until)
+{
+	for (;;) {
+		unsigned end = d->runs ? d->lines : d->facts.rows;
+		size_t len = d->runs ? d->e.len - d->runs_at : d->text.len;
+
+		if (d->row == end || len >= TEXT_BYTES) {
+			enc_end(&d->e);
+			if (!d->runs)
+				d->lines = d->row;
+			if (d->runs || !d->cells)
+				return true;
+			enc_key(&d->e, "runs");
+			enc_array(&d->e);
+			d->runs = true;
+			d->runs_at = d->e.len;
+			d->row = 0;
+			continue;
+		}
+		if (d->runs)
+			put_runs(&d->e, d->replay.screen, d->row,
+			    d->facts.cols);
+		else
+			put_line(d);
+		d->row++;
+		if (clock_boot_ns() >= until)
+			return false;
+	}
+}
+
+/* The rest of the answer. */
+static void
+put_end(struct drawing *d)
+{
+	struct sbuf *text = &d->text;
+	struct enc *e = &d->e;
+
+	enc_kv_bool(e, "truncated", d->row < d->facts.rows);
+	enc_end(e);
+	if (text->p != NULL) {
+		text->len = d->shown;
+		text->p[d->shown] = '\0';
+	}
+	if (text->len == 0)
+		sbuf_add(text, "(the screen is blank)");
+	if (d->replay.approximate)
+		sbuf_addf(text,
+		    "\n\n[approximate: %llu bytes of earlier output are not "
+		    "retained]",
+		    (unsigned long long)d->replay.dropped);
+	enc_kv_strn(e, "text", text->p != NULL ? text->p : "", text->len);
+	enc_kv_bool(e, "isError", false);
+	enc_end(e);
+	e->failed = e->failed || text->failed;
+}
+
+/* A slice of the answer. */
+static void
+answer(struct req *r)
+{
+	struct drawing *d = r->drawing;
+
+	if (!put_rows(d, clock_boot_ns() + TURN_SLICE_MAX_NS)) {
+		req_timer(r, 0);
+		return;
+	}
+	put_end(d);
+	req_answer(r, &d->e);
+}
+
+/* Answers that it could not be drawn. */
+static void
+fail(struct req *r, struct session *s, int err)
+{
+	if (err == -ENOENT)
+		req_refuse(r, PROTO_E_NOT_FOUND, s->slug,
+		    "The output of session %s is gone.", s->slug);
+	else if (err == -ENOTTY)
+		req_refuse(r, PROTO_E_NO_TERMINAL, s->slug,
+		    "Session %s has no terminal.", s->slug);
+	else if (err == -EAGAIN)
+		req_refuse(r, PROTO_E_BUSY, s->slug,
+		    "The output of session %s is being overwritten: try again",
+		    s->slug);
+	else if (err == -ENOMEM)
+		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+	else
+		req_refuse(r, PROTO_E_INTERNAL, s->slug,
+		    "The output of session %s is damaged.", s->slug);
+}
+
+/* ----------------------------------------------------------------- drawing */
+
+/* Begins: from the ring, or blank where there is none yet. */
+static int
+begin(struct drawing *d, struct session *s, struct ring_reader *rd)
+{
+	int rc = rd != NULL ? replay_begin(rd, &d->replay) : -ENOENT;
+
+	if ((rc == -ENOENT || rc == -ENOTTY) &&
+	    (s->state == STATE_QUEUED || s->state == STATE_STARTING)) {
+		d->replay = (struct replay){
+			.screen = screen_new(s->cols, s->rows)};
+		rc = d->replay.screen != NULL ? 0 : -ENOMEM;
+	}
+	d->begun = rc == 0;
+	return rc;
+}
+
+/* One slice. 1: more to do; -EDQUOT: it was refused. */
+static int
+slice(struct drawing *d, struct session *s)
+{
+	struct ring_reader *rd = s->state != STATE_QUEUED
+	    ? readers_get(d->req->m, s->sid)
+	    : NULL;
+	int rc = d->begun ? 0 : begin(d, s, rd);
+
+	if (rc < 0)
+		return rc;
+	if (!req_keeps(d->req, (uint64_t)s->cols * s->rows * CELL_BYTES))
+		return -EDQUOT;
+	if (rd == NULL)
+		return d->replay.to == 0 ? 0 : -ENOENT;
+	return replay_step(&d->replay, rd, SLICE_NS);
+}
+
+/* The first in the queue goes on drawing; the others wait. */
+static void
+go_on(struct req *r, struct session *s)
+{
+	struct drawing *d = r->drawing;
+	int rc;
+
+	if (d != TAILQ_FIRST(&drawings))
+		return; /* forget() will wake it */
+	if (d->drawn) {
+		answer(r);
+		return;
+	}
+	rc = slice(d, s);
+	if (rc == -EAGAIN && ++d->tries < TRIES) {
+		req_timer(r, RETRY_MS);
+	} else if (rc > 0) {
+		req_timer(r, 0);
+	} else if (rc == 0) {
+		d->drawn = true;
+		put_head(d, s);
+		answer(r);
+	} else if (rc != -EDQUOT) {
+		fail(r, s, rc);
+	}
+}
+
+void
+api_screen_forget(struct req *r)
+{
+	struct drawing *next;
+	bool first = r->drawing == TAILQ_FIRST(&drawings);
+
+	TAILQ_REMOVE(&drawings, r->drawing, link);
+	if (r->drawing->begun)
+		replay_end(&r->drawing->replay);
+	sbuf_fini(&r->drawing->text);
+	enc_fini(&r->drawing->e);
+	free(r->drawing);
+	r->drawing = NULL;
+	next = TAILQ_FIRST(&drawings);
+	if (first && next != NULL)
+		req_timer(next->req, 0);
+}
+
+/* Its turn, or its session is gone. */
+void
+api_screen_wake(struct req *r, struct session *s, unsigned wake)
+{
+	if (s == NULL)
+		return;
+	if (wake & WAKE_GONE)
+		req_refuse(r, PROTO_E_NOT_FOUND, NULL,
+		    "No session found for %s", s->slug);
+	else if (wake & WAKE_TIMER)
+		go_on(r, s);
+}
+
+/* screen */
+void
+api_screen(struct api_call *c)
+{
+	struct session *s = api_session(c, API_BACKGROUND);
+	struct req *r = c->req;
+	struct drawing *d;
+
+	if (s == NULL)
+		return;
+	if (!s->pty) {
+		fail(r, s, -ENOTTY);
+		return;
+	}
+	d = calloc(1, sizeof(*d));
+	if (d == NULL) {
+		fail(r, s, -ENOMEM);
+		return;
+	}
+	d->req = r;
+	d->trim = val_bool(c->params, "trim", true);
+	d->cells = val_bool(c->params, "cells", false);
+	TAILQ_INSERT_TAIL(&drawings, d, link);
+	r->drawing = d;
+	if (req_watch(r, s) < 0) {
+		fail(r, s, -ENOMEM);
+		return;
+	}
+	go_on(r, s);
+}

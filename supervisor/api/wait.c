@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait: its parameters and its answer. When it is answered: waits.c.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/text.h"
+#include "supervisor/words/result.h"
+#include "supervisor/turn.h"
+#include "supervisor/api/waits.h"
+
+static const char *const met_names[] = {
+    [MET_EXIT] = "exit", [MET_TEXT] = "text", [MET_REGEX] = "regex",
+    [MET_IDLE] = "idle", [MET_BYTES] = "bytes", [MET_INPUT] = "input"};
+
+/* ------------------------------------------------------------------ answer */
+
+/* The words after a session's line. */
+static void
+met_words(const struct waited *w, struct sbuf *text)
+{
+	char shown[200];
+
+	if (w->met != MET_TEXT && w->met != MET_REGEX) {
+		if (w->met != MET_NOT && w->met != MET_EXIT)
+			sbuf_addf(text, "  met: %s\n", met_names[w->met]);
+		return;
+	}
+	text_escape(w->matched != NULL ? w->matched : "",
+	    w->matched != NULL ? strlen(w->matched) : 0, false, shown,
+	    sizeof(shown));
+	sbuf_addf(text, "  met: %s at position %" PRIu64 ": \"%s\"\n",
+	    met_names[w->met], w->at, shown);
+}
+
+/* One session of the answer. */
+static void
+add_row(const struct waits *ws, const struct waited *w, uint64_t now,
+    struct enc *e, struct sbuf *text)
+{
+	struct master *m = ws->r->m;
+	bool found = w->met == MET_TEXT || w->met == MET_REGEX;
+
+	if (w->s != NULL) {
+		result_row_open(m, w->s, false, e);
+		result_line(w->s, now, text);
+	} else {
+		enc_map(e);
+		enc_kv_str(e, "sessionId", w->slug);
+		sbuf_addf(text, "%s is gone\n", w->slug);
+	}
+	enc_key(e, "met");
+	if (w->met != MET_NOT)
+		enc_str(e, met_names[w->met]);
+	else if (ws->timed_out)
+		enc_str(e, "timeout");
+	else
+		enc_nil(e);
+	if (w->s != NULL) {
+		enc_kv_uint(e, "next", found ? w->end
+			: ws->spec != NULL   ? w->pos
+					     : w->s->total);
+		enc_kv_uint(e, "dropped", w->dropped);
+	}
+	if (found) {
+		enc_kv_uint(e, "at", w->at);
+		enc_kv_str(e, "matched", w->matched != NULL ? w->matched : "");
+	}
+	enc_end(e);
+	met_words(w, text);
+}
+
+/* The word for all of them. */
+static const char *
+met_of(const struct waits *ws)
+{
+	enum met met = MET_NOT;
+
+	if (!waits_enough(ws))
+		return "timeout";
+	for (uint32_t i = 0; i < ws->count; i++) {
+		if (ws->v[i].met == MET_NOT || ws->v[i].met == met)
+			continue;
+		if (met != MET_NOT)
+			return "several";
+		met = ws->v[i].met;
+	}
+	return met_names[met];
+}
+
+/* How far it is made. */
+struct wait_answer {
+	uint32_t rows, probes;
+	struct sbuf text;
+	struct enc e;
+};
+
+void
+wait_answer_free(struct wait_answer **a)
+{
+	if (*a == NULL)
+		return;
+	enc_fini(&(*a)->e);
+	sbuf_fini(&(*a)->text);
+	free(*a);
+	*a = NULL;
+}
+
+/* Some more rows. 1: there are more. */
+static int
+answer_step(struct req *r, uint64_t until)
+{
+	const struct waits *ws = r->waits;
+	struct wait_answer *a = ws->answer;
+	uint64_t now = clock_wall_ms();
+
+	r->m->probes_left = a->probes;
+	for (uint32_t i = 0; a->rows < ws->count && i < WAITS_UNIT &&
+	     (i == 0 || clock_boot_ns() < until); i++)
+		add_row(ws, &ws->v[a->rows++], now, &a->e, &a->text);
+	a->probes = r->m->probes_left;
+	if (a->rows < ws->count)
+		return 1;
+	enc_end(&a->e);
+	enc_end(&a->e);
+	enc_kv_strn(&a->e, "text", a->text.p != NULL ? a->text.p : "",
+	    a->text.len);
+	enc_kv_bool(&a->e, "isError", false);
+	enc_end(&a->e);
+	req_answer(r, &a->e);
+	return 0;
+}
+
+void
+wait_answer(struct waits *ws)
+{
+	struct wait_answer *a = calloc(1, sizeof(*a));
+
+	if (a == NULL) {
+		req_failf(ws->r, PROTO_E_BUSY, "", "out of memory");
+		return;
+	}
+	ws->answer = a;
+	a->probes = RESULT_PROBES;
+	enc_map(&a->e);
+	enc_key(&a->e, "details");
+	enc_map(&a->e);
+	enc_kv_str(&a->e, "status", waits_enough(ws) ? "completed" : "running");
+	enc_kv_str(&a->e, "met", met_of(ws));
+	enc_key(&a->e, "sessions");
+	enc_array(&a->e);
+	if (answer_step(ws->r, clock_boot_ns() + TURN_SLICE_MAX_NS) > 0)
+		req_step(ws->r, answer_step);
+}
+
+void
+api_wait_wake(struct req *r, struct session *s, unsigned wake)
+{
+	if (r->waits != NULL)
+		waits_wake(r->waits, s, wake);
+}
+
+/* -------------------------------------------------------------- parameters */
+
+/* What is looked for in output; false: the refusal is sent. */
+static bool
+take_spec(struct api_call *c, struct waits *ws)
+{
+	struct val_str text = val_str(c->params, "text");
+	struct val_str regex = val_str(c->params, "regex");
+	struct match_wish wish = {.text = text.ptr, .text_len = text.len,
+	    .regex = regex.ptr, .regex_len = regex.len,
+	    .raw = val_bool(c->params, "raw", false)};
+	struct proto_problem p;
+	const char *why;
+	char expected[160];
+	size_t at;
+	int r;
+
+	if (text.ptr == NULL && regex.ptr == NULL)
+		return true;
+	r = match_spec_new(&wish, &ws->spec, &at, &why);
+	if (r == -ENOMEM) {
+		req_failf(c->req, PROTO_E_BUSY, "", "out of memory");
+		return false;
+	}
+	if (r < 0) {
+		snprintf(expected, sizeof(expected),
+		    "a regular expression, but at byte %zu: %s", at, why);
+		proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "regex",
+		    val_get(c->params, "regex"), expected);
+		req_fail(c->req, &p);
+		return false;
+	}
+	if (match_spec_cost(ws->spec) * ws->count > WAITS_BYTES) {
+		proto_problem_value(&p, PROTO_E_INVALID_PARAMS,
+		    regex.ptr != NULL ? "regex" : "text",
+		    val_get(c->params, regex.ptr != NULL ? "regex" : "text"),
+		    "a smaller one for so many sessions");
+		req_fail(c->req, &p);
+		return false;
+	}
+	if (req_lend(c->req, match_spec_cost(ws->spec) * ws->count, &p) < 0) {
+		req_fail(c->req, &p);
+		return false;
+	}
+	return true;
+}
+
+/* Adds one session by its name; false: the refusal is sent. */
+static bool
+add_session(struct api_call *c, struct waits *ws, const char *name,
+    size_t len)
+{
+	struct waited *w = &ws->v[ws->count];
+	int64_t since = proto_int(PROTO_WAIT, c->params, "since", 0);
+	struct session *s = NULL;
+	char id[80];
+
+	if (len < sizeof(id)) {
+		memcpy(id, name, len);
+		id[len] = '\0';
+		s = session_find(c->m, conn_scope(c->conn), id);
+	}
+	if (s == NULL) {
+		req_refuse(c->req, PROTO_E_NOT_FOUND, NULL,
+		    "No session found for %.*s", (int)(len < 64 ? len : 64),
+		    name);
+		return false;
+	}
+	if (req_watches(c->req, s))
+		return true;
+	if (req_watch(c->req, s) < 0) {
+		req_failf(c->req, PROTO_E_BUSY, "", "out of memory");
+		return false;
+	}
+	w->of = ws;
+	w->s = s;
+	snprintf(w->slug, sizeof(w->slug), "%s", s->slug);
+	w->from_end = since < 0;
+	w->since = w->pos = since < 0 ? 0 : (uint64_t)since;
+	ws->count++;
+	return true;
+}
+
+/* All sessions of the call; false: the refusal is sent. */
+static bool
+add_sessions(struct api_call *c, struct waits *ws)
+{
+	const struct val *ids = val_get(c->params, "sessionIds");
+	struct val_str one = val_str(c->params, "sessionId");
+
+	if (one.ptr != NULL && !add_session(c, ws, one.ptr, one.len))
+		return false;
+	for (size_t i = 0; ids != NULL && i < ids->a.count; i++)
+		if (!add_session(c, ws, ids->a.items[i].s.ptr,
+			ids->a.items[i].s.len))
+			return false;
+	return true;
+}
+
+/* Memory for looking through output. */
+static bool
+add_matches(struct api_call *c, struct waits *ws)
+{
+	for (uint32_t i = 0; ws->spec != NULL && i < ws->count; i++) {
+		ws->v[i].match = match_new(ws->spec);
+		if (ws->v[i].match == NULL) {
+			req_failf(c->req, PROTO_E_BUSY, "", "out of memory");
+			return false;
+		}
+	}
+	return true;
+}
+
+/* wait */
+void
+api_wait(struct api_call *c)
+{
+	const struct val *mode = val_get(c->params, "mode");
+	const struct val *ids = val_get(c->params, "sessionIds");
+	size_t count = (ids != NULL ? ids->a.count : 0) + 1;
+	struct req *r = c->req;
+	struct waits *ws;
+
+	if (mode != NULL && !val_is_str(mode, "any") &&
+	    !val_is_str(mode, "all")) {
+		struct proto_problem p;
+
+		proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "mode", mode,
+		    "any or all");
+		req_fail(r, &p);
+		return;
+	}
+	if (val_str(c->params, "sessionId").ptr == NULL && count == 1) {
+		req_failf(r, PROTO_E_INVALID_PARAMS, "sessionId",
+		    "sessionId or sessionIds is required");
+		return;
+	}
+	ws = calloc(1, sizeof(*ws) + count * sizeof(ws->v[0]));
+	if (ws == NULL) {
+		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		return;
+	}
+	r->waits = ws;
+	ws->r = r;
+	ws->tick_at = UINT64_MAX;
+	ws->any = val_is_str(mode, "any");
+	ws->idle_ms = val_uint(c->params, "idleMs", 0);
+	ws->bytes = val_uint(c->params, "bytes", 0);
+	ws->input = val_bool(c->params, "input", false);
+	if (!add_sessions(c, ws) || !take_spec(c, ws) || !add_matches(c, ws))
+		return;
+	req_timer(r,
+	    (uint64_t)proto_int(PROTO_WAIT, c->params, "timeout", 30000));
+	waits_begin(ws);
+}

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looks whether what a wait waits for is there. Called by wait.c at the
+ * beginning and at every wake, by timers, and for output in slices at the end
+ * of a queue that all waits share. Answers by wait_answer() alone.
+ */
+#include "supervisor/api/waits.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "supervisor/words/result.h"
+#include "supervisor/turn.h"
+
+#define BUFFER_BYTES  65536u
+#define BUDGET        100000u /* steps of matching between looks at the clock */
+#define QUIET_MS      20u     /* who wrote just now does not read yet */
+#define PROBE_MAX_MS  1000u
+
+static void settle(struct waits *ws);
+static void look_round(struct waits *ws);
+static void arm(struct waits *ws, uint64_t due, uint64_t now);
+static uint64_t look(struct waited *w, uint64_t now);
+
+/* Its output need not be looked at any more, or is being looked at. */
+static void
+dequeue(struct waited *w)
+{
+	if (!w->scanning)
+		return;
+	TAILQ_REMOVE(&w->of->r->m->scans, w, scan_link);
+	w->scanning = false;
+}
+
+/* It is there: noted once. */
+static void
+set_met(struct waited *w, enum met met)
+{
+	if (w->met != MET_NOT)
+		return;
+	w->met = met;
+	w->of->met_count++;
+	dequeue(w);
+	match_free(&w->match);
+	w->behind = false;
+}
+
+bool
+waits_enough(const struct waits *ws)
+{
+	return ws->met_count > 0 && (ws->any || ws->met_count == ws->count);
+}
+
+/* ------------------------------------------------------------ the scanning */
+
+/* The first slice of a queue that was empty comes with the next turn. */
+static void
+on_scan(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	turn_begin(arg);
+	api_wait_scan(arg);
+}
+
+/* Puts a session into the queue of those whose output is to be looked at. */
+static void
+enqueue(struct waited *w)
+{
+	struct master *m = w->of->r->m;
+
+	if (w->scanning || w->match == NULL)
+		return;
+	w->scanning = w->behind = true;
+	if (TAILQ_EMPTY(&m->scans))
+		timer_in(m, &m->scan_timer, on_scan, m, 0);
+	TAILQ_INSERT_TAIL(&m->scans, w, scan_link);
+}
+
+/* What was found, as it stands in the ring; it may be gone already. */
+static void
+take_excerpt(struct waited *w, struct ring_reader *rd)
+{
+	char buf[WAITS_EXCERPT * 4];
+	uint64_t pos = w->at, dropped;
+	enum ring_verdict v;
+	char *text;
+	ssize_t n;
+
+	n = ring_read(rd, &pos, buf,
+	    w->end - w->at < sizeof(buf) ? (size_t)(w->end - w->at)
+					 : sizeof(buf),
+	    &dropped, &v);
+	if (n <= 0 || pos != w->at)
+		return;
+	text = malloc(WAITS_EXCERPT + 1);
+	if (text != NULL)
+		match_excerpt(w->of->spec, buf, (size_t)n, text,
+		    WAITS_EXCERPT + 1);
+	w->matched = text;
+}
+
+/* Is something found that is to be told now? `last`: nothing more to look at
+ * at the moment. */
+static bool
+take_result(struct waited *w, struct ring_reader *rd, bool last)
+{
+	enum match_found found;
+	bool final;
+
+	found = match_result(w->match, &w->at, &w->end, &final);
+	if (found == MATCH_NOTHING ||
+	    (!final && !last && w->pos < w->end + WAITS_LONGER))
+		return false;
+	if (rd != NULL)
+		take_excerpt(w, rd);
+	set_met(w, found == MATCH_TEXT ? MET_TEXT : MET_REGEX);
+	return true;
+}
+
+/* Asks the worker to say when there is output beyond a position. */
+void
+watch_output(struct master *m, struct session *s, uint64_t pos)
+{
+	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH, s->sid,
+				struct ctl_pos), .pos = pos};
+
+	if (!session_live(s) || !s->has_worker || s->state == STATE_QUEUED ||
+	    (s->watching && s->watch_pos <= pos))
+		return;
+	s->watching = true;
+	s->watch_pos = pos;
+	pool_order(m, s, &w, sizeof(w), false, -1);
+}
+
+/* It has ended: were there as many bytes as were waited for? */
+static enum met
+ended_how(const struct waited *w, uint64_t head)
+{
+	uint64_t bytes = w->of->bytes;
+
+	return bytes > 0 && head >= w->since + bytes ? MET_BYTES : MET_EXIT;
+}
+
+/* Everything there is was looked at. */
+static void
+caught_up(struct waited *w, struct ring_reader *rd, uint64_t head)
+{
+	bool live = session_live(w->s);
+
+	w->behind = false;
+	if (!live)
+		match_at_end(w->match, w->pos);
+	if (take_result(w, rd, true))
+		return;
+	if (!live)
+		set_met(w, ended_how(w, head));
+	else
+		watch_output(w->of->r->m, w->s, head);
+}
+
+/* Looks at some more output of one session. */
+static void
+scan_one(struct waited *w)
+{
+	static char buf[BUFFER_BYTES];
+	struct master *m = w->of->r->m;
+	struct ring_reader *rd = w->s->state != STATE_QUEUED
+	    ? readers_get(m, w->s->sid)
+	    : NULL;
+	uint64_t pos = w->pos, dropped, head;
+	struct ring_glance g = {0};
+	enum ring_verdict v = RING_OK;
+	bool live = session_live(w->s), more, held = false;
+	size_t used = 0;
+	ssize_t n;
+
+	if (rd == NULL) {
+		caught_up(w, NULL, w->pos);
+		return;
+	}
+	(void)ring_glance(rd, &g);
+	n = ring_read(rd, &pos, buf, sizeof(buf), &dropped, &v);
+	if (n < 0 && v == RING_BUSY) {
+		enqueue(w);
+		return;
+	}
+	if (n <= 0) {
+		caught_up(w, rd, pos);
+		return;
+	}
+	if (pos != w->pos) {
+		match_gap(w->match);
+		w->dropped += pos - w->pos;
+		w->pos = pos;
+	}
+	head = pos + (uint64_t)n;
+	more = (size_t)n == sizeof(buf) || (live && head >= g.head);
+	used = match_feed(w->match, buf, (size_t)n, pos, more, BUDGET, &held);
+	w->pos = pos + used;
+	if (take_result(w, rd, false))
+		return;
+	if ((size_t)n < sizeof(buf) && head >= g.head &&
+	    (used == (size_t)n || held))
+		caught_up(w, rd, head);
+	else if (w->of->timed_out && w->pos >= w->goal)
+		w->behind = false;
+	else
+		enqueue(w);
+}
+
+/* A slice: sessions in turn, until the queue is empty or the time is used. */
+void
+api_wait_scan(struct master *m)
+{
+	uint64_t until = clock_boot_ns() + WAITS_SLICE_NS, now;
+	struct waited *w;
+
+	while ((w = TAILQ_FIRST(&m->scans)) != NULL) {
+		if (clock_boot_ns() >= until) {
+			timer_in(m, &m->scan_timer, on_scan, m, 0);
+			return;
+		}
+		dequeue(w);
+		scan_one(w);
+		if (w->scanning)
+			continue;
+		now = clock_wall_ms();
+		arm(w->of, look(w, now), now);
+		settle(w->of);
+	}
+}
+
+/* ---------------------------------------------------------- the conditions */
+
+/* The end of an unfinished line, once the output has paused. */
+static uint64_t
+look_pause(struct waited *w, uint64_t base, uint64_t now)
+{
+	if (w->match == NULL || w->behind || w->paused_at == w->pos ||
+	    !match_cares_for_end(w->match))
+		return UINT64_MAX;
+	if (now < base + WAITS_PAUSE_MS)
+		return base + WAITS_PAUSE_MS;
+	w->paused_at = w->pos;
+	match_at_end(w->match, w->pos);
+	(void)take_result(w, readers_get(w->of->r->m, w->s->sid), true);
+	return UINT64_MAX;
+}
+
+/* Does a process of it read? Asked again and again, ever more rarely. */
+static uint64_t
+look_input(struct waited *w, uint64_t base, uint64_t now)
+{
+	uint64_t idle, last;
+
+	if (!w->of->input)
+		return UINT64_MAX;
+	if (w->probe_at < base + QUIET_MS) {
+		w->probe_at = base + QUIET_MS; /* it wrote, or was written to */
+		w->probe_ms = QUIET_MS;
+	}
+	if (now < w->probe_at)
+		return w->probe_at;
+	if (w->of->probes == 0)
+		return now + WAITS_PROBE_MS;
+	w->of->probes--;
+	if (result_input_wait(w->of->r->m, w->s, 0, true, &idle, &last) !=
+	    INPUT_WAIT_NONE) {
+		set_met(w, MET_INPUT);
+		return UINT64_MAX;
+	}
+	w->probe_ms = w->probe_ms * 2 < PROBE_MAX_MS ? w->probe_ms * 2
+						     : PROBE_MAX_MS;
+	w->probe_at = now + w->probe_ms;
+	return w->probe_at;
+}
+
+/* Looks at one session, its output aside. When to look again (wall). */
+static uint64_t
+look(struct waited *w, uint64_t now)
+{
+	struct waits *ws = w->of;
+	struct master *m = ws->r->m;
+	struct session *s = w->s;
+	struct ring_glance g = {0};
+	struct ring_reader *rd;
+	uint64_t base, due = UINT64_MAX, next;
+
+	if (w->met != MET_NOT)
+		return UINT64_MAX;
+	if (!session_live(s) && w->match == NULL) {
+		rd = ws->bytes > 0 ? readers_get(m, s->sid) : NULL;
+		if (rd != NULL)
+			(void)ring_glance(rd, &g);
+		set_met(w, ended_how(w, g.head));
+		return UINT64_MAX;
+	}
+	if (!session_live(s) || s->state == STATE_QUEUED ||
+	    (ws->bytes == 0 && ws->idle_ms == 0 && !ws->input &&
+		w->match == NULL))
+		return UINT64_MAX;
+	rd = readers_get(m, s->sid);
+	if (rd != NULL)
+		(void)ring_glance(rd, &g);
+	if (ws->bytes > 0 && g.head >= w->since + ws->bytes) {
+		set_met(w, MET_BYTES);
+		return UINT64_MAX;
+	}
+	if (ws->bytes > 0)
+		watch_output(m, s, w->since + ws->bytes - 1);
+	if (s->started_ms == 0)
+		return UINT64_MAX;
+	base = s->started_ms > s->input_ms ? s->started_ms : s->input_ms;
+	if (g.last_output_ms > base)
+		base = g.last_output_ms;
+	due = look_pause(w, base, now);
+	if (w->met == MET_NOT && ws->idle_ms > 0 && !w->behind) {
+		if (now >= base + ws->idle_ms)
+			set_met(w, MET_IDLE);
+		else if (base + ws->idle_ms < due)
+			due = base + ws->idle_ms;
+	}
+	if (w->met == MET_NOT) {
+		next = look_input(w, base, now);
+		due = next < due ? next : due;
+	}
+	return w->met == MET_NOT ? due : UINT64_MAX;
+}
+
+static void on_tick(int fd, short what, void *arg);
+
+/* Has the wait look again at a time. */
+static void
+arm(struct waits *ws, uint64_t due, uint64_t now)
+{
+	if (due >= ws->tick_at)
+		return;
+	ws->tick_at = due;
+	timer_in(ws->r->m, &ws->tick, on_tick, ws, due > now ? due - now : 0);
+}
+
+/* The first look: where does its output end? */
+static void
+take_end(struct waited *w)
+{
+	struct ring_reader *rd = w->s->state != STATE_QUEUED
+	    ? readers_get(w->of->r->m, w->s->sid)
+	    : NULL;
+	struct ring_glance g;
+
+	w->from_end = false;
+	if (rd != NULL && ring_glance(rd, &g) == RING_OK)
+		w->since = w->pos = g.head;
+}
+
+/* Looks at some more of them. 1: there are more. */
+static int
+look_step(struct req *r, uint64_t until)
+{
+	struct waits *ws = r->waits;
+	uint64_t now = clock_wall_ms(), next;
+	uint32_t at;
+
+	for (uint32_t i = 0; ws->looked < ws->count; i++, ws->looked++) {
+		struct waited *w;
+
+		if (i == WAITS_UNIT || (i > 0 && clock_boot_ns() >= until))
+			return 1;
+		at = (ws->first + ws->looked) % ws->count;
+		w = &ws->v[at];
+		if (w->s == NULL)
+			continue;
+		if (w->from_end)
+			take_end(w);
+		if (ws->begins)
+			enqueue(w);
+		if (ws->probes > 0)
+			ws->next_first = at + 1;
+		next = look(w, now);
+		ws->due = next < ws->due ? next : ws->due;
+	}
+	ws->looks = ws->begins = false;
+	arm(ws, ws->due, now);
+	if (ws->again)
+		look_round(ws);
+	else
+		settle(ws);
+	return ws->looks;
+}
+
+/* A look at all of them begins; where the last one has used up its probes. */
+static void
+round_begin(struct waits *ws)
+{
+	ws->looks = true;
+	ws->again = false;
+	ws->looked = 0;
+	ws->first = ws->next_first % ws->count;
+	ws->due = UINT64_MAX;
+	ws->probes = RESULT_PROBES;
+}
+
+/* Looks at all, now or after the look that is under way. */
+static void
+look_round(struct waits *ws)
+{
+	ws->again = ws->looks;
+	if (ws->looks)
+		return;
+	round_begin(ws);
+	req_step(ws->r, look_step);
+}
+
+/* It may be time. */
+static void
+on_tick(int fd, short what, void *arg)
+{
+	struct waits *ws = arg;
+
+	(void)fd;
+	(void)what;
+	turn_begin(ws->r->m);
+	ws->tick_at = UINT64_MAX;
+	if (ws->answer == NULL)
+		look_round(ws);
+}
+
+/* Is there output to look at before a wait whose time is up may say so? */
+static bool
+owes_a_look(const struct waits *ws)
+{
+	for (uint32_t i = 0; i < ws->count; i++)
+		if (ws->v[i].behind && ws->v[i].s != NULL)
+			return true;
+	return false;
+}
+
+/* Answers where that can be done. */
+static void
+settle(struct waits *ws)
+{
+	if (ws->begins || ws->answer != NULL ||
+	    !(waits_enough(ws) || ws->late ||
+		(ws->timed_out && !owes_a_look(ws))))
+		return;
+	for (uint32_t i = 0; i < ws->count; i++)
+		dequeue(&ws->v[i]);
+	wait_answer(ws);
+}
+
+void
+waits_begin(struct waits *ws)
+{
+	ws->begins = true;
+	round_begin(ws);
+	if (look_step(ws->r, clock_boot_ns() + TURN_SLICE_MAX_NS) > 0)
+		req_step(ws->r, look_step);
+}
+
+/* Time is up: what is there now is still looked at, for a while. */
+static void
+time_is_up(struct waits *ws)
+{
+	struct ring_reader *rd;
+	struct ring_glance g;
+
+	ws->late = ws->timed_out;
+	ws->timed_out = true;
+	req_timer(ws->r, WAITS_LATE_MS);
+	for (uint32_t i = 0; i < ws->count; i++) {
+		struct waited *w = &ws->v[i];
+
+		rd = w->behind && w->s != NULL
+		    ? readers_get(ws->r->m, w->s->sid)
+		    : NULL;
+		w->goal = rd != NULL && ring_glance(rd, &g) == RING_OK ? g.head
+								      : 0;
+	}
+}
+
+/* Something has happened to one of them. */
+static void
+wake_one(struct waited *w, unsigned wake)
+{
+	struct waits *ws = w->of;
+	uint64_t now = clock_wall_ms();
+
+	if (wake & WAKE_GONE) {
+		dequeue(w);
+		if (ws->answer == NULL)
+			set_met(w, MET_EXIT);
+		w->s = NULL;
+	} else if ((wake & (WAKE_OUTPUT | WAKE_STATE)) != 0 &&
+	    w->met == MET_NOT && !w->from_end && ws->answer == NULL) {
+		enqueue(w);
+		arm(ws, look(w, now), now);
+	}
+}
+
+void
+waits_wake(struct waits *ws, struct session *s, unsigned wake)
+{
+	struct waited *w = NULL;
+
+	if ((wake & WAKE_TIMER) && ws->answer == NULL)
+		time_is_up(ws);
+	for (uint32_t i = 0; s != NULL && i < ws->count && w == NULL; i++)
+		if (ws->v[i].s == s)
+			w = &ws->v[i];
+	if (w != NULL)
+		wake_one(w, wake);
+	settle(ws);
+}
+
+void
+waits_free(struct waits **pws)
+{
+	struct waits *ws = *pws;
+
+	if (ws == NULL)
+		return;
+	*pws = NULL;
+	for (uint32_t i = 0; i < ws->count; i++) {
+		dequeue(&ws->v[i]);
+		match_free(&ws->v[i].match);
+		free(ws->v[i].matched);
+	}
+	if (ws->tick != NULL)
+		event_free(ws->tick);
+	match_spec_free(&ws->spec);
+	wait_answer_free(&ws->answer);
+	free(ws);
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Input: write into the spool of a session, bounded. A command that does not
+ * read blocks nobody.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fault.h"
+#include "common/text.h"
+#include "shm/spool.h"
+#include "supervisor/master.h"
+#include "supervisor/words/result.h"
+
+/* ----------------------------------------------------------------- write */
+
+/* Bytes of the queue that the command has not taken; the ring's header knows
+ * best. */
+uint64_t
+input_queued(struct master *m, struct session *s)
+{
+	struct ring_reader *rd;
+	struct ring_facts *f;
+
+	if (s->spool_end == s->stdin_consumed)
+		return 0;
+	rd = s->state != STATE_QUEUED ? readers_get(m, s->sid) : NULL;
+	f = rd != NULL ? malloc(sizeof(*f)) : NULL;
+	if (f != NULL && ring_facts(rd, f) == RING_OK &&
+	    f->consumed <= s->spool_end && f->consumed > s->stdin_consumed)
+		s->stdin_consumed = f->consumed;
+	free(f);
+	room_count(s);
+	return s->spool_end - s->stdin_consumed;
+}
+
+/* What the queue still takes. */
+static uint64_t
+stdin_room(struct master *m, struct session *s)
+{
+	uint64_t queued = input_queued(m, s);
+
+	return m->cfg.stdin_queue > queued ? m->cfg.stdin_queue - queued : 0;
+}
+
+/* Into the spool, for which its queue has room. -EDQUOT: the scope has none
+ * left; -errno. */
+static int
+stdin_append(struct master *m, struct session *s, const char *data, size_t n)
+{
+	int fd, e;
+
+	if (n == 0)
+		return 0;
+	if (room_ask(s->room, SHARE_WAITING, n, NULL) < 0)
+		return -EDQUOT;
+	fd = spool_open_append(m->dirfd, s->sid);
+	if (fd < 0)
+		return fd;
+	e = spool_append(fd, s->spool_end, data, n);
+	close(fd);
+	if (e < 0)
+		return e;
+	FAULT("master.in-spool");
+	s->spool_end += n;
+	room_count(s);
+	if (s->pty)
+		terminal_accepted(s, data, n);
+	session_touch(m, s);
+	return 0;
+}
+
+/* Appends what fits of the rest. 0 or -errno. */
+static int
+write_some(struct req *r, struct session *s)
+{
+	uint64_t room = stdin_room(r->m, s);
+	size_t n = r->data_len - r->accepted;
+	int e;
+
+	if (n > room)
+		n = (size_t)room;
+	e = stdin_append(r->m, s, r->data + r->accepted, n);
+	if (e == 0)
+		r->accepted += n;
+	return e;
+}
+
+/* Tells the worker that the spool has grown, or ends: once the index says so,
+ * or a later master would write over what the command was given. */
+static void
+order_stdin(struct master *m, struct session *s)
+{
+	struct ctl_stdin in = {.head = CTL_INIT(CTL_STDIN, s->sid,
+				   struct ctl_stdin),
+	    .pos = s->spool_end, .eof = s->spool_eof};
+
+	s->input_ms = clock_wall_ms();
+	pool_order(m, s, &in, sizeof(in), true, -1);
+}
+
+int
+input_put(struct master *m, struct session *s, const char *data, size_t n)
+{
+	int e;
+
+	if (n > stdin_room(m, s))
+		return -ENOBUFS;
+	e = stdin_append(m, s, data, n);
+	if (e == 0)
+		order_stdin(m, s);
+	return e;
+}
+
+void
+input_refuse(struct req *r, struct session *s, size_t n, int error)
+{
+	struct proto_problem why;
+
+	if (error == -EDQUOT &&
+	    room_ask(s->room, SHARE_WAITING, n, &why) < 0)
+		req_refuse_share(r, s->slug, &why);
+	else
+		req_refuse(r, PROTO_E_NO_SPACE, s->slug,
+		    "no space for stdin: %s, %zu bytes accepted",
+		    strerror(-error), r->accepted);
+}
+
+/* Has the worker tell when the queue shrinks. */
+static void
+watch_stdin(struct master *m, struct session *s)
+{
+	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH_STDIN, s->sid,
+				struct ctl_pos),
+	    .pos = s->stdin_consumed};
+
+	if (s->watching_stdin)
+		return;
+	s->watching_stdin = true;
+	pool_order(m, s, &w, sizeof(w), false, -1);
+}
+
+void
+input_details(struct req *r, struct session *s, struct enc *e)
+{
+	enc_kv_str(e, "status", "running");
+	enc_kv_str(e, "sessionId", s->slug);
+	enc_kv_str(e, "name", s->name);
+	enc_kv_uint(e, "accepted", r->accepted);
+	enc_kv_uint(e, "queued", input_queued(r->m, s));
+	enc_kv_uint(e, "position", s->spool_end);
+	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
+	result_uncertain(r->m, s, e);
+}
+
+/* Everything was accepted. */
+static void
+write_answer(struct req *r, struct session *s)
+{
+	struct enc e = ENC_INIT;
+	char text[160];
+
+	snprintf(text, sizeof(text), "Wrote %zu bytes to session %s%s.",
+	    r->accepted, s->slug, !r->eof ? ""
+		: s->pty	? " (end of file sent)"
+				: " (stdin closed)");
+	result_open(&e, text, strlen(text));
+	input_details(r, s, &e);
+	result_close(&e, false);
+	req_done(r, &e);
+}
+
+/* Takes what fits; answers when all is in, on errors, or when time is up. */
+static void
+write_try(struct req *r, struct session *s, bool final)
+{
+	uint64_t before = s->spool_end;
+	int e;
+
+	if (!result_stdin_writable(s)) {
+		req_refuse(r, PROTO_E_STDIN_CLOSED, s->slug,
+		    "Session %s stdin is not writable.", s->slug);
+		return;
+	}
+	if (s->pty && terminal_refuses(r, s, r->data + r->accepted,
+		r->data_len - r->accepted))
+		return;
+	e = write_some(r, s);
+	if (e == 0 && r->accepted == r->data_len && r->eof) {
+		if (s->pty)
+			e = terminal_eof(r->m, s);
+		else
+			s->spool_eof = true;
+		session_touch(r->m, s);
+	}
+	if (s->spool_end != before || s->spool_eof)
+		order_stdin(r->m, s);
+	if (e < 0)
+		input_refuse(r, s, r->data_len - r->accepted, e);
+	else if (r->accepted == r->data_len)
+		write_answer(r, s);
+	else if (final)
+		req_refuse(r, PROTO_E_STDIN_FULL, s->slug,
+		    "stdin of session %s is full, %zu bytes accepted", s->slug,
+		    r->accepted);
+	else
+		watch_stdin(r->m, s);
+}
+
+/* A waiting write is woken. */
+void
+api_write_wake(struct req *r, struct session *s, unsigned wake)
+{
+	if (s == NULL)
+		return;
+	if (wake & WAKE_GONE)
+		req_refuse(r, PROTO_E_NOT_RUNNING, NULL,
+		    "No active session found for %s", s->slug);
+	else if (wake & (WAKE_STDIN | WAKE_STATE | WAKE_TIMER))
+		write_try(r, s, (wake & WAKE_TIMER) != 0);
+}
+
+/* The running session a call names; NULL: the refusal is sent. */
+struct session *
+api_running(struct api_call *c)
+{
+	struct session *s = api_session(c, API_OWN);
+
+	if (s == NULL)
+		return NULL;
+	if (!session_live(s)) {
+		req_refuse(c->req, PROTO_E_NOT_RUNNING, s->slug,
+		    "No active session found for %s", s->slug);
+		return NULL;
+	}
+	return s;
+}
+
+struct session *
+input_session(struct api_call *c)
+{
+	struct session *s = api_running(c);
+
+	if (s != NULL && s->state == STATE_EXITED) {
+		req_refuse(c->req, PROTO_E_FINALIZING, s->slug,
+		    "Session %s is finalizing.", s->slug);
+		return NULL;
+	}
+	return s;
+}
+
+/* A write that says where it begins: what an earlier one of its kind put in
+ * counts as accepted. False: it was answered. */
+static bool
+write_seek(struct req *r, struct session *s, uint64_t pos)
+{
+	uint64_t had;
+
+	if (pos > s->spool_end) {
+		req_failf(r, PROTO_E_INVALID_PARAMS, "position",
+		    "position: %" PRIu64 ": expected at most %" PRIu64
+		    ", what session %s has accepted so far", pos,
+		    s->spool_end, s->slug);
+		return false;
+	}
+	had = s->spool_end - pos;
+	r->accepted = had < r->data_len ? (size_t)had : r->data_len;
+	/* the end of a terminal's input is a byte or two of it: ^D */
+	if (r->accepted < r->data_len || !r->eof ||
+	    !(s->pty ? had > r->data_len : s->spool_eof))
+		return true;
+	write_answer(r, s);
+	return false;
+}
+
+/* write */
+void
+api_write(struct api_call *c)
+{
+	struct session *s = input_session(c);
+	struct val_str data = val_str(c->params, "data");
+	struct req *r = c->req;
+	uint64_t timeout;
+	char *copy;
+
+	if (s == NULL)
+		return;
+	r->eof = val_bool(c->params, "eof", false);
+	r->data_len = data.ptr != NULL ? data.len : 0;
+	copy = malloc(r->data_len != 0 ? r->data_len : 1);
+	r->data = copy;
+	if (copy == NULL) {
+		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		return;
+	}
+	if (r->data_len > 0)
+		memcpy(copy, data.ptr, r->data_len);
+	if (val_get(c->params, "position") != NULL &&
+	    !write_seek(r, s,
+		(uint64_t)val_int(c->params, "position", 0)))
+		return;
+	timeout = (uint64_t)proto_int(PROTO_WRITE, c->params, "timeout", 0);
+	if (timeout == 0 || req_watch(r, s) < 0) {
+		write_try(r, s, true);
+		return;
+	}
+	req_timer(r, timeout);
+	write_try(r, s, false);
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What operators do to lanes, kept in the index over a master's death; who
+ * blocks a lane, in words and as data; the lanes' entries of the board. Called
+ * by api/lanes.c, session.c, recover.c and the turn's end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/abi.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "shm/state_names.h"
+#include "supervisor/master.h"
+
+#define STATE_PREFIX "lane:" /* of the keys in INDEX_META */
+#define PREFIX_LEN   (sizeof(STATE_PREFIX) - 1)
+#define SAID_MAX     3u  /* in words */
+
+/* ---------------------------------------------------------------- the state */
+
+/* The key of a lane's state; returns its length. */
+static size_t
+state_key(const char *name, char key[PREFIX_LEN + LANE_NAME_MAX])
+{
+	size_t n = strlen(name);
+
+	memcpy(key, STATE_PREFIX, PREFIX_LEN);
+	memcpy(key + PREFIX_LEN, name, n);
+	return PREFIX_LEN + n;
+}
+
+/* To be written at the end of this turn. */
+static int
+note(struct master *m, const char *name)
+{
+	struct lane_note *n;
+
+	STAILQ_FOREACH(n, &m->lane_notes, link)
+		if (strcmp(n->name, name) == 0)
+			return 0;
+	n = calloc(1, sizeof(*n));
+	if (n == NULL)
+		return -ENOMEM;
+	memcpy(n->name, name, strlen(name));
+	STAILQ_INSERT_TAIL(&m->lane_notes, n, link);
+	return 0;
+}
+
+/* As the lane is now. */
+bool
+lane_admin_state(struct master *m, const char *name, struct lane_state *ret)
+{
+	struct lane_view v = {.generation = 1};
+	bool known = lanes_find(m->lanes, name, &v);
+
+	*ret = (struct lane_state){.paused = v.paused,
+	    .draining = v.draining, .width_set = v.width_set,
+	    .width = v.width, .generation = v.generation};
+	return known;
+}
+
+/* In force at once. */
+int
+lane_admin_put(struct master *m, const char *name,
+    const struct lane_state *state)
+{
+	int r = note(m, name);
+
+	if (r == 0)
+		r = lanes_put_state(m->lanes, name, state);
+	if (r == 0) {
+		lane_deadlock_look(m, name);
+		session_pump_lanes(m);
+	}
+	return r;
+}
+
+/* Writes one lane's state, or takes it out where there is nothing to keep. */
+static int
+write_one(struct master *m, const char *name)
+{
+	char key[PREFIX_LEN + LANE_NAME_MAX];
+	struct index_bytes k = {key, state_key(name, key)};
+	struct lane_state st;
+	struct enc e = ENC_INIT;
+	int r = -ENOMEM;
+
+	if (!lane_admin_state(m, name, &st) ||
+	    (!st.paused && !st.draining && !st.width_set &&
+		st.generation <= 1))
+		return index_del(m->ix, INDEX_META, k);
+	enc_map(&e);
+	enc_kv_uint(&e, "v", abi_table[ABI_INDEX].version);
+	enc_kv_bool(&e, "paused", st.paused);
+	enc_kv_bool(&e, "drain", st.draining);
+	if (st.width_set)
+		enc_kv_uint(&e, "width", st.width);
+	enc_kv_uint(&e, "gen", st.generation);
+	enc_end(&e);
+	if (!e.failed)
+		r = index_put(m->ix, INDEX_META, k,
+		    (struct index_bytes){e.buf, e.len});
+	enc_fini(&e);
+	return r;
+}
+
+/* Into the open transaction. */
+int
+lane_admin_write(struct master *m)
+{
+	struct lane_note *n;
+
+	STAILQ_FOREACH(n, &m->lane_notes, link) {
+		int r = write_one(m, n->name);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* It was committed. */
+void
+lane_admin_written(struct master *m)
+{
+	struct lane_note *n;
+
+	while ((n = STAILQ_FIRST(&m->lane_notes)) != NULL) {
+		STAILQ_REMOVE_HEAD(&m->lane_notes, link);
+		free(n);
+	}
+}
+
+/* One record of META: a lane's state, or the first that is none. */
+static int
+on_state(void *arg, struct index_bytes key, struct index_bytes val)
+{
+	struct master *m = arg;
+	struct codec_arena *arena = NULL;
+	struct lane_state st = {0};
+	char name[LANE_NAME_MAX] = "", why[64];
+	const struct val *map;
+	struct lane_view v;
+	enum codec_error err;
+	size_t used;
+
+	if (key.size <= PREFIX_LEN ||
+	    memcmp(key.data, STATE_PREFIX, PREFIX_LEN) != 0)
+		return 1;
+	if (key.size - PREFIX_LEN >= sizeof(name))
+		return 0;
+	memcpy(name, (const char *)key.data + PREFIX_LEN,
+	    key.size - PREFIX_LEN);
+	err = codec_decode(val.data, val.size, &codec_limits_trusted, &used,
+	    &arena, &map, why, sizeof(why));
+	if (err != CODEC_OK)
+		return err == CODEC_NOMEM ? -ENOMEM : 0;
+	if (!abi_record_ok(val_uint(map, "v", 0))) {
+		codec_arena_free(&arena);
+		return 0;
+	}
+	st.paused = val_bool(map, "paused", false);
+	st.draining = val_bool(map, "drain", false);
+	st.width_set = val_get(map, "width") != NULL;
+	st.width = (uint32_t)val_uint(map, "width", 0);
+	st.generation = (uint32_t)val_uint(map, "gen", 1);
+	codec_arena_free(&arena);
+	if (lanes_put_state(m->lanes, name, &st) == -ENOMEM)
+		return -ENOMEM;
+	if (!lanes_find(m->lanes, name, &v))
+		(void)index_del(m->ix, INDEX_META, key);
+	return 0;
+}
+
+/* After sessions have got their places back, and before anybody starts. */
+int
+lane_admin_load(struct master *m)
+{
+	int r = index_scan(m->ix, INDEX_META,
+	    (struct index_bytes){STATE_PREFIX, PREFIX_LEN}, on_state, m);
+
+	return r < 0 ? r : 0;
+}
+
+/* ------------------------------------------------------------ clear and reset */
+
+struct picked {
+	struct sid *sids;
+	size_t n, cap;
+};
+
+/* Notes one; there is room. */
+static bool
+pick(void *arg, struct sid sid)
+{
+	struct picked *p = arg;
+
+	if (p->n < p->cap)
+		p->sids[p->n++] = sid;
+	return p->n < p->cap;
+}
+
+/* Sessions of a lane, to be changed one by one. */
+static struct picked
+pick_all(struct master *m, const char *name, enum lane_which which)
+{
+	struct picked p = {0};
+	struct lane_view v;
+
+	if (!lanes_find(m->lanes, name, &v))
+		return p;
+	p.cap = which == LANE_THE_QUEUED ? v.queued : v.active;
+	p.sids = p.cap > 0 ? calloc(p.cap, sizeof(*p.sids)) : NULL;
+	if (p.sids == NULL)
+		p.cap = 0;
+	else
+		lanes_each(m->lanes, name, which, pick, &p);
+	return p;
+}
+
+/* Ends those of the picked that have not been started. */
+static uint32_t
+end_waiting(struct master *m, const struct picked *p)
+{
+	uint32_t ended = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		struct session *s = session_by_sid(m, p->sids[i]);
+
+		if (s == NULL || s->state != STATE_QUEUED)
+			continue;
+		session_end_here(m, s, END_LANE_CLEARED,
+		    "its lane was cleared");
+		ended++;
+	}
+	return ended;
+}
+
+/* Who waits is told that it will not run: first those in the lane, then those
+ * that have a place there and wait at the gate. */
+uint32_t
+lane_admin_clear(struct master *m, const char *name)
+{
+	struct picked p = pick_all(m, name, LANE_THE_QUEUED);
+	uint32_t cleared = end_waiting(m, &p);
+
+	free(p.sids);
+	p = pick_all(m, name, LANE_THE_ACTIVE);
+	cleared += end_waiting(m, &p);
+	free(p.sids);
+	if (cleared > 0)
+		log_event(LOG_NOTE, "lane-cleared", KV("lane", name),
+		    KV("sessions", cleared));
+	return cleared;
+}
+
+/* The lane is as good as new, whatever became of those who hold it. */
+uint32_t
+lane_admin_reset(struct master *m, const char *name)
+{
+	uint32_t cleared = lane_admin_clear(m, name);
+	struct picked p = pick_all(m, name, LANE_THE_ACTIVE);
+
+	for (size_t i = 0; i < p.n; i++) {
+		struct session *s = session_by_sid(m, p.sids[i]);
+
+		if (s == NULL)
+			continue;
+		s->lane_stale = true;
+		session_touch(m, s);
+	}
+	free(p.sids);
+	if (lanes_reset(m->lanes, name))
+		(void)note(m, name);
+	session_pump_lanes(m);
+	return cleared;
+}
+
+/* ----------------------------------------------------------------- blockers */
+
+static bool
+on_blocker(void *arg, struct sid sid)
+{
+	struct blockers *b = arg;
+
+	if (b->n < BLOCKERS_NAMED)
+		b->sids[b->n++] = sid;
+	b->total++;
+	return true;
+}
+
+/* May a connection of this scope know whose it is? */
+static bool
+may_know(const char *scope, const struct session *s)
+{
+	return scope == NULL || strcmp(scope, s->scope) == 0;
+}
+
+/* For how long it has had its place. */
+static uint64_t
+age_ms(const struct session *s, uint64_t now)
+{
+	uint64_t from = s->started_ms != 0 ? s->started_ms : s->created_ms;
+
+	return now > from ? now - from : 0;
+}
+
+/* One of them. */
+static void
+blocker_encode(const char *scope, const struct session *s, struct enc *e)
+{
+	char instance[SESSION_INSTANCE_MAX];
+
+	enc_map(e);
+	if (may_know(scope, s)) {
+		session_instance(s, instance);
+		enc_kv_str(e, "sessionId", s->slug);
+		enc_kv_str(e, "instanceId", instance);
+		if (s->scope[0] != '\0')
+			enc_kv_str(e, "scopeKey", s->scope);
+		if (s->session_key[0] != '\0')
+			enc_kv_str(e, "sessionKey", s->session_key);
+		enc_kv_str(e, "lane", s->lane);
+	}
+	enc_kv_str(e, "state", state_name(s->state));
+	enc_kv_uint(e, "ageMs", age_ms(s, clock_wall_ms()));
+	enc_end(e);
+}
+
+/* As data. */
+void
+blockers_encode(struct master *m, const char *scope, const struct blockers *b,
+    struct enc *e)
+{
+	enc_array(e);
+	for (uint32_t i = 0; i < b->n; i++) {
+		struct session *s = session_by_sid(m, b->sids[i]);
+
+		if (s != NULL)
+			blocker_encode(scope, s, e);
+	}
+	enc_end(e);
+}
+
+/* "nova-gulf (running 12s, scope a), ... and 5 more"; nothing where nobody
+ * does. */
+void
+blockers_text(struct master *m, const char *scope, const struct blockers *b,
+    struct sbuf *text)
+{
+	uint64_t now = clock_wall_ms();
+	uint32_t said = 0;
+
+	for (uint32_t i = 0; i < b->n && said < SAID_MAX; i++) {
+		struct session *s = session_by_sid(m, b->sids[i]);
+		char age[32];
+
+		if (s == NULL)
+			continue;
+		text_duration(age_ms(s, now), age, sizeof(age));
+		sbuf_addf(text, "%s%s (%s %s", said > 0 ? ", " : "",
+		    may_know(scope, s) ? s->slug : "a session of another scope",
+		    state_name(s->state), age);
+		if (may_know(scope, s) && s->scope[0] != '\0')
+			sbuf_addf(text, ", scope %s", s->scope);
+		if (may_know(scope, s) && s->session_key[0] != '\0')
+			sbuf_addf(text, ", session key %s", s->session_key);
+		sbuf_add(text, ")");
+		said++;
+	}
+	if (b->total > said)
+		sbuf_addf(text, " and %u more", b->total - said);
+}
+
+/* Those of a lane, as data. */
+void
+lane_blockers_encode(struct master *m, const char *scope, const char *lane,
+    struct enc *e)
+{
+	struct blockers b = {0};
+
+	lanes_each(m->lanes, lane, LANE_THE_BLOCKERS, on_blocker, &b);
+	blockers_encode(m, scope, &b, e);
+}
+
+/* And in words. */
+void
+lane_blockers_text(struct master *m, const char *scope, const char *lane,
+    struct sbuf *text)
+{
+	struct blockers b = {0};
+
+	lanes_each(m->lanes, lane, LANE_THE_BLOCKERS, on_blocker, &b);
+	blockers_text(m, scope, &b, text);
+}
+
+/* ---------------------------------------------------------------- the board */
+
+/* Writes a lane into entry `n`, unless it is there already. */
+static void
+show_one(struct master *m, uint32_t n, const struct lane_view *v)
+{
+	const struct board_lane *at = &m->board.hdr->lanes[n];
+	struct board_lane l = {.width = v->width, .active = v->active,
+	    .queued = v->queued, .generation = v->generation,
+	    .flags = (v->paused ? BOARD_LANE_PAUSED : 0u) |
+		(v->draining ? BOARD_LANE_DRAINING : 0u) |
+		(v->configured ? BOARD_LANE_CONFIGURED : 0u) |
+		BOARD_LANE_BLOCKED(v->block)};
+
+	memcpy(l.name, v->name, sizeof(l.name));
+	if (at->width != l.width || at->active != l.active ||
+	    at->queued != l.queued || at->generation != l.generation ||
+	    at->flags != l.flags ||
+	    memcmp(at->name, l.name, sizeof(l.name)) != 0)
+		board_put_lane(&m->board, n, &l);
+}
+
+/* Configured lanes first: there is room for 64. */
+void
+lane_admin_show(struct master *m)
+{
+	uint64_t changes = lanes_changes(m->lanes);
+	const struct config *cfg = &m->cfg;
+	struct lane_view v;
+	uint32_t n = 0;
+
+	if (changes == m->lanes_shown)
+		return;
+	m->lanes_shown = changes;
+	for (uint32_t i = 0; i < cfg->lane_count && n < BOARD_LANES; i++)
+		if (lanes_find(m->lanes, cfg->lanes[i].name, &v))
+			show_one(m, n++, &v);
+	for (size_t i = 0; i < lanes_count(m->lanes) && n < BOARD_LANES; i++) {
+		const struct config_lane *c;
+
+		lanes_view(m->lanes, i, &v);
+		c = config_lane_for(cfg, v.name);
+		if (c == NULL || strcmp(c->name, v.name) != 0)
+			show_one(m, n++, &v);
+	}
+	v = (struct lane_view){0};
+	for (; n < BOARD_LANES; n++)
+		show_one(m, n, &v);
+}

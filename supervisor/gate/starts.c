@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which session starts next, and where. Called by gate.c and session.c for each
+ * that is to start, by session.c and pool.c where it has started or will not,
+ * by master.c at the end of each turn.
+ */
+#include "supervisor/gate/starts.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/reserve.h"
+#include "supervisor/master.h"
+
+#define QUICK_MS 100u /* what takes longer hangs, or as good as */
+
+/* ----------------------------------------------------------- the order */
+
+/* The blob in a sealed memfd, or -errno. */
+static int
+blob_memfd(const unsigned char *blob, size_t size)
+{
+	int fd = memfd_create("psup-start", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t done = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (done < size) {
+		ssize_t n = write(fd, blob + done, size - done);
+
+		if (n <= 0) {
+			int e = n < 0 ? errno : EIO;
+
+			if (e == EINTR)
+				continue;
+			close(fd);
+			return -e;
+		}
+		done += (size_t)n;
+	}
+	if (lseek(fd, 0, SEEK_SET) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE |
+		    F_SEAL_SEAL) < 0) {
+		int e = errno;
+
+		close(fd);
+		return -e;
+	}
+	return fd;
+}
+
+/* Everything START says but the blob. */
+static struct ctl_start
+start_of(const struct master *m, const struct session *s)
+{
+	const struct spec *sp = s->spec;
+
+	struct ctl_start st = {
+	    .head = CTL_INIT(CTL_START, s->sid, struct ctl_start),
+	    .flags = (s->stdin_pipe ? (uint32_t)CTL_START_STDIN_OPEN : 0u) |
+		(s->stream ? (uint32_t)CTL_START_LOSSLESS : 0u) |
+		(s->pty ? (uint32_t)CTL_START_PTY : 0u) | sp->flags,
+	    .argc = sp->argc,
+	    .envc = sp->envc,
+	    .path_count = sp->path_count,
+	    .blob_bytes = sp->blob_bytes,
+	    .grace_ms = s->grace_ms,
+	    .timeout_ms = s->timeout_ms,
+	    .no_output_timeout_ms = s->no_output_timeout_ms,
+	    .credit = s->stream ? s->tail_bytes : UINT64_MAX,
+	    .stdin_end = s->spool_end,
+	    .stdin_eof = s->spool_eof,
+	    .cols = (uint16_t)s->cols,
+	    .rows = (uint16_t)s->rows,
+	    .pty_eof = s->pty_eof,
+	    .attempt = s->attempt,
+	    .head_bytes = s->head_bytes,
+	    .tail_bytes = s->tail_bytes,
+	    .oom_score_adj = m->cfg.child_oom_score_adj ? 1000 : INT32_MIN,
+	    .limit_mask = s->limits.mask,
+	    .shell_argc = sp->shell_argc,
+	    .umask = sp->umask,
+	    .spill_max = s->spill_max,
+	    .blob_at = sizeof(struct ctl_start),
+	    .start_ms = (uint32_t)m->cfg.start_ms,
+	};
+
+	memcpy(st.limit, s->limits.value, sizeof(st.limit));
+	return st;
+}
+
+/* The mark by which a command's processes are found names the keeper under which
+ * they run, which is not always the one that took the session in. */
+static void
+mark_own(const struct master *m, const struct spec *sp, char *blob)
+{
+	static const char mark[] = "PSUP_INSTANCE=";
+	size_t n = sizeof(mark) - 1;
+	char own[17], *e = blob;
+
+	(void)snprintf(own, sizeof(own), "%016" PRIx64, m->h.incarnation);
+	for (uint32_t i = 0; i < sp->argc + 1; i++)
+		e += strlen(e) + 1; /* directory and arguments are the user's */
+	for (uint32_t i = 0; i < sp->envc; i++, e += strlen(e) + 1)
+		if (strncmp(e, mark, n) == 0 && strlen(e) > n + 16 &&
+		    e[n + 16] == '.')
+			memcpy(e + n, own, 16);
+}
+
+/* Stages START for a worker. */
+static int
+order_start(struct master *m, struct worker *w, struct session *s)
+{
+	struct ctl_start st = start_of(m, s);
+	size_t spec = s->spec->blob_bytes;
+	size_t spill = s->spill_max > 0 ? strlen(s->spill_path) + 1 : 0;
+	size_t size = sizeof(st) + spec + spill;
+	unsigned char *buf = reserve_malloc(size);
+	int fd = -1;
+
+	if (buf == NULL)
+		return -ENOMEM;
+	st.blob_bytes = (uint32_t)(spec + spill);
+	memcpy(buf + sizeof(st), s->spec->blob, spec);
+	if (s->incarnation != m->h.incarnation)
+		mark_own(m, s->spec, (char *)buf + sizeof(st));
+	if (spill > 0)
+		memcpy(buf + sizeof(st) + spec, s->spill_path, spill);
+	if (size > CTL_MAX_BYTES) {
+		fd = blob_memfd(buf + sizeof(st), spec + spill);
+		st.flags |= CTL_START_BLOB_FD;
+	} else {
+		st.head.size = (uint32_t)size;
+	}
+	memcpy(buf, &st, sizeof(st));
+	if (size <= CTL_MAX_BYTES || fd >= 0)
+		pool_order_to(w, s->sid, buf, st.head.size, true, fd);
+	explicit_bzero(buf, size);
+	free(buf);
+	return fd < -1 ? fd : 0;
+}
+
+/* ----------------------------------------------------------- whose turn */
+
+void
+starts_init(struct master *m)
+{
+	TAILQ_INIT(&m->starts.rooms);
+	TAILQ_INIT(&m->starts.quick);
+}
+
+void
+starts_fini(struct master *m)
+{
+	if (m->starts.timer != NULL)
+		event_free(m->starts.timer);
+	m->starts.timer = NULL;
+}
+
+/* It waits, behind those of its scope. */
+void
+starts_enter(struct master *m, struct session *s)
+{
+	starts_over(m, s);
+	if (TAILQ_EMPTY(&s->room->starting))
+		TAILQ_INSERT_TAIL(&m->starts.rooms, s->room, starting_link);
+	TAILQ_INSERT_TAIL(&s->room->starting, s, start.link);
+	s->start.is = START_WAITS;
+}
+
+/* Out of the queue of its scope. */
+static void
+wait_over(struct master *m, struct session *s)
+{
+	TAILQ_REMOVE(&s->room->starting, s, start.link);
+	if (TAILQ_EMPTY(&s->room->starting))
+		TAILQ_REMOVE(&m->starts.rooms, s->room, starting_link);
+	s->start.is = START_NONE;
+}
+
+/* A worker whose channel was made anew counts from 0. */
+static void
+less(uint32_t *n)
+{
+	*n -= *n > 0;
+}
+
+static void
+begin_slow(struct master *m, struct session *s, struct worker *w)
+{
+	s->start.is = START_SLOW;
+	s->room->slow++;
+	m->starts.slow++;
+	if (w != NULL)
+		w->slow++;
+}
+
+void
+starts_found(struct master *m, struct session *s, struct worker *w)
+{
+	if (s->start.is == START_NONE)
+		begin_slow(m, s, w);
+}
+
+void
+starts_over(struct master *m, struct session *s)
+{
+	struct worker *w = pool_get(m, s->worker);
+
+	switch (s->start.is) {
+	case START_NONE:
+		break;
+	case START_WAITS:
+		wait_over(m, s);
+		break;
+	case START_QUICK:
+		TAILQ_REMOVE(&m->starts.quick, s, start.link);
+		if (w != NULL)
+			less(&w->quick);
+		break;
+	case START_SLOW:
+		s->room->slow--;
+		m->starts.slow--;
+		if (w != NULL)
+			less(&w->slow);
+		break;
+	}
+	s->start.is = START_NONE;
+}
+
+/* Those that have taken too long leave their place to others. */
+static void
+age(struct master *m, uint64_t now)
+{
+	struct session *s;
+	struct worker *w;
+
+	while ((s = TAILQ_FIRST(&m->starts.quick)) != NULL &&
+	    now - s->start.ordered_ns >= QUICK_MS * NSEC_PER_MSEC) {
+		w = pool_get(m, s->worker);
+		TAILQ_REMOVE(&m->starts.quick, s, start.link);
+		if (w != NULL)
+			less(&w->quick);
+		begin_slow(m, s, w);
+	}
+}
+
+static bool
+has_place(const struct worker *w)
+{
+	return w->quick < STARTS_QUICK &&
+	    w->quick + w->slow < CTL_STARTS_MAX;
+}
+
+/* May this scope have another one that hangs? Not more of them than would be
+ * left for others: half of all is for the first scope, a quarter for the
+ * next. */
+static bool
+scope_may(struct master *m, const struct room *room, uint32_t all)
+{
+	return m->starts.slow < all && room->slow < all - m->starts.slow;
+}
+
+/* The next one and its worker, or NULL. The server's end waits for nobody: the
+ * workers will say that they start nothing any more. */
+static struct session *
+next(struct master *m, struct worker **ret_w)
+{
+	uint32_t all = pool_size(m) * (CTL_STARTS_MAX - STARTS_QUICK);
+	bool (*may)(const struct worker *) = m->stopping ? NULL : has_place;
+	struct room *room;
+
+	TAILQ_FOREACH(room, &m->starts.rooms, starting_link) {
+		struct session *s = TAILQ_FIRST(&room->starting);
+		uint32_t tried = s->tried;
+
+		if (!m->stopping && !scope_may(m, room, all))
+			continue;
+		if (pool_choose(m, tried, NULL) == NULL)
+			tried = 0; /* all have failed: once more */
+		*ret_w = pool_choose(m, tried, may);
+		if (*ret_w != NULL)
+			return s;
+	}
+	return NULL;
+}
+
+/* Gives it to the worker. */
+static void
+start(struct master *m, struct worker *w, struct session *s, uint64_t now)
+{
+	int r = spec_load(m, s);
+
+	if (r == 0)
+		r = order_start(m, w, s);
+	if (r < 0) {
+		s->error = -r;
+		s->stage = STAGE_PREPARE;
+		session_end_here(m, s, END_SPAWN_ERROR, "START not made");
+		return;
+	}
+	s->worker = w->wid;
+	s->has_worker = true;
+	s->confirmed = false;
+	w->live++;
+	w->quick++;
+	s->start.is = START_QUICK;
+	s->start.ordered_ns = now;
+	TAILQ_INSERT_TAIL(&m->starts.quick, s, start.link);
+	session_touch(m, s);
+}
+
+/* What is under way has become slow. */
+static void
+on_timer(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	turn_begin(arg); /* its end does the rest */
+}
+
+void
+starts_pump(struct master *m)
+{
+	const uint64_t quick = QUICK_MS * NSEC_PER_MSEC;
+	struct session *s;
+	struct room *room;
+	struct worker *w;
+	uint64_t now, late;
+
+	if (TAILQ_EMPTY(&m->starts.rooms))
+		return;
+	now = clock_boot_ns();
+	age(m, now);
+	while ((s = next(m, &w)) != NULL) {
+		room = s->room;
+		wait_over(m, s);
+		if (!TAILQ_EMPTY(&room->starting)) { /* others' turn */
+			TAILQ_REMOVE(&m->starts.rooms, room, starting_link);
+			TAILQ_INSERT_TAIL(&m->starts.rooms, room,
+			    starting_link);
+		}
+		start(m, w, s, now);
+	}
+	s = TAILQ_FIRST(&m->starts.quick);
+	if (s == NULL || TAILQ_EMPTY(&m->starts.rooms))
+		return;
+	late = s->start.ordered_ns + quick - now;
+	timer_in(m, &m->starts.timer, on_timer, m, late / NSEC_PER_MSEC + 1);
+}

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * psupd: options, a clean environment, detaching; then the keeper's loop. Says
+ * on stderr why it does not start, and exits with a code of sysexits.h.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "check.h"
+#include "envpolicy.h"
+#include "heritage.h"
+#include "nearest.h"
+#include "supervisor/keeper/keeper.h"
+#include "supervisor/keeper/notify.h"
+#include "supervisor/keeper/passed.h"
+
+#ifndef PSUP_LIBEXECDIR
+#define PSUP_LIBEXECDIR "/usr/local/libexec/psup"
+#endif
+/* "=PID" of whoever has cleaned its environment already */
+#define CLEANED "PSUP_CLEANED"
+#define WORKERS_MAX 32u
+
+extern char **environ;
+
+enum option_id {
+	OPT_RUNTIME_DIR = 256, OPT_CONFIG, OPT_WORKERS, OPT_ANY_FS,
+	OPT_LOG_LEVEL, OPT_LOG_FORMAT, OPT_LIBEXEC, OPT_DETACH, OPT_CHECK, OPT_FOREGROUND_CHILD,
+	OPT_READY_FD, OPT_VERSION, OPT_HELP
+};
+
+/* One row is the option, its argument and its help. */
+static const struct {
+	const char *name, *arg, *help;
+	enum option_id id;
+} rows[] = {
+	{ "runtime-dir", "DIR", "where socket, rings and index lie",
+	    OPT_RUNTIME_DIR },
+	{ "config", "FILE", "read this psup.conf", OPT_CONFIG },
+	{ "workers", "N", "active workers, 1..32 (default: one per core)",
+	    OPT_WORKERS },
+	{ "any-fs", NULL, "the runtime directory need not be on tmpfs",
+	    OPT_ANY_FS },
+	{ "log-level", "LEVEL", LOG_LEVEL_NAMES " (note)", OPT_LOG_LEVEL },
+	{ "log-format", "FORMAT", LOG_FORMAT_NAMES " (logfmt)",
+	    OPT_LOG_FORMAT },
+	{ "libexec", "DIR", "where psup-master and psup-worker are",
+	    OPT_LIBEXEC },
+	{ "detach", NULL, "go to the background once ready", OPT_DETACH },
+	{ "foreground-child", NULL, "SIGHUP ends it, as SIGTERM does",
+	    OPT_FOREGROUND_CHILD },
+	{ "ready-fd", "N", "write a newline to descriptor N once ready",
+	    OPT_READY_FD },
+	{ "check", NULL, "check configuration and programs, then exit",
+	    OPT_CHECK },
+	{ "version", NULL, "print the version", OPT_VERSION },
+	{ "help", NULL, "print this", OPT_HELP },
+};
+
+/* What the command line says. */
+struct args {
+	const char *runtime_dir, *config, *libexec;
+	unsigned long workers; /* 0: not given */
+	int ready_fd;          /* -1: not given */
+	bool any_fs, detach, check, foreground_child;
+	int level, format; /* enum log_level, log_format; -1: not given */
+};
+
+/* The help text, from the table. */
+static void
+print_help(FILE *to)
+{
+	size_t i;
+
+	(void)fprintf(to, "usage: psupd [options]\n");
+	for (i = 0; i < NELEMS(rows); i++) {
+		char left[40];
+
+		(void)snprintf(left, sizeof(left), "--%s%s%s", rows[i].name,
+		    rows[i].arg != NULL ? " " : "",
+		    rows[i].arg != NULL ? rows[i].arg : "");
+		(void)fprintf(to, "  %-22s %s\n", left, rows[i].help);
+	}
+}
+
+/* A wrong command line. */
+static int
+usage(const char *what, const char *value)
+{
+	(void)fprintf(stderr, "psupd: %s: %s (see psupd --help)\n", what,
+	    value);
+	return KEEPER_USAGE;
+}
+
+/* --workers. */
+static int
+parse_workers(const char *s, unsigned long *ret)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(s, &end, 10);
+	if (errno != 0 || *s < '0' || *s > '9' || *end != '\0' || n < 1 ||
+	    n > WORKERS_MAX)
+		return usage("--workers is not in 1..32", s);
+	*ret = n;
+	return 0;
+}
+
+/* --ready-fd. */
+static int
+parse_ready_fd(const char *s, int *ret)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(s, &end, 10);
+	if (errno != 0 || *s < '0' || *s > '9' || *end != '\0' ||
+	    n <= STDERR_FILENO || n > INT_MAX)
+		return usage("--ready-fd is no descriptor from 3 on", s);
+	*ret = (int)n;
+	return 0;
+}
+
+/* One option. -1: go on; else exit with it. */
+static int
+take_option(int id, struct args *a)
+{
+	int r;
+
+	switch (id) {
+	case OPT_RUNTIME_DIR:
+		a->runtime_dir = optarg;
+		return -1;
+	case OPT_CONFIG:
+		a->config = optarg;
+		return -1;
+	case OPT_WORKERS:
+		r = parse_workers(optarg, &a->workers);
+		return r == 0 ? -1 : r;
+	case OPT_ANY_FS:
+		a->any_fs = true;
+		return -1;
+	case OPT_LOG_LEVEL:
+		a->level = log_level_of(optarg);
+		if (a->level < 0)
+			return usage("--log-level is no level", optarg);
+		return -1;
+	case OPT_LOG_FORMAT:
+		a->format = log_format_of(optarg);
+		if (a->format < 0)
+			return usage("--log-format is no format", optarg);
+		return -1;
+	case OPT_LIBEXEC:
+		a->libexec = optarg;
+		return -1;
+	case OPT_DETACH:
+		a->detach = true;
+		return -1;
+	case OPT_CHECK:
+		a->check = true;
+		return -1;
+	case OPT_READY_FD:
+		r = parse_ready_fd(optarg, &a->ready_fd);
+		return r == 0 ? -1 : r;
+	case OPT_FOREGROUND_CHILD:
+		a->foreground_child = true;
+		return -1;
+	case OPT_VERSION:
+		(void)printf("psupd %s\n", abi_build());
+		return 0;
+	case OPT_HELP:
+		print_help(stdout);
+		return 0;
+	default:
+		return KEEPER_USAGE;
+	}
+}
+
+/* What getopt did not like: an option there is none of, or one without its
+ * value. */
+static int
+wrong_option(const struct option *longs, const char *word, int c)
+{
+	const char *near = nearest_option(word, longs);
+	char what[120];
+
+	if (c == ':')
+		return usage("it needs a value", word);
+	(void)snprintf(what, sizeof(what), "no such option%s%s%s",
+	    near != NULL ? ", did you mean --" : "", near != NULL ? near : "",
+	    near != NULL ? "?" : "");
+	return usage(what, word);
+}
+
+/* The command line. -1: go on; else exit with it. */
+static int
+parse(int argc, char **argv, struct args *a)
+{
+	struct option longs[NELEMS(rows) + 1];
+	size_t i;
+	int c, r;
+
+	memset(longs, 0, sizeof(longs));
+	for (i = 0; i < NELEMS(rows); i++) {
+		longs[i].name = rows[i].name;
+		longs[i].has_arg = rows[i].arg != NULL ? required_argument :
+							 no_argument;
+		longs[i].val = (int)rows[i].id;
+	}
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
+		if (c == '?' || c == ':')
+			return wrong_option(longs, argv[optind - 1], c);
+		r = take_option(c, a);
+		if (r != -1)
+			return r;
+	}
+	return optind < argc ? usage("unexpected argument", argv[optind]) : -1;
+}
+
+/* May psupd itself keep this variable? */
+static bool
+env_kept(const char *var)
+{
+	static const char *const families[] = { "PSUP_", "OPENCLAW_",
+		"PI_BASH_", "CLAWDBOT_BASH_" };
+	/* marks of a session that started us; they are not ours */
+	static const char *const dropped[] = { "PSUP_INSTANCE=",
+		"PSUP_SESSION_ID=", "PSUP_SCOPE=", CLEANED "=" };
+	size_t i;
+
+	for (i = 0; i < NELEMS(dropped); i++) {
+		if (strncmp(var, dropped[i], strlen(dropped[i])) == 0)
+			return false;
+	}
+	for (i = 0; i < NELEMS(families); i++) {
+		if (strncmp(var, families[i], strlen(families[i])) == 0)
+			return true;
+	}
+	/* who logs must know whether it is the journal that reads */
+	return strncmp(var, "JOURNAL_STREAM=", 15) == 0 ||
+	    notify_is_own(var) || env_is_basic(var, strcspn(var, "="));
+}
+
+/* Executes itself once with the allowed variables alone, so that
+ * /proc/PID/environ is clean too. Returns where nothing is to be dropped, or
+ * where whatever lies between the two (valgrind) puts it in again. */
+static void
+clean_environment(char **argv)
+{
+	static char mark[sizeof(CLEANED) + 12];
+	const char *done = getenv(CLEANED);
+	char path[PATH_MAX];
+	size_t i, n, kept = 0;
+	char **env;
+	ssize_t len;
+
+	(void)snprintf(mark, sizeof(mark), CLEANED "=%d", (int)getpid());
+	if (done != NULL && strcmp(done, mark + sizeof(CLEANED)) == 0) {
+		(void)unsetenv(CLEANED);
+		return;
+	}
+	for (n = 0; environ[n] != NULL; n++)
+		;
+	env = calloc(n + 2, sizeof(*env));
+	if (env == NULL)
+		return;
+	for (i = 0; i < n; i++) {
+		if (env_kept(environ[i]))
+			env[kept++] = environ[i];
+	}
+	len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	if (kept < n && len > 0) {
+		path[len] = '\0';
+		env[kept] = mark;
+		(void)execve(path, argv, env);
+		/* it runs with more than it should see, but it runs */
+	}
+	free(env);
+}
+
+/* Is `dir` the place of both programs? */
+static bool
+programs_in(const char *dir, struct keeper_options *o)
+{
+	int m, w;
+
+	m = snprintf(o->path[PROGRAM_MASTER], PATH_MAX, "%s/psup-master", dir);
+	w = snprintf(o->path[PROGRAM_WORKER], PATH_MAX, "%s/psup-worker", dir);
+	return m > 0 && m < PATH_MAX && w > 0 && w < PATH_MAX &&
+	    access(o->path[PROGRAM_MASTER], X_OK) == 0 &&
+	    access(o->path[PROGRAM_WORKER], X_OK) == 0;
+}
+
+/* In ../libexec/psup of psupd's folder: an installation may have been moved. */
+static bool
+installed_beside(char *dir, struct keeper_options *o)
+{
+	char *slash = strrchr(dir, '/');
+
+	if (slash == NULL || strlen(dir) > PATH_MAX - 32)
+		return false;
+	(void)strlcpy(slash, "/libexec/psup", PATH_MAX - (size_t)(slash - dir));
+	return programs_in(dir, o);
+}
+
+/* --libexec, else beside psupd, else where they were installed. */
+static int
+find_programs(const struct args *a, struct keeper_options *o)
+{
+	static const char gone[] = " (deleted)";
+	char dir[PATH_MAX];
+	ssize_t n;
+
+	n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+	if (n < 0)
+		return keeper_fail(o, KEEPER_CANTCREAT,
+		    "/proc/self/exe: %s", strerror(errno));
+	dir[n] = '\0';
+	/* replaced in this very moment: what is there now is asked for later */
+	if ((size_t)n > sizeof(gone) && strcmp(dir + n - sizeof(gone) + 1,
+		gone) == 0)
+		dir[(size_t)n - sizeof(gone) + 1] = '\0';
+	memcpy(o->path[PROGRAM_KEEPER], dir, strlen(dir) + 1);
+	*strrchr(dir, '/') = '\0';
+	if (a->libexec == NULL &&
+	    (programs_in(dir, o) || installed_beside(dir, o)))
+		return 0;
+	if (a->libexec != NULL) {
+		if (realpath(a->libexec, dir) != NULL && programs_in(dir, o))
+			return 0;
+		return keeper_fail(o, KEEPER_CANTCREAT,
+		    "%s: no psup-master and psup-worker there", a->libexec);
+	}
+	if (programs_in(PSUP_LIBEXECDIR, o))
+		return 0;
+	return keeper_fail(o, KEEPER_CANTCREAT,
+	    "psup-master and psup-worker are neither beside psupd nor in %s",
+	    PSUP_LIBEXECDIR);
+}
+
+/* Config file and environment. */
+static int
+read_config(const struct args *a, struct keeper_options *o)
+{
+	char why[1600], path[1024];
+	int r;
+
+	config_defaults(&o->config);
+	path[0] = why[0] = '\0';
+	if (a->config != NULL)
+		(void)snprintf(path, sizeof(path), "%s", a->config);
+	else
+		config_default_path(path, sizeof(path));
+	if (path[0] != '\0') {
+		char real[PATH_MAX];
+
+		if (realpath(path, real) == NULL)
+			return keeper_fail(o, KEEPER_CONFIG, "%s: %s", path,
+			    strerror(errno));
+		if (strlen(real) >= sizeof(o->config_path))
+			return keeper_fail(o, KEEPER_CONFIG,
+			    "%s: the path is too long", real);
+		memcpy(o->config_path, real, strlen(real) + 1);
+		r = config_read_file(&o->config, o->config_path, why,
+		    sizeof(why));
+		if (r < 0)
+			return keeper_fail(o, KEEPER_CONFIG, "%s", why);
+	}
+	r = config_read_env(&o->config, why, sizeof(why));
+	if (r < 0)
+		return keeper_fail(o, KEEPER_CONFIG, "%s", why);
+	return 0;
+}
+
+/* Active workers: as asked for, else one per core we may use. */
+static uint64_t
+worker_count(const struct args *a, const struct config *c)
+{
+	uint64_t n = a->workers != 0 ? a->workers : c->workers;
+	cpu_set_t set;
+
+	if (n == 0 && sched_getaffinity(0, sizeof(set), &set) == 0)
+		n = (uint64_t)CPU_COUNT(&set);
+	if (n == 0)
+		n = 1;
+	return n < WORKERS_MAX ? n : WORKERS_MAX;
+}
+
+/* Options of the loop from all sources. */
+static int
+gather(const struct args *a, struct keeper_options *o)
+{
+	int r;
+
+	if (a->runtime_dir != NULL) {
+		if (a->runtime_dir[0] != '/')
+			return usage("--runtime-dir is not absolute",
+			    a->runtime_dir);
+		if (strlen(a->runtime_dir) + sizeof("/sock") >
+		    sizeof(o->runtime_dir))
+			return usage("--runtime-dir is too long for a socket",
+			    a->runtime_dir);
+		memcpy(o->runtime_dir, a->runtime_dir,
+		    strlen(a->runtime_dir) + 1);
+	} else {
+		r = rundir_default(o->runtime_dir);
+		if (r < 0)
+			return keeper_fail(o, KEEPER_CANTCREAT,
+			    "no usable runtime directory: %s", strerror(-r));
+	}
+	r = read_config(a, o);
+	if (r != 0)
+		return r;
+	o->config.workers = worker_count(a, &o->config);
+	o->any_fs = a->any_fs || o->config.any_fs;
+	o->log_level = a->level >= 0 ? (enum log_level)a->level
+	                             : (enum log_level)o->config.log_level;
+	o->log_level_given = a->level >= 0;
+	o->log_format_given = a->format >= 0;
+	o->log_format = a->format >= 0
+	    ? (enum log_format)a->format
+	    : (enum log_format)o->config.log_format;
+	o->detached = a->detach;
+	o->hangup_ends = a->foreground_child ||
+	    (!a->detach && getppid() != 1 && isatty(STDIN_FILENO));
+	return find_programs(a, o);
+}
+
+/* Nothing of the starter's signal state; a closed stderr kills nobody. */
+static void
+reset_signals(void)
+{
+	sigset_t none;
+	int sig;
+
+	for (sig = 1; sig < NSIG; sig++)
+		(void)signal(sig, SIG_DFL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The starting process: waits for the word and passes it on. */
+static int
+await_ready(int fd)
+{
+	char text[1100];
+	size_t have = 0;
+	ssize_t n;
+
+	while (have < sizeof(text) - 1 &&
+	    ((n = read(fd, text + have, sizeof(text) - 1 - have)) > 0 ||
+		(n < 0 && errno == EINTR))) {
+		if (n > 0)
+			have += (size_t)n;
+	}
+	text[have] = '\0';
+	if (have == 0) {
+		(void)fprintf(stderr, "psupd: died during its start\n");
+		return KEEPER_FAILED;
+	}
+	if (text[0] != 0)
+		(void)fprintf(stderr, "psupd: %s", text + 1);
+	return text[0];
+}
+
+/* Double fork, own session, stdio on /dev/null. -1: we are the server; else
+ * the starter's exit code. */
+static int
+detach(struct keeper_options *o)
+{
+	int pipefd[2], null;
+	pid_t pid;
+
+	if (pipe2(pipefd, O_CLOEXEC) < 0 || (pid = fork()) < 0)
+		return keeper_fail(o, KEEPER_FAILED, "cannot detach: %s",
+		    strerror(errno));
+	if (pid > 0) {
+		(void)close(pipefd[1]);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		return await_ready(pipefd[0]);
+	}
+	(void)close(pipefd[0]);
+	(void)setsid();
+	pid = fork();
+	if (pid != 0)
+		_exit(pid < 0 ? KEEPER_FAILED : 0);
+	o->ready_fd = pipefd[1];
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	(void)dup2(null, STDIN_FILENO);
+	(void)dup2(null, STDOUT_FILENO);
+	(void)dup2(null, STDERR_FILENO);
+	(void)close(null);
+	return -1;
+}
+
+/* psupd. */
+int
+main(int argc, char **argv)
+{
+	static struct keeper_options o = { .ready_fd = -1, .newline_fd = -1,
+		.listener = -1 };
+	struct args a = { .level = -1, .format = -1, .ready_fd = -1 };
+	struct passed passed;
+	char why[256];
+	int r;
+
+	if (abi_asked(argc, argv, "psupd"))
+		return 0;
+	o.argv = argv;
+	if (argc > 1 && strcmp(argv[1], "--check-state") == 0)
+		return keeper_check_state(&o);
+	if (argc > 1 && strncmp(argv[1], "--resume", 8) == 0)
+		return keeper_resume(&o);
+	clean_environment(argv);
+	passed_open_stdio();
+	reset_signals();
+	(void)umask(077);
+	r = parse(argc, argv, &a);
+	if (r != -1)
+		return r;
+	r = passed_take(a.ready_fd, &passed, why, sizeof(why));
+	if (r < 0)
+		return keeper_fail(&o, KEEPER_USAGE, "%s", why);
+	o.listener = passed.listener;
+	o.newline_fd = passed.ready;
+	r = gather(&a, &o);
+	if (r != 0)
+		return r;
+	if (a.check) {
+		(void)printf("psupd %s: ok, runtime directory %s\n",
+		    abi_build(), o.runtime_dir);
+		return 0;
+	}
+	if (a.detach) {
+		r = detach(&o);
+		if (r != -1)
+			return r;
+	}
+	if (chdir("/") < 0)
+		return keeper_fail(&o, KEEPER_FAILED, "chdir /: %s",
+		    strerror(errno));
+	log_open("keeper", STDERR_FILENO, o.log_level);
+	log_set_format(o.log_format);
+	return keeper_run(&o);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Exits: the keeper is the parent of every command and the subreaper of what
+ * they leave behind. A command's exit is looked at without reaping, so that
+ * the zombie pins pid and process group until its session is closed. Orphans,
+ * which are in no row, are reaped by a sweep now and then: SIGCHLD wakes
+ * nobody here.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fault.h"
+#include "supervisor/keeper/state.h"
+
+#define SWEEP_MAX 4096u /* orphans reaped in one sweep by the quick way */
+#define YOUNG_NS  NSEC_PER_SEC
+#define WITHHELD_MAX 256u /* zombies not reaped where one may be a row's */
+
+/* waitid with the rusage that glibc's does not return. */
+static int
+wait_raw(idtype_t type, int32_t pid, siginfo_t *si, int options,
+    struct rusage *ru)
+{
+	si->si_pid = 0;
+	return (int)syscall(SYS_waitid, type, pid, si,
+	    options | WEXITED | WNOHANG | __WALL, ru);
+}
+
+/* A timeval in microseconds. */
+static uint64_t
+usec(const struct timeval *tv)
+{
+	return (uint64_t)tv->tv_sec * 1000000u + (uint64_t)tv->tv_usec;
+}
+
+/* Notes the exit of a row's command, if it has exited; does not reap. */
+void
+reap_look(struct row *r)
+{
+	struct rusage ru;
+	siginfo_t si;
+
+	if (r->pid == 0 || r->exit.code != 0)
+		return;
+	memset(&ru, 0, sizeof(ru));
+	memset(&si, 0, sizeof(si));
+	if (wait_raw(P_PID, r->pid, &si, WNOWAIT, &ru) < 0 || si.si_pid == 0)
+		return;
+	r->exit = (struct ctl_exit){ .code = si.si_code,
+		.status = si.si_status, .pid = r->pid,
+		.maxrss_kib = (uint32_t)ru.ru_maxrss,
+		.utime_us = usec(&ru.ru_utime), .stime_us = usec(&ru.ru_stime),
+		.io_blocks = (uint64_t)ru.ru_inblock + (uint64_t)ru.ru_oublock,
+		.wall_ms = clock_wall_ms() };
+}
+
+/* Closes those descriptors of the row that the mask names. */
+void
+reap_close(struct keeper *k, struct row *r, uint32_t mask)
+{
+	uint32_t i;
+
+	(void)k;
+	for (i = 0; i < TABLE_FDS; i++) {
+		if ((mask & (1u << i)) == 0 || r->fds[i] < 0)
+			continue;
+		(void)close(r->fds[i]);
+		r->fds[i] = -1;
+	}
+}
+
+/* The session is over: closes, reaps, forgets. A command that still runs goes
+ * on as an orphan, to be reaped when it ends. */
+void
+reap_forget(struct keeper *k, struct row *r)
+{
+	siginfo_t si;
+
+	if (FAULT_FAILS("lie.descriptor"))
+		r->fds[0] = r->fds[1] = -1;
+	reap_close(k, r, ~0u);
+	FAULT("keeper.in-forget");
+	if (r->pid != 0) {
+		si.si_pid = 0;
+		/* a child whose exec failed is on its way out */
+		if (wait_raw(P_PID, r->pid, &si, 0, NULL) == 0 &&
+		    si.si_pid == 0)
+			log_event(clock_boot_ns() < r->spawned_ns + YOUNG_NS ?
+				LOG_DEBUG : LOG_WARN, "session-closed-early",
+			    KV("session", r->sid.v), KV("command_pid", r->pid));
+	}
+	table_remove(k->table, r);
+	k->activity = true;
+}
+
+/* A child of this process that is not reaped? */
+bool
+reap_is_child(int32_t pid)
+{
+	siginfo_t si;
+
+	return wait_raw(P_PID, pid, &si, WNOWAIT, NULL) == 0;
+}
+
+/* Is it a row's, the master's or a worker's? Those are not orphans. */
+bool
+reap_is_known(const struct keeper *k, int32_t pid)
+{
+	uint32_t i;
+
+	if (table_find_pid(k->table, pid) != NULL)
+		return true;
+	if (k->master.state != PROC_NONE && k->master.pid == pid)
+		return true;
+	if (k->upgrade.trial.pid == pid)
+		return true;
+	for (i = 0; i < k->slots; i++) {
+		if (k->slot[i].state != PROC_NONE && k->slot[i].pid == pid)
+			return true;
+	}
+	return false;
+}
+
+/* Reads all that the workers' channels hold. False: there is still more. */
+static bool
+drain_workers(struct keeper *k)
+{
+	bool empty = true;
+	uint32_t i;
+
+	for (i = 0; i < k->slots; i++) {
+		if (k->slot[i].chan >= 0 && !k->slot[i].chan_eof)
+			empty = recv_from(k, &k->slot[i]) && empty;
+	}
+	return empty;
+}
+
+/*
+ * Reaps one child if it is a zombie and nobody's. True: it is gone.
+ *
+ * A command may have run and died before its HOLD was read, or its pid. HOLD
+ * was sent and the header written before the death, so whoever sees the zombie
+ * first, then finds the channels empty and then reads the headers may believe
+ * the table. A header may be gone with the runtime directory, or spoiled: then
+ * its worker says who it is, and a child that may be the one waits for that.
+ */
+static bool
+reap_orphan(struct keeper *k, int32_t pid)
+{
+	siginfo_t si;
+
+	si.si_pid = 0;
+	if (wait_raw(P_PID, pid, &si, WNOWAIT, NULL) < 0)
+		return true;
+	if (si.si_pid == 0)
+		return false;
+	FAULT("keeper.before-reap");
+	if (!drain_workers(k)) {
+		k->activity = true;
+		return false;
+	}
+	pids_read_all(k);
+	if (reap_is_known(k, pid))
+		return false;
+	if (k->withheld < WITHHELD_MAX && pids_may_be(k, pid)) {
+		k->withheld++;
+		return false;
+	}
+	if (wait_raw(P_PID, pid, &si, 0, NULL) < 0 || si.si_pid == 0)
+		return true;
+	atomic_fetch_add(&k->stats[0].orphans_reaped, 1);
+	return true;
+}
+
+/* The quick way: while the first zombie that the kernel finds is an orphan.
+ * True: no zombie is left but the pinned ones of rows. */
+static bool
+sweep_first(struct keeper *k)
+{
+	siginfo_t si;
+	uint32_t n;
+
+	for (n = 0; n < SWEEP_MAX; n++) {
+		if (wait_raw(P_ALL, 0, &si, WNOWAIT, NULL) < 0 ||
+		    si.si_pid == 0)
+			return true;
+		if (reap_is_known(k, si.si_pid))
+			return false;
+		if (!reap_orphan(k, si.si_pid))
+			return false;
+	}
+	k->activity = true;
+	return true;
+}
+
+/* The thorough way: every child that the kernel lists. Counts the orphans
+ * that are alive. -errno where the kernel has no such list. */
+static int
+sweep_list(struct keeper *k)
+{
+	static char buf[65536];
+	char path[64];
+	size_t have = 0;
+	uint32_t alive = 0;
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children",
+	    (int)getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, buf + have, sizeof(buf) - 1 - have)) > 0) {
+		char *p = buf, *space;
+
+		have += (size_t)n;
+		buf[have] = '\0';
+		while ((space = strchr(p, ' ')) != NULL) {
+			int32_t pid = (int32_t)strtol(p, NULL, 10);
+
+			if (pid > 0 && !reap_is_known(k, pid) &&
+			    !reap_orphan(k, pid))
+				alive++;
+			p = space + 1;
+		}
+		have = (size_t)(buf + have - p);
+		memmove(buf, p, have);
+	}
+	(void)close(fd);
+	k->orphans = alive;
+	return 0;
+}
+
+/* Reaps what is dead and nobody's. */
+void
+reap_sweep(struct keeper *k)
+{
+	k->activity = false;
+	k->withheld = 0;
+	(void)sweep_first(k);
+	if (sweep_list(k) < 0)
+		k->orphans = 1; /* cannot know: keep looking */
+}

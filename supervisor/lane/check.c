@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every invariant of the lane scheduler, for its tests: walks all there is.
+ */
+#include "supervisor/lane/store.h"
+
+/* Order, counts and the heap places of one tier. */
+static const char *
+check_tier(const struct lanes *ls, const struct lane *l, uint8_t tier)
+{
+	const char *broken = rank_check(&l->tiers[tier]);
+	const struct entry *before = NULL;
+
+	for (const struct rank_node *n = rank_first(&l->tiers[tier]);
+	     n != NULL && broken == NULL; n = rank_next(n)) {
+		const struct entry *e = RANK_OWNER_C(n, struct entry, place);
+
+		if (e->lane != l || e->tier != tier || e->active)
+			broken = "an entry stands in a tier that is not its";
+		else if (lane_entry_find(ls, e->sid) != e)
+			broken = "a queued entry is not in the table";
+		else if ((tier == TIER_LOW) != (e->heap != 0))
+			broken = "only the low tier ages";
+		else if (before != NULL && lane_cmp_arrival(before, n) >= 0)
+			broken = "a tier is not in order of arrival";
+		else if (e->seq > ls->last_seq)
+			broken = "a number beyond the newest";
+		else if (e->stale)
+			broken = "somebody who waits is of an old generation";
+		before = e;
+	}
+	return broken;
+}
+
+/* Is it in this ring, and is the ring whole? */
+static bool
+in_ring(const struct turn *head, const struct turn *t, const char **broken)
+{
+	bool found = false;
+
+	for (const struct turn *r = head->next; r != head; r = r->next) {
+		if (r->next->prev != r || (r->lane == NULL) ==
+		        (r->group == NULL))
+			*broken = "a ring of turns is broken";
+		found |= r == t;
+	}
+	return found;
+}
+
+/* The ring a lane must be in. */
+static const char *
+check_turn(const struct lanes *ls, const struct lane *l)
+{
+	const struct group *g = l->group;
+	const struct turn *want = NULL;
+	const char *broken = NULL;
+
+	if (l->queued > 0 && !l->paused && l->active < l->width)
+		want = g == NULL	       ? &ls->ready
+		    : l->active < l->reserve ? &g->reserved
+						 : &g->shared;
+	if (l->ring != want || (l->turn.next != NULL) != (want != NULL))
+		return "a lane is in the wrong ring";
+	if (want != NULL && !in_ring(want, &l->turn, &broken))
+		return "a lane is not in its ring";
+	return broken;
+}
+
+/* Who holds its places, and who only runs on. */
+static const char *
+check_active(const struct lane *l)
+{
+	const struct entry *before = NULL;
+	uint32_t active = 0, stale = 0;
+
+	for (const struct entry *e = l->active_first; e != NULL;
+	     before = e, e = e->active_next) {
+		if (e->lane != l || !e->active || e->active_prev != before)
+			return "a lane's list of holders is broken";
+		active += !e->stale;
+		stale += e->stale;
+	}
+	if (l->active_last != before)
+		return "a lane's list of holders has another end";
+	return active != l->active || stale != l->stale
+	    ? "a lane's count of places is wrong"
+	    : NULL;
+}
+
+/* One lane: its tiers, its counts, its place in the rings. */
+static const char *
+check_lane(const struct lanes *ls, const struct lane *l)
+{
+	const char *broken = check_active(l);
+	uint32_t queued = 0;
+
+	for (uint8_t t = 0; t < TIER_COUNT && broken == NULL; t++) {
+		broken = check_tier(ls, l, t);
+		queued += rank_size(&l->tiers[t]);
+	}
+	if (broken != NULL)
+		return broken;
+	if (queued != l->queued)
+		return "a lane's count of queued sessions is wrong";
+	if (!l->configured && !l->paused && !l->draining && !l->width_set &&
+	    l->queued + l->active + l->stale == 0)
+		return "an idle lane was not forgotten";
+	if (!l->width_set && l->width != l->width_conf)
+		return "a lane's width is not the configured one";
+	return check_turn(ls, l);
+}
+
+/* One group: its sums, its place in the ring of all. */
+static const char *
+check_group(const struct lanes *ls, const struct group *g)
+{
+	uint64_t active = 0, committed = 0;
+	uint32_t lanes = 0;
+	const char *broken = NULL;
+	bool ready;
+
+	for (const struct lane *l = g->members; l != NULL;
+	     l = l->member_next) {
+		if (l->group != g || (l->member_next != NULL &&
+		        l->member_next->member_prev != l))
+			return "a group's list of lanes is broken";
+		active += l->active;
+		committed += l->active > l->reserve ? l->active : l->reserve;
+		lanes++;
+	}
+	if (g->active != active || g->committed != committed ||
+	    g->lanes != lanes)
+		return "a group's sums are wrong";
+	ready = (g->active < g->width && g->reserved.next != &g->reserved) ||
+	    (committed < g->width && g->shared.next != &g->shared);
+	if (in_ring(&ls->ready, &g->turn, &broken) != ready)
+		return "a group is ready and not in the ring, or the reverse";
+	return broken;
+}
+
+/* The heap's order and back references. */
+static const char *
+check_heap(const struct lanes *ls)
+{
+	for (size_t i = 0; i < ls->ageing_count; i++) {
+		const struct entry *e = ls->ageing[i];
+
+		if (e->heap != i + 1)
+			return "an entry does not know its place in the heap";
+		if (i > 0 && lane_ages_before(e, ls->ageing[(i - 1) / 2]))
+			return "the heap is not in order";
+		if (e->active || e->tier != TIER_LOW)
+			return "somebody ages who should not";
+	}
+	return NULL;
+}
+
+/* The list of those to warn about. */
+static const char *
+check_waits(const struct lanes *ls, size_t *ret_count)
+{
+	const struct entry *before = NULL;
+	size_t n = 0;
+
+	for (const struct entry *e = ls->wait_first; e != NULL;
+	     before = e, e = e->wait_next, n++) {
+		if (!e->waits || e->active || e->wait_prev != before)
+			return "the list of those who wait is broken";
+		if (before != NULL && before->since_ms > e->since_ms)
+			return "the list of those who wait is not in order";
+	}
+	*ret_count = n;
+	return ls->wait_last != before
+	    ? "the list of those who wait has another end"
+	    : NULL;
+}
+
+/* Walks everything. */
+const char *
+lanes_check(const struct lanes *ls)
+{
+	size_t entries = 0, active = 0, queued = 0, of_lanes = 0, waits = 0;
+	size_t waiting = 0;
+	const char *broken = rank_check(&ls->by_name);
+
+	for (size_t i = 0; i < ls->bucket_count; i++) {
+		for (const struct entry *e = ls->buckets[i]; e != NULL;
+		     e = e->chain) {
+			entries++;
+			active += e->active;
+			waits += e->waits;
+		}
+	}
+	for (const struct rank_node *n = rank_first(&ls->by_name);
+	     n != NULL && broken == NULL; n = rank_next(n)) {
+		const struct lane *l = RANK_OWNER_C(n, struct lane, by_name);
+
+		broken = check_lane(ls, l);
+		of_lanes += l->active + l->stale;
+		queued += l->queued;
+	}
+	for (size_t i = 0; i < ls->group_count && broken == NULL; i++)
+		broken = check_group(ls, &ls->groups[i]);
+	if (broken == NULL)
+		broken = check_heap(ls);
+	if (broken == NULL)
+		broken = check_waits(ls, &waiting);
+	if (broken == NULL && waiting != waits)
+		broken = "somebody waits whom nobody will be warned about";
+	if (broken == NULL && of_lanes != active)
+		broken = "slots are held by nobody, or by strangers";
+	if (broken == NULL &&
+	    (entries != ls->entry_count || active + queued != entries))
+		broken = "an entry is neither queued nor active";
+	return broken;
+}

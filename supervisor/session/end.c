@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a session ends: the clients' wish that it does, and everything that an
+ * end brings with it, whoever tells it: its worker, its ring, this master.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/fault.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "shm/state_names.h"
+#include "shm/stats.h"
+#include "supervisor/master.h"
+#include "supervisor/words/result.h"
+
+/* The status word, from reason and code. */
+uint32_t
+session_status_of(uint32_t reason, int32_t exit_code)
+{
+	switch (reason) {
+	case END_NONE:
+		return STATUS_RUNNING;
+	case END_EXIT:
+		return exit_code == 126 || exit_code == 127
+		    ? STATUS_FAILED
+		    : STATUS_COMPLETED;
+	case END_MANUAL_CANCEL:
+		return STATUS_KILLED;
+	case END_LOST:
+		return STATUS_LOST;
+	default:
+		return STATUS_FAILED;
+	}
+}
+
+/* Sends CTL_KILL to whoever babysits it. */
+void
+session_order_kill(struct master *m, struct session *s, int sig,
+    uint32_t grace_ms, uint32_t reason, uint32_t flags)
+{
+	struct ctl_kill k = {.head = CTL_INIT(CTL_KILL, s->sid,
+				 struct ctl_kill),
+	    .signal = sig, .grace_ms = grace_ms, .reason = reason,
+	    .flags = flags};
+
+	pool_order(m, s, &k, sizeof(k), false, -1);
+}
+
+/* Before worker and keeper have spoken a new master does not know that what it
+ * has as starting runs; nor is it in anybody's hands while it changes them. */
+static bool
+may_run(const struct session *s)
+{
+	return s->recovering || s->held || s->pid != 0;
+}
+
+/* Asks for the end of a session. */
+void
+session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
+    uint32_t reason, uint32_t flags)
+{
+	if (!session_live(s))
+		return;
+	if ((flags & CTL_KILL_ESCALATE) != 0 && s->forced == END_NONE) {
+		s->forced = reason;
+		s->forced_signal = sig;
+		s->forced_grace_ms = grace_ms;
+		session_touch(m, s);
+	}
+	if (s->state == STATE_QUEUED ||
+	    (s->state == STATE_STARTING && !s->has_worker &&
+	        !may_run(s))) {
+		if ((flags & CTL_KILL_ESCALATE) != 0)
+			session_end_here(m, s, reason, "before it started");
+		return;
+	}
+	session_order_kill(m, s, sig, grace_ms, reason, flags);
+}
+
+/* An ended session's zombie still pins its numbers, and its worker still looks
+ * after what it left behind. */
+void
+session_kill_left(struct master *m, struct session *s, int sig,
+    uint32_t grace_ms, uint32_t flags)
+{
+	s->killing_left = (flags & CTL_KILL_ESCALATE) != 0 &&
+	    pool_get(m, s->worker) != NULL;
+	session_order_kill(m, s, sig, grace_ms, END_NONE, flags);
+}
+
+/* Notes that the exit event is due, unless the rules say none is. */
+static void
+exit_event(struct master *m, struct session *s)
+{
+	char instance[SESSION_INSTANCE_MAX];
+	struct sbuf text = SBUF_INIT;
+	struct event_in in;
+
+	if (!s->backgrounded || !s->notify || s->exit_notified || s->hidden ||
+	    s->reason == END_MANUAL_CANCEL)
+		return;
+	if (s->reason == END_EXIT && s->exit_code == 0 && s->total == 0 &&
+	    !s->notify_empty)
+		return;
+	result_event_text(m, s, &text);
+	session_instance(s, instance);
+	in = (struct event_in){.scope = s->scope, .sid = s->sid,
+	    .instance_id = instance,
+	    .kind = event_kind_name(s->reason == END_LOST ? EVENT_LOST
+							  : EVENT_EXITED),
+	    .slug = s->slug, .session_key = s->session_key,
+	    .text = text.p != NULL ? text.p : "",
+	    .status = status_name(s->status),
+	    .exit_signal = s->exit_signal != 0
+		? text_signal_name(s->exit_signal)
+		: NULL,
+	    .exit_reason = result_exit_reason(s), .exit_code = s->exit_code,
+	    .at_ms = s->ended_ms};
+	if (in.session_key[0] == '\0')
+		in.session_key = NULL;
+	s->exit_notified = FAULT_FAILS("lie.event-lost") ||
+	    events_append(m->events, &in) >= 0;
+	if (FAULT_FAILS("lie.event-twice"))
+		(void)events_append(m->events, &in);
+	if (!s->exit_notified) {
+		log_event(LOG_WARN, "exit-event-waits", KV_SESSION(s));
+		m->events_due = true;
+	}
+	sbuf_fini(&text);
+}
+
+/* Ends whose events could not be written: once more. */
+void
+session_events_due(struct master *m)
+{
+	struct session *s;
+
+	m->events_due = false;
+	TAILQ_FOREACH(s, &m->ended, ended_link)
+		if (!s->exit_notified) {
+			exit_event(m, s);
+			if (s->exit_notified)
+				session_touch(m, s);
+		}
+}
+
+/* Everything an end brings with it, whatever ended the session. */
+void
+session_ended(struct master *m, struct session *s, const char *why)
+{
+	struct index_key64 id = index_key64(s->sid.v);
+	struct worker *w = s->has_worker ? pool_get(m, s->worker) : NULL;
+	bool held = s->lane[0] != '\0' &&
+	    lanes_position(m->lanes, s->sid) == 0;
+	bool narrow;
+	char lane[LANE_NAME_MAX];
+
+	snprintf(lane, sizeof(lane), "%s", s->lane);
+	if (w != NULL && w->live > 0)
+		w->live--;
+	s->status = session_status_of(s->reason, s->exit_code);
+	tally_add(m, TALLY(ended) + s->reason, 1);
+	tally_add(m, TALLY(dropped), s->dropped_nospace);
+	if (s->started_ms != 0)
+		stats_observe(&m->stats->duration, METRIC_CUT_LIFE,
+		    s->duration_ms * 1000);
+	s->stdin_closed = true;
+	terminal_uncertain(m, s);
+	session_set_state(m, s, STATE_ENDED, why);
+	m->live--;
+	s->ended_ns = clock_boot_ns();
+	if (s->spec != NULL || s->pid == 0)
+		(void)index_del(m->ix, INDEX_SPECS,
+		    (struct index_bytes){id.b, 8});
+	spec_free(&s->spec);
+	lanes_leave(m->lanes, s->sid);
+	narrow = s->gate.scope != NULL && s->gate.running;
+	gate_leave(m, s);
+	narrow = narrow && gate_still_full(m, s);
+	news_deadline_off(s);
+	s->hidden |= session_never_was(s);
+	exit_event(m, s);
+	sweep_ended(m, s);
+	session_wake(m, s, WAKE_STATE);
+	if (s->hidden)
+		registry_forget(m, s);
+	if (held)
+		lane_deadlock_look(m, lane);
+	if (narrow)
+		gate_deadlock_look(m);
+	session_pump_lanes(m);
+}
+
+/* The end by the master's own decision. */
+void
+session_end_here(struct master *m, struct session *s, uint32_t reason,
+    const char *why)
+{
+	if (!session_live(s))
+		return;
+	s->reason = s->forced != END_NONE && reason != END_LOST ? s->forced
+								: reason;
+	s->ended_ms = clock_wall_ms();
+	if (s->started_ms != 0 && s->ended_ms > s->started_ms)
+		s->duration_ms = s->ended_ms - s->started_ms;
+	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
+	    memory_order_relaxed);
+	session_ended(m, s, why);
+}
+
+/* Takes exit facts as waitid tells them. */
+void
+session_take_exit(struct session *s, int32_t code, int32_t status)
+{
+	s->exit_code = -1;
+	s->exit_signal = 0;
+	if (code == CLD_EXITED)
+		s->exit_code = status & 0xff;
+	else if ((code == CLD_KILLED || code == CLD_DUMPED) && status > 0 &&
+	    status < NSIG)
+		s->exit_signal = status;
+}
+
+/* Bytes that a ring of these facts takes, about. */
+static uint64_t
+ring_bytes_of(const struct ring_facts *f)
+{
+	uint64_t most = f->raw.head_bytes + f->raw.tail_bytes;
+
+	return (f->head < most ? f->head : most) + SHM_PAGE;
+}
+
+/* What the ring's header says of an end nobody could tell; else lost. */
+void
+session_end_by_ring(struct master *m, struct session *s)
+{
+	static struct ring_facts facts; /* no end is lost for want of memory */
+	struct ring_reader *r = readers_get(m, s->sid);
+	struct ring_facts *f = &facts;
+	bool known = false;
+
+	if (r != NULL && ring_facts(r, f) == RING_OK) {
+		int32_t code = f->raw.exit_code;
+
+		s->total = f->head;
+		s->ring_bytes = ring_bytes_of(f);
+		if (s->started_ms == 0)
+			s->started_ms = f->raw.started_ms;
+		if (code == CLD_EXITED || code == CLD_KILLED ||
+		    code == CLD_DUMPED) {
+			session_take_exit(s, code, f->raw.exit_status);
+			known = true;
+			s->reason = f->raw.end_reason;
+			if (s->reason == END_NONE || s->reason >= END_REASONS)
+				s->reason = s->exit_signal != 0 ? END_SIGNAL
+								: END_EXIT;
+		}
+	}
+	if (known) {
+		uint32_t reason = s->reason;
+
+		s->forced = END_NONE;
+		session_end_here(m, s, reason, "told by its ring");
+	} else {
+		session_end_here(m, s, END_LOST, "nobody knows of it");
+	}
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Called by result.c for whoever asks. Reads /proc alone, of a bounded number
+ * of processes; sends nothing and changes no session but its memory of this.
+ *
+ * wchan says in which function a process sleeps, with no more right than a
+ * process of the same user has. That a shell sleeps in pipe_read does not say
+ * in which pipe: $(...) is one, too. /proc/PID/syscall does, where it may be
+ * read; else the pipe is the session's if the process has no other to read.
+ */
+#include "supervisor/session/input_wait.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/cgroup.h"
+#include "common/check.h"
+#include "common/clock.h"
+#include "common/mark.h"
+#include "supervisor/session/usage.h"
+
+#define PIDS_MAX   32u  /* of a session; the others are not looked at */
+#define FDS_MAX    256u /* of a process */
+#define STALE_MS   10000u /* older than that is not believed */
+
+const char *
+input_wait_name(enum input_wait w)
+{
+	static const char *const names[] = {[INPUT_WAIT_STDIN] = "stdin-read",
+	    [INPUT_WAIT_TTY] = "tty-read", [INPUT_WAIT_IDLE] = "idle"};
+
+	CHECK(w < NELEMS(names));
+	return names[w];
+}
+
+enum sleep_kind
+input_wait_sleep(const char *wchan)
+{
+	static const struct {
+		const char *prefix;
+		enum sleep_kind kind;
+	} rows[] = {
+	    {"pipe_read", SLEEP_READ}, {"anon_pipe_read", SLEEP_READ},
+	    {"fifo_pipe_read", SLEEP_READ}, {"pipe_wait", SLEEP_READ},
+	    {"n_tty_read", SLEEP_READ}, {"tty_read", SLEEP_READ},
+	    {"wait_woken", SLEEP_READ},
+	    {"poll_schedule_timeout", SLEEP_POLL}, {"do_poll", SLEEP_POLL},
+	    {"do_sys_poll", SLEEP_POLL}, {"do_select", SLEEP_POLL},
+	    {"do_epoll_wait", SLEEP_POLL}, {"ep_poll", SLEEP_POLL},
+	};
+
+	if (wchan[0] == '\0' || strcmp(wchan, "0") == 0)
+		return SLEEP_UNKNOWN; /* it runs, or the kernel hides it */
+	for (size_t i = 0; i < NELEMS(rows); i++)
+		if (strncmp(wchan, rows[i].prefix, strlen(rows[i].prefix)) ==
+		    0)
+			return rows[i].kind;
+	return SLEEP_ELSE;
+}
+
+/* What is looked for: one session's stdin. */
+struct target {
+	struct master *m;
+	struct session *s;
+	char link[40];  /* what a descriptor of it shows as */
+	bool pty;
+};
+
+/* One process, and its directory of /proc. */
+struct process {
+	int32_t pid;
+	int dir;
+};
+
+/* One file of it, as text without the line's end. */
+static bool
+read_file(const struct process *p, const char *file, char *ret, size_t size)
+{
+	if (cgroup_read(p->dir, file, ret, size) <= 0)
+		return false;
+	ret[strcspn(ret, "\n")] = '\0';
+	return true;
+}
+
+/* Is this descriptor of it the session's stdin? */
+static bool
+is_stdin(const struct target *t, const struct process *p, const char *fd)
+{
+	char name[32], to[64];
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "fd/%s", fd);
+	n = readlinkat(p->dir, name, to, sizeof(to) - 1);
+	if (n <= 0)
+		return false;
+	to[n] = '\0';
+	return strcmp(to, t->link) == 0 ||
+	    (t->pty && strcmp(to, "/dev/tty") == 0);
+}
+
+/* The system call it sleeps in, and its first argument. -1: hidden. */
+static int
+syscall_of(const struct process *p, long *ret_nr, unsigned long *ret_arg)
+{
+	char text[1024], *end;
+
+	if (!read_file(p, "stat", text, sizeof(text)) || mark_may_wait(text) ||
+	    !read_file(p, "syscall", text, sizeof(text)) ||
+	    (!isdigit((unsigned char)text[0]) && text[0] != '-'))
+		return -1;
+	*ret_nr = strtol(text, &end, 10);
+	*ret_arg = strtoul(end, NULL, 16);
+	return 0;
+}
+
+/* Without the system call: is stdin all that it could be reading? */
+static bool
+has_no_other(const struct target *t, const struct process *p)
+{
+	int fd = openat(p->dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	size_t seen = 0, others = 0;
+	struct dirent *e;
+	char name[300], to[64];
+	struct stat st;
+	ssize_t n;
+
+	if (d == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while ((e = readdir(d)) != NULL && seen++ < FDS_MAX && others == 0) {
+		if (e->d_name[0] == '.' ||
+		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) <
+			0 ||
+		    (st.st_mode & S_IRUSR) == 0)
+			continue; /* not open for reading */
+		snprintf(name, sizeof(name), "fd/%s", e->d_name);
+		n = readlinkat(p->dir, name, to, sizeof(to) - 1);
+		to[n > 0 ? n : 0] = '\0';
+		others += strcmp(to, t->link) != 0 &&
+		    (strncmp(to, "pipe:", 5) == 0 ||
+			strncmp(to, "socket:", 7) == 0 ||
+			strncmp(to, "/dev/pt", 7) == 0 ||
+			strncmp(to, "/dev/tty", 8) == 0);
+	}
+	closedir(d);
+	return others == 0 && seen <= FDS_MAX;
+}
+
+/* It sleeps in a read: of the session's stdin? */
+static bool
+reads_stdin(const struct target *t, const struct process *p)
+{
+	unsigned long arg;
+	char fd[24];
+	long nr;
+
+	if (syscall_of(p, &nr, &arg) == 0) {
+		if (nr != SYS_read && nr != SYS_readv)
+			return false;
+		snprintf(fd, sizeof(fd), "%lu", arg);
+		return is_stdin(t, p, fd);
+	}
+	return is_stdin(t, p, "0") && has_no_other(t, p);
+}
+
+/* Is it in the foreground of its terminal? */
+static bool
+is_foreground(const struct process *p)
+{
+	int pgrp, tpgid;
+	char text[512], *at;
+
+	return read_file(p, "stat", text, sizeof(text)) &&
+	    (at = strrchr(text, ')')) != NULL &&
+	    sscanf(at + 1, " %*c %*d %d %*d %*d %d", &pgrp, &tpgid) == 2 &&
+	    pgrp == tpgid;
+}
+
+/* It sleeps in a poll: of a terminal that it drives? */
+static bool
+drives_terminal(const struct target *t, const struct process *p)
+{
+	return t->pty && is_stdin(t, p, "0") && is_foreground(p) &&
+	    !terminal_reads_lines(t->m, t->s);
+}
+
+/* A process of which wchan says nothing: perhaps its system call does. */
+static enum sleep_kind
+sleep_by_syscall(const struct process *p)
+{
+	unsigned long arg;
+	long nr;
+
+	if (syscall_of(p, &nr, &arg) < 0)
+		return SLEEP_ELSE;
+	switch (nr) {
+	case SYS_read:
+	case SYS_readv:
+		return SLEEP_READ;
+	case SYS_ppoll:
+	case SYS_pselect6:
+	case SYS_epoll_pwait:
+#ifdef SYS_poll
+	case SYS_poll:
+	case SYS_select:
+	case SYS_epoll_wait:
+#endif
+		return SLEEP_POLL;
+	default:
+		return SLEEP_ELSE;
+	}
+}
+
+/* Does this process wait for the session's input? */
+static bool
+process_waits(const struct target *t, int32_t pid)
+{
+	struct process p = {.pid = pid};
+	char name[32], wchan[80];
+	enum sleep_kind kind;
+	bool found = false;
+
+	snprintf(name, sizeof(name), "/proc/%d", (int)pid);
+	p.dir = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (p.dir < 0)
+		return false;
+	if (!read_file(&p, "wchan", wchan, sizeof(wchan)))
+		wchan[0] = '\0';
+	kind = input_wait_sleep(wchan);
+	if (kind == SLEEP_UNKNOWN)
+		kind = sleep_by_syscall(&p);
+	if (kind == SLEEP_READ)
+		found = reads_stdin(t, &p);
+	else if (kind == SLEEP_POLL)
+		found = drives_terminal(t, &p);
+	close(p.dir);
+	return found;
+}
+
+/* Goes through the session's processes. */
+static enum input_wait
+find_evidence(struct master *m, struct session *s)
+{
+	struct target t = {.m = m, .s = s, .pty = s->pty && s->pty_error == 0};
+	int32_t pids[PIDS_MAX];
+	size_t n;
+
+	if (s->stdin_node == 0)
+		return INPUT_WAIT_NONE;
+	if (t.pty)
+		snprintf(t.link, sizeof(t.link), "/dev/pts/%llu",
+		    (unsigned long long)s->stdin_node - 1);
+	else
+		snprintf(t.link, sizeof(t.link), "pipe:[%llu]",
+		    (unsigned long long)s->stdin_node);
+	n = usage_pids(m, s, pids, PIDS_MAX);
+	for (size_t i = n < PIDS_MAX ? n : PIDS_MAX; i-- > 0;)
+		if (process_waits(&t, pids[i]))
+			return t.pty ? INPUT_WAIT_TTY : INPUT_WAIT_STDIN;
+	return INPUT_WAIT_NONE;
+}
+
+enum input_wait
+input_wait_look(struct master *m, struct session *s, uint64_t max_age_ms,
+    bool may_look)
+{
+	struct input_probe *p = &s->input_probe;
+	uint64_t now = clock_boot_ns(), age = (now - p->at_ns) / 1000000u;
+	bool same = p->at_ns != 0 && p->total == s->total &&
+	    p->fed == s->spool_end;
+
+	if (same && age < max_age_ms)
+		return p->found;
+	if (!may_look)
+		return same && age < STALE_MS ? p->found : INPUT_WAIT_NONE;
+	if (m->probes_left > 0)
+		m->probes_left--;
+	*p = (struct input_probe){.at_ns = now, .total = s->total,
+	    .fed = s->spool_end, .found = find_evidence(m, s)};
+	return p->found;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Does a session wait for input? Evidence is what /proc shows: a process of the
+ * session that sleeps in a read of the session's stdin or terminal, or, on a
+ * terminal that it has taken out of line mode, in poll or select in the
+ * foreground, as shells, REPLs and editors do. Looked at when somebody asks,
+ * and remembered for a while.
+ *
+ * Not seen: a read in another thread than a process's first, and poll, select
+ * or epoll on a pipe or on a terminal in line mode, where the kernel does not
+ * say on what; there the rule of silence counts.
+ */
+#ifndef PSUP_SUPERVISOR_SESSION_INPUT_WAIT_H
+#define PSUP_SUPERVISOR_SESSION_INPUT_WAIT_H
+
+#include "supervisor/master.h"
+
+/* After that much silence somebody may be reading. */
+#define INPUT_WAIT_QUIET_MS 20u
+
+/* Looks, unless what was found is younger than max_age_ms, or `may_look` is
+ * false; then what was found counts as long as nothing was written or read
+ * since. */
+enum input_wait input_wait_look(struct master *m, struct session *s,
+    uint64_t max_age_ms, bool may_look);
+/* "stdin-read", "tty-read", "idle"; NULL for none. */
+const char *input_wait_name(enum input_wait w);
+
+/* For tests: what a line of /proc/PID/wchan says. */
+enum sleep_kind { SLEEP_ELSE, SLEEP_UNKNOWN, SLEEP_READ, SLEEP_POLL };
+enum sleep_kind input_wait_sleep(const char *wchan);
+
+#endif

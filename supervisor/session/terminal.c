@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the master does for terminals: the rule of long lines, the end of file,
+ * resize. The terminal itself is the worker's. Called by api/ and, at RUNNING,
+ * by recv.c.
+ *
+ * Long lines: in canonical mode the kernel keeps 4095 bytes of a line and
+ * throws the rest away. A write that would make such a line is refused here,
+ * before any of it is taken. The program may change the mode afterwards, so
+ * the worker looks once more before it gives a line to the terminal; one that
+ * is too long then is held back until the program takes bytes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "shm/spool.h"
+#include "supervisor/master.h"
+#include "supervisor/words/result.h"
+
+#define LINE_MAX_BYTES 4095u
+#define PTS_MAJOR_LOW  136u /* /dev/pts/N, Documentation/admin-guide */
+#define PTS_MAJOR_HIGH 143u
+
+/* After this byte a line is over, or thrown away; as worker/pty.c has it. */
+static bool
+ends_line(char byte)
+{
+	static const char ends[] = "\n\r\003\004\025\032\034";
+
+	return byte != '\0' && strchr(ends, byte) != NULL;
+}
+
+/* Does the program read lines at this moment? The command's end is looked at
+ * itself, since what the header says may be old: a program need not write
+ * anything when it changes the mode. */
+static bool
+is_canonical(const struct ring_header *h)
+{
+	char name[32];
+	struct termios t;
+	struct stat st;
+	bool canonical = (h->pty_flags & PTY_CANON) != 0;
+	int fd;
+
+	snprintf(name, sizeof(name), "/dev/pts/%u", (unsigned)h->pty_index);
+	fd = open(name,
+	    O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return canonical;
+	if (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
+	    major(st.st_rdev) >= PTS_MAJOR_LOW &&
+	    major(st.st_rdev) <= PTS_MAJOR_HIGH && tcgetattr(fd, &t) == 0)
+		canonical = (t.c_lflag & ICANON) != 0;
+	close(fd);
+	return canonical;
+}
+
+/* The header page of a session that runs; false: there is none. */
+static bool
+header_of(struct master *m, struct session *s, struct ring_facts *ret)
+{
+	struct ring_reader *rd = NULL;
+
+	if (s->state != STATE_QUEUED && s->state != STATE_STARTING)
+		rd = readers_get(m, s->sid);
+	return rd != NULL && ring_facts(rd, ret) == RING_OK;
+}
+
+bool
+terminal_reads_lines(struct master *m, struct session *s)
+{
+	static struct ring_facts f; /* a page: used and forgotten here */
+
+	return !header_of(m, s, &f) || is_canonical(&f.raw);
+}
+
+/* The longest line there would be, counting what is queued. */
+static uint64_t
+longest_line(uint64_t begun, const char *data, size_t n)
+{
+	uint64_t longest = 0, line = begun;
+
+	for (size_t i = 0; i < n; i++) {
+		if (ends_line(data[i]))
+			line = 0;
+		else if (++line > longest)
+			longest = line;
+	}
+	return longest;
+}
+
+bool
+terminal_refuses(struct req *r, struct session *s, const char *data, size_t n)
+{
+	static struct ring_facts f; /* a page: used and forgotten here */
+	uint64_t line = s->line_at, longest;
+
+	if (longest_line(s->spool_end - line, data, n) <= LINE_MAX_BYTES ||
+	    !header_of(r->m, s, &f))
+		return false;
+	/* what was taken in another mode belongs to no line */
+	if (f.raw.pty_line > line && f.raw.pty_line <= s->spool_end)
+		line = f.raw.pty_line;
+	longest = longest_line(s->spool_end - line, data, n);
+	if (longest <= LINE_MAX_BYTES || !is_canonical(&f.raw))
+		return false;
+	req_refuse(r, PROTO_E_LINE_TOO_LONG, s->slug,
+	    "a line of %llu bytes: the terminal of session %s reads lines now "
+	    "and keeps %u bytes of each; send shorter lines, or wait until its "
+	    "program takes single bytes",
+	    (unsigned long long)longest, s->slug, LINE_MAX_BYTES);
+	return true;
+}
+
+void
+terminal_accepted(struct session *s, const char *data, size_t n)
+{
+	for (size_t i = n; i > 0; i--) {
+		if (!ends_line(data[i - 1]))
+			continue;
+		s->line_at = s->spool_end - (n - i);
+		return;
+	}
+}
+
+/* ^D at the begin of a line is the end of file; within one it only hands the
+ * line over, so there it takes two. */
+int
+terminal_eof(struct master *m, struct session *s)
+{
+	static struct ring_facts f;
+	bool canonical = true;
+	size_t n;
+	int fd, r;
+
+	if (header_of(m, s, &f))
+		canonical = is_canonical(&f.raw);
+	n = canonical && s->spool_end > s->line_at ? 2 : 1;
+	fd = spool_open_append(m->dirfd, s->sid);
+	if (fd < 0)
+		return fd;
+	r = spool_append(fd, s->spool_end, "\004\004", n);
+	close(fd);
+	if (r < 0)
+		return r;
+	s->spool_end += n;
+	s->line_at = s->spool_end;
+	if (s->state == STATE_FREE)
+		s->pty_eof = (uint32_t)n;
+	session_touch(m, s);
+	return 0;
+}
+
+/* The size, to the worker. */
+static void
+order_size(struct master *m, struct session *s)
+{
+	struct ctl_size msg = {.head = CTL_INIT(CTL_RESIZE, s->sid,
+				   struct ctl_size),
+	    .cols = (uint16_t)s->cols, .rows = (uint16_t)s->rows};
+
+	pool_order(m, s, &msg, sizeof(msg), false, -1);
+}
+
+void
+terminal_running(struct master *m, struct session *s,
+    const struct ctl_running *msg)
+{
+	if (msg->pty != 0) {
+		s->pty = true;
+		order_size(m, s); /* it may have changed meanwhile */
+		return;
+	}
+	if (!s->pty)
+		return;
+	s->pty = false;
+	s->pty_error = msg->pty_error <= INT32_MAX && msg->pty_error != 0
+	    ? (int32_t)msg->pty_error
+	    : EIO;
+	/* a pipe ends without a character */
+	s->spool_end -= s->pty_eof <= s->spool_end ? s->pty_eof : 0;
+	s->pty_eof = 0;
+	session_touch(m, s);
+}
+
+/* What workers died with in their hands, where a terminal cannot be spliced:
+ * at most once, and the count is said. */
+void
+terminal_uncertain(struct master *m, struct session *s)
+{
+	struct ring_reader *rd;
+	struct ring_glance g;
+
+	if (!s->pty || !session_live(s) || s->state == STATE_QUEUED ||
+	    s->state == STATE_STARTING)
+		return;
+	rd = readers_get(m, s->sid);
+	if (rd == NULL || ring_glance(rd, &g) != RING_OK ||
+	    g.stdin_uncertain <= s->stdin_uncertain ||
+	    g.stdin_uncertain > s->spool_end)
+		return;
+	s->stdin_uncertain = g.stdin_uncertain;
+	session_touch(m, s);
+}
+
+/* A terminal begins in the normal mode; but a program that has written nothing
+ * yet may be about to say otherwise. */
+enum cursor_mode
+session_cursor_mode(struct master *m, struct session *s)
+{
+	static struct ring_facts f;
+
+	if (!s->pty)
+		return CURSOR_NORMAL;
+	if (!header_of(m, s, &f))
+		return CURSOR_UNKNOWN;
+	if ((f.raw.pty_flags & PTY_CURSOR_APP) != 0)
+		return CURSOR_APPLICATION;
+	return (f.raw.pty_flags & PTY_CURSOR_NORMAL) != 0 || f.head > 0
+	    ? CURSOR_NORMAL
+	    : CURSOR_UNKNOWN;
+}
+
+/* resize */
+void
+api_resize(struct api_call *c)
+{
+	struct session *s = api_session(c, API_OWN);
+	struct req *r = c->req;
+	struct enc e = ENC_INIT;
+	char text[120];
+
+	if (s == NULL)
+		return;
+	if (!session_live(s)) {
+		req_refuse(r, PROTO_E_NOT_RUNNING, s->slug,
+		    "No active session found for %s", s->slug);
+		return;
+	}
+	if (!s->pty) {
+		req_refuse(r, PROTO_E_NO_TERMINAL, s->slug,
+		    "Session %s has no terminal.", s->slug);
+		return;
+	}
+	s->cols = (uint32_t)proto_int(PROTO_RESIZE, c->params, "cols", 120);
+	s->rows = (uint32_t)proto_int(PROTO_RESIZE, c->params, "rows", 30);
+	order_size(c->m, s);
+	session_touch(c->m, s);
+	snprintf(text, sizeof(text), "Terminal of session %s is %u x %u.",
+	    s->slug, s->cols, s->rows);
+	result_open(&e, text, strlen(text));
+	enc_kv_str(&e, "status", "running");
+	enc_kv_str(&e, "sessionId", s->slug);
+	enc_kv_uint(&e, "cols", s->cols);
+	enc_kv_uint(&e, "rows", s->rows);
+	result_close(&e, false);
+	req_done(r, &e);
+}

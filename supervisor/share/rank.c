@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Order statistics over intrusive nodes: a treap with subtree sizes and parent
+ * pointers. Called by lane.c (queues), events.c and cursors.c (what is kept,
+ * by number or name). It knows nothing of what it orders.
+ */
+#include "supervisor/share/rank.h"
+
+#include "common/check.h"
+
+/* Nodes below and including n. */
+static uint32_t
+size_of(const struct rank_node *n)
+{
+	return n == NULL ? 0 : n->size;
+}
+
+/* The next weight: xorshift64*, so that a run can be repeated. */
+static uint32_t
+next_weight(struct rank_tree *t)
+{
+	t->seed ^= t->seed >> 12;
+	t->seed ^= t->seed << 25;
+	t->seed ^= t->seed >> 27;
+	return (uint32_t)((t->seed * 2685821657736338717ull) >> 32);
+}
+
+/* An empty tree. */
+void
+rank_init(struct rank_tree *t, rank_cmp *cmp)
+{
+	t->root = NULL;
+	t->cmp = cmp;
+	t->seed = 0x9e3779b97f4a7c15ull;
+}
+
+/* Puts `to` where `from` hangs below its parent. */
+static void
+replace_child(struct rank_tree *t, struct rank_node *parent,
+    const struct rank_node *from, struct rank_node *to)
+{
+	if (parent == NULL)
+		t->root = to;
+	else if (parent->left == from)
+		parent->left = to;
+	else
+		parent->right = to;
+	if (to != NULL)
+		to->parent = parent;
+}
+
+/* Makes n the parent of its parent; the order stays. */
+static void
+rotate_up(struct rank_tree *t, struct rank_node *n)
+{
+	struct rank_node *p = n->parent, *moved;
+
+	replace_child(t, p->parent, p, n);
+	if (p->left == n) {
+		moved = n->right;
+		p->left = moved;
+		n->right = p;
+	} else {
+		moved = n->left;
+		p->right = moved;
+		n->left = p;
+	}
+	if (moved != NULL)
+		moved->parent = p;
+	p->parent = n;
+	n->size = p->size;
+	p->size = 1 + size_of(p->left) + size_of(p->right);
+}
+
+/* Hangs n at its place, then lifts it as far as its weight goes. */
+void
+rank_insert(struct rank_tree *t, struct rank_node *n, const void *key)
+{
+	struct rank_node **link = &t->root, *parent = NULL;
+
+	while (*link != NULL) {
+		int c = t->cmp(key, *link);
+
+		CHECK(c != 0);
+		parent = *link;
+		parent->size++;
+		link = c < 0 ? &parent->left : &parent->right;
+	}
+	n->parent = parent;
+	n->left = n->right = NULL;
+	n->size = 1;
+	n->weight = next_weight(t);
+	*link = n;
+	while (n->parent != NULL && n->weight > n->parent->weight)
+		rotate_up(t, n);
+}
+
+/* Sinks n until nothing hangs below it, then takes it off. */
+void
+rank_erase(struct rank_tree *t, struct rank_node *n)
+{
+	while (n->left != NULL || n->right != NULL) {
+		struct rank_node *up = n->left;
+
+		if (up == NULL ||
+		    (n->right != NULL && n->right->weight > up->weight))
+			up = n->right;
+		rotate_up(t, up);
+	}
+	for (struct rank_node *p = n->parent; p != NULL; p = p->parent)
+		p->size--;
+	replace_child(t, n->parent, n, NULL);
+	n->parent = NULL;
+	n->size = 0;
+}
+
+/* How many there are. */
+uint32_t
+rank_size(const struct rank_tree *t)
+{
+	return size_of(t->root);
+}
+
+/* The node of this key. */
+struct rank_node *
+rank_find(const struct rank_tree *t, const void *key)
+{
+	struct rank_node *n = t->root;
+
+	while (n != NULL) {
+		int c = t->cmp(key, n);
+
+		if (c == 0)
+			return n;
+		n = c < 0 ? n->left : n->right;
+	}
+	return NULL;
+}
+
+/* The first node at or after this key. */
+struct rank_node *
+rank_lower(const struct rank_tree *t, const void *key)
+{
+	struct rank_node *n = t->root, *best = NULL;
+
+	while (n != NULL) {
+		if (t->cmp(key, n) <= 0) {
+			best = n;
+			n = n->left;
+		} else {
+			n = n->right;
+		}
+	}
+	return best;
+}
+
+/* The smallest. */
+struct rank_node *
+rank_first(const struct rank_tree *t)
+{
+	struct rank_node *n = t->root;
+
+	while (n != NULL && n->left != NULL)
+		n = n->left;
+	return n;
+}
+
+/* The largest. */
+struct rank_node *
+rank_last(const struct rank_tree *t)
+{
+	struct rank_node *n = t->root;
+
+	while (n != NULL && n->right != NULL)
+		n = n->right;
+	return n;
+}
+
+/* The one after n. */
+struct rank_node *
+rank_next(const struct rank_node *n)
+{
+	struct rank_node *r = n->right;
+
+	if (r != NULL) {
+		while (r->left != NULL)
+			r = r->left;
+		return r;
+	}
+	while (n->parent != NULL && n->parent->right == n)
+		n = n->parent;
+	return n->parent;
+}
+
+/* The one before n. */
+struct rank_node *
+rank_prev(const struct rank_node *n)
+{
+	struct rank_node *l = n->left;
+
+	if (l != NULL) {
+		while (l->right != NULL)
+			l = l->right;
+		return l;
+	}
+	while (n->parent != NULL && n->parent->left == n)
+		n = n->parent;
+	return n->parent;
+}
+
+/* Number i, counted from 0. */
+struct rank_node *
+rank_at(const struct rank_tree *t, uint32_t i)
+{
+	struct rank_node *n = t->root;
+
+	while (n != NULL) {
+		uint32_t before = size_of(n->left);
+
+		if (i == before)
+			return n;
+		if (i < before) {
+			n = n->left;
+		} else {
+			i -= before + 1;
+			n = n->right;
+		}
+	}
+	return NULL;
+}
+
+/* How many are before n: all left of the way up. */
+uint32_t
+rank_of(const struct rank_node *n)
+{
+	uint32_t before = size_of(n->left);
+
+	for (; n->parent != NULL; n = n->parent)
+		if (n->parent->right == n)
+			before += size_of(n->parent->left) + 1;
+	return before;
+}
+
+/* Links, sizes and weights of every node. */
+const char *
+rank_check(const struct rank_tree *t)
+{
+	uint32_t seen = 0;
+
+	if (t->root != NULL && t->root->parent != NULL)
+		return "the root has a parent";
+	for (const struct rank_node *n = rank_first(t); n != NULL;
+	     n = rank_next(n)) {
+		if (n->size != 1 + size_of(n->left) + size_of(n->right))
+			return "a subtree's size is wrong";
+		if ((n->left != NULL && n->left->parent != n) ||
+		    (n->right != NULL && n->right->parent != n))
+			return "a child does not know its parent";
+		if (n->parent != NULL && n->weight > n->parent->weight)
+			return "a child is heavier than its parent";
+		seen++;
+	}
+	return seen == rank_size(t) ? NULL : "the walk missed nodes";
+}

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of the event log. Called by events.c, which decides what is kept;
+ * here is how it is found, written and loaded. A record that does not decode
+ * is left alone and counted.
+ */
+#include "supervisor/store/events_store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/abi.h"
+#define SUBS_PER_SCOPE 256u   /* the one furthest behind makes room */
+#define SCOPES_MAX     32768u /* then idle ones are forgotten */
+#define SCOPES_TRIED   64u    /* at a time */
+#define SEQ_MAX        0x1fffffffffffffull /* what JSON can say */
+#define OVERFLOW_KEY   "events-overflow" /* NUL, then the scope */
+
+int
+events_cmp_all(const void *key, const struct rank_node *n)
+{
+	uint64_t a = *(const uint64_t *)key;
+	uint64_t b = RANK_OWNER_C(n, struct note, by_seq)->seq;
+
+	return (a > b) - (a < b);
+}
+
+static int
+cmp_in_scope(const void *key, const struct rank_node *n)
+{
+	uint64_t a = *(const uint64_t *)key;
+	uint64_t b = RANK_OWNER_C(n, struct note, in_scope)->seq;
+
+	return (a > b) - (a < b);
+}
+
+int
+events_cmp_scope(const void *key, const struct rank_node *n)
+{
+	return strcmp(key, RANK_OWNER_C(n, struct scope, node)->name);
+}
+
+static int
+cmp_sub(const void *key, const struct rank_node *n)
+{
+	return strcmp(key, RANK_OWNER_C(n, struct sub, node)->name);
+}
+
+/* ------------------------------------------------------ scopes, subscribers */
+
+/* NULL and "" are the same: all scopes, the view of administrators. */
+const char *
+events_name(const char *scope)
+{
+	return scope == NULL ? "" : scope;
+}
+
+/* The scope, or NULL. */
+struct scope *
+events_scope_find(const struct events *ev, const char *name)
+{
+	struct rank_node *n = rank_find(&ev->scopes, name);
+
+	return n == NULL ? NULL : RANK_OWNER(n, struct scope, node);
+}
+
+/* The scope, made where needed; NULL: no memory, or too long a name. */
+struct scope *
+events_scope_get(struct events *ev, const char *name)
+{
+	struct scope *s = events_scope_find(ev, name);
+	size_t len = strlen(name);
+
+	if (s != NULL)
+		s->used = true;
+	if (s != NULL || len >= SCOPE_MAX)
+		return s;
+	s = calloc(1, sizeof(*s) + len + 1);
+	if (s == NULL)
+		return NULL;
+	memcpy(s->name, name, len);
+	rank_init(&s->notes, cmp_in_scope);
+	rank_init(&s->subs, cmp_sub);
+	TAILQ_INIT(&s->ends);
+	TAILQ_INIT(&s->news);
+	rank_insert(&ev->scopes, &s->node, s->name);
+	return s;
+}
+
+/* Key of a scope's overflow count. */
+static struct index_bytes
+overflow_key(const char *scope,
+    char buf[static sizeof(OVERFLOW_KEY) + SCOPE_MAX])
+{
+	size_t n = strlen(scope);
+
+	memcpy(buf, OVERFLOW_KEY, sizeof(OVERFLOW_KEY));
+	memcpy(buf + sizeof(OVERFLOW_KEY), scope, n);
+	return (struct index_bytes){ buf, sizeof(OVERFLOW_KEY) + n };
+}
+
+/* Forgets a scope that has no events, its subscribers and its count. */
+static void
+scope_forget(struct events *ev, struct scope *s)
+{
+	char sub_buf[SCOPE_MAX + SUBSCRIBER_MAX];
+	char buf[sizeof(OVERFLOW_KEY) + SCOPE_MAX];
+	struct rank_node *n;
+
+	while ((n = rank_first(&s->subs)) != NULL) {
+		struct sub *sub = RANK_OWNER(n, struct sub, node);
+
+		(void)index_del(ev->ix, INDEX_SUBS,
+		    events_sub_key(s, sub, sub_buf));
+		rank_erase(&s->subs, n);
+		free(sub);
+	}
+	if (s->overflowed > 0)
+		(void)index_del(ev->ix, INDEX_META,
+		    overflow_key(s->name, buf));
+	rank_erase(&ev->scopes, &s->node);
+	free(s);
+}
+
+/* Where there are very many scopes, one that was not used since the hand came
+ * by last and has no events makes room for the next. */
+void
+events_scope_room(struct events *ev)
+{
+	uint32_t count = rank_size(&ev->scopes);
+
+	for (uint32_t i = 0; count >= SCOPES_MAX && i < SCOPES_TRIED; i++) {
+		struct scope *s = RANK_OWNER(
+		    rank_at(&ev->scopes, ev->hand++ % count), struct scope,
+		    node);
+
+		if (s->used || s->name[0] == '\0' ||
+		    rank_size(&s->notes) > 0) {
+			s->used = false;
+			continue;
+		}
+		scope_forget(ev, s);
+		return;
+	}
+}
+
+/* A scope's own subscriber may be called by the scope's name or by none. */
+const char *
+events_sub_name(const char *scope, const char *subscriber)
+{
+	if (subscriber == NULL || strcmp(subscriber, scope) == 0)
+		return "";
+	return subscriber;
+}
+
+/* The subscriber, or NULL. */
+struct sub *
+events_sub_find(const struct scope *s, const char *name)
+{
+	struct rank_node *n = s == NULL ? NULL : rank_find(&s->subs, name);
+
+	return n == NULL ? NULL : RANK_OWNER(n, struct sub, node);
+}
+
+/* Key of a subscriber's record: scope NUL subscriber. */
+struct index_bytes
+events_sub_key(const struct scope *s, const struct sub *sub,
+    char buf[static SCOPE_MAX + SUBSCRIBER_MAX])
+{
+	size_t n = strlen(s->name) + 1, m = strlen(sub->name);
+
+	memcpy(buf, s->name, n);
+	memcpy(buf + n, sub->name, m);
+	return (struct index_bytes){ buf, n + m };
+}
+
+/* Adds a subscriber at a place, in memory only. NULL: no memory. */
+static struct sub *
+sub_new(struct scope *s, const char *name, size_t len, uint64_t place)
+{
+	struct sub *sub = calloc(1, sizeof(*sub) + len + 1);
+
+	if (sub == NULL)
+		return NULL;
+	memcpy(sub->name, name, len);
+	sub->place = place;
+	rank_insert(&s->subs, &sub->node, sub->name);
+	return sub;
+}
+
+/* Forgets the one furthest behind where there are too many. */
+static void
+sub_make_room(struct events *ev, struct scope *s)
+{
+	char buf[SCOPE_MAX + SUBSCRIBER_MAX];
+	struct sub *least = NULL;
+
+	if (rank_size(&s->subs) < SUBS_PER_SCOPE)
+		return;
+	for (struct rank_node *n = rank_first(&s->subs); n != NULL;
+	     n = rank_next(n)) {
+		struct sub *sub = RANK_OWNER(n, struct sub, node);
+
+		if (least == NULL || sub->place < least->place)
+			least = sub;
+	}
+	if (least == NULL)
+		return;
+	(void)index_del(ev->ix, INDEX_SUBS, events_sub_key(s, least, buf));
+	rank_erase(&s->subs, &least->node);
+	free(least);
+}
+
+/* -------------------------------------------------------- numbers on record */
+
+/* Writes {v, n} under a key. */
+int
+events_put_number(struct events *ev, enum index_db db, struct index_bytes key,
+    uint64_t n)
+{
+	struct enc e = ENC_INIT;
+	int rc;
+
+	enc_map(&e);
+	enc_kv_uint(&e, "v", abi_table[ABI_INDEX].version);
+	enc_kv_uint(&e, "n", n);
+	enc_end(&e);
+	rc = e.failed ? -ENOMEM
+	              : index_put_last(ev->ix, db, key,
+	                    (struct index_bytes){ e.buf, e.len });
+	enc_fini(&e);
+	return rc;
+}
+
+/* Decodes a record; the caller frees the arena. -EBADMSG also for a version
+ * that is not ours. */
+int
+events_decode(struct index_bytes val, struct codec_arena **ret_arena,
+    const struct val **ret_map)
+{
+	struct codec_arena *arena = NULL;
+	const struct val *v = NULL;
+	char why[80];
+	enum codec_error err;
+	size_t used;
+
+	err = codec_decode(val.data, val.size, &codec_limits_trusted, &used,
+	    &arena, &v, why, sizeof(why));
+	if (err != CODEC_OK)
+		return err == CODEC_NOMEM ? -ENOMEM : -EBADMSG;
+	if (!abi_record_ok(val_uint(v, "v", 0))) {
+		codec_arena_free(&arena);
+		return -EBADMSG;
+	}
+	*ret_arena = arena;
+	*ret_map = v;
+	return 0;
+}
+
+/* Reads what events_put_number wrote. */
+static int
+decode_number(struct index_bytes val, uint64_t *ret)
+{
+	struct codec_arena *arena;
+	const struct val *v;
+	int rc = events_decode(val, &arena, &v);
+
+	if (rc != 0)
+		return rc;
+	*ret = val_uint(v, "n", 0);
+	codec_arena_free(&arena);
+	return 0;
+}
+
+/* Writes a scope's overflow count. */
+void
+events_put_overflow(struct events *ev, const struct scope *s)
+{
+	char buf[sizeof(OVERFLOW_KEY) + SCOPE_MAX];
+
+	(void)events_put_number(ev, INDEX_META, overflow_key(s->name, buf),
+	    s->overflowed);
+}
+
+/* Adds an event to both trees and to those of its kind. NULL: no memory. */
+struct note *
+events_note_new(struct events *ev, struct scope *s, uint64_t seq,
+    struct sid sid, uint32_t kind)
+{
+	struct note *e = calloc(1, sizeof(*e));
+
+	if (e == NULL)
+		return NULL;
+	e->scope = s;
+	e->seq = seq;
+	e->sid = sid;
+	e->kind = kind;
+	e->is_end = (EVENT_BIT(kind) & EVENT_ENDS) != 0;
+	if (e->is_end) {
+		TAILQ_INSERT_TAIL(&s->ends, e, alike);
+		s->end_count++;
+	} else {
+		TAILQ_INSERT_TAIL(&s->news, e, alike);
+		s->news_count++;
+	}
+	rank_insert(&ev->all, &e->by_seq, &e->seq);
+	rank_insert(&s->notes, &e->in_scope, &e->seq);
+	return e;
+}
+
+/* Forgets an event, here and in the index. */
+void
+events_note_drop(struct events *ev, struct note *e)
+{
+	struct index_key64 key = index_key64(e->seq);
+
+	(void)index_del(ev->ix, INDEX_EVENTS,
+	    (struct index_bytes){ key.b, sizeof(key.b) });
+	rank_erase(&ev->all, &e->by_seq);
+	rank_erase(&e->scope->notes, &e->in_scope);
+	if (e->is_end) {
+		TAILQ_REMOVE(&e->scope->ends, e, alike);
+		e->scope->end_count--;
+	} else {
+		TAILQ_REMOVE(&e->scope->news, e, alike);
+		e->scope->news_count--;
+	}
+	free(e);
+}
+
+/* Writes a whole record. The map is bin, so that a reader hands it on. */
+int
+events_put_record(struct events *ev, const struct note *n, const void *map,
+    size_t size)
+{
+	struct index_key64 key = index_key64(n->seq);
+	struct enc e = ENC_INIT;
+	int rc;
+
+	enc_map(&e);
+	enc_kv_uint(&e, "v", abi_table[ABI_INDEX].version);
+	enc_kv_str(&e, "scope", n->scope->name);
+	enc_kv_uint(&e, "sid", n->sid.v);
+	enc_kv_bool(&e, "end", n->is_end);
+	enc_kv_uint(&e, "kind", n->kind);
+	enc_kv_bool(&e, "told", n->told);
+	enc_key(&e, "map");
+	enc_bin(&e, map, size);
+	enc_end(&e);
+	rc = e.failed ? -ENOMEM
+	              : (n->is_end ? index_put_last : index_put)(ev->ix,
+	                    INDEX_EVENTS,
+	                    (struct index_bytes){ key.b, sizeof(key.b) },
+	                    (struct index_bytes){ e.buf, e.len });
+	enc_fini(&e);
+	return rc;
+}
+
+/* Known from here on, at place 0. NULL where it cannot be remembered. */
+struct sub *
+events_sub_get(struct events *ev, struct scope *s, const char *subscriber)
+{
+	char buf[SCOPE_MAX + SUBSCRIBER_MAX];
+	const char *name;
+	struct sub *sub;
+
+	if (s == NULL)
+		return NULL;
+	name = events_sub_name(s->name, subscriber);
+	sub = events_sub_find(s, name);
+	if (sub != NULL || strlen(name) >= SUBSCRIBER_MAX)
+		return sub;
+	sub_make_room(ev, s);
+	sub = sub_new(s, name, strlen(name), 0);
+	if (sub != NULL)
+		(void)events_put_number(ev, INDEX_SUBS, events_sub_key(s, sub, buf), 0);
+	return sub;
+}
+
+/* ------------------------------------------------------------------ loading */
+
+/* One event record of the index. */
+static int
+load_event(void *arg, struct index_bytes key, struct index_bytes val)
+{
+	struct events *ev = arg;
+	const unsigned char *k = key.data;
+	struct codec_arena *arena;
+	const struct val *v;
+	char scope[SCOPE_MAX];
+	struct note *e = NULL;
+	struct scope *s;
+	uint64_t seq = 0, kind;
+	int rc = -EBADMSG;
+
+	for (size_t i = 0; i < key.size && i < 8; i++)
+		seq = seq << 8 | k[i];
+	if (key.size == 8 && seq > ev->last && seq <= SEQ_MAX)
+		ev->last = seq; /* a damaged one's number is used up, too */
+	if (key.size == 8 && seq != 0 && seq <= SEQ_MAX)
+		rc = events_decode(val, &arena, &v);
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc != 0) {
+		ev->skipped++;
+		return 0;
+	}
+	(void)val_copy(v, "scope", scope, sizeof(scope));
+	s = events_scope_get(ev, scope);
+	kind = val_uint(v, "kind", EVENT_EXITED); /* of before there were */
+	if (kind >= EVENT_KINDS)
+		kind = val_bool(v, "end", true) ? EVENT_EXITED : EVENT_STARTED;
+	if (s != NULL)
+		e = events_note_new(ev, s, seq,
+		    (struct sid){ val_uint(v, "sid", 0) }, (uint32_t)kind);
+	if (e != NULL) {
+		e->told = val_bool(v, "told", false);
+	}
+	codec_arena_free(&arena);
+	return e == NULL ? -ENOMEM : 0;
+}
+
+/* One subscriber's record. */
+static int
+load_sub(void *arg, struct index_bytes key, struct index_bytes val)
+{
+	struct events *ev = arg;
+	const char *k = key.data;
+	const char *nul = memchr(k, '\0', key.size);
+	size_t len;
+	struct scope *s;
+	uint64_t place;
+	int rc = nul != NULL ? decode_number(val, &place) : -EBADMSG;
+
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc != 0) {
+		ev->skipped++;
+		return 0;
+	}
+	len = key.size - (size_t)(nul + 1 - k);
+	if (nul - k >= (ptrdiff_t)SCOPE_MAX || len >= SUBSCRIBER_MAX ||
+	    memchr(nul + 1, '\0', len) != NULL) {
+		ev->skipped++;
+		return 0;
+	}
+	s = events_scope_get(ev, k);
+	if (s == NULL || sub_new(s, nul + 1, len, place) == NULL)
+		return -ENOMEM;
+	return 0;
+}
+
+/* A scope's overflow count; the scan ends behind the last of them. */
+static int
+load_overflow(void *arg, struct index_bytes key, struct index_bytes val)
+{
+	struct events *ev = arg;
+	char name[SCOPE_MAX] = "";
+	const char *k = key.data;
+	size_t n = key.size - sizeof(OVERFLOW_KEY);
+	struct scope *s;
+	uint64_t count;
+	int rc;
+
+	if (key.size < sizeof(OVERFLOW_KEY) ||
+	    memcmp(k, OVERFLOW_KEY, sizeof(OVERFLOW_KEY)) != 0)
+		return 1;
+	rc = n < SCOPE_MAX ? decode_number(val, &count) : -EBADMSG;
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc != 0) {
+		ev->skipped++;
+		return 0;
+	}
+	memcpy(name, k + sizeof(OVERFLOW_KEY), n);
+	s = events_scope_get(ev, name);
+	if (s == NULL)
+		return -ENOMEM;
+	s->overflowed = count;
+	return 0;
+}
+
+/* All of it. */
+int
+events_load(struct events *ev)
+{
+	const struct index_bytes first = { "\0", 1 };
+	struct index_bytes val;
+	int rc;
+
+	rc = index_scan(ev->ix, INDEX_EVENTS, first, load_event, ev);
+	if (rc == 0)
+		rc = index_scan(ev->ix, INDEX_SUBS, first, load_sub, ev);
+	if (rc == 0)
+		rc = index_scan(ev->ix, INDEX_META,
+		    (struct index_bytes){ OVERFLOW_KEY, sizeof(OVERFLOW_KEY) },
+		    load_overflow, ev);
+	if (rc < 0)
+		return rc;
+	rc = index_get(ev->ix, INDEX_META,
+	    (struct index_bytes){ LAST_KEY, sizeof(LAST_KEY) - 1 }, &val);
+	if (rc == 0) {
+		uint64_t last = 0;
+
+		if (decode_number(val, &last) != 0)
+			ev->skipped++;
+		if (last > ev->last && last <= SEQ_MAX)
+			ev->last = last;
+	}
+	return rc == -ENOENT ? 0 : rc;
+}

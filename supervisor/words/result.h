@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is said about a session: the words for a model, the fields of details,
+ * rows of list. Decides nothing and changes nothing.
+ */
+#ifndef PSUP_SUPERVISOR_WORDS_RESULT_H
+#define PSUP_SUPERVISOR_WORDS_RESULT_H
+
+#include "supervisor/master.h"
+
+/* completed, failed or running, for details.status. */
+const char *result_status(const struct session *s);
+/* failureKind, or NULL where nothing failed. */
+const char *result_failure_kind(const struct session *s);
+/* exitReason. */
+const char *result_exit_reason(const struct session *s);
+/* Words after the output: how it ended ("" for exit 0). */
+void result_end_words(const struct session *s, struct sbuf *b);
+/* "Process exited with code 1." for poll. */
+void result_exit_words(const struct session *s, struct sbuf *b);
+/* "[12 bytes of earlier output ...]" where some are not shown. */
+void result_note(uint64_t omitted, uint64_t dropped, struct sbuf *b);
+/* exitCode, exitSignal, exitReason, timedOut, noOutputTimedOut. */
+void result_exit_fields(const struct session *s, struct enc *e);
+/* By a kill, a time-out, a cancel or the shutdown, once it ran? */
+bool result_was_forced(const struct session *s);
+/* remaining, remainingPids: what a forced end has left alive. */
+void result_remaining(const struct session *s, struct enc *e);
+/* stdinUncertain, stdinUncertainBytes; nothing where all is certain. */
+void result_uncertain(struct master *m, struct session *s, struct enc *e);
+/* The same, and the terminal's size; nothing where there are pipes. */
+void result_pty(struct master *m, struct session *s, struct enc *e);
+/* instanceId: "<incarnation>.<sid>". */
+void result_instance(const struct session *s, struct enc *e);
+/* queuePosition, queuedFor: its place, and what it waits for. */
+void result_queued(struct master *m, const struct session *s, struct enc *e);
+/* Rows of one answer may cost so many looks into /proc (m->probes_left). */
+#define RESULT_PROBES 16u
+/* One row of list, wait; `usage`: with a sample where it runs. */
+void result_row(struct master *m, struct session *s, bool usage,
+    struct enc *e);
+/* The same, its map left open for more fields. */
+void result_row_open(struct master *m, struct session *s, bool usage,
+    struct enc *e);
+/* The line of list's text. */
+void result_line(const struct session *s, uint64_t now_ms, struct sbuf *b);
+/* Is it waiting for input, by evidence that is no older than max_age_ms, or by
+ * silence? `may_look`: input_wait.h. */
+enum input_wait result_input_wait(struct master *m, struct session *s,
+    uint64_t max_age_ms, bool may_look, uint64_t *ret_idle_ms,
+    uint64_t *ret_last_ms);
+/* waitingForInput, waitReason. */
+void result_waiting_fields(enum input_wait w, struct enc *e);
+/* The hint for a model. */
+void result_waiting_words(enum input_wait w, uint64_t idle_ms,
+    struct sbuf *b);
+bool result_stdin_writable(const struct session *s);
+
+/* {text, details {...}, isError}: the begin and the end of an answer, and what
+ * is put between them is in details. text: NULL is "". */
+void result_open(struct enc *e, const char *text, size_t len);
+void result_close(struct enc *e, bool is_error);
+/* Whole answers. */
+void result_exec_ended(struct master *m, struct session *s,
+    enum text_rule rule, const char *warnings, struct enc *e);
+void result_exec_running(struct master *m, struct session *s,
+    const char *warnings, struct enc *e);
+void result_event_text(struct master *m, struct session *s, struct sbuf *b);
+
+/* Retained output by a text rule, its last `max` bytes. */
+struct output {
+	struct sbuf text;
+	uint64_t omitted; /* bytes of the session not in text */
+	uint64_t dropped; /* of these gone for good */
+	const char *fault; /* why there is none (readers_fault); NULL */
+};
+void output_read(struct master *m, struct session *s, size_t max,
+    enum text_rule rule, struct output *ret);
+/* The same, for one that is read another way: into the text and the details;
+ * nothing for NULL. */
+void result_fault_words(const char *fault, struct sbuf *b);
+void result_fault(const char *fault, struct enc *e);
+
+#endif

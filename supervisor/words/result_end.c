@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a session ended, in words and fields. Names, status words and numbers
+ * are what gateways already know; see docs/protocol.md.
+ */
+#include "supervisor/words/result.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/text.h"
+#include "shm/state_names.h"
+
+/* The status word of an answer. */
+const char *
+result_status(const struct session *s)
+{
+	if (s->state != STATE_ENDED)
+		return "running";
+	return s->status == STATUS_COMPLETED ? "completed" : "failed";
+}
+
+/* Why it counts as failed. */
+const char *
+result_failure_kind(const struct session *s)
+{
+	switch (s->reason) {
+	case END_NONE:
+		return NULL;
+	case END_EXIT:
+		return s->exit_code == 127 ? "shell-command-not-found"
+		    : s->exit_code == 126  ? "shell-not-executable"
+					   : NULL;
+	case END_SIGNAL:
+		return "signal";
+	case END_OVERALL_TIMEOUT:
+	case END_NO_OUTPUT_TIMEOUT:
+	case END_OOM:
+	case END_LIMIT:
+	case END_LOST:
+	case END_LANE_CLEARED:
+	case END_DEADLOCK:
+		return reason_name(s->reason);
+	case END_MANUAL_CANCEL:
+	case END_ABORTED:
+	case END_SHUTDOWN:
+		return "aborted";
+	default:
+		return "runtime-error";
+	}
+}
+
+static const char guidance[] =
+    " The command was ended, but side effects outside it may already have "
+    "happened. Check the state before running it again; a retry is not "
+    "automatically safe.";
+
+/* Milliseconds as seconds without a needless fraction. */
+static void
+add_seconds(struct sbuf *b, uint64_t ms)
+{
+	unsigned rest = (unsigned)(ms % 1000), digits = 3;
+
+	for (; rest != 0 && rest % 10 == 0; digits--)
+		rest /= 10;
+	sbuf_addf(b, "%" PRIu64, ms / 1000);
+	if (rest != 0)
+		sbuf_addf(b, ".%0*u", (int)digits, rest);
+}
+
+/* Ended because its handling crashed the workers (keeper/procs.c). */
+static bool
+is_quarantined(const struct session *s)
+{
+	return s->reason == END_LOST && abs(s->error) == EOWNERDEAD;
+}
+
+/* Why a spawn failed, in words. */
+static void
+add_spawn_error(const struct session *s, struct sbuf *b)
+{
+	int e = s->error < 0 ? -s->error : s->error;
+	const char *what = s->hung_at != NULL && s->hung_at[0] != '\0'
+	    ? s->hung_at
+	    : s->stage == STAGE_CHDIR ? s->cwd
+	    : s->stage == STAGE_SPILL && s->spill_path != NULL
+	    ? s->spill_path
+	    : s->name;
+	char shown[400];
+
+	text_escape(what, strlen(what), false, shown, sizeof(shown));
+	sbuf_add(b, "The command could not be started: ");
+	if (e == ETIMEDOUT)
+		sbuf_addf(b, "start timed out at %s %s",
+		    stage_name(s->stage), shown);
+	else
+		sbuf_addf(b, "%s: %s (%s at %s)", shown, strerror(e),
+		    err_name(e), stage_name(s->stage));
+}
+
+/* What a time-out has left, as far as that is known for sure. */
+static void
+add_left(const struct session *s, struct sbuf *b)
+{
+	if (s->remaining > 0)
+		sbuf_addf(b, " %u of its processes could not be ended and "
+			     "still run.",
+		    (unsigned)s->remaining);
+	else if (s->in_leaf)
+		sbuf_add(b, " Nothing of it is left running.");
+}
+
+/* How it ended, for the end of the text; nothing for exit 0. */
+void
+result_end_words(const struct session *s, struct sbuf *b)
+{
+	switch (s->reason) {
+	case END_EXIT:
+		if (s->exit_code == 127)
+			sbuf_add(b, "Command not found ");
+		else if (s->exit_code == 126)
+			sbuf_add(b,
+			    "Command not executable (permission denied) ");
+		if (s->exit_code != 0)
+			sbuf_addf(b, "(Command exited with code %d)",
+			    (int)s->exit_code);
+		break;
+	case END_OVERALL_TIMEOUT:
+		sbuf_add(b, "Command timed out after ");
+		add_seconds(b, s->timeout_ms);
+		sbuf_add(b, " seconds.");
+		add_left(s, b);
+		sbuf_add(b, guidance);
+		sbuf_add(b, " For long work raise timeout, or use background "
+			    "or yieldMs instead of a trailing &.");
+		break;
+	case END_NO_OUTPUT_TIMEOUT:
+		sbuf_add(b, "Command timed out waiting for output (silent for ");
+		add_seconds(b, s->no_output_timeout_ms);
+		sbuf_add(b, " seconds).");
+		add_left(s, b);
+		sbuf_add(b, guidance);
+		break;
+	case END_SIGNAL:
+		sbuf_addf(b, "Command aborted by signal %s",
+		    text_signal_name(s->exit_signal));
+		if (s->exit_signal == SIGKILL)
+			sbuf_add(b, " (perhaps the kernel's out-of-memory "
+				    "killer)");
+		break;
+	case END_MANUAL_CANCEL:
+		sbuf_add(b, "Command was ended on request");
+		break;
+	case END_ABORTED:
+		sbuf_add(b, "Command was ended: its request was given up");
+		break;
+	case END_SHUTDOWN:
+		sbuf_add(b, "Command was ended by the server's shutdown");
+		break;
+	case END_SPAWN_ERROR:
+		add_spawn_error(s, b);
+		break;
+	case END_LOST:
+		if (is_quarantined(s)) {
+			sbuf_addf(b, "Command ended: three workers in a row "
+				     "crashed while they handled it.");
+			sbuf_add(b, guidance);
+			break;
+		}
+		sbuf_add(b, "Command lost: the supervisor was killed; its exit "
+			    "status is unknown.");
+		sbuf_add(b, guidance);
+		break;
+	case END_OOM:
+		sbuf_add(b, "Command ended by the out-of-memory killer");
+		break;
+	case END_LIMIT:
+		sbuf_add(b, "Command ended by a resource limit");
+		break;
+	case END_LANE_CLEARED:
+		sbuf_addf(b, "Command lane \"%s\" was cleared: the command was "
+			     "not run",
+		    s->lane);
+		break;
+	case END_DEADLOCK:
+		if (s->gate_deadlock) {
+			sbuf_add(b, "Command not run: every place "
+				    "(max_running) is held by what waits for "
+				    "it");
+			break;
+		}
+		sbuf_addf(b, "Command not run: lane \"%s\" is held only by what "
+			     "waits for it",
+		    s->lane);
+		break;
+	default:
+		break;
+	}
+}
+
+/* How it ended, for poll. */
+void
+result_exit_words(const struct session *s, struct sbuf *b)
+{
+	if (s->exit_signal != 0)
+		sbuf_addf(b, "Process exited with signal %s.",
+		    text_signal_name(s->exit_signal));
+	else if (s->exit_code >= 0)
+		sbuf_addf(b, "Process exited with code %d.",
+		    (int)s->exit_code);
+	else if (s->reason == END_SPAWN_ERROR)
+		add_spawn_error(s, b);
+	else
+		sbuf_add(b, "Process exited with unknown exit code.");
+	if (s->reason == END_OVERALL_TIMEOUT ||
+	    s->reason == END_NO_OUTPUT_TIMEOUT || s->reason == END_LOST) {
+		sbuf_add(b, "\n\n");
+		result_end_words(s, b);
+	}
+}
+
+/* What is missing, exactly. */
+void
+result_note(uint64_t omitted, uint64_t dropped, struct sbuf *b)
+{
+	if (dropped >= omitted && dropped > 0)
+		sbuf_addf(b,
+		    "[%" PRIu64 " bytes of earlier output were dropped at the "
+		    "retention cap and cannot be recovered]\n\n",
+		    dropped);
+	else if (omitted > 0 && dropped > 0)
+		sbuf_addf(b,
+		    "[%" PRIu64 " bytes of earlier output are left out here; "
+		    "%" PRIu64 " of them were dropped at the retention cap, "
+		    "log shows the others]\n\n",
+		    omitted, dropped);
+	else if (omitted > 0)
+		sbuf_addf(b,
+		    "[%" PRIu64 " bytes of earlier output are left out here; "
+		    "log with offset and limit shows them]\n\n",
+		    omitted);
+}
+
+/* exitReason: what ended it, in the words gateways know. */
+const char *
+result_exit_reason(const struct session *s)
+{
+	return reason_name(s->reason == END_ABORTED ? END_MANUAL_CANCEL
+						    : s->reason);
+}
+
+/* Who is left of a session that was ended by force. */
+void
+result_remaining(const struct session *s, struct enc *e)
+{
+	enc_kv_uint(e, "remaining", s->remaining);
+	enc_key(e, "remainingPids");
+	enc_array(e);
+	for (size_t i = 0; i < s->remaining && i < CTL_END_PIDS; i++)
+		if (s->remaining_pids[i] > 0)
+			enc_int(e, s->remaining_pids[i]);
+	enc_end(e);
+}
+
+/* Who still holds the output of an ended session. */
+static void
+enc_holders(const struct session *s, struct enc *e)
+{
+	const char *p = s->holder_list != NULL ? s->holder_list : "", *name;
+	char *end;
+	long pid;
+
+	enc_kv_uint(e, "holders", s->holders);
+	if (s->holders == 0)
+		return;
+	enc_key(e, "holderList");
+	enc_array(e);
+	for (; *p != '\0'; p += strcspn(p, "\n"), p += *p == '\n') {
+		pid = strtol(p, &end, 10);
+		if (end == p || *end != ' ')
+			break;
+		name = end + 1;
+		enc_map(e);
+		enc_kv_int(e, "pid", pid);
+		enc_kv_strn(e, "name", name, strcspn(name, "\n"));
+		enc_end(e);
+		p = name;
+	}
+	enc_end(e);
+}
+
+/* How a forced end went. */
+static void
+enc_ladder(const struct session *s, struct enc *e)
+{
+	enc_key(e, "ladder");
+	enc_map(e);
+	enc_kv_uint(e, "ms", s->ladder_ms);
+	enc_kv_bool(e, "killed", s->killed);
+	enc_end(e);
+}
+
+/* Was it ended by force, so that nothing of it should run on? */
+bool
+result_was_forced(const struct session *s)
+{
+	return s->pid > 0 &&
+	    (s->reason == END_OVERALL_TIMEOUT ||
+		s->reason == END_NO_OUTPUT_TIMEOUT ||
+		s->reason == END_MANUAL_CANCEL || s->reason == END_ABORTED ||
+		s->reason == END_SHUTDOWN);
+}
+
+/* The exit fields of details. */
+void
+result_exit_fields(const struct session *s, struct enc *e)
+{
+	enc_key(e, "exitCode");
+	if (s->exit_code >= 0)
+		enc_int(e, s->exit_code);
+	else
+		enc_nil(e);
+	enc_key(e, "exitSignal");
+	if (s->exit_signal != 0)
+		enc_str(e, text_signal_name(s->exit_signal));
+	else
+		enc_nil(e);
+	enc_kv_str(e, "exitReason", result_exit_reason(s));
+	enc_kv_bool(e, "timedOut",
+	    s->reason == END_OVERALL_TIMEOUT ||
+		s->reason == END_NO_OUTPUT_TIMEOUT);
+	enc_kv_bool(e, "noOutputTimedOut", s->reason == END_NO_OUTPUT_TIMEOUT);
+	if (result_was_forced(s)) {
+		result_remaining(s, e);
+		enc_ladder(s, e);
+	}
+	enc_holders(s, e);
+	if (is_quarantined(s))
+		enc_kv_bool(e, "quarantined", true);
+	if (s->reason == END_SPAWN_ERROR) {
+		enc_kv_str(e, "errno", err_name(s->error));
+		enc_kv_str(e, "stage", stage_name(s->stage));
+		if (s->hung_at != NULL && s->hung_at[0] != '\0')
+			enc_kv_str(e, "hungAt", s->hung_at);
+	}
+}

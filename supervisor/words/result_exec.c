@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The frame of every answer, those of exec, and the text of an exit event.
+ */
+#include "supervisor/words/result.h"
+
+#include <string.h>
+
+#include "common/err.h"
+#include "common/text.h"
+#include "shm/state_names.h"
+#include "supervisor/session/limits.h"
+#include "supervisor/search/lines.h"
+#include "supervisor/session/retain.h"
+#include "supervisor/session/usage.h"
+
+void
+result_open(struct enc *e, const char *text, size_t len)
+{
+	enc_map(e);
+	enc_kv_strn(e, "text", text != NULL ? text : "", len);
+	enc_key(e, "details");
+	enc_map(e);
+}
+
+void
+result_close(struct enc *e, bool is_error)
+{
+	enc_end(e);
+	enc_kv_bool(e, "isError", is_error);
+	enc_end(e);
+}
+
+/* Why there is no output, in words. */
+void
+result_fault_words(const char *fault, struct sbuf *b)
+{
+	if (fault != NULL)
+		sbuf_addf(b, "[the retained output of this session is %s%s]\n\n",
+		    fault,
+		    strcmp(fault, "busy") == 0 ? ": try again"
+					       : " and cannot be shown");
+}
+
+/* The same as a field. */
+void
+result_fault(const char *fault, struct enc *e)
+{
+	if (fault != NULL)
+		enc_kv_str(e, "outputState", fault);
+}
+
+/* Retained output as text. */
+void
+output_read(struct master *m, struct session *s, size_t max,
+    enum text_rule rule, struct output *ret)
+{
+	struct ring_reader *r;
+	struct retained k;
+	enum ring_verdict v;
+	size_t at = 0;
+
+	*ret = (struct output){0};
+	/* its worker counted: most commands that end say nothing at all */
+	if (s->state == STATE_QUEUED || (s->state == STATE_ENDED &&
+		s->total == 0 && s->reason != END_LOST))
+		return;
+	r = readers_get(m, s->sid);
+	/* of a cut sequence at its beginning there is enough before it */
+	v = r != NULL ? retained_read(r, 0, max + 2 * TEXT_SEQUENCE_MAX,
+			    LINES_BOTH, &k)
+		      : RING_GONE;
+	if (v != RING_OK && v != RING_OVERRUN) {
+		ret->fault = readers_fault(m, s);
+		return;
+	}
+	if (k.to > s->total)
+		s->total = k.to;
+	if (k.gap_at < k.len)
+		at = k.gap_at;
+	if (k.len - at > max)
+		at = text_resync(k.data, k.len, k.len - max);
+	else
+		at += text_skip_partial(k.data + at, k.len - at);
+	ret->omitted = k.to - (k.len - at);
+	ret->dropped = k.gone;
+	sbuf_add_output(&ret->text, rule, k.data + at, k.len - at,
+	    session_live(s));
+	retained_free(&k);
+}
+
+/* Why there are pipes and no terminal. */
+static void
+add_pty_warning(const struct session *s, struct sbuf *b)
+{
+	sbuf_addf(b, "no terminal could be had (%s); the command ran with "
+		     "pipes",
+	    err_name(s->pty_error));
+}
+
+/* The fields that both kinds of an exec answer begin with. */
+static void
+exec_common(struct master *m, struct session *s, const char *warnings,
+    struct enc *e)
+{
+	struct sbuf b = SBUF_INIT;
+
+	enc_kv_str(e, "status", result_status(s));
+	enc_kv_str(e, "sessionId", s->slug);
+	result_instance(s, e);
+	enc_kv_str(e, "name", s->name);
+	enc_kv_str(e, "state", state_name(s->state));
+	enc_kv_str(e, "cwd", s->cwd);
+	enc_key(e, "pid");
+	if (s->pid > 0)
+		enc_int(e, s->pid);
+	else
+		enc_nil(e);
+	enc_kv_uint(e, "startedAt",
+	    s->started_ms != 0 ? s->started_ms : s->created_ms);
+	limits_encode(&m->h, &s->limits, e);
+	retain_encode(m, s, e);
+	result_pty(m, s, e);
+	if (warnings[0] != '\0' || s->pty_error != 0) {
+		enc_key(e, "warnings");
+		enc_array(e);
+		if (warnings[0] != '\0')
+			enc_str(e, warnings);
+		if (s->pty_error != 0) {
+			add_pty_warning(s, &b);
+			enc_strn(e, b.p != NULL ? b.p : "", b.len);
+		}
+		enc_end(e);
+	}
+	sbuf_fini(&b);
+}
+
+/* The same in the text. */
+static void
+add_warnings(const struct session *s, const char *warnings, struct sbuf *b)
+{
+	if (warnings[0] != '\0')
+		sbuf_addf(b, "Warning: %s\n\n", warnings);
+	if (s->pty_error == 0)
+		return;
+	sbuf_add(b, "Warning: ");
+	add_pty_warning(s, b);
+	sbuf_add(b, "\n\n");
+}
+
+/* The words of an ended exec. */
+static void
+ended_text(const struct session *s, const struct output *o,
+    const char *warnings, struct sbuf *b)
+{
+	struct sbuf how = SBUF_INIT;
+
+	add_warnings(s, warnings, b);
+	result_note(o->omitted, o->dropped, b);
+	result_fault_words(o->fault, b);
+	if (o->text.len > 0)
+		sbuf_addn(b, o->text.p, o->text.len);
+	result_end_words(s, &how);
+	if (o->text.len == 0 && o->fault == NULL && s->reason != END_SPAWN_ERROR)
+		sbuf_add(b, "(no output)");
+	if (how.len > 0) {
+		while (b->len > 0 && b->p[b->len - 1] == '\n')
+			b->p[--b->len] = '\0';
+		sbuf_addf(b, "%s%s", b->len > 0 ? "\n\n" : "", how.p);
+	}
+	sbuf_fini(&how);
+}
+
+/* The answer of an exec whose session ended. */
+void
+result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
+    const char *warnings, struct enc *e)
+{
+	const char *kind = result_failure_kind(s);
+	struct sbuf text = SBUF_INIT;
+	struct output o;
+
+	output_read(m, s, m->cfg.max_output_chars, rule, &o);
+	ended_text(s, &o, warnings, &text);
+	result_open(e, text.p, text.len);
+	exec_common(m, s, warnings, e);
+	result_exit_fields(s, e);
+	if (kind != NULL)
+		enc_kv_str(e, "failureKind", kind);
+	enc_kv_uint(e, "durationMs", s->duration_ms);
+	enc_kv_uint(e, "endedAt", s->ended_ms);
+	enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
+	    o.text.len);
+	enc_kv_bool(e, "truncated", o.omitted > 0);
+	enc_kv_uint(e, "droppedBytes", o.dropped);
+	result_fault(o.fault, e);
+	enc_kv_uint(e, "totalOutputChars", s->total);
+	usage_encode(m, s, false, e);
+	result_close(e, s->status != STATUS_COMPLETED);
+	sbuf_fini(&text);
+	sbuf_fini(&o.text);
+}
+
+/* That it waits, where, and for what. */
+static void
+add_queued(struct master *m, const struct session *s, struct sbuf *b)
+{
+	sbuf_addf(b, "Command queued (session %s, ", s->slug);
+	if (s->lane[0] != '\0')
+		sbuf_addf(b, "lane %s, ", s->lane);
+	sbuf_addf(b, "place %u", gate_position(m, s));
+	if (admission_is_waiting(&s->gate))
+		sbuf_addf(b, ", for %s", gate_queued_for(m, s));
+	sbuf_add(b, ").");
+}
+
+/* The answer of an exec whose session goes on in the background. */
+void
+result_exec_running(struct master *m, struct session *s, const char *warnings,
+    struct enc *e)
+{
+	struct sbuf text = SBUF_INIT, tail = SBUF_INIT;
+
+	add_warnings(s, warnings, &text);
+	if (s->state == STATE_QUEUED)
+		add_queued(m, s, &text);
+	else if (s->pid > 0)
+		sbuf_addf(&text, "Command still running (session %s, pid %d).",
+		    s->slug, (int)s->pid);
+	else
+		sbuf_addf(&text, "Command still running (session %s, pid n/a).",
+		    s->slug);
+	sbuf_add(&text, s->notify
+		? " An exit event will tell when it ends; use process (list, "
+		  "poll, log, write, kill, clear, remove) to follow it."
+		: " No exit event will come; use process poll with a timeout "
+		  "to follow it.");
+	session_tail(m, s, &tail, MASTER_TAIL, false);
+	result_open(e, text.p, text.len);
+	exec_common(m, s, warnings, e);
+	if (s->state == STATE_QUEUED)
+		result_queued(m, s, e);
+	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
+	enc_kv_uint(e, "totalOutputChars", s->total);
+	result_close(e, false);
+	sbuf_fini(&text);
+	sbuf_fini(&tail);
+}
+
+/* Exec completed (nova-gulf, code 0) :: <end of the output> */
+void
+result_event_text(struct master *m, struct session *s, struct sbuf *b)
+{
+	struct sbuf tail = SBUF_INIT;
+	char fold[200];
+
+	sbuf_addf(b, "Exec %s (%s, ", result_status(s), s->slug);
+	if (s->exit_signal != 0)
+		sbuf_addf(b, "signal %s)", text_signal_name(s->exit_signal));
+	else if (s->exit_code >= 0)
+		sbuf_addf(b, "code %d)", (int)s->exit_code);
+	else
+		sbuf_addf(b, "%s)", reason_name(s->reason));
+	session_tail(m, s, &tail, 400, false);
+	if (tail.len > 0) {
+		text_fold(tail.p, tail.len, 180, fold, sizeof(fold));
+		if (fold[0] != '\0')
+			sbuf_addf(b, " :: %s", fold);
+	}
+	if (s->reason == END_OVERALL_TIMEOUT ||
+	    s->reason == END_NO_OUTPUT_TIMEOUT) {
+		sbuf_add(b, " ");
+		result_end_words(s, b);
+	}
+	sbuf_fini(&tail);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows and lines of list and wait.
+ */
+#include "supervisor/words/result.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/text.h"
+#include "shm/state_names.h"
+#include "supervisor/session/limits.h"
+#include "supervisor/session/retain.h"
+#include "supervisor/session/usage.h"
+
+#define ROW_AGE_MS 1000u /* evidence of a row may be so old */
+
+/* "<incarnation>.<sid>" */
+void
+result_instance(const struct session *s, struct enc *e)
+{
+	char buf[SESSION_INSTANCE_MAX];
+
+	session_instance(s, buf);
+	enc_kv_str(e, "instanceId", buf);
+}
+
+/* A key whose value is nil where the text is empty. */
+static void
+enc_opt(struct enc *e, const char *key, const char *v)
+{
+	if (v[0] == '\0')
+		return;
+	enc_kv_str(e, key, v);
+}
+
+/* Input of which nobody knows whether it arrived. */
+void
+result_uncertain(struct master *m, struct session *s, struct enc *e)
+{
+	terminal_uncertain(m, s);
+	if (s->stdin_uncertain == 0)
+		return;
+	enc_kv_bool(e, "stdinUncertain", true);
+	enc_kv_uint(e, "stdinUncertainBytes", s->stdin_uncertain);
+}
+
+/* A terminal and its size. */
+void
+result_pty(struct master *m, struct session *s, struct enc *e)
+{
+	if (!s->pty)
+		return;
+	result_uncertain(m, s, e);
+	enc_kv_bool(e, "pty", true);
+	enc_kv_uint(e, "cols", s->cols);
+	enc_kv_uint(e, "rows", s->rows);
+}
+
+/* The status word of a row: killed and lost have their own. */
+static const char *
+row_status(const struct session *s)
+{
+	return s->state == STATE_ENDED ? status_name(s->status) : "running";
+}
+
+/* How long it ran, or has run. */
+static uint64_t
+runtime_ms(const struct session *s, uint64_t now)
+{
+	uint64_t from = s->started_ms != 0 ? s->started_ms : s->created_ms;
+
+	if (s->state == STATE_ENDED)
+		return s->duration_ms;
+	return now > from ? now - from : 0;
+}
+
+/* Its place, and what it waits for. */
+void
+result_queued(struct master *m, const struct session *s, struct enc *e)
+{
+	enc_kv_uint(e, "queuePosition", gate_position(m, s));
+	enc_kv_str(e, "queuedFor", gate_queued_for(m, s));
+}
+
+/* What a running row has beside the common fields. */
+static void
+row_running(struct master *m, struct session *s, struct enc *e)
+{
+	uint64_t idle, last;
+	bool may_look = m->probes_left > 0;
+	enum input_wait waits = result_input_wait(m, s, ROW_AGE_MS, may_look,
+	    &idle, &last);
+
+	enc_key(e, "pid");
+	if (s->pid > 0)
+		enc_int(e, s->pid);
+	else
+		enc_nil(e);
+	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
+	result_waiting_fields(waits, e);
+	enc_kv_uint(e, "idleMs", idle);
+	enc_key(e, "lastOutputAt");
+	if (last != 0)
+		enc_uint(e, last);
+	else
+		enc_nil(e);
+	if (s->deadline_ms != 0)
+		enc_kv_uint(e, "deadlineAt", s->deadline_ms);
+	if (s->has_worker)
+		enc_kv_uint(e, "worker", s->worker.slot);
+	if (s->state == STATE_QUEUED)
+		result_queued(m, s, e);
+}
+
+/* What an ended row has beside the common fields. */
+static void
+row_ended(const struct session *s, struct enc *e)
+{
+	result_exit_fields(s, e);
+	enc_kv_uint(e, "endedAt", s->ended_ms);
+}
+
+/* Bytes of output that are not kept, without reading the ring: what has left
+ * both regions, and what a full tmpfs took. */
+static uint64_t
+dropped_bytes(const struct session *s)
+{
+	uint64_t kept = (uint64_t)s->head_bytes + s->tail_bytes +
+	    RING_MAX_SPLICE;
+
+	return (s->total > kept ? s->total - kept : 0) + s->dropped_nospace;
+}
+
+/* Where its client ran, as far as its own scope may know. */
+static void
+enc_parent(struct master *m, const struct session *s, struct enc *e)
+{
+	const struct session *p = s->parent.v != 0
+	    ? session_by_sid(m, s->parent)
+	    : NULL;
+
+	if (p != NULL && strcmp(p->scope, s->scope) == 0)
+		enc_kv_str(e, "parentSession", p->slug);
+}
+
+/* One row of list. */
+void
+result_row(struct master *m, struct session *s, bool usage, struct enc *e)
+{
+	result_row_open(m, s, usage, e);
+	enc_end(e);
+}
+
+/* The same with its map still open. */
+void
+result_row_open(struct master *m, struct session *s, bool usage,
+    struct enc *e)
+{
+	struct sbuf tail = SBUF_INIT;
+
+	enc_map(e);
+	enc_kv_str(e, "sessionId", s->slug);
+	result_instance(s, e);
+	enc_kv_str(e, "status", row_status(s));
+	enc_kv_str(e, "state", state_name(s->state));
+	enc_kv_uint(e, "startedAt",
+	    s->started_ms != 0 ? s->started_ms : s->created_ms);
+	enc_kv_uint(e, "runtimeMs", runtime_ms(s, clock_wall_ms()));
+	enc_kv_str(e, "cwd", s->cwd);
+	enc_kv_str(e, "command", s->command);
+	enc_kv_str(e, "name", s->name);
+	if (s->state == STATE_ENDED)
+		row_ended(s, e);
+	else
+		row_running(m, s, e);
+	usage_encode(m, s, usage, e);
+	session_tail(m, s, &tail, MASTER_TAIL, true); /* read just above */
+	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
+	enc_kv_bool(e, "truncated", dropped_bytes(s) > 0);
+	enc_kv_uint(e, "droppedBytes", dropped_bytes(s));
+	enc_kv_uint(e, "totalOutputChars", s->total);
+	enc_kv_bool(e, "exited",
+	    s->state == STATE_EXITED || s->state == STATE_ENDED);
+	enc_kv_bool(e, "closed", s->state == STATE_ENDED);
+	enc_kv_bool(e, "backgrounded", s->backgrounded);
+	result_pty(m, s, e);
+	enc_kv_bool(e, "notifyOnExit", s->notify);
+	enc_kv_bool(e, "exitNotified", s->exit_notified);
+	enc_opt(e, "scopeKey", s->scope);
+	enc_opt(e, "sessionKey", s->session_key);
+	limits_encode(&m->h, &s->limits, e);
+	retain_encode(m, s, e);
+	enc_opt(e, "lane", s->lane);
+	enc_parent(m, s, e);
+	enc_opt(e, "label", s->label);
+	if (s->tags != NULL) {
+		enc_key(e, "tags");
+		enc_raw(e, s->tags, s->tags_bytes);
+	}
+	sbuf_fini(&tail);
+}
+
+/* ID STATUS DURATION [marker] :: NAME */
+void
+result_line(const struct session *s, uint64_t now_ms, struct sbuf *b)
+{
+	char dur[32], name[4 * 160];
+
+	text_duration(runtime_ms(s, now_ms), dur, sizeof(dur));
+	text_escape(s->name, strlen(s->name), false, name, sizeof(name));
+	sbuf_addf(b, "%s %-9s %s", s->slug, row_status(s), dur);
+	if (s->reason == END_OVERALL_TIMEOUT ||
+	    s->reason == END_NO_OUTPUT_TIMEOUT)
+		sbuf_addf(b, " [%s]", reason_name(s->reason));
+	if (s->state == STATE_QUEUED)
+		sbuf_add(b, " [queued]");
+	if (session_live(s) && s->waits_now != INPUT_WAIT_NONE)
+		sbuf_add(b, " [input-wait]");
+	sbuf_addf(b, " :: %s\n", name);
+}
