@@ -161,6 +161,7 @@ client_lost(struct psup *p, int errnum)
 void
 psup_close(struct psup *p)
 {
+	p->resume.idle = false;
 	if (p->fd < 0)
 		return;
 	error_set(p, PSUP_ERR_LOST, "connection-lost", "",
@@ -346,6 +347,8 @@ client_connect(struct psup *p, int timeout_ms)
 	if (rc == PSUP_ERR_TIMEOUT)
 		error_set(p, rc, "timeout", "",
 		    "the server at %s does not answer", p->runtime_dir);
+	if (rc == PSUP_OK && p->fd < 0)
+		rc = PSUP_ERR_LOST; /* its end came with the answer */
 	if (rc == PSUP_OK) {
 		psup_get_copy(psup_reply_value(w.reply), "incarnation",
 		    p->resume.incarnation, sizeof(p->resume.incarnation));
@@ -525,7 +528,7 @@ client_send(struct psup *p, const char *method, const struct psup_args *a,
 	struct request *r;
 	int rc;
 
-	if (p->fd < 0)
+	if (p->fd < 0 && !(repeats && resume_idle(p)))
 		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
 		    "not connected");
 	r = calloc(1, sizeof(*r));

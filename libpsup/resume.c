@@ -110,7 +110,10 @@ resume_begin(struct psup *p, const char *why)
 
 	TAILQ_FOREACH(r, &p->by_age, by_age)
 		any = any || r->repeats;
-	if (!any || p->resume.incarnation[0] == '\0' || p->resume.subscribed)
+	if (p->resume.incarnation[0] == '\0' || p->resume.subscribed)
+		return false;
+	p->resume.idle = TAILQ_EMPTY(&p->by_age);
+	if (!any)
 		return false;
 	if (p->resume.state == RESUME_NONE &&
 	    clock_boot_ns() - p->resume.since_ns >= SHORT_NS)
@@ -122,6 +125,16 @@ resume_begin(struct psup *p, const char *why)
 		return false;
 	fail_others(p, why);
 	return true;
+}
+
+bool
+resume_idle(struct psup *p)
+{
+	if (p->fd >= 0 || !p->resume.idle)
+		return false;
+	p->resume.idle = false;
+	p->resume.shorts = 0;
+	return resume_later(p) == 0;
 }
 
 /* The answer to the hello of a connection that was taken up again. */

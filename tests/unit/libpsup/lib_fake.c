@@ -137,7 +137,7 @@ handle(struct fake *f, const struct val *v)
 			    "out of memory", "");
 		else if (!f->mute)
 			answer_hello(f, v->a.items[1].u);
-		return true;
+		return f->ends_after_hello == 0 || f->ends_after_hello-- == 0;
 	}
 	return f->handler(f, v->a.items[1].u, method, &v->a.items[3]);
 }

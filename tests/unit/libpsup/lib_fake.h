@@ -28,6 +28,7 @@ struct fake {
 	unsigned hellos;
 	unsigned hangs_up;   /* on so many of the next hellos */
 	unsigned busy;       /* it says of so many of them */
+	unsigned ends_after_hello; /* answers so many, and is gone with that */
 	const char *incarnation; /* NULL: it says none, and is not taken up */
 	unsigned asked;      /* for handlers */
 };

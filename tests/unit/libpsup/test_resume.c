@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -96,6 +97,49 @@ Test(resume, a_busy_server_is_waited_for)
 	    .size = sizeof(struct psup_options), .runtime_dir = f.dir}),
 	    PSUP_OK, "%s", psup_error_message(p));
 	cr_expect_eq(f.busy, 0);
+	end(&f, &p);
+}
+
+/* The master dies while nobody waits for anything. */
+Test(resume, what_broke_while_idle_is_taken_up_by_the_next_call)
+{
+	psup_reply *r = NULL;
+	struct fake f;
+	psup *p;
+
+	begin(&f, third_time, &p);
+	f.asked = 2; /* it hangs up on nobody of itself */
+	shutdown(f.conn, SHUT_RDWR);
+	while (psup_turn(p, 10000) == PSUP_OK)
+		;
+	cr_expect_not(psup_is_connected(p));
+	cr_assert_eq(psup_list(p, false, &r), PSUP_OK, "%s",
+	    psup_error_message(p));
+	cr_expect(psup_get_is(psup_reply_value(r), "text", "list"));
+	cr_expect_eq(psup_resumed(p), 1);
+	psup_reply_free(&r);
+	/* what its caller has closed stays closed */
+	psup_close(p);
+	cr_expect_eq(psup_list(p, false, &r), PSUP_ERR_LOST);
+	end(&f, &p);
+}
+
+/* The master dies with the answer to hello just sent: both arrive at once. */
+Test(resume, an_end_that_comes_with_the_hello_is_no_connection)
+{
+	psup_reply *r = NULL;
+	struct fake f;
+	psup *p;
+
+	fake_start(&f, third_time);
+	f.incarnation = "00000000000000aa";
+	f.asked = 2;
+	f.ends_after_hello = 1;
+	p = fake_connect(&f);
+	cr_assert_eq(psup_list(p, false, &r), PSUP_OK, "%s",
+	    psup_error_message(p));
+	cr_expect_eq(f.hellos, 2);
+	psup_reply_free(&r);
 	end(&f, &p);
 }
 
