@@ -453,29 +453,9 @@ tree_left(struct child *c, int32_t *ret_pids, size_t max)
 	return n;
 }
 
-/* Is the command alone in its leaf? Asked at each start, so without a walk:
- * who has made groups below it by then is not seen. */
-static bool
-is_alone(const struct child *c)
-{
-	char file[CGROUP_LEAF_MAX + sizeof("/cgroup.procs")], text[24], own[24];
-
-	if (c->leaf == 0)
-		return false;
-	cgroup_leaf_name(c->leaf, file);
-	strcat(file, "/cgroup.procs");
-	snprintf(own, sizeof(own), "%d\n", (int)c->pid);
-	return cgroup_read(c->w->tree->dirfd, file, text, sizeof(text)) > 0 &&
-	    strcmp(text, own) == 0;
-}
-
 size_t
 tree_forked(struct child *c, int32_t *ret_pids, size_t max)
 {
-	if (max > 0 && is_alone(c)) {
-		ret_pids[0] = c->pid;
-		return 1;
-	}
 	return c->leaf != 0 ? tree_left(c, ret_pids, max)
 			    : procfs_children(c->pid, ret_pids, max);
 }
