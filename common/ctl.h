@@ -295,7 +295,7 @@ struct ctl_start {
 	uint64_t credit;             /* with LOSSLESS */
 	uint64_t stdin_end;          /* bytes in the spool already */
 	uint32_t stdin_eof;          /* 1: EOF after them */
-	uint32_t attempt;            /* 0 first; for the log */
+	uint32_t attempt;            /* 0 first; FAILED says it back */
 	uint32_t head_bytes;         /* geometry of the ring */
 	uint32_t tail_bytes;
 	int32_t oom_score_adj;       /* of the command; INT32_MIN: leave */
@@ -377,7 +377,8 @@ struct ctl_failed {
 	int32_t error;     /* errno */
 	uint32_t stage;    /* enum spawn_stage (shm/layout.h) */
 	uint32_t transient; /* enum ctl_transient */
-	uint32_t pad;
+	uint32_t start;     /* which of its starts: attempt + 1; 0: it was
+	                     * taken over, or an older build's worker says it */
 	char path[CTL_PATH_MAX]; /* what it hung at, cut; "": not known */
 };
 

@@ -246,6 +246,8 @@ child_fail(struct child *c, int error, unsigned stage)
 
 	c->failed.error = error;
 	c->failed.stage = stage;
+	if (c->plan != NULL)
+		c->failed.start = c->plan->order.attempt + 1;
 	if (c->failed.transient == CTL_FOR_GOOD && !c->ran &&
 	    error_is_transient(error))
 		c->failed.transient = CTL_TRY_AGAIN;

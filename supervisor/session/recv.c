@@ -196,13 +196,29 @@ session_on_running(struct master *m, struct worker *w,
 	session_wake(m, s, WAKE_STATE | WAKE_OUTPUT | WAKE_STDIN);
 }
 
+/* Is it about a start that was followed by another? The master that ordered that
+ * one died before this worker knew that it had been heard, and so it says it to
+ * the next. */
+static bool
+is_past_start(struct master *m, const struct ctl_failed *msg)
+{
+	const struct session *s = session_by_sid(m, msg->head.sid);
+
+	return s != NULL && msg->start != 0 && msg->start <= s->attempt;
+}
+
 /* It could not be spawned, or, where it runs already, not be taken over. */
 void
 session_on_failed(struct master *m, struct worker *w,
     const struct ctl_failed *msg)
 {
-	struct session *s = claim_end(m, w, msg->head.sid);
+	struct session *s;
 
+	if (is_past_start(m, msg)) {
+		order_ended(w, msg->head.sid);
+		return;
+	}
+	s = claim_end(m, w, msg->head.sid);
 	if (s == NULL)
 		return;
 	order_ended(w, s->sid);

@@ -16,6 +16,7 @@
 #include "supervisor/gate/gate.h"
 
 #include "lib_far.h"
+#include "lib_index.h"
 
 static struct master *m;
 static int keeper; /* its end of the channel */
@@ -326,6 +327,58 @@ Test(link, an_heir_that_died_unheard_leaves_no_session_behind)
 		                 (struct wid){2, 1}),
 		    (uint32_t)STATE_RUNNING, "another one died");
 	}
+}
+
+/* Worker 3.5 could not start it, 4.1 was ordered to; the master that ordered it
+ * died before the first one knew, and so it says it again to the next, before
+ * (f) or after (r) the other one says that it runs. */
+static void
+expect_stale(const char *order)
+{
+	static const struct wid first = {3, 5}, second = {4, 1};
+	struct ctl_running run = {.head = CTL_INIT(CTL_RUNNING,
+	                              (struct sid){9}, struct ctl_running),
+	    .pid = 4711};
+	struct ctl_failed failed = {.head = CTL_INIT(CTL_FAILED,
+	                                (struct sid){9}, struct ctl_failed),
+	    .error = EMFILE, .stage = STAGE_PREPARE,
+	    .transient = CTL_TRY_AGAIN, .start = 1};
+	struct session *s = given(STATE_STARTING);
+	int far[2] = {send_peer(), send_peer_of(second)};
+
+	s->attempt = 1;
+	s->has_worker = false;
+	s->recovering = true;
+	event_base_loop(m->base, EVLOOP_NONBLOCK);
+	for (const char *c = order; *c != '\0'; c++) {
+		if (*c == 'r')
+			session_on_running(m, pool_get(m, second), &run);
+		else
+			session_on_failed(m, pool_get(m, first), &failed);
+	}
+	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING, "%s: ended", order);
+	cr_expect_eq(s->attempt, 1, "%s: started again", order);
+	cr_expect(s->has_worker && wid_eq(s->worker, second), "%s", order);
+	pool_turn_end(m, true);
+	cr_assert_eq(ctl_recv(far[0], &msg), 1, "%s", order);
+	cr_expect_eq(msg.head.type, CTL_ENDED, "%s: it is not told", order);
+	close(far[0]);
+	close(far[1]);
+	TAILQ_INIT(&m->dirty); /* nothing is written here */
+	registry_drop(m, s);
+}
+
+Test(link, a_word_of_an_earlier_start_is_the_past)
+{
+	struct place place;
+
+	place_make(&place);
+	can_end_sessions();
+	m->ix = place.ix;
+	m->dirfd = -1;
+	expect_stale("rf");
+	expect_stale("fr");
+	place_remove(&place);
 }
 
 /* The last word on an older upgrade comes after another one was asked for: that
