@@ -156,8 +156,40 @@ is_stopped(pid_t pid)
 	return state == 'T';
 }
 
-/* Who stopped at its point goes on after a while, unless nobody may, or is
- * killed there. Then comes the next one, for each passes it once. */
+/* Who stopped at its point goes on after a while, or is killed there. */
+static void
+let_go_on(pid_t pid, uint32_t *random)
+{
+	if (!is_stopped(pid))
+		return;
+	atomic_fetch_add(&chaos.stops, 1);
+	nap_ms(rnd(random) % (unsigned)chaos.o.stop_ms);
+	if (rnd(random) % 2 == 0) {
+		kill(pid, SIGCONT);
+		nap_ms(rnd(random) % 50);
+	}
+	kill(pid, SIGKILL);
+}
+
+/* The same for those who write a worker's spill files, its only children. */
+static void
+let_writers_go_on(pid_t worker, uint32_t *random)
+{
+	char path[64];
+	pid_t pid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", worker,
+	    worker);
+	f = fopen(path, "re");
+	while (f != NULL && fscanf(f, "%d", &pid) == 1)
+		let_go_on(pid, random);
+	if (f != NULL)
+		fclose(f);
+}
+
+/* All that stopped, unless nobody may go on. Then comes the next one, for each
+ * passes its point once. */
 static void
 go_on(psup_view *v, uint32_t *random)
 {
@@ -168,15 +200,8 @@ go_on(psup_view *v, uint32_t *random)
 		return;
 	for (size_t i = 0; i < 3; i++)
 		for (int n = server_processes(v, roles[i], p); n > 0; n--) {
-			if (!is_stopped(p[n - 1].pid))
-				continue;
-			atomic_fetch_add(&chaos.stops, 1);
-			nap_ms(rnd(random) % (unsigned)chaos.o.stop_ms);
-			if (rnd(random) % 2 == 0) {
-				kill(p[n - 1].pid, SIGCONT);
-				nap_ms(rnd(random) % 50);
-			}
-			kill(p[n - 1].pid, SIGKILL);
+			let_writers_go_on(p[n - 1].pid, random);
+			let_go_on(p[n - 1].pid, random);
 		}
 }
 
