@@ -12,8 +12,8 @@
 #include "common/fault.h"
 #include "shm/state_names.h"
 #include "shm/stats.h"
-#include "supervisor/session/limits.h"
 #include "supervisor/master.h"
+#include "supervisor/session/limits.h"
 #include "supervisor/words/result.h"
 
 /* {text, details {status completed, sessionId}} */

@@ -16,10 +16,10 @@
 #include "common/text.h"
 #include "shm/spool.h"
 #include "supervisor/api/exec_spec.h"
-#include "supervisor/session/limits.h"
 #include "supervisor/master.h"
-#include "supervisor/words/result.h"
+#include "supervisor/session/limits.h"
 #include "supervisor/session/retain.h"
+#include "supervisor/words/result.h"
 
 /* Its child could not go to the directory: that is said as if it had been
  * known before, and nothing of the session is kept (session_ended). */

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/search/show.h"
 #include "supervisor/master.h"
+#include "supervisor/search/show.h"
 #include "supervisor/words/result.h"
 
 #define BUSY_MAX 10u /* reads that met the writer, one after the other */

@@ -12,12 +12,12 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "shm/stats.h"
-#include "supervisor/search/lines.h"
 #include "supervisor/master.h"
+#include "supervisor/search/lines.h"
 #include "supervisor/search/pending.h"
-#include "supervisor/words/result.h"
 #include "supervisor/session/retain.h"
 #include "supervisor/session/usage.h"
+#include "supervisor/words/result.h"
 
 #define POLL_AGE_MS 100u /* evidence of waiting may be so old */
 #define HELD_MS    1000u /* another answer to the same reader takes so long */

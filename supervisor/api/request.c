@@ -13,8 +13,8 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "supervisor/api/conn.h"
-#include "supervisor/words/result.h"
 #include "supervisor/api/waits.h"
+#include "supervisor/words/result.h"
 
 #define KEPT_FREE 262144u /* bytes; who needs no more asks nobody */
 

@@ -17,10 +17,10 @@
 #include "common/ids.h"
 #include "common/proto.h"
 #include "shm/layout.h"
-#include "supervisor/store/events.h"
 #include "supervisor/lane/lane.h"
-#include "supervisor/words/sbuf.h"
 #include "supervisor/session/session.h"
+#include "supervisor/store/events.h"
+#include "supervisor/words/sbuf.h"
 
 struct conn;
 struct event;

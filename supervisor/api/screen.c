@@ -15,8 +15,8 @@
 #include "common/clock.h"
 #include "shm/screen.h"
 #include "supervisor/master.h"
-#include "supervisor/words/result.h"
 #include "supervisor/turn.h"
+#include "supervisor/words/result.h"
 
 #define SLICE_NS   2000000u
 #define RETRY_MS   2u

@@ -10,9 +10,9 @@
 
 #include "common/clock.h"
 #include "common/text.h"
-#include "supervisor/words/result.h"
-#include "supervisor/turn.h"
 #include "supervisor/api/waits.h"
+#include "supervisor/turn.h"
+#include "supervisor/words/result.h"
 
 static const char *const met_names[] = {
     [MET_EXIT] = "exit", [MET_TEXT] = "text", [MET_REGEX] = "regex",

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "supervisor/words/result.h"
 #include "supervisor/turn.h"
+#include "supervisor/words/result.h"
 
 #define BUFFER_BYTES  65536u
 #define BUDGET        100000u /* steps of matching between looks at the clock */

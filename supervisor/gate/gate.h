@@ -9,8 +9,8 @@
 
 #include <sys/queue.h>
 
-#include "supervisor/lane/admission.h"
 #include "supervisor/gate/psi.h"
+#include "supervisor/lane/admission.h"
 
 struct enc;
 struct event;

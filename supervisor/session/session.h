@@ -26,9 +26,9 @@
 #include "shm/layout.h"
 #include "shm/ring.h"
 #include "supervisor/gate/gate.h"
+#include "supervisor/gate/starts.h"
 #include "supervisor/share/room.h"
 #include "supervisor/words/sbuf.h"
-#include "supervisor/gate/starts.h"
 
 struct event;
 struct master;

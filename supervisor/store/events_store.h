@@ -9,8 +9,8 @@
 
 #include <sys/queue.h>
 
-#include "supervisor/store/events.h"
 #include "supervisor/share/rank.h"
+#include "supervisor/store/events.h"
 
 #define SCOPE_MAX      128u   /* bytes of a scope's name */
 #define SUBSCRIBER_MAX 128u   /* bytes of a subscriber's name */

@@ -9,8 +9,8 @@
 #include "common/err.h"
 #include "common/text.h"
 #include "shm/state_names.h"
-#include "supervisor/session/limits.h"
 #include "supervisor/search/lines.h"
+#include "supervisor/session/limits.h"
 #include "supervisor/session/retain.h"
 #include "supervisor/session/usage.h"
 

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "libpsup/internal.h"
 #include "fuzz.h"
+#include "libpsup/internal.h"
 #include "tools/psup/cmd_tool.c"
 
 int

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Places for running sessions under virtual time: golden cases, and random
  * steps with every invariant checked. */
-#include "supervisor/lane/admission.h"
 #include "supervisor/gate/psi.h"
+#include "supervisor/lane/admission.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* Places of readers, over a real index, across restarts of its master. */
 #include "supervisor/store/cursors.h"
 
-#include "lib_index.h"
 #include "common/check.h"
+#include "lib_index.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* The event log over a real index, across restarts of its master. */
 #include "supervisor/store/events.h"
 
-#include "lib_index.h"
 #include "common/check.h"
+#include "lib_index.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

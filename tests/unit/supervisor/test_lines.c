@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Retained output, whole and as the lines of log, over real rings on a tmpfs. */
-#include "supervisor/search/show.h"
 #include "supervisor/search/pending.h"
+#include "supervisor/search/show.h"
 
 #include "common/check.h"
 
