@@ -1,9 +1,14 @@
-# Warnings are errors, hardening is on, in every build type and with both
-# compilers.
+# Hardening is on, in every build type and with both compilers. Warnings are
+# errors in our presets: what another compiler, or another -O, warns of is
+# nothing that a user could mend.
+option(PSUP_WERROR "Warnings are errors" OFF)
+if(PSUP_WERROR)
+  add_compile_options(-Werror)
+endif()
 add_compile_options(
   -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
   -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wformat=2 -Wvla
-  -Wimplicit-fallthrough -Wdouble-promotion -Wnull-dereference -Werror
+  -Wimplicit-fallthrough -Wdouble-promotion -Wnull-dereference
   -fno-strict-aliasing -fno-common
   -fstack-protector-strong -fstack-clash-protection)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -21,8 +26,8 @@ elseif(PSUP_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
-elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
-  add_compile_options(-D_FORTIFY_SOURCE=2)
+elseif(CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$")
+  add_compile_options(-D_FORTIFY_SOURCE=2) # needs -O
 endif()
 include(CheckPIESupported)
 check_pie_supported()
