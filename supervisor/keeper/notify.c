@@ -2,7 +2,7 @@
 /*
  * The keeper's words to its service manager. One socket, opened once; a
  * datagram that does not fit now is dropped: a manager that does not read must
- * not stop the keeper.
+ * not stop the keeper. READY alone is said again: the manager waits for it.
  *
  * The watchdog asks more than whether this loop turns: each round prods the
  * workers, and the next one feeds the dog only if all of them have answered
@@ -30,6 +30,7 @@
 #define WATCHDOG_MIN  UINT64_C(1000)             /* us */
 #define WATCHDOG_MAX  (UINT64_C(86400) * 1000000)
 #define MASTER_BEAT_NS (3 * NSEC_PER_SEC) /* it beats once a second */
+#define OWED_NS (50 * NSEC_PER_MSEC)
 
 static struct {
 	int fd; /* connected; -1: nobody listens */
@@ -37,7 +38,8 @@ static struct {
 	uint64_t round_ns; /* between two looks; 0: no watchdog */
 	uint64_t next_ns;
 	uint64_t prodded_ns;
-} notify = { .fd = -1 };
+	uint64_t owed_ns; /* READY found no room: once more then; else NEVER */
+} notify = { .fd = -1, .owed_ns = NEVER };
 
 static const char *const own[] = { "NOTIFY_SOCKET=", "WATCHDOG_USEC=",
 	"WATCHDOG_PID=", "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES=" };
@@ -74,8 +76,8 @@ notify_environ_for_others(void)
 	return kept;
 }
 
-/* One datagram of NAME=value lines. */
-static void __attribute__((format(printf, 1, 2)))
+/* One datagram of NAME=value lines. False: there is no room for it now. */
+static bool __attribute__((format(printf, 1, 2)))
 say(const char *fmt, ...)
 {
 	char text[512];
@@ -83,15 +85,15 @@ say(const char *fmt, ...)
 	int n;
 
 	if (notify.fd < 0)
-		return;
+		return true;
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (n < 0 || (size_t)n >= sizeof(text))
-		return;
-	if (send(notify.fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		log_event(LOG_DEBUG, "manager-not-told",
-		    KV("error", strerror(errno)));
+	if (n < 0 || (size_t)n >= sizeof(text) ||
+	    send(notify.fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+		return true;
+	log_event(LOG_DEBUG, "manager-not-told", KV("error", strerror(errno)));
+	return errno != EAGAIN && errno != ENOBUFS;
 }
 
 /* The address in $NOTIFY_SOCKET: a path, or @ and an abstract name. 0: it is
@@ -178,23 +180,31 @@ workers_ready(const struct keeper *k)
 }
 
 /* STATUS= of a server that serves. */
-static void
+static bool
 say_status(const struct keeper *k, const char *first)
 {
-	say("%s\nSTATUS=Serving %s: %u sessions, %u of %u workers, "
+	return say("%s\nSTATUS=Serving %s: %u sessions, %u of %u workers, "
 	    "master %u.%u", first, k->opt->runtime_dir,
 	    table_count(k->table), workers_ready(k), k->workers,
 	    k->master.state == PROC_READY, k->master.wid.generation);
 }
 
-void
-notify_ready(struct keeper *k)
+/* READY=1, now or as soon as the manager has read something. */
+static void
+say_ready(const struct keeper *k)
 {
 	char first[40];
 
 	(void)snprintf(first, sizeof(first), "READY=1\nMAINPID=%ld",
 	    (long)getpid());
-	say_status(k, first);
+	notify.owed_ns = say_status(k, first) ? NEVER
+	                                      : clock_boot_ns() + OWED_NS;
+}
+
+void
+notify_ready(struct keeper *k)
+{
+	say_ready(k);
 	if (k->opt->newline_fd >= 0) {
 		(void)!write(k->opt->newline_fd, "\n", 1);
 		(void)close(k->opt->newline_fd);
@@ -211,7 +221,7 @@ notify_reloading(struct keeper *k)
 
 	(void)k;
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	say("RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\nSTATUS=Reloading",
+	(void)say("RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\nSTATUS=Reloading",
 	    (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000);
 	notify.reloading = true;
 }
@@ -219,7 +229,7 @@ notify_reloading(struct keeper *k)
 void
 notify_stopping(struct keeper *k)
 {
-	say("STOPPING=1\nSTATUS=Ending %u sessions", table_count(k->table));
+	(void)say("STOPPING=1\nSTATUS=Ending %u sessions", table_count(k->table));
 }
 
 /* Has everybody been told of the reload? An upgrade is one to the manager, and
@@ -271,9 +281,9 @@ watchdog(struct keeper *k, uint64_t now)
 	if (k->stop == STOP_NO && !all_well(k, now))
 		return;
 	if (k->stop == STOP_NO)
-		say_status(k, "WATCHDOG=1");
+		(void)say_status(k, "WATCHDOG=1");
 	else
-		say("WATCHDOG=1");
+		(void)say("WATCHDOG=1");
 	notify.prodded_ns = now;
 	for (i = 0; i < k->slots; i++)
 		k->slot[i].todo |= TODO_ROLE;
@@ -282,6 +292,8 @@ watchdog(struct keeper *k, uint64_t now)
 void
 notify_watch(struct keeper *k, uint64_t now)
 {
+	if (notify.owed_ns <= now)
+		say_ready(k);
 	if (notify.next_ns <= now)
 		watchdog(k, now);
 }
@@ -291,12 +303,13 @@ notify_sent(struct keeper *k)
 {
 	if (notify.reloading && reload_is_told(k)) {
 		notify.reloading = false;
-		say_status(k, "READY=1");
+		say_ready(k);
 	}
 }
 
 uint64_t
 notify_next_ns(void)
 {
-	return notify.next_ns;
+	return notify.owed_ns < notify.next_ns ? notify.owed_ns
+	                                       : notify.next_ns;
 }

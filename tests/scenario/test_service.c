@@ -190,6 +190,25 @@ SCENARIO(service, commands_know_nothing_of_the_manager)
 	expect(strstr(text_of(a, "aggregated"), "WATCHDOG") == NULL);
 }
 
+SCENARIO(service, is_ready_for_a_manager_that_had_no_room_for_it)
+{
+	const char *address = file_in_scenario("notify");
+	const char *var = manage(address);
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	int other = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), n = 0;
+
+	/* somebody else has filled its queue */
+	memcpy(sa.sun_path, address, strlen(address));
+	expect(connect(other, (struct sockaddr *)&sa, sizeof(sa)) == 0);
+	while (send(other, "X=1", 3, MSG_DONTWAIT) == 3)
+		n++;
+	expect(n > 0 && errno == EAGAIN, "%s", strerror(errno));
+	close(other);
+	psupd(.env = {var, "PSUP_LOG_LEVEL=debug"});
+	await_log("event=manager-not-told ");
+	await_line("READY=1");
+}
+
 SCENARIO(service, a_wrong_address_is_said_and_left_alone)
 {
 	psupd(.env = {"NOTIFY_SOCKET=nowhere", "WATCHDOG_USEC=soon"});
