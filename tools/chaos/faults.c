@@ -52,7 +52,9 @@ take_point(const char *text, size_t len)
 	    strncmp(text, "upgrade.", 8) == 0);
 	chaos.full |= strncmp(text, "ring.no-space=", 14) == 0 ||
 	    strncmp(text, "ring.no-space@", 14) == 0;
-	chaos.no_spill |= hinders && strncmp(text, "spill.", 6) == 0;
+	/* one that stops is waited for, a second */
+	chaos.no_spill |= (hinders || (n_eq == 5 &&
+	    strncmp(eq, "=stop", 5) == 0)) && strncmp(text, "spill.", 6) == 0;
 	chaos.no_index |= hinders && strncmp(text, "index.", 6) == 0;
 	chaos.in_hand |= strncmp(text, "pty.splice=", 11) == 0;
 }
