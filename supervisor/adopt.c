@@ -144,20 +144,17 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 
 	if (!m->damaged || sid.v == 0 || sid.v == UINT64_MAX)
 		return NULL;
-	s = calloc(1, sizeof(*s));
+	s = session_new();
 	if (s == NULL) {
 		give_up(m);
 		return NULL;
 	}
-	LIST_INIT(&s->watches);
 	s->sid = sid;
 	s->incarnation = m->h.incarnation;
-	s->board = UINT32_MAX;
 	s->backgrounded = s->answered = true;
 	s->recovering = live;
 	s->notify = live && m->cfg.notify_on_exit;
 	s->notify_empty = m->cfg.notify_on_exit_empty_success;
-	s->exit_code = -1;
 	s->ttl_ms = m->cfg.cleanup_ms;
 	s->grace_ms = (uint32_t)m->cfg.grace_ms;
 	s->tail_bytes = (uint32_t)m->cfg.max_output_chars;

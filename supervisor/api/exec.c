@@ -217,8 +217,6 @@ session_numbers(struct session *s, struct master *m, const struct val *p)
 	s->priority = (int)val_int(p, "priority", 0);
 	s->notify = val_bool(p, "notifyOnExit", cfg->notify_on_exit);
 	s->notify_empty = cfg->notify_on_exit_empty_success;
-	s->exit_code = -1;
-	s->board = UINT32_MAX;
 }
 
 /* A text that is there before the command is. */
@@ -289,14 +287,13 @@ static struct session *
 session_make(struct api_call *c, const char *cwd, struct proto_problem *why)
 {
 	struct master *m = c->m;
-	struct session *s = calloc(1, sizeof(*s));
+	struct session *s = session_new();
 	const struct config_lane *lane;
 	int r = -ENOMEM;
 
 	proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
 	if (s == NULL)
 		return NULL;
-	LIST_INIT(&s->watches);
 	session_numbers(s, m, c->params);
 	s->sid.v = m->next_sid++;
 	s->incarnation = m->h.incarnation;

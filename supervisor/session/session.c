@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "common/check.h"
 #include "common/clock.h"
@@ -28,6 +29,19 @@ static const uint8_t moves[STATE_COUNT] = {
     [STATE_EXITED] = 1 << STATE_ENDED,
     [STATE_ENDED] = 0,
 };
+
+struct session *
+session_new(void)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	LIST_INIT(&s->watches);
+	s->exit_code = -1;
+	s->board = UINT32_MAX;
+	return s;
+}
 
 /* Is this move in the table? */
 bool

@@ -269,6 +269,9 @@ int registry_board_init(struct master *m);
 void registry_board_take(struct master *m); /* once all are known */
 
 /* ------------------------------------------------------------ session.c */
+/* One of which nothing is known yet: by a request, a record or a ring. Its texts
+ * are the caller's to fill, each. NULL: no memory. */
+struct session *session_new(void);
 bool session_may_move(uint32_t from, uint32_t to);
 void session_set_state(struct master *m, struct session *s, uint32_t state,
     const char *why);

@@ -240,10 +240,8 @@ record_decode(const void *data, size_t size)
 		errno = err == CODEC_NOMEM ? ENOMEM : EBADMSG;
 		return NULL;
 	}
-	s = calloc(1, sizeof(*s));
+	s = session_new();
 	if (s != NULL) {
-		s->board = UINT32_MAX;
-		LIST_INIT(&s->watches);
 		r = record_fill(s, map);
 		if (r < 0) {
 			session_free(s);

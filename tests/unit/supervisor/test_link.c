@@ -118,10 +118,9 @@ Test(link, a_channel_that_found_no_descriptor_is_asked_for_again)
 static struct session *
 given(uint32_t state)
 {
-	struct session *s = calloc(1, sizeof(*s));
+	struct session *s = session_new();
 
 	cr_assert_not_null(s);
-	LIST_INIT(&s->watches);
 	s->sid.v = 9;
 	s->scope = strdup("");
 	s->command = strdup("c");
@@ -131,8 +130,6 @@ given(uint32_t state)
 	s->session_key = strdup("");
 	s->request_key = strdup("");
 	s->lane = strdup("");
-	s->exit_code = -1;
-	s->board = UINT32_MAX;
 	s->state = state;
 	s->worker = (struct wid){3, 5};
 	s->has_worker = true;

@@ -12,10 +12,9 @@ static struct master m;
 static struct session *
 add(uint64_t sid)
 {
-	struct session *s = calloc(1, sizeof(*s));
+	struct session *s = session_new();
 
 	s->sid.v = sid;
-	s->board = UINT32_MAX;
 	s->state = STATE_QUEUED;
 	s->scope = strdup("");
 	s->request_key = strdup("");
