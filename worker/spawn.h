@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The clone. A command is cloned as a child of the keeper (CLONE_PARENT), in
- * the worker's memory and descriptor table. The worker waits only until the
- * child has a table of its own ("cut"): chdir and exec may lie on a file
- * system that never answers, and that is nobody's business but the session's.
+ * the worker's memory and descriptor table. The worker goes on, and its next
+ * start waits only until the child has a table of its own ("cut"): chdir and
+ * exec may lie on a file system that never answers, and that is nobody's
+ * business but the session's.
  *
  * The kernel copies a descriptor table entry by entry, so a worker with many
  * sessions would pay for each of them at each spawn: 0.1 ms becomes 1.7 ms at

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The worker's side of a clone: contexts, the clone itself, the wait until the
- * child has descriptors of its own. Called by start.c and start_wait.c.
+ * The worker's side of a clone: contexts, the clone itself, and who waits until
+ * the child has descriptors of its own. Called by start.c and start_wait.c.
  */
 #include "worker/spawn.h"
 

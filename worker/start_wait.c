@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the clone to the exec, which nobody waits for: the child is looked at
- * each turn and by a timer that backs off. chdir and exec may hang on a file
+ * From the clone to the exec, which nobody waits for but the next start, for a
+ * moment: the child is looked at each turn and by a timer that backs off, and
+ * its end is seen at once. chdir and exec may hang on a file
  * system that never answers; then this session ends, with stage and path named,
  * and no other one notices. Called by start.c, take.c and ladder.c.
  */
