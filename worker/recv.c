@@ -27,7 +27,6 @@
 #include "worker/worker.h"
 
 #define MESSAGES_A_TURN 64 /* of one channel, then the others' turn */
-#define KILL_LATE_NS    (2 * WORKER_BEAT_NS)
 
 static void master_cb(evutil_socket_t fd, short what, void *arg);
 
@@ -402,14 +401,15 @@ master_cb(evutil_socket_t fd, short what, void *arg)
 
 /* The keeper is gone, and every command was told so by PDEATHSIG. Groups are
  * killed here, as long as their leaders' pids cannot have been used again: a
- * worker that was stopped meanwhile hears of the death late, when a group's
- * number is somebody else's unless its leader still is there. */
+ * worker that was stopped meanwhile, in a turn or between two, hears of the
+ * death late, when a group's number is somebody else's unless its leader still
+ * is there. */
 static void
 kill_all(struct worker *w)
 {
-	uint64_t beat = atomic_load_explicit(&w->stats->heartbeat_ns,
-	    memory_order_relaxed);
-	bool late = clock_boot_ns() > beat + KILL_LATE_NS, there;
+	uint64_t now = clock_boot_ns();
+	bool late = now > w->heart_ns + WORKER_LATE_NS ||
+	    (w->late_ns != 0 && now < w->late_ns + WORKER_LATE_NS), there;
 	struct child *c;
 
 	LIST_FOREACH(c, &w->sessions, all) {

@@ -223,6 +223,9 @@ worker_between(struct worker *w)
 		    now - w->turn_began_ns, memory_order_relaxed);
 	w->turn_began_ns = 0;
 	w->turn++;
+	if (w->heart_ns != 0 && now > w->heart_ns + WORKER_LATE_NS)
+		w->late_ns = now;
+	w->heart_ns = now;
 	atomic_store_explicit(&s->heartbeat_ns, now, memory_order_relaxed);
 	worker_count(&s->loop_turns, 1);
 	if (now >= w->beat_ns) {

@@ -47,6 +47,7 @@ struct link {
 #define WORKER_BUCKETS 1024u
 #define WORKER_TURN_NS NSEC_PER_MSEC /* a START takes a third of this */
 #define WORKER_BEAT_NS NSEC_PER_SEC  /* an idle loop turns that often */
+#define WORKER_LATE_NS (2 * WORKER_BEAT_NS) /* it was stopped meanwhile */
 
 struct worker {
 	struct heritage heritage;
@@ -65,6 +66,8 @@ struct worker {
 	uint64_t turn;   /* of the loop */
 	uint64_t turn_began_ns; /* 0: not yet */
 	uint64_t beat_ns;       /* boot: when the next heartbeat is due */
+	uint64_t heart_ns;      /* boot: the last one */
+	uint64_t late_ns;       /* boot: one that came late; 0: none did */
 	unsigned maps_lost; /* of lent_map.h, when last looked at */
 
 	bool stopping; /* CTL_STOP came: nothing new is started */
