@@ -84,6 +84,12 @@ hang_up(struct peer *p)
 	psup_free(&p->handle);
 }
 
+bool
+is_connected(struct peer *p)
+{
+	return psup_is_connected(p->handle);
+}
+
 /* The peer's handle; NULL means the scenario's own, connected again where a
  * scenario killed what was at the other end. */
 static psup *

@@ -134,6 +134,7 @@ struct peer *peer(const char *scope);
 /* The same, by a scope token. */
 struct peer *peer_by_token(const char *token);
 void hang_up(struct peer *p);
+bool is_connected(struct peer *p);
 
 /* A connection without libpsup; its descriptor. */
 int raw_connect(void);

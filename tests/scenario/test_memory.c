@@ -150,11 +150,13 @@ SCENARIO(memory, none_at_all_for_a_while)
 		fail_none(pid, FAIL_MALLOC);
 		for (int i = 0; i < 8; i++) {
 			a = answer_of(q[i]);
-			if (a->status == PSUP_OK) {
+			if (a->status == PSUP_OK)
 				expect_str(a, "aggregated", "on\n");
+			else
+				expect(a->code[0] != '\0', "%d", a->status);
+			/* it may be cut off with its answer, too */
+			if (a->status == PSUP_OK && is_connected(others[i]))
 				continue;
-			}
-			expect(a->code[0] != '\0', "%d", a->status);
 			hang_up(others[i]);
 			others[i] = peer(NULL);
 		}
