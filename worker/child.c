@@ -158,7 +158,6 @@ child_set_state(struct child *c, enum child_state to, const char *why)
 	    KV("from", state_names[c->state]), KV("to", state_names[to]),
 	    KV("why", why));
 	c->state = to;
-	start_waits_no_more(c);
 	if (to == CHILD_GONE)
 		child_unlink(c);
 	else

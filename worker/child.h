@@ -206,8 +206,6 @@ struct child {
 	LIST_ENTRY(child) all;
 	LIST_ENTRY(child) bucket;
 	LIST_ENTRY(child) under_way; /* in w->under_way */
-	bool waits_turn;             /* in w->waiting */
-	TAILQ_ENTRY(child) waiting;
 };
 
 /* A new session in SPAWNING, linked, or NULL (no memory). */

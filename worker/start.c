@@ -377,7 +377,6 @@ start_retry(struct child *c)
 	unsigned stage = STAGE_PREPARE;
 	int rc;
 
-	start_waits_no_more(c);
 	rc = prepare(c, &stage);
 	if (rc == -EINPROGRESS) {
 		await_spill(c);
@@ -470,6 +469,6 @@ start_session(struct worker *w, struct ctl_msg *msg)
 		child_fail(c, -rc, STAGE_PREPARE);
 	else if (w->stopping)
 		child_fail(c, ECANCELED, STAGE_PREPARE);
-	else if (start_may(c))
+	else
 		start_retry(c);
 }

@@ -6,27 +6,14 @@
 #include "worker/child.h"
 
 #define START_TRIES     3u
-#define START_TURN_NS   UINT64_C(2000000) /* to exec, until others may */
 #define START_OOM_NS    UINT64_C(100000000) /* of a command's life */
 #define START_OOM_TRIES 20u /* a millisecond apart */
 #define START_MS        10000u /* to the exec, where the order does not say */
 
 /* A new session, as the master orders it. Takes over nothing of msg. */
 void start_session(struct worker *w, struct ctl_msg *msg);
-/* SPAWNING: its retry is due, or its turn has come. */
+/* SPAWNING: its retry is due. */
 void start_retry(struct child *c);
-/*
- * A worker launches one command at a time: the next is cloned when the last has
- * exec'd, or has taken START_TURN_NS for it. On a full machine what psup starts
- * would else pile up in the scheduler's queue, where new commands come before
- * everybody else's work, and where no scope has its turn.
- */
-bool start_waits(const struct worker *w);
-/* Nothing else is to be done: sleeps until that is so, for a moment at most. */
-void start_await_exec(struct worker *w);
-/* It is not for the launch of another that it waits. */
-void start_waits_no_more(struct child *c);
-bool start_may(struct child *c);
 /* It was cloned: looks whether it has exec'd, now and then again. */
 void start_wait(struct child *c);
 /* As start_wait() for all that have not. Between two turns. */

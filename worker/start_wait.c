@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the clone to the exec, which nobody waits for but the next start, for a
- * moment: the child is looked at each turn and by a timer that backs off, and
- * its end is seen at once. chdir and exec may hang on a file
- * system that never answers; then this session ends, with stage and path named,
- * and no other one notices. Called by start.c, take.c and ladder.c.
+ * From the clone to the exec, which nobody waits for: the child is looked at
+ * each turn and by a timer that backs off, and its end is seen at once. chdir
+ * and exec may hang on a file system that never answers; then this session ends,
+ * with stage and path named, and no other one notices. Called by start.c, take.c
+ * and ladder.c.
  */
 #include <errno.h>
-#include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -29,7 +27,6 @@
 #include "worker/start_plan.h"
 #include "worker/tree.h"
 
-#define AWAIT_NS    500000 /* what else there is waits so long at most */
 #define LOOK_MIN_NS NSEC_PER_MSEC
 #define LOOK_MAX_NS (50 * NSEC_PER_MSEC)
 #define STOP_NS     (50 * NSEC_PER_MSEC) /* to the exec, when it is to end */
@@ -75,81 +72,11 @@ has_begun(const struct child *c)
 	return atomic_load(&hdr->exec_stage) == STAGE_EXEC;
 }
 
-/* Is the last one that was cloned still before its exec, though it was cloned
- * but a moment ago? */
-static bool
-is_launching(const struct worker *w)
-{
-	return w->launching != NULL &&
-	    w->now_ns - w->launched_ns < START_TURN_NS;
-}
-
-/* May it be cloned now? Else it waits, until its retry if nobody calls it. */
-bool
-start_may(struct child *c)
-{
-	struct worker *w = c->w;
-
-	if (!is_launching(w) && TAILQ_EMPTY(&w->waiting))
-		return true;
-	TAILQ_INSERT_TAIL(&w->waiting, c, waiting);
-	c->waits_turn = true;
-	c->retry_ns = w->now_ns + START_TURN_NS;
-	ladder_arm(c);
-	return false;
-}
-
-bool
-start_waits(const struct worker *w)
-{
-	return !TAILQ_EMPTY(&w->waiting);
-}
-
-void
-start_waits_no_more(struct child *c)
-{
-	if (!c->waits_turn)
-		return;
-	TAILQ_REMOVE(&c->w->waiting, c, waiting);
-	c->waits_turn = false;
-}
-
-void
-start_await_exec(struct worker *w)
-{
-	const struct timespec most = {.tv_nsec = AWAIT_NS};
-	struct spawn *s = w->launching != NULL ? w->launching->spawn : NULL;
-
-	/* the kernel wakes a futex that is not private */
-	if (s != NULL && !spawn_released(s))
-		(void)syscall(SYS_futex, &s->inexec, FUTEX_WAIT, 1, &most, NULL,
-		    0);
-}
-
-/* Those whose turn it is. */
-static void
-launch_next(struct worker *w)
-{
-	struct child *c;
-
-	while ((c = TAILQ_FIRST(&w->waiting)) != NULL) {
-		worker_begin(w, c->sid);
-		if (is_launching(w))
-			break;
-		start_waits_no_more(c);
-		c->retry_ns = 0;
-		start_retry(c);
-	}
-	worker_end(w);
-}
-
 /* Not under way any more. */
 static void
 leave(struct child *c)
 {
 	LIST_REMOVE(c, under_way);
-	if (c->w->launching == c)
-		c->w->launching = NULL;
 	spawn_look();
 	if (c->spawn != NULL)
 		spawn_give(c->spawn);
@@ -242,8 +169,6 @@ overdue(struct child *c)
 	    KV("command_pid", c->pid), KV("stage", stage_name(stage)),
 	    KV("path", c->failed.path));
 	LIST_REMOVE(c, under_way);
-	if (c->w->launching == c)
-		c->w->launching = NULL;
 	c->adopted = c->ran = false;
 	c->look_ns = 0;
 	child_fail(c, error, stage);
@@ -261,10 +186,6 @@ start_wait(struct child *c)
 		if (c->start_due == 0) /* by another build's worker */
 			c->start_due = now + START_MS * NSEC_PER_MSEC;
 		LIST_INSERT_HEAD(&c->w->under_way, c, under_way);
-		if (c->spawn != NULL) {
-			c->w->launching = c;
-			c->w->launched_ns = now;
-		}
 		if (c->stop.wanted)
 			c->start_due = now + STOP_NS;
 		child_watch_pidfd(c);
@@ -302,8 +223,6 @@ start_wait_all(struct worker *w)
 		start_wait(c);
 		worker_end(w);
 	}
-	if (start_waits(w))
-		launch_next(w);
 }
 
 void

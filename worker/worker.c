@@ -123,7 +123,6 @@ worker_init(struct worker *w, const struct heritage *h)
 	LIST_INIT(&w->sessions);
 	LIST_INIT(&w->dead);
 	LIST_INIT(&w->under_way);
-	TAILQ_INIT(&w->waiting);
 	for (i = 0; i < WORKER_BUCKETS; i++)
 		LIST_INIT(&w->buckets[i]);
 	link_init(w, LINK_KEEPER);
@@ -256,16 +255,12 @@ worker_run(struct worker *w)
 		return 1;
 	}
 	while (w->link[LINK_KEEPER].fd >= 0 && !w->lost && !w->leaving) {
-		bool waits = start_waits(w);
-
 		if (event_base_loop(w->base, EVLOOP_ONCE |
-		        (w->taking || waits ? EVLOOP_NONBLOCK : 0)) < 0) {
+		        (w->taking ? EVLOOP_NONBLOCK : 0)) < 0) {
 			log_event(LOG_ERROR, "loop-failed",
 			    KV("error", err_name(errno)));
 			return 1;
 		}
-		if (waits && w->turn_began_ns == 0)
-			start_await_exec(w);
 		worker_between(w);
 	}
 	if (w->lost) {

@@ -81,9 +81,6 @@ struct worker {
 	size_t count; /* of them */
 	struct child_list buckets[WORKER_BUCKETS]; /* by sid */
 	struct child_list under_way; /* cloned, not known to have exec'd */
-	struct child *launching;     /* the last of them; NULL: over */
-	uint64_t launched_ns;        /* boot: when */
-	struct child_queue waiting;  /* new ones, for that */
 	struct child_list dead; /* to be freed between two turns */
 	struct ctl_msg msg;     /* the one being handled */
 };
