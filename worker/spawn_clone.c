@@ -265,11 +265,15 @@ spawn_lay(const int fds[3])
 			return rc;
 		spawn_look();
 	}
+	unlay(); /* of one that could not be laid whole */
 	for (i = 0; i < 3; i++) {
 		if (fds[i] < 0)
 			continue;
-		if (dup3(fds[i], SPAWN_FD_STDIN + i, O_CLOEXEC) < 0)
-			return -errno;
+		if (dup3(fds[i], SPAWN_FD_STDIN + i, O_CLOEXEC) < 0) {
+			rc = -errno;
+			unlay();
+			return rc;
+		}
 		laid[i] = true;
 	}
 	return 0;

@@ -224,11 +224,13 @@ notify_reloading(struct keeper *k)
 	(void)say("RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\nSTATUS=Reloading",
 	    (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000);
 	notify.reloading = true;
+	notify.owed_ns = NEVER; /* its end says it */
 }
 
 void
 notify_stopping(struct keeper *k)
 {
+	notify.owed_ns = NEVER;
 	(void)say("STOPPING=1\nSTATUS=Ending %u sessions", table_count(k->table));
 }
 
