@@ -307,6 +307,9 @@ turn_commit(struct master *m)
 	struct session *s;
 	int r = 0;
 
+	registry_soon(m);
+	TAILQ_FOREACH(s, &m->dirty, dirty_link)
+		session_count_started(m, s);
 	if (m->next_dirty) {
 		r = recover_meta_put(m, "next", m->next_sid);
 		if (r < 0)
@@ -319,7 +322,7 @@ turn_commit(struct master *m)
 		return r;
 	TAILQ_FOREACH(s, &m->dirty, dirty_link) {
 		r = record_write(m, s);
-		if (r == 0 && s->fresh && s->spec != NULL)
+		if (r == 0)
 			r = spec_write(m, s);
 		if (r == 0 && s->fresh)
 			r = key_write(m, s);
@@ -344,6 +347,7 @@ master_init(struct master *m, const struct heritage *h)
 	RB_INIT(&m->by_slug);
 	RB_INIT(&m->by_key);
 	TAILQ_INIT(&m->dirty);
+	TAILQ_INIT(&m->soon);
 	TAILQ_INIT(&m->ended);
 	starts_init(m);
 	STAILQ_INIT(&m->lane_notes);
@@ -424,6 +428,7 @@ master_fini(struct master *m)
 	starts_fini(m);
 	timer_free(&m->lane_timer);
 	timer_free(&m->sweep_timer);
+	timer_free(&m->soon_timer);
 	timer_free(&m->retry_timer);
 	timer_free(&m->heartbeat);
 	timer_free(&m->key_timer);
@@ -511,6 +516,7 @@ turn_send(struct master *m)
 		TAILQ_REMOVE(&m->dirty, s, dirty_link);
 		m->dirty_count--;
 		s->dirty = s->fresh = false;
+		s->spec_kept = s->spec_kept && session_is_before_start(s);
 		if (s->state == STATE_QUEUED)
 			spec_free(&s->spec);
 		board_show(m, s);
@@ -573,6 +579,8 @@ master_loop(struct master *m)
 		if (!m->running)
 			break;
 		turn_end_time(m);
+		if (!turn_waits(m))
+			crowd_pause(&m->crowd);
 		if (event_base_loop(m->base, EVLOOP_ONCE |
 			(turn_waits(m) ? EVLOOP_NONBLOCK : 0)) < 0)
 			break;

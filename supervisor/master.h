@@ -18,6 +18,7 @@
 
 #include "common/clock.h"
 #include "common/config.h"
+#include "common/crowd.h"
 #include "common/ctl.h"
 #include "common/heritage.h"
 #include "common/ids.h"
@@ -43,6 +44,7 @@
 #define MASTER_TAIL       2000u /* bytes of the tail field */
 #define MASTER_ATTEMPTS   3u   /* spawns that failed for a passing reason */
 #define MASTER_RESTARTS   32u  /* deaths of workers with its start in hand */
+#define SOON_MS           20u  /* a record that can wait, does so long */
 #define MASTER_RECENT     256u /* answered foreground sessions of a scope */
 #define MASTER_KEY_WAIT_MS 10000u /* a foreground session waits for its key */
 
@@ -113,6 +115,7 @@ struct master {
 	bool failed; /* it ends by its own fault */
 	uint64_t failing_ns; /* commits fail since; 0: they do not */
 	uint64_t turn_began_ns; /* boot; 0: nothing has happened yet */
+	uint64_t dir_seen_ns, space_seen_ns; /* the turn that looked for them */
 	uint64_t turn_cpu_ns;   /* of this process, at the end of the last */
 
 	struct index *ix;
@@ -146,6 +149,9 @@ struct master {
 	struct key_tree by_key;
 	struct session_list dirty, ended;
 	uint32_t dirty_count;
+	struct session_list soon; /* dirty a little later: registry.c */
+	struct event *soon_timer;
+	struct crowd crowd; /* of commands that were ordered */
 	uint64_t next_sid;
 	bool next_dirty;
 	uint64_t tally[TALLY_FIELDS]; /* struct stats_tally, see tally.c */

@@ -49,6 +49,7 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 	if (s->sid.v >= sc->m->next_sid)
 		sc->m->next_sid = s->sid.v + 1;
 	s->recovering = session_live(s);
+	s->spec_kept = session_is_before_start(s);
 	s->has_worker = false; /* until a worker speaks of it */
 	sc->loaded++;
 	return 0;

@@ -66,6 +66,7 @@ answer_running(struct req *r, struct session *s)
 		stream_end(r, s);
 	session_background(r->m, s);
 	s->answered = true;
+	session_touch(r->m, s);
 	result_exec_running(r->m, s,
 	    r->warnings.p != NULL ? r->warnings.p : "", &e);
 	req_done(r, &e);
@@ -394,14 +395,20 @@ exec_attach(struct api_call *c, struct session *s)
 	exec_wait(c, s);
 }
 
-/* Was the directory, or what is in it, deleted under us? */
+/* Was the directory, or what is in it, deleted under us? Looked for once a
+ * turn. */
 static bool
-runtime_dir_gone(const struct master *m)
+runtime_dir_gone(struct master *m)
 {
 	struct stat st;
 
-	return fstat(m->dirfd, &st) < 0 || st.st_nlink == 0 ||
-	    faccessat(m->dirfd, "rings", F_OK, 0) < 0;
+	if (m->dir_seen_ns == m->turn_began_ns)
+		return false;
+	if (fstat(m->dirfd, &st) < 0 || st.st_nlink == 0 ||
+	    faccessat(m->dirfd, "rings", F_OK, 0) < 0)
+		return true;
+	m->dir_seen_ns = m->turn_began_ns;
+	return false;
 }
 
 /* Does its scope take no new sessions? */

@@ -151,7 +151,6 @@ session_events_due(struct master *m)
 void
 session_ended(struct master *m, struct session *s, const char *why)
 {
-	struct index_key64 id = index_key64(s->sid.v);
 	struct worker *w = s->has_worker ? pool_get(m, s->worker) : NULL;
 	bool held = s->lane[0] != '\0' &&
 	    lanes_position(m->lanes, s->sid) == 0;
@@ -170,11 +169,9 @@ session_ended(struct master *m, struct session *s, const char *why)
 	s->stdin_closed = true;
 	terminal_uncertain(m, s);
 	session_set_state(m, s, STATE_ENDED, why);
+	crowd_leave(&m->crowd, &s->crowd_slot);
 	m->live--;
 	s->ended_ns = clock_boot_ns();
-	if (s->spec != NULL || s->pid == 0)
-		(void)index_del(m->ix, INDEX_SPECS,
-		    (struct index_bytes){id.b, 8});
 	spec_free(&s->spec);
 	lanes_leave(m->lanes, s->sid);
 	narrow = s->gate.scope != NULL && s->gate.running;

@@ -33,6 +33,7 @@ news_started(struct master *m, struct session *s)
 		return;
 	snprintf(line, sizeof(line), "Exec started (%s, pid %d) :: %.200s",
 	    s->slug, (int)s->pid, s->name);
+	session_touch(m, s); /* what is told is on record */
 	api_event_news(m, EVENT_STARTED, s, line, "pid", (uint64_t)s->pid);
 }
 

@@ -125,7 +125,6 @@ session_on_running(struct master *m, struct worker *w,
     const struct ctl_running *msg)
 {
 	struct session *s = session_by_sid(m, msg->head.sid);
-	struct index_key64 id = index_key64(msg->head.sid.v);
 	bool moved;
 
 	if (s == NULL)
@@ -173,10 +172,8 @@ session_on_running(struct master *m, struct worker *w,
 		readers_forget(m, s->sid);
 		session_set_state(m, s,
 		    msg->exited != 0 ? STATE_EXITED : STATE_RUNNING, "spawned");
-		(void)index_del(m->ix, INDEX_SPECS,
-		    (struct index_bytes){id.b, 8});
 		spec_free(&s->spec);
-		tally_add(m, TALLY(started), 1);
+		s->count_started = true;
 		atomic_fetch_add_explicit(&m->board.hdr->started_total, 1,
 		    memory_order_relaxed);
 		news_started(m, s);

@@ -288,6 +288,59 @@ files_forget(struct master *m, struct session *s)
 	(void)unlinkat(m->dirfd, name, 0);
 }
 
+/* What was to be written of it is not, or otherwise. */
+static void
+undirty(struct master *m, struct session *s)
+{
+	if (s->dirty) {
+		TAILQ_REMOVE(&m->dirty, s, dirty_link);
+		m->dirty_count--;
+	} else if (s->soon_ns != 0) {
+		TAILQ_REMOVE(&m->soon, s, dirty_link);
+	}
+	s->soon_ns = 0;
+}
+
+/* For the timer of what is written soon: the turn's end does it. */
+static void
+on_soon(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	turn_begin(arg);
+}
+
+/* Has its record and slot written a little later. */
+void
+session_touch_soon(struct master *m, struct session *s)
+{
+	if (s->dirty || s->soon_ns != 0 || s->forgotten)
+		return;
+	s->soon_ns = clock_boot_ns() + SOON_MS * NSEC_PER_MSEC;
+	if (TAILQ_EMPTY(&m->soon))
+		timer_in(m, &m->soon_timer, on_soon, m, SOON_MS);
+	TAILQ_INSERT_TAIL(&m->soon, s, dirty_link);
+}
+
+/* Before a commit: for whom it is time. */
+void
+registry_soon(struct master *m)
+{
+	struct session *s = TAILQ_FIRST(&m->soon);
+	uint64_t now;
+
+	if (s == NULL)
+		return;
+	now = clock_boot_ns();
+	while (s != NULL && s->soon_ns <= now) {
+		session_touch(m, s);
+		s = TAILQ_FIRST(&m->soon);
+	}
+	if (s != NULL)
+		timer_in(m, &m->soon_timer, on_soon, m,
+		    (s->soon_ns - now) / NSEC_PER_MSEC + 1);
+}
+
 /* Forgets a session for good. */
 void
 registry_forget(struct master *m, struct session *s)
@@ -317,10 +370,8 @@ registry_forget(struct master *m, struct session *s)
 		board_clear(&m->board, s->board);
 		m->board_free[m->board_free_count++] = s->board;
 	}
-	if (s->dirty) {
-		TAILQ_REMOVE(&m->dirty, s, dirty_link);
-		m->dirty_count--;
-	}
+	session_count_started(m, s);
+	undirty(m, s);
 	starts_over(m, s);
 	sweep_gone(m, s);
 	room_count(s);
@@ -359,6 +410,7 @@ session_touch(struct master *m, struct session *s)
 {
 	if (s->dirty || s->forgotten)
 		return;
+	undirty(m, s);
 	s->dirty = true;
 	TAILQ_INSERT_TAIL(&m->dirty, s, dirty_link);
 	m->dirty_count++;

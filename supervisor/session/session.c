@@ -66,7 +66,18 @@ session_set_state(struct master *m, struct session *s, uint32_t state,
 	m->counts[state]++;
 	s->state = state;
 	room_count(s);
-	session_touch(m, s);
+	if (state == STATE_RUNNING)
+		session_touch_soon(m, s);
+	else
+		session_touch(m, s);
+}
+
+void
+session_count_started(struct master *m, struct session *s)
+{
+	if (s->count_started)
+		tally_add(m, TALLY(started), 1);
+	s->count_started = false;
 }
 
 /* Tells every request that watches the session. */

@@ -190,6 +190,10 @@ struct session {
 	bool recovering;   /* loaded at start, not yet reconciled */
 	bool forgotten;    /* in no tree or list; freed soon (over.c) */
 	bool dirty, fresh; /* fresh: its record was never committed */
+	uint64_t soon_ns;  /* boot: when it is dirty at the latest; 0: not due */
+	bool spec_kept;    /* the index may have its spec */
+	bool count_started; /* by the commit that records that it runs */
+	uint64_t crowd_slot; /* crowd.h */
 	struct {
 		enum start_is is;
 		TAILQ_ENTRY(session) link; /* of those that wait; quick ones */
@@ -264,6 +268,11 @@ void registry_drop(struct master *m, struct session *s);
 void session_free(struct session *s);
 /* The record and the board slot are written at the end of this turn. */
 void session_touch(struct master *m, struct session *s);
+/* The same, within SOON_MS: of what its worker would say again, and nobody was
+ * told. What ends until then is written once. */
+void session_touch_soon(struct master *m, struct session *s);
+/* Before a commit: for whom it is time. */
+void registry_soon(struct master *m);
 void board_show(struct master *m, struct session *s);
 int registry_board_init(struct master *m);
 void registry_board_take(struct master *m); /* once all are known */
@@ -275,10 +284,18 @@ struct session *session_new(void);
 bool session_may_move(uint32_t from, uint32_t to);
 void session_set_state(struct master *m, struct session *s, uint32_t state,
     const char *why);
+/* Counts a start with what records it, so that neither is without the other. */
+void session_count_started(struct master *m, struct session *s);
 static inline bool
 session_live(const struct session *s)
 {
 	return s->state != STATE_ENDED && !s->forgotten;
+}
+/* May it still need its spec? */
+static inline bool
+session_is_before_start(const struct session *s)
+{
+	return s->state == STATE_QUEUED || s->state == STATE_STARTING;
 }
 /* Queued or admitted, by its lane. -ENOSPC-like verdicts as proto errors. */
 int session_admit(struct master *m, struct session *s,

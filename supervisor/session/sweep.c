@@ -23,6 +23,7 @@
 #include "supervisor/master.h"
 
 #define NEARLY_FULL (1u << 20) /* of the tmpfs: nothing new starts below */
+#define PLENTY      (64u << 20)
 #define LOOKS       16u  /* ended sessions looked at for one that may go */
 #define AGAIN_MS    1000u /* so long one stays that is in use when it expires */
 
@@ -45,7 +46,7 @@ expiry_of(const struct session *s)
 static bool
 in_use(const struct session *s)
 {
-	return !LIST_EMPTY(&s->watches) || s->dirty;
+	return !LIST_EMPTY(&s->watches) || s->dirty || s->soon_ns != 0;
 }
 
 /* Order of expiry. */
@@ -242,15 +243,22 @@ sweep_read(struct master *m, struct session *s)
 
 /* --------------------------------------------------------------- asking */
 
-/* Bytes that the runtime directory's file system still has. */
-static uint64_t
-fs_free(const struct master *m)
+/* Has the runtime directory's file system room for another session? Where it
+ * has plenty that holds for the turn. */
+static bool
+fs_is_full(struct master *m)
 {
 	struct statfs fs;
+	uint64_t bytes;
 
+	if (m->space_seen_ns == m->turn_began_ns)
+		return false;
 	if (fstatfs(m->dirfd, &fs) < 0 || fs.f_blocks == 0)
-		return UINT64_MAX;
-	return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
+		return false;
+	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
+	if (bytes >= PLENTY)
+		m->space_seen_ns = m->turn_began_ns;
+	return bytes < NEARLY_FULL;
 }
 
 /* May this session start? */
@@ -259,7 +267,7 @@ sweep_admit(struct master *m, struct session *s, struct proto_problem *why)
 {
 	int r = room_for(s, STATE_STARTING, why);
 
-	for (uint32_t i = 0; r == 0 && fs_free(m) < NEARLY_FULL; i++) {
+	for (uint32_t i = 0; r == 0 && fs_is_full(m); i++) {
 		if (i < SHARE_MOST && share_squeeze(&m->rooms.shares,
 			&s->room->share, SHARE_OUTPUT))
 			continue;

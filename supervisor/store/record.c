@@ -374,12 +374,20 @@ record_write(struct master *m, struct session *s)
 	return put_by_sid(m, INDEX_SESSIONS, s->sid, &e, !s->fresh);
 }
 
-/* Writes the session's spec into the open transaction. */
+/* Puts a new session's spec into the open transaction, takes out that of one
+ * that has been started: it holds an environment. */
 int
 spec_write(struct master *m, struct session *s)
 {
+	struct index_key64 id = index_key64(s->sid.v);
 	struct enc e = ENC_INIT;
 
+	if (s->spec_kept && !session_is_before_start(s))
+		return index_del(m->ix, INDEX_SPECS,
+		    (struct index_bytes){id.b, 8});
+	if (!s->fresh || s->spec == NULL)
+		return 0;
+	s->spec_kept = true;
 	spec_encode(s->spec, &e);
 	return put_by_sid(m, INDEX_SPECS, s->sid, &e, false);
 }
