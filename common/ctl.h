@@ -43,6 +43,7 @@
 #define CTL_MAX_BYTES 65536u /* a larger START travels in a sealed memfd */
 #define CTL_MAX_FDS   253    /* SCM_MAX_FD */
 #define CTL_STARTS_MAX 64u   /* that one worker has under way at once */
+#define CTL_SPARES_MAX 192u /* rings that a worker keeps open for others */
 
 enum ctl_type {
 	/* worker or master -> keeper */
@@ -314,6 +315,8 @@ struct ctl_start {
 	                              * struct that grew moves it */
 	uint32_t start_ms;           /* from the clone to the exec; 0: not
 	                              * said */
+	uint64_t spare;              /* a forgotten session, whose ring (said
+	                              * to be KEPT) may be this one's; 0: none */
 	/* blob follows unless BLOB_FD */
 };
 
@@ -409,6 +412,8 @@ struct ctl_end {
 	uint32_t killed;      /* 1: it came to SIGKILL */
 	uint32_t named;       /* of the holders, in holder[] */
 	struct ctl_holder holder[CTL_END_HOLDERS];
+	uint32_t ring_kept;   /* 1: open for another session, see START */
+	uint32_t pad;
 };
 
 /* What has become of those that an ended session left alive. */

@@ -163,6 +163,13 @@ rundir_ring_name(struct sid sid, char ret_name[RUNDIR_NAME_MAX])
 }
 
 void
+rundir_spare_name(struct sid sid, char ret_name[RUNDIR_NAME_MAX])
+{
+	(void)snprintf(ret_name, RUNDIR_NAME_MAX,
+	    "rings/%016" PRIx64 RUNDIR_SPARE, sid.v);
+}
+
+void
 rundir_spool_name(struct sid sid, char ret_name[RUNDIR_NAME_MAX])
 {
 	(void)snprintf(ret_name, RUNDIR_NAME_MAX, "spool/%016" PRIx64, sid.v);

@@ -34,6 +34,9 @@ int rundir_open(const char *path, bool create, bool any_fs, char *why,
 /* "rings/0000000000000001" and "spool/...", relative to the directory. */
 #define RUNDIR_NAME_MAX 32
 void rundir_ring_name(struct sid sid, char ret_name[RUNDIR_NAME_MAX]);
+/* The ring of a forgotten session, until another one gets it. */
+#define RUNDIR_SPARE ".spare"
+void rundir_spare_name(struct sid sid, char ret_name[RUNDIR_NAME_MAX]);
 void rundir_spool_name(struct sid sid, char ret_name[RUNDIR_NAME_MAX]);
 
 #endif

@@ -24,16 +24,24 @@
 
 #define TRIES 3
 
-/* The words that change with every splice: one small pread. */
+/* Whose ring it is, and the words that change with every splice: one small
+ * pread. */
 struct pump {
+	uint64_t magic;
+	uint32_t stamp, header_bytes;
+	uint64_t sid, incarnation;
+	uint32_t head_bytes, tail_bytes;
+	uint64_t created_ms;
 	int64_t off[2];
 	uint64_t lap, reserve, head, hole_from, hole_to, dropped_nospace;
 	uint32_t stream, open_streams;
 	uint64_t seg_count;
 };
-#define PUMP_OFFSET offsetof(struct ring_header, off)
+#define PUMP_OFFSET 0
 static_assert(offsetof(struct ring_header, spool_off) - PUMP_OFFSET ==
 	sizeof(struct pump), "struct pump mirrors the header");
+static_assert(offsetof(struct ring_header, sid) == offsetof(struct pump, sid),
+    "struct pump mirrors the header");
 static_assert(offsetof(struct ring_header, head) - PUMP_OFFSET ==
 	offsetof(struct pump, head), "struct pump mirrors the header");
 static_assert(offsetof(struct ring_header, seg_count) - PUMP_OFFSET ==
@@ -61,6 +69,13 @@ read_exact(int fd, void *buf, size_t size, uint64_t offset)
 		size -= (size_t)n;
 	}
 	return RING_OK;
+}
+
+/* Has the file become another session's, since this one is forgotten? */
+static bool
+is_anothers(const struct ring_reader *r, uint64_t magic, uint64_t sid)
+{
+	return magic == RING_MAGIC && sid != r->sid.v;
 }
 
 /* Can these words be true together? */
@@ -91,6 +106,8 @@ pump_read(struct ring_reader *r, struct pump *ret)
 		/* Makes the load of head an acquire: data and segments are
 		 * read after it. Pairs with the writer's publish. */
 		atomic_thread_fence(memory_order_acquire);
+		if (is_anothers(r, p.magic, p.sid))
+			return RING_GONE;
 		if (pump_ok(r, &p)) {
 			*ret = p;
 			return RING_OK;
@@ -287,6 +304,8 @@ ring_glance(struct ring_reader *r, struct ring_glance *ret)
 		    0);
 		if (v != RING_OK)
 			return v;
+		if (is_anothers(r, h.magic, h.sid.v))
+			return RING_GONE;
 		if (page_is_ours(r, &h) && h.head >= r->seen &&
 		    h.head < RING_POS_MAX) {
 			r->seen = h.head;

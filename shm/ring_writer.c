@@ -11,6 +11,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h> /* memfd_create */
@@ -117,6 +119,31 @@ ring_create(int dirfd, struct sid sid, uint64_t incarnation,
 		.tail_cap = ring_tail_cap(geo->tail_bytes),
 		.blocks = SHM_PAGE };
 	return 0;
+}
+
+int
+ring_recycle(int dirfd, struct sid forgotten, struct sid sid,
+    uint64_t incarnation, const struct ring_geometry *geo,
+    struct ring_writer *w)
+{
+	const size_t kept = offsetof(struct ring_header, incarnation);
+	char from[RUNDIR_NAME_MAX], to[RUNDIR_NAME_MAX];
+	struct ring_header *h = w->hdr;
+
+	if (!ring_is_sound(w) || w->head_bytes != geo->head_bytes ||
+	    w->tail_bytes != geo->tail_bytes)
+		return -EBADMSG;
+	/* A reader that has the old one open looks at this after each copy, so
+	 * it is changed before anything else. */
+	h->sid.v = sid.v;
+	atomic_thread_fence(memory_order_release);
+	memset((char *)h + kept, 0, SHM_PAGE - kept);
+	header_fill(h, sid, incarnation, geo);
+	w->recovered = 0;
+	rundir_spare_name(forgotten, from);
+	rundir_ring_name(sid, to);
+	FAULT("ring.in-recycle");
+	return renameat(dirfd, from, dirfd, to) < 0 ? -errno : 0;
 }
 
 /* One look at what every step relies on. */

@@ -25,6 +25,7 @@
 #include "common/reserve.h"
 #include "shm/stats.h"
 #include "supervisor/master.h"
+#include "supervisor/session/spares.h"
 
 #define HEARTBEAT_MS 1000u
 #define ALONE_MS     3000u
@@ -75,6 +76,7 @@ on_heartbeat(int fd, short what, void *arg)
 	atomic_store_explicit(&m->board.hdr->budget_used, sweep_used(m),
 	    memory_order_relaxed);
 	mend_look(m);
+	spares_rest(m);
 	log_tick();
 	timer_in(m, &m->heartbeat, on_heartbeat, m, HEARTBEAT_MS);
 }

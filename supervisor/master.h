@@ -70,6 +70,7 @@ struct order {
 	unsigned char msg[];
 };
 STAILQ_HEAD(order_list, order);
+TAILQ_HEAD(spare_list, spare);
 
 struct worker {
 	bool present;
@@ -82,6 +83,9 @@ struct worker {
 	int fd;
 	struct event *ev, *ev_write;
 	struct order_list staged, out;
+	struct spare_list spares; /* spares.h */
+	uint32_t spare_count;
+	uint64_t kept;   /* rings that it said it keeps, ever */
 	struct master *m;
 };
 
@@ -347,6 +351,7 @@ void recover_step(struct master *m);
 void files_sweep(struct master *m, const char *dir, bool adopt);
 /* No number of a session whose ring is there is given again. */
 void files_skip_numbers(struct master *m);
+void files_drop_spares(struct master *m);
 bool files_has_rings(const struct master *m);
 
 /* -------------------------------------------------------------- adopt.c */

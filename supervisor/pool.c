@@ -21,6 +21,7 @@
 #include "common/reserve.h"
 #include "shm/stats.h"
 #include "supervisor/master.h"
+#include "supervisor/session/spares.h"
 
 /* Messages of one worker taken in one turn: the others get their share. */
 #define POOL_BURST 64
@@ -38,6 +39,7 @@ pool_init(struct master *m)
 		w->fd = -1;
 		STAILQ_INIT(&w->staged);
 		STAILQ_INIT(&w->out);
+		TAILQ_INIT(&w->spares);
 	}
 }
 
@@ -76,8 +78,10 @@ worker_close(struct worker *w)
 void
 pool_fini(struct master *m)
 {
-	for (size_t i = 0; i < MASTER_WORKERS; i++)
+	for (size_t i = 0; i < MASTER_WORKERS; i++) {
 		worker_close(&m->workers[i]);
+		spares_drop(m, &m->workers[i]);
+	}
 }
 
 /* The worker of that incarnation, or NULL. */
@@ -251,6 +255,8 @@ pool_on_peer(struct master *m, const struct ctl_peer *msg, int fd)
 	}
 	w = &m->workers[msg->wid.slot];
 	worker_close(w);
+	if (!wid_eq(w->wid, msg->wid))
+		spares_drop(m, w);
 	w->present = true;
 	w->dump_done = false;
 	w->wid = msg->wid;
@@ -279,6 +285,7 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 		while (worker_read(w, POOL_BURST) > 0)
 			;
 		worker_close(w);
+		spares_drop(m, w);
 		w->present = false;
 	}
 	log_event(LOG_NOTE, "worker-down", KV_WORKER(msg));

@@ -25,6 +25,7 @@
 #include "worker/limits.h"
 #include "worker/link.h"
 #include "worker/pump.h"
+#include "worker/spare.h"
 #include "worker/spawn.h"
 #include "worker/spill.h"
 #include "worker/start.h"
@@ -114,7 +115,9 @@ child_reap_dead(struct worker *w)
 			spawn_park(c->spawn, &c->ring, c->plan);
 		else
 			start_plan_free(c->plan);
-		if (c->ring.hdr != NULL)
+		if (c->ring.hdr != NULL && c->end.ring_kept != 0)
+			spare_keep(c->sid, &c->ring);
+		else if (c->ring.hdr != NULL)
 			ring_close(&c->ring);
 		free(c);
 	}
@@ -422,6 +425,8 @@ end_record(struct child *c)
 	end->total = atomic_load(&hdr->head);
 	end->dropped_nospace = atomic_load(&hdr->dropped_nospace);
 	end->ring_bytes = c->ring.blocks;
+	end->ring_kept = end->holders == 0 && end->remaining == 0 &&
+	    spare_may(c->w, &c->ring);
 	end->started_ms = atomic_load(&hdr->started_ms);
 	end->ended_ms = c->exit.wall_ms != 0 ? c->exit.wall_ms : c->w->now_ms;
 	if (until_ns > started_ns)

@@ -28,6 +28,7 @@
 #include "worker/link.h"
 #include "worker/pty.h"
 #include "worker/pump.h"
+#include "worker/spare.h"
 #include "worker/spawn.h"
 #include "worker/spill.h"
 #include "worker/start_plan.h"
@@ -96,6 +97,11 @@ prepare_ring(struct child *c)
 
 	if (c->ring.hdr != NULL)
 		return 0;
+	if (o->spare != 0 && spare_take(c->w, o->spare, c->sid, &geo, &c->ring)) {
+		c->blocks_seen = c->ring.blocks;
+		worker_count(&c->w->stats->ring_bytes, c->blocks_seen);
+		return 0;
+	}
 	rc = ring_create(c->w->dirfd, c->sid, c->w->heritage.incarnation,
 	    &geo, &c->ring);
 	if (rc == -EEXIST) {
@@ -340,6 +346,8 @@ start_failed(struct child *c, int error, unsigned stage)
 	    error == EMFILE || error == ENFILE;
 
 	c->pid = 0;
+	if (error == EMFILE || error == ENFILE)
+		spare_drop_all();
 	if (plan == NULL || stage == STAGE_EXEC || !again ||
 	    (!waits && ++plan->tries >= START_TRIES)) {
 		child_fail(c, error, stage);

@@ -18,6 +18,7 @@
 #include "worker/procfs.h"
 #include "worker/pty.h"
 #include "worker/pump.h"
+#include "worker/spare.h"
 #include "worker/spill.h"
 #include "worker/start.h"
 #include "worker/tree.h"
@@ -193,6 +194,7 @@ start_take_over(struct worker *w, struct ctl_msg *msg)
 		return;
 	}
 	c->held = true;
+	spare_drop_all(); /* what is taken over needs descriptors */
 	rc = take_all(c, msg, &stage);
 	before_exec = rc == 0 && procfs_before_exec(c->pid);
 	if (rc == 0 && atomic_load(&c->ring.hdr->exec_errno) != 0) {

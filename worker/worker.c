@@ -22,6 +22,7 @@
 #include "worker/ladder.h"
 #include "worker/link.h"
 #include "worker/recv.h"
+#include "worker/spare.h"
 #include "worker/spawn.h"
 #include "worker/spill.h"
 #include "worker/start.h"
@@ -236,6 +237,7 @@ worker_between(struct worker *w)
 		log_tick();
 		spawn_unpark();
 		tree_rest(w);
+		spare_rest();
 		spill_reap();
 	}
 	timers_arm(&w->timers, w->beat_ns);

@@ -18,6 +18,7 @@
 
 #include "common/reserve.h"
 #include "supervisor/master.h"
+#include "supervisor/session/spares.h"
 
 #define QUICK_MS 100u /* what takes longer hangs, or as good as */
 
@@ -90,6 +91,7 @@ start_of(const struct master *m, const struct session *s)
 	    .spill_max = s->spill_max,
 	    .blob_at = sizeof(struct ctl_start),
 	    .start_ms = (uint32_t)m->cfg.start_ms,
+	    .spare = s->spare.v,
 	};
 
 	memcpy(st.limit, s->limits.value, sizeof(st.limit));
@@ -298,6 +300,7 @@ start(struct master *m, struct worker *w, struct session *s, uint64_t now)
 {
 	int r = spec_load(m, s);
 
+	spares_take(m, w, s);
 	if (r == 0)
 		r = order_start(m, w, s);
 	if (r < 0) {

@@ -14,6 +14,7 @@
 #include "shm/state_names.h"
 #include "shm/stats.h"
 #include "supervisor/master.h"
+#include "supervisor/session/spares.h"
 #include "supervisor/words/result.h"
 
 /* The status word, from reason and code. */
@@ -170,6 +171,7 @@ session_ended(struct master *m, struct session *s, const char *why)
 	terminal_uncertain(m, s);
 	session_set_state(m, s, STATE_ENDED, why);
 	crowd_leave(&m->crowd, &s->crowd_slot);
+	spares_lost(m, s);
 	m->live--;
 	s->ended_ns = clock_boot_ns();
 	spec_free(&s->spec);

@@ -166,6 +166,7 @@ session_on_running(struct master *m, struct worker *w,
 	terminal_running(m, s, msg);
 	s->stdin_node = msg->stdin_node;
 	news_deadline(m, s);
+	s->spare.v = 0;
 	if (s->state == STATE_STARTING) {
 		/* a worker that died had made a ring, too, and a poll may have
 		 * opened that one: this one is another file */
@@ -333,6 +334,7 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 	s->total = msg->total;
 	s->dropped_nospace = msg->dropped_nospace;
 	s->ring_bytes = msg->ring_bytes;
+	s->ring_kept = msg->ring_kept != 0 ? ++w->kept : 0;
 	s->utime_us = msg->exit.utime_us;
 	s->stime_us = msg->exit.stime_us;
 	s->io_blocks = msg->exit.io_blocks;

@@ -17,6 +17,7 @@
 #include "common/rundir.h"
 #include "common/text.h"
 #include "supervisor/master.h"
+#include "supervisor/session/spares.h"
 
 /* Order of the tree of instance ids. */
 static int
@@ -276,8 +277,9 @@ files_forget(struct master *m, struct session *s)
 	char name[RUNDIR_NAME_MAX];
 
 	readers_forget(m, s->sid);
+	spares_lost(m, s);
 	rundir_ring_name(s->sid, name);
-	if (!FAULT_FAILS("lie.file") &&
+	if (!FAULT_FAILS("lie.file") && !spares_keep(m, s) &&
 	    unlinkat(m->dirfd, name, 0) < 0 && errno != ENOENT)
 		log_event(LOG_WARN, "ring-not-removed", KV_SESSION(s),
 		    KV("error", strerror(errno)));

@@ -17,6 +17,7 @@
 #include "shm/state_names.h"
 #include "shm/stats.h"
 #include "supervisor/master.h"
+#include "supervisor/session/spares.h"
 
 /* Allowed moves, a bit per state to go to. FREE: a session that is being
  * made. */
@@ -213,6 +214,7 @@ session_again(struct master *m, struct session *s)
 	s->left = s->next = (struct wid){0};
 	s->confirmed = false;
 	s->watching = s->watching_stdin = false;
+	spares_lost(m, s);
 	if (s->forced != END_NONE) {
 		session_end_here(m, s, s->forced, "before it started");
 		return;

@@ -194,6 +194,9 @@ struct session {
 	bool spec_kept;    /* the index may have its spec */
 	bool count_started; /* by the commit that records that it runs */
 	uint64_t crowd_slot; /* crowd.h */
+	uint64_t ring_kept; /* its worker has its ring open, as its n-th:
+	                     * spares.h; 0: it has not */
+	struct sid spare;  /* whose ring START offers it; 0: nobody's */
 	struct {
 		enum start_is is;
 		TAILQ_ENTRY(session) link; /* of those that wait; quick ones */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/rundir.h"
 #include "supervisor/master.h"
 
 /* The files of sessions in a directory, one after the other; none where it
@@ -67,6 +68,20 @@ files_sweep(struct master *m, const char *dir, bool adopt)
 		else
 			(void)unlinkat(dirfd(d), name, 0);
 	}
+	dir_close(d);
+}
+
+/* What an earlier master had put aside for workers (spares.h). */
+void
+files_drop_spares(struct master *m)
+{
+	DIR *d = dir_open(m, "rings");
+	struct dirent *de;
+
+	while (d != NULL && (de = readdir(d)) != NULL)
+		if (strlen(de->d_name) == 16 + strlen(RUNDIR_SPARE) &&
+		    strcmp(de->d_name + 16, RUNDIR_SPARE) == 0)
+			(void)unlinkat(dirfd(d), de->d_name, 0);
 	dir_close(d);
 }
 

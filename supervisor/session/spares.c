@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/session/spares.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/fault.h"
+#include "common/rundir.h"
+#include "supervisor/master.h"
+
+#define LOOKS   4u  /* at the oldest ones, for the same geometry */
+#define IDLE_NS (3 * NSEC_PER_SEC) /* unused so long, it goes */
+
+struct spare {
+	TAILQ_ENTRY(spare) link;
+	struct sid sid;
+	uint32_t head_bytes, tail_bytes;
+	uint64_t since_ns;
+};
+
+/* Unlinks a file that is put aside; it may be gone by now. */
+static void
+unlink_spare(const struct master *m, struct sid sid)
+{
+	char name[RUNDIR_NAME_MAX];
+
+	rundir_spare_name(sid, name);
+	(void)unlinkat(m->dirfd, name, 0);
+}
+
+/* Off the list of its worker. */
+static void
+drop(struct worker *w, struct spare *sp)
+{
+	TAILQ_REMOVE(&w->spares, sp, link);
+	w->spare_count--;
+	free(sp);
+}
+
+bool
+spares_keep(struct master *m, const struct session *s)
+{
+	char from[RUNDIR_NAME_MAX], to[RUNDIR_NAME_MAX];
+	struct worker *w = s->ring_kept != 0 ? pool_get(m, s->worker) : NULL;
+	struct spare *sp;
+
+	/* what it kept long ago it has closed by now */
+	if (w == NULL || w->spare_count >= CTL_SPARES_MAX ||
+	    w->kept - s->ring_kept >= CTL_SPARES_MAX)
+		return false;
+	sp = malloc(sizeof(*sp));
+	if (sp == NULL)
+		return false;
+	rundir_ring_name(s->sid, from);
+	rundir_spare_name(s->sid, to);
+	if (renameat(m->dirfd, from, m->dirfd, to) < 0) {
+		free(sp);
+		return false;
+	}
+	FAULT("master.after-spare");
+	*sp = (struct spare){.sid = s->sid, .head_bytes = s->head_bytes,
+	    .tail_bytes = s->tail_bytes, .since_ns = clock_boot_ns()};
+	TAILQ_INSERT_TAIL(&w->spares, sp, link);
+	w->spare_count++;
+	return true;
+}
+
+void
+spares_take(struct master *m, struct worker *w, struct session *s)
+{
+	struct spare *sp = TAILQ_FIRST(&w->spares);
+
+	spares_lost(m, s);
+	for (unsigned i = 0; i < LOOKS && sp != NULL; i++) {
+		if (sp->head_bytes == s->head_bytes &&
+		    sp->tail_bytes == s->tail_bytes) {
+			s->spare = sp->sid;
+			drop(w, sp);
+			return;
+		}
+		sp = TAILQ_NEXT(sp, link);
+	}
+}
+
+void
+spares_lost(struct master *m, struct session *s)
+{
+	if (s->spare.v != 0)
+		unlink_spare(m, s->spare);
+	s->spare.v = 0;
+}
+
+void
+spares_drop(struct master *m, struct worker *w)
+{
+	struct spare *sp;
+
+	while ((sp = TAILQ_FIRST(&w->spares)) != NULL) {
+		unlink_spare(m, sp->sid);
+		drop(w, sp);
+	}
+}
+
+/* The oldest of a worker's, where nobody has asked for it. */
+static void
+rest_one(struct master *m, struct worker *w, uint64_t now)
+{
+	struct spare *sp;
+
+	while ((sp = TAILQ_FIRST(&w->spares)) != NULL &&
+	    now - sp->since_ns > IDLE_NS) {
+		unlink_spare(m, sp->sid);
+		drop(w, sp);
+	}
+}
+
+void
+spares_rest(struct master *m)
+{
+	uint64_t now = clock_boot_ns();
+
+	for (uint32_t i = 0; i < MASTER_WORKERS; i++)
+		if (m->workers[i].present)
+			rest_one(m, &m->workers[i], now);
+}

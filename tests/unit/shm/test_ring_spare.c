@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* A forgotten session's ring becomes another's. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/rundir.h"
+#include "lib_rings.h"
+
+static const struct ring_geometry tiny = { 10, 4096 };
+static const struct ring_geometry other = { 10, 8192 };
+static const struct sid one = { 1 }, two = { 2 };
+static struct place place;
+static struct ring_writer w;
+static struct ring_reader r;
+
+/* A ring that had output, put aside, and a reader that still has it open. */
+static void
+setup(void)
+{
+	char from[RUNDIR_NAME_MAX], to[RUNDIR_NAME_MAX];
+
+	place_make(&place);
+	cr_assert_eq(ring_create(place.fd, one, 7, &tiny, &w), 0);
+	feed(&place, &w, RING_STDOUT, 3000, 5);
+	w.hdr->pid = 4711;
+	w.hdr->closed_ms = 99;
+	cr_assert_eq(ring_reader_open(place.fd, one, &r), 0);
+	rundir_ring_name(one, from);
+	rundir_spare_name(one, to);
+	cr_assert_eq(renameat(place.fd, from, place.fd, to), 0);
+}
+
+static void
+teardown(void)
+{
+	ring_reader_close(&r);
+	ring_close(&w);
+	place_remove(&place);
+}
+
+TestSuite(ring_spare, .init = setup, .fini = teardown, .timeout = 20);
+
+Test(ring_spare, is_as_one_just_made)
+{
+	struct ring_reader now;
+	struct ring_facts f;
+	char buf[100], name[RUNDIR_NAME_MAX];
+	enum ring_verdict v;
+	uint64_t pos = 0, dropped;
+	struct stat st;
+
+	cr_assert_eq(ring_recycle(place.fd, one, two, 8, &tiny, &w), 0);
+	rundir_spare_name(one, name);
+	cr_assert_neq(fstatat(place.fd, name, &st, 0), 0);
+	cr_assert_eq(ring_reader_open(place.fd, two, &now), 0);
+	cr_assert_eq(ring_facts(&now, &f), RING_OK);
+	cr_assert_eq(f.head, 0);
+	cr_assert_eq(f.raw.pid, 0);
+	cr_assert_eq(f.raw.closed_ms, 0);
+	cr_assert_eq(f.raw.incarnation, 8);
+	cr_assert_eq(ring_read(&now, &pos, buf, sizeof(buf), &dropped, &v), 0,
+	    "nothing of what was in it");
+	feed(&place, &w, RING_STDERR, 50, 9);
+	cr_assert_eq(ring_read(&now, &pos, buf, sizeof(buf), &dropped, &v), 50);
+	cr_assert_eq(ring_pos(&w), 50);
+	ring_reader_close(&now);
+}
+
+Test(ring_spare, is_gone_for_who_read_the_old_one)
+{
+	struct ring_facts f;
+	struct ring_glance g;
+	enum ring_verdict v;
+	uint64_t pos = 0, dropped;
+	char buf[100];
+
+	cr_assert_eq(ring_recycle(place.fd, one, two, 8, &tiny, &w), 0);
+	feed(&place, &w, RING_STDOUT, 3500, 5);
+	cr_assert_eq(ring_facts(&r, &f), RING_GONE);
+	cr_assert_eq(ring_glance(&r, &g), RING_GONE);
+	cr_assert_eq(ring_read(&r, &pos, buf, sizeof(buf), &dropped, &v), -1);
+	cr_assert_eq(v, RING_GONE);
+}
+
+Test(ring_spare, is_refused_where_it_does_not_fit)
+{
+	cr_assert_eq(ring_recycle(place.fd, one, two, 8, &other, &w), -EBADMSG);
+	w.hdr->magic = 0;
+	cr_assert_eq(ring_recycle(place.fd, one, two, 8, &tiny, &w), -EBADMSG);
+}
+
+Test(ring_spare, is_refused_where_its_file_is_gone)
+{
+	char name[RUNDIR_NAME_MAX];
+
+	rundir_spare_name(one, name);
+	cr_assert_eq(unlinkat(place.fd, name, 0), 0);
+	cr_assert_eq(ring_recycle(place.fd, one, two, 8, &tiny, &w), -ENOENT);
+}

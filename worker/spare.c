@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "worker/spare.h"
+
+#include <stdlib.h>
+#include <sys/queue.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/ctl.h"
+#include "common/rundir.h"
+#include "shm/lent_map.h"
+#include "worker/worker.h"
+
+#define SMALL_BYTES 32768u /* of tmpfs; a larger one would lie there unused */
+#define IDLE_BEATS  3u     /* without a start */
+
+struct spare {
+	TAILQ_ENTRY(spare) link;
+	struct sid sid;
+	struct ring_writer ring;
+};
+
+static TAILQ_HEAD(, spare) spares = TAILQ_HEAD_INITIALIZER(spares);
+static unsigned count;
+static unsigned idle_beats;
+
+/* As many as the master puts aside, and a sixteenth of our descriptors. */
+static unsigned
+most(void)
+{
+	static unsigned n;
+	struct rlimit rl;
+
+	if (n == 0 && getrlimit(RLIMIT_NOFILE, &rl) == 0)
+		n = rl.rlim_cur / 16 < CTL_SPARES_MAX
+		    ? 1 + (unsigned)rl.rlim_cur / 16
+		    : CTL_SPARES_MAX;
+	return n;
+}
+
+/* Closes one. */
+static void
+drop(struct spare *sp)
+{
+	TAILQ_REMOVE(&spares, sp, link);
+	count--;
+	ring_close(&sp->ring);
+	free(sp);
+}
+
+bool
+spare_may(const struct worker *w, const struct ring_writer *ring)
+{
+	return !w->stopping && !w->leaving && ring->blocks <= SMALL_BYTES &&
+	    !lent_map_lost(ring->hdr);
+}
+
+void
+spare_keep(struct sid sid, struct ring_writer *ring)
+{
+	struct spare *sp = malloc(sizeof(*sp));
+
+	if (sp == NULL) {
+		ring_close(ring);
+		return;
+	}
+	if (count >= most())
+		drop(TAILQ_FIRST(&spares));
+	*sp = (struct spare){.sid = sid, .ring = *ring};
+	TAILQ_INSERT_TAIL(&spares, sp, link);
+	count++;
+}
+
+/* The one of a session; the oldest are forgotten first. */
+static struct spare *
+find(uint64_t sid)
+{
+	struct spare *sp;
+
+	TAILQ_FOREACH(sp, &spares, link)
+		if (sp->sid.v == sid)
+			return sp;
+	return NULL;
+}
+
+bool
+spare_take(struct worker *w, uint64_t forgotten, struct sid sid,
+    const struct ring_geometry *geo, struct ring_writer *ret)
+{
+	struct spare *sp = find(forgotten);
+	char name[RUNDIR_NAME_MAX];
+
+	idle_beats = 0;
+	if (sp != NULL && !lent_map_lost(sp->ring.hdr) &&
+	    ring_recycle(w->dirfd, sp->sid, sid, w->heritage.incarnation, geo,
+		&sp->ring) == 0) {
+		*ret = sp->ring;
+		TAILQ_REMOVE(&spares, sp, link);
+		count--;
+		free(sp);
+		return true;
+	}
+	if (sp != NULL)
+		drop(sp);
+	rundir_spare_name((struct sid){forgotten}, name);
+	(void)unlinkat(w->dirfd, name, 0);
+	return false;
+}
+
+void
+spare_rest(void)
+{
+	if (count > 0 && ++idle_beats > IDLE_BEATS)
+		spare_drop_all();
+}
+
+void
+spare_drop_all(void)
+{
+	struct spare *sp;
+
+	while ((sp = TAILQ_FIRST(&spares)) != NULL)
+		drop(sp);
+}
