@@ -153,6 +153,7 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	s->incarnation = m->h.incarnation;
 	s->backgrounded = s->answered = true;
 	s->recovering = live;
+	s->spooled = true;
 	s->notify = live && m->cfg.notify_on_exit;
 	s->notify_empty = m->cfg.notify_on_exit_empty_success;
 	s->ttl_ms = m->cfg.cleanup_ms;

@@ -50,6 +50,7 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 		sc->m->next_sid = s->sid.v + 1;
 	s->recovering = session_live(s);
 	s->spec_kept = session_is_before_start(s);
+	s->spooled = true;
 	s->has_worker = false; /* until a worker speaks of it */
 	sc->loaded++;
 	return 0;

@@ -226,6 +226,7 @@ stdin_spool(struct session *s, struct master *m, struct val_str text)
 {
 	int fd = spool_open_append(m->dirfd, s->sid), r;
 
+	s->spooled = true;
 	if (fd < 0)
 		return fd;
 	r = spool_append(fd, 0, text.ptr, text.len);

@@ -61,6 +61,7 @@ stdin_append(struct master *m, struct session *s, const char *data, size_t n)
 		return 0;
 	if (room_ask(s->room, SHARE_WAITING, n, NULL) < 0)
 		return -EDQUOT;
+	s->spooled = true;
 	fd = spool_open_append(m->dirfd, s->sid);
 	if (fd < 0)
 		return fd;

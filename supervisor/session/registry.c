@@ -284,8 +284,8 @@ files_forget(struct master *m, struct session *s)
 		log_event(LOG_WARN, "ring-not-removed", KV_SESSION(s),
 		    KV("error", strerror(errno)));
 	FAULT("master.in-forget");
-	/* there may be one though the record knows of no input: written by a
-	 * master that died before its commit */
+	if (!s->spooled)
+		return;
 	rundir_spool_name(s->sid, name);
 	(void)unlinkat(m->dirfd, name, 0);
 }

@@ -161,6 +161,7 @@ struct session {
 	bool read;         /* its result has reached a client */
 	bool warned;       /* of its time-out */
 	uint64_t spool_end;
+	bool spooled;      /* there may be a spool file, whatever was committed */
 	uint64_t stdin_consumed;
 	uint64_t stdin_node; /* as in ctl_running */
 	struct input_probe input_probe;

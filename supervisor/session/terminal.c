@@ -142,6 +142,7 @@ terminal_eof(struct master *m, struct session *s)
 	if (header_of(m, s, &f))
 		canonical = is_canonical(&f.raw);
 	n = canonical && s->spool_end > s->line_at ? 2 : 1;
+	s->spooled = true;
 	fd = spool_open_append(m->dirfd, s->sid);
 	if (fd < 0)
 		return fd;
