@@ -47,7 +47,7 @@ client_disconnect(struct psup *p)
 	if (p->fd >= 0)
 		close(p->fd);
 	p->fd = -1;
-	p->paused = p->held = false;
+	p->paused = p->held = p->resume.subscribed = false;
 	p->resume.state = RESUME_NONE;
 	buffer_free(&p->in);
 	buffer_free(&p->out);
@@ -130,6 +130,7 @@ int
 client_fail(struct psup *p, int rc)
 {
 	struct client_error why = p->error;
+	bool gone = strcmp(why.code_text, "no-server") == 0;
 	struct request *r;
 
 	client_disconnect(p);
@@ -137,7 +138,8 @@ client_fail(struct psup *p, int rc)
 		(void)request_take(p, r->id);
 		p->error = why;
 		if (rc == PSUP_ERR_LOST && r->sent)
-			(void)request_lost(p, r, why.message);
+			(void)request_lost(p, r, gone ? why.code_text
+			        : "connection-lost", why.message);
 		request_finish(p, r, rc, NULL);
 	}
 	p->error = why;
@@ -161,7 +163,7 @@ client_lost(struct psup *p, int errnum)
 void
 psup_close(struct psup *p)
 {
-	p->resume.idle = false;
+	p->resume.broken = false;
 	if (p->fd < 0)
 		return;
 	error_set(p, PSUP_ERR_LOST, "connection-lost", "",
@@ -528,7 +530,7 @@ client_send(struct psup *p, const char *method, const struct psup_args *a,
 	struct request *r;
 	int rc;
 
-	if (p->fd < 0 && !(repeats && resume_idle(p)))
+	if (p->fd < 0 && !(repeats && resume_broken(p)))
 		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
 		    "not connected");
 	r = calloc(1, sizeof(*r));

@@ -41,8 +41,9 @@ struct resume {
 	char incarnation[24]; /* of the server; "": it has said none */
 	bool all;         /* psup_options.resume */
 	bool subscribed;  /* a connection with a memory: not taken up */
-	bool idle;        /* it broke while nothing was under way */
+	bool broken;      /* and not taken up: the next request does */
 	unsigned shorts;  /* connections that did not last, in a row */
+	unsigned tries;   /* since then, that came to no connection */
 	unsigned count;   /* times it was taken up */
 	uint64_t since_ns; /* boot: hello was answered */
 };
@@ -155,13 +156,14 @@ void request_finish(struct psup *p, struct request *r, int status,
 bool keeper_lives(const char *dir);
 /* Sets the error of a request whose connection broke: names it, and why it is
  * not asked again. Returns PSUP_ERR_LOST. */
-int request_lost(struct psup *p, const struct request *r, const char *why);
+int request_lost(struct psup *p, const struct request *r, const char *code,
+    const char *why);
 /* The connection broke. True: it will be taken up again, and those who are not
  * asked again were answered. False: nothing was done but closing. */
 bool resume_begin(struct psup *p, const char *why);
-/* Nothing was under way when the connection broke, and now something is to be
- * sent. False: it is not taken up again. */
-bool resume_idle(struct psup *p);
+/* The connection broke, nobody was to be asked again, and now something is to
+ * be sent. False: it is not taken up again. */
+bool resume_broken(struct psup *p);
 /* The timer may be due: the next try. */
 void resume_try(struct psup *p);
 

@@ -4,7 +4,8 @@
  * keeper starts another. It is taken up again, and what may be repeated
  * (proto.def says what) is asked again, in its old order and under its old
  * numbers, once hello has said that it is the same server. All else is answered
- * PSUP_ERR_LOST. Called by client.c and incoming.c.
+ * PSUP_ERR_LOST; where that is everything, the next request takes it up. Called
+ * by client.c and incoming.c.
  *
  * Nothing here waits: until the next try is due the handle's descriptor is a
  * timer, so that whoever polls it need not know.
@@ -21,12 +22,14 @@
 #include "common/clock.h"
 #include "internal.h"
 
-/* Connections that broke before they were SHORT_NS old: each next one waits a
- * little longer, and after so many of them in a row it is the request, or the
- * server, that cannot be helped. */
+/* Connections that broke SHORT_NS or less after their hello was answered, and
+ * tries that met no listener: after so many of them in a row it is the request,
+ * or the server, that cannot be helped. Where the keeper listens and no master
+ * answers there is always another try. Each waits a little longer. */
 #define SHORT_NS (100 * NSEC_PER_MSEC)
 #define SHORT_MAX 50u
 #define PAUSE_NS  (5 * NSEC_PER_MSEC)
+#define PAUSES_MAX 40u
 #define CONNECT_MS 10 /* to a backlog that is full; then the next try */
 
 bool
@@ -47,16 +50,17 @@ keeper_lives(const char *dir)
 }
 
 int
-request_lost(struct psup *p, const struct request *r, const char *why)
+request_lost(struct psup *p, const struct request *r, const char *code,
+    const char *why)
 {
 	const char *rule = proto_method_repeat(r->method);
 	char param[32];
 
 	snprintf(param, sizeof(param), "%.*s", (int)strcspn(rule, "="), rule);
 	if (r->repeats || rule[0] == '*')
-		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
-		    "%s: %s", proto_method_name(r->method), why);
-	return error_set(p, PSUP_ERR_LOST, "connection-lost", param,
+		return error_set(p, PSUP_ERR_LOST, code, "", "%s: %s",
+		    proto_method_name(r->method), why);
+	return error_set(p, PSUP_ERR_LOST, code, param,
 	    "%s: %s; it may have been done, and %s%s%s",
 	    proto_method_name(r->method), why,
 	    param[0] != '\0' ? "is asked for again only with " : "",
@@ -69,14 +73,15 @@ static int
 resume_later(struct psup *p)
 {
 	struct itimerspec when = {.it_value.tv_nsec = 1};
-	uint64_t pause = PAUSE_NS * p->resume.shorts;
+	unsigned n = p->resume.shorts + p->resume.tries;
 
 	if (p->resume.shorts >= SHORT_MAX)
 		return -ETIMEDOUT;
 	p->fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (p->fd < 0)
 		return -errno;
-	when.it_value.tv_nsec += (long)pause;
+	when.it_value.tv_nsec += (long)(PAUSE_NS *
+	    (n < PAUSES_MAX ? n : PAUSES_MAX));
 	timerfd_settime(p->fd, 0, &when, NULL);
 	p->resume.state = RESUME_WAITS;
 	return 0;
@@ -97,7 +102,8 @@ fail_others(struct psup *p, const char *why)
 			continue;
 		}
 		(void)request_take(p, r->id);
-		request_finish(p, r, request_lost(p, r, why), NULL);
+		request_finish(p, r,
+		    request_lost(p, r, "connection-lost", why), NULL);
 		r = TAILQ_FIRST(&p->by_age); /* the queue may have changed */
 	}
 }
@@ -110,30 +116,31 @@ resume_begin(struct psup *p, const char *why)
 
 	TAILQ_FOREACH(r, &p->by_age, by_age)
 		any = any || r->repeats;
-	if (p->resume.incarnation[0] == '\0' || p->resume.subscribed)
+	p->resume.broken = p->resume.incarnation[0] != '\0';
+	if (!p->resume.broken || p->resume.subscribed || !any)
 		return false;
-	p->resume.idle = TAILQ_EMPTY(&p->by_age);
-	if (!any)
-		return false;
-	if (p->resume.state == RESUME_NONE &&
-	    clock_boot_ns() - p->resume.since_ns >= SHORT_NS)
-		p->resume.shorts = 0;
-	else
+	if (p->resume.state != RESUME_NONE)
+		p->resume.tries++;
+	else if (clock_boot_ns() - p->resume.since_ns < SHORT_NS)
 		p->resume.shorts++;
+	else
+		p->resume.shorts = 0;
 	client_disconnect(p);
 	if (resume_later(p) < 0)
 		return false;
+	p->resume.broken = false;
 	fail_others(p, why);
 	return true;
 }
 
 bool
-resume_idle(struct psup *p)
+resume_broken(struct psup *p)
 {
-	if (p->fd >= 0 || !p->resume.idle)
+	/* from a callback: of those who are being told of it */
+	if (p->fd >= 0 || !p->resume.broken || p->depth > 0)
 		return false;
-	p->resume.idle = false;
-	p->resume.shorts = 0;
+	p->resume.broken = false;
+	p->resume.shorts = p->resume.tries = 0;
 	return resume_later(p) == 0;
 }
 
@@ -150,7 +157,7 @@ on_hello(void *arg, int status, psup_reply *reply)
 	if (client_is_busy(p, status)) {
 		psup_reply_free(&reply);
 		client_disconnect(p);
-		p->resume.shorts++;
+		p->resume.tries++;
 		if (resume_later(p) < 0)
 			client_fail(p, PSUP_ERR_LOST);
 		return;
@@ -159,9 +166,10 @@ on_hello(void *arg, int status, psup_reply *reply)
 	    "incarnation", p->resume.incarnation);
 	psup_reply_free(&reply);
 	p->resume.state = RESUME_NONE;
+	p->resume.tries = 0;
 	if (!same) {
 		if (status == PSUP_OK)
-			error_set(p, PSUP_ERR_LOST, "connection-lost", "",
+			error_set(p, PSUP_ERR_LOST, "no-server", "",
 			    "the server at %s has ended; another one is in "
 			    "its place", p->runtime_dir);
 		client_fail(p, PSUP_ERR_LOST);
@@ -196,7 +204,10 @@ resume_try(struct psup *p)
 			return;
 		client_disconnect(p);
 	}
-	p->resume.shorts++;
+	if (fd == PSUP_ERR_TIMEOUT || fd >= 0)
+		p->resume.tries++;
+	else
+		p->resume.shorts++;
 	if ((fd == PSUP_ERR_NO_SERVER && !keeper_lives(p->runtime_dir)) ||
 	    resume_later(p) < 0)
 		client_fail(p, PSUP_ERR_LOST);

@@ -245,6 +245,33 @@ SCENARIO(attach, goes_on_where_master_and_worker_died)
 	expect(!shown(&o, "not shown"));
 }
 
+/* Each master dies as soon as it is there, while keys are under way. */
+SCENARIO(attach, goes_on_after_masters_that_died_in_a_row)
+{
+	const char *id, *me;
+	struct output o;
+
+	psupd();
+	id = on_terminal(STR("command", ECHOES));
+	await_output(id, "before");
+	me = person(id, "");
+	await_output(me, "before");
+	type(me, "one.\r");
+	await_output(me, "got:one.");
+	for (int i = 0; i < 5; i++) {
+		type(me, ".");
+		kill_master();
+	}
+	type(me, "two.\r");
+	await_output(me, ".two.");
+	type(me, "\004");
+	o = over(me);
+	expect(count(&o, "got:one.") == 1);
+	expect(count(&o, "got:.....two.") == 1);
+	expect(shown(&o, "code=7"));
+	expect(!shown(&o, "may be lost"));
+}
+
 SCENARIO(attach, who_does_not_look_slows_nobody)
 {
 	struct running *me;
@@ -360,6 +387,7 @@ SCENARIO(attach, the_terminal_is_put_back_when_the_server_dies)
 	expect(shown(&o, "\033[?1049l"));
 	expect(shown(&o, "restored"));
 	expect(shown(&o, "code=3"));
+	expect(shown(&o, "no server runs at "));
 }
 
 /* A foreground command belongs to its exec, but its terminal can be shared by

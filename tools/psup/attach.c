@@ -2,8 +2,8 @@
 /*
  * A person at the terminal of a session that others may watch, too. Output is
  * read by position with long polls, so a stopped or slow client costs the
- * server nothing, a restarted master is asked for the next byte, and what was
- * overwritten meanwhile is counted. One poll(2) loop; nothing in it blocks.
+ * server nothing, libpsup asks a restarted master for the next byte, and what
+ * was overwritten meanwhile is counted. One poll(2) loop; nothing in it blocks.
  * Called by cmd_attach.c.
  */
 #include <errno.h>
@@ -22,8 +22,6 @@
 #define POLL_BYTES    262144
 #define HELD_BYTES    65536u /* not shown yet: then no more is asked for */
 #define ROOM_WAIT_MS  30000
-#define BACK_MS       10000 /* a master that restarts is waited for */
-#define TRY_MS        100
 #define LEAVE_MS      1000  /* detached: keys under way are waited for */
 #define REDRAW_MS     100   /* between two sizes, so that both are seen */
 
@@ -63,6 +61,14 @@ take_bytes(struct attach *a, const char *data, size_t len, size_t live)
 		    &a->out);
 	if (rc != 0)
 		a->missed += len;
+}
+
+/* It cannot go on. */
+static void
+fail(struct attach *a, int rc)
+{
+	a->failed = rc;
+	a->over = true;
 }
 
 /* The output of one poll. True: that was the last of it. */
@@ -105,13 +111,10 @@ on_polled(void *arg, int status, psup_reply *reply)
 	struct attach *a = arg;
 
 	a->polling = false;
-	if (status == PSUP_ERR_LOST) {
-		a->lost = true;
-	} else if (a->again) {
+	if (a->again) {
 		a->again = false;
 	} else if (status != PSUP_OK) {
-		a->failed = status;
-		a->over = true;
+		fail(a, status);
 	} else if (take_output(a, psup_reply_details(reply))) {
 		a->over = true;
 		a->last = reply;
@@ -125,9 +128,9 @@ static void
 ask_output(struct attach *a)
 {
 	psup_args *args;
+	int rc;
 
-	if (a->polling || a->over || a->lost ||
-	    sink_pending(&a->out) > HELD_BYTES)
+	if (a->polling || a->over || sink_pending(&a->out) > HELD_BYTES)
 		return;
 	args = psup_args_new();
 	if (args == NULL)
@@ -137,11 +140,11 @@ ask_output(struct attach *a)
 	psup_args_int(args, "timeout", POLL_WAIT_MS);
 	psup_args_int(args, "maxBytes", POLL_BYTES);
 	psup_args_bool(args, "raw", true);
-	a->polling = psup_send(a->c->p, "poll", args, on_polled, a,
-	    &a->poll_id) == PSUP_OK;
+	rc = psup_send(a->c->p, "poll", args, on_polled, a, &a->poll_id);
 	psup_args_free(&args);
-	if (!a->polling)
-		a->lost = true;
+	a->polling = rc == PSUP_OK;
+	if (rc != PSUP_OK)
+		fail(a, rc);
 }
 
 /* --------------------------------------------------------------------- keys */
@@ -164,7 +167,8 @@ keys_done(struct attach *a, size_t n)
 	a->in_repeat = false;
 }
 
-/* The answer of a write. */
+/* The answer of a write. One that the master died over is sent again with its
+ * place: without one libpsup may not, and where it may it has. */
 static void
 on_written(void *arg, int status, psup_reply *reply)
 {
@@ -173,7 +177,6 @@ on_written(void *arg, int status, psup_reply *reply)
 	size_t accepted = (size_t)psup_get_int(details, "accepted", 0);
 
 	if (status == PSUP_ERR_LOST) {
-		a->lost = true;
 		a->in_repeat = true;
 		return;
 	}
@@ -201,8 +204,9 @@ static void
 send_keys(struct attach *a)
 {
 	psup_args *args;
+	int rc;
 
-	if (a->lost || a->over || a->in_len == 0 ||
+	if (a->over || a->in_len == 0 ||
 	    (a->in_flight > 0 && !a->in_repeat))
 		return;
 	if (a->in_repeat && a->in_pos < 0) {
@@ -222,11 +226,10 @@ send_keys(struct attach *a)
 	if (a->in_repeat)
 		psup_args_int(args, "position", a->in_pos);
 	a->in_repeat = false;
-	if (psup_send(a->c->p, "write", args, on_written, a, NULL) != PSUP_OK) {
-		a->in_repeat = true;
-		a->lost = true;
-	}
+	rc = psup_send(a->c->p, "write", args, on_written, a, NULL);
 	psup_args_free(&args);
+	if (rc != PSUP_OK)
+		fail(a, rc);
 }
 
 /* From now on only what was typed before is waited for. */
@@ -334,31 +337,6 @@ open_signals(struct attach *a)
 
 /* -------------------------------------------------------------------- loop */
 
-/* The connection broke: the next master goes on at the next byte. */
-static void
-come_back(struct attach *a)
-{
-	struct pollfd pfd = {a->signal_fd, POLLIN, 0};
-	uint64_t until = now_ns() + BACK_MS * 1000000ull;
-	int rc = PSUP_ERR_LOST;
-
-	a->polling = a->again = false;
-	while (rc != PSUP_OK && a->leave_ns == 0 && now_ns() < until) {
-		if (poll(&pfd, 1, TRY_MS) > 0)
-			take_signals(a);
-		rc = cli_connect(a->c, CLI_NEVER_START, 2000);
-		if (rc == PSUP_ERR_NO_SERVER)
-			break; /* the keeper is gone, and the command with it */
-	}
-	a->lost = false;
-	if (rc == PSUP_OK) {
-		attach_tty_resize(a, 0); /* one may have been under way */
-	} else {
-		a->failed = rc;
-		a->over = true;
-	}
-}
-
 /* How long poll(2) may sleep. */
 static int
 wait_ms(const struct attach *a)
@@ -418,10 +396,6 @@ loop(struct attach *a)
 		if (a->leave_ns != 0 &&
 		    (a->in_len == 0 || now_ns() >= a->leave_ns))
 			return;
-		if (a->lost) {
-			come_back(a);
-			continue;
-		}
 		ask_output(a);
 		send_keys(a);
 		turn(a);

@@ -44,7 +44,7 @@ struct attach {
 	bool raw;
 	struct termios tty;     /* as it was */
 	/* the end */
-	bool lost, over;
+	bool over;
 	uint64_t leave_ns;      /* detached: at the latest then; 0: not */
 	int by_signal;
 	int failed;             /* a psup_rc; PSUP_OK: none */

@@ -180,6 +180,9 @@ cli_fail(struct cli *c, int rc)
 	const char *message = psup_error_message(c->p);
 	char text[800];
 
+	if (rc == PSUP_ERR_LOST &&
+	    strcmp(psup_error_code(c->p), "no-server") == 0)
+		rc = PSUP_ERR_NO_SERVER; /* it was there */
 	snprintf(text, sizeof(text), "%s%s%s", message,
 	    rc == PSUP_ERR_NO_SERVER
 	        ? "; start one with psupd --detach or psup exec"

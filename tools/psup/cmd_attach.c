@@ -55,6 +55,7 @@ run(struct cli *c, int argc, char **argv)
 	if (c->json)
 		return cli_usage(c, "it is for a person, and goes without "
 		                    "--json; psup poll --json is for programs");
+	c->resume = true;
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);

@@ -105,6 +105,7 @@ run(struct cli *c, int argc, char **argv)
 	(void)argv;
 	if (o.kind_count == 0)
 		o.kinds[0] = "all";
+	c->resume = true;
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);

@@ -2,9 +2,9 @@
 /*
  * psup events --follow: a stream that does not end with a connection. The
  * sequence number printed last is the cursor: after a lost connection the
- * server is asked again, and what it repeats is left out. What was printed is
- * acknowledged only when stdout has taken it, so that a reader who dies loses
- * nothing that the next one does not get.
+ * next master is asked, for which libpsup waits, and what it repeats is left
+ * out. What was printed is acknowledged only when stdout has taken it, so that
+ * a reader who dies loses nothing that the next one does not get.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,14 +16,13 @@
 
 #include "events_follow.h"
 
-#define BACK_MS 20000 /* a server whose master died is back by then */
-#define TRY_MS  500
-
 struct following {
 	struct cli *c;
 	const struct events_wish *w;
 	int64_t printed; /* sequence number of the last one */
 	int64_t acked;
+	bool subscribed; /* as long as this connection lasts */
+	int rc;          /* of subscribe */
 	bool broken;     /* stdout does not take any more */
 	int signals;     /* signalfd */
 	int signal;      /* that ended it; 0: none */
@@ -92,22 +91,43 @@ await(struct following *f)
 		f->broken = true;
 }
 
+/* The answer of subscribe. */
+static void
+on_subscribed(void *arg, int status, psup_reply *reply)
+{
+	struct following *f = arg;
+
+	f->subscribed = status == PSUP_OK;
+	f->rc = status;
+	if (f->subscribed)
+		events_say_overflowed(psup_reply_value(reply));
+	psup_reply_free(&reply);
+}
+
 /* Asks for what comes after the cursor. */
 static int
 subscribe(struct following *f)
 {
 	const struct events_wish *w = f->w;
 	int64_t since = w->since;
-	psup_reply *reply = NULL;
+	psup_args *a = psup_args_new();
 	int rc;
 
+	if (a == NULL)
+		return PSUP_ERR_NO_MEMORY;
 	if (since >= 0 && f->printed > since)
 		since = f->printed;
-	psup_on_note(f->c->p, on_note, f);
-	rc = psup_subscribe_to(f->c->p, w->kinds, w->subscriber, since, &reply);
-	if (rc == PSUP_OK)
-		events_say_overflowed(psup_reply_value(reply));
-	psup_reply_free(&reply);
+	if (since >= 0)
+		psup_args_int(a, "since", since);
+	if (w->subscriber != NULL)
+		psup_args_str(a, "subscriber", w->subscriber);
+	psup_args_list_begin(a, "kinds");
+	for (size_t i = 0; w->kinds[i] != NULL; i++)
+		psup_args_str(a, NULL, w->kinds[i]);
+	psup_args_list_end(a);
+	f->subscribed = false;
+	rc = psup_send(f->c->p, "subscribe", a, on_subscribed, f, NULL);
+	psup_args_free(&a);
 	return rc;
 }
 
@@ -131,37 +151,21 @@ is_over(const struct following *f)
 	return f->broken || f->signal != 0;
 }
 
-/* As long as this connection lasts. */
+/* One turn of the loop. */
 static int
-one_connection(struct following *f)
+turn(struct following *f)
 {
-	int rc = subscribe(f);
+	int rc = f->subscribed ? acknowledge(f) : PSUP_OK;
 
-	while (rc == PSUP_OK && !is_over(f)) {
-		rc = acknowledge(f);
-		if (rc != PSUP_OK)
-			break;
+	if (rc == PSUP_OK) {
 		await(f);
-		if (!is_over(f))
-			rc = psup_dispatch(f->c->p);
+		if (is_over(f))
+			return PSUP_OK;
+		rc = psup_dispatch(f->c->p);
 	}
-	return rc;
-}
-
-/* A new one. The keeper holds the socket, so that only the server's end is
- * refused; the master that comes next answers when it is there. */
-static int
-reconnect(struct following *f)
-{
-	int rc, waited = 0;
-
-	do {
-		rc = cli_connect(f->c, CLI_NEVER_START, TRY_MS);
-		waited += TRY_MS;
-		take_signal(f);
-	} while ((rc == PSUP_ERR_TIMEOUT || rc == PSUP_ERR_LOST) &&
-	    waited < BACK_MS && !is_over(f));
-	return rc;
+	if (rc == PSUP_ERR_LOST && f->subscribed)
+		return subscribe(f); /* of the next master */
+	return f->rc != PSUP_OK ? f->rc : rc;
 }
 
 int
@@ -174,12 +178,10 @@ events_follow(struct cli *c, const struct events_wish *w)
 		cli_say("signals cannot be read: %s", strerror(errno));
 		return EXIT_INTERNAL;
 	}
-	rc = one_connection(&f);
-	while (rc == PSUP_ERR_LOST && !is_over(&f)) {
-		rc = reconnect(&f);
-		if (rc == PSUP_OK)
-			rc = one_connection(&f);
-	}
+	psup_on_note(c->p, on_note, &f);
+	rc = subscribe(&f);
+	while (rc == PSUP_OK && !is_over(&f))
+		rc = turn(&f);
 	if (is_over(&f) && rc == PSUP_OK)
 		(void)acknowledge(&f);
 	close(f.signals);

@@ -111,10 +111,14 @@ PSUP_API int psup_connect(psup *p, const struct psup_options *o);
  * parameter (exec: requestKey, write: position). All else gets PSUP_ERR_LOST,
  * with the method in the message and the parameter in psup_error_field().
  *
- * So does everything once the server itself is gone or another one is in its
- * place, and on a connection that has subscribed: what it was to be notified of
- * is the caller's to ask for. Output notifications of an exec that was asked
- * again go on where they stopped. psup_fd() may be another one afterwards.
+ * So does everything on a connection that has subscribed: what it was to be
+ * notified of is the caller's to ask for. Where nothing is asked again the
+ * connection is closed, and the next of those calls takes it up. Once the server
+ * itself is gone, or another one is in its place, everything gets PSUP_ERR_LOST,
+ * and psup_error_code() is no-server.
+ *
+ * Output notifications of an exec that was asked again go on where they stopped.
+ * psup_fd() may be another one afterwards.
  *
  * How often that happened since psup_connect().
  */

@@ -124,6 +124,78 @@ Test(resume, what_broke_while_idle_is_taken_up_by_the_next_call)
 	end(&f, &p);
 }
 
+/* Answers all but what may not be asked for again. */
+static bool
+no_submit(struct fake *f, uint64_t id, const char *method,
+    const struct val *params)
+{
+	(void)params;
+	f->asked++;
+	if (strcmp(method, "submit") == 0)
+		return false;
+	fake_answer_text(f, id, method);
+	return true;
+}
+
+/* Nobody was to be asked again, and the caller was told so: what it asks next
+ * is for the next master. */
+Test(resume, what_broke_with_nothing_to_repeat_is_taken_up_by_the_next_call)
+{
+	psup_args *a = psup_args_new();
+	psup_reply *r = NULL;
+	struct fake f;
+	psup *p;
+
+	begin(&f, no_submit, &p);
+	psup_args_str(a, "sessionId", "a");
+	cr_assert_eq(psup_call(p, "submit", a, 5000, &r), PSUP_ERR_LOST);
+	cr_expect_not(psup_is_connected(p));
+	cr_assert_eq(psup_list(p, false, &r), PSUP_OK, "%s",
+	    psup_error_message(p));
+	cr_expect_eq(psup_resumed(p), 1);
+	psup_reply_free(&r);
+	psup_args_free(&a);
+	end(&f, &p);
+}
+
+/* What a subscriber missed is its own to ask for: by the next call. */
+Test(resume, a_subscriber_is_told_and_its_next_call_takes_it_up)
+{
+	psup_reply *r = NULL;
+	struct fake f;
+	psup *p;
+
+	begin(&f, no_submit, &p);
+	for (unsigned i = 0; i < 3; i++) {
+		cr_assert_eq(psup_subscribe(p, NULL, -1, &r), PSUP_OK, "%s",
+		    psup_error_message(p));
+		psup_reply_free(&r);
+		cr_expect_eq(psup_resumed(p), i);
+		shutdown(f.conn, SHUT_RDWR);
+		cr_expect_eq(psup_turn(p, 10000), PSUP_ERR_LOST);
+	}
+	end(&f, &p);
+}
+
+/* Masters die one after the other before they have said hello: as long as
+ * somebody listens there will be another one. */
+Test(resume, masters_may_die_as_often_as_they_like)
+{
+	psup_reply *r = NULL;
+	struct fake f;
+	psup *p;
+
+	begin(&f, third_time, &p);
+	f.asked = 2;
+	f.hangs_up = 55;
+	shutdown(f.conn, SHUT_RDWR);
+	cr_assert_eq(psup_list(p, false, &r), PSUP_OK, "%s",
+	    psup_error_message(p));
+	cr_expect_eq(f.hangs_up, 0);
+	psup_reply_free(&r);
+	end(&f, &p);
+}
+
 /* The master dies with the answer to hello just sent: both arrive at once. */
 Test(resume, an_end_that_comes_with_the_hello_is_no_connection)
 {
@@ -199,6 +271,7 @@ Test(resume, another_server_is_not_asked)
 	cr_assert_eq(psup_list(p, false, &r), PSUP_ERR_LOST);
 	cr_expect_not_null(strstr(psup_error_message(p), "another one"), "%s",
 	    psup_error_message(p));
+	cr_expect_str_eq(psup_error_code(p), "no-server");
 	cr_expect_eq(f.asked, 1);
 	cr_expect_not(psup_is_connected(p));
 	end(&f, &p);
@@ -228,6 +301,10 @@ Test(resume, a_server_that_is_gone_is_not_waited_for)
 	cr_expect_eq(f.asked, 2);
 	cr_expect_not_null(strstr(psup_error_message(p), "no server"), "%s",
 	    psup_error_message(p));
+	cr_expect_str_eq(psup_error_code(p), "no-server");
+	/* and nobody tries again */
+	cr_expect_eq(psup_status(p, &r), PSUP_ERR_LOST);
+	cr_expect_eq(f.asked, 2);
 	end(&f, &p);
 }
 
