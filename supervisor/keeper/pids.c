@@ -9,45 +9,76 @@
  * killed.
  *
  * A header can be written by every command of this user, so it is believed only
- * about a child of ours that is in no row and younger than the row's HOLD.
+ * about a child of ours that is in no row, younger than the row's HOLD and not
+ * marked as another session's. Where it is not, the child is looked for: the
+ * first one that carries the row's mark, since the kernel lists a command before
+ * whatever it leaves to us.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/fault.h"
+#include "common/mark.h"
 #include "shm/ring.h"
 #include "supervisor/keeper/state.h"
 
 #define NAME_NS NSEC_PER_SEC /* a command that is over by then needs no look */
+#define FORKED_NO_EXEC 0x40u /* of the kernel's flags: PF_FORKNOEXEC */
+#define CLAIMED_MAX 64u      /* children that no row may claim */
 
-/* When a process began, on the boot clock, at the latest; 0: it is gone. */
-static uint64_t
-began_ns(int32_t pid)
+/* What the kernel says of a child. */
+struct child {
+	uint64_t began_ns; /* boot clock, at the latest */
+	int32_t session;
+	bool before_exec;
+	bool has_mark;     /* a mark can be read, and is this one: */
+	struct proc_mark mark;
+};
+
+/* False: it is gone. A mark that might have to be waited for is not read. */
+static bool
+look_at(int32_t pid, struct child *ret)
 {
-	char path[48], text[1024], *p;
+	char path[48], text[1024], *p, state;
 	unsigned long long ticks;
 	long hz = sysconf(_SC_CLK_TCK);
+	unsigned flags;
 	ssize_t n;
 	int fd;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return false;
 	n = read(fd, text, sizeof(text) - 1);
 	(void)close(fd);
 	if (n <= 0 || hz <= 0)
-		return 0;
+		return false;
 	text[n] = '\0';
 	p = strrchr(text, ')'); /* the name may hold anything */
+	*ret = (struct child){ .began_ns = 0 };
 	if (p == NULL ||
-	    sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u "
-			  "%*u %*d %*d %*d %*d %*d %*d %llu", &ticks) != 1)
-		return 0;
-	return (ticks + 1) * (NSEC_PER_SEC / (uint64_t)hz);
+	    sscanf(p + 1, " %c %*d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u "
+			  "%*d %*d %*d %*d %*d %*d %llu", &state, &ret->session,
+		&flags, &ticks) != 4)
+		return false;
+	ret->began_ns = (ticks + 1) * (NSEC_PER_SEC / (uint64_t)hz);
+	ret->before_exec = state != 'Z' && (flags & FORKED_NO_EXEC) != 0;
+	ret->has_mark = state != 'Z' && !ret->before_exec &&
+	    !mark_may_wait(text) && mark_read(pid, &ret->mark) == 0;
+	return true;
+}
+
+/* Does it carry the mark of the row's session? */
+static bool
+is_marked(const struct keeper *k, const struct row *r, const struct child *c)
+{
+	return c->mark.incarnation == k->incarnation &&
+	    c->mark.session == r->sid.v;
 }
 
 /* The row's command is that child of ours. False: it cannot be. */
@@ -70,11 +101,109 @@ void
 pids_read(struct keeper *k, struct row *r)
 {
 	struct ring_look look;
+	struct child c;
 
 	if (r->pid != 0 || ring_look(k->dir, r->sid, &look) < 0 ||
-	    look.pid <= 1 || began_ns(look.pid) < r->held_ns)
+	    look.pid <= 1 || !reap_is_child(look.pid) ||
+	    !look_at(look.pid, &c) || c.began_ns < r->held_ns ||
+	    (c.has_mark && !is_marked(k, r, &c)))
 		return;
 	(void)pids_take(k, r, look.pid);
+}
+
+/* Of a nameless row: was its header written by somebody else? It says nothing,
+ * or names what cannot be the row's. */
+static bool
+is_spoiled(const struct keeper *k, const struct row *r)
+{
+	struct ring_look look;
+
+	return r->pid == 0 && r->by_header &&
+	    (ring_look(k->dir, r->sid, &look) < 0 || look.pid > 1);
+}
+
+/* Children that have not come to their exec, and are in no row. */
+struct unclaimed {
+	int32_t pid[CLAIMED_MAX];
+	uint32_t count;
+};
+
+/* Gives a child in no row to the nameless row whose mark it carries. */
+static void
+claim(struct keeper *k, int32_t pid, void *arg)
+{
+	struct unclaimed *u = arg;
+	struct child c;
+	struct row *r;
+
+	if (reap_is_known(k, pid) || !look_at(pid, &c))
+		return;
+	if (c.before_exec && u->count < CLAIMED_MAX)
+		u->pid[u->count++] = pid;
+	if (!c.has_mark || c.session != pid)
+		return;
+	r = table_find(k->table, (struct sid){ c.mark.session });
+	if (r != NULL && r->pid == 0 && is_marked(k, r, &c) &&
+	    c.began_ns >= r->held_ns && pids_take(k, r, pid))
+		log_event(LOG_WARN, "command-found",
+		    KV("session", r->sid.v), KV("command_pid", pid));
+}
+
+/* No row: a nameless one of another slot. */
+static bool
+is_another_nameless(const struct keeper *k, uint32_t slot)
+{
+	const struct row *r = NULL;
+
+	while ((r = table_next_nameless(k->table, r)) != NULL) {
+		if (r->owner != slot && r->by_header)
+			return true;
+	}
+	return false;
+}
+
+/* Who is before its exec has no mark yet. Its header is spoiled, so it is not
+ * known whose it is: it must not go on to run what is then started elsewhere.
+ * Only where every other row has its pid, read after the child was seen. */
+static void
+kill_unclaimed(struct keeper *k, uint32_t slot, const struct unclaimed *u)
+{
+	uint32_t i;
+
+	if (u->count == 0 || !reap_drain_workers(k))
+		return;
+	pids_read_all(k);
+	if (is_another_nameless(k, slot))
+		return;
+	for (i = 0; i < u->count; i++) {
+		if (reap_is_known(k, u->pid[i]) || !reap_is_child(u->pid[i]))
+			continue;
+		log_event(LOG_WARN, "unclaimed-child-killed",
+		    KV("command_pid", u->pid[i]));
+		(void)kill(u->pid[i], SIGKILL);
+	}
+}
+
+/* All of a dead worker's rows, as far as can be known. */
+void
+pids_find(struct keeper *k, uint32_t slot)
+{
+	static struct unclaimed u;
+	bool spoiled = false;
+	struct row *r, *next;
+
+	for (r = table_next_nameless(k->table, NULL); r != NULL; r = next) {
+		next = table_next_nameless(k->table, r);
+		if (r->owner != slot)
+			continue;
+		pids_read(k, r);
+		spoiled |= is_spoiled(k, r);
+	}
+	if (!spoiled)
+		return;
+	u.count = 0;
+	(void)reap_each_child(k, claim, &u);
+	kill_unclaimed(k, slot, &u);
 }
 
 void
@@ -91,21 +220,28 @@ pids_read_all(struct keeper *k)
 void
 pids_read_old(struct keeper *k, uint64_t now)
 {
+	static struct unclaimed u;
+	bool spoiled = false;
 	struct row *r, *next;
 
 	for (r = table_next_nameless(k->table, NULL);
 	    r != NULL && r->held_ns + NAME_NS < now; r = next) {
 		next = table_next_nameless(k->table, r);
 		pids_read(k, r);
+		spoiled |= is_spoiled(k, r);
 	}
+	u.count = 0;
+	if (spoiled)
+		(void)reap_each_child(k, claim, &u);
 }
 
 bool
 pids_may_be(const struct keeper *k, int32_t pid)
 {
 	const struct row *r = table_next_nameless(k->table, NULL);
+	struct child c;
 
-	return r != NULL && began_ns(pid) >= r->held_ns;
+	return r != NULL && look_at(pid, &c) && c.began_ns >= r->held_ns;
 }
 
 /* May a child of this dead worker still say SPAWNED? */

@@ -317,12 +317,13 @@ set_oom_adj(const struct keeper *k, const struct row *r)
 static void
 hand_over(struct keeper *k, struct proc *dead, uint32_t heir)
 {
-	uint32_t n = table_owned(k->table, dead->wid.slot);
+	uint32_t n;
 	struct row *r;
 
+	pids_find(k, dead->wid.slot);
+	n = table_owned(k->table, dead->wid.slot);
 	while (n-- > 0) {
 		r = table_first_owned(k->table, dead->wid.slot);
-		pids_read(k, r);
 		if (r->pid == 0) {
 			log_event(LOG_NOTE, "session-never-ran",
 			    KV("session", r->sid.v));

@@ -130,8 +130,8 @@ reap_is_known(const struct keeper *k, int32_t pid)
 }
 
 /* Reads all that the workers' channels hold. False: there is still more. */
-static bool
-drain_workers(struct keeper *k)
+bool
+reap_drain_workers(struct keeper *k)
 {
 	bool empty = true;
 	uint32_t i;
@@ -163,7 +163,7 @@ reap_orphan(struct keeper *k, int32_t pid)
 	if (si.si_pid == 0)
 		return false;
 	FAULT("keeper.before-reap");
-	if (!drain_workers(k)) {
+	if (!reap_drain_workers(k)) {
 		k->activity = true;
 		return false;
 	}
@@ -201,15 +201,13 @@ sweep_first(struct keeper *k)
 	return true;
 }
 
-/* The thorough way: every child that the kernel lists. Counts the orphans
- * that are alive. -errno where the kernel has no such list. */
-static int
-sweep_list(struct keeper *k)
+/* Every child that the kernel lists. */
+int
+reap_each_child(struct keeper *k, reap_child_fn *fn, void *arg)
 {
 	static char buf[65536];
 	char path[64];
 	size_t have = 0;
-	uint32_t alive = 0;
 	ssize_t n;
 	int fd;
 
@@ -226,26 +224,37 @@ sweep_list(struct keeper *k)
 		while ((space = strchr(p, ' ')) != NULL) {
 			int32_t pid = (int32_t)strtol(p, NULL, 10);
 
-			if (pid > 0 && !reap_is_known(k, pid) &&
-			    !reap_orphan(k, pid))
-				alive++;
+			if (pid > 0)
+				fn(k, pid, arg);
 			p = space + 1;
 		}
 		have = (size_t)(buf + have - p);
 		memmove(buf, p, have);
 	}
 	(void)close(fd);
-	k->orphans = alive;
 	return 0;
+}
+
+/* The thorough way, child by child. Counts the orphans that are alive. */
+static void
+sweep_one(struct keeper *k, int32_t pid, void *arg)
+{
+	uint32_t *alive = arg;
+
+	if (!reap_is_known(k, pid) && !reap_orphan(k, pid))
+		(*alive)++;
 }
 
 /* Reaps what is dead and nobody's. */
 void
 reap_sweep(struct keeper *k)
 {
+	uint32_t alive = 0;
+
 	k->activity = false;
 	k->withheld = 0;
 	(void)sweep_first(k);
-	if (sweep_list(k) < 0)
-		k->orphans = 1; /* cannot know: keep looking */
+	if (reap_each_child(k, sweep_one, &alive) < 0)
+		alive = 1; /* cannot know: keep looking */
+	k->orphans = alive;
 }

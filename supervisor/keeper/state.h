@@ -292,6 +292,12 @@ void reap_forget(struct keeper *k, struct row *r);
 void reap_sweep(struct keeper *k);
 bool reap_is_child(int32_t pid);
 bool reap_is_known(const struct keeper *k, int32_t pid);
+/* Reads all that the workers' channels hold. False: there is still more. */
+bool reap_drain_workers(struct keeper *k);
+/* Calls fn with every child that the kernel lists, the oldest of ours first.
+ * -errno where it has no such list. */
+typedef void reap_child_fn(struct keeper *k, int32_t pid, void *arg);
+int reap_each_child(struct keeper *k, reap_child_fn *fn, void *arg);
 
 /* --- blame.c */
 void blame_session(struct keeper *k, const struct proc *dead,
@@ -306,6 +312,8 @@ void pids_read_all(struct keeper *k);
 void pids_read_old(struct keeper *k, uint64_t now);
 /* Might this child be the command of a row whose header does not say so? */
 bool pids_may_be(const struct keeper *k, int32_t pid);
+/* The rows of a dead worker: by their headers, by the children there are. */
+void pids_find(struct keeper *k, uint32_t slot);
 bool pids_awaited(const struct keeper *k, uint32_t slot);
 
 /* --- loop.c */

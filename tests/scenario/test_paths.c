@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Paths that a client names: what its child finds there is the answer. */
+#include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,6 +12,7 @@
 
 #include "lib_inner.h"
 #include "lib_scn.h"
+#include "shm/layout.h"
 
 /* How many sessions there are, shown or not. */
 static size_t
@@ -266,6 +271,63 @@ SCENARIO(paths, many_hung_starts_of_a_scope_keep_no_other_waiting)
 		expect_str(ask_as(other, "exec", STR("command", "true")),
 		    "status", "completed");
 	expect_ok(ask_as(hog, "killScope", INT("graceMs", 0)));
+}
+
+/* The one ring in which there is a pid; that, and the ring's path. */
+static pid_t
+pid_in_a_ring(const char **ret_path)
+{
+	const char *rings = scn_format("%s/rings", runtime_dir());
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	const struct dirent *e;
+	int32_t pid = 0;
+	DIR *d;
+	int fd;
+
+	while (pid <= 1) {
+		expect(now_ms() < until, "no ring has a pid");
+		d = opendir(rings);
+		expect(d != NULL);
+		while (pid <= 1 && (e = readdir(d)) != NULL) {
+			*ret_path = scn_format("%s/%s", rings, e->d_name);
+			fd = open(*ret_path, O_RDONLY | O_CLOEXEC);
+			if (fd >= 0 && pread(fd, &pid, sizeof(pid),
+			        offsetof(struct ring_header, pid)) < 0)
+				pid = 0;
+			close(fd);
+		}
+		closedir(d);
+		poll(NULL, 0, 1);
+	}
+	return pid;
+}
+
+/* A child hangs before its exec, nobody knows its pid yet but the header of its
+ * ring, and that is cut; its worker dies. It must not run once it can: another
+ * has been started in its place. */
+SCENARIO(paths, a_hung_child_that_nobody_can_name_does_not_live_on)
+{
+	const char *dead = server_with_dead_mount(""), *path = NULL, *id;
+	struct answer *a;
+	pid_t pid, worker;
+
+	if (dead == NULL)
+		return;
+	a = ask("exec", STR("command", "true"), STR("workdir", dead),
+	    INT("yieldMs", 10));
+	expect_str(a, "status", "running");
+	id = id_of(a);
+	pid = pid_in_a_ring(&path);
+	worker = worker_of(id);
+	kill_now(worker, SIGSTOP);
+	expect(truncate(path, 0) == 0);
+	kill_now(worker, SIGKILL);
+	await_gone(pid);
+	await_log("event=unclaimed-child-killed ");
+	expect(pid_in_a_ring(&path) != pid);
+	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
+	await_end(id);
+	expect_text(ask("exec", STR("command", "echo on")), "on");
 }
 
 /* Whatever stands in PATH, only a child walks through it; where it is longer

@@ -7,12 +7,14 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib_inner.h"
+#include "shm/layout.h"
 
 enum stroke { CUT, HALVE, SCRIBBLE, DELETE, STROKES };
 static const char *const strokes[STROKES] = {
@@ -265,6 +267,98 @@ SCENARIO(stray, writes_to_a_ring)
 		expect(is_alive(keeper) && is_alive(master) &&
 		    is_alive(worker), "stroke %d", how);
 		expect_untouched(&w);
+	}
+}
+
+/* What is done to the page of a ring while nobody looks. */
+enum spoil { SPOIL_CUT, SPOIL_SCRIBBLE, SPOIL_DELETE, SPOIL_PID, SPOILS };
+
+static void
+spoil(const char *ring, enum spoil how, pid_t pid)
+{
+	const char *path = scn_format("%s/%s", runtime_dir(), ring);
+	char page[4096];
+	int32_t value = pid;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	expect(fd >= 0, "%s", path);
+	memset(page, 'Z', sizeof(page));
+	if (how == SPOIL_CUT)
+		expect(ftruncate(fd, 0) == 0);
+	else if (how == SPOIL_SCRIBBLE)
+		expect(pwrite(fd, page, sizeof(page), 0) == sizeof(page));
+	else if (how == SPOIL_DELETE)
+		expect(unlink(path) == 0);
+	else
+		expect(pwrite(fd, &value, sizeof(value),
+		    offsetof(struct ring_header, pid)) == sizeof(value));
+	close(fd);
+}
+
+/* How often a command noted that it began. */
+static int
+starts_noted(const char *file)
+{
+	char text[200] = "";
+	int fd = open(file, O_RDONLY | O_CLOEXEC), n = 0;
+
+	expect(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	for (const char *p = text; (p = strchr(p, '\n')) != NULL; p++)
+		n++;
+	return n;
+}
+
+/* A command that has just begun, and whose ring is spoiled before the keeper has
+ * read the pid in it; its worker dies. It ends, and does not begin again. With a
+ * header that only names somebody else it goes on. */
+SCENARIO(stray, spoils_the_ring_of_a_young_command)
+{
+	const char *victim, *other, *file;
+	pid_t worker, pid, stranger;
+	struct answer *a;
+	const char *ring;
+
+	psupd(.workers = 1);
+	for (int how = 0; how < SPOILS + 2; how++) {
+		file = file_in_scenario("began");
+		(void)unlink(file);
+		victim = background(STR("command", scn_format(
+		    "echo $$ >>%s; echo one; cat", file)));
+		await_output(victim, "one\n");
+		other = background(STR("command", "echo two; cat; exit 7"));
+		await_output(other, "two\n");
+		worker = worker_of(victim);
+		pid = pid_of(victim);
+		stranger = how == SPOIL_PID ? pid_of(other)
+		    : how == SPOILS     ? getpid()
+		                        : worker;
+		ring = ring_of(victim);
+		kill_now(worker, SIGSTOP);
+		spoil(ring, how < SPOILS ? (enum spoil)how : SPOIL_PID,
+		    stranger);
+		kill_now(worker, SIGKILL);
+		if (how < SPOIL_PID) {
+			await_gone(pid);
+			await_end(victim);
+			expect_refused(ask("log", STR("sessionId", victim)),
+			    "output-lost");
+		} else {
+			expect_ok(ask("write", STR("sessionId", victim),
+			    STR("data", "more\n"), YES("eof")));
+			await_end(victim);
+			a = ask("poll", STR("sessionId", victim));
+			expect_text(a, "one\nmore\n");
+			expect_int(a, "exitCode", 0);
+		}
+		expect(starts_noted(file) == 1, "spoil %d: %d starts", how,
+		    starts_noted(file));
+		expect_ok(ask("write", STR("sessionId", other),
+		    STR("data", "on\n"), YES("eof")));
+		await_end(other);
+		a = ask("poll", STR("sessionId", other));
+		expect_text(a, "two\non\n");
+		expect_int(a, "exitCode", 7);
 	}
 }
 
