@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,7 +114,6 @@ bystander_main(int argc, char **argv)
 
 	if (argc != 2 || psup_new(&p) != PSUP_OK)
 		return 2;
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	snprintf(chaos.dir, sizeof(chaos.dir), "%s", argv[1]);
 	if (strcmp(argv[0], "reader") == 0)
 		reader(p);
@@ -130,9 +128,7 @@ start(struct bystander *b)
 	const char *argv[] = {chaos.self, "--child", "bystander", b->word,
 	    chaos.dir, NULL};
 
-	b->pid = fork();
-	if (b->pid < 0)
-		die("fork: %s", strerror(errno));
+	b->pid = fork_bound();
 	if (b->pid > 0)
 		return;
 	execv(chaos.self, (char *const *)(uintptr_t)argv);

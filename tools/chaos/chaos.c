@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define SESSIONS_MAX 512
@@ -51,6 +52,21 @@ die(const char *fmt, ...)
 	if (chaos.work[0] != '\0')
 		(void)rmdir(chaos.work); /* where nothing is in it yet */
 	exit(2);
+}
+
+pid_t
+fork_bound(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (pid > 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != parent)
+		_exit(0); /* it died before we could be told */
+	return 0;
 }
 
 uint32_t

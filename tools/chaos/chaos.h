@@ -159,6 +159,8 @@ uint64_t now_ns(void);
 void nap_ms(double ms);
 void die(const char *fmt, ...)
     __attribute__((noreturn, format(printf, 1, 2)));
+/* fork(2) of a process that ends with us, over an exec, too. 0 in the child. */
+pid_t fork_bound(void);
 /* xorshift; *state is never 0. */
 uint32_t rnd(uint32_t *state);
 

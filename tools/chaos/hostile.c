@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -200,7 +199,6 @@ read_and_be_silent(int fd)
 {
 	static char in[1 << 18];
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	while (read(fd, in, sizeof(in)) >= 0 || errno == EINTR ||
 	       errno == ENOENT)
 		;
@@ -253,7 +251,7 @@ hostile_prepare(void)
 		    "left out\n", strerror(errno));
 		return;
 	}
-	silent_reader = fork();
+	silent_reader = fork_bound();
 	if (silent_reader == 0)
 		read_and_be_silent(silent_fd);
 	close(silent_fd); /* it ends with its reader */
@@ -294,9 +292,7 @@ start(size_t i)
 	const char *argv[] = {chaos.self, "--child", "hostile",
 	    hostile_kinds[i].word, chaos.dir, chaos.work, NULL};
 
-	pids[i] = fork();
-	if (pids[i] < 0)
-		die("fork: %s", strerror(errno));
+	pids[i] = fork_bound();
 	if (pids[i] > 0)
 		return;
 	execv(chaos.self, (char *const *)(uintptr_t)argv);
@@ -359,7 +355,6 @@ hostile_main(int argc, char **argv)
 {
 	if (argc != 3)
 		return 2;
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	signal(SIGPIPE, SIG_IGN);
 	snprintf(chaos.dir, sizeof(chaos.dir), "%s", argv[1]);
 	snprintf(chaos.work, sizeof(chaos.work), "%s", argv[2]);
