@@ -30,7 +30,9 @@
 #define WATCHDOG_MIN  UINT64_C(1000)             /* us */
 #define WATCHDOG_MAX  (UINT64_C(86400) * 1000000)
 #define MASTER_BEAT_NS (3 * NSEC_PER_SEC) /* it beats once a second */
+/* READY again: after OWED_NS first, then twice as long each time */
 #define OWED_NS (50 * NSEC_PER_MSEC)
+#define OWED_MAX_NS (5 * NSEC_PER_SEC)
 
 static struct {
 	int fd; /* connected; -1: nobody listens */
@@ -39,6 +41,7 @@ static struct {
 	uint64_t next_ns;
 	uint64_t prodded_ns;
 	uint64_t owed_ns; /* READY found no room: once more then; else NEVER */
+	uint64_t pause_ns; /* before that */
 } notify = { .fd = -1, .owed_ns = NEVER };
 
 static const char *const own[] = { "NOTIFY_SOCKET=", "WATCHDOG_USEC=",
@@ -189,16 +192,30 @@ say_status(const struct keeper *k, const char *first)
 	    k->master.state == PROC_READY, k->master.wid.generation);
 }
 
-/* READY=1, now or as soon as the manager has read something. */
+/* READY=1, once. */
 static void
-say_ready(const struct keeper *k)
+try_ready(const struct keeper *k)
 {
 	char first[40];
 
 	(void)snprintf(first, sizeof(first), "READY=1\nMAINPID=%ld",
 	    (long)getpid());
-	notify.owed_ns = say_status(k, first) ? NEVER
-	                                      : clock_boot_ns() + OWED_NS;
+	if (say_status(k, first)) {
+		notify.owed_ns = NEVER;
+		return;
+	}
+	notify.owed_ns = clock_boot_ns() + notify.pause_ns;
+	notify.pause_ns *= 2;
+	if (notify.pause_ns > OWED_MAX_NS)
+		notify.pause_ns = OWED_MAX_NS;
+}
+
+/* READY=1, now or when the manager has read something. */
+static void
+say_ready(const struct keeper *k)
+{
+	notify.pause_ns = OWED_NS;
+	try_ready(k);
 }
 
 void
@@ -295,7 +312,7 @@ void
 notify_watch(struct keeper *k, uint64_t now)
 {
 	if (notify.owed_ns <= now)
-		say_ready(k);
+		try_ready(k);
 	if (notify.next_ns <= now)
 		watchdog(k, now);
 }

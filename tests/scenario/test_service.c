@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib_inner.h"
 #include "lib_upgrade.h"
 
 #define DATAGRAM_MAX 1024
@@ -190,12 +191,38 @@ SCENARIO(service, commands_know_nothing_of_the_manager)
 	expect(strstr(text_of(a, "aggregated"), "WATCHDOG") == NULL);
 }
 
+/* When the log said it the n-th time: milliseconds of its day. */
+static int64_t
+said_at_ms(const char *text, int n)
+{
+	char line[1000];
+	int64_t at = -1;
+	int h, m, s, ms;
+	FILE *f = fopen(scn.log, "re");
+
+	expect(f != NULL);
+	while (n > 0 && fgets(line, sizeof(line), f) != NULL) {
+		if (strstr(line, text) == NULL)
+			continue;
+		n--;
+		expect(sscanf(line, "time=%*[0-9-]T%d:%d:%d.%d", &h, &m, &s,
+		           &ms) == 4, "%s", line);
+		at = ((h * 60 + m) * 60 + s) * 1000 + ms;
+	}
+	fclose(f);
+	expect(n == 0);
+	return at;
+}
+
+/* It is told when it reads, and what does not is not asked without a pause. */
 SCENARIO(service, is_ready_for_a_manager_that_had_no_room_for_it)
 {
 	const char *address = file_in_scenario("notify");
 	const char *var = manage(address);
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	int other = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), n = 0;
+	const char *said = "event=manager-not-told ";
+	int64_t waited;
 
 	/* somebody else has filled its queue */
 	memcpy(sa.sun_path, address, strlen(address));
@@ -205,7 +232,14 @@ SCENARIO(service, is_ready_for_a_manager_that_had_no_room_for_it)
 	expect(n > 0 && errno == EAGAIN, "%s", strerror(errno));
 	close(other);
 	psupd(.env = {var, "PSUP_LOG_LEVEL=debug"});
-	await_log("event=manager-not-told ");
+	for (int64_t until = now_ms() + SCN_DEADLINE_MS; count_log(said) < 6;
+	     poll(NULL, 0, 5))
+		expect(now_ms() < until, "it is not told again");
+	waited = said_at_ms(said, 6) - said_at_ms(said, 1);
+	if (waited < 0)
+		waited += 86400000; /* midnight */
+	/* 50, 100, 200, 400, 800 */
+	expect(waited >= 1500, "%d ms", (int)waited);
 	await_line("READY=1");
 }
 
