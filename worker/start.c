@@ -153,6 +153,8 @@ prepare_pty(struct child *c)
 	if (c->pty.fd >= 0)
 		return 0;
 	rc = pty_open(c, o->cols, o->rows, plan->child_end);
+	if ((rc == -EMFILE || rc == -ENFILE) && tree_shed(c->w))
+		rc = pty_open(c, o->cols, o->rows, plan->child_end);
 	if (rc == 0)
 		return 0;
 	log_event(LOG_WARN, "terminal-not-made", KV("session", c->sid.v),
@@ -378,36 +380,45 @@ await_spill(struct child *c)
 	ladder_arm(c);
 }
 
-/* One try, from wherever the last one came to. */
-void
-start_retry(struct child *c)
+/* To the clone, from wherever the last try came to. */
+static int
+try_once(struct child *c, unsigned *ret_stage)
 {
-	unsigned stage = STAGE_PREPARE;
 	int rc;
 
-	rc = prepare(c, &stage);
-	if (rc == -EINPROGRESS) {
-		await_spill(c);
-		return;
-	}
-	if (rc < 0) {
-		start_failed(c, -rc, stage);
-		return;
-	}
+	*ret_stage = STAGE_PREPARE;
+	rc = prepare(c, ret_stage);
+	if (rc < 0)
+		return rc;
 	header_fill(c);
 	FAULT("spawn.before-hold");
+	*ret_stage = STAGE_TELL;
 	rc = hold(c);
-	if (rc < 0) {
-		start_failed(c, -rc, STAGE_TELL);
-		return;
-	}
+	if (rc < 0)
+		return rc;
 	FAULT("spawn.after-hold");
+	*ret_stage = STAGE_CLONE;
 	rc = clone_command(c);
 	FAULT("spawn.after-clone");
 	/* by the next try: the row may have learnt this one's pid */
 	c->rehold = c->w->keeper_reads && rc != -EBUSY;
-	if (rc < 0)
-		start_failed(c, -rc, STAGE_CLONE);
+	return rc;
+}
+
+/* One try, and another one at once where it lacked what we can give up. */
+void
+start_retry(struct child *c)
+{
+	unsigned stage;
+	int rc;
+
+	rc = try_once(c, &stage);
+	if ((rc == -EMFILE || rc == -ENFILE) && tree_shed(c->w))
+		rc = try_once(c, &stage);
+	if (rc == -EINPROGRESS)
+		await_spill(c);
+	else if (rc < 0)
+		start_failed(c, -rc, stage);
 	else
 		start_wait(c);
 }

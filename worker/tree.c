@@ -98,16 +98,33 @@ open_drop(struct open_leaf *o)
 	o->id = 0;
 }
 
+/* Leaves that are kept open have only made starts faster. True: some were. */
+bool
+tree_shed(struct worker *w)
+{
+	struct tree *t = w->tree;
+	bool any = false;
+
+	for (size_t i = 0; i < OPEN_MAX; i++) {
+		any |= t->open[i].id != 0;
+		open_drop(&t->open[i]);
+	}
+	return any;
+}
+
 /* Its directory, which stays the tree's, or -1. */
 static int
-open_keep(struct tree *t, uint64_t id)
+open_keep(struct worker *w, uint64_t id)
 {
+	struct tree *t = w->tree;
 	struct open_leaf *o = open_place(t, id);
 	int dir;
 
 	if (o->id == id)
 		return o->dir;
 	dir = leaf_open(t, id);
+	if (dir < 0 && (errno == EMFILE || errno == ENFILE) && tree_shed(w))
+		dir = leaf_open(t, id);
 	if (dir < 0)
 		return -1;
 	open_drop(o);
@@ -256,7 +273,7 @@ tree_enter(struct child *c)
 		busy_look(w);
 	while (t->idle_count > 0) {
 		id = t->idle[--t->idle_count];
-		fd = open_keep(t, id);
+		fd = open_keep(w, id);
 		if (fd >= 0) {
 			c->leaf = id;
 			return fd;
@@ -269,7 +286,7 @@ tree_enter(struct child *c)
 		    KV("error", err_name(errno)));
 		return -1;
 	}
-	fd = open_keep(t, id);
+	fd = open_keep(w, id);
 	if (fd >= 0)
 		c->leaf = id;
 	return fd;
@@ -278,12 +295,9 @@ tree_enter(struct child *c)
 void
 tree_rest(struct worker *w)
 {
-	struct tree *t = w->tree;
-	size_t i;
-
-	for (i = 0; i < OPEN_MAX && !t->used; i++)
-		open_drop(&t->open[i]);
-	t->used = false;
+	if (!w->tree->used)
+		(void)tree_shed(w);
+	w->tree->used = false;
 }
 
 /* The session needs it no more. */

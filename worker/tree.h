@@ -31,6 +31,9 @@ int tree_init(struct worker *w);
 int tree_enter(struct child *c);
 /* Once in a while: what nobody has used since then is not kept open. */
 void tree_rest(struct worker *w);
+/* Descriptors are short: nothing is kept open. True: that made some free. Not
+ * between tree_enter() and the clone. */
+bool tree_shed(struct worker *w);
 /* The session is over: its leaf may serve another, unless it is spent. */
 void tree_leave(struct child *c, bool spent);
 

@@ -239,6 +239,51 @@ SCENARIO(checklist, c14_no_descriptors_in_one_worker)
 	expect(is_alive(poor), "it died of it");
 }
 
+/* The lowest number that is free in a process, and how many below it are
+ * directories or files of a leaf. */
+static rlim_t
+lowest_free(pid_t pid, unsigned *ret_leaves)
+{
+	char path[64], link[400];
+	ssize_t n;
+
+	*ret_leaves = 0;
+	for (rlim_t fd = 0;; fd++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, (int)fd);
+		n = readlink(path, link, sizeof(link) - 1);
+		if (n < 0)
+			return fd;
+		link[n] = '\0';
+		*ret_leaves += strstr(link, "/psup-") != NULL &&
+		    strstr(link, "/w") != NULL;
+	}
+}
+
+/* What the worker keeps open only to be faster it gives up for a start. */
+SCENARIO(checklist, c14_no_descriptors_but_those_of_leaves)
+{
+	struct answer *a;
+	unsigned leaves;
+	pid_t worker;
+	rlim_t old, free;
+
+	psupd(.workers = 1);
+	for (int i = 0; i < 40; i++)
+		worker = worker_of(background(STR("command", "read x")));
+	free = lowest_free(worker, &leaves);
+	if (leaves < 20)
+		skip_scenario("%u leaves are open", leaves);
+	old = limit_of(worker, RLIMIT_NOFILE, free);
+	for (int i = 0; i < 3; i++)
+		expect_str(ask("exec", STR("command", "echo on")),
+		    "aggregated", "on\n");
+	a = ask("exec", STR("command", "tty"), YES("pty"));
+	expect(strstr(text_of(a, "aggregated"), "/dev/pts/") != NULL);
+	limit_of(worker, RLIMIT_NOFILE, old);
+	expect(count_log("event=session-not-spawned ") == 0);
+	expect(is_alive(worker));
+}
+
 /* The score of a process, once it is `want`. */
 static void
 await_score(pid_t pid, int want)
