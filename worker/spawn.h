@@ -64,6 +64,9 @@ int spawn_lay(const int fds[3]);
 /* Takes away what lies there, if its child needs it no more. Once a turn: as
  * long as it lies there nobody sees the end of that command's output. */
 void spawn_look(void);
+/* Whose child may share SPAWN_FD_* still; 0: nobody's. After -ETIME of
+ * spawn_lay() it is the one that was waited for. */
+struct sid spawn_uncut(void);
 
 /* What the child does about limits before it execs. */
 struct spawn_limits {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "worker/clone3.h"
 #include "worker/start_plan.h"
 
@@ -237,11 +238,19 @@ await_cut(struct spawn *s, int pidfd)
 			return -ETIME;
 		if (waited > CUT_KILL_NS && !killed) {
 			killed = true;
+			if (FAULT_FAILS("spawn.no-death"))
+				continue;
 			(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL,
 			    NULL, 0);
 		}
 	}
 	return 0;
+}
+
+struct sid
+spawn_uncut(void)
+{
+	return uncut != NULL ? uncut->args.sid : (struct sid){0};
 }
 
 void

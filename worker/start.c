@@ -267,6 +267,21 @@ spawn_fill(struct child *c, struct spawn *s)
 	    .no_pid = FAULT_FAILS("spawn.no-pid")};
 }
 
+/* A child still shares our descriptors, and does not die: this one's, or that of
+ * a start before it, which is then the one to be named. */
+static _Noreturn void
+end_stuck(struct child *c)
+{
+	struct sid stuck = spawn_uncut();
+
+	if (stuck.v == 0)
+		stuck = c->sid;
+	worker_begin(c->w, stuck);
+	log_event(LOG_ERROR, "start-stuck", KV("session", stuck.v),
+	    KV("why", "its child neither begins nor dies"));
+	_exit(1);
+}
+
 /* Lays the command's descriptors at their numbers, clones, clears them. */
 static int
 clone_command(struct child *c)
@@ -288,11 +303,8 @@ clone_command(struct child *c)
 		rc = spawn_lay(plan->child_end);
 	if (rc == 0)
 		rc = spawn_clone(s, &c->pid, &c->pidfd, &in_leaf);
-	if (rc == -ETIME) {
-		log_event(LOG_ERROR, "start-stuck", KV("session", c->sid.v),
-		    KV("why", "its child neither begins nor dies"));
-		_exit(1); /* it still shares our descriptors */
-	}
+	if (rc == -ETIME)
+		end_stuck(c);
 	limits_close(&s->limits);
 	if (!in_leaf) {
 		tree_leave(c, false);

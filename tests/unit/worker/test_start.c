@@ -220,4 +220,27 @@ Test(start, that_never_lets_go_of_the_descriptors_is_killed)
 	cr_assert_eq(s->end.exit.status, 3);
 	cr_assert_str_eq(puppet_output(&p, s), "ran\n");
 }
+
+/* Nor does it die: it is named as what the worker had in hand when it ended,
+ * not the start that waited for it. */
+Test(start, that_never_lets_go_and_never_dies_is_named)
+{
+	struct psession *stuck, *next;
+	siginfo_t si;
+
+	puppet_kill_worker(&p);
+	puppet_worker(&p, "spawn.no-cut=once@2,spawn.no-death=fail");
+	next = puppet_start(&p, &(struct order){.sh = "exit 5"});
+	UNTIL(&p, next->closed);
+	stuck = puppet_start(&p, &(struct order){.sh = "exit 6"});
+	next = puppet_start(&p, &(struct order){.sh = "exit 7"});
+	cr_assert_eq(waitid(P_PID, (id_t)p.worker, &si, WEXITED | WNOWAIT), 0);
+	puppet_read_pid(&p, stuck);
+	cr_assert_gt(stuck->pid, 0);
+	/* it has the channel open, too */
+	cr_assert_eq(kill(stuck->pid, SIGKILL), 0);
+	puppet_bury_worker(&p);
+	cr_expect_eq(puppet_stats(&p)->in_hand, stuck->sid.v);
+	cr_expect_neq(stuck->sid.v, next->sid.v);
+}
 #endif
