@@ -13,11 +13,12 @@
 #include "common/clock.h"
 #include "common/fault.h"
 #include "supervisor/master.h"
+#include "supervisor/session/usage.h"
 #include "supervisor/words/result.h"
 
 #define SLICE_ROWS  64u
 #define SLICE_WALK  1024u
-#define USAGE_ROWS  1000u /* of one list; a sample takes 30 us */
+#define USAGE_ROWS  1000u /* of one list */
 
 /* One of them, as it stood when it was passed. */
 struct listed {
@@ -31,6 +32,8 @@ struct listing {
 	struct sid at;    /* the walk has come to this one */
 	struct listed *v; /* who has no row yet: a heap, the newest first */
 	size_t n, cap;
+	struct sid current; /* the next row's, whose sample is not whole yet */
+	struct usage_sample sample;
 	uint64_t left;    /* rows that may still come */
 	size_t rows;
 	uint32_t probes;
@@ -118,6 +121,13 @@ walk(struct req *r)
 	return true;
 }
 
+/* Is there another row to come? */
+static bool
+has_more(const struct listing *l)
+{
+	return (l->current.v != 0 || l->n > 0) && l->left > 0;
+}
+
 /* Some more rows. */
 static void
 put_rows(struct req *r, uint64_t until)
@@ -129,13 +139,21 @@ put_rows(struct req *r, uint64_t until)
 	if (l->usage)
 		FAULT("list.with-usage");
 	r->m->probes_left = l->probes;
-	for (unsigned i = 0; i < most && l->n > 0 && l->left > 0 &&
+	for (unsigned i = 0; i < most && has_more(l) &&
 	     (i == 0 || clock_boot_ns() < until); i++) {
-		struct session *s = session_by_sid(r->m, pop(l));
+		bool usage = l->usage && l->rows < USAGE_ROWS;
+		struct session *s;
 
+		if (l->current.v == 0)
+			l->current = pop(l);
+		s = session_by_sid(r->m, l->current);
+		if (s != NULL && is_shown(r, s) && usage &&
+		    !usage_sample(r->m, s, &l->sample, until))
+			break;
+		l->current.v = 0;
 		if (s == NULL || !is_shown(r, s))
 			continue;
-		result_row(r->m, s, l->usage && l->rows < USAGE_ROWS, &l->e);
+		result_row(r->m, s, usage ? &l->sample : NULL, &l->e);
 		result_line(s, now, &l->text);
 		l->rows++;
 		l->left--;
@@ -178,7 +196,7 @@ list_step(struct req *r, uint64_t until)
 	}
 	if (!req_keeps(r, l->cap * sizeof(*l->v) + l->e.cap + l->text.cap))
 		return 0;
-	if (!l->walked || (l->n > 0 && l->left > 0))
+	if (!l->walked || has_more(l))
 		return 1;
 	list_answer(r);
 	return 0;

@@ -21,6 +21,7 @@
 
 #define POLL_AGE_MS 100u /* evidence of waiting may be so old */
 #define HELD_MS    1000u /* another answer to the same reader takes so long */
+#define SAMPLE_NS  (NSEC_PER_MSEC / 2) /* of its usage, in the first unit */
 #define READ_MORE  65536u /* beyond maxBytes: what is open at a cut is seen whole */
 
 /* What one poll delivers. */
@@ -193,7 +194,7 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 		snprintf(buf, sizeof(buf), "%" PRIu64, ack);
 		enc_kv_str(e, "ack", buf);
 	}
-	usage_encode(r->m, s, r->usage, e);
+	usage_encode(s, r->usage, e);
 	spill_encode(r->m, s, e);
 	if (session_live(s)) {
 		result_waiting_fields(waits, e);
@@ -321,6 +322,25 @@ poll_hold(struct req *r, struct session *s)
 		    "again, or give another reader.", s->slug);
 }
 
+static void poll_try(struct req *r, struct session *s, bool final);
+
+/* Goes on with the sample of what is to be answered. */
+static int
+poll_sample(struct req *r, uint64_t until)
+{
+	struct session *s = session_by_sid(r->m, r->usage_of);
+
+	if (s == NULL) {
+		req_refuse(r, PROTO_E_NOT_FOUND, NULL,
+		    "The session was removed");
+		return 0;
+	}
+	if (!usage_sample(r->m, s, r->usage, until))
+		return 1;
+	poll_try(r, s, true);
+	return 0;
+}
+
 /* Answers if there is anything to say, or no time left. */
 static void
 poll_try(struct req *r, struct session *s, bool final)
@@ -339,7 +359,11 @@ poll_try(struct req *r, struct session *s, bool final)
 	delivery_read(r, s, &d);
 	if (final || !session_live(s) || d.len > 0 || d.dropped > 0 ||
 	    d.fault != NULL) {
-		poll_answer(r, s, &d);
+		if (r->usage != NULL && !usage_sample(r->m, s, r->usage,
+		    clock_boot_ns() + SAMPLE_NS))
+			req_step(r, poll_sample);
+		else
+			poll_answer(r, s, &d);
 	} else {
 		watch_output(r->m, s, d.have ? d.k.to : d.from);
 	}
@@ -399,7 +423,12 @@ api_poll(struct api_call *c)
 	r->have_since = val_get(c->params, "since") != NULL;
 	r->since = val_uint(c->params, "since", 0);
 	r->raw = val_bool(c->params, "raw", false);
-	r->usage = val_bool(c->params, "usage", false);
+	r->usage_of = s->sid;
+	if (val_bool(c->params, "usage", false) &&
+	    (r->usage = calloc(1, sizeof(*r->usage))) == NULL) {
+		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		return;
+	}
 	r->max_bytes = (uint64_t)proto_int(PROTO_POLL, c->params, "maxBytes",
 	    (int64_t)c->m->cfg.pending_max_output_chars);
 	if (ack[0] != '\0') {

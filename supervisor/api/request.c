@@ -123,6 +123,7 @@ req_free(struct req *r)
 	sbuf_fini(&r->warnings);
 	free(r->data);
 	free(r->cuts);
+	free(r->usage);
 	free(r);
 }
 

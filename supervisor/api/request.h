@@ -67,7 +67,9 @@ struct req {
 	char reader[72];
 	uint64_t since, max_bytes, idle_at_ms;
 	uint64_t due_ns; /* boot; when there was something to answer */
-	bool have_since, explicit_ack, raw, usage;
+	bool have_since, explicit_ack, raw;
+	struct usage_sample *usage; /* NULL: nobody asked */
+	struct sid usage_of;
 	uint64_t held_ns; /* boot: so long it waits for another's answer */
 	/* wait */
 	struct waits *waits;

@@ -47,7 +47,7 @@ add_row(const struct waits *ws, const struct waited *w, uint64_t now,
 	bool found = w->met == MET_TEXT || w->met == MET_REGEX;
 
 	if (w->s != NULL) {
-		result_row_open(m, w->s, false, e);
+		result_row_open(m, w->s, NULL, e);
 		result_line(w->s, now, text);
 	} else {
 		enc_map(e);

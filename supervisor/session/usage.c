@@ -13,14 +13,8 @@
 #include <unistd.h>
 
 #include "common/cgroup.h"
+#include "common/clock.h"
 #include "common/mark.h"
-
-#define PIDS_MAX 1024u /* of a session; more are counted, not looked at */
-
-struct usage {
-	uint64_t cpu_ms, rss_bytes, io_bytes, pids;
-	uint64_t max_rss_bytes; /* of the one process that had most */
-};
 
 /* One file of a process, as text. */
 static bool
@@ -32,26 +26,21 @@ read_proc(int32_t pid, const char *file, char *ret, size_t size)
 	return cgroup_read(AT_FDCWD, name, ret, size) > 0;
 }
 
-/* The command and its descendants, generation by generation. */
+/* Adds the children of a process; how many there are with them. */
 static size_t
-descendants(int32_t root, int32_t *pids, size_t max)
+add_children(int32_t pid, int32_t *pids, size_t n, size_t max)
 {
 	char file[48], text[8192], *p, *end;
-	size_t n = 1, at;
-	long pid;
+	long child;
 
-	pids[0] = root;
-	for (at = 0; at < n; at++) {
-		snprintf(file, sizeof(file), "task/%d/children",
-		    (int)pids[at]);
-		if (!read_proc(pids[at], file, text, sizeof(text)))
-			continue;
-		for (p = text; n < max; p = end) {
-			pid = strtol(p, &end, 10);
-			if (end == p || pid <= 1)
-				break;
-			pids[n++] = (int32_t)pid;
-		}
+	snprintf(file, sizeof(file), "task/%d/children", (int)pid);
+	if (!read_proc(pid, file, text, sizeof(text)))
+		return n;
+	for (p = text; n < max; p = end) {
+		child = strtol(p, &end, 10);
+		if (end == p || child <= 1)
+			break;
+		pids[n++] = (int32_t)child;
 	}
 	return n;
 }
@@ -63,12 +52,13 @@ members(struct master *m, struct session *s, int32_t *pids, size_t max)
 	static struct ring_facts f; /* a page: used and forgotten here */
 	char path[HERITAGE_GROUP_MAX + CGROUP_LEAF_MAX + 1];
 	char leaf[CGROUP_LEAF_MAX];
-	struct ring_reader *r = readers_get(m, s->sid);
+	struct ring_reader *r;
 	size_t n;
 	int fd;
 
-	if (r == NULL || ring_facts(r, &f) != RING_OK || f.raw.leaf == 0 ||
-	    m->h.group[HERITAGE_GROUP_TREE][0] == '\0')
+	if (m->h.group[HERITAGE_GROUP_TREE][0] == '\0' ||
+	    (r = readers_get(m, s->sid)) == NULL ||
+	    ring_facts(r, &f) != RING_OK || f.raw.leaf == 0)
 		return 0;
 	cgroup_leaf_name(f.raw.leaf, leaf);
 	snprintf(path, sizeof(path), "%s/%s", m->h.group[HERITAGE_GROUP_TREE],
@@ -95,7 +85,7 @@ peak_kib(int32_t pid)
 
 /* Adds what one process uses, and what its dead children have used. */
 static void
-add_process(int32_t pid, struct usage *u)
+add_process(int32_t pid, struct usage_sample *u)
 {
 	unsigned long long ut, st, in = 0, out = 0;
 	uint64_t peak;
@@ -125,70 +115,105 @@ add_process(int32_t pid, struct usage *u)
 		u->io_bytes += in + out;
 }
 
+/* The command, before anybody has looked whom it started. */
+static size_t
+root_of(const struct session *s, int32_t *pids)
+{
+	pids[0] = s->pid;
+	return s->pid > 0 && s->state == STATE_RUNNING;
+}
+
 size_t
 usage_pids(struct master *m, struct session *s, int32_t *pids, size_t max)
 {
-	size_t n = members(m, s, pids, max);
+	size_t n = members(m, s, pids, max), at;
 
-	if (n == 0 && s->pid > 0 && s->state == STATE_RUNNING)
-		n = descendants(s->pid, pids, max);
+	if (n == 0) {
+		n = root_of(s, pids);
+		for (at = 0; at < n; at++)
+			n = add_children(pids[at], pids, n, max);
+	}
 	return n < max ? n : max;
 }
 
-/* A sample. */
-static void
-sample_take(struct master *m, struct session *s, struct usage *ret)
+/* How many outlived it. */
+static uint64_t
+left_of(const struct session *s)
 {
-	static int32_t pids[PIDS_MAX];
-	size_t i, n = members(m, s, pids, PIDS_MAX);
-
-	*ret = (struct usage){0};
-	if (n == 0 && s->pid > 0 && s->state == STATE_RUNNING)
-		n = descendants(s->pid, pids, PIDS_MAX);
-	ret->pids = n;
-	for (i = 0; i < n && i < PIDS_MAX; i++)
-		add_process(pids[i], ret);
+	return s->remaining > s->holders ? s->remaining : s->holders;
 }
 
-/* What was used, and by how many that are left of it. Their memory is told
- * where a control group says who they are, to those who ask. */
+/* Those who are looked at, as far as they are known without looking. Of an ended
+ * one where a control group says who they are. */
 static void
-encode_ended(struct master *m, struct session *s, bool sample, struct enc *e)
+sample_begin(struct master *m, struct session *s, struct usage_sample *u)
 {
-	uint64_t left = s->remaining > s->holders ? s->remaining : s->holders;
-	struct usage u = {0};
-	bool known = left == 0;
+	bool live = session_live(s);
 
-	if (left > 0 && sample && s->in_leaf && session_has_left(s)) {
-		sample_take(m, s, &u);
-		known = u.pids > 0;
+	u->sid = s->sid;
+	u->live = live;
+	u->at = 0;
+	u->pids = 0;
+	u->cpu_ms = u->rss_bytes = u->io_bytes = u->max_rss_bytes = 0;
+	if (live ? s->pid > 0
+	         : left_of(s) > 0 && s->in_leaf && session_has_left(s))
+		u->pids = members(m, s, u->pid, USAGE_PIDS_MAX);
+	u->in_leaf = u->pids > 0;
+	if (!u->in_leaf && live)
+		u->pids = root_of(s, u->pid);
+}
+
+bool
+usage_sample(struct master *m, struct session *s, struct usage_sample *u,
+    uint64_t until)
+{
+	int32_t pid;
+
+	if (u->sid.v != s->sid.v || u->live != session_live(s))
+		sample_begin(m, s, u);
+	while (u->at < u->pids && u->at < USAGE_PIDS_MAX) {
+		pid = u->pid[u->at++];
+		if (!u->in_leaf)
+			u->pids = add_children(pid, u->pid, u->pids,
+			    USAGE_PIDS_MAX);
+		add_process(pid, u);
+		if (clock_boot_ns() >= until)
+			break;
 	}
+	return u->at >= u->pids || u->at >= USAGE_PIDS_MAX;
+}
+
+/* What was used, and by how many that are left of it. */
+static void
+encode_ended(const struct session *s, const struct usage_sample *u,
+    struct enc *e)
+{
+	uint64_t left = left_of(s);
+
 	enc_kv_uint(e, "cpuMs", (s->utime_us + s->stime_us) / 1000);
 	enc_kv_uint(e, "maxRssBytes", (uint64_t)s->maxrss_kib * 1024);
-	if (known)
-		enc_kv_uint(e, "rssBytes", u.rss_bytes);
+	if (left == 0 || (u != NULL && u->pids > 0))
+		enc_kv_uint(e, "rssBytes", left == 0 ? 0 : u->rss_bytes);
 	enc_kv_uint(e, "ioBytes", s->io_blocks * 512);
 	enc_kv_uint(e, "pids", left);
 }
 
 void
-usage_encode(struct master *m, struct session *s, bool sample, struct enc *e)
+usage_encode(const struct session *s, const struct usage_sample *u,
+    struct enc *e)
 {
-	struct usage u;
-
-	if (session_live(s) && (!sample || s->pid <= 0))
+	if (session_live(s) && (u == NULL || s->pid <= 0))
 		return;
 	enc_key(e, "usage");
 	enc_map(e);
 	if (session_live(s)) {
-		sample_take(m, s, &u);
-		enc_kv_uint(e, "cpuMs", u.cpu_ms);
-		enc_kv_uint(e, "maxRssBytes", u.max_rss_bytes);
-		enc_kv_uint(e, "rssBytes", u.rss_bytes);
-		enc_kv_uint(e, "ioBytes", u.io_bytes);
-		enc_kv_uint(e, "pids", u.pids);
+		enc_kv_uint(e, "cpuMs", u->cpu_ms);
+		enc_kv_uint(e, "maxRssBytes", u->max_rss_bytes);
+		enc_kv_uint(e, "rssBytes", u->rss_bytes);
+		enc_kv_uint(e, "ioBytes", u->io_bytes);
+		enc_kv_uint(e, "pids", u->pids);
 	} else {
-		encode_ended(m, s, sample, e);
+		encode_ended(s, u, e);
 	}
 	enc_end(e);
 }

@@ -36,12 +36,13 @@ void result_instance(const struct session *s, struct enc *e);
 void result_queued(struct master *m, const struct session *s, struct enc *e);
 /* Rows of one answer may cost so many looks into /proc (m->probes_left). */
 #define RESULT_PROBES 16u
-/* One row of list, wait; `usage`: with a sample where it runs. */
-void result_row(struct master *m, struct session *s, bool usage,
-    struct enc *e);
+/* One row of list, wait; `u`: what it uses where it runs, or NULL. */
+struct usage_sample;
+void result_row(struct master *m, struct session *s,
+    const struct usage_sample *u, struct enc *e);
 /* The same, its map left open for more fields. */
-void result_row_open(struct master *m, struct session *s, bool usage,
-    struct enc *e);
+void result_row_open(struct master *m, struct session *s,
+    const struct usage_sample *u, struct enc *e);
 /* The line of list's text. */
 void result_line(const struct session *s, uint64_t now_ms, struct sbuf *b);
 /* Is it waiting for input, by evidence that is no older than max_age_ms, or by

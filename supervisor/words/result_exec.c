@@ -195,7 +195,7 @@ result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
 	enc_kv_uint(e, "droppedBytes", o.dropped);
 	result_fault(o.fault, e);
 	enc_kv_uint(e, "totalOutputChars", s->total);
-	usage_encode(m, s, false, e);
+	usage_encode(s, NULL, e);
 	result_close(e, s->status != STATUS_COMPLETED);
 	sbuf_fini(&text);
 	sbuf_fini(&o.text);

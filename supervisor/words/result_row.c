@@ -146,16 +146,17 @@ enc_parent(struct master *m, const struct session *s, struct enc *e)
 
 /* One row of list. */
 void
-result_row(struct master *m, struct session *s, bool usage, struct enc *e)
+result_row(struct master *m, struct session *s, const struct usage_sample *u,
+    struct enc *e)
 {
-	result_row_open(m, s, usage, e);
+	result_row_open(m, s, u, e);
 	enc_end(e);
 }
 
 /* The same with its map still open. */
 void
-result_row_open(struct master *m, struct session *s, bool usage,
-    struct enc *e)
+result_row_open(struct master *m, struct session *s,
+    const struct usage_sample *u, struct enc *e)
 {
 	struct sbuf tail = SBUF_INIT;
 
@@ -174,7 +175,7 @@ result_row_open(struct master *m, struct session *s, bool usage,
 		row_ended(s, e);
 	else
 		row_running(m, s, e);
-	usage_encode(m, s, usage, e);
+	usage_encode(s, u, e);
 	session_tail(m, s, &tail, MASTER_TAIL, true); /* read just above */
 	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
 	enc_kv_bool(e, "truncated", dropped_bytes(s) > 0);
