@@ -117,6 +117,7 @@ setup(void)
 	setenv("GUARD_REMOVE", dir, 1);
 	unsetenv("PSUP_TEST_DIE");
 	unsetenv("PSUP_TEST_KILLED");
+	unsetenv("PSUP_TEST_STANDBY");
 	unsetenv("PSUP_TEST_BEAT");
 	peer_count = 0;
 }

@@ -9,6 +9,9 @@
  * $PSUP_TEST_DIE: exits with that code instead of saying READY.
  * $PSUP_TEST_KILLED: as master, but for the first, kills itself between greeting and
  * READY, up to this generation.
+ * $PSUP_TEST_STANDBY="HOW FROM TO": what starts as the standby, of these
+ * generations, exits ("exit"), or kills itself once it hears a word from the test
+ * ("wait"), instead of saying READY.
  * $PSUP_TEST_BEAT: its stats page shows a heartbeat at every turn.
  */
 #include <errno.h>
@@ -111,6 +114,23 @@ own_page(void)
 	return page;
 }
 
+/* The end of a standby that is not to come up. */
+static void
+fail_as_standby(const char *plan, int test)
+{
+	unsigned from = 1, to = 0;
+	char how[8] = "";
+
+	if (plan == NULL || heritage.role != HERITAGE_STANDBY ||
+	    sscanf(plan, "%7s %u %u", how, &from, &to) != 3 ||
+	    heritage.wid.generation < from || heritage.wid.generation > to)
+		return;
+	if (strcmp(how, "exit") == 0)
+		_exit(3);
+	(void)recv(test, how, sizeof(how), 0);
+	raise(SIGKILL);
+}
+
 int
 main(void)
 {
@@ -136,6 +156,7 @@ main(void)
 	    heritage.wid.generation > 1 &&
 	    heritage.wid.generation <= (unsigned)atoi(killed))
 		raise(SIGKILL);
+	fail_as_standby(getenv("PSUP_TEST_STANDBY"), p[1].fd);
 	if (ctl_send(HERITAGE_FD_KEEPER, &ready, sizeof(ready), NULL, 0) < 0)
 		return 91;
 	for (;;) {

@@ -110,6 +110,18 @@ Test(psupd, says_why_it_does_not_start)
 	cr_expect_not_null(strstr(said(), "died again and again"));
 }
 
+/* Without a standby it does not begin to serve. */
+Test(psupd, says_that_its_standby_does_not_start)
+{
+	static const char *const extra[] = { "--detach", NULL };
+
+	setenv("PSUP_TEST_STANDBY", "exit 1 100", 1);
+	guard = start_psupd(extra);
+	cr_expect_eq(exit_of(guard), 70);
+	guard = 0;
+	cr_expect_not_null(strstr(said(), "the standby ("), "%s", said());
+}
+
 Test(psupd, refuses_an_unsafe_directory)
 {
 	cr_assert_eq(mkdir(run, 0700), 0);

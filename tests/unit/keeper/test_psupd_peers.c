@@ -230,6 +230,106 @@ Test(psupd_peers, who_is_killed_while_it_starts_is_back_in_a_moment)
 	cr_expect_lt(clock_boot_ns() - from, 3 * NSEC_PER_SEC);
 }
 
+/* A command that runs until it is killed; its pid. */
+static int32_t
+sleeper(struct peer *w, uint64_t sid)
+{
+	struct ctl_exit e;
+	int fds[2];
+
+	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
+	hold(w, sid, fds[0]);
+	close(fds[0]);
+	close(fds[1]);
+	spawn(w, sid, "sleep 1000");
+	do {
+		tell_head(w, CTL_ASK_EXIT, sid);
+		memcpy(&e, expect(w, CTL_EXITED)->bytes, sizeof(e));
+	} while (e.pid == 0);
+	return e.pid;
+}
+
+/* It is given, with its descriptor, and is over; all went on by then. */
+static void
+expect_given(struct peer *heir, uint64_t sid, int32_t pid)
+{
+	struct ctl_give g;
+	struct ctl_exit e;
+
+	memcpy(&g, expect(heir, CTL_GIVE)->bytes, sizeof(g));
+	cr_expect_eq(g.head.sid.v, sid);
+	cr_expect_eq(g.pid, pid);
+	cr_assert_eq(msg.nfds, 1);
+	close(msg.fds[0]);
+	kill(pid, SIGTERM);
+	e = exit_told(heir, sid);
+	cr_expect_eq(e.status, SIGTERM);
+	tell_head(heir, CTL_CLOSED, sid);
+	await_gone(pid);
+}
+
+/* The standby of a server that serves dies by itself as often as it starts, and
+ * is waited for longer and longer. A worker that dies meanwhile has its own
+ * replacement as its heir; a standby that comes up at last is one again. */
+Test(psupd_peers, a_standby_that_fails_as_it_starts_keeps_nobody_waiting)
+{
+	struct peer *w, *s;
+	int32_t pid;
+
+	setenv("PSUP_TEST_STANDBY", "exit 2 7", 1);
+	up();
+	w = peer_of(HERITAGE_WORKER, 1, 1);
+	s = peer_of(HERITAGE_WORKER, WORKERS, 1);
+	await_ready();
+	kill(peer_of(HERITAGE_WORKER, 0, 1)->pid, SIGKILL);
+	expect(s, CTL_ROLE);
+	/* called, and is gone by now, or soon */
+	await_gone(peer_of(HERITAGE_WORKER, 0, 5)->pid);
+	pid = sleeper(w, 1);
+	kill(w->pid, SIGKILL);
+	w = peer_of(HERITAGE_WORKER, 1, 2);
+	expect_given(w, 1, pid);
+	w = peer_of(HERITAGE_WORKER, 0, 8);
+	cr_expect_eq(w->h.role, HERITAGE_STANDBY);
+	pid = sleeper(s, 2);
+	kill(s->pid, SIGKILL);
+	expect_given(w, 2, pid);
+}
+
+/* One that has just been made an heir, and has not come up, dies; so does the
+ * next, and the next. */
+Test(psupd_peers, a_standby_that_dies_as_an_heir_hands_on_what_it_never_had)
+{
+	struct peer *w, *m, *s;
+	struct ctl_peer d;
+	struct ctl_held h;
+	int32_t pid;
+
+	setenv("PSUP_TEST_STANDBY", "wait 2 3", 1);
+	up();
+	m = peer_of(HERITAGE_MASTER, 0, 1);
+	w = peer_of(HERITAGE_WORKER, 1, 1);
+	await_ready();
+	pid = sleeper(w, 1);
+	kill(peer_of(HERITAGE_WORKER, 0, 1)->pid, SIGKILL);
+	(void)peer_of(HERITAGE_WORKER, 0, 2); /* the standby from now on */
+	expect(m, CTL_WORKER_DOWN);
+	kill(w->pid, SIGKILL);
+	/* whose heir has not come up; its slot has the standby after that */
+	for (uint32_t i = 0; i < 4; i++) {
+		memcpy(&h, expect(m, CTL_HELD)->bytes, sizeof(h));
+		cr_expect_eq(h.pid, pid);
+		cr_expect_eq(h.next.slot, i % 2, "the heir's");
+		memcpy(&d, expect(m, CTL_WORKER_DOWN)->bytes, sizeof(d));
+		cr_expect_eq(d.wid.slot, 1 - i % 2, "%u", i);
+		s = peer_of(HERITAGE_WORKER, i % 2, 2 + i / 2);
+		cr_expect_eq(s->h.role, HERITAGE_STANDBY);
+		cr_assert_eq(send(s->fd, "die", 3, 0), 3);
+	}
+	expect(m, CTL_WORKER_DOWN);
+	expect_given(peer_of(HERITAGE_WORKER, 0, 4), 1, pid);
+}
+
 Test(psupd_peers, stopped_worker_is_replaced)
 {
 	struct peer *w, *idle, *s;
