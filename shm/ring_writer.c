@@ -232,18 +232,26 @@ step_announce(struct ring_header *h, const struct step *s, uint32_t stream)
 }
 
 /* Where the kernel will not splice: a kill between read and the cursor loses
- * what was read. The room is had before, so that nothing is read in vain. */
+ * what was read. Where so much is there to be read as much is written first, so
+ * that nothing is read in vain; no more, for what lies there is retained yet. */
 static ssize_t
 step_copy(const struct step *s, int pipe_fd, int fd)
 {
 	off_t off = (off_t)atomic_load(s->cursor);
-	char buf[COPY_BYTES];
-	size_t size = s->size < sizeof(buf) ? s->size : sizeof(buf);
-	int err = posix_fallocate(fd, off, (off_t)size);
+	size_t size = s->size < COPY_BYTES ? s->size : COPY_BYTES;
+	char buf[COPY_BYTES] = { 0 };
+	int there = 0;
 	ssize_t n;
 
-	if (err != 0)
-		return -err;
+	(void)ioctl(pipe_fd, FIONREAD, &there);
+	if (there > 0 && (size_t)there < size)
+		size = (size_t)there;
+	if (there > 0) {
+		n = pwrite(fd, buf, size, off);
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		size = (size_t)n;
+	}
 	n = read(pipe_fd, buf, size);
 	if (n <= 0)
 		return n < 0 ? -errno : 0;
@@ -251,6 +259,21 @@ step_copy(const struct step *s, int pipe_fd, int fd)
 	if (pwrite(fd, buf, (size_t)n, off) != n)
 		return -EIO;
 	atomic_store(s->cursor, off + n);
+	return n;
+}
+
+/* Where not even a file that nobody reads takes it: as step_copy(), but to
+ * nowhere. */
+static ssize_t
+step_drop(const struct step *s, int pipe_fd)
+{
+	char buf[COPY_BYTES];
+	ssize_t n = read(pipe_fd, buf,
+	    s->size < sizeof(buf) ? s->size : sizeof(buf));
+
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
+	atomic_store(s->cursor, atomic_load(s->cursor) + n);
 	return n;
 }
 
@@ -423,6 +446,9 @@ ring_discard(struct ring_writer *w, int pipe_fd, enum ring_stream stream,
 	step_announce(h, &s, stream | RING_DISCARD);
 	FAULT("ring.before-discard");
 	moved = step_splice(&s, pipe_fd, scratch);
+	if (moved < 0 && moved != -EAGAIN && moved != -EINTR &&
+	    moved != -ENOMEM)
+		moved = step_drop(&s, pipe_fd);
 	close(scratch);
 	if (moved > 0) {
 		FAULT("ring.after-discard");

@@ -144,28 +144,57 @@ pump_allowed(const struct child *c, size_t budget)
 	return credit - pos < max ? (size_t)(credit - pos) : max;
 }
 
-/* The tmpfs is full. For a second the master may make room; then what comes
- * is dropped and counted, because a command must not hang on us.
+/* The ring cannot be written now, which is no end. After a second what comes is
+ * dropped and counted, because a command must not hang on us.
  * Returns bytes dropped, 0 at EOF, -EAGAIN: wait. */
 static ssize_t
-pump_no_space(struct child_out *s, size_t max)
+pump_stall(struct child_out *s, size_t max)
 {
 	struct child *c = s->child;
 	struct worker *w = c->w;
 
 	if (c->stalled_ns == 0)
 		c->stalled_ns = w->now_ns;
-	if (c->no_space_ns == 0 ||
-	    w->now_ns - c->no_space_ns >= NSEC_PER_SEC) {
-		c->no_space_ns = w->now_ns;
-		link_say(c, LINK_MASTER, SAY_NO_SPACE);
-	}
 	if (w->now_ns - c->stalled_ns >= PUMP_STALL_MS * NSEC_PER_MSEC)
 		return ring_discard(&c->ring, s->fd,
 		    (enum ring_stream)(s - c->out), max);
 	c->refill_ns = w->now_ns + PUMP_REFILL_MS * NSEC_PER_MSEC;
 	pump_watching(c, false);
 	return -EAGAIN;
+}
+
+/* The tmpfs is full: meanwhile the master may make room. */
+static ssize_t
+pump_no_space(struct child_out *s, size_t max)
+{
+	struct child *c = s->child;
+
+	if (c->no_space_ns == 0 ||
+	    c->w->now_ns - c->no_space_ns >= NSEC_PER_SEC) {
+		c->no_space_ns = c->w->now_ns;
+		link_say(c, LINK_MASTER, SAY_NO_SPACE);
+	}
+	return pump_stall(s, max);
+}
+
+/* The ring cannot be written for a reason that nobody has thought of. */
+static ssize_t
+pump_unexpected(struct child_out *s, size_t max, int error)
+{
+	struct child *c = s->child;
+
+	if (c->stalled_ns == 0)
+		log_event(LOG_ERROR, "output-lost", KV("session", c->sid.v),
+		    KV("error", err_name(error)));
+	return pump_stall(s, max);
+}
+
+/* Is it an answer of splice's that means nothing special, or is met below? */
+static bool
+is_expected(ssize_t n)
+{
+	return n >= 0 || n == -EAGAIN || n == -EINTR || n == -ENOMEM ||
+	    n == -EMFILE || n == -ENFILE || n == -EBADMSG || n == -EFAULT;
 }
 
 /* In a test build: loses what psup-chaos must miss. */
@@ -204,6 +233,8 @@ pump_once(struct child_out *s, size_t budget)
 		c->stalled_ns = 0;
 	if (n == -ENOSPC)
 		n = pump_no_space(s, max);
+	else if (!is_expected(n))
+		n = pump_unexpected(s, max, (int)-n);
 	/* here, not once a turn: what a killed worker had moved and not
 	 * published its successor counts (take.c) */
 	if (n > 0)
@@ -218,12 +249,7 @@ pump_once(struct child_out *s, size_t budget)
 	}
 	if (n == -EBADMSG || n == -EFAULT) /* child_step() finds out */
 		return -EAGAIN;
-	if (n < 0 && n != -EAGAIN && n != -EINTR) {
-		log_event(LOG_ERROR, "output-lost", KV("session", c->sid.v),
-		    KV("error", err_name((int)-n)));
-		return 0;
-	}
-	return n;
+	return is_expected(n) ? n : 0; /* not even thrown away: the end */
 }
 
 /* ptmx is what is watched, and it may be silent for ever: bytes that a dead

@@ -4,6 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct puppet p;
@@ -76,5 +79,64 @@ Test(space, no_room_for_a_ring_is_a_failed_start)
 	cr_assert_eq(s->fail.error, ENOSPC);
 	cr_assert_eq(s->fail.stage, STAGE_PREPARE);
 	cr_assert_eq(s->fail.transient, 0);
+	puppet_fini(&p);
+}
+
+/* Files of the worker may be so long and no longer, the ring's too: an error
+ * that has nothing to do with room. */
+static void
+limit_files(rlim_t bytes)
+{
+	struct rlimit rl;
+
+	cr_assert_eq(prlimit(p.worker, RLIMIT_FSIZE, NULL, &rl), 0);
+	rl.rlim_cur = bytes;
+	cr_assert_eq(prlimit(p.worker, RLIMIT_FSIZE, &rl, NULL), 0);
+}
+
+#define LET_IN 20000 /* of output, before the limit */
+
+/* A command that prints more than that, until the worker gets no further. */
+static struct psession *
+start_limited(void)
+{
+	struct psession *s;
+	int unread = 0;
+
+	puppet_init(&p);
+	puppet_worker(&p, NULL);
+	s = puppet_start(&p, &(struct order){
+	    .sh = "read go; head -c 300000 /dev/zero; echo end",
+	    .flags = CTL_START_STDIN_OPEN, .head_bytes = 1 << 20});
+	UNTIL(&p, s->running);
+	limit_files(RING_DATA_OFFSET + LET_IN);
+	puppet_write(&p, s, "go\n", 3);
+	UNTIL(&p, puppet_header(&p, s)->head == LET_IN &&
+	    ioctl(s->fds[0], FIONREAD, &unread) == 0 && unread > 50000);
+	return s;
+}
+
+Test(space, an_error_that_passes_is_no_end_and_loses_nothing)
+{
+	struct psession *s = start_limited();
+
+	limit_files(RLIM_INFINITY);
+	UNTIL(&p, s->closed);
+	cr_expect_eq(s->end.exit.status, 0);
+	cr_expect_eq(s->end.total, 300004);
+	cr_expect_eq(s->end.dropped_nospace, 0);
+	puppet_fini(&p);
+}
+
+Test(space, what_an_error_keeps_out_is_dropped_and_counted)
+{
+	struct psession *s = start_limited();
+
+	UNTIL(&p, s->closed);
+	cr_expect_eq(s->end.exit.code, CLD_EXITED);
+	cr_expect_eq(s->end.exit.status, 0);
+	cr_expect_eq(s->end.total, 300004);
+	cr_expect_eq(s->end.dropped_nospace, 300004 - LET_IN);
+	cr_expect_eq(s->no_space, 0);
 	puppet_fini(&p);
 }
