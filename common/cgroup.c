@@ -17,6 +17,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/kfile.h"
+#include "common/procfs.h"
+
 #define DEPTH_MAX 16 /* of groups that commands make below theirs */
 #define FILE_MAX  262144u /* of mountinfo */
 #define KILL_MAX  512u /* processes killed in one pass, one by one */
@@ -60,20 +63,11 @@ static char *
 slurp(const char *path)
 {
 	char *text = malloc(FILE_MAX);
-	size_t have = 0;
-	ssize_t n;
-	int fd;
 
-	fd = text != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	if (fd < 0) {
-		free(text);
-		return NULL;
-	}
-	while ((n = read(fd, text + have, FILE_MAX - 1 - have)) > 0)
-		have += (size_t)n;
-	(void)close(fd);
-	text[have] = '\0';
-	return text;
+	if (text != NULL && kfile_read(AT_FDCWD, path, text, FILE_MAX) >= 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* The path in "N:controllers:path" of the wanted hierarchy, or NULL. */
@@ -177,39 +171,6 @@ cgroup_own_path(enum cgroup_hierarchy which, char *ret, size_t size)
 	return r;
 }
 
-/* Writes a control file. */
-int
-cgroup_write(int dirfd, const char *file, const char *text)
-{
-	size_t len = strlen(text);
-	int fd = openat(dirfd, file, O_WRONLY | O_CLOEXEC), error = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, len) != (ssize_t)len)
-		error = -(errno != 0 ? errno : EIO);
-	(void)close(fd);
-	return error;
-}
-
-/* Reads one. */
-ssize_t
-cgroup_read(int dirfd, const char *file, char *ret, size_t size)
-{
-	int fd = openat(dirfd, file, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, ret, size - 1);
-	if (n < 0)
-		n = -errno;
-	else
-		ret[n] = '\0';
-	(void)close(fd);
-	return n;
-}
-
 /* What a walk through a group and those below it gathers. */
 struct gather {
 	int32_t *pids;
@@ -302,11 +263,10 @@ cgroup_pids(int dirfd, int32_t *ret_pids, size_t max)
 static bool
 is_in(int32_t pid, const char *part)
 {
-	char name[64], text[8192], *at;
+	char text[8192], *at;
 	size_t n = strlen(part);
 
-	(void)snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
-	if (cgroup_read(AT_FDCWD, name, text, sizeof(text)) <= 0)
+	if (procfs_file(pid, "cgroup", text, sizeof(text)) <= 0)
 		return false;
 	for (at = text; (at = strstr(at, part)) != NULL; at += n)
 		if (at[n] == '/' || at[n] == '\n' || at[n] == '\0')
@@ -383,7 +343,7 @@ cgroup_kill(int dirfd)
 {
 	size_t n = cgroup_pids(dirfd, NULL, 0);
 
-	if (n == 0 || cgroup_write(dirfd, "cgroup.kill", "1") == 0)
+	if (n == 0 || kfile_write(dirfd, "cgroup.kill", "1") == 0)
 		return n;
 	return kill_listed(dirfd);
 }

@@ -33,10 +33,6 @@ enum cgroup_hierarchy {
  * -ENAMETOOLONG, -errno. */
 int cgroup_own_path(enum cgroup_hierarchy which, char *ret, size_t size);
 
-/* One control file. Errors: -errno. Reading ends the text with NUL. */
-int cgroup_write(int dirfd, const char *file, const char *text);
-ssize_t cgroup_read(int dirfd, const char *file, char *ret, size_t size);
-
 /* Processes in the group and below, zombies not among them: how many, the
  * first `max` of them in ret_pids. A group that is gone has none. */
 size_t cgroup_pids(int dirfd, int32_t *ret_pids, size_t max);

@@ -18,83 +18,16 @@
 #define LOOKS      3      /* at one that may be locked: most are not for long */
 #define PAUSE_NS   300000 /* between them */
 
-/* What /proc/PID/stat says that is of use here. */
-struct facts {
-	char state;
-	int32_t ppid;     /* 0: of nobody here, as of the kernel's threads */
-	uint64_t size;    /* of its memory; 0: it has none (any more) */
-	uint64_t env_end; /* 0: not known (yet) */
-};
-
-static int
-open_file(int32_t pid, const char *file)
-{
-	char path[48];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/* Fields count from 1, the state is the third. */
-static bool
-take_facts(const char *stat, struct facts *ret)
-{
-	const char *p = strrchr(stat, ')'); /* the name may hold anything */
-	int field;
-
-	if (p == NULL)
-		return false;
-	*ret = (struct facts){0};
-	for (field = 3; (p = strchr(p, ' ')) != NULL; field++) {
-		p++;
-		if (field == 3)
-			ret->state = *p;
-		else if (field == 4)
-			ret->ppid = (int32_t)strtol(p, NULL, 10);
-		else if (field == 23)
-			ret->size = strtoull(p, NULL, 10);
-		else if (field == 51)
-			ret->env_end = strtoull(p, NULL, 10);
-	}
-	return field > 4;
-}
-
-static bool
-read_facts(int32_t pid, struct facts *ret)
-{
-	char text[1024];
-	int fd = open_file(pid, "stat");
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return take_facts(text, ret);
-}
-
-/*
- * May its environment be locked? In uninterruptible sleep it may hold the lock
- * on its memory; in the midst of an exec it has new memory in which nobody has
- * written yet where the environment lies. Some kernels never say where.
- */
-static bool
-may_be_locked(const struct facts *f)
+bool
+mark_may_wait(const struct procfs_stat *f)
 {
 	static int says = -1;
-	struct facts own;
+	struct procfs_stat own;
 
 	if (says < 0)
-		says = read_facts(getpid(), &own) && own.env_end != 0;
+		says = procfs_stat(getpid(), &own) == 0 && own.env_end != 0;
 	return f->state == 'D' ||
 	    (says > 0 && f->size != 0 && f->env_end == 0);
-}
-
-bool
-mark_may_wait(const char *stat)
-{
-	struct facts f;
-
-	return !take_facts(stat, &f) || may_be_locked(&f);
 }
 
 /* 0, -ENOENT: gone; -EAGAIN: it may be locked, and stays so. */
@@ -102,15 +35,15 @@ static int
 await_unlocked(int32_t pid)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-	struct facts f;
+	struct procfs_stat f;
 	int i;
 
 	for (i = 0; i < LOOKS; i++) {
 		if (i > 0)
 			nanosleep(&pause, NULL);
-		if (!read_facts(pid, &f))
+		if (procfs_stat(pid, &f) < 0)
 			return -ENOENT;
-		if (!may_be_locked(&f))
+		if (!mark_may_wait(&f))
 			return 0;
 	}
 	return -EAGAIN;
@@ -167,11 +100,13 @@ int
 mark_read(int32_t pid, struct proc_mark *ret)
 {
 	int r = await_unlocked(pid), fd;
+	char path[48];
 
 	*ret = (struct proc_mark){0};
 	if (r < 0)
 		return r;
-	fd = open_file(pid, "environ");
+	(void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -ENOENT;
 	r = scan(fd, ret) && ret->incarnation != 0 ? 0 : -ENOENT;
@@ -185,11 +120,11 @@ static bool
 descends(int32_t pid, int32_t keeper)
 {
 	int32_t at = pid;
-	struct facts f;
+	struct procfs_stat f;
 	unsigned i;
 
 	for (i = 0; i < STEPS_MAX; i++) {
-		if (!read_facts(at, &f)) {
+		if (procfs_stat(at, &f) < 0) {
 			if (at == pid)
 				return false;
 			at = pid;
@@ -208,15 +143,9 @@ descends(int32_t pid, int32_t keeper)
 static bool
 is_started_by(int32_t pid, uid_t uid)
 {
-	char text[2048], *p;
-	int fd = open_file(pid, "status");
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	uint64_t real;
 
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	p = strstr(text, "\nUid:");
-	return p != NULL && strtoul(p + 5, NULL, 10) == uid;
+	return procfs_number(pid, "status", "Uid:", &real) && real == uid;
 }
 
 /* The directory's owner is who it runs as, and costs next to nothing. */

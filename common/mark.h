@@ -15,13 +15,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/procfs.h"
+
 struct proc_mark {
 	uint64_t incarnation, session;
 };
 
-/* By its /proc/PID/stat: may who reads its environ, io, syscall or stack have to
- * wait for it? */
-bool mark_may_wait(const char *stat);
+/* May who reads its environ, io, syscall or stack have to wait for it? Its
+ * environment may be locked: in uninterruptible sleep it may hold the lock on
+ * its memory; in the midst of an exec it has new memory in which nobody has
+ * written yet where the environment lies. Some kernels never say where. */
+bool mark_may_wait(const struct procfs_stat *f);
 /* The first mark of a process. -ENOENT: it has none, is gone or out of reach;
  * -EAGAIN: not now, look again later. */
 int mark_read(int32_t pid, struct proc_mark *ret);

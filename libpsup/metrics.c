@@ -5,17 +5,16 @@
  * what is running, /proc; asks nobody.
  */
 #include <errno.h>
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <psup/metrics.h>
 
 #include "common/check.h"
 #include "common/clock.h"
+#include "common/procfs.h"
 #include "exposition.h"
 #include "internal.h"
 #include "shm/board.h"
@@ -59,18 +58,10 @@ page(const struct scrape *s, uint32_t i)
 static bool
 is_ours(int32_t pid)
 {
-	char path[48], line[128], state = 'X';
-	FILE *f;
-	bool ok;
+	struct procfs_stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = pid > 0 ? fopen(path, "re") : NULL;
-	if (f == NULL)
-		return false;
-	ok = fgets(line, sizeof(line), f) != NULL &&
-	    sscanf(line, "%*d (psup%*[^)]) %c", &state) == 1;
-	fclose(f);
-	return ok && state != 'Z' && state != 'X';
+	return pid > 0 && procfs_alive(pid, &st) &&
+	    strncmp(st.name, "psup", 4) == 0 && st.name[4] != '\0';
 }
 
 /* Who is there. */
@@ -425,55 +416,15 @@ collect_longest_turn_cpu(struct scrape *s)
 			        NSEC_PER_USEC);
 }
 
-/* Open descriptors of a process. psup's own are not dumpable, so nobody but
- * root may list them; how many there are, newer kernels say as the size of
- * the directory. -1: not known. */
-static int64_t
-count_fds(int32_t pid)
-{
-	char path[48];
-	struct stat st;
-	int64_t n = 0;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	if (stat(path, &st) == 0 && st.st_size > 0)
-		return st.st_size;
-	d = opendir(path);
-	if (d == NULL)
-		return -1;
-	for (const struct dirent *de; (de = readdir(d)) != NULL;)
-		n += de->d_name[0] != '.';
-	closedir(d);
-	return n;
-}
-
-/* How many it may open. 0: not known, or no bound. */
-static uint64_t
-max_fds(int32_t pid)
-{
-	char line[128], path[48];
-	unsigned long long n = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/limits", (int)pid);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return 0;
-	while (fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "Max open files %llu", &n) == 1)
-			break;
-	fclose(f);
-	return n;
-}
-
 static void
 collect_fds(struct scrape *s)
 {
 	struct who w;
 
 	EACH_PROCESS(s, i, w) {
-		int64_t n = s->alive[i] != 0 ? count_fds(s->alive[i]) : -1;
+		int64_t n = s->alive[i] != 0
+		    ? procfs_count_fds(s->alive[i])
+		    : -1;
 
 		if (n >= 0)
 			expo_uint(&s->out, w.labels, (uint64_t)n);
@@ -486,9 +437,11 @@ collect_fds_max(struct scrape *s)
 	struct who w;
 
 	EACH_PROCESS(s, i, w) {
-		uint64_t n = s->alive[i] != 0 ? max_fds(s->alive[i]) : 0;
+		uint64_t n;
 
-		if (n > 0)
+		/* nothing where there is no bound */
+		if (s->alive[i] != 0 && procfs_number(s->alive[i], "limits",
+		    "Max open files", &n))
 			expo_uint(&s->out, w.labels, n);
 	}
 }

@@ -20,6 +20,7 @@
 #include "common/cgroup.h"
 #include "common/check.h"
 #include "common/err.h"
+#include "common/kfile.h"
 #include "common/log.h"
 #include "worker/tree.h"
 
@@ -54,7 +55,7 @@ set_number(int group, const char *file, int64_t v)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRId64, v);
-	return cgroup_write(group, file, text);
+	return kfile_write(group, file, text);
 }
 
 /* A group of version 1 with one limit; its cgroup.procs for the child. */
@@ -155,7 +156,7 @@ count_in(const char *path, const char *file, const char *word, uint64_t *ret)
 	char name[HERITAGE_GROUP_MAX + 96], text[1024], *at;
 
 	snprintf(name, sizeof(name), "%s/%s", path, file);
-	if (cgroup_read(AT_FDCWD, name, text, sizeof(text)) <= 0)
+	if (kfile_read(AT_FDCWD, name, text, sizeof(text)) <= 0)
 		return false;
 	for (at = text; (at = strstr(at, word)) != NULL; at++) {
 		if ((at != text && at[-1] != '\n') ||

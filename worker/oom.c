@@ -6,14 +6,12 @@
  * ladder.c.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/procfs.h"
 #include "worker/start.h"
 #include "worker/tree.h"
 
@@ -24,18 +22,10 @@
 static int
 write_score(int32_t pid, int32_t score)
 {
-	char name[64], text[16];
-	int fd, n, rc = 0;
+	char text[16];
 
-	snprintf(name, sizeof(name), "/proc/%d/oom_score_adj", (int)pid);
-	fd = open(name, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = snprintf(text, sizeof(text), "%d", (int)score);
-	if (write(fd, text, (size_t)n) != n)
-		rc = -errno;
-	close(fd);
-	return rc;
+	snprintf(text, sizeof(text), "%d", (int)score);
+	return procfs_write(pid, "oom_score_adj", text);
 }
 
 /* Is it in the list? */

@@ -2,7 +2,6 @@
 /*
  * One process as /proc shows it. A number may have come to mean another
  * process since it was read: who is to be signalled is compared by its start.
- * `proc` is what procfs_open() gave.
  */
 #ifndef PSUP_WORKER_PROCFS_H
 #define PSUP_WORKER_PROCFS_H
@@ -10,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "common/procfs.h"
 
 /* What /proc says of one process. */
 struct procfs {
@@ -26,22 +27,18 @@ struct procfs_links {
 	size_t count;
 };
 
-/* /proc itself. -errno */
-int procfs_open(void);
 /* All but the mark. False: gone, or a zombie. */
-bool procfs_read(int proc, int32_t pid, struct procfs *ret);
+bool procfs_read(int32_t pid, struct procfs *ret);
 /* Its mark, if it counts (common/mark.h). */
 void procfs_read_mark(struct procfs *p, int32_t keeper_pid);
 /* Does it have one of these open? */
-bool procfs_has_open(int proc, int32_t pid, const struct procfs_links *want);
+bool procfs_has_open(int32_t pid, const struct procfs_links *want);
 /* What it is called. False: it is gone. */
 bool procfs_name(int32_t pid, char *ret, size_t size);
 /* Is it, alive or a zombie, still what was cloned, before its first exec?
  * False also where it cannot be seen. */
 bool procfs_before_exec(int32_t pid);
-/* Its children: how many, the first `max` of them. */
-size_t procfs_children(int32_t pid, int32_t *ret, size_t max);
 /* Signals it, if it still is the one that was read. */
-void procfs_signal(int proc, const struct procfs *p, int sig);
+void procfs_signal(const struct procfs *p, int sig);
 
 #endif

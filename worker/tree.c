@@ -22,7 +22,9 @@
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/fault.h"
+#include "common/kfile.h"
 #include "common/log.h"
+#include "common/procfs.h"
 #include "worker/procfs.h"
 
 #define IDLE_MAX   1024u /* leaves kept for later */
@@ -153,7 +155,7 @@ leaf_is_empty(struct tree *t, uint64_t id)
 	        st.st_nlink > 2))
 		return false; /* cgroup.procs does not tell of those below */
 	strcat(name, t->v2 ? "/cgroup.events" : "/cgroup.procs");
-	n = cgroup_read(t->dirfd, name, text, sizeof(text));
+	n = kfile_read(t->dirfd, name, text, sizeof(text));
 	return t->v2 ? n > 0 && strstr(text, "populated 0") != NULL : n == 0;
 }
 

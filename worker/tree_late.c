@@ -12,21 +12,19 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/kfile.h"
 #include "worker/procfs.h"
 
 /* The last number that the kernel gave to a process; 0: not known. */
 static int32_t
 last_pid(void)
 {
-	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	char buf[128];
-	ssize_t n = fd >= 0 ? read(fd, buf, sizeof(buf) - 1) : -1;
 	int32_t pid = 0;
 	const char *at;
 
-	if (fd >= 0)
-		close(fd);
-	buf[n > 0 ? n : 0] = '\0';
+	if (kfile_read(AT_FDCWD, "/proc/loadavg", buf, sizeof(buf)) < 0)
+		return 0;
 	at = strrchr(buf, ' ');
 	if (at != NULL)
 		pid = (int32_t)strtol(at + 1, NULL, 10);
@@ -86,16 +84,13 @@ late_is_told(struct child *c, int32_t pid)
 void
 tree_late_signal(struct child *c, const int32_t *pids, size_t n)
 {
-	int proc = procfs_open();
 	struct procfs p;
 	size_t i;
 
-	for (i = 0; proc >= 0 && i < n; i++)
-		if (procfs_read(proc, pids[i], &p) &&
+	for (i = 0; i < n; i++)
+		if (procfs_read(pids[i], &p) &&
 		    p.ppid == c->w->heritage.keeper_pid && p.pgrp != c->pid &&
 		    is_of_span(&c->first.unseen, &p) &&
 		    !late_is_told(c, p.pid))
-			procfs_signal(proc, &p, c->first.sig);
-	if (proc >= 0)
-		close(proc);
+			procfs_signal(&p, c->first.sig);
 }

@@ -18,7 +18,6 @@
  */
 #include "worker/tree.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -145,14 +144,14 @@ output_names(const struct child *c, struct procfs_links *ret)
 
 /* An orphan without a mark that still holds the session's output. */
 static bool
-holds_output(int proc, const struct child *c, const struct procfs *p)
+holds_output(const struct child *c, const struct procfs *p)
 {
 	struct procfs_links want;
 
 	if (p->ppid != c->w->heritage.keeper_pid || p->mark_incarnation != 0)
 		return false;
 	output_names(c, &want);
-	return want.count > 0 && procfs_has_open(proc, p->pid, &want);
+	return want.count > 0 && procfs_has_open(p->pid, &want);
 }
 
 /* Of the command's group or session, or known from before. */
@@ -193,8 +192,7 @@ find(const struct tree_procs *t, int32_t pid)
 /* A member now; where the session is being frozen, stopped at once: what is
  * stopped cannot fork while the others are looked for. */
 static void
-join(struct tree_procs *t, int proc, const struct child *c, struct seen *s,
-    int pidfd)
+join(struct tree_procs *t, const struct child *c, struct seen *s, int pidfd)
 {
 	const struct tree_known *k = known_find(c, &s->is);
 
@@ -205,7 +203,7 @@ join(struct tree_procs *t, int proc, const struct child *c, struct seen *s,
 	if (pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGSTOP, NULL, 0);
 	else
-		procfs_signal(proc, &s->is, SIGSTOP);
+		procfs_signal(&s->is, SIGSTOP);
 	s->stopped = true;
 	t->fresh++;
 }
@@ -213,7 +211,7 @@ join(struct tree_procs *t, int proc, const struct child *c, struct seen *s,
 /* One process of a look. What is cheap to know is asked first; `pidfd`, where
  * it is not -1, was opened before the process was looked at. */
 static void
-look_at(struct tree_procs *t, int proc, const struct child *c, struct seen *s,
+look_at(struct tree_procs *t, const struct child *c, struct seen *s,
     int pidfd)
 {
 	struct procfs *p = &s->is;
@@ -222,14 +220,14 @@ look_at(struct tree_procs *t, int proc, const struct child *c, struct seen *s,
 	if (c != NULL && p->pid != c->w->heritage.keeper_pid) {
 		parent = find(t, p->ppid);
 		if ((parent != NULL && parent->member) || is_kin(c, p)) {
-			join(t, proc, c, s, pidfd);
+			join(t, c, s, pidfd);
 			return;
 		}
 	}
 	procfs_read_mark(p, t->keeper_pid);
 	if (c != NULL && !is_own(c, p) &&
-	    (is_marked(c, p) || holds_output(proc, c, p)))
-		join(t, proc, c, s, pidfd);
+	    (is_marked(c, p) || holds_output(c, p)))
+		join(t, c, s, pidfd);
 }
 
 /* Whoever we stopped is as we left it: nothing to read there. */
@@ -260,10 +258,9 @@ take_stopped(const struct child *c, int32_t pid, struct seen *ret)
 static void
 look(struct tree_procs *t, const struct child *c)
 {
-	struct dirent *e;
 	DIR *d;
-	int proc, pidfd;
 	int32_t pid;
+	int pidfd;
 
 	tree_span_from(&t->taken);
 	t->count = 0;
@@ -272,13 +269,9 @@ look(struct tree_procs *t, const struct child *c)
 	d = opendir("/proc");
 	if (d == NULL)
 		return;
-	proc = dirfd(d);
-	while ((e = readdir(d)) != NULL && make_room(t)) {
+	while (make_room(t) && (pid = procfs_next(d)) != 0) {
 		struct seen *s = &t->list[t->count];
 
-		if (!isdigit((unsigned char)e->d_name[0]))
-			continue;
-		pid = (int32_t)atol(e->d_name);
 		if (pid <= 1 || pid == getpid())
 			continue;
 		if (c != NULL && c->freezing && take_stopped(c, pid, s)) {
@@ -290,9 +283,9 @@ look(struct tree_procs *t, const struct child *c)
 		    : -1;
 		*s = (struct seen){0};
 		/* 2: the kernel's own */
-		if (procfs_read(proc, pid, &s->is) && s->is.ppid != 2) {
+		if (procfs_read(pid, &s->is) && s->is.ppid != 2) {
 			t->count++;
-			look_at(t, proc, c, s, pidfd);
+			look_at(t, c, s, pidfd);
 		}
 		if (pidfd >= 0)
 			close(pidfd);
@@ -327,7 +320,7 @@ keep_known(struct tree_procs *t, struct child *c, size_t n)
 
 /* Children whose parents have higher numbers than they have. */
 static void
-join_children(struct tree_procs *t, int proc, const struct child *c)
+join_children(struct tree_procs *t, const struct child *c)
 {
 	const struct seen *parent;
 	bool more = true;
@@ -344,7 +337,7 @@ join_children(struct tree_procs *t, int proc, const struct child *c)
 			parent = find(t, s->is.ppid);
 			if (parent == NULL || !parent->member)
 				continue;
-			join(t, proc, c, s, -1);
+			join(t, c, s, -1);
 			more = true;
 		}
 	}
@@ -356,11 +349,8 @@ static size_t
 find_members(struct tree_procs *t, struct child *c, uint64_t after_ns)
 {
 	uint64_t taken_ns = t->taken.from_ns;
-	int proc = procfs_open();
 	size_t i, n = 0;
 
-	if (proc < 0)
-		return 0;
 	if (taken_ns == 0 || taken_ns <= after_ns ||
 	    clock_boot_ns() > taken_ns + t->cost_ns + FRESH_NS) {
 		look(t, c);
@@ -377,15 +367,14 @@ find_members(struct tree_procs *t, struct child *c, uint64_t after_ns)
 			if (is_own(c, p))
 				continue;
 			if (is_kin(c, p) || is_marked(c, p) ||
-			    holds_output(proc, c, p))
-				join(t, proc, c, s, -1);
+			    holds_output(c, p))
+				join(t, c, s, -1);
 		}
 	}
-	join_children(t, proc, c);
+	join_children(t, c);
 	for (i = 0; i < t->count; i++)
 		n += t->list[i].member;
 	keep_known(t, c, n);
-	close(proc);
 	return n;
 }
 
@@ -408,15 +397,12 @@ tree_procs_left(struct tree_procs *t, struct child *c, int32_t *ret_pids,
 static void
 signal_members(struct tree_procs *t, const struct child *c, int sig)
 {
-	int proc = procfs_open();
 	size_t i;
 
-	for (i = 0; proc >= 0 && i < t->count; i++)
+	for (i = 0; i < t->count; i++)
 		if (t->list[i].member &&
 		    (sig == SIGKILL || t->list[i].is.pgrp != c->pid))
-			procfs_signal(proc, &t->list[i].is, sig);
-	if (proc >= 0)
-		close(proc);
+			procfs_signal(&t->list[i].is, sig);
 }
 
 /* All members outside of the command's own group. */
@@ -462,16 +448,13 @@ tree_procs_kill(struct tree_procs *t, struct child *c)
 size_t
 tree_procs_holders(const struct child *c, int32_t *pids, size_t n)
 {
-	int proc = procfs_open();
 	struct procfs_links want;
 	size_t i, count = 0;
 
 	output_names(c, &want);
-	for (i = 0; proc >= 0 && i < n; i++)
-		if (procfs_has_open(proc, pids[i], &want))
+	for (i = 0; i < n; i++)
+		if (procfs_has_open(pids[i], &want))
 			pids[count++] = pids[i];
-	if (proc >= 0)
-		close(proc);
 	return count;
 }
 
@@ -481,7 +464,6 @@ tree_procs_holders(const struct child *c, int32_t *pids, size_t n)
 size_t
 tree_procs_kill_marked(struct tree_procs *t, uint64_t incarnation)
 {
-	int proc = procfs_open();
 	const struct seen *parent;
 	size_t i, n = 0;
 
@@ -493,13 +475,11 @@ tree_procs_kill_marked(struct tree_procs *t, uint64_t incarnation)
 		s->member = s->is.mark_incarnation == incarnation ||
 		    (parent != NULL && parent->member);
 	}
-	for (i = 0; proc >= 0 && i < t->count; i++) {
+	for (i = 0; i < t->count; i++) {
 		if (!t->list[i].member)
 			continue;
-		procfs_signal(proc, &t->list[i].is, SIGKILL);
+		procfs_signal(&t->list[i].is, SIGKILL);
 		n++;
 	}
-	if (proc >= 0)
-		close(proc);
 	return n;
 }

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "common/abi.h"
-#include "common/cgroup.h"
 #include "common/clock.h"
 #include "common/fault.h"
+#include "common/kfile.h"
 #include "shm/state_names.h"
 #include "shm/stats.h"
 #include "supervisor/master.h"
@@ -202,11 +202,11 @@ status_cgroup(struct master *m, struct enc *e)
 static void
 status_scheduling(struct enc *e)
 {
+	static const char name[] = "/proc/self/autogroup";
 	char text[80];
 	int nice;
 
-	if (cgroup_read(AT_FDCWD, "/proc/self/autogroup", text,
-		sizeof(text)) <= 0 ||
+	if (kfile_read(AT_FDCWD, name, text, sizeof(text)) <= 0 ||
 	    sscanf(text, "/autogroup-%*u nice %d", &nice) != 1)
 		return;
 	enc_key(e, "scheduling");

@@ -3,61 +3,28 @@
  * kill: the stop ladder by request, and what is said afterwards: who is left, and
  * how many adopted processes belong to nobody known.
  */
-#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/mark.h"
+#include "common/procfs.h"
 #include "common/text.h"
 #include "supervisor/master.h"
 #include "supervisor/words/result.h"
 
 #define ADOPTED_MAX 512u /* of the keeper's children looked at */
 
-/* The start of one file of a process; false: it is gone, or out of reach. */
-static bool
-read_proc(int32_t pid, const char *file, char *ret, size_t size, size_t *len)
-{
-	char path[64];
-	ssize_t n, have = 0;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	while ((size_t)have < size - 1 &&
-	    (n = read(fd, ret + have, size - 1 - (size_t)have)) > 0)
-		have += n;
-	close(fd);
-	ret[have] = '\0';
-	*len = (size_t)have;
-	return have > 0;
-}
-
 /* A live process of none of psup's programs? */
 static bool
 is_foreign(int32_t pid)
 {
-	char text[512], *open, *end;
-	size_t len;
+	struct procfs_stat st;
 
-	if (!read_proc(pid, "stat", text, sizeof(text), &len))
-		return false;
-	open = strchr(text, '(');
-	end = strrchr(text, ')');
-	if (open == NULL || end == NULL || end[1] == '\0' || end[2] == 'Z' ||
-	    end[2] == 'X')
-		return false;
-	*end = '\0';
-	return strncmp(open + 1, "psup-", 5) != 0 &&
-	    strncmp(open + 1, "psupd", 5) != 0;
+	return procfs_alive(pid, &st) && strncmp(st.name, "psup-", 5) != 0 &&
+	    strncmp(st.name, "psupd", 5) != 0;
 }
 
 /* Is it a session's command? */
@@ -77,25 +44,15 @@ is_command(struct master *m, int32_t pid)
 static unsigned
 adopted_unattributed(struct master *m)
 {
-	static char list[16384];
-	char path[64], *p, *end;
-	unsigned n = 0, seen = 0;
+	static int32_t pids[ADOPTED_MAX];
+	size_t count = procfs_children(m->h.keeper_pid, pids, ADOPTED_MAX);
 	struct proc_mark mark;
-	size_t len;
+	unsigned n = 0;
 
-	snprintf(path, sizeof(path), "task/%d/children",
-	    (int)m->h.keeper_pid);
-	if (!read_proc(m->h.keeper_pid, path, list, sizeof(list), &len))
-		return 0;
-	for (p = list; seen < ADOPTED_MAX; p = end, seen++) {
-		int32_t pid = (int32_t)strtol(p, &end, 10);
-
-		if (end == p)
-			break;
-		if (pid > 1 && is_foreign(pid) &&
-		    mark_read(pid, &mark) == -ENOENT && !is_command(m, pid))
-			n++;
-	}
+	for (size_t i = 0; i < count; i++)
+		n += pids[i] > 1 && is_foreign(pids[i]) &&
+		    mark_read(pids[i], &mark) == -ENOENT &&
+		    !is_command(m, pids[i]);
 	return n;
 }
 

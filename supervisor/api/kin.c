@@ -6,41 +6,18 @@
  * its environment; its control group. Called by exec.c; lane_deadlock.c
  * uses the answer.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "common/cgroup.h"
 #include "common/mark.h"
+#include "common/procfs.h"
 #include "supervisor/api/conn.h"
 
 #define STEPS_MAX 64u /* of the peer's ancestors */
-
-/* The start of one file of a process; false: gone, or out of reach. */
-static bool
-read_proc(int32_t pid, const char *file, char *ret, size_t size, size_t *len)
-{
-	char path[64];
-	size_t have = 0;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	while (have < size - 1 &&
-	    (n = read(fd, ret + have, size - 1 - have)) > 0)
-		have += (size_t)n;
-	close(fd);
-	ret[have] = '\0';
-	*len = have;
-	return have > 0;
-}
 
 /* Pids that name whoever a process belongs to, the nearest first. */
 struct trail {
@@ -54,20 +31,14 @@ trail_follow(const struct master *m, int32_t pid, struct trail *t)
 {
 	for (unsigned i = 0; i < STEPS_MAX && pid > 1 &&
 	     pid != m->h.keeper_pid; i++) {
-		int parent, group, sid;
-		char text[512], *end;
-		size_t len;
+		struct procfs_stat st;
 
-		if (!read_proc(pid, "stat", text, sizeof(text), &len))
-			return;
-		end = strrchr(text, ')');
-		if (end == NULL || sscanf(end + 1, " %*c %d %d %d", &parent,
-				       &group, &sid) != 3)
+		if (procfs_stat(pid, &st) < 0)
 			return;
 		t->pid[t->n++] = pid;
-		t->pid[t->n++] = group;
-		t->pid[t->n++] = sid;
-		pid = parent;
+		t->pid[t->n++] = st.pgrp;
+		t->pid[t->n++] = st.sid;
+		pid = st.ppid;
 	}
 }
 
@@ -130,7 +101,7 @@ by_leaf(struct master *m, int32_t pid)
 
 	snprintf(group, sizeof(group), "/psup-%016" PRIx64 "/",
 	    m->h.incarnation);
-	if (!read_proc(pid, "cgroup", text, sizeof(text), &len))
+	if (procfs_file(pid, "cgroup", text, sizeof(text)) <= 0)
 		return found;
 	at = strstr(text, group);
 	f = at != NULL ? malloc(sizeof(*f)) : NULL;

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "kfile.h"
 #include "supervisor/keeper/state.h"
 
 #define FILE_NAME "cgroups"
@@ -91,7 +92,7 @@ group_leftover(int dirfd)
 	char *line, *save = NULL;
 	ssize_t n;
 
-	n = cgroup_read(dirfd, FILE_NAME, text, sizeof(text));
+	n = kfile_read(dirfd, FILE_NAME, text, sizeof(text));
 	if (n <= 0)
 		return;
 	for (line = strtok_r(text, "\n", &save); line != NULL;
@@ -224,9 +225,9 @@ make_group(struct keeper *k, enum cgroup_hierarchy in,
 		}
 		if (fd >= 0 && in == CGROUP_UNIFIED) {
 			/* where the one above has them to give */
-			(void)cgroup_write(fd, "cgroup.subtree_control",
+			(void)kfile_write(fd, "cgroup.subtree_control",
 			    "+memory");
-			(void)cgroup_write(fd, "cgroup.subtree_control",
+			(void)kfile_write(fd, "cgroup.subtree_control",
 			    "+pids");
 		}
 		if (fd >= 0 && probe(fd, in == CGROUP_UNIFIED, ret_flags)) {

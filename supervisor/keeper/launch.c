@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "kfile.h"
 #include "log_write.h"
 #include "supervisor/keeper/notify.h"
 #include "supervisor/keeper/state.h"
@@ -67,12 +68,7 @@ reset_signals(void)
 void
 launch_come_first(void)
 {
-	int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	(void)!write(fd, "-10", 3);
-	(void)close(fd);
+	(void)kfile_write(AT_FDCWD, "/proc/self/autogroup", "-10");
 }
 
 /* Between clone and exec: system calls only. */

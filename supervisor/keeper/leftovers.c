@@ -17,14 +17,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cgroup.h"
 #include "mark.h"
+#include "procfs.h"
 #include "supervisor/keeper/state.h"
 
 #define OLD_MAX    8u
@@ -130,21 +129,19 @@ kill_marked(int32_t pid, const struct old *old)
 static uint32_t
 kill_pass(const struct old *old, uint32_t *ret_locked)
 {
-	const struct dirent *e;
+	DIR *proc = opendir("/proc");
 	uint32_t n = 0;
-	DIR *d;
+	int32_t pid;
 	int r;
 
 	*ret_locked = 0;
-	d = opendir("/proc");
-	if (d == NULL)
-		return 0;
-	while ((e = readdir(d)) != NULL) {
-		r = kill_marked((int32_t)strtol(e->d_name, NULL, 10), old);
+	while ((pid = procfs_next(proc)) != 0) {
+		r = kill_marked(pid, old);
 		n += r > 0;
 		*ret_locked += r < 0;
 	}
-	(void)closedir(d);
+	if (proc != NULL)
+		(void)closedir(proc);
 	return n;
 }
 
@@ -182,30 +179,25 @@ leftover_had_children(void)
 	return waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
 }
 
+/* A child, not reaped: the number is its own. */
+static bool
+kill_child(void *arg, int32_t pid)
+{
+	uint32_t *n = arg;
+
+	*n += pid > 1 && kill(pid, SIGKILL) == 0;
+	return true;
+}
+
 /* SIGKILL to every child that we have: how many live. */
 static uint32_t
 kill_children(void)
 {
-	static char text[65536];
-	char path[64], *p = text, *end;
 	uint32_t n = 0;
-	ssize_t len;
 
 	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
 		;
-	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children",
-	    (int)getpid());
-	len = cgroup_read(AT_FDCWD, path, text, sizeof(text));
-	while (len > 0) {
-		int32_t pid = (int32_t)strtol(p, &end, 10);
-
-		if (end == p)
-			break;
-		p = end;
-		/* a child, not reaped: the number is its own */
-		if (pid > 1 && kill(pid, SIGKILL) == 0)
-			n++;
-	}
+	(void)procfs_each_child(getpid(), kill_child, &n);
 	return n;
 }
 

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "kfile.h"
 #include "shm/lent_map.h"
 #include "supervisor/keeper/notify.h"
 #include "supervisor/keeper/state.h"
@@ -460,17 +461,11 @@ raise_limits(uint64_t *ret_soft, uint64_t *ret_core)
 static void
 protect(const struct keeper *k)
 {
-	int fd;
-
 	if (getsid(0) == getpid())
 		launch_come_first();
 	if (!k->opt->config.child_oom_score_adj)
 		return;
-	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	(void)!write(fd, "-900", 4);
-	(void)close(fd);
+	(void)kfile_write(AT_FDCWD, "/proc/self/oom_score_adj", "-900");
 }
 
 /* Signals become data; SIGCHLD and SIGPIPE become nothing. */

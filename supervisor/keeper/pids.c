@@ -14,15 +14,12 @@
  * first one that carries the row's mark, since the kernel lists a command before
  * whatever it leaves to us.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/fault.h"
 #include "common/mark.h"
+#include "common/procfs.h"
 #include "shm/ring.h"
 #include "supervisor/keeper/state.h"
 
@@ -43,33 +40,19 @@ struct child {
 static bool
 look_at(int32_t pid, struct child *ret)
 {
-	char path[48], text[1024], *p, state;
-	unsigned long long ticks;
+	struct procfs_stat st;
 	long hz = sysconf(_SC_CLK_TCK);
-	unsigned flags;
-	ssize_t n;
-	int fd;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (hz <= 0 || procfs_stat(pid, &st) < 0)
 		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	(void)close(fd);
-	if (n <= 0 || hz <= 0)
-		return false;
-	text[n] = '\0';
-	p = strrchr(text, ')'); /* the name may hold anything */
-	*ret = (struct child){ .began_ns = 0 };
-	if (p == NULL ||
-	    sscanf(p + 1, " %c %*d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u "
-			  "%*d %*d %*d %*d %*d %*d %llu", &state, &ret->session,
-		&flags, &ticks) != 4)
-		return false;
-	ret->began_ns = (ticks + 1) * (NSEC_PER_SEC / (uint64_t)hz);
-	ret->before_exec = state != 'Z' && (flags & FORKED_NO_EXEC) != 0;
-	ret->has_mark = state != 'Z' && !ret->before_exec &&
-	    !mark_may_wait(text) && mark_read(pid, &ret->mark) == 0;
+	*ret = (struct child){
+	    .began_ns = (st.start + 1) * (NSEC_PER_SEC / (uint64_t)hz),
+	    .session = st.sid};
+	if (st.state == 'Z')
+		return true;
+	ret->before_exec = (st.flags & FORKED_NO_EXEC) != 0;
+	ret->has_mark = !ret->before_exec && !mark_may_wait(&st) &&
+	    mark_read(pid, &ret->mark) == 0;
 	return true;
 }
 
@@ -124,29 +107,32 @@ is_spoiled(const struct keeper *k, const struct row *r)
 
 /* Children that have not come to their exec, and are in no row. */
 struct unclaimed {
+	struct keeper *k;
 	int32_t pid[CLAIMED_MAX];
 	uint32_t count;
 };
 
 /* Gives a child in no row to the nameless row whose mark it carries. */
-static void
-claim(struct keeper *k, int32_t pid, void *arg)
+static bool
+claim(void *arg, int32_t pid)
 {
 	struct unclaimed *u = arg;
+	struct keeper *k = u->k;
 	struct child c;
 	struct row *r;
 
 	if (reap_is_known(k, pid) || !look_at(pid, &c))
-		return;
+		return true;
 	if (c.before_exec && u->count < CLAIMED_MAX)
 		u->pid[u->count++] = pid;
 	if (!c.has_mark || c.session != pid)
-		return;
+		return true;
 	r = table_find(k->table, (struct sid){ c.mark.session });
 	if (r != NULL && r->pid == 0 && is_marked(k, r, &c) &&
 	    c.began_ns >= r->held_ns && pids_take(k, r, pid))
 		log_event(LOG_WARN, "command-found",
 		    KV("session", r->sid.v), KV("command_pid", pid));
+	return true;
 }
 
 /* No row: a nameless one of another slot. */
@@ -201,8 +187,9 @@ pids_find(struct keeper *k, uint32_t slot)
 	}
 	if (!spoiled)
 		return;
+	u.k = k;
 	u.count = 0;
-	(void)reap_each_child(k, claim, &u);
+	(void)procfs_each_child(getpid(), claim, &u);
 	kill_unclaimed(k, slot, &u);
 }
 
@@ -230,9 +217,10 @@ pids_read_old(struct keeper *k, uint64_t now)
 		pids_read(k, r);
 		spoiled |= is_spoiled(k, r);
 	}
+	u.k = k;
 	u.count = 0;
 	if (spoiled)
-		(void)reap_each_child(k, claim, &u);
+		(void)procfs_each_child(getpid(), claim, &u);
 }
 
 bool

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -20,6 +19,7 @@
 
 #include "check.h"
 #include "common/fault.h"
+#include "common/procfs.h"
 #include "supervisor/keeper/notify.h"
 #include "supervisor/keeper/state.h"
 
@@ -298,19 +298,10 @@ heir_of(struct keeper *k, struct proc *dead)
 static void
 set_oom_adj(const struct keeper *k, const struct row *r)
 {
-	char path[48];
-	int fd;
-
 	if (!k->opt->config.child_oom_score_adj || r->exit.code != 0 ||
 	    clock_boot_ns() - r->spawned_ns > OOM_FRESH_NS)
 		return;
-	(void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj",
-	    (int)r->pid);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	(void)!write(fd, "1000", 4);
-	(void)close(fd);
+	(void)procfs_write(r->pid, "oom_score_adj", "1000");
 }
 
 /* Drops what never ran and hands over what did. */

@@ -6,10 +6,7 @@
  * which are in no row, are reaped by a sweep now and then: SIGCHLD wakes
  * nobody here.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -18,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fault.h"
+#include "common/procfs.h"
 #include "supervisor/keeper/state.h"
 
 #define SWEEP_MAX 4096u /* orphans reaped in one sweep by the quick way */
@@ -201,60 +199,26 @@ sweep_first(struct keeper *k)
 	return true;
 }
 
-/* Every child that the kernel lists. */
-int
-reap_each_child(struct keeper *k, reap_child_fn *fn, void *arg)
+/* Reaps a child that is dead and nobody's, and counts one that lives. */
+static bool
+sweep_one(void *arg, int32_t pid)
 {
-	static char buf[65536];
-	char path[64];
-	size_t have = 0;
-	ssize_t n;
-	int fd;
+	struct keeper *k = arg;
 
-	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children",
-	    (int)getpid());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	while ((n = read(fd, buf + have, sizeof(buf) - 1 - have)) > 0) {
-		char *p = buf, *space;
-
-		have += (size_t)n;
-		buf[have] = '\0';
-		while ((space = strchr(p, ' ')) != NULL) {
-			int32_t pid = (int32_t)strtol(p, NULL, 10);
-
-			if (pid > 0)
-				fn(k, pid, arg);
-			p = space + 1;
-		}
-		have = (size_t)(buf + have - p);
-		memmove(buf, p, have);
-	}
-	(void)close(fd);
-	return 0;
-}
-
-/* The thorough way, child by child. Counts the orphans that are alive. */
-static void
-sweep_one(struct keeper *k, int32_t pid, void *arg)
-{
-	uint32_t *alive = arg;
-
-	if (!reap_is_known(k, pid) && !reap_orphan(k, pid))
-		(*alive)++;
+	k->orphans += pid > 0 && !reap_is_known(k, pid) &&
+	    !reap_orphan(k, pid);
+	return true;
 }
 
 /* Reaps what is dead and nobody's. */
 void
 reap_sweep(struct keeper *k)
 {
-	uint32_t alive = 0;
-
 	k->activity = false;
 	k->withheld = 0;
 	(void)sweep_first(k);
-	if (reap_each_child(k, sweep_one, &alive) < 0)
-		alive = 1; /* cannot know: keep looking */
-	k->orphans = alive;
+	k->orphans = 0;
+	/* the thorough way: every child that the kernel lists */
+	if (procfs_each_child(getpid(), sweep_one, k) < 0)
+		k->orphans = 1; /* cannot know: keep looking */
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/fault.h"
+#include "common/procfs.h"
 #include "shm/board.h"
 #include "supervisor/keeper/state.h"
 
@@ -57,23 +58,10 @@ holder_of(int fd)
 static bool
 is_dead(long pid)
 {
-	char path[40], text[512];
-	const char *end;
-	ssize_t n;
-	int fd;
+	struct procfs_stat st;
+	int r = procfs_stat((int32_t)pid, &st);
 
-	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT;
-	n = read(fd, text, sizeof(text) - 1);
-	(void)close(fd);
-	if (n <= 0)
-		return true;
-	text[n] = '\0';
-	end = strrchr(text, ')');
-	return end != NULL && (strncmp(end, ") Z", 3) == 0 ||
-	                           strncmp(end, ") X", 3) == 0);
+	return r < 0 ? r == -ENOENT || r == -ESRCH : procfs_has_ended(&st);
 }
 
 /* Takes the lock, or says who has it. A keeper that was killed while it started

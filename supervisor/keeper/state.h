@@ -294,10 +294,6 @@ bool reap_is_child(int32_t pid);
 bool reap_is_known(const struct keeper *k, int32_t pid);
 /* Reads all that the workers' channels hold. False: there is still more. */
 bool reap_drain_workers(struct keeper *k);
-/* Calls fn with every child that the kernel lists, the oldest of ours first.
- * -errno where it has no such list. */
-typedef void reap_child_fn(struct keeper *k, int32_t pid, void *arg);
-int reap_each_child(struct keeper *k, reap_child_fn *fn, void *arg);
 
 /* --- blame.c */
 void blame_session(struct keeper *k, const struct proc *dead,

@@ -10,19 +10,16 @@
  */
 #include "supervisor/session/input_wait.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/cgroup.h"
 #include "common/check.h"
 #include "common/clock.h"
+#include "common/kfile.h"
 #include "common/mark.h"
 #include "supervisor/session/usage.h"
 
@@ -83,7 +80,7 @@ struct process {
 static bool
 read_file(const struct process *p, const char *file, char *ret, size_t size)
 {
-	if (cgroup_read(p->dir, file, ret, size) <= 0)
+	if (kfile_read(p->dir, file, ret, size) <= 0)
 		return false;
 	ret[strcspn(ret, "\n")] = '\0';
 	return true;
@@ -105,19 +102,27 @@ is_stdin(const struct target *t, const struct process *p, const char *fd)
 	    (t->pty && strcmp(to, "/dev/tty") == 0);
 }
 
-/* The system call it sleeps in, and its first argument. -1: hidden. */
-static int
-syscall_of(const struct process *p, long *ret_nr, unsigned long *ret_arg)
+/* Of a process whose name may have an end of line. */
+static bool
+read_stat(const struct process *p, struct procfs_stat *ret)
 {
-	char text[1024], *end;
+	char text[1024];
 
-	if (!read_file(p, "stat", text, sizeof(text)) || mark_may_wait(text) ||
-	    !read_file(p, "syscall", text, sizeof(text)) ||
-	    (!isdigit((unsigned char)text[0]) && text[0] != '-'))
-		return -1;
-	*ret_nr = strtol(text, &end, 10);
-	*ret_arg = strtoul(end, NULL, 16);
-	return 0;
+	return kfile_read(p->dir, "stat", text, sizeof(text)) > 0 &&
+	    procfs_parse(text, ret);
+}
+
+/* How it sleeps, by its system call, and of a read the descriptor. */
+static enum sleep_kind
+sleep_by_syscall(const struct process *p, unsigned long *ret_fd)
+{
+	struct procfs_stat st;
+	char text[256];
+
+	if (!read_stat(p, &st) || mark_may_wait(&st) ||
+	    !read_file(p, "syscall", text, sizeof(text)))
+		return SLEEP_UNKNOWN; /* hidden */
+	return procfs_sleep(text, ret_fd);
 }
 
 /* Without the system call: is stdin all that it could be reading? */
@@ -160,15 +165,13 @@ has_no_other(const struct target *t, const struct process *p)
 static bool
 reads_stdin(const struct target *t, const struct process *p)
 {
-	unsigned long arg;
-	char fd[24];
-	long nr;
+	unsigned long fd = 0;
+	enum sleep_kind kind = sleep_by_syscall(p, &fd);
+	char name[24];
 
-	if (syscall_of(p, &nr, &arg) == 0) {
-		if (nr != SYS_read && nr != SYS_readv)
-			return false;
-		snprintf(fd, sizeof(fd), "%lu", arg);
-		return is_stdin(t, p, fd);
+	if (kind != SLEEP_UNKNOWN) {
+		snprintf(name, sizeof(name), "%lu", fd);
+		return kind == SLEEP_READ && is_stdin(t, p, name);
 	}
 	return is_stdin(t, p, "0") && has_no_other(t, p);
 }
@@ -177,13 +180,9 @@ reads_stdin(const struct target *t, const struct process *p)
 static bool
 is_foreground(const struct process *p)
 {
-	int pgrp, tpgid;
-	char text[512], *at;
+	struct procfs_stat st;
 
-	return read_file(p, "stat", text, sizeof(text)) &&
-	    (at = strrchr(text, ')')) != NULL &&
-	    sscanf(at + 1, " %*c %*d %d %*d %*d %d", &pgrp, &tpgid) == 2 &&
-	    pgrp == tpgid;
+	return read_stat(p, &st) && st.pgrp == st.tty_pgrp;
 }
 
 /* It sleeps in a poll: of a terminal that it drives? */
@@ -194,33 +193,6 @@ drives_terminal(const struct target *t, const struct process *p)
 	    !terminal_reads_lines(t->m, t->s);
 }
 
-/* A process of which wchan says nothing: perhaps its system call does. */
-static enum sleep_kind
-sleep_by_syscall(const struct process *p)
-{
-	unsigned long arg;
-	long nr;
-
-	if (syscall_of(p, &nr, &arg) < 0)
-		return SLEEP_ELSE;
-	switch (nr) {
-	case SYS_read:
-	case SYS_readv:
-		return SLEEP_READ;
-	case SYS_ppoll:
-	case SYS_pselect6:
-	case SYS_epoll_pwait:
-#ifdef SYS_poll
-	case SYS_poll:
-	case SYS_select:
-	case SYS_epoll_wait:
-#endif
-		return SLEEP_POLL;
-	default:
-		return SLEEP_ELSE;
-	}
-}
-
 /* Does this process wait for the session's input? */
 static bool
 process_waits(const struct target *t, int32_t pid)
@@ -228,6 +200,7 @@ process_waits(const struct target *t, int32_t pid)
 	struct process p = {.pid = pid};
 	char name[32], wchan[80];
 	enum sleep_kind kind;
+	unsigned long fd;
 	bool found = false;
 
 	snprintf(name, sizeof(name), "/proc/%d", (int)pid);
@@ -238,7 +211,7 @@ process_waits(const struct target *t, int32_t pid)
 		wchan[0] = '\0';
 	kind = input_wait_sleep(wchan);
 	if (kind == SLEEP_UNKNOWN)
-		kind = sleep_by_syscall(&p);
+		kind = sleep_by_syscall(&p, &fd);
 	if (kind == SLEEP_READ)
 		found = reads_stdin(t, &p);
 	else if (kind == SLEEP_POLL)

@@ -13,6 +13,7 @@
 #ifndef PSUP_SUPERVISOR_SESSION_INPUT_WAIT_H
 #define PSUP_SUPERVISOR_SESSION_INPUT_WAIT_H
 
+#include "common/procfs.h"
 #include "supervisor/master.h"
 
 /* After that much silence somebody may be reading. */
@@ -27,7 +28,6 @@ enum input_wait input_wait_look(struct master *m, struct session *s,
 const char *input_wait_name(enum input_wait w);
 
 /* For tests: what a line of /proc/PID/wchan says. */
-enum sleep_kind { SLEEP_ELSE, SLEEP_UNKNOWN, SLEEP_READ, SLEEP_POLL };
 enum sleep_kind input_wait_sleep(const char *wchan);
 
 #endif

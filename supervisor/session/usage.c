@@ -8,42 +8,13 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/cgroup.h"
 #include "common/clock.h"
 #include "common/mark.h"
-
-/* One file of a process, as text. */
-static bool
-read_proc(int32_t pid, const char *file, char *ret, size_t size)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "/proc/%d/%s", (int)pid, file);
-	return cgroup_read(AT_FDCWD, name, ret, size) > 0;
-}
-
-/* Adds the children of a process; how many there are with them. */
-static size_t
-add_children(int32_t pid, int32_t *pids, size_t n, size_t max)
-{
-	char file[48], text[8192], *p, *end;
-	long child;
-
-	snprintf(file, sizeof(file), "task/%d/children", (int)pid);
-	if (!read_proc(pid, file, text, sizeof(text)))
-		return n;
-	for (p = text; n < max; p = end) {
-		child = strtol(p, &end, 10);
-		if (end == p || child <= 1)
-			break;
-		pids[n++] = (int32_t)child;
-	}
-	return n;
-}
+#include "common/procfs.h"
 
 /* The members of its leaf; 0: it has none, or nobody is in it. */
 static size_t
@@ -71,43 +42,25 @@ members(struct master *m, struct session *s, int32_t *pids, size_t max)
 	return n;
 }
 
-/* The most memory that a process has had, in KiB; 0: gone. */
-static uint64_t
-peak_kib(int32_t pid)
-{
-	char text[4096], *p;
-
-	if (!read_proc(pid, "status", text, sizeof(text)) ||
-	    (p = strstr(text, "\nVmHWM:")) == NULL)
-		return 0;
-	return strtoull(p + sizeof("\nVmHWM:") - 1, NULL, 10);
-}
-
 /* Adds what one process uses, and what its dead children have used. */
 static void
 add_process(int32_t pid, struct usage_sample *u)
 {
-	unsigned long long ut, st, in = 0, out = 0;
-	uint64_t peak;
-	long long cut, cst, rss;
+	unsigned long long in = 0, out = 0;
+	struct procfs_stat st;
+	uint64_t peak_kib;
 	char text[1024], *p;
 
-	if (!read_proc(pid, "stat", text, sizeof(text)) ||
-	    (p = strrchr(text, ')')) == NULL ||
-	    sscanf(p + 1,
-		" %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu "
-		"%lld %lld %*d %*d %*d %*d %*u %*u %lld",
-		&ut, &st, &cut, &cst, &rss) != 5)
+	if (procfs_stat(pid, &st) < 0)
 		return;
-	u->cpu_ms += (ut + st + (unsigned long long)(cut + cst)) * 1000u /
-	    (unsigned long long)sysconf(_SC_CLK_TCK);
-	if (rss > 0)
-		u->rss_bytes += (uint64_t)rss *
-		    (uint64_t)sysconf(_SC_PAGESIZE);
-	peak = peak_kib(pid) * 1024;
-	if (peak > u->max_rss_bytes)
-		u->max_rss_bytes = peak;
-	if (mark_may_wait(text) || !read_proc(pid, "io", text, sizeof(text)))
+	u->cpu_ms += st.ticks * 1000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	u->rss_bytes += (uint64_t)st.rss_pages *
+	    (uint64_t)sysconf(_SC_PAGESIZE);
+	if (procfs_number(pid, "status", "VmHWM:", &peak_kib) &&
+	    peak_kib * 1024 > u->max_rss_bytes)
+		u->max_rss_bytes = peak_kib * 1024;
+	if (mark_may_wait(&st) ||
+	    procfs_file(pid, "io", text, sizeof(text)) <= 0)
 		return; /* not ours to look at, or not now */
 	p = strstr(text, "\nread_bytes: ");
 	if (p != NULL && sscanf(p, " read_bytes: %llu write_bytes: %llu", &in,
@@ -131,7 +84,7 @@ usage_pids(struct master *m, struct session *s, int32_t *pids, size_t max)
 	if (n == 0) {
 		n = root_of(s, pids);
 		for (at = 0; at < n; at++)
-			n = add_children(pids[at], pids, n, max);
+			n += procfs_children(pids[at], pids + n, max - n);
 	}
 	return n < max ? n : max;
 }

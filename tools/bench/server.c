@@ -4,7 +4,6 @@
 #include "bench.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,6 +14,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "common/procfs.h"
 
 #define START_MS 60000
 #define STOP_MS  120000
@@ -118,22 +119,10 @@ server_stop(struct bench *b)
 static uint64_t
 private_bytes(pid_t pid)
 {
-	char path[64], line[256];
-	uint64_t sum = 0;
-	FILE *f;
+	uint64_t kib = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return 0;
-	while (fgets(line, sizeof(line), f) != NULL) {
-		unsigned long long kib;
-
-		if (sscanf(line, "Pss_Anon: %llu", &kib) == 1)
-			sum += kib * 1024;
-	}
-	fclose(f);
-	return sum;
+	(void)procfs_number(pid, "smaps_rollup", "Pss_Anon:", &kib);
+	return kib * 1024;
 }
 
 uint64_t
@@ -172,20 +161,11 @@ server_cpu_ns(const struct bench *b, bool master_only)
 	uint64_t sum = 0;
 
 	for (int i = 0; i < b->pid_count; i++) {
-		char path[64];
-		unsigned long long ns = 0;
-		FILE *f;
+		uint64_t ns;
 
-		if (master_only && b->pids[i] != b->master)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/schedstat",
-		    b->pids[i]);
-		f = fopen(path, "re");
-		if (f == NULL)
-			continue;
-		if (fscanf(f, "%llu", &ns) == 1)
+		if ((!master_only || b->pids[i] == b->master) &&
+		    procfs_number(b->pids[i], "schedstat", "", &ns))
 			sum += ns;
-		fclose(f);
 	}
 	return sum;
 }

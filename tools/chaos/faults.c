@@ -8,13 +8,13 @@
 #include "chaos.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#define POINTS_MAX 128
+#include "common/procfs.h"
+
+#define POINTS_MAX  128
+#define WRITERS_MAX 64
 
 static char environment[1024], log_variable[128];
 static bool of_keeper; /* a point of the keeper */
@@ -143,19 +143,9 @@ faults_rows(void)
 static bool
 is_stopped(pid_t pid)
 {
-	char path[40], line[512], state = 0;
-	char *end;
-	FILE *f;
+	struct procfs_stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return false;
-	if (fgets(line, sizeof(line), f) != NULL &&
-	    (end = strrchr(line, ')')) != NULL)
-		sscanf(end + 1, " %c", &state);
-	fclose(f);
-	return state == 'T';
+	return procfs_stat(pid, &st) == 0 && st.state == 'T';
 }
 
 /* Who stopped at its point goes on after a while, or is killed there. */
@@ -177,17 +167,10 @@ let_go_on(pid_t pid, uint32_t *random)
 static void
 let_writers_go_on(pid_t worker, uint32_t *random)
 {
-	char path[64];
-	pid_t pid;
-	FILE *f;
+	int32_t pids[WRITERS_MAX];
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", worker,
-	    worker);
-	f = fopen(path, "re");
-	while (f != NULL && fscanf(f, "%d", &pid) == 1)
-		let_go_on(pid, random);
-	if (f != NULL)
-		fclose(f);
+	for (size_t n = procfs_children(worker, pids, WRITERS_MAX); n > 0; n--)
+		let_go_on(pids[n - 1], random);
 }
 
 /* All that stopped, unless nobody may go on. Then comes the next one, for each

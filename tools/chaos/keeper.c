@@ -8,15 +8,12 @@
  */
 #include "chaos.h"
 
-#include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "common/procfs.h"
 
 #define GONE_MS   10000 /* then the commands count as living on */
 #define HID_MS    300   /* what hid has lost its workers: not so long */
@@ -24,74 +21,30 @@
 #define KILLED_MAX 64 /* workers, the last that were killed */
 #define SEEN_MS   2000  /* its end, by us who are its parent */
 
-/* A process, for good: pids come again. */
-struct life {
-	unsigned long long began; /* ticks since boot */
-	pid_t pid;
-	char state;
-};
-
-static bool
-life_of(pid_t pid, struct life *ret)
-{
-	char path[40], line[1024];
-	char *end;
-	bool ok = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return false;
-	ret->pid = pid;
-	if (fgets(line, sizeof(line), f) != NULL &&
-	    (end = strrchr(line, ')')) != NULL)
-		ok = sscanf(end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
-		    "%*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ret->state,
-		    &ret->began) == 2;
-	fclose(f);
-	return ok;
-}
-
 /* Is it a command of this campaign? Each has the file of starts among its
  * arguments. */
 static bool
 is_command(pid_t pid)
 {
 	char path[128], args[4096 + 256];
-	ssize_t n;
-	int fd;
+	ssize_t n = procfs_file(pid, "cmdline", args, sizeof(args));
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, args, sizeof(args) - 1);
-	close(fd);
 	if (n <= 0)
 		return false;
-	args[n] = '\0';
 	snprintf(path, sizeof(path), "%s/starts", chaos.work);
 	return memmem(args, (size_t)n, path, strlen(path)) != NULL;
 }
 
 /* The commands that run. */
 static size_t
-commands(struct life ret[LIVES_MAX])
+commands(struct procfs_stat ret[LIVES_MAX])
 {
 	DIR *d = opendir("/proc");
-	struct dirent *e;
 	size_t n = 0;
+	pid_t pid;
 
-	while (d != NULL && n < LIVES_MAX && (e = readdir(d)) != NULL) {
-		pid_t pid = isdigit((unsigned char)e->d_name[0])
-		    ? atoi(e->d_name)
-		    : 0;
-
-		if (pid > 1 && is_command(pid) && life_of(pid, &ret[n]) &&
-		    ret[n].state != 'Z' && ret[n].state != 'X')
-			n++;
-	}
+	while (n < LIVES_MAX && (pid = procfs_next(d)) != 0)
+		n += pid > 1 && is_command(pid) && procfs_alive(pid, &ret[n]);
 	if (d != NULL)
 		closedir(d);
 	return n;
@@ -115,7 +68,7 @@ reap(void)
 
 /* Until no command runs, or for so long. Returns how many are left. */
 static size_t
-await_none(struct life ret[LIVES_MAX], int ms, uint64_t died_ns)
+await_none(struct procfs_stat ret[LIVES_MAX], int ms, uint64_t died_ns)
 {
 	uint64_t until = died_ns + (uint64_t)ms * UINT64_C(1000000);
 	size_t n;
@@ -135,14 +88,13 @@ await_none(struct life ret[LIVES_MAX], int ms, uint64_t died_ns)
 
 /* Those of before that live still. */
 static void
-expect_ended(const struct life *before, size_t n)
+expect_ended(const struct procfs_stat *before, size_t n)
 {
-	struct life now;
+	struct procfs_stat now;
 
 	for (size_t i = 0; i < n; i++)
-		if (life_of(before[i].pid, &now) &&
-		    now.began == before[i].began && now.state != 'Z' &&
-		    now.state != 'X')
+		if (procfs_alive(before[i].pid, &now) &&
+		    now.start == before[i].start)
 			lost(LOSS_PROCESS, "process %d outlived its keeper, and "
 			    "the next server answers", now.pid);
 	chaos.hid += (long)n;
@@ -152,7 +104,7 @@ expect_ended(const struct life *before, size_t n)
 static void
 keeper_gone(uint64_t died_ns)
 {
-	static struct life left[LIVES_MAX];
+	static struct procfs_stat left[LIVES_MAX];
 	static uint32_t random = 1;
 	bool hiding = atomic_load(&chaos.hiding_allowed);
 	int wait = 0, tries = 0;

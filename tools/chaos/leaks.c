@@ -8,11 +8,11 @@
  */
 #include "chaos.h"
 
-#include <dirent.h>
 #include <ftw.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "common/procfs.h"
 
 #define QUIET_MS 15000
 
@@ -23,23 +23,6 @@ static struct counts {
 	long records;
 	int64_t budget; /* bytes that count as output kept */
 } before;
-
-static int
-count_fds(pid_t pid)
-{
-	char path[64];
-	int n = -3; /* ., .., and the one that reads it is not among them */
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	d = opendir(path);
-	if (d == NULL)
-		return 0;
-	while (readdir(d) != NULL)
-		n++;
-	closedir(d);
-	return n + 1;
-}
 
 static int files;
 
@@ -61,34 +44,22 @@ count_children(psup_view *v, struct counts *c)
 	struct process own[3][PROCESSES_MAX];
 	int n[3];
 	DIR *d = opendir("/proc");
-	struct dirent *e;
+	struct procfs_stat st;
+	pid_t pid;
 
 	for (int i = 0; i < 3; i++)
 		n[i] = server_processes(v, roles[i], own[i]);
-	while (d != NULL && (e = readdir(d)) != NULL) {
-		char path[300], line[512], state = 0;
-		int pid = atoi(e->d_name), ppid = 0;
-		char *end;
+	while ((pid = procfs_next(d)) != 0) {
 		bool ours = false;
-		FILE *f;
 
-		if (pid <= 1)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-		f = fopen(path, "re");
-		if (f == NULL)
-			continue;
-		if (fgets(line, sizeof(line), f) != NULL &&
-		    (end = strrchr(line, ')')) != NULL)
-			sscanf(end + 1, " %c %d", &state, &ppid);
-		fclose(f);
 		for (int i = 0; i < 3; i++)
 			for (int k = 0; k < n[i]; k++)
 				ours = ours || own[i][k].pid == pid;
-		if (ppid != chaos.keeper || ours)
+		if (ours || procfs_stat(pid, &st) < 0 ||
+		    st.ppid != chaos.keeper)
 			continue;
-		c->children += state != 'Z';
-		c->zombies += state == 'Z';
+		c->children += st.state != 'Z';
+		c->zombies += st.state == 'Z';
 	}
 	if (d != NULL)
 		closedir(d);
@@ -104,11 +75,11 @@ count_all(psup *p)
 
 	if (psup_view_open(chaos.dir, &v, NULL, 0) != 0)
 		die("%s: not readable", chaos.dir);
-	c.keeper_fds = count_fds(chaos.keeper);
+	c.keeper_fds = (int)procfs_count_fds(chaos.keeper);
 	if (server_processes(v, "master", w) > 0)
-		c.master_fds = count_fds(w[0].pid);
+		c.master_fds = (int)procfs_count_fds(w[0].pid);
 	for (int n = server_processes(v, "worker", w); n > 0; n--) {
-		int fds = count_fds(w[n - 1].pid);
+		int fds = (int)procfs_count_fds(w[n - 1].pid);
 
 		if (fds > c.worker_fds)
 			c.worker_fds = fds;

@@ -6,17 +6,16 @@
  */
 #include "bridge.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "common/procfs.h"
 
 #define LOOK_MS 10 /* between two looks at what is left */
 
@@ -35,20 +34,9 @@ struct look {
 static pid_t
 parent_of(pid_t pid)
 {
-	char path[64], line[512], state = 'Z', *end;
-	int parent = 0;
-	FILE *f;
+	struct procfs_stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return 0;
-	if (fgets(line, sizeof(line), f) != NULL &&
-	    (end = strrchr(line, ')')) != NULL &&
-	    sscanf(end + 1, " %c %d", &state, &parent) != 2)
-		state = 'Z';
-	fclose(f);
-	return state == 'Z' || state == 'X' ? 0 : parent;
+	return procfs_alive(pid, &st) ? st.ppid : 0;
 }
 
 /* Adds one process. */
@@ -83,15 +71,11 @@ look_around(struct look *l)
 {
 	DIR *d = opendir("/proc");
 	pid_t self = getpid();
-	struct dirent *e;
 	bool more = true;
+	pid_t pid;
 
-	while (d != NULL && (e = readdir(d)) != NULL) {
-		pid_t pid = (pid_t)atoi(e->d_name);
-
-		if (pid > 0 && !look_add(l, pid))
-			break;
-	}
+	while ((pid = procfs_next(d)) != 0 && look_add(l, pid))
+		;
 	if (d != NULL)
 		closedir(d);
 	if (l->count > 0)

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +14,8 @@
 #include <sys/utsname.h>
 #include <termios.h>
 #include <unistd.h>
+
+#include "common/kfile.h"
 
 const struct doctor_check *const doctor_parts[] = {doctor_memory_checks,
     doctor_limit_checks, doctor_cgroup_checks, doctor_systemd_checks,
@@ -95,18 +96,10 @@ bool
 doctor_read(const struct doctor *d, const char *path, char *ret, size_t size)
 {
 	char full[DOCTOR_PATH];
-	size_t n = 0;
-	FILE *f;
 
 	ret[0] = '\0';
 	doctor_path(d, full, "%s", path);
-	f = fopen(full, "re");
-	if (f == NULL)
-		return false;
-	n = fread(ret, 1, size - 1, f);
-	ret[n] = '\0';
-	fclose(f);
-	return true;
+	return kfile_read(AT_FDCWD, full, ret, size) >= 0;
 }
 
 long long

@@ -105,7 +105,7 @@ static void
 copy_rest(struct top_model *m)
 {
 	uint64_t boot_ms = clock_of(CLOCK_BOOTTIME) / 1000000u, born_ms;
-	struct proc_stat st;
+	struct procfs_stat st;
 	struct top_process *p;
 	size_t cursor = 0;
 
@@ -116,7 +116,7 @@ copy_rest(struct top_model *m)
 			break;
 		p->exists = proc_exists(p->p.pid, &st);
 		p->state = st.state;
-		born_ms = st.born * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
+		born_ms = st.start * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
 		p->up_ms = born_ms > 0 && boot_ms > born_ms
 		    ? boot_ms - born_ms
 		    : 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* /proc/pressure and /proc/loadavg. Called once a refresh. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/kfile.h"
 #include "pressure.h"
-#include "proc.h"
 
 /* The figure behind the first `after` in a file, or -1. */
 static double
@@ -13,7 +14,7 @@ figure(const char *path, const char *after)
 	char text[256], *at;
 	double v;
 
-	if (proc_slurp(path, text, sizeof(text)) <= 0)
+	if (kfile_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return -1;
 	at = strstr(text, after);
 	if (at == NULL || sscanf(at + strlen(after), "%lf", &v) != 1 ||

@@ -32,7 +32,7 @@ struct sampler {
 
 /* A session's processes, added up. */
 struct sum {
-	struct proc_stat stat; /* of the first; ticks and pages of all */
+	struct procfs_stat stat; /* of the first; ticks and pages of all */
 	int processes;
 	bool reads_input;
 };
@@ -65,27 +65,26 @@ read_tree(int pid, bool input, struct sum *ret)
 {
 	int pids[TREE_MAX] = {pid};
 	struct sum all = {.processes = 1};
-	struct proc_stat st;
+	struct procfs_stat st;
 	size_t count = 1;
 	char link[64];
 
-	if (!proc_stat(pid, &all.stat))
+	if (procfs_stat(pid, &all.stat) < 0)
 		return false;
 	input = input && proc_fd(pid, 0, link, sizeof(link));
 	if (input && all.stat.state == 'S')
-		all.reads_input = proc_reads(pid, all.stat.foreground,
-		    link);
-	proc_children(pid, pids, &count, TREE_MAX);
+		all.reads_input = proc_reads(&all.stat, link);
+	count += procfs_children(pid, pids + 1, TREE_MAX - 1);
 	for (size_t i = 1; i < count; i++) {
-		if (!proc_stat(pids[i], &st))
+		if (procfs_stat(pids[i], &st) < 0)
 			continue;
 		all.processes++;
 		all.stat.ticks += st.ticks;
 		all.stat.rss_pages += st.rss_pages;
 		if (input && !all.reads_input && st.state == 'S')
-			all.reads_input = proc_reads(pids[i], st.foreground,
-			    link);
-		proc_children(pids[i], pids, &count, TREE_MAX);
+			all.reads_input = proc_reads(&st, link);
+		count += procfs_children(pids[i], pids + count,
+		    TREE_MAX - count);
 	}
 	*ret = all;
 	return true;
@@ -166,7 +165,7 @@ sample_row(struct sampler *s, struct top_row *row, uint64_t mono_ns)
 	    (seen = seen_get(s, row->s.instance)) == NULL)
 		return;
 	seen->cpu_percent = -1;
-	if (seen->mono_ns != 0 && seen->born == all.stat.born &&
+	if (seen->mono_ns != 0 && seen->born == all.stat.start &&
 	    mono_ns > seen->mono_ns) {
 		seconds = (double)(mono_ns - seen->mono_ns) / NS_PER_SEC;
 		/* what nobody waited for takes its time along */
@@ -175,7 +174,7 @@ sample_row(struct sampler *s, struct top_row *row, uint64_t mono_ns)
 		        s->ticks_per_sec / seconds * 100
 		    : 0;
 	}
-	seen->born = all.stat.born;
+	seen->born = all.stat.start;
 	seen->ticks = all.stat.ticks;
 	seen->mono_ns = mono_ns;
 	seen->rss_bytes = all.stat.rss_pages * s->page_bytes;
@@ -203,16 +202,17 @@ static void
 walk(int pid, int depth, struct sample_process *ret, size_t max, size_t *count)
 {
 	int children[TREE_MAX];
-	size_t n = 0;
+	size_t n;
 
-	if (*count == max || depth > 16 || !proc_stat(pid, &ret[*count].stat))
+	if (*count == max || depth > 16 ||
+	    procfs_stat(pid, &ret[*count].stat) < 0)
 		return;
 	ret[*count].pid = pid;
 	ret[*count].depth = depth;
 	ret[*count].rss_bytes = ret[*count].stat.rss_pages *
 	    sysconf(_SC_PAGESIZE);
 	(*count)++;
-	proc_children(pid, children, &n, max < TREE_MAX ? max : TREE_MAX);
+	n = procfs_children(pid, children, max < TREE_MAX ? max : TREE_MAX);
 	for (size_t i = 0; i < n; i++)
 		walk(children[i], depth + 1, ret, max, count);
 }

@@ -26,7 +26,7 @@ void sample_sweep(struct sampler *s);
 /* The processes of a session, the first one first. How many. */
 struct sample_process {
 	int pid, depth;
-	struct proc_stat stat;
+	struct procfs_stat stat;
 	int64_t rss_bytes;
 };
 size_t sample_tree(int pid, struct sample_process *ret, size_t max);

@@ -104,21 +104,3 @@ Test(top_line, is_cut_and_keeps_its_runs, .timeout = 20, .init = top_use_utf8)
 		line_put(&l, STYLE_PLAIN, "日");
 	cr_assert_lt(l.len, LINE_BYTES);
 }
-
-Test(top_proc, takes_a_hostile_name_apart, .timeout = 20)
-{
-	struct proc_stat st;
-
-	cr_assert(proc_parse_stat("12 (a) R 1 (b)) S 7 3 3 9 3 0 0 0 0 0 "
-	                          "10 20 1 2 20 0 1 0 555 100 42 9", &st));
-	cr_assert_str_eq(st.name, "a) R 1 (b)");
-	cr_assert_eq(st.state, 'S');
-	cr_assert_eq(st.parent, 7);
-	cr_assert_eq(st.ticks, 33);
-	cr_assert_eq(st.born, 555);
-	cr_assert_eq(st.rss_pages, 42);
-	cr_assert(st.foreground);
-	cr_assert_not(proc_parse_stat("12 (a) S 7", &st));
-	cr_assert_not(proc_parse_stat("", &st));
-	cr_assert_not(proc_parse_stat(")(", &st));
-}
