@@ -43,18 +43,18 @@ like "$(cat "$scratch/out")" "*no server*psup exec starts one*" \
     "it says so, and how to start one"
 psup-top --delay soon --batch >/dev/null 2>"$scratch/err"
 is $? 2 "a delay that is none"
-like "$(cat "$scratch/err")" "*--delay*0.05 to 3600*soon*" "names what it wants"
+like "$(cat "$scratch/err")" "*--delay*soon*0.05 to 3600*" "names what it wants"
 psup-top --batch -n 1.5 2>/dev/null
 is $? 2 "half a refresh"
 psup-top --sort 'x'$'\033' --batch 2>"$scratch/err"
 like "$(cat "$scratch/err")" "*--sort*x\\\\x1b*" "a mistake is shown escaped"
 psup-top --sort ouptut --batch 2>"$scratch/err"
 is $? 2 "no column"
-like "$(psup-top --sort namme --batch 2>&1)" "*perhaps name*namme*" \
+like "$(psup-top --sort namme --batch 2>&1)" "*namme*no column; did you mean name?*" \
     "the nearest is named"
-like "$(psup-top --bacth 2>&1)" "*no option --bacth; did you mean --batch?*" \
+like "$(psup-top --bacth 2>&1)" "*--bacth is no option; did you mean --batch?*" \
     "and of options"
-like "$(psup-top -Q 2>&1)" "*no option -Q *" "a letter that is none"
+like "$(psup-top -Q 2>&1)" "*-Q is no option*" "a letter that is none"
 like "$(psup-top --sort 2>&1)" "*--sort needs a value*" "one without its value"
 psup-top </dev/null >/dev/null 2>&1
 is $? 2 "no terminal"
@@ -119,7 +119,7 @@ are "by['$reader']['input'] == 'reads' or $(id -u) > 0" True "who reads it"
 # one table: options, columns, keys
 psup-top --help-man >"$scratch/page"
 is "$(psup-top --help | grep -c -- '--runtime-dir DIR')" 1 "--help"
-for word in 'B \-b, \-\-batch' 'B input' 'B q F10'; do
+for word in 'fB\-\-batch' 'fBinput' 'fBq F10'; do
 	is "$(grep -cF -- "$word" "$scratch/page")" 1 "the page has $word"
 done
 if command -v groff >/dev/null; then

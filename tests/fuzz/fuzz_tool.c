@@ -13,9 +13,9 @@
 #include "tools/psup/cmd_tool.c"
 
 int
-cli_usage(struct cli *c, const char *fmt, ...)
+usage_wrong(struct usage *u, const char *fmt, ...)
 {
-	(void)c;
+	(void)u;
 	(void)fmt;
 	return EXIT_USAGE;
 }

@@ -3,7 +3,6 @@
 #include "bench.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tools/lib/option.h"
 
 #define ROWS_MAX 64
 
@@ -38,6 +39,7 @@ now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
+static struct bench own;
 /* The server of a run that fails must not stay: see main(). */
 static struct bench *running;
 
@@ -305,85 +307,39 @@ print_json(const struct bench *b)
 /* ----------------------------------------------------------------- main */
 
 static void
-usage(FILE *to)
+print_families(void)
 {
-	fprintf(to,
-	    "usage: psup-bench [--quick] [--rounds N] [--only FAMILY] "
-	    "[--json]\n"
-	    "Measures psup beside a raw loop and Node, with a server of its "
-	    "own.\n\n"
-	    "  --quick        short loops, 2 rounds\n"
-	    "  --rounds N     1..%d, default 5\n"
-	    "  --json         one JSON object instead of the table\n"
-	    "  --only FAMILY  one of:\n", ROUNDS_MAX);
+	puts("\nFamilies:");
 	for (size_t i = 0; i < FAMILIES; i++)
-		fprintf(to, "      %-8s   %s\n", families[i].name,
-		    families[i].help);
+		printf("  %-8s   %s\n", families[i].name, families[i].help);
 }
 
-static void __attribute__((noreturn))
-bad_usage(void)
+/* -1: go on; else the exit code. */
+static int
+parse_options(int argc, char **argv)
 {
-	usage(stderr);
-	exit(2);
-}
-
-/* What getopt did not like: unknown, or without its value. */
-static void __attribute__((noreturn))
-wrong_option(const struct option *options, const char *word)
-{
-	const char *near = psup_nearest_option(options, word);
-
-	fprintf(stderr, "psup-bench: '%.80s': no such option, or no value%s%s%s"
-	                "\n\n", word, near != NULL ? "; did you mean --" : "",
-	    near != NULL ? near : "", near != NULL ? "?" : "");
-	bad_usage();
-}
-
-static void
-parse_options(struct bench *b, int argc, char **argv)
-{
-	static const struct option options[] = {
-	    {"quick", no_argument, NULL, 'q'},
-	    {"rounds", required_argument, NULL, 'r'},
-	    {"only", required_argument, NULL, 'o'},
-	    {"json", no_argument, NULL, 'j'},
-	    {"help", no_argument, NULL, 'h'},
-	    {NULL, 0, NULL, 0},
+	static const struct opt options[] = {
+		FLAG("quick", 0, own.quick, "short loops, 2 rounds"),
+		NUMBER("rounds", 0, "N", own.rounds, 1, ROUNDS_MAX,
+		    "1 to 51 (5)"),
+		FLAG("json", 0, own.json,
+		    "one JSON object instead of the table"),
+		TEXT("only", 0, "FAMILY", "starts|output|idle|events", own.only,
+		    "one family of figures"),
+		OPT_END};
+	static const struct program program = {
+		.about = "Measures psup beside a raw loop and Node, with a "
+		         "server of its own.",
+		.options = options,
+		.more_help = print_families,
 	};
-	bool known = false;
-	int c, rounds = 0;
+	struct usage u = {.program = "psup-bench"};
+	int code = program_take(&program, &u, argc, argv);
 
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (c) {
-		case 'q':
-			b->quick = true;
-			break;
-		case 'r':
-			rounds = atoi(optarg);
-			if (rounds < 1 || rounds > ROUNDS_MAX)
-				bad_usage();
-			break;
-		case 'o':
-			b->only = optarg;
-			break;
-		case 'j':
-			b->json = true;
-			break;
-		case 'h':
-			usage(stdout);
-			exit(0);
-		default:
-			wrong_option(options, argv[optind - 1]);
-		}
-	}
-	for (size_t i = 0; i < FAMILIES; i++)
-		known = known || bench_wants(b, families[i].name);
-	if (!known || optind < argc)
-		bad_usage();
-	b->rounds = rounds > 0 ? rounds : b->quick ? 2 : 5;
-	b->turn_sec = b->quick ? 0.4 : 1.0;
+	if (own.rounds == 0)
+		own.rounds = own.quick ? 2 : 5;
+	own.turn_sec = own.quick ? 0.4 : 1.0;
+	return code;
 }
 
 static void
@@ -395,39 +351,41 @@ on_signal(int sig)
 int
 main(int argc, char **argv)
 {
-	struct bench b = {0};
 	ssize_t n;
+	int code;
 
 	if (argc > 2 && strcmp(argv[1], "--child") == 0)
 		return child_main(argc - 2, argv + 2);
-	parse_options(&b, argc, argv);
-	n = readlink("/proc/self/exe", b.self, sizeof(b.self) - 1);
+	code = parse_options(argc, argv);
+	if (code >= 0)
+		return code;
+	n = readlink("/proc/self/exe", own.self, sizeof(own.self) - 1);
 	if (n <= 0)
 		die("/proc/self/exe: %s", strerror(errno));
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
-	running = &b;
-	server_start(&b);
-	for (int round = 0; round < b.rounds && !interrupted; round++) {
+	running = &own;
+	server_start(&own);
+	for (int round = 0; round < own.rounds && !interrupted; round++) {
 		for (size_t i = 0; i < FAMILIES; i++) {
-			if (!bench_wants(&b, families[i].name))
+			if (!bench_wants(&own, families[i].name))
 				continue;
 			if (isatty(STDERR_FILENO))
 				fprintf(stderr, "\rround %d of %d: %-10s",
-				    round + 1, b.rounds, families[i].name);
-			families[i].round(&b);
+				    round + 1, own.rounds, families[i].name);
+			families[i].round(&own);
 		}
 	}
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\r%40s\r", "");
 	running = NULL;
-	server_stop(&b);
+	server_stop(&own);
 	if (interrupted)
 		return 130;
-	if (b.json)
-		print_json(&b);
+	if (own.json)
+		print_json(&own);
 	else
-		print_table(&b);
+		print_table(&own);
 	return 0;
 }

@@ -69,7 +69,7 @@ struct options {
 	int stop_ms;             /* SIGCONT after that; 0: never */
 	double rate;             /* kills a second */
 	double seconds;          /* 0: no end by time */
-	long kills;              /* 0: no end by count */
+	int64_t kills;           /* 0: no end by count */
 	int sessions;            /* at once */
 	int idle;                /* more, that do nothing until the end */
 	int workers;             /* of a server of its own; 0: default */
@@ -148,6 +148,10 @@ struct campaign {
 };
 
 extern struct campaign chaos;
+
+#define SESSIONS_MAX 512
+/* The command line, into chaos.o. -1: go on; else the exit code (options.c). */
+int options_take(int argc, char **argv);
 
 /* Counts, and says the first few of each kind on stderr. */
 void lost(enum loss what, const char *fmt, ...)

@@ -5,7 +5,6 @@
  */
 #include "cli.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,75 +28,6 @@ cli_umask(void)
 
 	(void)umask(mask);
 	return (int)(mask & 0777);
-}
-
-int
-cli_usage(struct cli *c, const char *fmt, ...)
-{
-	char text[300];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	c->usage_error = true;
-	if (c->command == NULL)
-		cli_say("%s; see psup --help", text);
-	else
-		cli_say("%s: %s; see psup %s --help", c->command->name, text,
-		    c->command->name);
-	return EXIT_USAGE;
-}
-
-int64_t
-cli_number(struct cli *c, const char *option, const char *text, int64_t lo,
-    int64_t hi)
-{
-	char *end;
-	long long v;
-
-	errno = 0;
-	v = strtoll(text, &end, 10);
-	if (*text == '\0' || *end != '\0' || errno != 0 || v < lo || v > hi) {
-		cli_usage(c, "%s: \"%.40s\" is no whole number from %lld to "
-		             "%lld",
-		    option, text, (long long)lo, (long long)hi);
-		return lo;
-	}
-	return v;
-}
-
-int
-cli_not_a_word(struct cli *c, const char *what, const char *got,
-    const char *words)
-{
-	const char *list[32], *near;
-	char buf[512], shown[512];
-
-	words_split(words, buf, sizeof(buf), list, 32);
-	near = psup_nearest(got, list);
-	snprintf(shown, sizeof(shown), "%s", words);
-	for (char *p = shown; (p = strchr(p, '|')) != NULL; p++)
-		*p = ' ';
-	return cli_usage(c, "\"%.40s\" is not %s; there are %s%s%s%s", got, what,
-	    shown, near != NULL ? "; did you mean " : "",
-	    near != NULL ? near : "", near != NULL ? "?" : "");
-}
-
-double
-cli_seconds(struct cli *c, const char *option, const char *text)
-{
-	char *end;
-	double v;
-
-	v = strtod(text, &end);
-	if (*text == '\0' || *end != '\0' || !(v >= 0 && v <= 31536000)) {
-		cli_usage(c, "%s: \"%.40s\" is no number of seconds from 0 to "
-		             "31536000",
-		    option, text);
-		return 0;
-	}
-	return v;
 }
 
 /* ------------------------------------------------------------- connecting */

@@ -6,17 +6,16 @@
 #ifndef PSUP_CLI_H
 #define PSUP_CLI_H
 
-#include <getopt.h>
 #include <jansson.h>
 #include <psup/psup.h>
 
-#include "option.h"
+#include "tools/lib/option.h"
 
 /* Exit codes; `psup --help` lists them. */
 enum {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1,
-	EXIT_USAGE = 2,
+	/* EXIT_USAGE = 2 (option.h) */
 	EXIT_NO_SERVER = 3,
 	EXIT_NOT_FOUND = 4,
 	EXIT_TIMED_OUT = 124,
@@ -24,6 +23,8 @@ enum {
 	EXIT_CANNOT_RUN = 126,
 	EXIT_NO_COMMAND = 127
 };
+
+struct cli;
 
 /* A command: one row of what parses, explains, documents and completes it
  * (option.h). To add one: a file cmd_NAME.c with its row and function, its
@@ -51,6 +52,7 @@ enum cli_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 /* One run of psup. */
 struct cli {
+	struct usage usage;
 	const struct command *command;
 	const char *runtime_dir; /* NULL: the default */
 	const char *scope;       /* $PSUP_SCOPE; NULL: none */
@@ -61,9 +63,7 @@ struct cli {
 	bool no_start, json, help, version;
 	bool no_progress;
 	enum cli_color color;
-	bool dashes;      /* "--" stood before the operands */
 	bool as_is;       /* control characters were asked for: print them */
-	bool usage_error; /* cli_usage() has said what is wrong */
 	char nearest_id[64]; /* to one that is not there; "": none is near */
 	char (*ids)[64];  /* what beginnings of ids stand for */
 	size_t id_count;
@@ -91,20 +91,15 @@ int command_unknown(const char *name);
 
 /* ---------------------------------------------------------------- options */
 
+/* Options that every command takes, before its name or after it. */
+extern const struct opt shared_options[];
+/* Those of the command, if it is known, and these. */
+#define CLI_TABLES(c)                                                          \
+	{(c)->command != NULL ? (c)->command->options : NULL, shared_options}
 /* Says what is wrong, and where help is. Returns EXIT_USAGE. */
-int cli_usage(struct cli *c, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+#define cli_usage(c, ...) usage_wrong(&(c)->usage, __VA_ARGS__)
 /* Our file mode creation mask. */
 int cli_umask(void);
-/* A whole number in lo..hi; sets c->usage_error and says so otherwise. */
-int64_t cli_number(struct cli *c, const char *option, const char *text,
-    int64_t lo, int64_t hi);
-/* What is wrong with a word that is none of "a|b|c"; with the nearest. */
-int cli_not_a_word(struct cli *c, const char *what, const char *got,
-    const char *words);
-/* Seconds, with a fraction where given. */
-double cli_seconds(struct cli *c, const char *option, const char *text);
-
 /* The option --text RULE. */
 #define CLI_TEXT_RULES "clean|ansi|shown|plain"
 #define CLI_TEXT_RULES_HELP                                                    \
@@ -229,7 +224,7 @@ struct attach_options {
 };
 /* A key by its name: "^X", "C-x", "ctrl-x", "x"; -1: "none", or a usage
  * error. */
-int cli_detach_key(struct cli *c, const char *text);
+int cli_detach_key(struct usage *u, const char *text);
 /* Is the detach key among the bytes? Its place, or -1. */
 ssize_t attach_key_find(int key, const char *data, size_t len);
 /* Sits at a session's terminal; the exit code. */

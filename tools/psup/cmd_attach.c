@@ -7,7 +7,7 @@
 #include "cli.h"
 
 int
-cli_detach_key(struct cli *c, const char *text)
+cli_detach_key(struct usage *u, const char *text)
 {
 	size_t n = strlen(text);
 	const char *letter = NULL;
@@ -31,7 +31,7 @@ cli_detach_key(struct cli *c, const char *text)
 		if (up == '?')
 			return 127;
 	}
-	cli_usage(c, "--detach-key: \"%.20s\" is no key: one character, ^X, "
+	usage_wrong(u, "--detach-key: \"%.20s\" is no key: one character, ^X, "
 	             "C-x or ctrl-x, or none",
 	    text);
 	return -1;
@@ -41,9 +41,9 @@ static struct attach_options o = {.detach_key = CLI_DETACH_KEY};
 
 /* --detach-key KEY */
 static void
-take_detach_key(struct cli *c, const char *text)
+take_detach_key(struct usage *u, const char *text)
 {
-	o.detach_key = cli_detach_key(c, text);
+	o.detach_key = cli_detach_key(u, text);
 }
 
 static int

@@ -88,12 +88,12 @@ static bool following;
 
 /* --kind KIND */
 static void
-take_kind(struct cli *c, const char *text)
+take_kind(struct usage *u, const char *text)
 {
 	if (o.kind_count < EVENTS_KINDS_MAX)
 		o.kinds[o.kind_count++] = text;
 	else
-		cli_usage(c, "too many kinds");
+		usage_wrong(u, "too many kinds");
 }
 
 static int

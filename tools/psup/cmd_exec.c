@@ -36,9 +36,9 @@ static struct exec_options o = {.x = PSUP_EXEC_INIT,
 
 /* --stdin open|closed|inherit */
 static void
-take_stdin(struct cli *c, const char *text)
+take_stdin(struct usage *u, const char *text)
 {
-	(void)c;
+	(void)u;
 	o.stdin_mode = strcmp(text, "open") == 0 ? STDIN_OPEN
 	    : strcmp(text, "closed") == 0        ? STDIN_CLOSED
 	                                         : STDIN_INHERIT;
@@ -46,54 +46,54 @@ take_stdin(struct cli *c, const char *text)
 
 /* --env KEY=VALUE */
 static void
-take_env(struct cli *c, const char *text)
+take_env(struct usage *u, const char *text)
 {
 	if (strchr(text, '=') == NULL || text[0] == '=')
-		cli_usage(c, "--env: \"%.40s\" is not KEY=VALUE", text);
+		usage_wrong(u, "--env: \"%.40s\" is not KEY=VALUE", text);
 	else if (o.env_count == ENV_MAX)
-		cli_usage(c, "--env: at most %d variables", ENV_MAX);
+		usage_wrong(u, "--env: at most %d variables", ENV_MAX);
 	else
 		o.env[o.env_count++] = text;
 }
 
 /* --limit NAME=N; the server knows which there are. */
 static void
-take_limit(struct cli *c, const char *text)
+take_limit(struct usage *u, const char *text)
 {
 	const char *eq = strchr(text, '=');
 	size_t n = eq != NULL ? (size_t)(eq - text) : 0;
 
 	if (n == 0 || n >= sizeof(o.limits[0].name)) {
-		cli_usage(c, "--limit: \"%.40s\" is not NAME=NUMBER", text);
+		usage_wrong(u, "--limit: \"%.40s\" is not NAME=NUMBER", text);
 	} else if (o.limit_count == LIMITS_MAX) {
-		cli_usage(c, "--limit: at most %d of them", LIMITS_MAX);
+		usage_wrong(u, "--limit: at most %d of them", LIMITS_MAX);
 	} else {
 		memcpy(o.limits[o.limit_count].name, text, n);
-		o.limits[o.limit_count++].value = cli_number(c, "--limit",
+		o.limits[o.limit_count++].value = usage_number(u, "--limit",
 		    eq + 1, -20, INT64_C(1) << 50);
 	}
 }
 
 /* --retain HEAD,TAIL */
 static void
-take_retain(struct cli *c, const char *text)
+take_retain(struct usage *u, const char *text)
 {
 	const char *comma = strchr(text, ',');
 	char head[24];
 
 	if (comma == NULL || (size_t)(comma - text) >= sizeof(head)) {
-		cli_usage(c, "--retain: \"%.40s\" is not HEAD,TAIL", text);
+		usage_wrong(u, "--retain: \"%.40s\" is not HEAD,TAIL", text);
 		return;
 	}
 	snprintf(head, sizeof(head), "%.*s", (int)(comma - text), text);
-	o.x.retain_head = cli_number(c, "--retain", head, 0, 16 << 20);
+	o.x.retain_head = usage_number(u, "--retain", head, 0, 16 << 20);
 	o.x.retain_tail =
-	    cli_number(c, "--retain", comma + 1, 4096, 16 << 20);
+	    usage_number(u, "--retain", comma + 1, 4096, 16 << 20);
 }
 
 /* --spill FILE: of our directory, not of the command's. */
 static void
-take_spill(struct cli *c, const char *text)
+take_spill(struct usage *u, const char *text)
 {
 	char cwd[4096];
 	int n;
@@ -108,7 +108,7 @@ take_spill(struct cli *c, const char *text)
 	    ? -1
 	    : snprintf(o.spill, sizeof(o.spill), "%s/%s", cwd, text);
 	if (n < 0 || (size_t)n >= sizeof(o.spill))
-		cli_usage(c, "--spill: \"%.40s\" is no file name", text);
+		usage_wrong(u, "--spill: \"%.40s\" is no file name", text);
 }
 
 /* The params of the call. */
@@ -129,9 +129,9 @@ exec_args(void)
 
 /* --detach-key KEY */
 static void
-take_detach_key(struct cli *c, const char *text)
+take_detach_key(struct usage *u, const char *text)
 {
-	o.detach_key = cli_detach_key(c, text);
+	o.detach_key = cli_detach_key(u, text);
 }
 
 /* A key of our own lets a lost connection find its command again. */
@@ -152,7 +152,7 @@ make_key(char *key, size_t size)
 static int
 complete(struct cli *c, int argc, char **argv)
 {
-	if (c->dashes)
+	if (c->usage.dashes)
 		o.x.argv = (const char *const *)argv;
 	else if (argc == 1)
 		o.x.command = argv[0];

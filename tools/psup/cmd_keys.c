@@ -21,7 +21,7 @@ struct hex {
 
 /* Takes "1b 5b,41" apart, in place. */
 static void
-add_hex(struct cli *c, struct hex *h, char *text)
+add_hex(struct usage *u, struct hex *h, char *text)
 {
 	char *item;
 
@@ -29,7 +29,7 @@ add_hex(struct cli *c, struct hex *h, char *text)
 		if (*item == '\0')
 			continue;
 		if (h->count == KEYS_MAX) {
-			cli_usage(c, "more than %d bytes of --hex", KEYS_MAX);
+			usage_wrong(u, "more than %d bytes of --hex", KEYS_MAX);
 			return;
 		}
 		h->items[h->count++] = item;
@@ -41,9 +41,9 @@ static struct psup_keys k = PSUP_KEYS_INIT;
 
 /* --hex BYTES. An argument may be written into. */
 static void
-take_hex(struct cli *c, const char *text)
+take_hex(struct usage *u, const char *text)
 {
-	add_hex(c, &hex, (char *)(uintptr_t)text);
+	add_hex(u, &hex, (char *)(uintptr_t)text);
 }
 
 static int

@@ -26,7 +26,8 @@ width_of(struct cli *c, const char *text)
 {
 	if (strcmp(text, "default") == 0)
 		return -1;
-	return cli_number(c, "the width (or default)", text, 0, 100000);
+	return usage_number(&c->usage, "the width (or default)", text, 0,
+	    100000);
 }
 
 /* list LANE, and there is none of that name: which was meant? */
@@ -99,7 +100,7 @@ run(struct cli *c, int argc, char **argv)
 	for (i = 0; i < COUNT(ops) && strcmp(ops[i].name, op.op) != 0; i++)
 		;
 	if (i == COUNT(ops))
-		return cli_not_a_word(c, "an operation", op.op, OPS);
+		return usage_no_word(&c->usage, "an operation", op.op, OPS);
 	if (i == 0 ? words > 1 : words != ops[i].words)
 		return cli_usage(c, i == 0 ? "list takes one lane or none"
 		        : ops[i].words == 2
@@ -108,7 +109,7 @@ run(struct cli *c, int argc, char **argv)
 	op.lane = words > 0 ? argv[1] : NULL;
 	if (ops[i].words == 2)
 		op.width = width_of(c, argv[2]);
-	return c->usage_error ? EXIT_USAGE : call(c, &op);
+	return c->usage.wrong ? EXIT_USAGE : call(c, &op);
 }
 
 static const struct opt options[] = {

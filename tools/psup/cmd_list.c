@@ -22,13 +22,14 @@ static struct table table;
 
 /* --watch[=S] */
 static void
-take_watch(struct cli *c, const char *text)
+take_watch(struct usage *u, const char *text)
 {
 	o.watch = true;
 	if (text != NULL)
-		o.seconds = cli_seconds(c, "--watch", text);
-	if (!c->usage_error && o.seconds < 0.1)
-		cli_usage(c, "--watch: at least 0.1 seconds");
+		o.seconds = usage_decimal(u, "--watch", text, 0, 31536000,
+		    "number of seconds");
+	if (!u->wrong && o.seconds < 0.1)
+		usage_wrong(u, "--watch: at least 0.1 seconds");
 }
 
 /* The answer of the server, or of its shared memory. */

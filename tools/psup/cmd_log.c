@@ -194,10 +194,10 @@ static struct log_options o = {.page = PSUP_LOG_PAGE_INIT};
 
 /* --since DURATION|TIME */
 static void
-take_since(struct cli *c, const char *text)
+take_since(struct usage *u, const char *text)
 {
 	if (!moment_parse(text, moment_now(), &o.page.since_ms))
-		cli_usage(c, "--since: \"%.40s\" is neither a duration, like "
+		usage_wrong(u, "--since: \"%.40s\" is neither a duration, like "
 		             "90, 10m or 1h30m, nor a time, like 14:30, "
 		             "2026-11-21, \"2026-11-21 14:30:00\", "
 		             "2026-11-21T14:30:00Z or @1795271400", text);

@@ -164,7 +164,8 @@ run(struct cli *c, int argc, char **argv)
 		if (strcmp(verbs[i].name, argv[0]) == 0)
 			break;
 	if (i == sizeof(verbs) / sizeof(verbs[0]))
-		return cli_not_a_word(c, "a thing to do", argv[0], VERBS);
+		return usage_no_word(&c->usage, "a thing to do", argv[0],
+		    VERBS);
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);

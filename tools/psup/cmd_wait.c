@@ -27,11 +27,11 @@ static int64_t timeout = DAY_MS;
 
 /* --since N|now */
 static void
-take_since(struct cli *c, const char *text)
+take_since(struct usage *usage, const char *text)
 {
 	u.since = strcmp(text, "now") == 0
 	    ? -1
-	    : cli_number(c, "--since", text, 0, POSITION_MAX);
+	    : usage_number(usage, "--since", text, 0, POSITION_MAX);
 }
 
 /* Is anything asked for but the end? */

@@ -30,6 +30,7 @@ take_value(const struct opt *o, const char *value)
 static void
 pass_option(struct cli *c, struct line *l, const char *word)
 {
+	const option_tables tables = CLI_TABLES(c);
 	const char *name = word + 2;
 	const struct opt *o;
 	size_t len;
@@ -41,7 +42,7 @@ pass_option(struct cli *c, struct line *l, const char *word)
 	if (word[1] != '-')
 		return;
 	len = strcspn(name, "=");
-	o = option_find(c, name, len);
+	o = option_find(tables, name, len);
 	if (o == NULL || !option_takes(o))
 		return;
 	if (name[len] == '=')
@@ -137,8 +138,9 @@ offer_commands(const char *begun)
 static void
 offer_assigned(struct cli *c, const char *word)
 {
+	const option_tables tables = CLI_TABLES(c);
 	size_t len = strcspn(word, "=");
-	const struct opt *o = option_find(c, word + 2, len - 2);
+	const struct opt *o = option_find(tables, word + 2, len - 2);
 	char prefix[80];
 
 	if (o == NULL || o->words == NULL || o->words[0] == '@' ||
@@ -275,7 +277,7 @@ run(struct cli *c, int argc, char **argv)
 			fputs(shells[i].script, stdout);
 			return EXIT_OK;
 		}
-	return cli_not_a_word(c, "a shell", argv[0], SHELLS);
+	return usage_no_word(&c->usage, "a shell", argv[0], SHELLS);
 }
 
 const struct command cmd_completion = {

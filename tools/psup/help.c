@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "cli.h"
-#include "text_wrap.h"
-
-#define COLUMN 21 /* where the explanation of an option begins */
+#include "tools/lib/help.h"
+#include "tools/lib/text_wrap.h"
 
 const char help_about[] =
     "Runs and babysits shell commands. A server is started when none runs.\n\n"
@@ -45,51 +44,6 @@ const struct help_row help_files[] = {
 	{"psup.conf", "the server's configuration; see psup.conf(5)"},
 	{"", NULL}};
 
-/* "  -f, --follow" or "  --grace MS" */
-static void
-option_label(const struct opt *o, char *ret, size_t size)
-{
-	size_t n = 0;
-
-	if (o->letter != '\0')
-		n = (size_t)snprintf(ret, size, "  -%c, --%s", o->letter,
-		    o->name);
-	else
-		n = (size_t)snprintf(ret, size, "  --%s", o->name);
-	if (o->value == NULL || n >= size)
-		return;
-	if (o->value[0] == '[')
-		snprintf(ret + n, size - n, "[=%s", o->value + 1);
-	else
-		snprintf(ret + n, size - n, " %s", o->value);
-}
-
-/* A label, and its explanation beside it. */
-static void
-print_pair(const char *label, const char *text)
-{
-	size_t len = strlen(label);
-
-	fputs(label, stdout);
-	if (len + 1 > COLUMN) {
-		putchar('\n');
-		len = 0;
-	}
-	printf("%*s", (int)(COLUMN - len), "");
-	text_wrap(stdout, text, COLUMN, COLUMN);
-}
-
-static void
-print_options(const struct opt *o)
-{
-	char label[80];
-
-	for (; o != NULL && o->name != NULL; o++) {
-		option_label(o, label, sizeof(label));
-		print_pair(label, o->help);
-	}
-}
-
 static void
 print_rows(const char *title, const struct help_row *rows)
 {
@@ -98,7 +52,7 @@ print_rows(const char *title, const struct help_row *rows)
 	printf("\n%s:\n", title);
 	for (; rows->text != NULL; rows++) {
 		snprintf(label, sizeof(label), "  %s", rows->name);
-		print_pair(label, rows->text);
+		help_pair(label, rows->text);
 	}
 }
 
@@ -115,7 +69,7 @@ help_print(void)
 		printf("%-13s %s\n", label, commands[i]->summary);
 	}
 	puts("\nOptions of every command:");
-	print_options(shared_options);
+	help_options(shared_options);
 	print_rows("Exit codes", help_exit_codes);
 	puts("psup exec ends with the command's code; see psup exec --help.");
 }
@@ -133,10 +87,10 @@ help_print_command(const struct command *cmd)
 		text_wrap(stdout, cmd->about, 0, 0);
 		putchar('\n');
 	}
-	print_options(cmd->options);
+	help_options(cmd->options);
 	column = (size_t)printf("  Of every command:");
 	for (const struct opt *o = shared_options; o->name != NULL; o++) {
-		option_label(o, label, sizeof(label));
+		help_label(o, label, sizeof(label));
 		if (column + strlen(label) > 79)
 			column = (size_t)printf("\n   ") - 1;
 		column += (size_t)printf(" %s", label + 2);

@@ -27,29 +27,30 @@ const struct command *const commands[] = {
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 /* What the options of every command are taken into. */
-static struct cli cli;
+static struct cli cli = {.usage = {.program = "psup"}};
 
 /* --token-fd N */
 static void
-take_token_fd(struct cli *c, const char *text)
+take_token_fd(struct usage *u, const char *text)
 {
-	int fd = (int)cli_number(c, "--token-fd", text, 0, 1 << 20);
+	int fd = (int)usage_number(u, "--token-fd", text, 0, 1 << 20);
 
-	if (!c->usage_error && psup_read_token_fd(c->p, fd, c->token) !=
-	    PSUP_OK)
-		cli_usage(c, "--token-fd: %s", psup_error_message(c->p));
+	if (!u->wrong &&
+	    psup_read_token_fd(cli.p, fd, cli.token) != PSUP_OK)
+		usage_wrong(u, "--token-fd: %s", psup_error_message(cli.p));
 }
 
 /* --color WHEN */
 static void
-take_color(struct cli *c, const char *text)
+take_color(struct usage *u, const char *text)
 {
 	static const char *const words[] = {[COLOR_AUTO] = "auto",
 	    [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
 
+	(void)u;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strcmp(text, words[i]) == 0)
-			c->color = (enum cli_color)i;
+			cli.color = (enum cli_color)i;
 }
 
 const struct opt shared_options[] = {
@@ -148,7 +149,9 @@ run_command(struct cli *c, int argc, char **argv)
 	c->command = command_find(argv[0]);
 	if (c->command == NULL)
 		return command_unknown(argv[0]);
-	at = option_parse(c, argc, argv);
+	c->usage.command = c->command->name;
+	at = option_parse(&c->usage, (const option_tables)CLI_TABLES(c),
+	    c->command->stops, argc, argv);
 	if (at < 0)
 		return EXIT_USAGE;
 	if (was_explained(c))
@@ -165,7 +168,8 @@ run_command(struct cli *c, int argc, char **argv)
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	int at = option_parse(c, argc, argv);
+	int at = option_parse(&c->usage, (const option_tables)CLI_TABLES(c),
+	    true, argc, argv);
 
 	if (at < 0)
 		return EXIT_USAGE;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "text_wrap.h"
+#include "tools/lib/text_wrap.h"
 
 #define COLUMNS_MAX 40
 #define GAP         2  /* blanks between columns */

@@ -8,7 +8,7 @@
 struct top_options {
 	const char *runtime_dir;
 	unsigned delay_ms;
-	long refreshes; /* < 0: without end */
+	int64_t refreshes; /* < 0: without end */
 	bool batch, json, monochrome;
 	struct top_list list; /* sort, filter */
 };

@@ -41,29 +41,26 @@ look(const char *runtime_dir)
 int
 main(int argc, char **argv)
 {
-	static struct top_options o = {.delay_ms = 1000, .refreshes = -1};
 	static struct top_model m;
-	const char *no_color = getenv("NO_COLOR");
+	struct top_options *o;
 	int rc;
 
-	o.list.sort = (size_t)column_find("rate");
-	o.monochrome = no_color != NULL && no_color[0] != '\0';
 	set_characters();
 	signal(SIGPIPE, SIG_IGN);
 	rc = options_take(&o, argc, argv);
-	if (rc != 0)
-		return rc > 0 ? rc : 0;
-	if (!o.batch && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))) {
+	if (rc >= 0)
+		return rc;
+	if (!o->batch && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))) {
 		fputs("psup-top: this is no terminal; use --batch or --json\n",
 		    stderr);
-		return TOP_EXIT_USAGE;
+		return EXIT_USAGE;
 	}
-	rc = o.batch ? 0 : look(o.runtime_dir);
+	rc = o->batch ? 0 : look(o->runtime_dir);
 	if (rc != 0)
 		return rc;
-	model_init(&m, o.runtime_dir);
-	rc = o.batch ? batch_run(&m, &o) : display_run(&m, &o);
-	list_fini(&o.list);
+	model_init(&m, o->runtime_dir);
+	rc = o->batch ? batch_run(&m, o) : display_run(&m, o);
+	list_fini(&o->list);
 	model_fini(&m);
 	return rc;
 }

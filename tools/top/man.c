@@ -1,114 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --help, and the manual page psup-top(1) in roff: the words around the
- * tables of options, columns and keys. Called by options.c, and at build time
- * for the page that is installed.
+ * The manual page psup-top(1) in roff: the words around the tables of options,
+ * columns and keys. Called by options.c, and at build time for the page that is
+ * installed.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "columns.h"
 #include "keys.h"
 #include "options.h"
-
-static const char about[] =
-    "Show a psup server's sessions, processes and lanes as they change, from "
-    "its shared memory: also while its master is down or stopped.";
-
-/* "-n, --refreshes N" */
-static void
-option_words(const struct option_row *r, char *dst, size_t size)
-{
-	char letter[8] = "    ";
-
-	if (r->letter != 0)
-		snprintf(letter, sizeof(letter), "-%c, ", r->letter);
-	snprintf(dst, size, "%s--%s%s%s", letter, r->name,
-	    r->value[0] != '\0' ? " " : "", r->value);
-}
-
-/* Words, broken where a line is full. */
-static void
-print_wrapped(const char *text, int indent, int from)
-{
-	int at = from, len;
-	const char *end;
-
-	while (*text != '\0') {
-		end = strchr(text, ' ');
-		len = end != NULL ? (int)(end - text) : (int)strlen(text);
-		if (at > indent && at + 1 + len > 78) {
-			printf("\n%*s", indent, "");
-			at = indent;
-		} else if (at > indent) {
-			putchar(' ');
-			at++;
-		}
-		printf("%.*s", len, text);
-		at += len;
-		text += len;
-		text += *text == ' ';
-	}
-	putchar('\n');
-}
-
-void
-man_print_help(void)
-{
-	char words[64];
-
-	fputs("Usage: psup-top [OPTIONS]\n\n", stdout);
-	print_wrapped(about, 0, 0);
-	fputs("Keys: h in the display.\n\n", stdout);
-	for (size_t i = 0; i < option_row_count; i++) {
-		option_words(&option_rows[i], words, sizeof(words));
-		printf("  %-24s  ", words);
-		print_wrapped(option_rows[i].doc, 28, 28);
-	}
-	fputs("\nColumns:", stdout);
-	for (size_t i = 0; i < column_count; i++)
-		printf(" %s", columns[i].name);
-	fputs("\n\nExit codes: 0; 1: it failed; 2: wrong usage; 3: there is no "
-	      "server, or it is of\nanother version.\n",
-	    stdout);
-}
-
-/* -------------------------------------------------------------------- roff */
-
-/* Text in which nothing is a request or an escape. */
-static void
-roff(const char *text)
-{
-	for (const char *p = text; *p != '\0'; p++) {
-		if (*p == '\\')
-			fputs("\\e", stdout);
-		else if (*p == '-')
-			fputs("\\-", stdout);
-		else if (*p == '\'')
-			fputs("\\(aq", stdout);
-		else if (*p == '`')
-			fputs("\\(ga", stdout);
-		else if (*p == '^')
-			fputs("\\(ha", stdout);
-		else if (*p == '~')
-			fputs("\\(ti", stdout);
-		else if (*p == '.' && p == text)
-			fputs("\\&.", stdout);
-		else
-			putchar(*p);
-	}
-}
-
-/* A tagged paragraph. */
-static void
-tagged(const char *tag, const char *text)
-{
-	fputs(".TP\n.B ", stdout);
-	roff(tag);
-	putchar('\n');
-	roff(text);
-	putchar('\n');
-}
+#include "tools/lib/man.h"
 
 static void
 page_keys(void)
@@ -118,10 +19,10 @@ page_keys(void)
 	fputs(".SH KEYS\n", stdout);
 	for (size_t i = 0; keys_row(i, &row); i++)
 		if (row.keys[0] != '\0')
-			tagged(row.keys, row.help);
+			man_tagged(row.keys, row.help);
 		else {
 			fputs(".SS ", stdout);
-			roff(row.help);
+			man_text(row.help);
 			putchar('\n');
 		}
 }
@@ -130,7 +31,6 @@ void
 man_print_page(void)
 {
 	static const char before[] =
-	    ".TH PSUP-TOP 1 2026-11-21 \"psup %s\" \"psup manual\"\n"
 	    ".SH NAME\n"
 	    "psup\\-top \\- watch the sessions of a psup server\n"
 	    ".SH SYNOPSIS\n"
@@ -186,20 +86,17 @@ man_print_page(void)
 	    ".BR psup (1),\n"
 	    ".BR psupd (8),\n"
 	    ".BR psup\\-chaos (1)\n";
-	char words[64];
-
-	printf(before, psup_version());
-	roff(about);
+	man_title("PSUP-TOP");
+	fputs(before, stdout);
+	man_text(top_about);
 	putchar('\n');
 	fputs(described, stdout);
 	fputs(".SH OPTIONS\n", stdout);
-	for (size_t i = 0; i < option_row_count; i++) {
-		option_words(&option_rows[i], words, sizeof(words));
-		tagged(words + strspn(words, " "), option_rows[i].doc);
-	}
+	man_options(top_rows);
+	man_options(program_options);
 	fputs(".SH COLUMNS\n", stdout);
 	for (size_t i = 0; i < column_count; i++)
-		tagged(columns[i].name, columns[i].doc);
+		man_tagged(columns[i].name, columns[i].doc);
 	page_keys();
 	fputs(after, stdout);
 }

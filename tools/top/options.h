@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line: options.def made into functions. */
+/* The command line. */
 #ifndef TOP_OPTIONS_H
 #define TOP_OPTIONS_H
 
 #include "display.h"
+#include "tools/lib/option.h"
 
-#define TOP_EXIT_USAGE     2
 #define TOP_EXIT_NO_SERVER 3
 
-/* 0: go on; else an exit code, and everything was said; -1: it was answered. */
-int options_take(struct top_options *o, int argc, char **argv);
+/* -1: go on; else the exit code, and all was said. */
+int options_take(struct top_options **ret, int argc, char **argv);
 
-struct option_row {
-	const char *name, *value, *doc;
-	int letter;
-};
-extern const struct option_row option_rows[];
-extern const size_t option_row_count;
+/* What the manual page lists, too. */
+extern const struct opt top_rows[];
+#define top_about                                                              \
+	"Show a psup server's sessions, processes and lanes as they change, "  \
+	"from its shared memory: also while its master is down or stopped."
 
 /* man.c: to standard output. */
-void man_print_help(void);
 void man_print_page(void);
 
 #endif

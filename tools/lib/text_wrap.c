@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The wrapping of text_wrap.h. Words are counted in characters, not bytes. */
-#include "text_wrap.h"
+/* See text_wrap.h. Words are counted in characters, not bytes. */
+#include "tools/lib/text_wrap.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows that commands are made of. What a row says is parsed (option.c),
- * shown by --help (help.c), written into psup(1) (man.c) and completed by
- * shells (completion.c): none of these knows an option of its own.
+ * The rows that command lines are made of. What a row says is parsed
+ * (option.c), shown by --help (help.c), written into manual pages (man.c) and
+ * completed by shells: none of these knows an option of its own.
  *
  *     static struct { int64_t grace_ms; bool undo; } o = {.grace_ms = -1};
  *     static const struct opt options[] = {
@@ -11,20 +11,42 @@
  *             FLAG("undo", 0, o.undo, "the other way"),
  *             OPT_END};
  */
-#ifndef PSUP_OPTION_H
-#define PSUP_OPTION_H
+#ifndef PSUP_TOOLS_OPTION_H
+#define PSUP_TOOLS_OPTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct cli;
+#define EXIT_USAGE 2 /* of every program here */
+
+/* Whose command line is read, and whether it is wrong. */
+struct usage {
+	const char *program; /* "psup-top" */
+	const char *command; /* whose options they are; NULL: the program's */
+	bool wrong;          /* and it was said what is */
+	bool dashes;         /* "--" stood before the operands */
+};
+
+/* Says what is wrong, and where help is. Returns EXIT_USAGE. */
+int usage_wrong(struct usage *u, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A whole number in lo..hi; `lo`, and it was said, where it is none. */
+int64_t usage_number(struct usage *u, const char *option, const char *text,
+    int64_t lo, int64_t hi);
+/* A number with a fraction where given; `what`: "number", "number of
+ * seconds". */
+double usage_decimal(struct usage *u, const char *option, const char *text,
+    double lo, double hi, const char *what);
+/* What is wrong with a word that is none of "a|b|c"; with the nearest. */
+int usage_no_word(struct usage *u, const char *what, const char *got,
+    const char *words);
 
 enum opt_type {
 	OPT_OF_BOOL,   /* set */
 	OPT_OF_INT,    /* lo..hi */
 	OPT_OF_INT64,  /* lo..hi */
-	OPT_OF_DOUBLE, /* seconds, with a fraction where given */
+	OPT_OF_DOUBLE, /* lo..hi, with a fraction where given */
 	OPT_OF_TEXT,   /* the argument itself; one of `words` where these are
 	                * no @kind */
 	OPT_OF_CALL    /* take() */
@@ -42,9 +64,9 @@ struct opt {
 	const char *words; /* of the value */
 	enum opt_type type;
 	void *into;        /* a static of the command's */
-	int64_t lo, hi;
+	double lo, hi;
 	/* text: NULL where an optional value was not given */
-	void (*take)(struct cli *c, const char *text);
+	void (*take)(struct usage *u, const char *text);
 	const char *help;
 };
 
@@ -60,6 +82,8 @@ struct opt {
 	OPT_ROW(name, letter, NULL, NULL, var, 0, 0, help)
 #define NUMBER(name, letter, value, var, lo, hi, help)                         \
 	OPT_ROW(name, letter, value, NULL, var, lo, hi, help)
+#define DECIMAL(name, letter, value, var, lo, hi, help)                        \
+	OPT_ROW(name, letter, value, NULL, var, lo, hi, help)
 #define SECONDS(name, letter, var, help)                                       \
 	OPT_ROW(name, letter, "S", NULL, var, 0, 31536000, help)
 #define TEXT(name, letter, value, words, var, help)                            \
@@ -69,16 +93,17 @@ struct opt {
 	 .take = fn, .help = h}
 #define OPT_END {.name = NULL}
 
-/* Options that every command takes, before its name or after it. */
-extern const struct opt shared_options[];
+/* The tables of a command line; NULL where there is none. */
+#define OPTION_TABLES 3
+typedef const struct opt *option_tables[OPTION_TABLES];
 
-/* Takes the options; those of the command and the shared ones, or (command
- * NULL) the shared ones up to the first other word. Returns where in argv the
- * operands begin, or -1: something is wrong, and was said. argv is permuted
- * unless the command's first operand ends the options. */
-int option_parse(struct cli *c, int argc, char **argv);
-/* The row of that name among the command's and the shared ones; NULL. */
-const struct opt *option_find(const struct cli *c, const char *name,
+/* Takes the options: all of them, or (`stops`) those before the first other
+ * word. Returns where in argv the operands begin, or -1: something is wrong,
+ * and was said. argv is permuted unless the first operand ends the options. */
+int option_parse(struct usage *u, const option_tables tables, bool stops,
+    int argc, char **argv);
+/* The row of that name; NULL. */
+const struct opt *option_find(const option_tables tables, const char *name,
     size_t len);
 /* Does the row take a value, and must it? */
 bool option_takes(const struct opt *o);
@@ -89,5 +114,19 @@ bool words_have(const char *words, const char *text);
  * many. */
 size_t words_split(const char *words, char *buf, size_t size,
     const char **ret, size_t max);
+
+/* A program that has options alone: no commands, no operands. --help and
+ * --version come of themselves. */
+struct program {
+	const char *about;         /* of --help */
+	const struct opt *options;
+	const char *more_title;    /* of the second table; NULL: none */
+	const struct opt *more;
+	void (*more_help)(void);   /* prints what no constant holds; NULL */
+};
+extern const struct opt program_options[]; /* these two */
+/* Takes the command line. -1: go on; else the exit code, and all was said. */
+int program_take(const struct program *p, struct usage *u, int argc,
+    char **argv);
 
 #endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* See help.h. */
+#include "tools/lib/help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/lib/text_wrap.h"
+
+#define COLUMN 21 /* where the explanation of an option begins */
+
+void
+help_label(const struct opt *o, char *ret, size_t size)
+{
+	size_t n = 0;
+
+	if (o->letter != '\0')
+		n = (size_t)snprintf(ret, size, "  -%c, --%s", o->letter,
+		    o->name);
+	else
+		n = (size_t)snprintf(ret, size, "  --%s", o->name);
+	if (o->value == NULL || n >= size)
+		return;
+	if (o->value[0] == '[')
+		snprintf(ret + n, size - n, "[=%s", o->value + 1);
+	else
+		snprintf(ret + n, size - n, " %s", o->value);
+}
+
+void
+help_pair(const char *label, const char *text)
+{
+	size_t len = strlen(label);
+
+	fputs(label, stdout);
+	if (len + 1 > COLUMN) {
+		putchar('\n');
+		len = 0;
+	}
+	printf("%*s", (int)(COLUMN - len), "");
+	text_wrap(stdout, text, COLUMN, COLUMN);
+}
+
+void
+help_options(const struct opt *o)
+{
+	char label[80];
+
+	for (; o != NULL && o->name != NULL; o++) {
+		help_label(o, label, sizeof(label));
+		help_pair(label, o->help);
+	}
+}
+
+void
+help_program(const struct program *p, const char *name)
+{
+	printf("Usage: %s [OPTIONS]\n\n", name);
+	text_wrap(stdout, p->about, 0, 0);
+	putchar('\n');
+	help_options(p->options);
+	help_options(program_options);
+	if (p->more_title != NULL) {
+		printf("\n%s:\n", p->more_title);
+		help_options(p->more);
+	}
+	if (p->more_help != NULL)
+		p->more_help();
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options, by their rows (option.h). getopt_long() does the reading; what is
+ * wrong is said with what was probably meant.
+ */
+#include "tools/lib/option.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <psup/psup.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/help.h"
+
+#define OPTIONS_MAX 64
+#define WORDS_MAX   64
+
+int
+usage_wrong(struct usage *u, const char *fmt, ...)
+{
+	const char *blank = u->command != NULL ? " " : "";
+	const char *command = u->command != NULL ? u->command : "";
+	char text[300], shown[4 * sizeof(text) + 1];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	u->wrong = true;
+	psup_escape(text, strlen(text), true, shown, sizeof(shown));
+	fprintf(stderr, "%s: %s%s%s; see %s%s%s --help\n", u->program, command,
+	    blank[0] != '\0' ? ": " : "", shown, u->program, blank, command);
+	return EXIT_USAGE;
+}
+
+int64_t
+usage_number(struct usage *u, const char *option, const char *text, int64_t lo,
+    int64_t hi)
+{
+	char *end;
+	long long v;
+
+	errno = 0;
+	v = strtoll(text, &end, 10);
+	if (*text == '\0' || *end != '\0' || errno != 0 || v < lo || v > hi) {
+		usage_wrong(u, "%s: \"%.40s\" is no whole number from %lld to "
+		               "%lld",
+		    option, text, (long long)lo, (long long)hi);
+		return lo;
+	}
+	return v;
+}
+
+double
+usage_decimal(struct usage *u, const char *option, const char *text, double lo,
+    double hi, const char *what)
+{
+	char *end;
+	double v;
+
+	v = strtod(text, &end);
+	if (*text == '\0' || *end != '\0' || !(v >= lo && v <= hi)) {
+		usage_wrong(u, "%s: \"%.40s\" is no %s from %.15g to %.15g",
+		    option, text, what, lo, hi);
+		return lo;
+	}
+	return v;
+}
+
+int
+usage_no_word(struct usage *u, const char *what, const char *got,
+    const char *words)
+{
+	const char *list[WORDS_MAX], *near;
+	char buf[512], shown[512];
+
+	words_split(words, buf, sizeof(buf), list, WORDS_MAX);
+	near = psup_nearest(got, list);
+	snprintf(shown, sizeof(shown), "%s", words);
+	for (char *p = shown; (p = strchr(p, '|')) != NULL; p++)
+		*p = ' ';
+	return usage_wrong(u, "\"%.40s\" is not %s; there are %s%s%s%s", got,
+	    what, shown, near != NULL ? "; did you mean " : "",
+	    near != NULL ? near : "", near != NULL ? "?" : "");
+}
+
+bool
+option_takes(const struct opt *o)
+{
+	return o->value != NULL;
+}
+
+bool
+option_needs(const struct opt *o)
+{
+	return o->value != NULL && o->value[0] != '[';
+}
+
+size_t
+words_split(const char *words, char *buf, size_t size, const char **ret,
+    size_t max)
+{
+	size_t n = 0;
+	char *word;
+
+	ret[0] = NULL;
+	words += words != NULL && words[0] == '?';
+	if (words == NULL || words[0] == '@' || strlen(words) >= size)
+		return 0;
+	memcpy(buf, words, strlen(words) + 1);
+	while (n + 1 < max && (word = strsep(&buf, "|")) != NULL)
+		ret[n++] = word;
+	ret[n] = NULL;
+	return n;
+}
+
+bool
+words_have(const char *words, const char *text)
+{
+	const char *list[WORDS_MAX];
+	char buf[1024];
+
+	words_split(words, buf, sizeof(buf), list, WORDS_MAX);
+	for (size_t i = 0; list[i] != NULL; i++)
+		if (strcmp(list[i], text) == 0)
+			return true;
+	return false;
+}
+
+/* Is a value that is to be one of a few words none of them? Then that was
+ * said. */
+static bool
+is_wrong_word(struct usage *u, const struct opt *o, const char *text)
+{
+	const char *list[WORDS_MAX];
+	char buf[1024], what[60];
+
+	if (o->words == NULL || o->words[0] == '?' ||
+	    words_split(o->words, buf, sizeof(buf), list, WORDS_MAX) == 0 ||
+	    words_have(o->words, text))
+		return false;
+	snprintf(what, sizeof(what), "what --%s takes", o->name);
+	usage_no_word(u, what, text, o->words);
+	return true;
+}
+
+/* One option, into where its row says. */
+static void
+take(struct usage *u, const struct opt *o, const char *text)
+{
+	char name[40];
+
+	if (text != NULL && is_wrong_word(u, o, text))
+		return;
+	snprintf(name, sizeof(name), "--%s", o->name);
+	switch (o->type) {
+	case OPT_OF_BOOL:
+		*(bool *)o->into = true;
+		break;
+	case OPT_OF_INT:
+		*(int *)o->into = (int)usage_number(u, name, text,
+		    (int64_t)o->lo, (int64_t)o->hi);
+		break;
+	case OPT_OF_INT64:
+		*(int64_t *)o->into = usage_number(u, name, text,
+		    (int64_t)o->lo, (int64_t)o->hi);
+		break;
+	case OPT_OF_DOUBLE:
+		*(double *)o->into = usage_decimal(u, name, text, o->lo,
+		    o->hi, strchr(o->value, 'S') != NULL ? "number of seconds"
+		                                          : "number");
+		break;
+	case OPT_OF_TEXT:
+		*(const char **)o->into = text;
+		break;
+	case OPT_OF_CALL:
+		o->take(u, text);
+		break;
+	}
+}
+
+static size_t
+collect(const option_tables tables, const struct opt **ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < OPTION_TABLES; i++)
+		for (const struct opt *o = tables[i];
+		     o != NULL && o->name != NULL && n < OPTIONS_MAX; o++)
+			ret[n++] = o;
+	return n;
+}
+
+const struct opt *
+option_find(const option_tables tables, const char *name, size_t len)
+{
+	const struct opt *rows[OPTIONS_MAX];
+	size_t n = collect(tables, rows);
+
+	for (size_t i = 0; i < n; i++)
+		if (strlen(rows[i]->name) == len &&
+		    memcmp(rows[i]->name, name, len) == 0)
+			return rows[i];
+	return NULL;
+}
+
+/* Which options a word may have been the beginning of: " --a --b". */
+static size_t
+begun(const struct option *all, const char *word, char *ret, size_t size)
+{
+	size_t len = strcspn(word, "="), count = 0, used = 0;
+
+	ret[0] = '\0';
+	for (; all->name != NULL; all++)
+		if (strncmp(all->name, word, len) == 0 && used < size) {
+			used += (size_t)snprintf(ret + used, size - used,
+			    " --%s", all->name);
+			count++;
+		}
+	return count;
+}
+
+/* getopt did not like a word: which, and what was meant. */
+static void
+refuse(struct usage *u, const struct option *all, const char *word, int opt)
+{
+	const char *near;
+	char list[200];
+
+	if (opt == ':') {
+		usage_wrong(u, "%.80s needs a value", word);
+	} else if (strncmp(word, "--", 2) != 0) {
+		usage_wrong(u, "-%c is no option", optopt);
+	} else if (optopt != 0) {
+		usage_wrong(u, "%.*s takes no value", (int)strcspn(word, "="),
+		    word);
+	} else if (word[2] != '\0' &&
+	    begun(all, word + 2, list, sizeof(list)) > 1) {
+		usage_wrong(u, "%.80s may be any of%s", word, list);
+	} else {
+		near = psup_nearest_option(all, word);
+		if (near != NULL)
+			usage_wrong(u, "%.80s is no option; did you mean --%s?",
+			    word, near);
+		else
+			usage_wrong(u, "%.80s is no option", word);
+	}
+}
+
+int
+option_parse(struct usage *u, const option_tables tables, bool stops, int argc,
+    char **argv)
+{
+	const struct opt *rows[OPTIONS_MAX];
+	struct option all[OPTIONS_MAX + 1] = {0};
+	char letters[3 * OPTIONS_MAX + 3], *l = letters;
+	size_t n = collect(tables, rows);
+	int opt, at;
+
+	if (stops)
+		*l++ = '+';
+	*l++ = ':';
+	for (size_t i = 0; i < n; i++) {
+		all[i].name = rows[i]->name;
+		all[i].has_arg = option_needs(rows[i]) ? required_argument
+		    : option_takes(rows[i]) ? optional_argument
+		    : no_argument;
+		all[i].val = 256 + (int)i;
+		if (rows[i]->letter == '\0')
+			continue;
+		*l++ = rows[i]->letter;
+		for (int k = 0; k < all[i].has_arg; k++)
+			*l++ = ':';
+	}
+	*l = '\0';
+	optind = 0; /* getopt begins anew */
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, letters, all, NULL)) != -1) {
+		const struct opt *row = NULL;
+
+		for (size_t i = 0; i < n && row == NULL; i++)
+			if (opt == 256 + (int)i ||
+			    (opt != 0 && opt == rows[i]->letter))
+				row = rows[i];
+		if (opt == '?' || opt == ':' || row == NULL)
+			refuse(u, all, argv[optind - 1], opt);
+		else
+			take(u, row, optarg);
+		if (u->wrong)
+			return -1;
+	}
+	at = optind;
+	u->dashes = at > 1 && strcmp(argv[at - 1], "--") == 0;
+	return at;
+}
+
+static bool help, version;
+
+const struct opt program_options[] = {
+	FLAG("help", 'h', help, "this text"),
+	FLAG("version", 'V', version, "the version"),
+	OPT_END};
+
+int
+program_take(const struct program *p, struct usage *u, int argc, char **argv)
+{
+	const option_tables tables = {p->options, p->more, program_options};
+	int at = option_parse(u, tables, false, argc, argv);
+
+	if (at < 0)
+		return EXIT_USAGE;
+	if (help)
+		help_program(p, u->program);
+	else if (version)
+		printf("%s %s\n", u->program, psup_version());
+	else if (at < argc)
+		return usage_wrong(u, "\"%.80s\": it takes no arguments",
+		    argv[at]);
+	else
+		return -1;
+	return 0;
+}
