@@ -38,17 +38,13 @@ screen_begin(struct attach *a)
 void
 attach_tty_enter(struct attach *a)
 {
-	struct termios raw;
-
 	if (isatty(a->out.fd)) {
 		screen_begin(a);
 		a->entered = true;
 	}
 	if (!a->in_tty || a->raw || tcgetattr(STDIN_FILENO, &a->tty) != 0)
 		return;
-	raw = a->tty;
-	cfmakeraw(&raw);
-	a->raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+	a->raw = run_tty_make_raw(&a->tty);
 }
 
 void
@@ -68,31 +64,11 @@ attach_tty_leave(struct attach *a)
 	a->raw = false;
 }
 
-/* The answer to a resize: nothing to say. */
-static void
-on_resized(void *arg, int status, psup_reply *reply)
-{
-	(void)arg;
-	(void)status;
-	psup_reply_free(&reply);
-}
-
 void
 attach_tty_resize(struct attach *a, int off)
 {
-	int cols = 0, rows = 0;
-	psup_args *args;
-
-	if (a->o->fixed_size || a->o->read_only)
-		return;
-	run_tty_size(&cols, &rows);
-	if (cols == 0 || (args = psup_args_new()) == NULL)
-		return;
-	psup_args_str(args, "sessionId", a->id);
-	psup_args_int(args, "cols", cols);
-	psup_args_int(args, "rows", rows > off ? rows - off : rows + off);
-	(void)psup_send(a->c->p, "resize", args, on_resized, a, NULL);
-	psup_args_free(&args);
+	if (!a->o->fixed_size && !a->o->read_only)
+		run_tty_tell_size(a->c, a->id, off);
 }
 
 /* Programs may have had our terminal send keys as sequences of numbers: then

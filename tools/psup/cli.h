@@ -210,6 +210,11 @@ int run_exit_code(const psup_value *details);
 int run_spawn_failure_code(const psup_value *details);
 /* The size of our own terminal; untouched where there is none. */
 void run_tty_size(int *ret_cols, int *ret_rows);
+/* Tells it to a session's terminal. off: so many lines less than we have. */
+void run_tty_tell_size(struct cli *c, const char *id, int off);
+/* Our own terminal, which was so, hands every key through from now on. */
+struct termios;
+bool run_tty_make_raw(const struct termios *was);
 /* Runs a command as if it were a child of this terminal. The exit code. */
 int run_foreground(struct cli *c, const struct run_options *o);
 

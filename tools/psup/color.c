@@ -7,9 +7,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <wchar.h>
-
-#define ELLIPSIS "\xe2\x80\xa6"
 
 static const char *const sequences[] = {
 	[STYLE_NONE] = "", [STYLE_BOLD] = "\033[1m", [STYLE_DIM] = "\033[2m",
@@ -55,63 +52,6 @@ color_end(const struct cli *c, int fd, enum style style)
 }
 
 /* ------------------------------------------------------------------ cells */
-
-/* The next character: its bytes and its columns. */
-static size_t
-next_cell(const char *s, mbstate_t *state, size_t *ret_columns)
-{
-	wchar_t wc;
-	size_t n = mbrtowc(&wc, s, strlen(s), state);
-	int w;
-
-	*ret_columns = 1;
-	if (n == 0 || n == (size_t)-1 || n == (size_t)-2) {
-		memset(state, 0, sizeof(*state));
-		return 1;
-	}
-	w = wcwidth(wc);
-	*ret_columns = w >= 0 ? (size_t)w : 1;
-	return n;
-}
-
-size_t
-cells_of(const char *text)
-{
-	mbstate_t state = {0};
-	size_t sum = 0, w;
-
-	while (*text != '\0') {
-		text += next_cell(text, &state, &w);
-		sum += w;
-	}
-	return sum;
-}
-
-size_t
-cells_cut(const char *text, size_t columns, char *dst, size_t size)
-{
-	bool cut = cells_of(text) > columns;
-	size_t room = cut && columns > 0 ? columns - 1 : columns;
-	size_t used = 0, len = 0, n, w;
-	mbstate_t state = {0};
-
-	while (*text != '\0') {
-		n = next_cell(text, &state, &w);
-		if (used + w > room || len + n + sizeof(ELLIPSIS) > size)
-			break;
-		memcpy(dst + len, text, n);
-		len += n;
-		used += w;
-		text += n;
-	}
-	if (cut && columns > 0 && len + sizeof(ELLIPSIS) <= size) {
-		memcpy(dst + len, ELLIPSIS, sizeof(ELLIPSIS) - 1);
-		len += sizeof(ELLIPSIS) - 1;
-		used++;
-	}
-	dst[len] = '\0';
-	return used;
-}
 
 void
 cells_amount(uint64_t n, char *ret, size_t size)

@@ -18,11 +18,6 @@ const char *color_end(const struct cli *c, int fd, enum style style);
 
 /* ------------------------------------------------------------------ cells */
 
-/* Columns that a text takes on a terminal; it has no control characters. */
-size_t cells_of(const char *text);
-/* Copies as much as fits into `columns`; what is cut ends in an ellipsis.
- * Returns the columns taken. */
-size_t cells_cut(const char *text, size_t columns, char *dst, size_t size);
 /* Bytes as people read them: 512, 20.3K, 1.5G. */
 void cells_amount(uint64_t n, char *ret, size_t size);
 /* Columns and lines of stdout's terminal, or of $COLUMNS and $LINES; 0: it is

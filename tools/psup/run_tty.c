@@ -27,11 +27,43 @@ run_tty_size(int *ret_cols, int *ret_rows)
 	}
 }
 
+/* The answer to a resize: nothing to say. */
+static void
+on_resized(void *arg, int status, psup_reply *reply)
+{
+	(void)arg;
+	(void)status;
+	psup_reply_free(&reply);
+}
+
+void
+run_tty_tell_size(struct cli *c, const char *id, int off)
+{
+	int cols = 0, rows = 0;
+	psup_args *a;
+
+	run_tty_size(&cols, &rows);
+	if (cols == 0 || (a = psup_args_new()) == NULL)
+		return;
+	psup_args_str(a, "sessionId", id);
+	psup_args_int(a, "cols", cols);
+	psup_args_int(a, "rows", rows > off ? rows - off : rows + off);
+	(void)psup_send(c->p, "resize", a, on_resized, NULL, NULL);
+	psup_args_free(&a);
+}
+
+bool
+run_tty_make_raw(const struct termios *was)
+{
+	struct termios raw = *was;
+
+	cfmakeraw(&raw);
+	return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+}
+
 void
 run_tty_open(struct run *r)
 {
-	struct termios raw;
-
 	if (!r->o->pty || r->no_pty || !r->o->forward_stdin || r->o->quiet ||
 	    r->raw ||
 	    tcgetpgrp(STDIN_FILENO) != getpgrp() ||
@@ -39,9 +71,7 @@ run_tty_open(struct run *r)
 		return;
 	r->shows = isatty(STDOUT_FILENO) == 1;
 	r->screen.own = true;
-	raw = r->tty;
-	cfmakeraw(&raw);
-	r->raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+	r->raw = run_tty_make_raw(&r->tty);
 }
 
 void
@@ -74,29 +104,9 @@ run_tty_show(struct run *r, const char *data, size_t len)
 	return term_out(&r->screen, data, len, show, &r->out);
 }
 
-/* The answer to a resize: nothing to say. */
-static void
-on_resized(void *arg, int status, psup_reply *reply)
-{
-	(void)arg;
-	(void)status;
-	psup_reply_free(&reply);
-}
-
 void
 run_tty_resize(struct run *r)
 {
-	int cols = 0, rows = 0;
-	psup_args *a;
-
-	if (!r->o->pty || r->no_pty || r->o->fixed_size || !r->running)
-		return;
-	run_tty_size(&cols, &rows);
-	if (cols == 0 || (a = psup_args_new()) == NULL)
-		return;
-	psup_args_str(a, "sessionId", r->session);
-	psup_args_int(a, "cols", cols);
-	psup_args_int(a, "rows", rows);
-	(void)psup_send(r->c->p, "resize", a, on_resized, r, NULL);
-	psup_args_free(&a);
+	if (r->o->pty && !r->no_pty && !r->o->fixed_size && r->running)
+		run_tty_tell_size(r->c, r->session, 0);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/lib/cells.h"
 #include "tools/lib/text_wrap.h"
 
 #define COLUMNS_MAX 40
@@ -170,7 +171,7 @@ static void
 lay_out(const struct table *t, const json_t *rows, size_t columns,
     struct layout *ret)
 {
-	char cell[TABLE_CELL];
+	char cell[TABLE_CELL], copy[TABLE_CELL];
 	size_t w;
 
 	ret->count = t->count;
@@ -180,7 +181,8 @@ lay_out(const struct table *t, const json_t *rows, size_t columns,
 		for (size_t k = 0; k < json_array_size(rows); k++) {
 			(void)shown_cell(t->columns[i],
 			    json_array_get(rows, k), cell);
-			w = cells_of(cell);
+			w = (size_t)cells_copy(cell, 0, 0, copy, sizeof(copy),
+			    NULL);
 			if (w > ret->width[i])
 				ret->width[i] = w;
 		}
@@ -209,8 +211,8 @@ print_cell(const struct cli *c, const struct layout *l, size_t i,
 {
 	bool last = i + 1 == l->count;
 	char cut[TABLE_CELL + 8];
-	size_t used = cells_cut(text, l->width[i], cut, sizeof(cut));
-	int pad = (int)(l->width[i] > used ? l->width[i] - used : 0);
+	int width = (int)l->width[i];
+	int pad = width - cells_cut(text, width, cut, sizeof(cut));
 
 	if (l->columns[i]->right)
 		printf("%*s", pad, "");

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cells.h"
+#include "tools/lib/cells.h"
 #include "columns.h"
 
 #define UNUSED __attribute__((unused))

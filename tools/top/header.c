@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cells.h"
+#include "tools/lib/cells.h"
 #include "header.h"
 
 #define BEAT_LATE_MS 3000u

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cells.h"
+#include "tools/lib/cells.h"
 #include "line.h"
 
 #define PUT_MAX 2048

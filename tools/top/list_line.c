@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cells.h"
+#include "tools/lib/cells.h"
 #include "list.h"
 
 #define FIRST_MAX 26 /* of the first column on a wide terminal */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cells.h"
+#include "tools/lib/cells.h"
 #include "columns.h"
 #include "pane.h"
 

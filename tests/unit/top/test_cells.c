@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-#include "tools/top/cells.h"
+#include "tools/lib/cells.h"
 #include "tools/top/proc.h"
 
 #define SIZE 512

@@ -3,10 +3,10 @@
  * Text in the columns of a terminal, and figures in four characters. Pure.
  * Widths are utf8proc's, or the C library's where that says more: curses
  * counts by it, and nothing may run into its neighbour. Needs a locale whose
- * characters are UTF-8 (main.c).
+ * characters are UTF-8.
  */
-#ifndef TOP_CELLS_H
-#define TOP_CELLS_H
+#ifndef PSUP_TOOLS_CELLS_H
+#define PSUP_TOOLS_CELLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +18,9 @@
  * *ret_rest (may be NULL) is where it stopped. */
 int cells_copy(const char *safe, int at, int width, char *dst, size_t size,
     const char **ret_rest);
+
+/* The same at column 0 of at least one; what is cut ends with an ellipsis. */
+int cells_cut(const char *safe, int width, char *dst, size_t size);
 
 /* What a stranger wrote: escaped, padded or cut to `width` columns (0: as wide
  * as it is); what is cut ends with an ellipsis. Returns the columns used. */

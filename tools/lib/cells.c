@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Text in columns: see cells.h. Called by everything that shows text. */
+/* Text in columns: see cells.h. Called by whatever shows tables. */
+#include "tools/lib/cells.h"
+
 #include <psup/psup.h>
 #include <stdio.h>
 #include <string.h>
 #include <utf8proc.h>
 #include <wchar.h>
-
-#include "cells.h"
 
 #define TAB_COLUMNS 8
 #define MARKS_MAX   3 /* combining characters on one letter */
@@ -98,23 +98,31 @@ make_safe(const char *text, char *dst, size_t size)
 }
 
 int
+cells_cut(const char *safe, int width, char *dst, size_t size)
+{
+	const char *rest;
+	int used = cells_copy(safe, 0, width, dst, size, &rest);
+	size_t len;
+
+	if (*rest == '\0' || width <= 1)
+		return used;
+	used = cells_copy(safe, 0, width - 1, dst, size, NULL);
+	len = strlen(dst);
+	if (len + sizeof(ELLIPSIS) > size)
+		return used;
+	memcpy(dst + len, ELLIPSIS, sizeof(ELLIPSIS));
+	return used + 1;
+}
+
+int
 cells_fit(const char *text, int width, bool right, char *dst, size_t size)
 {
 	char safe[TEXT_MAX + 1];
-	const char *rest;
 	size_t len, pad;
 	int used;
 
 	make_safe(text, safe, sizeof(safe));
-	used = cells_copy(safe, 0, width, dst, size, &rest);
-	if (*rest != '\0' && width > 1) {
-		used = cells_copy(safe, 0, width - 1, dst, size, NULL);
-		len = strlen(dst);
-		if (len + sizeof(ELLIPSIS) <= size) {
-			memcpy(dst + len, ELLIPSIS, sizeof(ELLIPSIS));
-			used++;
-		}
-	}
+	used = cells_cut(safe, width, dst, size);
 	if (width <= used)
 		return used;
 	len = strlen(dst);
