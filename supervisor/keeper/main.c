@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@
 #include "check.h"
 #include "envpolicy.h"
 #include "heritage.h"
-#include "nearest.h"
+#include "option.h"
 #include "supervisor/keeper/keeper.h"
 #include "supervisor/keeper/notify.h"
 #include "supervisor/keeper/passed.h"
@@ -34,202 +33,87 @@
 
 extern char **environ;
 
-enum option_id {
-	OPT_RUNTIME_DIR = 256, OPT_CONFIG, OPT_WORKERS, OPT_ANY_FS,
-	OPT_LOG_LEVEL, OPT_LOG_FORMAT, OPT_LIBEXEC, OPT_DETACH, OPT_CHECK, OPT_FOREGROUND_CHILD,
-	OPT_READY_FD, OPT_VERSION, OPT_HELP
-};
-
-/* One row is the option, its argument and its help. */
-static const struct {
-	const char *name, *arg, *help;
-	enum option_id id;
-} rows[] = {
-	{ "runtime-dir", "DIR", "where socket, rings and index lie",
-	    OPT_RUNTIME_DIR },
-	{ "config", "FILE", "read this psup.conf", OPT_CONFIG },
-	{ "workers", "N", "active workers, 1..32 (default: one per core)",
-	    OPT_WORKERS },
-	{ "any-fs", NULL, "the runtime directory need not be on tmpfs",
-	    OPT_ANY_FS },
-	{ "log-level", "LEVEL", LOG_LEVEL_NAMES " (note)", OPT_LOG_LEVEL },
-	{ "log-format", "FORMAT", LOG_FORMAT_NAMES " (logfmt)",
-	    OPT_LOG_FORMAT },
-	{ "libexec", "DIR", "where psup-master and psup-worker are",
-	    OPT_LIBEXEC },
-	{ "detach", NULL, "go to the background once ready", OPT_DETACH },
-	{ "foreground-child", NULL, "SIGHUP ends it, as SIGTERM does",
-	    OPT_FOREGROUND_CHILD },
-	{ "ready-fd", "N", "write a newline to descriptor N once ready",
-	    OPT_READY_FD },
-	{ "check", NULL, "check configuration and programs, then exit",
-	    OPT_CHECK },
-	{ "version", NULL, "print the version", OPT_VERSION },
-	{ "help", NULL, "print this", OPT_HELP },
-};
-
 /* What the command line says. */
 struct args {
 	const char *runtime_dir, *config, *libexec;
-	unsigned long workers; /* 0: not given */
-	int ready_fd;          /* -1: not given */
+	int workers;  /* 0: not given */
+	int ready_fd; /* -1: not given */
 	bool any_fs, detach, check, foreground_child;
 	int level, format; /* enum log_level, log_format; -1: not given */
 };
 
-/* The help text, from the table. */
+static struct args given = { .level = -1, .format = -1, .ready_fd = -1 };
+
 static void
-print_help(FILE *to)
+take_runtime_dir(struct usage *u, const char *text)
 {
-	size_t i;
+	const struct keeper_options *o = NULL;
 
-	(void)fprintf(to, "usage: psupd [options]\n");
-	for (i = 0; i < NELEMS(rows); i++) {
-		char left[40];
-
-		(void)snprintf(left, sizeof(left), "--%s%s%s", rows[i].name,
-		    rows[i].arg != NULL ? " " : "",
-		    rows[i].arg != NULL ? rows[i].arg : "");
-		(void)fprintf(to, "  %-22s %s\n", left, rows[i].help);
-	}
+	given.runtime_dir = text;
+	if (text[0] != '/')
+		usage_wrong(u, "--runtime-dir: \"%.80s\" is not absolute",
+		    text);
+	else if (strlen(text) + sizeof("/sock") > sizeof(o->runtime_dir))
+		usage_wrong(u, "--runtime-dir: \"%.80s\" is too long for a "
+			       "socket", text);
 }
 
-/* A wrong command line. */
-static int
-usage(const char *what, const char *value)
+static void
+take_level(struct usage *u, const char *text)
 {
-	(void)fprintf(stderr, "psupd: %s: %s (see psupd --help)\n", what,
-	    value);
-	return KEEPER_USAGE;
+	given.level = log_level_of(text);
+	if (given.level < 0)
+		usage_wrong(u, "--log-level: \"%.40s\" is none of "
+			       LOG_LEVEL_NAMES, text);
 }
 
-/* --workers. */
-static int
-parse_workers(const char *s, unsigned long *ret)
+static void
+take_format(struct usage *u, const char *text)
 {
-	unsigned long n;
-	char *end;
-
-	errno = 0;
-	n = strtoul(s, &end, 10);
-	if (errno != 0 || *s < '0' || *s > '9' || *end != '\0' || n < 1 ||
-	    n > WORKERS_MAX)
-		return usage("--workers is not in 1..32", s);
-	*ret = n;
-	return 0;
+	given.format = log_format_of(text);
+	if (given.format < 0)
+		usage_wrong(u, "--log-format: \"%.40s\" is none of "
+			       LOG_FORMAT_NAMES, text);
 }
 
-/* --ready-fd. */
-static int
-parse_ready_fd(const char *s, int *ret)
-{
-	unsigned long n;
-	char *end;
-
-	errno = 0;
-	n = strtoul(s, &end, 10);
-	if (errno != 0 || *s < '0' || *s > '9' || *end != '\0' ||
-	    n <= STDERR_FILENO || n > INT_MAX)
-		return usage("--ready-fd is no descriptor from 3 on", s);
-	*ret = (int)n;
-	return 0;
-}
-
-/* One option. -1: go on; else exit with it. */
-static int
-take_option(int id, struct args *a)
-{
-	int r;
-
-	switch (id) {
-	case OPT_RUNTIME_DIR:
-		a->runtime_dir = optarg;
-		return -1;
-	case OPT_CONFIG:
-		a->config = optarg;
-		return -1;
-	case OPT_WORKERS:
-		r = parse_workers(optarg, &a->workers);
-		return r == 0 ? -1 : r;
-	case OPT_ANY_FS:
-		a->any_fs = true;
-		return -1;
-	case OPT_LOG_LEVEL:
-		a->level = log_level_of(optarg);
-		if (a->level < 0)
-			return usage("--log-level is no level", optarg);
-		return -1;
-	case OPT_LOG_FORMAT:
-		a->format = log_format_of(optarg);
-		if (a->format < 0)
-			return usage("--log-format is no format", optarg);
-		return -1;
-	case OPT_LIBEXEC:
-		a->libexec = optarg;
-		return -1;
-	case OPT_DETACH:
-		a->detach = true;
-		return -1;
-	case OPT_CHECK:
-		a->check = true;
-		return -1;
-	case OPT_READY_FD:
-		r = parse_ready_fd(optarg, &a->ready_fd);
-		return r == 0 ? -1 : r;
-	case OPT_FOREGROUND_CHILD:
-		a->foreground_child = true;
-		return -1;
-	case OPT_VERSION:
-		(void)printf("psupd %s\n", abi_build());
-		return 0;
-	case OPT_HELP:
-		print_help(stdout);
-		return 0;
-	default:
-		return KEEPER_USAGE;
-	}
-}
-
-/* What getopt did not like: an option there is none of, or one without its
- * value. */
-static int
-wrong_option(const struct option *longs, const char *word, int c)
-{
-	const char *near = nearest_option(word, longs);
-	char what[120];
-
-	if (c == ':')
-		return usage("it needs a value", word);
-	(void)snprintf(what, sizeof(what), "no such option%s%s%s",
-	    near != NULL ? ", did you mean --" : "", near != NULL ? near : "",
-	    near != NULL ? "?" : "");
-	return usage(what, word);
-}
+static const struct opt rows[] = {
+	CALL("runtime-dir", 0, "DIR", "@dir", take_runtime_dir,
+	    "where socket, rings and index lie"),
+	TEXT("config", 0, "FILE", "@file", given.config,
+	    "read this psup.conf"),
+	NUMBER("workers", 0, "N", given.workers, 1, WORKERS_MAX,
+	    "active workers, 1..32 (default: one per core)"),
+	FLAG("any-fs", 0, given.any_fs,
+	    "the runtime directory need not be on tmpfs"),
+	CALL("log-level", 0, "LEVEL", NULL, take_level,
+	    LOG_LEVEL_NAMES " (note)"),
+	CALL("log-format", 0, "FORMAT", NULL, take_format,
+	    LOG_FORMAT_NAMES " (logfmt)"),
+	TEXT("libexec", 0, "DIR", "@dir", given.libexec,
+	    "where psup-master and psup-worker are"),
+	FLAG("detach", 0, given.detach, "go to the background once ready"),
+	FLAG("foreground-child", 0, given.foreground_child,
+	    "SIGHUP ends it, as SIGTERM does"),
+	NUMBER("ready-fd", 0, "N", given.ready_fd, STDERR_FILENO + 1, INT_MAX,
+	    "write a newline to descriptor N once ready"),
+	FLAG("check", 0, given.check,
+	    "check configuration and programs, then exit"),
+	OPT_END
+};
 
 /* The command line. -1: go on; else exit with it. */
 static int
-parse(int argc, char **argv, struct args *a)
+parse(int argc, char **argv)
 {
-	struct option longs[NELEMS(rows) + 1];
-	size_t i;
-	int c, r;
+	static const struct command_line psupd = {
+		.about = "Runs and babysits commands for programs that run "
+			 "many of them.",
+		.options = rows,
+	};
+	struct usage u = { .program = "psupd" };
+	int r = command_line_take(&psupd, &u, argc, argv);
 
-	memset(longs, 0, sizeof(longs));
-	for (i = 0; i < NELEMS(rows); i++) {
-		longs[i].name = rows[i].name;
-		longs[i].has_arg = rows[i].arg != NULL ? required_argument :
-							 no_argument;
-		longs[i].val = (int)rows[i].id;
-	}
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
-		if (c == '?' || c == ':')
-			return wrong_option(longs, argv[optind - 1], c);
-		r = take_option(c, a);
-		if (r != -1)
-			return r;
-	}
-	return optind < argc ? usage("unexpected argument", argv[optind]) : -1;
+	return r == EXIT_USAGE ? KEEPER_USAGE : r;
 }
 
 /* May psupd itself keep this variable? */
@@ -391,7 +275,7 @@ read_config(const struct args *a, struct keeper_options *o)
 static uint64_t
 worker_count(const struct args *a, const struct config *c)
 {
-	uint64_t n = a->workers != 0 ? a->workers : c->workers;
+	uint64_t n = a->workers != 0 ? (uint64_t)a->workers : c->workers;
 	cpu_set_t set;
 
 	if (n == 0 && sched_getaffinity(0, sizeof(set), &set) == 0)
@@ -408,13 +292,6 @@ gather(const struct args *a, struct keeper_options *o)
 	int r;
 
 	if (a->runtime_dir != NULL) {
-		if (a->runtime_dir[0] != '/')
-			return usage("--runtime-dir is not absolute",
-			    a->runtime_dir);
-		if (strlen(a->runtime_dir) + sizeof("/sock") >
-		    sizeof(o->runtime_dir))
-			return usage("--runtime-dir is too long for a socket",
-			    a->runtime_dir);
 		memcpy(o->runtime_dir, a->runtime_dir,
 		    strlen(a->runtime_dir) + 1);
 	} else {
@@ -516,7 +393,6 @@ main(int argc, char **argv)
 {
 	static struct keeper_options o = { .ready_fd = -1, .newline_fd = -1,
 		.listener = -1 };
-	struct args a = { .level = -1, .format = -1, .ready_fd = -1 };
 	struct passed passed;
 	char why[256];
 	int r;
@@ -532,23 +408,23 @@ main(int argc, char **argv)
 	passed_open_stdio();
 	reset_signals();
 	(void)umask(077);
-	r = parse(argc, argv, &a);
+	r = parse(argc, argv);
 	if (r != -1)
 		return r;
-	r = passed_take(a.ready_fd, &passed, why, sizeof(why));
+	r = passed_take(given.ready_fd, &passed, why, sizeof(why));
 	if (r < 0)
 		return keeper_fail(&o, KEEPER_USAGE, "%s", why);
 	o.listener = passed.listener;
 	o.newline_fd = passed.ready;
-	r = gather(&a, &o);
+	r = gather(&given, &o);
 	if (r != 0)
 		return r;
-	if (a.check) {
+	if (given.check) {
 		(void)printf("psupd %s: ok, runtime directory %s\n",
 		    abi_build(), o.runtime_dir);
 		return 0;
 	}
-	if (a.detach) {
+	if (given.detach) {
 		r = detach(&o);
 		if (r != -1)
 			return r;

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/lib/option.h"
+#include "common/option.h"
 
 #define ROWS_MAX 64
 
@@ -327,14 +327,14 @@ parse_options(int argc, char **argv)
 		TEXT("only", 0, "FAMILY", "starts|output|idle|events", own.only,
 		    "one family of figures"),
 		OPT_END};
-	static const struct program program = {
+	static const struct command_line line = {
 		.about = "Measures psup beside a raw loop and Node, with a "
 		         "server of its own.",
 		.options = options,
 		.more_help = print_families,
 	};
 	struct usage u = {.program = "psup-bench"};
-	int code = program_take(&program, &u, argc, argv);
+	int code = command_line_take(&line, &u, argc, argv);
 
 	if (own.rounds == 0)
 		own.rounds = own.quick ? 2 : 5;

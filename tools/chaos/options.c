@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/lib/option.h"
+#include "common/option.h"
 
 static const struct {
 	const char *word;
@@ -151,7 +151,7 @@ static const struct opt of_program[] = {
 	    "how often each is started again (until the end)"),
 	OPT_END};
 
-static const struct program program = {
+static const struct command_line line = {
 	.about = "Kills psup's processes while sessions of known output run, "
 	         "then checks every byte, status, start, order and event, and "
 	         "what is left behind. Exit code 0: nothing was lost; 1: "
@@ -193,7 +193,7 @@ options_take(int argc, char **argv)
 	*o = (struct options){.victims = VICTIM_WORKER | VICTIM_MASTER,
 	    .signal = SIGKILL, .stop_ms = 200, .rate = 5, .sessions = 16,
 	    .after_ms = -1, .restarts = -1, .late_ms = 100};
-	code = program_take(&program, &u, argc, argv);
+	code = command_line_take(&line, &u, argc, argv);
 	if (code >= 0)
 		return code;
 	wrong = conflict(o);

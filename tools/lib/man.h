@@ -3,7 +3,7 @@
 #ifndef PSUP_TOOLS_MAN_H
 #define PSUP_TOOLS_MAN_H
 
-#include "tools/lib/option.h"
+#include "common/option.h"
 
 /* The first line: "PSUP-TOP", of section 1. */
 void man_title(const char *name);

@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <psup/psup.h>
 
-#include "tools/lib/option.h"
+#include "common/option.h"
 
 /* Exit codes; `psup --help` lists them. */
 enum {

@@ -10,7 +10,7 @@
 
 #include "color.h"
 #include "doctor.h"
-#include "tools/lib/text_wrap.h"
+#include "common/text_wrap.h"
 
 #define ANSWER_MS 2000
 

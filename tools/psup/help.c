@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cli.h"
-#include "tools/lib/help.h"
-#include "tools/lib/text_wrap.h"
+#include "common/help.h"
+#include "common/text_wrap.h"
 
 const char help_about[] =
     "Runs and babysits shell commands. A server is started when none runs.\n\n"

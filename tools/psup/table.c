@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tools/lib/cells.h"
-#include "tools/lib/text_wrap.h"
+#include "common/text_wrap.h"
 
 #define COLUMNS_MAX 40
 #define GAP         2  /* blanks between columns */

@@ -93,7 +93,7 @@ man_print_page(void)
 	fputs(described, stdout);
 	fputs(".SH OPTIONS\n", stdout);
 	man_options(top_rows);
-	man_options(program_options);
+	man_options(common_options);
 	fputs(".SH COLUMNS\n", stdout);
 	for (size_t i = 0; i < column_count; i++)
 		man_tagged(columns[i].name, columns[i].doc);

@@ -74,7 +74,7 @@ print_more(void)
 int
 options_take(struct top_options **ret, int argc, char **argv)
 {
-	static const struct program program = {
+	static const struct command_line line = {
 		.about = top_about,
 		.options = top_rows,
 		.more_help = print_more,
@@ -85,7 +85,7 @@ options_take(struct top_options **ret, int argc, char **argv)
 
 	o.list.sort = (size_t)column_find("rate");
 	o.monochrome = no_color != NULL && no_color[0] != '\0';
-	code = program_take(&program, &u, argc, argv);
+	code = command_line_take(&line, &u, argc, argv);
 	if (code < 0 && help_man) {
 		man_print_page();
 		code = 0;

@@ -4,7 +4,7 @@
 #define TOP_OPTIONS_H
 
 #include "display.h"
-#include "tools/lib/option.h"
+#include "common/option.h"
 
 #define TOP_EXIT_NO_SERVER 3
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What --help prints, from the rows of option.h: to standard output. */
-#ifndef PSUP_TOOLS_HELP_H
-#define PSUP_TOOLS_HELP_H
+#ifndef PSUP_HELP_H
+#define PSUP_HELP_H
 
-#include "tools/lib/option.h"
+#include "common/option.h"
 
 /* "  -f, --follow" or "  --grace MS" */
 void help_label(const struct opt *o, char *ret, size_t size);
@@ -11,6 +11,6 @@ void help_label(const struct opt *o, char *ret, size_t size);
 void help_pair(const char *label, const char *text);
 void help_options(const struct opt *o);
 /* All of a program that has options alone. */
-void help_program(const struct program *p, const char *name);
+void help_command_line(const struct command_line *p, const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Paragraphs of help on lines of a terminal. */
-#ifndef PSUP_TOOLS_TEXT_WRAP_H
-#define PSUP_TOOLS_TEXT_WRAP_H
+#ifndef PSUP_TEXT_WRAP_H
+#define PSUP_TEXT_WRAP_H
 
 #include <stdio.h>
 

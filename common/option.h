@@ -11,14 +11,14 @@
  *             FLAG("undo", 0, o.undo, "the other way"),
  *             OPT_END};
  */
-#ifndef PSUP_TOOLS_OPTION_H
-#define PSUP_TOOLS_OPTION_H
+#ifndef PSUP_OPTION_H
+#define PSUP_OPTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define EXIT_USAGE 2 /* of every program here */
+#define EXIT_USAGE 2 /* but for psupd */
 
 /* Whose command line is read, and whether it is wrong. */
 struct usage {
@@ -117,16 +117,16 @@ size_t words_split(const char *words, char *buf, size_t size,
 
 /* A program that has options alone: no commands, no operands. --help and
  * --version come of themselves. */
-struct program {
+struct command_line {
 	const char *about;         /* of --help */
 	const struct opt *options;
 	const char *more_title;    /* of the second table; NULL: none */
 	const struct opt *more;
 	void (*more_help)(void);   /* prints what no constant holds; NULL */
 };
-extern const struct opt program_options[]; /* these two */
+extern const struct opt common_options[]; /* these two */
 /* Takes the command line. -1: go on; else the exit code, and all was said. */
-int program_take(const struct program *p, struct usage *u, int argc,
+int command_line_take(const struct command_line *p, struct usage *u, int argc,
     char **argv);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See text_wrap.h. Words are counted in characters, not bytes. */
-#include "tools/lib/text_wrap.h"
+#include "common/text_wrap.h"
 
 #include <string.h>
 

@@ -3,17 +3,19 @@
  * Options, by their rows (option.h). getopt_long() does the reading; what is
  * wrong is said with what was probably meant.
  */
-#include "tools/lib/option.h"
+#include "common/option.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <psup/psup.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/lib/help.h"
+#include "common/abi.h"
+#include "common/help.h"
+#include "common/nearest.h"
+#include "common/text.h"
 
 #define OPTIONS_MAX 64
 #define WORDS_MAX   64
@@ -30,7 +32,7 @@ usage_wrong(struct usage *u, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	u->wrong = true;
-	psup_escape(text, strlen(text), true, shown, sizeof(shown));
+	text_escape(text, strlen(text), true, shown, sizeof(shown));
 	fprintf(stderr, "%s: %s%s%s; see %s%s%s --help\n", u->program, command,
 	    blank[0] != '\0' ? ": " : "", shown, u->program, blank, command);
 	return EXIT_USAGE;
@@ -78,7 +80,7 @@ usage_no_word(struct usage *u, const char *what, const char *got,
 	char buf[512], shown[512];
 
 	words_split(words, buf, sizeof(buf), list, WORDS_MAX);
-	near = psup_nearest(got, list);
+	near = nearest_of(got, list);
 	snprintf(shown, sizeof(shown), "%s", words);
 	for (char *p = shown; (p = strchr(p, '|')) != NULL; p++)
 		*p = ' ';
@@ -241,7 +243,7 @@ refuse(struct usage *u, const struct option *all, const char *word, int opt)
 	    begun(all, word + 2, list, sizeof(list)) > 1) {
 		usage_wrong(u, "%.80s may be any of%s", word, list);
 	} else {
-		near = psup_nearest_option(all, word);
+		near = nearest_option(word, all);
 		if (near != NULL)
 			usage_wrong(u, "%.80s is no option; did you mean --%s?",
 			    word, near);
@@ -299,23 +301,24 @@ option_parse(struct usage *u, const option_tables tables, bool stops, int argc,
 
 static bool help, version;
 
-const struct opt program_options[] = {
+const struct opt common_options[] = {
 	FLAG("help", 'h', help, "this text"),
 	FLAG("version", 'V', version, "the version"),
 	OPT_END};
 
 int
-program_take(const struct program *p, struct usage *u, int argc, char **argv)
+command_line_take(const struct command_line *p, struct usage *u, int argc,
+    char **argv)
 {
-	const option_tables tables = {p->options, p->more, program_options};
+	const option_tables tables = {p->options, p->more, common_options};
 	int at = option_parse(u, tables, false, argc, argv);
 
 	if (at < 0)
 		return EXIT_USAGE;
 	if (help)
-		help_program(p, u->program);
+		help_command_line(p, u->program);
 	else if (version)
-		printf("%s %s\n", u->program, psup_version());
+		printf("%s %s\n", u->program, abi_build());
 	else if (at < argc)
 		return usage_wrong(u, "\"%.80s\": it takes no arguments",
 		    argv[at]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* See help.h. */
-#include "tools/lib/help.h"
+#include "common/help.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/lib/text_wrap.h"
+#include "common/text_wrap.h"
 
 #define COLUMN 21 /* where the explanation of an option begins */
 
@@ -53,13 +53,13 @@ help_options(const struct opt *o)
 }
 
 void
-help_program(const struct program *p, const char *name)
+help_command_line(const struct command_line *p, const char *name)
 {
 	printf("Usage: %s [OPTIONS]\n\n", name);
 	text_wrap(stdout, p->about, 0, 0);
 	putchar('\n');
 	help_options(p->options);
-	help_options(program_options);
+	help_options(common_options);
 	if (p->more_title != NULL) {
 		printf("\n%s:\n", p->more_title);
 		help_options(p->more);
