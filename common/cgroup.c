@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/cgroup_path.h"
 #include "common/kfile.h"
 #include "common/procfs.h"
 
@@ -40,24 +41,6 @@ cgroup_leaf_name(uint64_t leaf, char ret[CGROUP_LEAF_MAX])
 	    (unsigned)(leaf & 0xffffffffu));
 }
 
-/* Is `word` one of the comma-separated ones in text[0..len)? */
-static bool
-has_word(const char *text, size_t len, const char *word)
-{
-	size_t n = strlen(word), at = 0;
-
-	while (at <= len) {
-		size_t end = at;
-
-		while (end < len && text[end] != ',')
-			end++;
-		if (end - at == n && memcmp(text + at, word, n) == 0)
-			return true;
-		at = end + 1;
-	}
-	return false;
-}
-
 /* A whole file of /proc, or NULL. */
 static char *
 slurp(const char *path)
@@ -70,102 +53,17 @@ slurp(const char *path)
 	return NULL;
 }
 
-/* The path in "N:controllers:path" of the wanted hierarchy, or NULL. */
-static char *
-own_group(char *text, enum cgroup_hierarchy which)
-{
-	char *line, *save = NULL;
-
-	for (line = strtok_r(text, "\n", &save); line != NULL;
-	     line = strtok_r(NULL, "\n", &save)) {
-		char *names = strchr(line, ':');
-		char *path = names != NULL ? strchr(names + 1, ':') : NULL;
-		size_t len;
-
-		if (path == NULL)
-			continue;
-		len = (size_t)(path - names - 1);
-		if (controllers[which] == NULL ?
-			len == 0 && strncmp(line, "0:", 2) == 0 :
-			has_word(names + 1, len, controllers[which]))
-			return path + 1;
-	}
-	return NULL;
-}
-
-/* Does this line of mountinfo show the hierarchy? Cuts root and mount point
- * out of it. */
-static bool
-is_mount(char *line, enum cgroup_hierarchy which, char **ret_root,
-    char **ret_point)
-{
-	char *save = NULL, *word, *tail = strstr(line, " - ");
-	char *type, *options;
-	int i;
-
-	if (tail == NULL)
-		return false;
-	*tail = '\0';
-	type = strtok_r(tail + 3, " ", &save);
-	(void)strtok_r(NULL, " ", &save);
-	options = strtok_r(NULL, " ", &save);
-	if (type == NULL || options == NULL ||
-	    (controllers[which] == NULL ? strcmp(type, "cgroup2") != 0 :
-		strcmp(type, "cgroup") != 0 ||
-		!has_word(options, strlen(options), controllers[which])))
-		return false;
-	save = NULL;
-	word = strtok_r(line, " ", &save);
-	for (i = 0; word != NULL && i < 4; i++) {
-		if (i == 3)
-			*ret_root = word;
-		word = strtok_r(NULL, " ", &save);
-	}
-	*ret_point = word;
-	return word != NULL && strchr(word, '\\') == NULL;
-}
-
-/* Puts mount point and the group's path below the mount's root together. */
-static int
-join(const char *root, const char *point, const char *group, char *ret,
-    size_t size)
-{
-	size_t n = strlen(root);
-	int len;
-
-	if (strcmp(root, "/") == 0)
-		n = 0;
-	else if (strncmp(group, root, n) != 0 ||
-	    (group[n] != '/' && group[n] != '\0'))
-		return -ENOENT;
-	group += n;
-	if (group[0] == '/')
-		group++;
-	if (strncmp(group, "..", 2) == 0)
-		return -ENOENT; /* outside of our namespace */
-	len = snprintf(ret, size, "%s%s%s", point, group[0] ? "/" : "", group);
-	return len > 0 && (size_t)len < size ? 0 : -ENAMETOOLONG;
-}
-
 /* Where this process is. */
 int
 cgroup_own_path(enum cgroup_hierarchy which, char *ret, size_t size)
 {
 	char *groups = slurp("/proc/self/cgroup");
 	char *mounts = slurp("/proc/self/mountinfo");
-	char *line, *save = NULL, *root, *point, *group;
 	int r = -ENOENT;
 
-	group = groups != NULL && mounts != NULL ? own_group(groups, which) :
-						   NULL;
-	if (group != NULL) {
-		for (line = strtok_r(mounts, "\n", &save);
-		     line != NULL && r == -ENOENT;
-		     line = strtok_r(NULL, "\n", &save)) {
-			if (is_mount(line, which, &root, &point))
-				r = join(root, point, group, ret, size);
-		}
-	}
+	if (groups != NULL && mounts != NULL)
+		r = cgroup_path_of(groups, mounts, controllers[which], ret,
+		    size);
 	free(groups);
 	free(mounts);
 	return r;

@@ -15,6 +15,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "common/cgroup_path.h"
 #include "common/kfile.h"
 
 const struct doctor_check *const doctor_parts[] = {doctor_memory_checks,
@@ -130,79 +131,17 @@ doctor_bytes(unsigned long long n, char *ret, size_t size)
 	snprintf(ret, size, i == 0 ? "%.0f %s" : "%.1f %s", v, units[i]);
 }
 
-/* Is `name` one of a list with commas? */
-static bool
-is_listed(const char *list, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *p = list;; p += strcspn(p, ",") + 1) {
-		size_t n = strcspn(p, ",");
-
-		if (n == len && strncmp(p, name, n) == 0)
-			return true;
-		if (p[n] == '\0')
-			return false;
-	}
-}
-
-/* Where that hierarchy is mounted, from mountinfo: the mount point, and what
- * part of it is seen there. */
-static bool
-find_mount(const struct doctor *d, const char *controller, char *point,
-    char *seen)
-{
-	static char text[65536];
-	char *save, *line;
-
-	if (!doctor_read(d, "/proc/self/mountinfo", text, sizeof(text)))
-		return false;
-	for (line = strtok_r(text, "\n", &save); line != NULL;
-	     line = strtok_r(NULL, "\n", &save)) {
-		char *sep = strstr(line, " - "), type[32], options[256];
-
-		if (sep == NULL ||
-		    sscanf(line, "%*s %*s %*s %511s %511s", seen, point) != 2 ||
-		    sscanf(sep, " - %31s %*s %255s", type, options) != 2)
-			continue;
-		if (controller[0] == '\0' ? strcmp(type, "cgroup2") == 0
-		                          : strcmp(type, "cgroup") == 0 &&
-		        is_listed(options, controller))
-			return true;
-	}
-	return false;
-}
-
 bool
 doctor_cgroup(const struct doctor *d, const char *controller,
     char ret[DOCTOR_PATH])
 {
-	char text[8192], point[512], seen[512], *save, *line;
+	static char groups[8192], mounts[262144];
 
-	if (!find_mount(d, controller, point, seen) ||
-	    !doctor_read(d, "/proc/self/cgroup", text, sizeof(text)))
-		return false;
-	for (line = strtok_r(text, "\n", &save); line != NULL;
-	     line = strtok_r(NULL, "\n", &save)) {
-		char *list = strchr(line, ':'), *path;
-
-		path = list != NULL ? strchr(list + 1, ':') : NULL;
-		if (path == NULL)
-			continue;
-		*path++ = '\0';
-		if (controller[0] == '\0' ? list[1] != '\0'
-		                          : !is_listed(list + 1, controller))
-			continue;
-		if (strcmp(seen, "/") != 0) {
-			if (strncmp(path, seen, strlen(seen)) != 0)
-				return false;
-			path += strlen(seen);
-		}
-		snprintf(ret, DOCTOR_PATH, "%s%s", point,
-		    strcmp(path, "/") == 0 ? "" : path);
-		return true;
-	}
-	return false;
+	return doctor_read(d, "/proc/self/cgroup", groups, sizeof(groups)) &&
+	    doctor_read(d, "/proc/self/mountinfo", mounts, sizeof(mounts)) &&
+	    cgroup_path_of(groups, mounts,
+	        controller[0] != '\0' ? controller : NULL, ret,
+	        DOCTOR_PATH) == 0;
 }
 
 /* ------------------------------------------------------- the real system */
