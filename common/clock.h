@@ -23,6 +23,13 @@ clock_boot_ns(void)
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
+/* The same in milliseconds. */
+static inline uint64_t
+clock_boot_ms(void)
+{
+	return clock_boot_ns() / NSEC_PER_MSEC;
+}
+
 /* Milliseconds since 1970. */
 static inline uint64_t
 clock_wall_ms(void)

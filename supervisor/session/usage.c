@@ -127,8 +127,8 @@ usage_sample(struct master *m, struct session *s, struct usage_sample *u,
 	while (u->at < u->pids && u->at < USAGE_PIDS_MAX) {
 		pid = u->pid[u->at++];
 		if (!u->in_leaf)
-			u->pids = add_children(pid, u->pid, u->pids,
-			    USAGE_PIDS_MAX);
+			u->pids += procfs_children(pid, u->pid + u->pids,
+			    USAGE_PIDS_MAX - u->pids);
 		add_process(pid, u);
 		if (clock_boot_ns() >= until)
 			break;

@@ -19,6 +19,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/clock.h"
+
 #define ROUNDS_MAX  51
 #define WORKERS_MAX 32
 
@@ -76,7 +78,6 @@ void samples_add(struct samples *s, double us);
 double samples_percentile(struct samples *s, double share);
 void samples_free(struct samples *s);
 
-uint64_t now_ns(void);
 void die(const char *fmt, ...)
     __attribute__((noreturn, format(printf, 1, 2)));
 /* Waits for something on a connection; ends the program where it is lost, at

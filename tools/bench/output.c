@@ -50,12 +50,12 @@ psup_output(struct bench *b, const char *const *argv, uint64_t bytes_each,
     int children)
 {
 	static char ids[CHILDREN_MAX][48];
-	uint64_t start = now_ns();
+	uint64_t start = clock_boot_ns();
 	double sec;
 
 	server_background(b, argv, children, ids);
 	await_all(b, ids, children, bytes_each);
-	sec = (double)(now_ns() - start) / 1e9;
+	sec = (double)(clock_boot_ns() - start) / 1e9;
 	server_remove(b, ids, children);
 	return (double)bytes_each * children / 1e6 / sec;
 }

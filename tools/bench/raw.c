@@ -110,7 +110,7 @@ session_start(struct session *s, struct start *how)
 	s->err = err[0];
 	fcntl(s->out, F_SETFL, O_NONBLOCK);
 	fcntl(s->err, F_SETFL, O_NONBLOCK);
-	s->started_ns = now_ns();
+	s->started_ns = clock_boot_ns();
 	if (clone(in_child, stack + sizeof(stack),
 	        CLONE_VFORK | CLONE_VM | CLONE_FILES | CLONE_PIDFD | SIGCHLD,
 	        how, &s->pidfd) < 0)
@@ -189,7 +189,7 @@ static void
 starts_loop(struct start *how, int at_once, double sec, struct report *ret)
 {
 	static struct session s[AT_ONCE_MAX];
-	uint64_t until = now_ns() + (uint64_t)(sec * 1e9);
+	uint64_t until = clock_boot_ns() + (uint64_t)(sec * 1e9);
 	int epoll = own_table(), alive = 0;
 
 	for (int i = 0; i < at_once; i++, alive++) {
@@ -210,9 +210,9 @@ starts_loop(struct start *how, int at_once, double sec, struct report *ret)
 			ret->sessions++;
 			if (ret->sample_count < SAMPLES_MAX)
 				ret->samples[ret->sample_count++] = (float)(
-				    (double)(now_ns() - s[i].started_ns) /
-				    1e3);
-			if (now_ns() >= until) {
+				    (double)(clock_boot_ns() -
+				        s[i].started_ns) / 1e3);
+			if (clock_boot_ns() >= until) {
 				alive--;
 				continue;
 			}
@@ -253,7 +253,7 @@ raw_starts(const char *const *argv, int procs, int at_once, double sec)
 	struct samples all = {0};
 	struct measure m = {0};
 	pid_t pids[WORKERS_MAX] = {0};
-	uint64_t start = now_ns(), sessions = 0;
+	uint64_t start = clock_boot_ns(), sessions = 0;
 
 	find_program(argv[0], how.path);
 	for (int i = 0; i < procs; i++) {
@@ -271,7 +271,7 @@ raw_starts(const char *const *argv, int procs, int at_once, double sec)
 		for (uint64_t k = 0; k < r[i].sample_count; k++)
 			samples_add(&all, (double)r[i].samples[k]);
 	}
-	m.rate = (double)sessions / ((double)(now_ns() - start) / 1e9);
+	m.rate = (double)sessions / ((double)(clock_boot_ns() - start) / 1e9);
 	m.p50_us = samples_percentile(&all, 0.5);
 	m.p99_us = samples_percentile(&all, 0.99);
 	samples_free(&all);
@@ -361,7 +361,7 @@ raw_output(const char *const *argv, uint64_t bytes_each, int children,
 {
 	struct start how = {.argv = (char *const *)(uintptr_t)argv};
 	pid_t pids[WORKERS_MAX] = {0};
-	uint64_t start = now_ns();
+	uint64_t start = clock_boot_ns();
 
 	if (procs > children)
 		procs = children;
@@ -377,7 +377,7 @@ raw_output(const char *const *argv, uint64_t bytes_each, int children,
 	}
 	wait_all(pids, procs);
 	return (double)bytes_each * children / 1e6 /
-	    ((double)(now_ns() - start) / 1e9);
+	    ((double)(clock_boot_ns() - start) / 1e9);
 }
 
 /* ----------------------------------------------------------------- exits */
@@ -407,7 +407,7 @@ raw_exits(const char *const *argv, int n, struct samples *ret)
 		got = read(ends[0], text, sizeof(text) - 1);
 		close(ends[0]);
 		if (got > 0)
-			samples_add(ret, (double)(now_ns() -
+			samples_add(ret, (double)(clock_boot_ns() -
 			                     strtoull(text, NULL, 10)) / 1e3);
 	}
 }

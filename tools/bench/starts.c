@@ -24,7 +24,7 @@ static void on_ended(void *arg, int status, psup_reply *r);
 static void
 send_one(struct flight *f)
 {
-	f->sent_ns = now_ns();
+	f->sent_ns = clock_boot_ns();
 	need(f->l->b, psup_send(f->l->b->client, "exec", f->l->args, on_ended,
 	                  f, NULL), "exec");
 }
@@ -34,7 +34,7 @@ on_ended(void *arg, int status, psup_reply *r)
 {
 	struct flight *f = arg;
 	struct loop *l = f->l;
-	uint64_t now = now_ns();
+	uint64_t now = clock_boot_ns();
 
 	if (status != PSUP_OK ||
 	    psup_get_int(psup_reply_details(r), "exitCode", -1) != 0)
@@ -51,7 +51,7 @@ static struct measure
 psup_starts(struct bench *b, const struct psup_exec *x, int at_once)
 {
 	struct loop l = {.b = b, .args = psup_exec_args(x)};
-	uint64_t start = now_ns();
+	uint64_t start = clock_boot_ns();
 	struct measure m = {0};
 
 	if (l.args == NULL)
@@ -67,7 +67,7 @@ psup_starts(struct bench *b, const struct psup_exec *x, int at_once)
 		die("%llu of %llu sessions failed",
 		    (unsigned long long)l.failed,
 		    (unsigned long long)l.sessions);
-	m.rate = (double)l.sessions / ((double)(now_ns() - start) / 1e9);
+	m.rate = (double)l.sessions / ((double)(clock_boot_ns() - start) / 1e9);
 	m.p50_us = samples_percentile(&l.lat, 0.5);
 	m.p99_us = samples_percentile(&l.lat, 0.99);
 	samples_free(&l.lat);

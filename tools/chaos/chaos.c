@@ -18,15 +18,6 @@ struct campaign chaos;
 
 /* ------------------------------------------------------------ small things */
 
-uint64_t
-now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
 void
 nap_ms(double ms)
 {
@@ -123,14 +114,14 @@ warm_up(void)
 static void
 show_progress(void)
 {
-	uint64_t said = now_ns(), pause = isatty(STDERR_FILENO) ? 1 : 5;
+	uint64_t said = clock_boot_ns(), pause = isatty(STDERR_FILENO) ? 1 : 5;
 
 	while (!atomic_load(&chaos.stop_killing)) {
 		nap_ms(20);
 		if (chaos.o.quiet ||
-		    now_ns() - said < pause * UINT64_C(1000000000))
+		    clock_boot_ns() - said < pause * UINT64_C(1000000000))
 			continue;
-		said = now_ns();
+		said = clock_boot_ns();
 		progress_print();
 	}
 }
@@ -203,7 +194,7 @@ torture(void)
 	warm_up();
 	leaks_before();
 	witness_start();
-	chaos.began_ns = now_ns();
+	chaos.began_ns = clock_boot_ns();
 	campaign();
 	if (!atomic_load(&chaos.interrupted)) {
 		ledger_check();
@@ -231,7 +222,7 @@ main(int argc, char **argv)
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
 	fprintf(stderr, "psup-chaos: seed %u\n", chaos.o.seed);
-	chaos.began_ns = now_ns();
+	chaos.began_ns = clock_boot_ns();
 	server_start();
 	code = chaos.o.command != NULL ? program_run() : torture();
 	faults_count();

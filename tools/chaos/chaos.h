@@ -34,6 +34,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "common/clock.h"
+
 #define ID_BYTES    48
 #define READY_BYTES 64 /* of pattern, then a child is ready */
 #define PATIENCE_MS 60000 /* without any progress: stuck, a loss */
@@ -159,7 +161,6 @@ void lost(enum loss what, const char *fmt, ...)
 /* Something went on: the killer may go on, too. */
 void stepped(void);
 
-uint64_t now_ns(void);
 void nap_ms(double ms);
 void die(const char *fmt, ...)
     __attribute__((noreturn, format(printf, 1, 2)));

@@ -159,7 +159,7 @@ void
 hostile_lease(const struct hostile *h)
 {
 	struct crowd c;
-	uint64_t since = now_ns();
+	uint64_t since = clock_boot_ns();
 	char path[160];
 	int fd;
 
@@ -169,11 +169,11 @@ hostile_lease(const struct hostile *h)
 	crowd_init(&c, h, 1);
 	for (;;) {
 		crowd_turn(&c, 500);
-		if (now_ns() - since > HELD_MS * UINT64_C(1000000)) {
+		if (clock_boot_ns() - since > HELD_MS * UINT64_C(1000000)) {
 			close(fd);
 			unlink(path);
 			fd = lease(path);
-			since = now_ns();
+			since = clock_boot_ns();
 		}
 		if (psup_is_connected(c.p[0]) && c.under_way[0] < HANGING) {
 			psup_args *a = psup_args_new();

@@ -77,10 +77,11 @@ await_none(struct procfs_stat ret[LIVES_MAX], int ms, uint64_t died_ns)
 		reap();
 		n = commands(ret);
 		if (n == 0) {
-			times_add(&chaos.commands_gone, now_ns() - died_ns);
+			times_add(&chaos.commands_gone,
+			    clock_boot_ns() - died_ns);
 			return 0;
 		}
-		if (now_ns() > until)
+		if (clock_boot_ns() > until)
 			return n;
 		nap_ms(0.5);
 	}
@@ -126,8 +127,8 @@ keeper_gone(uint64_t died_ns)
 	}
 	expect_ended(left, n);
 	reap();
-	times_add(&chaos.keeper_back, now_ns() - died_ns);
-	atomic_store(&chaos.keeper_dead_ns, now_ns());
+	times_add(&chaos.keeper_back, clock_boot_ns() - died_ns);
+	atomic_store(&chaos.keeper_dead_ns, clock_boot_ns());
 	atomic_fetch_add(&chaos.keepers_dead,
 	    atomic_load(&chaos.kills_keeper) -
 	        atomic_load(&chaos.keepers_dead));
@@ -147,10 +148,10 @@ keeper_died_since(long deaths)
 bool
 keeper_dies(long deaths)
 {
-	uint64_t until = now_ns() + SEEN_MS * UINT64_C(1000000);
+	uint64_t until = clock_boot_ns() + SEEN_MS * UINT64_C(1000000);
 
 	while (!keeper_died_since(deaths)) {
-		if (!faults_of_keeper() || now_ns() > until)
+		if (!faults_of_keeper() || clock_boot_ns() > until)
 			return false;
 		nap_ms(1);
 	}
@@ -195,7 +196,7 @@ keeper_died(psup_view *v)
 	atomic_store(&chaos.hiding_allowed,
 	    chaos.o.upgrade || (v != NULL && all_killed(v)));
 	waitpid(atomic_load(&chaos.keeper), NULL, 0);
-	keeper_gone(now_ns());
+	keeper_gone(clock_boot_ns());
 }
 
 /* Kills all of a role. */
@@ -230,6 +231,6 @@ keeper_kill(psup_view *v, uint32_t *random)
 		nap_ms(pause * (rnd(random) % 10) / 4.0);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	died = now_ns();
+	died = clock_boot_ns();
 	keeper_gone(died);
 }

@@ -99,7 +99,7 @@ kill_worker(psup_view *v)
 		return;
 	}
 	watched = tick_of(v, p[0].slot, id);
-	began = now_ns();
+	began = clock_boot_ns();
 	if (signal_pidfd(pidfd, SIGKILL) == 0) {
 		atomic_fetch_add(&chaos.kills_worker, 1);
 		keeper_killed_worker(p[0].pid);
@@ -114,14 +114,14 @@ kill_worker(psup_view *v)
 	while (total_of(v, id) <= before) {
 		if (server_is_dead())
 			return;
-		if (now_ns() - began > BACK_MS * UINT64_C(1000000)) {
+		if (clock_boot_ns() - began > BACK_MS * UINT64_C(1000000)) {
 			lost(LOSS_STUCK, "worker %d: %s has no output since",
 			    p[0].slot, id);
 			return;
 		}
 		nap_ms(0.05);
 	}
-	times_add(&chaos.worker_back, now_ns() - began);
+	times_add(&chaos.worker_back, clock_boot_ns() - began);
 }
 
 /* Until somebody answers again. */
@@ -136,7 +136,7 @@ await_answer(uint64_t began)
 	while (!reach(p) || psup_status(p, &r) != PSUP_OK) {
 		if (server_is_dead())
 			break;
-		if (now_ns() - began > BACK_MS * UINT64_C(1000000)) {
+		if (clock_boot_ns() - began > BACK_MS * UINT64_C(1000000)) {
 			lost(LOSS_STUCK, "master: no answer since it was "
 			    "killed: %s", psup_error_message(p));
 			break;
@@ -144,7 +144,7 @@ await_answer(uint64_t began)
 		nap_ms(0.1);
 	}
 	if (r != NULL)
-		times_add(&chaos.master_back, now_ns() - began);
+		times_add(&chaos.master_back, clock_boot_ns() - began);
 	psup_reply_free(&r);
 	psup_free(&p);
 }
@@ -153,7 +153,7 @@ static void
 kill_master(psup_view *v, bool measured)
 {
 	struct process p[PROCESSES_MAX];
-	uint64_t began = now_ns();
+	uint64_t began = clock_boot_ns();
 	int pidfd;
 
 	if (server_processes(v, "master", p) == 0)
@@ -178,7 +178,7 @@ kill_together(psup_view *v)
 	struct process p[PROCESSES_MAX];
 	int n = server_processes(v, "worker", p);
 	bool all = rnd(&random_state) % 4 == 0;
-	uint64_t began = now_ns();
+	uint64_t began = clock_boot_ns();
 	int first = n > 0 ? (int)(rnd(&random_state) % (uint32_t)n) : 0;
 
 	for (int i = 0; i < n; i++)
@@ -220,9 +220,9 @@ strike(psup_view *v)
 static void
 await_progress(uint64_t steps)
 {
-	uint64_t until = now_ns() + UINT64_C(1000000000);
+	uint64_t until = clock_boot_ns() + UINT64_C(1000000000);
 
-	while (atomic_load(&chaos.steps) == steps && now_ns() < until &&
+	while (atomic_load(&chaos.steps) == steps && clock_boot_ns() < until &&
 	       !atomic_load(&chaos.stop_killing))
 		nap_ms(0.2);
 }
@@ -248,7 +248,7 @@ killed_enough(void)
 	    atomic_load(&chaos.interrupted) ||
 	    (chaos.o.kills > 0 && kills_sum() >= chaos.o.kills) ||
 	    (chaos.o.seconds > 0 &&
-	        (double)(now_ns() - chaos.began_ns) / 1e9 >=
+	        (double)(clock_boot_ns() - chaos.began_ns) / 1e9 >=
 	            chaos.o.seconds);
 }
 

@@ -132,7 +132,7 @@ feed_bytes(struct story *s, uint64_t pos, const char *data, size_t n, bool eof,
 		*ret_taken = (size_t)psup_get_int(psup_reply_details(r),
 		    "accepted", (int64_t)n);
 		if (*ret_taken > 0)
-			s->moved_ns = now_ns();
+			s->moved_ns = clock_boot_ns();
 	}
 	psup_reply_free(&r);
 	return rc == PSUP_OK;
@@ -200,11 +200,11 @@ run_keys(struct story *s, uint32_t *random)
 	for (; !s->over; pos++) {
 		if (!feed_bytes(s, pos, "\n", 1, false, true, &one))
 			return;
-		for (since = now_ns(); !s->over; ) {
+		for (since = clock_boot_ns(); !s->over; ) {
 			if (!story_step(s, 500))
 				return;
 			if (chaos.in_hand &&
-			    now_ns() - since > 500 * UINT64_C(1000000))
+			    clock_boot_ns() - since > 500 * UINT64_C(1000000))
 				break;
 		}
 	}

@@ -200,7 +200,7 @@ compare(enum loss what, const char *name, long was, long is)
 void
 leaks_after(void)
 {
-	uint64_t until = now_ns() + QUIET_MS * UINT64_C(1000000);
+	uint64_t until = clock_boot_ns() + QUIET_MS * UINT64_C(1000000);
 	psup *p = client();
 	struct counts c;
 
@@ -210,7 +210,7 @@ leaks_after(void)
 		c = count_all(p);
 		if (!nothing_left(&c))
 			nap_ms(50);
-	} while (!nothing_left(&c) && now_ns() < until &&
+	} while (!nothing_left(&c) && clock_boot_ns() < until &&
 	         !atomic_load(&chaos.interrupted));
 	compare(LOSS_DESCRIPTOR, "keeper", before.keeper_fds, c.keeper_fds);
 	compare(LOSS_DESCRIPTOR, "master", before.master_fds, c.master_fds);

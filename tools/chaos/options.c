@@ -201,7 +201,8 @@ options_take(int argc, char **argv)
 		return usage_wrong(&u, "%s", wrong);
 	if (o->command != NULL)
 		o->victims = VICTIM_COMMAND;
-	o->seed = (unsigned)(seed >= 0 ? (uint64_t)seed : now_ns() / 1000);
+	o->seed = (unsigned)(seed >= 0 ? (uint64_t)seed
+	                               : clock_boot_ns() / 1000);
 	if (o->seconds <= 0 && o->kills <= 0)
 		o->seconds = 30;
 	return -1;

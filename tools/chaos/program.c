@@ -133,8 +133,8 @@ await_moment(psup *p, struct run *u, uint32_t *random)
 		await(p, u, chaos.o.on_text, SLICE_MS, met);
 	if (chaos.o.on_text != NULL && strcmp(met, "text") != 0)
 		return false;
-	until = now_ns() + (uint64_t)(ms * 1e6);
-	for (uint64_t now; (now = now_ns()) < until;) {
+	until = clock_boot_ns() + (uint64_t)(ms * 1e6);
+	for (uint64_t now; (now = clock_boot_ns()) < until;) {
 		await(p, u, NULL, (int64_t)((until - now) / 1000000) + 1, met);
 		if (strcmp(met, "timeout") != 0)
 			return false;
@@ -229,7 +229,7 @@ enough(int number)
 	    (chaos.o.kills > 0 &&
 	        atomic_load(&chaos.kills_command) >= chaos.o.kills) ||
 	    (chaos.o.seconds > 0 &&
-	        (double)(now_ns() - chaos.began_ns) / 1e9 >=
+	        (double)(clock_boot_ns() - chaos.began_ns) / 1e9 >=
 	            chaos.o.seconds);
 }
 
@@ -246,7 +246,7 @@ slot_thread(void *arg)
 	for (int number = 0; !enough(number); number++) {
 		struct run u = {.slot = slot, .number = number, .code = -1};
 		int shm = entries_of("/dev/shm");
-		uint64_t began = now_ns();
+		uint64_t began = clock_boot_ns();
 
 		snprintf(u.tmp, sizeof(u.tmp), "%s/tmp-%d-%d", chaos.work,
 		    slot, number);
@@ -255,7 +255,7 @@ slot_thread(void *arg)
 		if (await_moment(p, &u, &random))
 			program_kill(p, &u);
 		program_end(p, &u, shm);
-		u.duration_ms = (int64_t)((now_ns() - began) / 1000000);
+		u.duration_ms = (int64_t)((clock_boot_ns() - began) / 1000000);
 		note_run(&u);
 	}
 	psup_free(&p);
@@ -300,7 +300,7 @@ program_run(void)
 	int n = chaos.o.sessions < 512 ? chaos.o.sessions : 512;
 
 	rows = json_array();
-	chaos.began_ns = now_ns();
+	chaos.began_ns = clock_boot_ns();
 	for (int i = 0; i < n; i++)
 		if (pthread_create(&t[i], NULL, slot_thread,
 		        (void *)(uintptr_t)(i + 1)) != 0)

@@ -89,7 +89,7 @@ times_percentile_ms(struct times *t, double share)
 static double
 seconds(void)
 {
-	return (double)(now_ns() - chaos.began_ns) / 1e9;
+	return (double)(clock_boot_ns() - chaos.began_ns) / 1e9;
 }
 
 static long

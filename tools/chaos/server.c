@@ -122,7 +122,7 @@ abandon(bool died)
 static bool
 await_server(void)
 {
-	uint64_t until = now_ns() + START_MS * UINT64_C(1000000);
+	uint64_t until = clock_boot_ns() + START_MS * UINT64_C(1000000);
 	psup *p;
 	psup_reply *r = NULL;
 	bool died = false;
@@ -134,7 +134,7 @@ await_server(void)
 		    waitpid(atomic_load(&chaos.keeper), NULL, WNOHANG) != 0;
 		if (died && faults_of_keeper())
 			break;
-		if (died || now_ns() > until) {
+		if (died || clock_boot_ns() > until) {
 			abandon(died);
 			die("no server at %s: %s (%s/psupd.log)", chaos.dir,
 			    psup_error_message(p), chaos.work);
@@ -234,11 +234,11 @@ reap_the_left(void)
 static void
 await_end(void)
 {
-	uint64_t until = now_ns() + STOP_MS * UINT64_C(1000000);
+	uint64_t until = clock_boot_ns() + STOP_MS * UINT64_C(1000000);
 	int status;
 
 	while (waitpid(chaos.keeper, &status, WNOHANG) == 0) {
-		if (now_ns() > until) {
+		if (clock_boot_ns() > until) {
 			lost(LOSS_STUCK, "the server does not stop");
 			kill(chaos.keeper, SIGKILL);
 			waitpid(chaos.keeper, &status, 0);

@@ -63,14 +63,14 @@ is_patience_over(uint64_t since_ns)
 {
 	uint64_t dead_ns = atomic_load(&chaos.keeper_dead_ns);
 
-	return now_ns() > (dead_ns > since_ns ? dead_ns : since_ns) +
+	return clock_boot_ns() > (dead_ns > since_ns ? dead_ns : since_ns) +
 	    PATIENCE_MS * UINT64_C(1000000);
 }
 
 int
 ask(psup *p, const char *method, psup_args *a, psup_reply **ret)
 {
-	uint64_t began = now_ns();
+	uint64_t began = clock_boot_ns();
 	int rc = PSUP_ERR_LOST;
 
 	while (!is_patience_over(began) && !atomic_load(&chaos.interrupted)) {
@@ -135,7 +135,7 @@ story_start(struct story *s, psup_args *a)
 
 		psup_get_copy(d, "sessionId", s->id, sizeof(s->id));
 		atomic_fetch_add(&chaos.started, 1);
-		s->moved_ns = now_ns();
+		s->moved_ns = clock_boot_ns();
 		/* A repeat may hear of the end at once. */
 		if (psup_reply_is_error(r) && s->id[0] == '\0')
 			rc = PSUP_ERR_REFUSED;
@@ -344,7 +344,7 @@ take(struct story *s, const psup_value *d)
 		    (unsigned long long)dropped, (unsigned long long)s->seen);
 	story_compare(s, next - size, data != NULL ? data : "", size);
 	if (next != s->seen)
-		s->moved_ns = now_ns();
+		s->moved_ns = clock_boot_ns();
 	s->seen = next;
 	return size;
 }
@@ -436,7 +436,7 @@ story_step(struct story *s, int wait_ms)
 void
 story_follow(struct story *s)
 {
-	s->moved_ns = now_ns();
+	s->moved_ns = clock_boot_ns();
 	while (!s->over && story_step(s, 5000))
 		;
 }

@@ -112,9 +112,9 @@ ticks(char (*ret_ids)[ID_BYTES])
 static void
 await_beginning(struct story *s)
 {
-	uint64_t until = now_ns() + PATIENCE_MS * UINT64_C(1000000);
+	uint64_t until = clock_boot_ns() + PATIENCE_MS * UINT64_C(1000000);
 
-	while (!s->over && s->seen == 0 && now_ns() < until &&
+	while (!s->over && s->seen == 0 && clock_boot_ns() < until &&
 	    story_look(s, 500))
 		;
 }
@@ -245,13 +245,13 @@ subscriber_thread(void *arg)
 	_Atomic bool *finish = arg;
 	struct place place = {0};
 	psup *p = new_client();
-	uint64_t since = now_ns();
+	uint64_t since = clock_boot_ns();
 	int64_t before = 0;
 
 	psup_on_note(p, on_note, &place);
 	while (!atomic_load(finish) ||
 	       (ledger_events_owed() > 0 && !atomic_load(&chaos.interrupted) &&
-	           now_ns() - since < 10 * UINT64_C(1000000000))) {
+	           clock_boot_ns() - since < 10 * UINT64_C(1000000000))) {
 		if (!subscribe(p)) {
 			nap_ms(2);
 			continue;
@@ -261,7 +261,7 @@ subscriber_thread(void *arg)
 			continue;
 		acknowledge(p, &place);
 		if (place.taken != before || !atomic_load(finish))
-			since = now_ns();
+			since = clock_boot_ns();
 		before = place.taken;
 	}
 	psup_free(&p);

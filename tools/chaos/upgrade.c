@@ -61,7 +61,7 @@ ask_for(psup *p, const char *dir, struct wish *w)
 	psup_args *a = psup_args_new();
 	psup_reply *r = NULL;
 
-	snprintf(w->id, sizeof(w->id), "%016" PRIx64, now_ns());
+	snprintf(w->id, sizeof(w->id), "%016" PRIx64, clock_boot_ns());
 	psup_args_str(a, "id", w->id);
 	if (dir != NULL)
 		psup_args_str(a, "binaryDir", dir);
@@ -77,7 +77,7 @@ static struct wish
 upgrade(psup *p, const char *dir)
 {
 	long keepers = atomic_load(&chaos.kills_keeper);
-	uint64_t began = now_ns(), waited = 0;
+	uint64_t began = clock_boot_ns(), waited = 0;
 	struct wish w = {.why = ""};
 
 	ask_for(p, dir, &w);
@@ -86,7 +86,7 @@ upgrade(psup *p, const char *dir)
 		    atomic_load(&chaos.interrupted))
 			return (struct wish){.why = ""};
 		nap_ms(LOOK_MS);
-		waited = (now_ns() - began) / 1000000;
+		waited = (clock_boot_ns() - began) / 1000000;
 	}
 	if (w.outcome == NEVER_ASKED && w.known)
 		lost(LOSS_STUCK, "upgrade %s does not come to an end", w.id);

@@ -44,7 +44,7 @@ beat_main(void)
 		}
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 		if (dprintf(STDOUT_FILENO, "%llu\n",
-		        (unsigned long long)now_ns()) < 0)
+		        (unsigned long long)clock_boot_ns()) < 0)
 			_exit(1);
 	}
 }
@@ -67,7 +67,7 @@ static void
 timed(psup *p, const char *method, psup_args *a, struct times *to,
     char ret_id[ID_BYTES])
 {
-	uint64_t began = now_ns();
+	uint64_t began = clock_boot_ns();
 	psup_reply *r = NULL;
 	int rc = PSUP_ERR_LOST;
 
@@ -76,7 +76,7 @@ timed(psup *p, const char *method, psup_args *a, struct times *to,
 		                  : PSUP_ERR_LOST;
 		if (rc == PSUP_OK || rc == PSUP_ERR_REFUSED)
 			break;
-		if (now_ns() - began > PATIENCE_MS * UINT64_C(1000000)) {
+		if (clock_boot_ns() - began > PATIENCE_MS * UINT64_C(1000000)) {
 			lost(LOSS_STUCK, "witness: %s: %s", method,
 			    psup_error_message(p));
 			break;
@@ -87,7 +87,7 @@ timed(psup *p, const char *method, psup_args *a, struct times *to,
 	    (rc == PSUP_OK && psup_reply_is_error(r)))
 		lost(LOSS_ANSWER, "witness: %s: %s", method, said(p, r));
 	if (rc == PSUP_OK && to != NULL)
-		times_add(to, now_ns() - began);
+		times_add(to, clock_boot_ns() - began);
 	if (rc == PSUP_OK && ret_id != NULL)
 		psup_get_copy(psup_reply_details(r), "sessionId", ret_id,
 		    ID_BYTES);
@@ -109,7 +109,7 @@ exec_args(const char *arg)
 		psup_args_str(a, NULL, arg);
 	psup_args_list_end(a);
 	snprintf(key, sizeof(key), "witness-%llu",
-	    (unsigned long long)now_ns());
+	    (unsigned long long)clock_boot_ns());
 	psup_args_str(a, "requestKey", key);
 	psup_args_str(a, "workdir", "/");
 	psup_args_str(a, "stdin", "closed");
@@ -166,7 +166,7 @@ take_lines(const char *text, size_t size)
 	const char *at = text, *end;
 
 	while ((end = memchr(at, '\n', size - (size_t)(at - text))) != NULL) {
-		uint64_t wrote = strtoull(at, NULL, 10), is = now_ns();
+		uint64_t wrote = strtoull(at, NULL, 10), is = clock_boot_ns();
 
 		at = end + 1;
 		if (wrote == 0 || wrote > is)

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach.h"
+#include "common/clock.h"
 
 #define POLL_WAIT_MS  20000
 #define POLL_BYTES    262144
@@ -27,16 +27,6 @@
 
 static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP,
     SIGCONT, SIGWINCH};
-
-/* Monotonic time. */
-static uint64_t
-now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* ------------------------------------------------------------------ output */
 
@@ -98,7 +88,7 @@ take_output(struct attach *a, const psup_value *details)
 	a->next = next;
 	if (a->redraw && a->next >= a->replay_to && a->redraw_ns == 0) {
 		a->redraw = false;
-		a->redraw_ns = now_ns() + REDRAW_MS * 1000000ull;
+		a->redraw_ns = clock_boot_ns() + REDRAW_MS * 1000000ull;
 		attach_tty_resize(a, 1);
 	}
 	return len == 0 && !psup_get_is(details, "status", "running");
@@ -239,7 +229,7 @@ detach(struct attach *a, int by_signal)
 	a->by_signal = by_signal;
 	a->in_open = false;
 	if (a->leave_ns == 0)
-		a->leave_ns = now_ns() + LEAVE_MS * 1000000ull;
+		a->leave_ns = clock_boot_ns() + LEAVE_MS * 1000000ull;
 }
 
 /* Reads keys; the detach key is seen even where none are taken. */
@@ -341,7 +331,7 @@ open_signals(struct attach *a)
 static int
 wait_ms(const struct attach *a)
 {
-	uint64_t due = a->redraw_ns, now = now_ns();
+	uint64_t due = a->redraw_ns, now = clock_boot_ns();
 
 	if (a->leave_ns != 0 && (due == 0 || a->leave_ns < due))
 		due = a->leave_ns;
@@ -377,7 +367,7 @@ turn(struct attach *a)
 		read_keys(a);
 	if (pfd[SERVER].revents != 0)
 		psup_dispatch(a->c->p);
-	if (a->redraw_ns != 0 && now_ns() >= a->redraw_ns) {
+	if (a->redraw_ns != 0 && clock_boot_ns() >= a->redraw_ns) {
 		a->redraw_ns = 0;
 		attach_tty_resize(a, 0);
 	}
@@ -394,7 +384,7 @@ loop(struct attach *a)
 		if (a->over && sink_pending(&a->out) == 0)
 			return;
 		if (a->leave_ns != 0 &&
-		    (a->in_len == 0 || now_ns() >= a->leave_ns))
+		    (a->in_len == 0 || clock_boot_ns() >= a->leave_ns))
 			return;
 		ask_output(a);
 		send_keys(a);

@@ -19,8 +19,6 @@ bool bridge_has_children(void);
 /* Kills and reaps until nobody is left, for ms at most. If `pid` is among
  * them, its status is told. */
 bool bridge_end_tree(int64_t ms, pid_t pid, int *ret_status);
-/* Milliseconds of a clock that only goes on. */
-int64_t bridge_now_ms(void);
 /* The code a shell would exit with. */
 int bridge_code_of(int status);
 

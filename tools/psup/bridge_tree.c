@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/procfs.h"
 
 #define LOOK_MS 10 /* between two looks at what is left */
@@ -157,25 +157,16 @@ bridge_has_children(void)
 bool
 bridge_end_tree(int64_t ms, pid_t pid, int *ret_status)
 {
-	int64_t until = bridge_now_ms() + ms;
+	int64_t until = (int64_t)clock_boot_ms() + ms;
 	bool met = false;
 
-	while (bridge_has_children() && bridge_now_ms() < until) {
+	while (bridge_has_children() && (int64_t)clock_boot_ms() < until) {
 		(void)bridge_signal_tree(SIGKILL);
 		met = bridge_reap(pid, ret_status) || met;
 		if (bridge_has_children())
 			poll(NULL, 0, LOOK_MS);
 	}
 	return met;
-}
-
-int64_t
-bridge_now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 int

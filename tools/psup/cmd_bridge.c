@@ -29,6 +29,7 @@
 
 #include "bridge.h"
 #include "cli.h"
+#include "common/clock.h"
 
 #define KILL_MS 5000 /* SIGKILL, and nobody dies: given up after that */
 
@@ -100,7 +101,7 @@ become_helper(struct bridge *b, pid_t watcher)
 static void
 end_tree(struct watcher *w, int64_t grace_ms)
 {
-	int64_t at = bridge_now_ms() + grace_ms;
+	int64_t at = (int64_t)clock_boot_ms() + grace_ms;
 
 	if (!w->ending || at < w->kill_at_ms)
 		w->kill_at_ms = at;
@@ -147,7 +148,7 @@ take_deaths(struct watcher *w)
 static int
 patience(const struct watcher *w)
 {
-	int64_t left = w->kill_at_ms - bridge_now_ms();
+	int64_t left = w->kill_at_ms - (int64_t)clock_boot_ms();
 
 	if (!w->ending)
 		return -1;
@@ -176,7 +177,7 @@ watch(struct watcher *w)
 		}
 		if (pfd[1].revents != 0)
 			take_deaths(w);
-		if (!w->ending || bridge_now_ms() < w->kill_at_ms)
+		if (!w->ending || (int64_t)clock_boot_ms() < w->kill_at_ms)
 			continue;
 		if (bridge_end_tree(KILL_MS, w->helper, &w->status))
 			w->over = true;

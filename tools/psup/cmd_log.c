@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "common/clock.h"
 #include "moment.h"
 
 #define FOLLOW_WAIT_MS 20000
@@ -196,7 +197,8 @@ static struct log_options o = {.page = PSUP_LOG_PAGE_INIT};
 static void
 take_since(struct usage *u, const char *text)
 {
-	if (!moment_parse(text, moment_now(), &o.page.since_ms))
+	if (!moment_parse(text, (int64_t)clock_wall_ms(),
+	    &o.page.since_ms))
 		usage_wrong(u, "--since: \"%.40s\" is neither a duration, like "
 		             "90, 10m or 1h30m, nor a time, like 14:30, "
 		             "2026-11-21, \"2026-11-21 14:30:00\", "

@@ -5,22 +5,12 @@
  * again for the rest of its time.
  */
 #include <string.h>
-#include <time.h>
 
 #include "cli.h"
+#include "common/clock.h"
 
 #define DAY_MS       86400000
 #define POSITION_MAX 9007199254740991
-
-/* Milliseconds that only grow. */
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static struct psup_until u = PSUP_UNTIL_INIT;
 static int64_t timeout = DAY_MS;
@@ -65,14 +55,14 @@ is_missed(const psup_value *rows)
 static int
 ask(struct cli *c, const char *const *ids, size_t count, psup_reply **ret)
 {
-	int64_t until = now_ms() + timeout, left = timeout;
+	int64_t until = (int64_t)clock_boot_ms() + timeout, left = timeout;
 	int rc;
 
 	do {
 		rc = cli_connect(c, CLI_NEVER_START, 0);
 		if (rc == PSUP_OK)
 			rc = psup_wait_until(c->p, ids, count, &u, left, ret);
-		left = until - now_ms();
+		left = until - (int64_t)clock_boot_ms();
 	} while (rc == PSUP_ERR_LOST && left > 0);
 	return rc;
 }

@@ -10,15 +10,6 @@
 #define DAY_MS      86400000
 #define DURATION_MS (INT64_C(36525) * DAY_MS) /* a hundred years */
 
-int64_t
-moment_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* "1h30m"; a number alone is seconds. */
 static bool
 parse_duration(const char *text, int64_t *ret_ms)

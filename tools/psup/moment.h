@@ -6,9 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Milliseconds since 1970. */
-int64_t moment_now(void);
-
 /*
  * A moment, by what lies between it and `now_ms`: "90" (seconds), "1.5h",
  * "1h30m", with w, d, h, m, s, ms; or by the clock, local: "14:30[:05]" (the

@@ -8,22 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "color.h"
+#include "common/clock.h"
 
 #define AFTER_NS 1000000000u /* shorter commands show nothing */
 #define QUIET_NS 500000000u  /* nor those that write to the terminal */
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 void
 progress_open(struct progress *p, struct sink *err, bool wanted)
@@ -31,7 +22,7 @@ progress_open(struct progress *p, struct sink *err, bool wanted)
 	memset(p, 0, sizeof(*p));
 	p->err = err;
 	p->on = wanted;
-	p->began_ns = now_ns();
+	p->began_ns = clock_boot_ns();
 }
 
 /* Through the sink, at once where possible. */
@@ -66,7 +57,7 @@ progress_output(struct progress *p, const char *data, size_t len,
 		return;
 	p->shared = true;
 	p->mid_line = data[len - 1] != '\n';
-	p->wrote_ns = now_ns();
+	p->wrote_ns = clock_boot_ns();
 	progress_hide(p);
 }
 
@@ -101,7 +92,7 @@ void
 progress_turn(struct progress *p, bool running)
 {
 	static const char spinner[] = "|/-\\";
-	uint64_t now = now_ns();
+	uint64_t now = clock_boot_ns();
 	char text[160], line[240], took[32], out[32];
 	struct winsize ws;
 	int n;

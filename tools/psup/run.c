@@ -15,10 +15,10 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "color.h"
+#include "common/clock.h"
 #include "run.h"
 
 #define HELD_BYTES   524288u /* output we hold before the server must wait */
@@ -314,26 +314,16 @@ send_signal(struct run *r, int sig)
 		send_kill(r, psup_signal_name(sig), -1);
 }
 
-/* Monotonic time. */
-static uint64_t
-now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* Ctrl-Z: the command stops, then we; both go on together. */
 static void
 suspend(struct run *r)
 {
-	uint64_t until = now_ns() + STOP_WAIT_NS;
+	uint64_t until = clock_boot_ns() + STOP_WAIT_NS;
 
 	progress_hide(&r->progress);
 	if (r->running)
 		send_kill(r, "STOP", -1);
-	while (r->running && r->kills[0] != NULL && now_ns() < until)
+	while (r->running && r->kills[0] != NULL && clock_boot_ns() < until)
 		if (psup_turn(r->c->p, 1000) != PSUP_OK)
 			break;
 	run_tty_close(r);
@@ -362,7 +352,7 @@ take_signals(struct run *r)
 			continue;
 		}
 		if (info.ssi_signo == SIGINT) {
-			now = now_ns();
+			now = clock_boot_ns();
 			if (now - r->last_int_ns > AGAIN_NS)
 				r->ints = 0;
 			r->last_int_ns = now;

@@ -17,14 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "scrape.h"
 
-#define IDLE_S    5    /* a client that says, or takes, nothing */
-#define LIFE_S    10   /* of a connection in all, however busy */
-#define HEAD_MAX  8192 /* bytes of a request's line and headers */
-#define BODY_MAX  1024 /* nobody has anything to send */
+#define IDLE_S    5     /* a client that says, or takes, nothing */
+#define LIFE_MS   10000 /* of a connection in all, however busy */
+#define HEAD_MAX  8192  /* bytes of a request's line and headers */
+#define BODY_MAX  1024  /* nobody has anything to send */
 #define LOOK_MS   200
 
 #define HTTP_FORBIDDEN 403 /* event2/http.h does not have it */
@@ -33,7 +33,7 @@
  * has freed, and that we still hold, has lost its callbacks' argument. */
 struct client {
 	struct bufferevent *bev; /* NULL: free */
-	time_t since;
+	uint64_t since_ms;
 };
 
 struct scraper {
@@ -44,15 +44,6 @@ struct scraper {
 	struct event *look; /* while there are clients */
 	struct client clients[SCRAPE_CLIENTS];
 };
-
-static time_t
-seconds_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec;
-}
 
 static bool
 is_over(struct bufferevent *bev)
@@ -68,7 +59,7 @@ is_over(struct bufferevent *bev)
 static unsigned
 look_through(struct scraper *s)
 {
-	time_t now = seconds_now();
+	uint64_t now = clock_boot_ms();
 	unsigned n = 0;
 
 	for (size_t i = 0; i < SCRAPE_CLIENTS; i++) {
@@ -82,7 +73,7 @@ look_through(struct scraper *s)
 			continue;
 		}
 		n++;
-		if (now - c->since >= LIFE_S)
+		if (now - c->since_ms >= LIFE_MS)
 			(void)shutdown(bufferevent_getfd(c->bev), SHUT_RDWR);
 	}
 	return n;
@@ -117,7 +108,7 @@ on_connect(struct event_base *base, void *arg)
 		if (s->clients[i].bev != NULL)
 			continue;
 		bufferevent_incref(bev);
-		s->clients[i] = (struct client){bev, seconds_now()};
+		s->clients[i] = (struct client){bev, clock_boot_ms()};
 		break;
 	}
 	if (n + 1 >= SCRAPE_CLIENTS)

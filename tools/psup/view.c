@@ -11,21 +11,12 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "common/clock.h"
 #include "list.h"
 
 #define READ_BYTES 65536u
 #define HELD_BYTES 8192u /* of a sequence that is not whole, at most */
 #define BUSY_TRIES 50
-
-/* Milliseconds since 1970. */
-static uint64_t
-wall_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
-}
 
 /* Opens the view, or says why not. */
 int
@@ -94,7 +85,7 @@ json_of_row(const struct psup_view_session *s, uint64_t incarnation)
 	bool running = strcmp(s->status, "running") == 0;
 	char instance[40];
 	json_t *row = json_object();
-	uint64_t end = running ? wall_ms() : s->ended_ms;
+	uint64_t end = running ? clock_wall_ms() : s->ended_ms;
 	uint64_t start = s->started_ms > 0 ? s->started_ms : s->created_ms;
 
 	snprintf(instance, sizeof(instance), "%016llx.%016llx",

@@ -8,12 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "display.h"
 #include "view.h"
 
-#define NS_PER_MS   1000000u
 #define SLICE       64  /* further rows a refresh, where they are the order */
 #define FOLLOW_MS   250 /* how often the pane looks for more */
 #define FOLLOW_COST 100 /* but it rests so many times what a look took */
@@ -28,16 +27,6 @@ struct display {
 	uint64_t slice_from; /* instance */
 	uint64_t pane_due;   /* ms */
 };
-
-/* Monotonic time. */
-static uint64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / NS_PER_MS;
-}
 
 /* ---------------------------------------------------------------- refreshes */
 
@@ -108,10 +97,11 @@ read_pane(struct display *d)
 {
 	const struct top_row *r = ui_row(&d->ui);
 	size_t lines = ui_pane_lines(&d->ui);
-	uint64_t began = now_ms(), took;
+	uint64_t began = clock_boot_ms(), took;
 	struct pane *p = &d->pane;
 
-	d->pane_due = now_ms() + FOLLOW_MS; /* nothing to read is no hurry */
+	/* nothing to read is no hurry */
+	d->pane_due = clock_boot_ms() + FOLLOW_MS;
 	if (lines < 2 || r == NULL || d->model->view == NULL) {
 		pane_clear(p);
 		return;
@@ -127,8 +117,8 @@ read_pane(struct display *d)
 		pane_details(p, d->model, r, lines - 1, d->ui.back,
 		    d->ui.cols);
 	}
-	took = now_ms() - began;
-	d->pane_due = now_ms() + FOLLOW_MS + took * FOLLOW_COST;
+	took = clock_boot_ms() - began;
+	d->pane_due = clock_boot_ms() + FOLLOW_MS + took * FOLLOW_COST;
 }
 
 /* ----------------------------------------------------------------- the loop */
@@ -196,7 +186,7 @@ carry_out(struct display *d)
 static int
 rest(const struct display *d, uint64_t next)
 {
-	uint64_t now = now_ms();
+	uint64_t now = clock_boot_ms();
 
 	if (d->ui.pane != PANE_NONE && d->pane_due < next)
 		next = d->pane_due;
@@ -212,7 +202,7 @@ loop(struct display *d)
 	int rc = 0;
 
 	while (!d->ui.quit && rc == 0) {
-		now = now_ms();
+		now = clock_boot_ms();
 		if (now >= next || d->ui.refresh) {
 			if (left == 0)
 				break;

@@ -8,24 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "model.h"
 #include "proc.h"
 
 #define NS_PER_SEC   1e9
 #define REOPEN_EVERY 10u /* refreshes, though all seems well */
-
-/* Nanoseconds of a clock. */
-static uint64_t
-clock_of(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
 
 void
 model_init(struct top_model *m, const char *runtime_dir)
@@ -104,7 +94,7 @@ copy_sessions(struct top_model *m)
 static void
 copy_rest(struct top_model *m)
 {
-	uint64_t boot_ms = clock_of(CLOCK_BOOTTIME) / 1000000u, born_ms;
+	uint64_t boot_ms = clock_boot_ms(), born_ms;
 	struct procfs_stat st;
 	struct top_process *p;
 	size_t cursor = 0;
@@ -179,13 +169,13 @@ reopen(struct top_model *m)
 int
 model_refresh(struct top_model *m)
 {
-	uint64_t mono = clock_of(CLOCK_MONOTONIC);
+	uint64_t mono = clock_boot_ns();
 	double seconds = (double)(mono - m->mono_ns) / NS_PER_SEC;
 	struct top_row *rows;
 	size_t room;
 	int rc = reopen(m);
 
-	m->now_ms = clock_of(CLOCK_REALTIME) / 1000000u;
+	m->now_ms = clock_wall_ms();
 	m->mono_ns = mono;
 	pressure_read(&m->pressure);
 	if (rc < 0)
