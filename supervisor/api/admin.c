@@ -33,8 +33,8 @@ done(struct req *r, const char *slug, const char *fmt_before,
 }
 
 /* clear */
-void
-api_clear(struct api_call *c)
+static void
+clear_call(struct api_call *c)
 {
 	struct session *s = api_session(c, API_BACKGROUND);
 	char slug[SLUG_MAX];
@@ -53,9 +53,11 @@ api_clear(struct api_call *c)
 	done(c->req, slug, "Cleared session", ".");
 }
 
+const struct method method_CLEAR = {.call = clear_call};
+
 /* remove */
-void
-api_remove(struct api_call *c)
+static void
+remove_call(struct api_call *c)
 {
 	struct session *s = api_session(c, API_BACKGROUND);
 	char slug[SLUG_MAX];
@@ -82,6 +84,8 @@ api_remove(struct api_call *c)
 	    CTL_KILL_ESCALATE);
 	done(c->req, slug, "Removed session", " (termination requested).");
 }
+
+const struct method method_REMOVE = {.call = remove_call};
 
 /* A relaxed load of a stats counter. */
 #define STAT(p, f) \
@@ -291,8 +295,8 @@ status_common(struct master *m, struct enc *e)
 }
 
 /* status */
-void
-api_status(struct api_call *c)
+static void
+status_call(struct api_call *c)
 {
 	const char *scope = conn_scope(c->conn);
 	struct master *m = c->m;
@@ -324,9 +328,11 @@ api_status(struct api_call *c)
 	req_done(c->req, &e);
 }
 
+const struct method method_STATUS = {.call = status_call};
+
 /* shutdown */
-void
-api_shutdown(struct api_call *c)
+static void
+shutdown_call(struct api_call *c)
 {
 	struct ctl_shutdown msg = {.head = CTL_INIT(CTL_SHUTDOWN,
 				       (struct sid){0}, struct ctl_shutdown)};
@@ -347,3 +353,5 @@ api_shutdown(struct api_call *c)
 	enc_end(&e);
 	req_done(c->req, &e);
 }
+
+const struct method method_SHUTDOWN = {.call = shutdown_call};

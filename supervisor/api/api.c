@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a checked request to its handler, by one table; and the one function
- * through which every handler comes to a session, so that another scope's id
+ * From a checked request to its method, by one table; and the one function
+ * through which every method comes to a session, so that another scope's id
  * answers exactly like an unknown one.
  */
 #include <stdio.h>
@@ -9,51 +9,19 @@
 
 #include "supervisor/master.h"
 
-static api_fn *const handlers[PROTO_METHOD_COUNT] = {
-    [PROTO_HELLO] = api_hello,
-    [PROTO_EXEC] = api_exec,
-    [PROTO_LIST] = api_list,
-    [PROTO_POLL] = api_poll,
-    [PROTO_LOG] = api_log,
-    [PROTO_WAIT] = api_wait,
-    [PROTO_WRITE] = api_write,
-    [PROTO_SEND_KEYS] = api_send_keys,
-    [PROTO_SUBMIT] = api_submit,
-    [PROTO_PASTE] = api_paste,
-    [PROTO_RESIZE] = api_resize,
-    [PROTO_BACKGROUND] = api_background,
-    [PROTO_SCREEN] = api_screen,
-    [PROTO_KILL] = api_kill,
-    [PROTO_KILL_SCOPE] = api_kill_scope,
-    [PROTO_CLEAR] = api_clear,
-    [PROTO_REMOVE] = api_remove,
-    [PROTO_EVENTS] = api_events,
-    [PROTO_SUBSCRIBE] = api_subscribe,
-    [PROTO_ACK] = api_ack,
-    [PROTO_LANES] = api_lanes,
-    [PROTO_STATUS] = api_status,
-    [PROTO_DRAIN_SCOPE] = api_drain_scope,
-    [PROTO_UNDRAIN_SCOPE] = api_undrain_scope,
-    [PROTO_MINT_TOKEN] = api_mint_token,
-    [PROTO_LIST_TOKENS] = api_list_tokens,
-    [PROTO_REVOKE_TOKEN] = api_revoke_token,
-    [PROTO_UPGRADE] = api_upgrade,
-    [PROTO_SHUTDOWN] = api_shutdown,
+#define METHOD(id, ...) [PROTO_##id] = &method_##id,
+static const struct method *const methods[PROTO_METHOD_COUNT] = {
+#include "common/proto.def"
 };
 
-/* Hands a request to its handler. */
+/* Hands a request to its method. */
 void
 api_dispatch(struct master *m, struct req *r, const struct val *params)
 {
 	struct api_call c = {.m = m, .conn = r->conn, .req = r,
 	    .params = params};
 
-	if (handlers[r->method] == NULL) {
-		req_failf(r, PROTO_E_UNSUPPORTED, "", "%s is not built yet",
-		    proto_method_name(r->method));
-		return;
-	}
-	handlers[r->method](&c);
+	methods[r->method]->call(&c);
 }
 
 /* Does an exec of this connection wait for the session: the one that started

@@ -115,8 +115,8 @@ drain_mark(struct api_call *c, const char *scope, bool on)
 }
 
 /* drainScope */
-void
-api_drain_scope(struct api_call *c)
+static void
+drain_scope_call(struct api_call *c)
 {
 	struct req *r = c->req;
 	struct session *s;
@@ -142,9 +142,11 @@ api_drain_scope(struct api_call *c)
 			 "timeout", 30000));
 }
 
+const struct method method_DRAIN_SCOPE = {.call = drain_scope_call};
+
 /* undrainScope */
-void
-api_undrain_scope(struct api_call *c)
+static void
+undrain_scope_call(struct api_call *c)
 {
 	char scope[48], text[120];
 	bool was;
@@ -163,3 +165,5 @@ api_undrain_scope(struct api_call *c)
 	result_close(&e, false);
 	req_done(c->req, &e);
 }
+
+const struct method method_UNDRAIN_SCOPE = {.call = undrain_scope_call};

@@ -123,8 +123,8 @@ on_event(void *arg, uint64_t seq, const void *map, size_t size)
 }
 
 /* events */
-void
-api_events(struct api_call *c)
+static void
+events_call(struct api_call *c)
 {
 	struct enc e = ENC_INIT;
 	char name[72];
@@ -154,9 +154,11 @@ api_events(struct api_call *c)
 	req_done(c->req, &e);
 }
 
+const struct method method_EVENTS = {.call = events_call};
+
 /* subscribe */
-void
-api_subscribe(struct api_call *c)
+static void
+subscribe_call(struct api_call *c)
 {
 	struct subscriber *sub = conn_subscriber(c->conn);
 	struct enc e = ENC_INIT;
@@ -183,9 +185,11 @@ api_subscribe(struct api_call *c)
 	req_done(c->req, &e);
 }
 
+const struct method method_SUBSCRIBE = {.call = subscribe_call};
+
 /* ack */
-void
-api_ack(struct api_call *c)
+static void
+ack_call(struct api_call *c)
 {
 	struct enc e = ENC_INIT;
 	char name[72];
@@ -198,6 +202,8 @@ api_ack(struct api_call *c)
 	enc_end(&e);
 	req_done(c->req, &e);
 }
+
+const struct method method_ACK = {.call = ack_call};
 
 struct push {
 	struct conn *c;

@@ -478,8 +478,8 @@ exec_known(struct api_call *c)
 }
 
 /* exec */
-void
-api_exec(struct api_call *c)
+static void
+exec_call(struct api_call *c)
 {
 	struct exec_base b = {.cfg = &c->m->cfg, .base_env = c->m->base_env,
 	    .base_env_bytes = c->m->base_env_bytes, .home = c->m->home};
@@ -527,6 +527,8 @@ api_exec(struct api_call *c)
 	exec_wait(c, s);
 }
 
+const struct method method_EXEC = {.call = exec_call};
+
 /* A foreground exec of the session that can be answered now. */
 static struct req *
 exec_waiting(struct session *s)
@@ -544,8 +546,8 @@ exec_waiting(struct session *s)
 }
 
 /* background */
-void
-api_background(struct api_call *c)
+static void
+background_call(struct api_call *c)
 {
 	struct session *s = api_session(c, API_ANY);
 	struct enc e = ENC_INIT;
@@ -570,3 +572,5 @@ api_background(struct api_call *c)
 	result_close(&e, false);
 	req_done(c->req, &e);
 }
+
+const struct method method_BACKGROUND = {.call = background_call};

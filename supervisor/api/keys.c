@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Input as a person at a terminal gives it: send-keys, submit, paste. What
- * bytes a key is, common/keys.c knows; they go the way of write, into the
+ * Input as a person at a terminal gives it: send-keys, submit, paste; and the
+ * terminal's size. What bytes a key is, common/keys.c knows; they go the way of write, into the
  * session's queue, but whole: half an escape sequence would be another key.
  */
 #include <errno.h>
@@ -259,8 +259,8 @@ api_send_keys_wake(struct req *r, struct session *s, unsigned wake)
 }
 
 /* send-keys */
-void
-api_send_keys(struct api_call *c)
+static void
+send_keys_call(struct api_call *c)
 {
 	struct session *s = input_session(c);
 	struct req *r = c->req;
@@ -295,11 +295,13 @@ api_send_keys(struct api_call *c)
 		next(r, s);
 }
 
+const struct method method_SEND_KEYS = {.call = send_keys_call};
+
 /* ---------------------------------------------------------- submit, paste */
 
 /* submit */
-void
-api_submit(struct api_call *c)
+static void
+submit_call(struct api_call *c)
 {
 	struct session *s = input_session(c);
 	struct val_str data = val_str(c->params, "data");
@@ -323,9 +325,11 @@ api_submit(struct api_call *c)
 	answer(r, s, text);
 }
 
+const struct method method_SUBMIT = {.call = submit_call};
+
 /* paste */
-void
-api_paste(struct api_call *c)
+static void
+paste_call(struct api_call *c)
 {
 	bool bracketed = val_bool(c->params, "bracketed", true);
 	struct session *s = input_session(c);
@@ -350,3 +354,40 @@ api_paste(struct api_call *c)
 	    pasted.len, s->slug);
 	answer(r, s, text);
 }
+
+const struct method method_PASTE = {.call = paste_call};
+
+/* ---------------------------------------------------------------- resize */
+
+/* resize */
+static void
+resize_call(struct api_call *c)
+{
+	struct session *s = api_running(c);
+	struct req *r = c->req;
+	struct enc e = ENC_INIT;
+	char text[120];
+
+	if (s == NULL)
+		return;
+	if (!s->pty) {
+		req_refuse(r, PROTO_E_NO_TERMINAL, s->slug,
+		    "Session %s has no terminal.", s->slug);
+		return;
+	}
+	s->cols = (uint32_t)proto_int(PROTO_RESIZE, c->params, "cols", 120);
+	s->rows = (uint32_t)proto_int(PROTO_RESIZE, c->params, "rows", 30);
+	terminal_order_size(c->m, s);
+	session_touch(c->m, s);
+	snprintf(text, sizeof(text), "Terminal of session %s is %u x %u.",
+	    s->slug, s->cols, s->rows);
+	result_open(&e, text, strlen(text));
+	enc_kv_str(&e, "status", "running");
+	enc_kv_str(&e, "sessionId", s->slug);
+	enc_kv_uint(&e, "cols", s->cols);
+	enc_kv_uint(&e, "rows", s->rows);
+	result_close(&e, false);
+	req_done(r, &e);
+}
+
+const struct method method_RESIZE = {.call = resize_call};

@@ -193,8 +193,8 @@ take_session(struct api_call *c)
 }
 
 /* kill */
-void
-api_kill(struct api_call *c)
+static void
+kill_call(struct api_call *c)
 {
 	struct session *s = take_session(c);
 	bool escalate = val_bool(c->params, "escalate", true);
@@ -221,3 +221,5 @@ api_kill(struct api_call *c)
 	kill_it(r, s);
 	kill_answer(r, s);
 }
+
+const struct method method_KILL = {.call = kill_call};

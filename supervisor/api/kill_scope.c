@@ -280,8 +280,8 @@ scope_told(struct req *r)
 }
 
 /* killScope */
-void
-api_kill_scope(struct api_call *c)
+static void
+kill_scope_call(struct api_call *c)
 {
 	struct req *r = c->req;
 	char buf[64];
@@ -300,3 +300,5 @@ api_kill_scope(struct api_call *c)
 	if (!scope_end_all(r, scope, true, scope_told, &r->asked))
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
 }
+
+const struct method method_KILL_SCOPE = {.call = kill_scope_call};

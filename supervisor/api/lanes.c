@@ -404,8 +404,8 @@ api_lanes_step(struct master *m)
 }
 
 /* lanes */
-void
-api_lanes(struct api_call *c)
+static void
+lanes_call(struct api_call *c)
 {
 	static const struct {
 		const char *name;
@@ -447,3 +447,5 @@ api_lanes(struct api_call *c)
 	}
 	ops[i].fn(c, lane);
 }
+
+const struct method method_LANES = {.call = lanes_call};

@@ -213,8 +213,8 @@ api_list_forget(struct req *r)
 }
 
 /* list */
-void
-api_list(struct api_call *c)
+static void
+list_call(struct api_call *c)
 {
 	struct req *r = c->req;
 	struct listing *l = calloc(1, sizeof(*l));
@@ -237,3 +237,5 @@ api_list(struct api_call *c)
 	enc_array(&l->e);
 	req_step(r, list_step);
 }
+
+const struct method method_LIST = {.call = list_call};

@@ -296,8 +296,8 @@ api_log_forget(struct req *r)
 }
 
 /* log */
-void
-api_log(struct api_call *c)
+static void
+log_call(struct api_call *c)
 {
 	struct session *s = api_session(c, API_BACKGROUND);
 	enum lines_streams which;
@@ -320,3 +320,5 @@ api_log(struct api_call *c)
 	if (take_form(c, &lg->l))
 		req_step(r, log_step);
 }
+
+const struct method method_LOG = {.call = log_call};

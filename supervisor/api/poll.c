@@ -406,8 +406,8 @@ ack_is_one(struct api_call *c, const char *ack)
 }
 
 /* poll */
-void
-api_poll(struct api_call *c)
+static void
+poll_call(struct api_call *c)
 {
 	struct session *s = api_session(c, API_BACKGROUND);
 	struct req *r = c->req;
@@ -447,3 +447,5 @@ api_poll(struct api_call *c)
 	req_timer(r, timeout);
 	poll_try(r, s, false);
 }
+
+const struct method method_POLL = {.call = poll_call};

@@ -207,15 +207,15 @@ struct session *api_session(struct api_call *c, enum api_reach reach);
 struct session *api_running(struct api_call *c);
 /* The call's `text`, into its request; false: the refusal was sent. */
 bool api_text_rule(struct api_call *c);
-typedef void api_fn(struct api_call *c);
-api_fn api_hello;
-api_fn api_exec, api_list, api_poll, api_log, api_wait, api_write,
-    api_send_keys, api_submit, api_paste, api_kill, api_kill_scope, api_clear,
-    api_remove, api_events, api_subscribe, api_ack, api_status, api_shutdown,
-    api_upgrade,
-    api_resize, api_background, api_screen, api_mint_token, api_list_tokens,
-    api_revoke_token, api_drain_scope, api_undrain_scope;
-api_fn api_lanes;
+/* A method: a row in its own file, which is the only one that names it. The
+ * protocol's table has their names, and api.c them all. */
+struct method {
+	/* A request of it has come; its parameters are checked. Answers it, or
+	 * has it woken. */
+	void (*call)(struct api_call *c);
+};
+#define METHOD(id, ...) extern const struct method method_##id;
+#include "common/proto.def"
 void api_exec_wake(struct req *r, struct session *s, unsigned wake);
 void api_exec_running(struct session *s);
 /* A poll's answer has reached its reader. */

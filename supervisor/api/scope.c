@@ -75,8 +75,8 @@ hello_allowed(struct api_call *c, struct greeting *g)
 }
 
 /* hello: scope and rights of the connection. */
-void
-api_hello(struct api_call *c)
+static void
+hello_call(struct api_call *c)
 {
 	struct greeting g = {0};
 	struct hello h = {.client = g.client,
@@ -109,6 +109,8 @@ api_hello(struct api_call *c)
 	req_done(c->req, &e);
 }
 
+const struct method method_HELLO = {.call = hello_call};
+
 /* Says why the index took no token. */
 static void
 token_fail(struct req *r, int error)
@@ -123,8 +125,8 @@ token_fail(struct req *r, int error)
 }
 
 /* mintToken */
-void
-api_mint_token(struct api_call *c)
+static void
+mint_token_call(struct api_call *c)
 {
 	char scope[48], label[48], text[TOKEN_DIGITS + 1];
 	struct token_view v;
@@ -152,9 +154,11 @@ api_mint_token(struct api_call *c)
 	enc_fini(&e);
 }
 
+const struct method method_MINT_TOKEN = {.call = mint_token_call};
+
 /* listTokens */
-void
-api_list_tokens(struct api_call *c)
+static void
+list_tokens_call(struct api_call *c)
 {
 	char scope[48];
 	bool one = val_copy(c->params, "scope", scope, sizeof(scope)) > 0;
@@ -180,9 +184,11 @@ api_list_tokens(struct api_call *c)
 	req_done(c->req, &e);
 }
 
+const struct method method_LIST_TOKENS = {.call = list_tokens_call};
+
 /* revokeToken */
-void
-api_revoke_token(struct api_call *c)
+static void
+revoke_token_call(struct api_call *c)
 {
 	char id[24], scope[48];
 	bool by_id = val_copy(c->params, "id", id, sizeof(id)) > 0;
@@ -213,3 +219,5 @@ api_revoke_token(struct api_call *c)
 	enc_end(&e);
 	req_done(c->req, &e);
 }
+
+const struct method method_REVOKE_TOKEN = {.call = revoke_token_call};

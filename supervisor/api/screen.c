@@ -356,8 +356,8 @@ api_screen_wake(struct req *r, struct session *s, unsigned wake)
 }
 
 /* screen */
-void
-api_screen(struct api_call *c)
+static void
+screen_call(struct api_call *c)
 {
 	struct session *s = api_session(c, API_BACKGROUND);
 	struct req *r = c->req;
@@ -385,3 +385,5 @@ api_screen(struct api_call *c)
 	}
 	go_on(r, s);
 }
+
+const struct method method_SCREEN = {.call = screen_call};

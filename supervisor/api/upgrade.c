@@ -130,8 +130,8 @@ api_upgrade_forget(struct req *r)
 }
 
 /* upgrade */
-void
-api_upgrade(struct api_call *c)
+static void
+upgrade_call(struct api_call *c)
 {
 	struct master *m = c->m;
 	struct ctl_upgrade *order = &m->upgrade_order;
@@ -164,3 +164,5 @@ api_upgrade(struct api_call *c)
 	m->upgrade_req = c->req;
 	order_send(m);
 }
+
+const struct method method_UPGRADE = {.call = upgrade_call};

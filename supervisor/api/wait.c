@@ -279,8 +279,8 @@ add_matches(struct api_call *c, struct waits *ws)
 }
 
 /* wait */
-void
-api_wait(struct api_call *c)
+static void
+wait_call(struct api_call *c)
 {
 	const struct val *mode = val_get(c->params, "mode");
 	const struct val *ids = val_get(c->params, "sessionIds");
@@ -320,3 +320,5 @@ api_wait(struct api_call *c)
 	    (uint64_t)proto_int(PROTO_WAIT, c->params, "timeout", 30000));
 	waits_begin(ws);
 }
+
+const struct method method_WAIT = {.call = wait_call};

@@ -282,8 +282,8 @@ write_seek(struct req *r, struct session *s, uint64_t pos)
 }
 
 /* write */
-void
-api_write(struct api_call *c)
+static void
+write_call(struct api_call *c)
 {
 	struct session *s = input_session(c);
 	struct val_str data = val_str(c->params, "data");
@@ -315,3 +315,5 @@ api_write(struct api_call *c)
 	req_timer(r, timeout);
 	write_try(r, s, false);
 }
+
+const struct method method_WRITE = {.call = write_call};

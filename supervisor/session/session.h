@@ -422,6 +422,7 @@ enum cursor_mode session_cursor_mode(struct master *m, struct session *s);
 /* Does its program read lines at this moment, as far as can be known? */
 bool terminal_reads_lines(struct master *m, struct session *s);
 /* RUNNING: did it get its terminal? */
+void terminal_order_size(struct master *m, struct session *s);
 void terminal_running(struct master *m, struct session *s,
     const struct ctl_running *msg);
 

@@ -21,7 +21,6 @@
 
 #include "shm/spool.h"
 #include "supervisor/master.h"
-#include "supervisor/words/result.h"
 
 #define LINE_MAX_BYTES 4095u
 #define PTS_MAJOR_LOW  136u /* /dev/pts/N, Documentation/admin-guide */
@@ -159,8 +158,8 @@ terminal_eof(struct master *m, struct session *s)
 }
 
 /* The size, to the worker. */
-static void
-order_size(struct master *m, struct session *s)
+void
+terminal_order_size(struct master *m, struct session *s)
 {
 	struct ctl_size msg = {.head = CTL_INIT(CTL_RESIZE, s->sid,
 				   struct ctl_size),
@@ -175,7 +174,7 @@ terminal_running(struct master *m, struct session *s,
 {
 	if (msg->pty != 0) {
 		s->pty = true;
-		order_size(m, s); /* it may have changed meanwhile */
+		terminal_order_size(m, s); /* it may have changed meanwhile */
 		return;
 	}
 	if (!s->pty)
@@ -226,40 +225,4 @@ session_cursor_mode(struct master *m, struct session *s)
 	return (f.raw.pty_flags & PTY_CURSOR_NORMAL) != 0 || f.head > 0
 	    ? CURSOR_NORMAL
 	    : CURSOR_UNKNOWN;
-}
-
-/* resize */
-void
-api_resize(struct api_call *c)
-{
-	struct session *s = api_session(c, API_OWN);
-	struct req *r = c->req;
-	struct enc e = ENC_INIT;
-	char text[120];
-
-	if (s == NULL)
-		return;
-	if (!session_live(s)) {
-		req_refuse(r, PROTO_E_NOT_RUNNING, s->slug,
-		    "No active session found for %s", s->slug);
-		return;
-	}
-	if (!s->pty) {
-		req_refuse(r, PROTO_E_NO_TERMINAL, s->slug,
-		    "Session %s has no terminal.", s->slug);
-		return;
-	}
-	s->cols = (uint32_t)proto_int(PROTO_RESIZE, c->params, "cols", 120);
-	s->rows = (uint32_t)proto_int(PROTO_RESIZE, c->params, "rows", 30);
-	order_size(c->m, s);
-	session_touch(c->m, s);
-	snprintf(text, sizeof(text), "Terminal of session %s is %u x %u.",
-	    s->slug, s->cols, s->rows);
-	result_open(&e, text, strlen(text));
-	enc_kv_str(&e, "status", "running");
-	enc_kv_str(&e, "sessionId", s->slug);
-	enc_kv_uint(&e, "cols", s->cols);
-	enc_kv_uint(&e, "rows", s->rows);
-	result_close(&e, false);
-	req_done(r, &e);
 }
