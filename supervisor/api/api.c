@@ -14,6 +14,12 @@ static const struct method *const methods[PROTO_METHOD_COUNT] = {
 #include "common/proto.def"
 };
 
+const struct method *
+api_method(enum proto_method method)
+{
+	return methods[method];
+}
+
 /* Hands a request to its method. */
 void
 api_dispatch(struct master *m, struct req *r, const struct val *params)
@@ -21,7 +27,7 @@ api_dispatch(struct master *m, struct req *r, const struct val *params)
 	struct api_call c = {.m = m, .conn = r->conn, .req = r,
 	    .params = params};
 
-	methods[r->method]->call(&c);
+	r->row->call(&c);
 }
 
 /* Does an exec of this connection wait for the session: the one that started

@@ -95,9 +95,10 @@ pop(struct listing *l)
 static bool
 is_shown(const struct req *r, const struct session *s)
 {
+	const struct listing *l = r->state;
 	const char *scope = conn_scope(r->conn);
 
-	return !s->hidden && (s->backgrounded || r->listing->all) &&
+	return !s->hidden && (s->backgrounded || l->all) &&
 	    (scope == NULL || strcmp(scope, s->scope) == 0);
 }
 
@@ -105,7 +106,7 @@ is_shown(const struct req *r, const struct session *s)
 static bool
 walk(struct req *r)
 {
-	struct listing *l = r->listing;
+	struct listing *l = r->state;
 	struct session *s = registry_after(r->m, l->at);
 
 	for (unsigned i = 0; s != NULL && i < SLICE_WALK;
@@ -132,7 +133,7 @@ has_more(const struct listing *l)
 static void
 put_rows(struct req *r, uint64_t until)
 {
-	struct listing *l = r->listing;
+	struct listing *l = r->state;
 	uint64_t now = clock_wall_ms();
 	unsigned most = FAULT_FAILS("list.row-by-row") ? 1 : SLICE_ROWS;
 
@@ -165,20 +166,15 @@ put_rows(struct req *r, uint64_t until)
 static void
 list_answer(struct req *r)
 {
-	struct listing *l = r->listing;
+	struct listing *l = r->state;
 	struct enc *e = &l->e;
 
-	enc_end(e);
 	enc_end(e);
 	if (l->rows == 0)
 		sbuf_add(&l->text, "No running or recent sessions.");
 	else if (l->text.len > 0)
 		l->text.p[--l->text.len] = '\0';
-	enc_kv_strn(e, "text", l->text.p != NULL ? l->text.p : "",
-	    l->text.len);
-	enc_kv_bool(e, "isError", false);
-	enc_end(e);
-	e->failed = e->failed || l->text.failed;
+	result_close_text(e, &l->text);
 	req_answer(r, e);
 }
 
@@ -186,7 +182,7 @@ list_answer(struct req *r)
 static int
 list_step(struct req *r, uint64_t until)
 {
-	struct listing *l = r->listing;
+	struct listing *l = r->state;
 
 	if (l->walked) {
 		put_rows(r, until);
@@ -202,14 +198,14 @@ list_step(struct req *r, uint64_t until)
 	return 0;
 }
 
-void
-api_list_forget(struct req *r)
+static void
+list_drop(struct req *r)
 {
-	free(r->listing->v);
-	enc_fini(&r->listing->e);
-	sbuf_fini(&r->listing->text);
-	free(r->listing);
-	r->listing = NULL;
+	struct listing *l = r->state;
+
+	free(l->v);
+	enc_fini(&l->e);
+	sbuf_fini(&l->text);
 }
 
 /* list */
@@ -217,25 +213,20 @@ static void
 list_call(struct api_call *c)
 {
 	struct req *r = c->req;
-	struct listing *l = calloc(1, sizeof(*l));
+	struct listing *l = r->state;
 
-	r->listing = l;
-	if (l == NULL) {
-		req_failf(r, PROTO_E_BUSY, "", "out of memory");
-		return;
-	}
 	l->all = val_bool(c->params, "all", false) &&
 	    conn_scope(c->conn) == NULL;
 	l->usage = val_bool(c->params, "usage", false);
 	l->left = val_uint(c->params, "limit", UINT64_MAX);
 	l->probes = RESULT_PROBES;
-	enc_map(&l->e);
-	enc_key(&l->e, "details");
-	enc_map(&l->e);
+	result_open_details(&l->e);
 	enc_kv_str(&l->e, "status", "completed");
 	enc_key(&l->e, "sessions");
 	enc_array(&l->e);
 	req_step(r, list_step);
 }
 
-const struct method method_LIST = {.call = list_call};
+const struct method method_LIST = {.call = list_call,
+    .drop = list_drop,
+    .state_size = sizeof(struct listing)};

@@ -16,7 +16,7 @@
 
 #define BUSY_MAX 10u /* reads that met the writer, one after the other */
 
-/* One log under way; freed with its request. */
+/* One log under way. */
 struct logging {
 	struct req *r;
 	struct session *s; /* if it goes, the request is refused */
@@ -245,7 +245,7 @@ log_end(struct logging *lg, int rc, enum ring_verdict v)
 static int
 log_step(struct req *r, uint64_t until)
 {
-	struct logging *lg = r->log;
+	struct logging *lg = r->state;
 	struct session *s = lg->s;
 	enum ring_verdict v = RING_OK;
 	struct ring_reader *rd = s->state != STATE_QUEUED
@@ -279,20 +279,20 @@ log_step(struct req *r, uint64_t until)
 }
 
 /* Its session is gone. */
-void
-api_log_wake(struct req *r, struct session *s, unsigned wake)
+static void
+log_wake(struct req *r, struct session *s, unsigned wake)
 {
 	if (wake & WAKE_GONE)
 		req_refuse(r, PROTO_E_NOT_FOUND, NULL,
 		    "No session found for %s", s->slug);
 }
 
-void
-api_log_forget(struct req *r)
+static void
+log_drop(struct req *r)
 {
-	log_show_fini(&r->log->l);
-	free(r->log);
-	r->log = NULL;
+	struct logging *lg = r->state;
+
+	log_show_fini(&lg->l);
 }
 
 /* log */
@@ -302,13 +302,11 @@ log_call(struct api_call *c)
 	struct session *s = api_session(c, API_BACKGROUND);
 	enum lines_streams which;
 	struct req *r = c->req;
-	struct logging *lg;
+	struct logging *lg = r->state;
 
 	if (s == NULL || !take_stream(c, &which))
 		return;
-	lg = calloc(1, sizeof(*lg));
-	r->log = lg;
-	if (lg == NULL || req_watch(r, s) < 0) {
+	if (req_watch(r, s) < 0) {
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
 		return;
 	}
@@ -321,4 +319,7 @@ log_call(struct api_call *c)
 		req_step(r, log_step);
 }
 
-const struct method method_LOG = {.call = log_call};
+const struct method method_LOG = {.call = log_call,
+    .wake = log_wake,
+    .drop = log_drop,
+    .state_size = sizeof(struct logging)};

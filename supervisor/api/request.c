@@ -13,7 +13,6 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "supervisor/api/conn.h"
-#include "supervisor/api/waits.h"
 #include "supervisor/words/result.h"
 
 #define KEPT_FREE 262144u /* bytes; who needs no more asks nobody */
@@ -22,10 +21,13 @@
 struct req *
 req_new(struct conn *c, uint32_t msgid, enum proto_method method)
 {
-	struct req *r = calloc(1, sizeof(*r));
+	const struct method *row = api_method(method);
+	struct req *r = calloc(1, sizeof(*r) + row->state_size);
 
 	if (r == NULL)
 		return NULL;
+	r->row = row;
+	r->state = r->own;
 	r->conn = c;
 	r->m = c->m;
 	r->msgid = msgid;
@@ -113,13 +115,8 @@ req_end(struct req *r)
 void
 req_free(struct req *r)
 {
-	if (r->drawing != NULL)
-		api_screen_forget(r);
-	if (r->log != NULL)
-		api_log_forget(r);
-	if (r->listing != NULL)
-		api_list_forget(r);
-	waits_free(&r->waits);
+	if (r->row->drop != NULL)
+		r->row->drop(r);
 	sbuf_fini(&r->warnings);
 	free(r->data);
 	free(r->cuts);
@@ -320,18 +317,17 @@ tell(struct req *r, struct session *s, unsigned wake)
 	    struct session *, unsigned) = {
 	    [PROTO_EXEC] = api_exec_wake,
 	    [PROTO_POLL] = api_poll_wake,
-	    [PROTO_LOG] = api_log_wake,
-	    [PROTO_WAIT] = api_wait_wake,
 	    [PROTO_WRITE] = api_write_wake,
 	    [PROTO_SEND_KEYS] = api_send_keys_wake,
-	    [PROTO_SCREEN] = api_screen_wake,
 	    [PROTO_KILL] = api_kill_wake,
 	    [PROTO_KILL_SCOPE] = api_kill_scope_wake,
 	    [PROTO_DRAIN_SCOPE] = api_drain_scope_wake,
 	    [PROTO_LANES] = api_lanes_wake,
 	};
 
-	if (!r->over && wakes[r->method] != NULL)
+	if (!r->over && r->row->wake != NULL)
+		r->row->wake(r, s, wake);
+	else if (!r->over && wakes[r->method] != NULL)
 		wakes[r->method](r, s, wake);
 }
 

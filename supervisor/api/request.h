@@ -25,7 +25,7 @@
 struct conn;
 struct event;
 struct master;
-struct waits;
+struct method;
 
 /* -------------------------------------------------------------- request */
 
@@ -54,6 +54,8 @@ struct req {
 	struct conn *conn;
 	uint32_t msgid;
 	enum proto_method method;
+	const struct method *row;
+	void *state; /* its method's alone: row->state_size bytes, at first 0 */
 	struct event *timer;
 	struct master *m;
 	enum text_rule text; /* exec, poll, log: how output is shown */
@@ -71,8 +73,6 @@ struct req {
 	struct usage_sample *usage; /* NULL: nobody asked */
 	struct sid usage_of;
 	uint64_t held_ns; /* boot: so long it waits for another's answer */
-	/* wait */
-	struct waits *waits;
 	uint64_t lent; /* bytes that count with its connection */
 	/* write */
 	char *data;
@@ -85,11 +85,6 @@ struct req {
 	char lane[LANE_NAME_MAX];
 	LIST_ENTRY(req) drain_link;
 	bool drains_lane;
-	/* screen */
-	struct drawing *drawing;
-	/* log, list */
-	struct logging *log;
-	struct listing *listing;
 	/* kill */
 	bool any;
 	int signal;
@@ -100,6 +95,7 @@ struct req {
 	bool drain_kill; /* at the end of the wait */
 	uint32_t grace_ms;
 	uint64_t deadline_ns; /* boot; 0: none; of poll too */
+	max_align_t own[]; /* where its state is */
 };
 
 /* ------------------------------------------------------------ request.c */
@@ -192,6 +188,7 @@ struct api_call {
 	const struct val *params;
 };
 void api_dispatch(struct master *m, struct req *r, const struct val *params);
+const struct method *api_method(enum proto_method method);
 /* The session that the calling client runs in, or {0} (kin.c). */
 struct sid kin_of_call(const struct api_call *c);
 /* Which sessions of its scope a bound connection reaches, beside those in the
@@ -213,6 +210,15 @@ struct method {
 	/* A request of it has come; its parameters are checked. Answers it, or
 	 * has it woken. */
 	void (*call)(struct api_call *c);
+	/* Something has happened: to `s`, which it watches, or else to nobody
+	 * (s: the first that it watches, or NULL). May answer. */
+	void (*wake)(struct req *r, struct session *s, unsigned wake);
+	/* The request is over, however it came to that, and nobody is in the
+	 * midst of it: gives back what its state holds. Called once, also where
+	 * `call` has refused at once, so all of the state may be 0; answers
+	 * nothing. Connection and sessions may be gone. */
+	void (*drop)(struct req *r);
+	size_t state_size;
 };
 #define METHOD(id, ...) extern const struct method method_##id;
 #include "common/proto.def"
@@ -229,20 +235,12 @@ void watch_output(struct master *m, struct session *s, uint64_t pos);
 /* Looks through output for waits, in slices. */
 void api_wait_scan(struct master *m);
 void api_poll_wake(struct req *r, struct session *s, unsigned wake);
-void api_log_wake(struct req *r, struct session *s, unsigned wake);
-/* What is made for a request goes with it. */
-void api_log_forget(struct req *r);
-void api_list_forget(struct req *r);
-void api_wait_wake(struct req *r, struct session *s, unsigned wake);
 void api_write_wake(struct req *r, struct session *s, unsigned wake);
 void api_send_keys_wake(struct req *r, struct session *s, unsigned wake);
 void api_kill_wake(struct req *r, struct session *s, unsigned wake);
 void api_lanes_wake(struct req *r, struct session *s, unsigned wake);
 /* Answers the drains that are done. */
 void api_lanes_step(struct master *m);
-void api_screen_wake(struct req *r, struct session *s, unsigned wake);
-/* What a request has drawn goes with it. */
-void api_screen_forget(struct req *r);
 void api_kill_scope_wake(struct req *r, struct session *s, unsigned wake);
 void api_upgrade_forget(struct req *r);
 void api_drain_scope_wake(struct req *r, struct session *s, unsigned wake);

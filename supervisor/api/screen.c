@@ -29,7 +29,7 @@ struct drawing {
 	TAILQ_ENTRY(drawing) link;
 	struct req *req;
 	struct replay replay;
-	bool begun, drawn, trim, cells;
+	bool queued, begun, drawn, trim, cells;
 	unsigned tries;
 	/* its answer, row by row: all as lines, then all as runs */
 	struct screen_facts facts;
@@ -145,9 +145,7 @@ put_head(struct drawing *d, struct session *s)
 	struct enc *e = &d->e;
 
 	screen_facts(rp->screen, f);
-	enc_map(e);
-	enc_key(e, "details");
-	enc_map(e);
+	result_open_details(e);
 	enc_kv_str(e, "status", result_status(s));
 	enc_kv_str(e, "sessionId", s->slug);
 	enc_kv_str(e, "name", s->name);
@@ -208,7 +206,6 @@ put_end(struct drawing *d)
 	struct enc *e = &d->e;
 
 	enc_kv_bool(e, "truncated", d->row < d->facts.rows);
-	enc_end(e);
 	if (text->p != NULL) {
 		text->len = d->shown;
 		text->p[d->shown] = '\0';
@@ -220,17 +217,14 @@ put_end(struct drawing *d)
 		    "\n\n[approximate: %llu bytes of earlier output are not "
 		    "retained]",
 		    (unsigned long long)d->replay.dropped);
-	enc_kv_strn(e, "text", text->p != NULL ? text->p : "", text->len);
-	enc_kv_bool(e, "isError", false);
-	enc_end(e);
-	e->failed = e->failed || text->failed;
+	result_close_text(e, text);
 }
 
 /* A slice of the answer. */
 static void
 answer(struct req *r)
 {
-	struct drawing *d = r->drawing;
+	struct drawing *d = r->state;
 
 	if (!put_rows(d, clock_boot_ns() + TURN_SLICE_MAX_NS)) {
 		req_timer(r, 0);
@@ -301,11 +295,11 @@ slice(struct drawing *d, struct session *s)
 static void
 go_on(struct req *r, struct session *s)
 {
-	struct drawing *d = r->drawing;
+	struct drawing *d = r->state;
 	int rc;
 
 	if (d != TAILQ_FIRST(&drawings))
-		return; /* forget() will wake it */
+		return; /* screen_drop() will wake it */
 	if (d->drawn) {
 		answer(r);
 		return;
@@ -324,27 +318,27 @@ go_on(struct req *r, struct session *s)
 	}
 }
 
-void
-api_screen_forget(struct req *r)
+static void
+screen_drop(struct req *r)
 {
-	struct drawing *next;
-	bool first = r->drawing == TAILQ_FIRST(&drawings);
+	struct drawing *d = r->state, *next;
+	bool first = d == TAILQ_FIRST(&drawings);
 
-	TAILQ_REMOVE(&drawings, r->drawing, link);
-	if (r->drawing->begun)
-		replay_end(&r->drawing->replay);
-	sbuf_fini(&r->drawing->text);
-	enc_fini(&r->drawing->e);
-	free(r->drawing);
-	r->drawing = NULL;
+	if (!d->queued)
+		return;
+	TAILQ_REMOVE(&drawings, d, link);
+	if (d->begun)
+		replay_end(&d->replay);
+	sbuf_fini(&d->text);
+	enc_fini(&d->e);
 	next = TAILQ_FIRST(&drawings);
 	if (first && next != NULL)
 		req_timer(next->req, 0);
 }
 
 /* Its turn, or its session is gone. */
-void
-api_screen_wake(struct req *r, struct session *s, unsigned wake)
+static void
+screen_wake(struct req *r, struct session *s, unsigned wake)
 {
 	if (s == NULL)
 		return;
@@ -361,7 +355,7 @@ screen_call(struct api_call *c)
 {
 	struct session *s = api_session(c, API_BACKGROUND);
 	struct req *r = c->req;
-	struct drawing *d;
+	struct drawing *d = r->state;
 
 	if (s == NULL)
 		return;
@@ -369,16 +363,11 @@ screen_call(struct api_call *c)
 		fail(r, s, -ENOTTY);
 		return;
 	}
-	d = calloc(1, sizeof(*d));
-	if (d == NULL) {
-		fail(r, s, -ENOMEM);
-		return;
-	}
 	d->req = r;
 	d->trim = val_bool(c->params, "trim", true);
 	d->cells = val_bool(c->params, "cells", false);
 	TAILQ_INSERT_TAIL(&drawings, d, link);
-	r->drawing = d;
+	d->queued = true;
 	if (req_watch(r, s) < 0) {
 		fail(r, s, -ENOMEM);
 		return;
@@ -386,4 +375,7 @@ screen_call(struct api_call *c)
 	go_on(r, s);
 }
 
-const struct method method_SCREEN = {.call = screen_call};
+const struct method method_SCREEN = {.call = screen_call,
+    .wake = screen_wake,
+    .drop = screen_drop,
+    .state_size = sizeof(struct drawing)};

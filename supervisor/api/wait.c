@@ -115,7 +115,7 @@ wait_answer_free(struct wait_answer **a)
 static int
 answer_step(struct req *r, uint64_t until)
 {
-	const struct waits *ws = r->waits;
+	const struct waits *ws = r->state;
 	struct wait_answer *a = ws->answer;
 	uint64_t now = clock_wall_ms();
 
@@ -127,11 +127,7 @@ answer_step(struct req *r, uint64_t until)
 	if (a->rows < ws->count)
 		return 1;
 	enc_end(&a->e);
-	enc_end(&a->e);
-	enc_kv_strn(&a->e, "text", a->text.p != NULL ? a->text.p : "",
-	    a->text.len);
-	enc_kv_bool(&a->e, "isError", false);
-	enc_end(&a->e);
+	result_close_text(&a->e, &a->text);
 	req_answer(r, &a->e);
 	return 0;
 }
@@ -147,9 +143,7 @@ wait_answer(struct waits *ws)
 	}
 	ws->answer = a;
 	a->probes = RESULT_PROBES;
-	enc_map(&a->e);
-	enc_key(&a->e, "details");
-	enc_map(&a->e);
+	result_open_details(&a->e);
 	enc_kv_str(&a->e, "status", waits_enough(ws) ? "completed" : "running");
 	enc_kv_str(&a->e, "met", met_of(ws));
 	enc_key(&a->e, "sessions");
@@ -158,11 +152,16 @@ wait_answer(struct waits *ws)
 		req_step(ws->r, answer_step);
 }
 
-void
-api_wait_wake(struct req *r, struct session *s, unsigned wake)
+static void
+wait_wake(struct req *r, struct session *s, unsigned wake)
 {
-	if (r->waits != NULL)
-		waits_wake(r->waits, s, wake);
+	waits_wake(r->state, s, wake);
+}
+
+static void
+wait_drop(struct req *r)
+{
+	waits_fini(r->state);
 }
 
 /* -------------------------------------------------------------- parameters */
@@ -286,7 +285,7 @@ wait_call(struct api_call *c)
 	const struct val *ids = val_get(c->params, "sessionIds");
 	size_t count = (ids != NULL ? ids->a.count : 0) + 1;
 	struct req *r = c->req;
-	struct waits *ws;
+	struct waits *ws = r->state;
 
 	if (mode != NULL && !val_is_str(mode, "any") &&
 	    !val_is_str(mode, "all")) {
@@ -302,12 +301,11 @@ wait_call(struct api_call *c)
 		    "sessionId or sessionIds is required");
 		return;
 	}
-	ws = calloc(1, sizeof(*ws) + count * sizeof(ws->v[0]));
-	if (ws == NULL) {
+	ws->v = calloc(count, sizeof(ws->v[0]));
+	if (ws->v == NULL) {
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
 		return;
 	}
-	r->waits = ws;
 	ws->r = r;
 	ws->tick_at = UINT64_MAX;
 	ws->any = val_is_str(mode, "any");
@@ -321,4 +319,7 @@ wait_call(struct api_call *c)
 	waits_begin(ws);
 }
 
-const struct method method_WAIT = {.call = wait_call};
+const struct method method_WAIT = {.call = wait_call,
+    .wake = wait_wake,
+    .drop = wait_drop,
+    .state_size = sizeof(struct waits)};

@@ -361,7 +361,7 @@ take_end(struct waited *w)
 static int
 look_step(struct req *r, uint64_t until)
 {
-	struct waits *ws = r->waits;
+	struct waits *ws = r->state;
 	uint64_t now = clock_wall_ms(), next;
 	uint32_t at;
 
@@ -517,13 +517,8 @@ waits_wake(struct waits *ws, struct session *s, unsigned wake)
 }
 
 void
-waits_free(struct waits **pws)
+waits_fini(struct waits *ws)
 {
-	struct waits *ws = *pws;
-
-	if (ws == NULL)
-		return;
-	*pws = NULL;
 	for (uint32_t i = 0; i < ws->count; i++) {
 		dequeue(&ws->v[i]);
 		match_free(&ws->v[i].match);
@@ -533,5 +528,5 @@ waits_free(struct waits **pws)
 		event_free(ws->tick);
 	match_spec_free(&ws->spec);
 	wait_answer_free(&ws->answer);
-	free(ws);
+	free(ws->v);
 }

@@ -65,15 +65,15 @@ struct waits {
 	uint64_t due;       /* wall: when the next one is, so far */
 	uint32_t probes;    /* into /proc, that are left for it */
 	struct wait_answer *answer; /* being made: nothing is met any more */
-	struct waited v[];
+	struct waited *v;
 };
 
 /* The first look at everything, in slices; may answer the request. */
 void waits_begin(struct waits *ws);
 /* Of the request's watched session, or its timer. May answer. */
 void waits_wake(struct waits *ws, struct session *s, unsigned wake);
-/* Everything in it; the request's pointer is NULL afterwards. */
-void waits_free(struct waits **ws);
+/* Everything in it. */
+void waits_fini(struct waits *ws);
 /* What of it is met is enough. */
 bool waits_enough(const struct waits *ws);
 

@@ -61,6 +61,10 @@ bool result_stdin_writable(const struct session *s);
  * is put between them is in details. text: NULL is "". */
 void result_open(struct enc *e, const char *text, size_t len);
 void result_close(struct enc *e, bool is_error);
+/* The same of an answer whose text is made along with its rows: it comes last,
+ * and the answer is no error. */
+void result_open_details(struct enc *e);
+void result_close_text(struct enc *e, const struct sbuf *text);
 /* Whole answers. */
 void result_exec_ended(struct master *m, struct session *s,
     enum text_rule rule, const char *warnings, struct enc *e);

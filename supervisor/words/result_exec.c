@@ -31,6 +31,24 @@ result_close(struct enc *e, bool is_error)
 	enc_end(e);
 }
 
+void
+result_open_details(struct enc *e)
+{
+	enc_map(e);
+	enc_key(e, "details");
+	enc_map(e);
+}
+
+void
+result_close_text(struct enc *e, const struct sbuf *text)
+{
+	enc_end(e);
+	enc_kv_strn(e, "text", text->p != NULL ? text->p : "", text->len);
+	enc_kv_bool(e, "isError", false);
+	enc_end(e);
+	e->failed = e->failed || text->failed;
+}
+
 /* Why there is no output, in words. */
 void
 result_fault_words(const char *fault, struct sbuf *b)
