@@ -12,19 +12,19 @@
 
 #include "common/keys.h"
 #include "common/text.h"
-#include "supervisor/master.h"
+#include "supervisor/api/input.h"
 #include "supervisor/words/result.h"
 
 #define WARNINGS_MAX 32u /* of one answer; the others are counted */
 
 /* ---------------------------------------------------------------- answers */
 
-/* The warnings of a request, which are the lines of r->warnings: as an array
- * into e, or as lines of b. */
+/* The warnings of a request, which are lines: as an array into e, or as lines
+ * of b. */
 static void
-add_warnings(const struct req *r, struct enc *e, struct sbuf *b)
+add_warnings(const struct input *in, struct enc *e, struct sbuf *b)
 {
-	const char *w = r->warnings.p != NULL ? r->warnings.p : "", *end;
+	const char *w = in->warnings.p != NULL ? in->warnings.p : "", *end;
 
 	if (b != NULL && *w != '\0')
 		sbuf_add(b, "\nWarnings:");
@@ -41,21 +41,22 @@ add_warnings(const struct req *r, struct enc *e, struct sbuf *b)
 static void
 answer(struct req *r, struct session *s, const char *what)
 {
+	const struct input *in = r->state;
 	struct enc e = ENC_INIT;
 	struct sbuf text = SBUF_INIT;
 
 	sbuf_add(&text, what);
-	add_warnings(r, NULL, &text);
+	add_warnings(in, NULL, &text);
 	result_open(&e, text.p, text.len);
 	input_details(r, s, &e);
-	if (r->method == PROTO_SEND_KEYS) {
+	if (r->row == &method_SEND_KEYS) {
 		enc_key(&e, "warnings");
 		enc_array(&e);
-		add_warnings(r, &e, NULL);
+		add_warnings(in, &e, NULL);
 		enc_end(&e);
 	}
 	result_close(&e, false);
-	e.failed = e.failed || text.failed || r->warnings.failed;
+	e.failed = e.failed || text.failed || in->warnings.failed;
 	sbuf_fini(&text);
 	req_done(r, &e);
 }
@@ -64,6 +65,7 @@ answer(struct req *r, struct session *s, const char *what)
 static bool
 put(struct req *r, struct session *s, size_t end)
 {
+	struct input *in = r->state;
 	int e;
 
 	if (!result_stdin_writable(s)) {
@@ -71,24 +73,24 @@ put(struct req *r, struct session *s, size_t end)
 		    "Session %s stdin is not writable.", s->slug);
 		return false;
 	}
-	if (s->pty && terminal_refuses(r, s, r->data + r->accepted,
-			  end - r->accepted))
+	if (s->pty && terminal_refuses(r, s, in->data + in->accepted,
+			  end - in->accepted))
 		return false;
-	e = input_put(r->m, s, r->data + r->accepted, end - r->accepted);
+	e = input_put(r->m, s, in->data + in->accepted, end - in->accepted);
 	if (e == 0)
-		r->accepted = end;
-	else if (e == -ENOBUFS && end - r->accepted > r->m->cfg.stdin_queue)
+		in->accepted = end;
+	else if (e == -ENOBUFS && end - in->accepted > r->m->cfg.stdin_queue)
 		req_refuse(r, PROTO_E_STDIN_FULL, s->slug,
 		    "%zu bytes at once are more than the %ju that a stdin "
 		    "queue holds: send less, or use write; %zu bytes accepted",
-		    end - r->accepted, (uintmax_t)r->m->cfg.stdin_queue,
-		    r->accepted);
+		    end - in->accepted, (uintmax_t)r->m->cfg.stdin_queue,
+		    in->accepted);
 	else if (e == -ENOBUFS)
 		req_refuse(r, PROTO_E_STDIN_FULL, s->slug,
 		    "stdin of session %s is full, %zu bytes accepted", s->slug,
-		    r->accepted);
+		    in->accepted);
 	else
-		input_refuse(r, s, end - r->accepted, e);
+		input_refuse(r, s, end - in->accepted, e);
 	return e == 0;
 }
 
@@ -96,12 +98,11 @@ put(struct req *r, struct session *s, size_t end)
 static bool
 reserve(struct req *r, size_t bytes, size_t cuts)
 {
-	char *data = malloc(bytes != 0 ? bytes : 1);
-	size_t *where = calloc(cuts != 0 ? cuts : 1, sizeof(*where));
+	struct input *in = r->state;
 
-	r->data = data;
-	r->cuts = where;
-	if (data != NULL && where != NULL)
+	in->data = malloc(bytes != 0 ? bytes : 1);
+	in->cuts = calloc(cuts != 0 ? cuts : 1, sizeof(*in->cuts));
+	if (in->data != NULL && in->cuts != NULL)
 		return true;
 	req_failf(r, PROTO_E_BUSY, "", "out of memory");
 	return false;
@@ -111,7 +112,7 @@ reserve(struct req *r, size_t bytes, size_t cuts)
 
 /* Keys on their way into a request. */
 struct composing {
-	struct req *r;
+	struct input *in;
 	size_t cuts;
 	unsigned warnings;
 };
@@ -121,7 +122,7 @@ static void
 warn(struct composing *k, const char *text)
 {
 	if (k->warnings < WARNINGS_MAX)
-		sbuf_addf(&k->r->warnings, "%s%s", k->warnings > 0 ? "\n" : "",
+		sbuf_addf(&k->in->warnings, "%s%s", k->warnings > 0 ? "\n" : "",
 		    text);
 	k->warnings++;
 }
@@ -132,8 +133,8 @@ cut(struct composing *k, size_t n)
 {
 	if (n == 0)
 		return;
-	k->r->data_len += n;
-	k->r->cuts[k->cuts++] = k->r->data_len;
+	k->in->data_len += n;
+	k->in->cuts[k->cuts++] = k->in->data_len;
 }
 
 /* The items of a list of texts; none where it is absent. */
@@ -156,7 +157,7 @@ compose_hex(struct composing *k, const struct val *items, size_t count)
 
 	for (i = 0; i < count; i++) {
 		if (key_hex(items[i].s.ptr, items[i].s.len, &byte) == 0) {
-			k->r->data[k->r->data_len] = (char)byte;
+			k->in->data[k->in->data_len] = (char)byte;
 			cut(k, 1);
 			continue;
 		}
@@ -178,18 +179,19 @@ compose_keys(struct composing *k, const struct val *items, size_t count,
 
 	for (i = 0; i < count; i++) {
 		cut(k, key_encode(items[i].s.ptr, items[i].s.len, mode,
-		    k->r->data + k->r->data_len, text, sizeof(text)));
+		    k->in->data + k->in->data_len, text, sizeof(text)));
 		if (text[0] != '\0')
 			warn(k, text);
 	}
 }
 
-/* Everything that the call sends, into r->data and r->cuts. False: the request
+/* Everything that the call sends, into data and cuts. False: the request
  * is answered. */
 static bool
 compose(struct api_call *c, enum cursor_mode mode)
 {
-	struct composing k = { .r = c->req };
+	struct input *in = c->req->state;
+	struct composing k = { .in = in };
 	struct val_str literal = val_str(c->params, "literal");
 	const struct val *hex, *keys;
 	size_t nhex = items_of(c, "hex", &hex);
@@ -202,14 +204,14 @@ compose(struct api_call *c, enum cursor_mode mode)
 	if (!reserve(c->req, bytes, 1 + nhex + nkeys))
 		return false;
 	if (literal.len > 0)
-		memcpy(c->req->data, literal.ptr, literal.len);
+		memcpy(in->data, literal.ptr, literal.len);
 	cut(&k, literal.len);
 	compose_hex(&k, hex, nhex);
 	compose_keys(&k, keys, nkeys, mode);
 	if (k.warnings > WARNINGS_MAX) {
 		(void)snprintf(text, sizeof(text), "\n%u more warnings",
 		    k.warnings - WARNINGS_MAX);
-		sbuf_add(&c->req->warnings, text);
+		sbuf_add(&in->warnings, text);
 	}
 	return true;
 }
@@ -231,22 +233,23 @@ needs_mode(const struct api_call *c)
 static void
 next(struct req *r, struct session *s)
 {
+	struct input *in = r->state;
 	char text[120];
 
-	if (!put(r, s, r->delay_ms > 0 ? r->cuts[r->cut_at++] : r->data_len))
+	if (!put(r, s, in->delay_ms > 0 ? in->cuts[in->cut_at++] : in->data_len))
 		return;
-	if (r->accepted < r->data_len) {
-		req_timer(r, r->delay_ms);
+	if (in->accepted < in->data_len) {
+		req_timer(r, in->delay_ms);
 		return;
 	}
 	(void)snprintf(text, sizeof(text), "Sent %zu bytes to session %s.",
-	    r->accepted, s->slug);
+	    in->accepted, s->slug);
 	answer(r, s, text);
 }
 
 /* The next key's time has come, or the session's end. */
-void
-api_send_keys_wake(struct req *r, struct session *s, unsigned wake)
+static void
+send_keys_wake(struct req *r, struct session *s, unsigned wake)
 {
 	if (s == NULL)
 		return;
@@ -264,6 +267,7 @@ send_keys_call(struct api_call *c)
 {
 	struct session *s = input_session(c);
 	struct req *r = c->req;
+	struct input *in = r->state;
 	enum cursor_mode mode;
 	const char *w;
 
@@ -280,22 +284,26 @@ send_keys_call(struct api_call *c)
 	}
 	if (!compose(c, mode))
 		return;
-	if (r->data_len == 0) {
-		w = r->warnings.p != NULL ? r->warnings.p : "";
+	if (in->data_len == 0) {
+		w = in->warnings.p != NULL ? in->warnings.p : "";
 		req_refuse(r, PROTO_E_INVALID_PARAMS, s->slug,
 		    "No key data provided.%s%.*s", *w != '\0' ? " " : "",
 		    (int)strcspn(w, "\n"), w);
 		return;
 	}
-	r->delay_ms = (uint64_t)proto_int(PROTO_SEND_KEYS, c->params,
+	in->delay_ms = (uint64_t)proto_int(PROTO_SEND_KEYS, c->params,
 	    "delayMs", 0);
-	if (r->delay_ms > 0 && req_watch(r, s) < 0)
+	if (in->delay_ms > 0 && req_watch(r, s) < 0)
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
 	else
 		next(r, s);
 }
 
-const struct method method_SEND_KEYS = {.call = send_keys_call};
+const struct method method_SEND_KEYS = {.call = send_keys_call,
+    .wake = send_keys_wake,
+    .drop = input_drop,
+    .refused = input_refused,
+    .state_size = sizeof(struct input)};
 
 /* ---------------------------------------------------------- submit, paste */
 
@@ -306,13 +314,14 @@ submit_call(struct api_call *c)
 	struct session *s = input_session(c);
 	struct val_str data = val_str(c->params, "data");
 	struct req *r = c->req;
+	struct input *in = r->state;
 	char text[120];
 
 	if (s == NULL || !reserve(r, data.len + 1, 0))
 		return;
 	if (data.len > 0)
-		memcpy(r->data, data.ptr, data.len);
-	r->data[data.len] = '\r';
+		memcpy(in->data, data.ptr, data.len);
+	in->data[data.len] = '\r';
 	if (!put(r, s, data.len + 1))
 		return;
 	if (data.len > 0)
@@ -325,7 +334,10 @@ submit_call(struct api_call *c)
 	answer(r, s, text);
 }
 
-const struct method method_SUBMIT = {.call = submit_call};
+const struct method method_SUBMIT = {.call = submit_call,
+    .drop = input_drop,
+    .refused = input_refused,
+    .state_size = sizeof(struct input)};
 
 /* paste */
 static void
@@ -335,6 +347,7 @@ paste_call(struct api_call *c)
 	struct session *s = input_session(c);
 	struct val_str pasted = val_str(c->params, "text");
 	struct req *r = c->req;
+	struct input *in = r->state;
 	char text[120];
 	size_t n;
 
@@ -347,7 +360,7 @@ paste_call(struct api_call *c)
 	}
 	if (!reserve(r, KEYS_PASTE_BYTES(pasted.len), 0))
 		return;
-	n = keys_paste(pasted.ptr, pasted.len, bracketed, r->data);
+	n = keys_paste(pasted.ptr, pasted.len, bracketed, in->data);
 	if (!put(r, s, n))
 		return;
 	(void)snprintf(text, sizeof(text), "Pasted %zu bytes to session %s.",
@@ -355,7 +368,10 @@ paste_call(struct api_call *c)
 	answer(r, s, text);
 }
 
-const struct method method_PASTE = {.call = paste_call};
+const struct method method_PASTE = {.call = paste_call,
+    .drop = input_drop,
+    .refused = input_refused,
+    .state_size = sizeof(struct input)};
 
 /* ---------------------------------------------------------------- resize */
 

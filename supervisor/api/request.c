@@ -118,8 +118,6 @@ req_free(struct req *r)
 	if (r->row->drop != NULL)
 		r->row->drop(r);
 	sbuf_fini(&r->warnings);
-	free(r->data);
-	free(r->cuts);
 	free(r->usage);
 	free(r);
 }
@@ -169,14 +167,6 @@ req_failf(struct req *r, enum proto_error code, const char *field,
 	req_fail(r, &p);
 }
 
-/* Does the method feed stdin? Its failures say how much was taken. */
-static bool
-feeds_stdin(enum proto_method m)
-{
-	return m == PROTO_WRITE || m == PROTO_SEND_KEYS || m == PROTO_SUBMIT ||
-	    m == PROTO_PASTE;
-}
-
 /* A tool's failure, as a result: text, and details with the share it is about,
  * if it is about one. */
 static void
@@ -192,8 +182,8 @@ refuse(struct req *r, enum proto_error code, const char *session,
 	enc_kv_str(&e, "error", proto_error_name(code));
 	if (session != NULL)
 		enc_kv_str(&e, "sessionId", session);
-	if (feeds_stdin(r->method))
-		enc_kv_uint(&e, "accepted", r->accepted);
+	if (r->row->refused != NULL)
+		r->row->refused(r, &e);
 	if (share != NULL)
 		proto_encode_share(&e, share);
 	result_close(&e, true);
@@ -317,8 +307,6 @@ tell(struct req *r, struct session *s, unsigned wake)
 	    struct session *, unsigned) = {
 	    [PROTO_EXEC] = api_exec_wake,
 	    [PROTO_POLL] = api_poll_wake,
-	    [PROTO_WRITE] = api_write_wake,
-	    [PROTO_SEND_KEYS] = api_send_keys_wake,
 	    [PROTO_KILL] = api_kill_wake,
 	    [PROTO_KILL_SCOPE] = api_kill_scope_wake,
 	    [PROTO_DRAIN_SCOPE] = api_drain_scope_wake,

@@ -74,13 +74,6 @@ struct req {
 	struct sid usage_of;
 	uint64_t held_ns; /* boot: so long it waits for another's answer */
 	uint64_t lent; /* bytes that count with its connection */
-	/* write */
-	char *data;
-	size_t data_len, accepted;
-	bool eof;
-	/* send-keys: where each key ends in data; its warnings are lines */
-	size_t *cuts, cut_at;
-	uint64_t delay_ms;
 	/* lanes: drain */
 	char lane[LANE_NAME_MAX];
 	LIST_ENTRY(req) drain_link;
@@ -218,6 +211,8 @@ struct method {
 	 * `call` has refused at once, so all of the state may be 0; answers
 	 * nothing. Connection and sessions may be gone. */
 	void (*drop)(struct req *r);
+	/* What a refusal of it says beside, into the open details. */
+	void (*refused)(const struct req *r, struct enc *e);
 	size_t state_size;
 };
 #define METHOD(id, ...) extern const struct method method_##id;
@@ -235,8 +230,6 @@ void watch_output(struct master *m, struct session *s, uint64_t pos);
 /* Looks through output for waits, in slices. */
 void api_wait_scan(struct master *m);
 void api_poll_wake(struct req *r, struct session *s, unsigned wake);
-void api_write_wake(struct req *r, struct session *s, unsigned wake);
-void api_send_keys_wake(struct req *r, struct session *s, unsigned wake);
 void api_kill_wake(struct req *r, struct session *s, unsigned wake);
 void api_lanes_wake(struct req *r, struct session *s, unsigned wake);
 /* Answers the drains that are done. */
@@ -268,19 +261,6 @@ void api_event_news(struct master *m, enum event_kind kind, struct session *s,
     const char *text, const char *key, uint64_t value);
 /* Its out-queue is shorter: one that was behind gets more. */
 void api_events_more(struct conn *c, struct master *m);
-/* Input, for all methods that feed stdin: the running session of the call, or
- * NULL after the refusal was sent; ... */
-struct session *input_session(struct api_call *c);
-/* ... all of it into the queue, or nothing: -ENOBUFS, -EDQUOT (the scope's
- * share), -errno; ... */
-int input_put(struct master *m, struct session *s, const char *data,
-    size_t n);
-/* ... the refusal of what found no room (not -ENOBUFS); ... */
-void input_refuse(struct req *r, struct session *s, size_t n, int error);
-/* ... what the command has not taken; ... */
-uint64_t input_queued(struct master *m, struct session *s);
-/* ... the details of an answer, into an open map. */
-void input_details(struct req *r, struct session *s, struct enc *e);
 /* hello's half in conn.c: what the connection is from here on. -EALREADY: it
  * has said hello, or something else, before; -EDQUOT, -ENOMEM: there is no
  * room, and it is closed. *why. */

@@ -16,14 +16,32 @@
 #include "common/fault.h"
 #include "common/text.h"
 #include "shm/spool.h"
-#include "supervisor/master.h"
+#include "supervisor/api/input.h"
 #include "supervisor/words/result.h"
 
 /* ----------------------------------------------------------------- write */
 
+void
+input_drop(struct req *r)
+{
+	struct input *in = r->state;
+
+	free(in->data);
+	free(in->cuts);
+	sbuf_fini(&in->warnings);
+}
+
+void
+input_refused(const struct req *r, struct enc *e)
+{
+	const struct input *in = r->state;
+
+	enc_kv_uint(e, "accepted", in->accepted);
+}
+
 /* Bytes of the queue that the command has not taken; the ring's header knows
  * best. */
-uint64_t
+static uint64_t
 input_queued(struct master *m, struct session *s)
 {
 	struct ring_reader *rd;
@@ -82,15 +100,16 @@ stdin_append(struct master *m, struct session *s, const char *data, size_t n)
 static int
 write_some(struct req *r, struct session *s)
 {
+	struct input *in = r->state;
 	uint64_t room = stdin_room(r->m, s);
-	size_t n = r->data_len - r->accepted;
+	size_t n = in->data_len - in->accepted;
 	int e;
 
 	if (n > room)
 		n = (size_t)room;
-	e = stdin_append(r->m, s, r->data + r->accepted, n);
+	e = stdin_append(r->m, s, in->data + in->accepted, n);
 	if (e == 0)
-		r->accepted += n;
+		in->accepted += n;
 	return e;
 }
 
@@ -123,6 +142,7 @@ input_put(struct master *m, struct session *s, const char *data, size_t n)
 void
 input_refuse(struct req *r, struct session *s, size_t n, int error)
 {
+	const struct input *in = r->state;
 	struct proto_problem why;
 
 	if (error == -EDQUOT &&
@@ -131,7 +151,7 @@ input_refuse(struct req *r, struct session *s, size_t n, int error)
 	else
 		req_refuse(r, PROTO_E_NO_SPACE, s->slug,
 		    "no space for stdin: %s, %zu bytes accepted",
-		    strerror(-error), r->accepted);
+		    strerror(-error), in->accepted);
 }
 
 /* Has the worker tell when the queue shrinks. */
@@ -151,10 +171,12 @@ watch_stdin(struct master *m, struct session *s)
 void
 input_details(struct req *r, struct session *s, struct enc *e)
 {
+	const struct input *in = r->state;
+
 	enc_kv_str(e, "status", "running");
 	enc_kv_str(e, "sessionId", s->slug);
 	enc_kv_str(e, "name", s->name);
-	enc_kv_uint(e, "accepted", r->accepted);
+	enc_kv_uint(e, "accepted", in->accepted);
 	enc_kv_uint(e, "queued", input_queued(r->m, s));
 	enc_kv_uint(e, "position", s->spool_end);
 	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
@@ -165,11 +187,12 @@ input_details(struct req *r, struct session *s, struct enc *e)
 static void
 write_answer(struct req *r, struct session *s)
 {
+	const struct input *in = r->state;
 	struct enc e = ENC_INIT;
 	char text[160];
 
 	snprintf(text, sizeof(text), "Wrote %zu bytes to session %s%s.",
-	    r->accepted, s->slug, !r->eof ? ""
+	    in->accepted, s->slug, !in->eof ? ""
 		: s->pty	? " (end of file sent)"
 				: " (stdin closed)");
 	result_open(&e, text, strlen(text));
@@ -182,6 +205,7 @@ write_answer(struct req *r, struct session *s)
 static void
 write_try(struct req *r, struct session *s, bool final)
 {
+	struct input *in = r->state;
 	uint64_t before = s->spool_end;
 	int e;
 
@@ -190,11 +214,11 @@ write_try(struct req *r, struct session *s, bool final)
 		    "Session %s stdin is not writable.", s->slug);
 		return;
 	}
-	if (s->pty && terminal_refuses(r, s, r->data + r->accepted,
-		r->data_len - r->accepted))
+	if (s->pty && terminal_refuses(r, s, in->data + in->accepted,
+		in->data_len - in->accepted))
 		return;
 	e = write_some(r, s);
-	if (e == 0 && r->accepted == r->data_len && r->eof) {
+	if (e == 0 && in->accepted == in->data_len && in->eof) {
 		if (s->pty)
 			e = terminal_eof(r->m, s);
 		else
@@ -204,20 +228,20 @@ write_try(struct req *r, struct session *s, bool final)
 	if (s->spool_end != before || s->spool_eof)
 		order_stdin(r->m, s);
 	if (e < 0)
-		input_refuse(r, s, r->data_len - r->accepted, e);
-	else if (r->accepted == r->data_len)
+		input_refuse(r, s, in->data_len - in->accepted, e);
+	else if (in->accepted == in->data_len)
 		write_answer(r, s);
 	else if (final)
 		req_refuse(r, PROTO_E_STDIN_FULL, s->slug,
 		    "stdin of session %s is full, %zu bytes accepted", s->slug,
-		    r->accepted);
+		    in->accepted);
 	else
 		watch_stdin(r->m, s);
 }
 
 /* A waiting write is woken. */
-void
-api_write_wake(struct req *r, struct session *s, unsigned wake)
+static void
+write_wake(struct req *r, struct session *s, unsigned wake)
 {
 	if (s == NULL)
 		return;
@@ -262,6 +286,7 @@ input_session(struct api_call *c)
 static bool
 write_seek(struct req *r, struct session *s, uint64_t pos)
 {
+	struct input *in = r->state;
 	uint64_t had;
 
 	if (pos > s->spool_end) {
@@ -272,10 +297,10 @@ write_seek(struct req *r, struct session *s, uint64_t pos)
 		return false;
 	}
 	had = s->spool_end - pos;
-	r->accepted = had < r->data_len ? (size_t)had : r->data_len;
+	in->accepted = had < in->data_len ? (size_t)had : in->data_len;
 	/* the end of a terminal's input is a byte or two of it: ^D */
-	if (r->accepted < r->data_len || !r->eof ||
-	    !(s->pty ? had > r->data_len : s->spool_eof))
+	if (in->accepted < in->data_len || !in->eof ||
+	    !(s->pty ? had > in->data_len : s->spool_eof))
 		return true;
 	write_answer(r, s);
 	return false;
@@ -288,21 +313,20 @@ write_call(struct api_call *c)
 	struct session *s = input_session(c);
 	struct val_str data = val_str(c->params, "data");
 	struct req *r = c->req;
+	struct input *in = r->state;
 	uint64_t timeout;
-	char *copy;
 
 	if (s == NULL)
 		return;
-	r->eof = val_bool(c->params, "eof", false);
-	r->data_len = data.ptr != NULL ? data.len : 0;
-	copy = malloc(r->data_len != 0 ? r->data_len : 1);
-	r->data = copy;
-	if (copy == NULL) {
+	in->eof = val_bool(c->params, "eof", false);
+	in->data_len = data.ptr != NULL ? data.len : 0;
+	in->data = malloc(in->data_len != 0 ? in->data_len : 1);
+	if (in->data == NULL) {
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
 		return;
 	}
-	if (r->data_len > 0)
-		memcpy(copy, data.ptr, r->data_len);
+	if (in->data_len > 0)
+		memcpy(in->data, data.ptr, in->data_len);
 	if (val_get(c->params, "position") != NULL &&
 	    !write_seek(r, s,
 		(uint64_t)val_int(c->params, "position", 0)))
@@ -316,4 +340,8 @@ write_call(struct api_call *c)
 	write_try(r, s, false);
 }
 
-const struct method method_WRITE = {.call = write_call};
+const struct method method_WRITE = {.call = write_call,
+    .wake = write_wake,
+    .drop = input_drop,
+    .refused = input_refused,
+    .state_size = sizeof(struct input)};
