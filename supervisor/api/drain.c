@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "supervisor/master.h"
+#include "supervisor/api/kill.h"
 #include "supervisor/words/result.h"
 
 #define SURVIVORS_MAX 100u   /* named in the answer */
@@ -22,12 +22,13 @@
 static uint64_t
 survivors(struct req *r, const struct session *gone, struct enc *e)
 {
+	const struct scope_end *st = r->state;
 	struct session *s;
 	uint64_t n = 0;
 
 	for (s = registry_first(r->m); s != NULL; s = registry_next(s)) {
 		if (s == gone || !session_live(s) ||
-		    strcmp(s->scope, r->reader) != 0)
+		    strcmp(s->scope, st->scope) != 0)
 			continue;
 		if (e != NULL && n < SURVIVORS_MAX)
 			enc_str(e, s->slug);
@@ -40,22 +41,23 @@ survivors(struct req *r, const struct session *gone, struct enc *e)
 static void
 drain_answer(struct req *r, const struct session *gone)
 {
+	const struct scope_end *st = r->state;
 	uint64_t left = survivors(r, gone, NULL);
 	struct enc e = ENC_INIT;
 	char text[200];
 
 	if (left == 0)
 		snprintf(text, sizeof(text),
-		    "Scope %s is drained: nothing of it runs.", r->reader);
+		    "Scope %s is drained: nothing of it runs.", st->scope);
 	else
 		snprintf(text, sizeof(text),
 		    "Scope %s is not empty: %" PRIu64 " sessions are left. It "
-		    "takes no new ones.", r->reader, left);
+		    "takes no new ones.", st->scope, left);
 	result_open(&e, text, strlen(text));
 	enc_kv_str(&e, "status", left == 0 ? "completed" : "failed");
-	enc_kv_str(&e, "scope", r->reader);
+	enc_kv_str(&e, "scope", st->scope);
 	enc_kv_bool(&e, "drained", left == 0);
-	enc_kv_uint(&e, "sessions", r->asked);
+	enc_kv_uint(&e, "sessions", st->asked);
 	enc_kv_uint(&e, "left", left);
 	enc_key(&e, "survivors");
 	enc_array(&e);
@@ -69,30 +71,35 @@ drain_answer(struct req *r, const struct session *gone)
 static void
 drain_told(struct req *r)
 {
+	const struct scope_end *st = r->state;
+
 	if (survivors(r, NULL, NULL) == 0)
 		drain_answer(r, NULL);
 	else
-		req_timer(r, r->grace_ms + KILL_LATE_MS);
+		req_timer(r, st->grace_ms + KILL_LATE_MS);
 }
 
 /* The wait is over: the ladder for the rest. */
 static void
 drain_kill(struct req *r)
 {
-	r->drain_kill = false;
-	if (!scope_end_all(r, r->reader, false, drain_told, NULL))
+	struct scope_end *st = r->state;
+
+	st->kill = false;
+	if (!scope_end_all(r, st->scope, false, drain_told, NULL))
 		drain_answer(r, NULL);
 }
 
 /* One of them has ended, or time is up. */
-void
-api_drain_scope_wake(struct req *r, struct session *s, unsigned wake)
+static void
+drain_scope_wake(struct req *r, struct session *s, unsigned wake)
 {
+	const struct scope_end *st = r->state;
 	const struct session *gone = wake & WAKE_GONE ? s : NULL;
 
-	if (r->ending != NULL)
+	if (st->ending != NULL)
 		return;
-	if ((wake & WAKE_TIMER) && r->drain_kill)
+	if ((wake & WAKE_TIMER) && st->kill)
 		drain_kill(r);
 	else if ((wake & WAKE_TIMER) ||
 	    ((wake & (WAKE_STATE | WAKE_GONE)) != 0 &&
@@ -119,22 +126,23 @@ static void
 drain_scope_call(struct api_call *c)
 {
 	struct req *r = c->req;
+	struct scope_end *st = r->state;
 	struct session *s;
 
-	val_copy(c->params, "scope", r->reader, sizeof(r->reader));
-	if (!drain_mark(c, r->reader, true))
+	val_copy(c->params, "scope", st->scope, sizeof(st->scope));
+	if (!drain_mark(c, st->scope, true))
 		return;
-	r->drain_kill = val_bool(c->params, "kill", false);
-	r->grace_ms = (uint32_t)proto_int(PROTO_DRAIN_SCOPE, c->params,
+	st->kill = val_bool(c->params, "kill", false);
+	st->grace_ms = (uint32_t)proto_int(PROTO_DRAIN_SCOPE, c->params,
 	    "graceMs", (int64_t)c->m->cfg.grace_ms);
-	r->signal = r->grace_ms == 0 ? SIGKILL : SIGTERM;
+	st->signal = st->grace_ms == 0 ? SIGKILL : SIGTERM;
 	for (s = registry_first(c->m); s != NULL; s = registry_next(s)) {
-		if (!session_live(s) || strcmp(s->scope, r->reader) != 0)
+		if (!session_live(s) || strcmp(s->scope, st->scope) != 0)
 			continue;
-		r->asked++;
+		st->asked++;
 		(void)req_watch(r, s); /* else the time-out finds it */
 	}
-	if (r->asked == 0) {
+	if (st->asked == 0) {
 		drain_answer(r, NULL);
 		return;
 	}
@@ -142,7 +150,10 @@ drain_scope_call(struct api_call *c)
 			 "timeout", 30000));
 }
 
-const struct method method_DRAIN_SCOPE = {.call = drain_scope_call};
+const struct method method_DRAIN_SCOPE = {.call = drain_scope_call,
+    .wake = drain_scope_wake,
+    .drop = scope_end_drop,
+    .state_size = sizeof(struct scope_end)};
 
 /* undrainScope */
 static void

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Input as a person at a terminal gives it: send-keys, submit, paste; and the
- * terminal's size. What bytes a key is, common/keys.c knows; they go the way of write, into the
- * session's queue, but whole: half an escape sequence would be another key.
+ * terminal's size. What bytes a key is, common/keys.c knows; they go the way of
+ * write, into the session's queue, but whole: half an escape sequence would be
+ * another key.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -236,7 +237,8 @@ next(struct req *r, struct session *s)
 	struct input *in = r->state;
 	char text[120];
 
-	if (!put(r, s, in->delay_ms > 0 ? in->cuts[in->cut_at++] : in->data_len))
+	if (!put(r, s, in->delay_ms > 0 ? in->cuts[in->cut_at++]
+					: in->data_len))
 		return;
 	if (in->accepted < in->data_len) {
 		req_timer(r, in->delay_ms);

@@ -12,10 +12,17 @@
 #include "common/mark.h"
 #include "common/procfs.h"
 #include "common/text.h"
-#include "supervisor/master.h"
+#include "supervisor/api/kill.h"
 #include "supervisor/words/result.h"
 
 #define ADOPTED_MAX 512u /* of the keeper's children looked at */
+
+/* A kill under way. */
+struct killing {
+	bool alone; /* a signal, without the ladder */
+	int signal;
+	uint32_t grace_ms, flags; /* enum ctl_kill_flags */
+};
 
 /* A live process of none of psup's programs? */
 static bool
@@ -74,6 +81,7 @@ add_remaining(const struct session *s, struct sbuf *b)
 static void
 kill_answer(struct req *r, struct session *s)
 {
+	const struct killing *k = r->state;
 	bool over = !session_live(s) && !s->killing_left;
 	struct sbuf text = SBUF_INIT;
 	struct enc e = ENC_INIT;
@@ -81,9 +89,9 @@ kill_answer(struct req *r, struct session *s)
 
 	if (over)
 		sbuf_addf(&text, "Session %s is ended.", s->slug);
-	else if (r->any)
+	else if (k->alone)
 		sbuf_addf(&text, "Sent %s to session %s.",
-		    text_signal_name(r->signal), s->slug);
+		    text_signal_name(k->signal), s->slug);
 	else
 		sbuf_addf(&text, "Termination requested for session %s.",
 		    s->slug);
@@ -101,10 +109,10 @@ kill_answer(struct req *r, struct session *s)
 			    adopted);
 	}
 	result_open(&e, text.p, text.len);
-	enc_kv_str(&e, "status", over || !r->any ? "completed" : "running");
+	enc_kv_str(&e, "status", over || !k->alone ? "completed" : "running");
 	enc_kv_str(&e, "sessionId", s->slug);
 	enc_kv_str(&e, "name", s->name);
-	enc_kv_str(&e, "signal", text_signal_name(r->signal));
+	enc_kv_str(&e, "signal", text_signal_name(k->signal));
 	if (over) {
 		result_exit_fields(s, &e);
 		if (!result_was_forced(s))
@@ -120,14 +128,13 @@ kill_answer(struct req *r, struct session *s)
 static void
 kill_it(struct req *r, struct session *s)
 {
-	uint32_t flags = r->kill_flags;
+	const struct killing *k = r->state;
 
 	if (session_live(s))
-		session_kill(r->m, s, r->signal, r->grace_ms,
-		    flags & CTL_KILL_ESCALATE ? END_MANUAL_CANCEL : END_NONE,
-		    flags);
+		session_kill(r->m, s, k->signal, k->grace_ms,
+		    k->alone ? END_NONE : END_MANUAL_CANCEL, k->flags);
 	else
-		session_kill_left(r->m, s, r->signal, r->grace_ms, flags);
+		session_kill_left(r->m, s, k->signal, k->grace_ms, k->flags);
 }
 
 /* It runs, but a new master has not heard of its worker, or the worker is dead:
@@ -141,12 +148,14 @@ is_out_of_reach(struct master *m, const struct session *s)
 
 /* The session of a waiting kill has ended, or what it had left behind; or the
  * lone signal can be sent now. */
-void
-api_kill_wake(struct req *r, struct session *s, unsigned wake)
+static void
+kill_wake(struct req *r, struct session *s, unsigned wake)
 {
+	const struct killing *k = r->state;
+
 	if (s == NULL)
 		return;
-	if (r->any && session_live(s)) {
+	if (k->alone && session_live(s)) {
 		if (is_out_of_reach(r->m, s) &&
 		    !(wake & (WAKE_GONE | WAKE_TIMER)))
 			return;
@@ -158,25 +167,26 @@ api_kill_wake(struct req *r, struct session *s, unsigned wake)
 		kill_answer(r, s);
 }
 
-bool
-api_signal(struct api_call *c)
+int
+kill_signal(struct api_call *c)
 {
 	const struct val *v = val_get(c->params, "signal");
 	char name[24] = "TERM";
 	struct proto_problem p;
+	int signal;
 
 	if (v != NULL && v->type == VAL_UINT)
 		(void)snprintf(name, sizeof(name), "%u", (unsigned)v->u);
 	else if (v != NULL)
 		val_copy(c->params, "signal", name, sizeof(name));
-	c->req->signal = text_signal_number(name, strlen(name));
-	if (c->req->signal > 0)
-		return true;
+	signal = text_signal_number(name, strlen(name));
+	if (signal > 0)
+		return signal;
 	proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "signal",
 	    val_get(c->params, "signal"),
 	    "a signal's name, with or without SIG, or its number");
 	req_fail(c->req, &p);
-	return false;
+	return 0;
 }
 
 /* A running session, or one that has left processes behind. */
@@ -200,20 +210,21 @@ kill_call(struct api_call *c)
 	bool escalate = val_bool(c->params, "escalate", true);
 	bool wait = val_bool(c->params, "wait", true) && escalate;
 	struct req *r = c->req;
+	struct killing *k = r->state;
 
-	if (s == NULL || !api_signal(c))
+	if (s == NULL || (k->signal = kill_signal(c)) == 0)
 		return;
-	r->any = !escalate;
-	r->grace_ms = (uint32_t)proto_int(PROTO_KILL, c->params, "graceMs",
+	k->alone = !escalate;
+	k->grace_ms = (uint32_t)proto_int(PROTO_KILL, c->params, "graceMs",
 	    (int64_t)c->m->cfg.grace_ms);
-	r->kill_flags = (escalate ? CTL_KILL_ESCALATE : 0) +
+	k->flags = (escalate ? CTL_KILL_ESCALATE : 0) +
 	    CTL_KILL_ID * (uint32_t)val_int(c->params, "killId", 0);
-	if (r->grace_ms == 0 && escalate)
-		r->signal = SIGKILL;
+	if (k->grace_ms == 0 && escalate)
+		k->signal = SIGKILL;
 	if ((wait || (!escalate && is_out_of_reach(c->m, s))) &&
 	    req_watch(r, s) == 0) {
 		/* the ladder is over within grace + 1 s */
-		req_timer(r, r->grace_ms + KILL_LATE_MS);
+		req_timer(r, k->grace_ms + KILL_LATE_MS);
 		if (wait)
 			kill_it(r, s);
 		return;
@@ -222,4 +233,6 @@ kill_call(struct api_call *c)
 	kill_answer(r, s);
 }
 
-const struct method method_KILL = {.call = kill_call};
+const struct method method_KILL = {.call = kill_call,
+    .wake = kill_wake,
+    .state_size = sizeof(struct killing)};

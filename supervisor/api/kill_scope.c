@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/master.h"
+#include "supervisor/api/kill.h"
 #include "supervisor/words/result.h"
 
 #define END_UNIT 64u
@@ -21,6 +21,7 @@
 static void
 count_scope(struct req *r, uint64_t *ret_ended, uint64_t *ret_remaining)
 {
+	const struct scope_end *st = r->state;
 	const struct watch *w;
 	uint64_t live = 0, remaining = 0;
 
@@ -30,7 +31,7 @@ count_scope(struct req *r, uint64_t *ret_ended, uint64_t *ret_remaining)
 		else
 			remaining += w->s->remaining;
 	}
-	*ret_ended = r->asked - live;
+	*ret_ended = st->asked - live;
 	*ret_remaining = remaining;
 }
 
@@ -38,27 +39,28 @@ count_scope(struct req *r, uint64_t *ret_ended, uint64_t *ret_remaining)
 static void
 scope_answer(struct req *r)
 {
+	const struct scope_end *st = r->state;
 	uint64_t ended, remaining;
 	struct enc e = ENC_INIT;
 	char text[160];
 
 	count_scope(r, &ended, &remaining);
-	if (r->any)
+	if (st->answers_early)
 		snprintf(text, sizeof(text),
 		    "Termination requested for %" PRIu64 " sessions.",
-		    r->asked);
+		    st->asked);
 	else if (remaining > 0)
 		snprintf(text, sizeof(text),
 		    "Ended %" PRIu64 " of %" PRIu64 " sessions; %" PRIu64
 		    " of their processes could not be ended.",
-		    ended, r->asked, remaining);
+		    ended, st->asked, remaining);
 	else
 		snprintf(text, sizeof(text),
 		    "Ended %" PRIu64 " of %" PRIu64 " sessions.", ended,
-		    r->asked);
+		    st->asked);
 	result_open(&e, text, strlen(text));
 	enc_kv_str(&e, "status", "completed");
-	enc_kv_uint(&e, "sessions", r->asked);
+	enc_kv_uint(&e, "sessions", st->asked);
 	enc_kv_uint(&e, "ended", ended);
 	enc_kv_uint(&e, "remaining", remaining);
 	result_close(&e, false);
@@ -66,12 +68,13 @@ scope_answer(struct req *r)
 }
 
 /* One of them has ended, or time is up. */
-void
-api_kill_scope_wake(struct req *r, struct session *s, unsigned wake)
+static void
+kill_scope_wake(struct req *r, struct session *s, unsigned wake)
 {
+	const struct scope_end *st = r->state;
 	const struct watch *w;
 
-	if (r->ending != NULL)
+	if (st->ending != NULL)
 		return; /* not all of them were told */
 	if ((wake & WAKE_TIMER) == 0) {
 		LIST_FOREACH(w, &r->watches, of_req)
@@ -115,21 +118,24 @@ struct ending {
 	void (*done)(struct req *r);
 };
 
+/* Its request, if there is one, goes on. */
 static void
 ending_free(struct master *m, struct ending *end)
 {
 	if (end->r != NULL)
-		end->r->ending = NULL;
+		((struct scope_end *)end->r->state)->ending = NULL;
 	TAILQ_REMOVE(&m->endings, end, link);
 	free(end->v);
 	free(end);
 }
 
 void
-api_end_forget(struct req *r)
+scope_end_drop(struct req *r)
 {
-	r->ending->r = NULL;
-	r->ending = NULL;
+	struct scope_end *st = r->state;
+
+	if (st->ending != NULL)
+		st->ending->r = NULL;
 }
 
 /* Ends one of them, or what it has left behind; who waits for that watches it
@@ -138,13 +144,15 @@ static bool
 end_one(struct master *m, struct ending *end, struct session *s)
 {
 	struct req *r = end->r;
+	struct scope_end *st = r != NULL ? r->state : NULL;
 
 	if (s == NULL || (end->waiting && s->state != STATE_QUEUED))
 		return false;
 	if (!session_live(s) && !session_has_left(s))
 		return false;
-	if (r != NULL && !r->any && !end->waiting && req_watch(r, s) < 0)
-		r->any = true;
+	if (st != NULL && !st->answers_early && !end->waiting &&
+	    req_watch(r, s) < 0)
+		st->answers_early = true;
 	if (session_live(s))
 		session_kill(m, s, end->signal, end->grace_ms,
 		    END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
@@ -184,7 +192,7 @@ end_more(struct master *m)
 		void (*done)(struct req *) = end->done;
 
 		ending_free(m, end);
-		if (r != NULL)
+		if (r != NULL && !r->over)
 			done(r);
 	} else {
 		TAILQ_REMOVE(&m->endings, end, link);
@@ -239,6 +247,7 @@ scope_end_all(struct req *r, const char *scope, bool left,
     void (*done)(struct req *r), uint64_t *ret_live)
 {
 	struct master *m = r->m;
+	struct scope_end *st = r->state;
 	struct ending *end = calloc(1, sizeof(*end));
 	uint64_t live;
 
@@ -253,10 +262,10 @@ scope_end_all(struct req *r, const char *scope, bool left,
 	if (ret_live != NULL)
 		*ret_live = live;
 	end->r = r;
-	r->ending = end;
+	st->ending = end;
 	end->waiting = true;
-	end->signal = r->signal;
-	end->grace_ms = r->grace_ms;
+	end->signal = st->signal;
+	end->grace_ms = st->grace_ms;
 	end->done = done;
 	TAILQ_INSERT_HEAD(&m->endings, end, link);
 	end_more(m);
@@ -271,12 +280,14 @@ scope_end_all(struct req *r, const char *scope, bool left,
 static void
 scope_told(struct req *r)
 {
-	if (r->any) {
+	const struct scope_end *st = r->state;
+
+	if (st->answers_early) {
 		scope_answer(r);
 		return;
 	}
-	req_timer(r, r->grace_ms + KILL_LATE_MS);
-	api_kill_scope_wake(r, NULL, 0);
+	req_timer(r, st->grace_ms + KILL_LATE_MS);
+	kill_scope_wake(r, NULL, 0);
 }
 
 /* killScope */
@@ -284,21 +295,26 @@ static void
 kill_scope_call(struct api_call *c)
 {
 	struct req *r = c->req;
+	struct scope_end *st = r->state;
 	char buf[64];
 	const char *scope;
 
-	if (!api_signal(c))
+	st->signal = kill_signal(c);
+	if (st->signal == 0)
 		return;
 	scope = take_scope(c, buf, sizeof(buf));
 	if (scope == NULL)
 		return;
-	r->grace_ms = (uint32_t)proto_int(PROTO_KILL_SCOPE, c->params,
+	st->grace_ms = (uint32_t)proto_int(PROTO_KILL_SCOPE, c->params,
 	    "graceMs", (int64_t)c->m->cfg.grace_ms);
-	if (r->grace_ms == 0)
-		r->signal = SIGKILL;
-	r->any = !val_bool(c->params, "wait", true);
-	if (!scope_end_all(r, scope, true, scope_told, &r->asked))
+	if (st->grace_ms == 0)
+		st->signal = SIGKILL;
+	st->answers_early = !val_bool(c->params, "wait", true);
+	if (!scope_end_all(r, scope, true, scope_told, &st->asked))
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
 }
 
-const struct method method_KILL_SCOPE = {.call = kill_scope_call};
+const struct method method_KILL_SCOPE = {.call = kill_scope_call,
+    .wake = kill_scope_wake,
+    .drop = scope_end_drop,
+    .state_size = sizeof(struct scope_end)};

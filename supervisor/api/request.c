@@ -101,8 +101,6 @@ req_end(struct req *r)
 	conn_room_count(r->conn);
 	if (r->drains_lane)
 		LIST_REMOVE(r, drain_link);
-	if (r->ending != NULL)
-		api_end_forget(r);
 	api_upgrade_forget(r);
 	timer_drop(&r->timer);
 	timer_drop(&r->stall);
@@ -307,9 +305,6 @@ tell(struct req *r, struct session *s, unsigned wake)
 	    struct session *, unsigned) = {
 	    [PROTO_EXEC] = api_exec_wake,
 	    [PROTO_POLL] = api_poll_wake,
-	    [PROTO_KILL] = api_kill_wake,
-	    [PROTO_KILL_SCOPE] = api_kill_scope_wake,
-	    [PROTO_DRAIN_SCOPE] = api_drain_scope_wake,
 	    [PROTO_LANES] = api_lanes_wake,
 	};
 

@@ -78,16 +78,7 @@ struct req {
 	char lane[LANE_NAME_MAX];
 	LIST_ENTRY(req) drain_link;
 	bool drains_lane;
-	/* kill */
-	bool any;
-	int signal;
-	uint32_t kill_flags; /* enum ctl_kill_flags */
-	uint64_t asked; /* killScope, drainScope: sessions */
-	struct ending *ending; /* the same: who is not told yet */
-	/* drainScope; reader is the scope */
-	bool drain_kill; /* at the end of the wait */
-	uint32_t grace_ms;
-	uint64_t deadline_ns; /* boot; 0: none; of poll too */
+	uint64_t deadline_ns; /* boot; 0: none */
 	max_align_t own[]; /* where its state is */
 };
 
@@ -230,24 +221,10 @@ void watch_output(struct master *m, struct session *s, uint64_t pos);
 /* Looks through output for waits, in slices. */
 void api_wait_scan(struct master *m);
 void api_poll_wake(struct req *r, struct session *s, unsigned wake);
-void api_kill_wake(struct req *r, struct session *s, unsigned wake);
 void api_lanes_wake(struct req *r, struct session *s, unsigned wake);
 /* Answers the drains that are done. */
 void api_lanes_step(struct master *m);
-void api_kill_scope_wake(struct req *r, struct session *s, unsigned wake);
 void api_upgrade_forget(struct req *r);
-void api_drain_scope_wake(struct req *r, struct session *s, unsigned wake);
-/* signal of kill and killScope, into the request. False: refused. */
-bool api_signal(struct api_call *c);
-#define KILL_LATE_MS 10000u /* a worker that died meanwhile needs longer */
-/* Of killScope and drainScope: has the live sessions of a scope, with `left` also
- * those that have left processes behind, end by r->signal and r->grace_ms, some
- * a turn; calls done(), perhaps before it returns, once all were told and those
- * that still live wake r. r->any: one does not. False: no memory. */
-bool scope_end_all(struct req *r, const char *scope, bool left,
-    void (*done)(struct req *r), uint64_t *ret_live);
-/* Nobody is to hear of it any more. */
-void api_end_forget(struct req *r);
 /* The master ends: who is not told yet is not told by it. */
 void api_end_stop(struct master *m);
 void api_exec_abandon(struct req *r);

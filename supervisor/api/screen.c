@@ -27,9 +27,9 @@
 /* A request that draws, or waits for its turn. */
 struct drawing {
 	TAILQ_ENTRY(drawing) link;
-	struct req *req;
+	struct req *req; /* NULL: it is not on the list */
 	struct replay replay;
-	bool queued, begun, drawn, trim, cells;
+	bool begun, drawn, trim, cells;
 	unsigned tries;
 	/* its answer, row by row: all as lines, then all as runs */
 	struct screen_facts facts;
@@ -324,7 +324,7 @@ screen_drop(struct req *r)
 	struct drawing *d = r->state, *next;
 	bool first = d == TAILQ_FIRST(&drawings);
 
-	if (!d->queued)
+	if (d->req == NULL)
 		return;
 	TAILQ_REMOVE(&drawings, d, link);
 	if (d->begun)
@@ -367,7 +367,6 @@ screen_call(struct api_call *c)
 	d->trim = val_bool(c->params, "trim", true);
 	d->cells = val_bool(c->params, "cells", false);
 	TAILQ_INSERT_TAIL(&drawings, d, link);
-	d->queued = true;
 	if (req_watch(r, s) < 0) {
 		fail(r, s, -ENOMEM);
 		return;
