@@ -51,6 +51,7 @@
 struct conn_list;
 struct event;
 struct ending;
+struct lane_drain;
 struct waited;
 struct event_base;
 
@@ -136,7 +137,7 @@ struct master {
 	struct lanes *lanes;
 	struct lane_notes lane_notes; /* lanes whose state is to be written */
 	uint64_t lanes_shown;         /* on the board, as lanes_changes() */
-	LIST_HEAD(, req) lane_drains;
+	LIST_HEAD(, lane_drain) lane_drains;
 	bool lane_warns; /* a warning may end somebody, which warns */
 	struct tokens *tokens;
 	struct drains *drains;

@@ -321,16 +321,24 @@ op_reset(struct api_call *c, const char *name)
 	answer(c, "reset", name, &f, text);
 }
 
+/* A drain that waits. */
+struct lane_drain {
+	LIST_ENTRY(lane_drain) link; /* of the master's, with req */
+	struct req *req;
+	char lane[LANE_NAME_MAX];
+};
+
 /* Answers a drain, done or out of time. */
 static void
 drain_answer(struct req *r, bool done)
 {
+	const struct lane_drain *d = r->state;
+	const char *name = d->lane;
 	struct api_call c = {.m = r->m, .conn = r->conn, .req = r};
 	struct fact f = {.key = "drained", .is_bool = true, .value = done};
 	struct lane_view v = {0};
-	char text[200], name[LANE_NAME_MAX];
+	char text[200];
 
-	memcpy(name, r->lane, sizeof(name));
 	(void)lanes_find(r->m->lanes, name, &v);
 	if (done && v.stale > 0)
 		snprintf(text, sizeof(text),
@@ -362,6 +370,7 @@ static void
 op_drain(struct api_call *c, const char *name)
 {
 	struct req *r = c->req;
+	struct lane_drain *d = r->state;
 	struct lane_state st;
 
 	(void)lane_admin_state(c->m, name, &st);
@@ -370,37 +379,46 @@ op_drain(struct api_call *c, const char *name)
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
 		return;
 	}
-	memcpy(r->lane, name, strlen(name) + 1);
+	memcpy(d->lane, name, strlen(name) + 1);
 	if (is_empty(c->m, name)) {
 		drain_answer(r, true);
 		return;
 	}
-	r->drains_lane = true;
-	LIST_INSERT_HEAD(&c->m->lane_drains, r, drain_link);
+	d->req = r;
+	LIST_INSERT_HEAD(&c->m->lane_drains, d, link);
 	req_timer(r, (uint64_t)proto_int(PROTO_LANES, c->params, "timeout",
 			 30000));
 }
 
 /* A drain's time is up. */
-void
-api_lanes_wake(struct req *r, struct session *s, unsigned wake)
+static void
+lanes_wake(struct req *r, struct session *s, unsigned wake)
 {
+	const struct lane_drain *d = r->state;
+
 	(void)s;
 	if (wake & WAKE_TIMER)
-		drain_answer(r, is_empty(r->m, r->lane));
+		drain_answer(r, is_empty(r->m, d->lane));
+}
+
+static void
+lanes_drop(struct req *r)
+{
+	struct lane_drain *d = r->state;
+
+	if (d->req != NULL)
+		LIST_REMOVE(d, link);
 }
 
 /* Before each commit: which drains are done? */
 void
 api_lanes_step(struct master *m)
 {
-	struct req *r, *next;
+	struct lane_drain *d;
 
-	for (r = LIST_FIRST(&m->lane_drains); r != NULL; r = next) {
-		next = LIST_NEXT(r, drain_link);
-		if (is_empty(m, r->lane))
-			drain_answer(r, true);
-	}
+	LIST_FOREACH(d, &m->lane_drains, link)
+		if (!d->req->over && is_empty(m, d->lane))
+			drain_answer(d->req, true);
 }
 
 /* lanes */
@@ -448,4 +466,7 @@ lanes_call(struct api_call *c)
 	ops[i].fn(c, lane);
 }
 
-const struct method method_LANES = {.call = lanes_call};
+const struct method method_LANES = {.call = lanes_call,
+    .wake = lanes_wake,
+    .drop = lanes_drop,
+    .state_size = sizeof(struct lane_drain)};

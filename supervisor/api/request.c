@@ -99,9 +99,6 @@ req_end(struct req *r)
 	job_end(r);
 	r->conn->lent -= r->lent;
 	conn_room_count(r->conn);
-	if (r->drains_lane)
-		LIST_REMOVE(r, drain_link);
-	api_upgrade_forget(r);
 	timer_drop(&r->timer);
 	timer_drop(&r->stall);
 	TAILQ_REMOVE(&r->conn->reqs, r, link);
@@ -305,7 +302,6 @@ tell(struct req *r, struct session *s, unsigned wake)
 	    struct session *, unsigned) = {
 	    [PROTO_EXEC] = api_exec_wake,
 	    [PROTO_POLL] = api_poll_wake,
-	    [PROTO_LANES] = api_lanes_wake,
 	};
 
 	if (!r->over && r->row->wake != NULL)

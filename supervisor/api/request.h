@@ -74,10 +74,6 @@ struct req {
 	struct sid usage_of;
 	uint64_t held_ns; /* boot: so long it waits for another's answer */
 	uint64_t lent; /* bytes that count with its connection */
-	/* lanes: drain */
-	char lane[LANE_NAME_MAX];
-	LIST_ENTRY(req) drain_link;
-	bool drains_lane;
 	uint64_t deadline_ns; /* boot; 0: none */
 	max_align_t own[]; /* where its state is */
 };
@@ -221,10 +217,8 @@ void watch_output(struct master *m, struct session *s, uint64_t pos);
 /* Looks through output for waits, in slices. */
 void api_wait_scan(struct master *m);
 void api_poll_wake(struct req *r, struct session *s, unsigned wake);
-void api_lanes_wake(struct req *r, struct session *s, unsigned wake);
 /* Answers the drains that are done. */
 void api_lanes_step(struct master *m);
-void api_upgrade_forget(struct req *r);
 /* The master ends: who is not told yet is not told by it. */
 void api_end_stop(struct master *m);
 void api_exec_abandon(struct req *r);

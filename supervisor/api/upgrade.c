@@ -84,7 +84,7 @@ upgrade_answer(struct master *m)
 	struct req *r = m->upgrade_req;
 	struct enc e = ENC_INIT;
 
-	if (r == NULL)
+	if (r == NULL || r->over)
 		return;
 	if (u->id != m->upgrade_order.id && u->phase >= CTL_UPGRADE_DONE) {
 		/* The last word on an older one. Ours may have come before
@@ -121,9 +121,9 @@ upgrade_told(struct master *m, const struct ctl_upgraded *msg)
 	upgrade_answer(m);
 }
 
-/* The request is gone, answered or not. */
-void
-api_upgrade_forget(struct req *r)
+/* The next one may ask. */
+static void
+upgrade_drop(struct req *r)
 {
 	if (r->m->upgrade_req == r)
 		r->m->upgrade_req = NULL;
@@ -137,7 +137,7 @@ upgrade_call(struct api_call *c)
 	struct ctl_upgrade *order = &m->upgrade_order;
 	char id[20] = "", *end = id;
 
-	if (m->upgrade_req != NULL) {
+	if (m->upgrade_req != NULL && !m->upgrade_req->over) {
 		req_failf(c->req, PROTO_E_BUSY, "",
 		    "another upgrade was asked for");
 		return;
@@ -165,4 +165,4 @@ upgrade_call(struct api_call *c)
 	order_send(m);
 }
 
-const struct method method_UPGRADE = {.call = upgrade_call};
+const struct method method_UPGRADE = {.call = upgrade_call, .drop = upgrade_drop};
