@@ -80,16 +80,13 @@ api_session(struct api_call *c, enum api_reach reach)
 
 /* How the output of this call is to be shown. */
 bool
-api_text_rule(struct api_call *c)
+api_text_rule(struct api_call *c, enum text_rule *ret)
 {
 	const struct val *v = val_get(c->params, "text");
 	struct proto_problem p;
 
-	c->req->text = TEXT_CLEAN;
-	if (v == NULL)
-		return true;
-	c->req->text = text_rule_find(v->s.ptr, v->s.len);
-	if (c->req->text < TEXT_RULES)
+	*ret = v != NULL ? text_rule_find(v->s.ptr, v->s.len) : TEXT_CLEAN;
+	if (*ret < TEXT_RULES)
 		return true;
 	proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "text", v,
 	    "clean, ansi, shown or plain");

@@ -14,18 +14,13 @@ struct evbuffer;
 #define CONN_INPUT    4096u /* a buffer for it; room for more is asked for */
 #define GUEST_FRAME   4096u /* bytes of another user's message before hello */
 
-enum mark_kind { MARK_CURSOR, MARK_STREAM };
-
 /* Something that is due once the bytes before it are written. */
 struct mark {
 	TAILQ_ENTRY(mark) link;
 	uint64_t at; /* bytes of the connection's life */
 	bool staged; /* of this turn: goes where its commit fails */
-	enum mark_kind kind;
-	struct sid sid;
-	uint32_t msgid;
-	uint64_t v;
-	char reader[72];
+	const struct method *row;
+	max_align_t what[];
 };
 
 struct conn {
@@ -98,7 +93,7 @@ void conn_activate(struct conn *c);
 void conn_release(struct conn *c);
 /* Frees a dead one, which is on the list. */
 void conn_free(struct conn *c);
-/* conn_out.c: forgets marks, or those of this turn alone. */
+/* conn_out.c: what is marked is lost, or what is of this turn alone. */
 void conn_marks_drop(struct conn *c, bool staged_only);
 /* Sends some more, if there is anything that the socket may take. */
 bool conn_send_more(struct conn *c);

@@ -18,74 +18,39 @@
 #define LONG_ANSWER 65536u /* bytes: it is not copied any more */
 #define SEND_MAX    262144u /* bytes, of one connection at a time */
 
-/* A place in the byte stream at which something is due. */
-static void
-mark_add(struct conn *c, struct mark mk)
+void
+conn_mark(struct conn *c, const struct method *row, const void *what,
+    size_t size)
 {
-	struct mark *n = reserve_malloc(sizeof(*n));
+	struct mark *mk = reserve_malloc(sizeof(*mk) + size);
 
-	if (n == NULL)
+	if (mk == NULL)
 		return; /* the cursor is delivered again, the credit later */
-	*n = mk;
-	n->at = c->out_total + evbuffer_get_length(c->staged);
-	n->staged = true;
-	TAILQ_INSERT_TAIL(&c->marks, n, link);
+	mk->at = c->out_total + evbuffer_get_length(c->staged);
+	mk->staged = true;
+	mk->row = row;
+	memcpy(mk->what, what, size);
+	TAILQ_INSERT_TAIL(&c->marks, mk, link);
 	conn_activate(c);
 }
 
-/* After the bytes staged so far: the cursor is confirmed. */
-void
-conn_mark_cursor(struct conn *c, struct sid sid, const char *reader,
-    uint64_t ack)
-{
-	struct mark mk = {.kind = MARK_CURSOR, .sid = sid, .v = ack};
-
-	strlcpy(mk.reader, reader, sizeof(mk.reader));
-	mark_add(c, mk);
-}
-
-/* After the bytes staged so far: the stream's position is out. */
-void
-conn_mark_stream(struct conn *c, uint32_t msgid, uint64_t pos)
-{
-	mark_add(c, (struct mark){.kind = MARK_STREAM, .msgid = msgid,
-	    .v = pos});
-}
-
-/* What is due at a mark. */
+/* What was behind it is out, or lost. */
 static void
-mark_fire(struct conn *c, struct mark *mk)
+mark_fire(struct conn *c, struct mark *mk, bool lost)
 {
-	struct req *r;
-
-	switch (mk->kind) {
-	case MARK_CURSOR:
-		api_poll_delivered(c->m, mk->sid, mk->reader, mk->v);
-		c->m->again = true;
-		break;
-	case MARK_STREAM:
-		r = conn_req(c, mk->msgid);
-		if (r != NULL)
-			stream_written(r, mk->v);
-		c->m->again = true;
-		break;
-	}
+	TAILQ_REMOVE(&c->marks, mk, link);
+	mk->row->written(c->m, c, mk->what, lost);
+	free(mk);
 }
 
-/* Drops marks; cursors go back. */
 void
 conn_marks_drop(struct conn *c, bool staged_only)
 {
 	struct mark *mk, *next;
 
-	TAILQ_FOREACH_SAFE(mk, &c->marks, link, next) {
-		if (staged_only && !mk->staged)
-			continue;
-		if (mk->kind == MARK_CURSOR)
-			api_poll_undelivered(c->m, mk->sid, mk->reader, mk->v);
-		TAILQ_REMOVE(&c->marks, mk, link);
-		free(mk);
-	}
+	TAILQ_FOREACH_SAFE(mk, &c->marks, link, next)
+		if (mk->staged || !staged_only)
+			mark_fire(c, mk, true);
 }
 
 /* Remembers which request was answered in this turn. */
@@ -222,9 +187,8 @@ marks_reach(struct conn *c)
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	while ((mk = TAILQ_FIRST(&c->marks)) != NULL && !mk->staged &&
 	    mk->at <= c->written) {
-		TAILQ_REMOVE(&c->marks, mk, link);
-		mark_fire(c, mk);
-		free(mk);
+		mark_fire(c, mk, false);
+		c->m->again = true;
 	}
 }
 

@@ -489,7 +489,7 @@ exec_call(struct api_call *c)
 	struct req *r = c->req;
 	char cwd[4096];
 
-	if (!api_text_rule(c))
+	if (!api_text_rule(c, &r->text))
 		return;
 	if (s != NULL) {
 		exec_attach(c, s);
@@ -527,7 +527,7 @@ exec_call(struct api_call *c)
 	exec_wait(c, s);
 }
 
-const struct method method_EXEC = {.call = exec_call};
+const struct method method_EXEC = {.call = exec_call, .written = stream_written};
 
 /* A foreground exec of the session that can be answered now. */
 static struct req *

@@ -203,10 +203,7 @@ take_form(struct api_call *c, struct log_show *l)
 		    "grep or regex");
 		return false;
 	}
-	if (!api_text_rule(c))
-		return false;
-	l->rule = c->req->text;
-	return true;
+	return api_text_rule(c, &l->rule);
 }
 
 /* The output cannot be read. */

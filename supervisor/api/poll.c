@@ -24,6 +24,26 @@
 #define SAMPLE_NS  (NSEC_PER_MSEC / 2) /* of its usage, in the first unit */
 #define READ_MORE  65536u /* beyond maxBytes: what is open at a cut is seen whole */
 
+/* A poll under way. */
+struct polling {
+	enum text_rule text;
+	char reader[72];
+	uint64_t since, max_bytes;
+	bool have_since, explicit_ack, raw;
+	struct usage_sample *usage; /* NULL: nobody asked */
+	struct sid usage_of;
+	uint64_t due_ns; /* boot; when there was something to answer */
+	uint64_t deadline_ns; /* boot */
+	uint64_t held_ns; /* boot: so long it waits for another's answer */
+};
+
+/* Behind an answer: its cursor, which outlives the request. */
+struct cursor_mark {
+	struct sid sid;
+	uint64_t ack;
+	char reader[72];
+};
+
 /* What one poll delivers. */
 struct delivery {
 	struct retained k;
@@ -39,11 +59,11 @@ struct delivery {
 /* How many of the first `len` bytes are whole: output that goes on is cut so
  * that its text in pieces is its text in one. */
 static size_t
-whole(const struct req *r, const char *data, size_t len)
+whole(const struct polling *p, const char *data, size_t len)
 {
-	if (r->raw)
+	if (p->raw)
 		return len;
-	if (r->text == TEXT_CLEAN || r->text == TEXT_ANSI)
+	if (p->text == TEXT_CLEAN || p->text == TEXT_ANSI)
 		return len - text_open_tail(data, len);
 	return len - text_unfinished(data, len);
 }
@@ -52,16 +72,17 @@ whole(const struct req *r, const char *data, size_t len)
  * each byte is known to the reader, who hears of the gap by the next read. A
  * sequence that alone is longer than `max` comes whole. */
 static void
-delivery_cut_since(struct req *r, struct delivery *d, size_t max, size_t open)
+delivery_cut_since(const struct polling *p, struct delivery *d, size_t max,
+    size_t open)
 {
 	struct retained *k = &d->k;
 
 	d->dropped = k->before;
 	d->len = k->piece < k->len ? k->piece : k->len - open;
 	if (d->len > max) {
-		d->len = whole(r, k->data, max);
+		d->len = whole(p, k->data, max);
 		if (d->len == 0)
-			d->len = r->raw ? max
+			d->len = p->raw ? max
 			                : text_resync(k->data, k->piece, 1);
 	}
 	/* nothing, or nothing whole: what is missing may be at the end */
@@ -71,15 +92,15 @@ delivery_cut_since(struct req *r, struct delivery *d, size_t max, size_t open)
 /* Keeps what is not whole yet for the next poll, and takes at most `max` bytes:
  * of a poll the newest, of a since read the oldest. */
 static void
-delivery_cut(struct req *r, struct session *s, struct delivery *d)
+delivery_cut(const struct polling *p, struct session *s, struct delivery *d)
 {
 	struct retained *k = &d->k;
-	size_t max = (size_t)r->max_bytes;
-	size_t open = session_live(s) ? k->len - whole(r, k->data, k->len) : 0;
+	size_t max = (size_t)p->max_bytes;
+	size_t open = session_live(s) ? k->len - whole(p, k->data, k->len) : 0;
 
 	d->at = 0;
-	if (r->have_since) {
-		delivery_cut_since(r, d, max, open);
+	if (p->have_since) {
+		delivery_cut_since(p, d, max, open);
 		return;
 	}
 	d->len = k->len - open;
@@ -89,7 +110,7 @@ delivery_cut(struct req *r, struct session *s, struct delivery *d)
 	if (d->len <= max)
 		return;
 	k->len = d->len;
-	d->omitted += pending_cut(k, max, !r->raw);
+	d->omitted += pending_cut(k, max, !p->raw);
 	d->len = k->len;
 }
 
@@ -97,16 +118,17 @@ delivery_cut(struct req *r, struct session *s, struct delivery *d)
 static void
 delivery_read(struct req *r, struct session *s, struct delivery *d)
 {
+	const struct polling *p = r->state;
 	struct ring_reader *rd = s->state != STATE_QUEUED
 	    ? readers_get(r->m, s->sid)
 	    : NULL;
-	size_t most = (size_t)r->max_bytes + READ_MORE;
+	size_t most = (size_t)p->max_bytes + READ_MORE;
 	struct ring_glance g;
 	enum ring_verdict v;
 
 	d->next = d->from;
 	v = rd == NULL ? RING_GONE
-	    : r->have_since
+	    : p->have_since
 	    ? retained_read_some(rd, d->from, most, &d->k)
 	    : retained_read_newest(rd, d->from, most, &d->k);
 	if (v != RING_OK && v != RING_OVERRUN) {
@@ -118,7 +140,7 @@ delivery_read(struct req *r, struct session *s, struct delivery *d)
 		s->total = g.head;
 	if (d->k.to > s->total)
 		s->total = d->k.to;
-	delivery_cut(r, s, d);
+	delivery_cut(p, s, d);
 }
 
 /* Who reads: the reader's name, else the scope. */
@@ -135,11 +157,10 @@ reader_name(struct api_call *c, struct session *s, char *ret, size_t size)
 
 /* The words of a poll. */
 static void
-poll_text(struct req *r, struct session *s, const struct delivery *d,
+poll_text(struct session *s, const struct delivery *d,
     const struct sbuf *out, enum input_wait waits, uint64_t idle,
     struct sbuf *b)
 {
-	(void)r;
 	result_note(d->omitted + d->dropped, d->dropped, b);
 	result_fault_words(d->fault, b);
 	if (out->len > 0)
@@ -166,7 +187,8 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
     const struct sbuf *out, uint64_t ack, enum input_wait waits,
     uint64_t idle, struct enc *e)
 {
-	struct cursor cur = cursors_get(r->m->cursors, s->sid, r->reader);
+	const struct polling *p = r->state;
+	struct cursor cur = cursors_get(r->m->cursors, s->sid, p->reader);
 
 	if (out->len > 0)
 		cur.empty_polls = 0;
@@ -174,7 +196,7 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 	enc_kv_str(e, "sessionId", s->slug);
 	enc_kv_str(e, "name", s->name);
 	enc_key(e, "output");
-	if (r->raw)
+	if (p->raw)
 		enc_bin(e, d->have ? d->k.data + d->at : "", d->len);
 	else
 		enc_strn(e, out->p != NULL ? out->p : "", out->len);
@@ -194,7 +216,7 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 		snprintf(buf, sizeof(buf), "%" PRIu64, ack);
 		enc_kv_str(e, "ack", buf);
 	}
-	usage_encode(s, r->usage, e);
+	usage_encode(s, p->usage, e);
 	spill_encode(r->m, s, e);
 	if (session_live(s)) {
 		result_waiting_fields(waits, e);
@@ -204,7 +226,7 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 		struct output o;
 
 		result_exit_fields(s, e);
-		output_read(r->m, s, r->m->cfg.max_output_chars, r->text, &o);
+		output_read(r->m, s, r->m->cfg.max_output_chars, p->text, &o);
 		enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
 		    o.text.len);
 		enc_kv_bool(e, "truncated", o.omitted > 0);
@@ -218,29 +240,21 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 static void
 release_held(struct session *s, const char *reader)
 {
+	const struct polling *p;
 	struct watch *w;
 
-	LIST_FOREACH(w, &s->watches, of_session)
-		if (w->req->method == PROTO_POLL && w->req->held_ns != 0 &&
-		    strcmp(w->req->reader, reader) == 0)
+	LIST_FOREACH(w, &s->watches, of_session) {
+		if (w->req->row != &method_POLL)
+			continue;
+		p = w->req->state;
+		if (p->held_ns != 0 && strcmp(p->reader, reader) == 0)
 			req_timer(w->req, 0);
-}
-
-void
-api_poll_undelivered(struct master *m, struct sid sid, const char *reader,
-    uint64_t ack)
-{
-	struct session *s = session_by_sid(m, sid);
-
-	cursors_unstage(m->cursors, sid, reader, ack);
-	if (s != NULL)
-		release_held(s, reader);
+	}
 }
 
 /* The cursor moves, and a reader that was told the end needs no event. */
-void
-api_poll_delivered(struct master *m, struct sid sid, const char *reader,
-    uint64_t ack)
+static void
+delivered(struct master *m, struct sid sid, const char *reader, uint64_t ack)
 {
 	struct session *s = session_by_sid(m, sid);
 	bool told = cursors_get(m->cursors, sid, reader).end_told;
@@ -254,6 +268,36 @@ api_poll_delivered(struct master *m, struct sid sid, const char *reader,
 	release_held(s, reader);
 }
 
+/* An answer has reached its reader, or was lost: the next poll delivers what it
+ * held again. */
+static void
+poll_written(struct master *m, struct conn *c, const void *what, bool lost)
+{
+	const struct cursor_mark *k = what;
+	struct session *s = session_by_sid(m, k->sid);
+
+	(void)c;
+	if (!lost) {
+		delivered(m, k->sid, k->reader, k->ack);
+		return;
+	}
+	cursors_unstage(m->cursors, k->sid, k->reader, k->ack);
+	if (s != NULL)
+		release_held(s, k->reader);
+}
+
+/* Behind the answer: its cursor moves once it is out. */
+static void
+mark_cursor(struct req *r, struct session *s, uint64_t ack)
+{
+	const struct polling *p = r->state;
+	struct cursor_mark k = {.sid = s->sid, .ack = ack};
+
+	memcpy(k.reader, p->reader, sizeof(k.reader));
+	cursors_writing(r->m->cursors, s->sid, k.reader, ack);
+	conn_mark(r->conn, &method_POLL, &k, sizeof(k));
+}
+
 /* Answers a poll with what was read. */
 static void
 poll_answer(struct req *r, struct session *s, struct delivery *d)
@@ -263,31 +307,27 @@ poll_answer(struct req *r, struct session *s, struct delivery *d)
 	uint64_t ack = 0, idle, last;
 	enum input_wait waits = result_input_wait(r->m, s, POLL_AGE_MS, true,
 	    &idle, &last);
-	bool ended = !session_live(s), explicit_ack = r->explicit_ack;
+	const struct polling *p = r->state;
+	bool ended = !session_live(s);
 	struct master *m = r->m;
-	struct conn *conn = r->conn;
-	char reader[72];
 
 	if (d->have)
-		sbuf_add_output(&out, r->text, d->k.data + d->at, d->len,
+		sbuf_add_output(&out, p->text, d->k.data + d->at, d->len,
 		    false);
-	if (!r->have_since)
-		ack = cursors_stage(m->cursors, s->sid, r->reader, d->from,
+	if (!p->have_since)
+		ack = cursors_stage(m->cursors, s->sid, p->reader, d->from,
 		    d->next, ended);
-	poll_text(r, s, d, &out, waits, idle, &text);
+	poll_text(s, d, &out, waits, idle, &text);
 	result_open(&e, text.p, text.len);
 	poll_details(r, s, d, &out, ack, waits, idle, &e);
 	result_close(&e, ended && s->status != STATUS_COMPLETED);
-	if (ended && r->have_since && !e.failed)
+	if (ended && p->have_since && !e.failed)
 		sweep_read(m, s);
-	snprintf(reader, sizeof(reader), "%s", r->reader);
 	stats_observe(&m->stats->poll, METRIC_CUT_WORK,
-	    (clock_boot_ns() - r->due_ns) / NSEC_PER_USEC);
+	    (clock_boot_ns() - p->due_ns) / NSEC_PER_USEC);
 	req_answer(r, &e);
-	if (ack != 0 && !explicit_ack) {
-		cursors_writing(m->cursors, s->sid, reader, ack);
-		conn_mark_cursor(conn, s->sid, reader, ack);
-	}
+	if (ack != 0 && !p->explicit_ack)
+		mark_cursor(r, s, ack);
 	enc_fini(&e);
 	sbuf_fini(&out);
 	sbuf_fini(&text);
@@ -309,12 +349,13 @@ ms_until(uint64_t when_ns)
 static void
 poll_hold(struct req *r, struct session *s)
 {
+	struct polling *p = r->state;
 	uint64_t until = clock_boot_ns() + HELD_MS * NSEC_PER_MSEC;
 
-	if (r->held_ns == 0 && req_watch(r, s) == 0)
-		r->held_ns = until > r->deadline_ns ? until : r->deadline_ns;
-	if (ms_until(r->held_ns) > 0)
-		req_timer(r, ms_until(r->held_ns));
+	if (p->held_ns == 0 && req_watch(r, s) == 0)
+		p->held_ns = until > p->deadline_ns ? until : p->deadline_ns;
+	if (ms_until(p->held_ns) > 0)
+		req_timer(r, ms_until(p->held_ns));
 	else
 		req_refuse(r, PROTO_E_BUSY, s->slug,
 		    "Another poll of this reader of session %s is being "
@@ -328,14 +369,15 @@ static void poll_try(struct req *r, struct session *s, bool final);
 static int
 poll_sample(struct req *r, uint64_t until)
 {
-	struct session *s = session_by_sid(r->m, r->usage_of);
+	struct polling *p = r->state;
+	struct session *s = session_by_sid(r->m, p->usage_of);
 
 	if (s == NULL) {
 		req_refuse(r, PROTO_E_NOT_FOUND, NULL,
 		    "The session was removed");
 		return 0;
 	}
-	if (!usage_sample(r->m, s, r->usage, until))
+	if (!usage_sample(r->m, s, p->usage, until))
 		return 1;
 	poll_try(r, s, true);
 	return 0;
@@ -345,21 +387,22 @@ poll_sample(struct req *r, uint64_t until)
 static void
 poll_try(struct req *r, struct session *s, bool final)
 {
+	const struct polling *p = r->state;
 	struct delivery d = {0};
 	struct cursor cur = {0};
 
-	if (!r->have_since &&
-	    cursors_busy(r->m->cursors, s->sid, r->reader)) {
+	if (!p->have_since &&
+	    cursors_busy(r->m->cursors, s->sid, p->reader)) {
 		poll_hold(r, s);
 		return;
 	}
-	if (!r->have_since)
-		cur = cursors_get(r->m->cursors, s->sid, r->reader);
-	d.from = r->have_since ? r->since : cur.pos;
+	if (!p->have_since)
+		cur = cursors_get(r->m->cursors, s->sid, p->reader);
+	d.from = p->have_since ? p->since : cur.pos;
 	delivery_read(r, s, &d);
 	if (final || !session_live(s) || d.len > 0 || d.dropped > 0 ||
 	    d.fault != NULL) {
-		if (r->usage != NULL && !usage_sample(r->m, s, r->usage,
+		if (p->usage != NULL && !usage_sample(r->m, s, p->usage,
 		    clock_boot_ns() + SAMPLE_NS))
 			req_step(r, poll_sample);
 		else
@@ -372,14 +415,15 @@ poll_try(struct req *r, struct session *s, bool final)
 }
 
 /* A waiting poll is woken. */
-void
-api_poll_wake(struct req *r, struct session *s, unsigned wake)
+static void
+poll_wake(struct req *r, struct session *s, unsigned wake)
 {
-	uint64_t left = ms_until(r->deadline_ns);
+	struct polling *p = r->state;
+	uint64_t left = ms_until(p->deadline_ns);
 
 	if (s == NULL)
 		return;
-	r->due_ns = clock_boot_ns();
+	p->due_ns = clock_boot_ns();
 	if (wake & WAKE_GONE) {
 		req_refuse(r, PROTO_E_NOT_FOUND, NULL,
 		    "No session found for %s", s->slug);
@@ -411,35 +455,36 @@ poll_call(struct api_call *c)
 {
 	struct session *s = api_session(c, API_BACKGROUND);
 	struct req *r = c->req;
+	struct polling *p = r->state;
 	uint64_t timeout;
 	char ack[32];
 
-	if (s == NULL || !api_text_rule(c))
+	if (s == NULL || !api_text_rule(c, &p->text))
 		return;
 	if (val_copy(c->params, "ack", ack, sizeof(ack)) > 0 &&
 	    !ack_is_one(c, ack))
 		return;
-	reader_name(c, s, r->reader, sizeof(r->reader));
-	r->have_since = val_get(c->params, "since") != NULL;
-	r->since = val_uint(c->params, "since", 0);
-	r->raw = val_bool(c->params, "raw", false);
-	r->usage_of = s->sid;
+	reader_name(c, s, p->reader, sizeof(p->reader));
+	p->have_since = val_get(c->params, "since") != NULL;
+	p->since = val_uint(c->params, "since", 0);
+	p->raw = val_bool(c->params, "raw", false);
+	p->usage_of = s->sid;
 	if (val_bool(c->params, "usage", false) &&
-	    (r->usage = calloc(1, sizeof(*r->usage))) == NULL) {
+	    (p->usage = calloc(1, sizeof(*p->usage))) == NULL) {
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
 		return;
 	}
-	r->max_bytes = (uint64_t)proto_int(PROTO_POLL, c->params, "maxBytes",
+	p->max_bytes = (uint64_t)proto_int(PROTO_POLL, c->params, "maxBytes",
 	    (int64_t)c->m->cfg.pending_max_output_chars);
 	if (ack[0] != '\0') {
-		r->explicit_ack = true;
+		p->explicit_ack = true;
 		if (strcmp(ack, "explicit") != 0)
-			api_poll_delivered(c->m, s->sid, r->reader,
+			delivered(c->m, s->sid, p->reader,
 			    strtoull(ack, NULL, 10));
 	}
 	timeout = (uint64_t)proto_int(PROTO_POLL, c->params, "timeout", 0);
-	r->due_ns = clock_boot_ns();
-	r->deadline_ns = r->due_ns + timeout * NSEC_PER_MSEC;
+	p->due_ns = clock_boot_ns();
+	p->deadline_ns = p->due_ns + timeout * NSEC_PER_MSEC;
 	if (timeout == 0 || req_watch(r, s) < 0) {
 		poll_try(r, s, true);
 		return;
@@ -448,4 +493,16 @@ poll_call(struct api_call *c)
 	poll_try(r, s, false);
 }
 
-const struct method method_POLL = {.call = poll_call};
+static void
+poll_drop(struct req *r)
+{
+	struct polling *p = r->state;
+
+	free(p->usage);
+}
+
+const struct method method_POLL = {.call = poll_call,
+    .drop = poll_drop,
+    .wake = poll_wake,
+    .written = poll_written,
+    .state_size = sizeof(struct polling)};

@@ -113,7 +113,6 @@ req_free(struct req *r)
 	if (r->row->drop != NULL)
 		r->row->drop(r);
 	sbuf_fini(&r->warnings);
-	free(r->usage);
 	free(r);
 }
 
@@ -301,7 +300,6 @@ tell(struct req *r, struct session *s, unsigned wake)
 	static void (*const wakes[PROTO_METHOD_COUNT])(struct req *,
 	    struct session *, unsigned) = {
 	    [PROTO_EXEC] = api_exec_wake,
-	    [PROTO_POLL] = api_poll_wake,
 	};
 
 	if (!r->over && r->row->wake != NULL)

@@ -58,23 +58,14 @@ struct req {
 	void *state; /* its method's alone: row->state_size bytes, at first 0 */
 	struct event *timer;
 	struct master *m;
-	enum text_rule text; /* exec, poll, log: how output is shown */
 	/* exec */
+	enum text_rule text;
 	bool streaming, stream_said;
 	bool bg; /* answered as soon as there is a pid */
-	uint64_t stream_pos, stream_safe, stream_sent, stream_credit;
+	uint64_t stream_pos, stream_safe, stream_credit;
 	struct event *stall;
 	struct sbuf warnings;
-	/* poll */
-	char reader[72];
-	uint64_t since, max_bytes, idle_at_ms;
-	uint64_t due_ns; /* boot; when there was something to answer */
-	bool have_since, explicit_ack, raw;
-	struct usage_sample *usage; /* NULL: nobody asked */
-	struct sid usage_of;
-	uint64_t held_ns; /* boot: so long it waits for another's answer */
 	uint64_t lent; /* bytes that count with its connection */
-	uint64_t deadline_ns; /* boot; 0: none */
 	max_align_t own[]; /* where its state is */
 };
 
@@ -150,12 +141,10 @@ void conn_notify(struct conn *c, const char *method, const void *map,
 /* *result may be empty afterwards. */
 void conn_answer(struct conn *c, uint32_t msgid, struct enc *result);
 void conn_fail(struct conn *c, uint32_t msgid, const struct proto_problem *p);
-/* After the last staged byte was written: the cursor is confirmed; where the
- * connection dies before, it is unstaged. */
-void conn_mark_cursor(struct conn *c, struct sid sid, const char *reader,
-    uint64_t ack);
-/* After the last staged byte: stream position `pos` of `msgid` is out. */
-void conn_mark_stream(struct conn *c, uint32_t msgid, uint64_t pos);
+/* Behind the last staged byte: the method's `written` is told when that is out
+ * or lost, and gets `size` bytes of `what`, which are kept for it. */
+void conn_mark(struct conn *c, const struct method *row, const void *what,
+    size_t size);
 size_t conn_count(const struct master *m);
 /* Ends a connection from our side. */
 void conn_drop(struct conn *c);
@@ -182,8 +171,8 @@ enum api_reach {
 struct session *api_session(struct api_call *c, enum api_reach reach);
 /* The same (API_OWN), and it must be live. */
 struct session *api_running(struct api_call *c);
-/* The call's `text`, into its request; false: the refusal was sent. */
-bool api_text_rule(struct api_call *c);
+/* The call's `text`; false: the refusal was sent. */
+bool api_text_rule(struct api_call *c, enum text_rule *ret);
 /* A method: a row in its own file, which is the only one that names it. The
  * protocol's table has their names, and api.c them all. */
 struct method {
@@ -200,23 +189,20 @@ struct method {
 	void (*drop)(struct req *r);
 	/* What a refusal of it says beside, into the open details. */
 	void (*refused)(const struct req *r, struct enc *e);
+	/* Bytes that it has marked are written, or they are lost, with their
+	 * connection or their turn's commit. Its request may be over. */
+	void (*written)(struct master *m, struct conn *c, const void *what,
+	    bool lost);
 	size_t state_size;
 };
 #define METHOD(id, ...) extern const struct method method_##id;
 #include "common/proto.def"
 void api_exec_wake(struct req *r, struct session *s, unsigned wake);
 void api_exec_running(struct session *s);
-/* A poll's answer has reached its reader. */
-void api_poll_delivered(struct master *m, struct sid sid, const char *reader,
-    uint64_t ack);
-/* It was lost with its connection: the next poll delivers it again. */
-void api_poll_undelivered(struct master *m, struct sid sid,
-    const char *reader, uint64_t ack);
 /* Has the worker say when a session has output beyond `pos`. */
 void watch_output(struct master *m, struct session *s, uint64_t pos);
 /* Looks through output for waits, in slices. */
 void api_wait_scan(struct master *m);
-void api_poll_wake(struct req *r, struct session *s, unsigned wake);
 /* Answers the drains that are done. */
 void api_lanes_step(struct master *m);
 /* The master ends: who is not told yet is not told by it. */
@@ -271,7 +257,8 @@ void upgrade_build(const struct stats_page *p, struct enc *e);
 void stream_begin(struct req *r, struct session *s);
 /* Moves what the out-queue takes; true: everything there is was queued. */
 bool stream_pump(struct req *r, struct session *s);
-void stream_written(struct req *r, uint64_t pos);
+void stream_written(struct master *m, struct conn *c, const void *what,
+    bool lost);
 void stream_end(struct req *r, struct session *s);
 
 #endif

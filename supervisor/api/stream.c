@@ -10,12 +10,19 @@
 
 #include "common/log.h"
 #include "shm/state_names.h"
-#include "supervisor/master.h"
+#include "supervisor/api/conn.h"
 
 #define STREAM_QUEUE   (256u << 10)
 #define STREAM_CHUNK   (64u << 10)
 #define STREAM_TURN    4 /* chunks of one session in one turn */
 #define STREAM_STALL_MS 30000u
+
+/* Behind some output: how far its stream is. */
+struct stream_mark {
+	struct sid sid;
+	uint32_t msgid;
+	uint64_t pos;
+};
 
 /* Orders the worker not to go beyond `pos`; UINT64_MAX: no limit. */
 static void
@@ -132,6 +139,16 @@ stream_watch(struct req *r, struct session *s)
 	pool_order(r->m, s, &w, sizeof(w), false, -1);
 }
 
+/* Behind the output staged so far. */
+static void
+mark_pos(struct req *r, struct session *s)
+{
+	struct stream_mark k = {.sid = s->sid, .msgid = r->msgid,
+	    .pos = r->stream_pos};
+
+	conn_mark(r->conn, &method_EXEC, &k, sizeof(k));
+}
+
 /* Moves what the out-queue takes. true: nothing is left to move. */
 bool
 stream_pump(struct req *r, struct session *s)
@@ -171,7 +188,7 @@ stream_pump(struct req *r, struct session *s)
 			break;
 		say_chunk(r, &f->raw, pos, dropped, buf, (size_t)n);
 		r->stream_pos = pos + (uint64_t)n;
-		conn_mark_stream(r->conn, r->msgid, r->stream_pos);
+		mark_pos(r, s);
 		timer_in(r->m, &r->stall, on_stall, r, STREAM_STALL_MS);
 	}
 	free(f);
@@ -180,14 +197,20 @@ stream_pump(struct req *r, struct session *s)
 	return dry;
 }
 
-/* The socket took everything up to `pos`: the command may go on. */
+/* The socket took everything up to a mark: the command may go on, if that
+ * request still has its output. */
 void
-stream_written(struct req *r, uint64_t pos)
+stream_written(struct master *m, struct conn *c, const void *what, bool lost)
 {
-	struct session *s = req_session(r);
+	const struct stream_mark *k = what;
+	struct req *r = lost ? NULL : conn_req(c, k->msgid);
+	struct session *s = r != NULL && r->row == &method_EXEC
+	    ? req_session(r)
+	    : NULL;
+	uint64_t pos = k->pos;
 
-	r->stream_sent = pos;
-	if (s == NULL || !session_live(s))
+	(void)m;
+	if (s == NULL || s->sid.v != k->sid.v || !session_live(s))
 		return;
 	timer_in(r->m, &r->stall, on_stall, r, STREAM_STALL_MS);
 	if (r->stream_credit == UINT64_MAX && r->stall == NULL)
