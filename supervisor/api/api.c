@@ -30,19 +30,6 @@ api_dispatch(struct master *m, struct req *r, const struct val *params)
 	r->row->call(&c);
 }
 
-/* Does an exec of this connection wait for the session: the one that started
- * it, or the same request key come back? */
-static bool
-runs_it(const struct api_call *c, const struct session *s)
-{
-	const struct watch *w;
-
-	LIST_FOREACH(w, &s->watches, of_session)
-		if (w->req->conn == c->conn && w->req->method == PROTO_EXEC)
-			return true;
-	return false;
-}
-
 /* The session a call names; NULL: the refusal is sent. */
 struct session *
 api_session(struct api_call *c, enum api_reach reach)
@@ -66,7 +53,7 @@ api_session(struct api_call *c, enum api_reach reach)
 	}
 	if (reach != API_ANY && !s->backgrounded &&
 	    conn_scope(c->conn) != NULL &&
-	    !(reach == API_OWN && runs_it(c, s))) {
+	    !(reach == API_OWN && api_exec_waits(c->conn, s))) {
 		if (session_live(s))
 			req_refuse(c->req, PROTO_E_NOT_BACKGROUNDED, s->slug,
 			    "Session %s is not backgrounded.", s->slug);

@@ -199,8 +199,8 @@ has_sent(struct conn *c)
 	struct req *r, *next;
 
 	TAILQ_FOREACH_SAFE(r, &c->reqs, link, next)
-		if (r->streaming)
-			req_wake(r, WAKE_ROOM);
+		if (r->row->room != NULL)
+			r->row->room(r);
 	api_events_more(c, c->m);
 	if (!TAILQ_EMPTY(&c->jobs))
 		conn_ready(c);
@@ -317,12 +317,9 @@ conn_turn_end(struct master *m, bool committed)
 		}
 		c->answered_count = 0;
 		c->sub.safe_after = c->sub.next_after;
-		TAILQ_FOREACH(r, &c->reqs, link) {
-			if (committed)
-				r->stream_safe = r->stream_pos;
-			else
-				r->stream_pos = r->stream_safe;
-		}
+		TAILQ_FOREACH(r, &c->reqs, link)
+			if (r->row->committed != NULL)
+				r->row->committed(r, committed);
 		TAILQ_FOREACH(mk, &c->marks, link)
 			/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 			mk->staged = false; /* as in marks_reach() */

@@ -4,6 +4,7 @@
  * its end, the yield, background, cancel or the client's end.
  */
 #include <errno.h>
+#include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "shm/spool.h"
+#include "supervisor/api/exec.h"
 #include "supervisor/api/exec_spec.h"
-#include "supervisor/master.h"
 #include "supervisor/session/limits.h"
 #include "supervisor/session/retain.h"
 #include "supervisor/words/result.h"
@@ -39,6 +40,7 @@ answer_workdir(struct req *r, const struct session *s)
 static void
 answer_ended(struct req *r, struct session *s)
 {
+	const struct exec *x = r->state;
 	struct master *m = r->m;
 	struct enc e = ENC_INIT;
 
@@ -46,8 +48,8 @@ answer_ended(struct req *r, struct session *s)
 		answer_workdir(r, s);
 		return;
 	}
-	result_exec_ended(m, s, r->text,
-	    r->warnings.p != NULL ? r->warnings.p : "", &e);
+	result_exec_ended(m, s, x->text,
+	    x->warnings.p != NULL ? x->warnings.p : "", &e);
 	if (!s->answered) {
 		s->answered = true;
 		session_touch(m, s);
@@ -60,33 +62,36 @@ answer_ended(struct req *r, struct session *s)
 static void
 answer_running(struct req *r, struct session *s)
 {
+	const struct exec *x = r->state;
 	struct enc e = ENC_INIT;
 
-	if (r->streaming)
+	if (x->streaming)
 		stream_end(r, s);
 	session_background(r->m, s);
 	s->answered = true;
 	session_touch(r->m, s);
 	result_exec_running(r->m, s,
-	    r->warnings.p != NULL ? r->warnings.p : "", &e);
+	    x->warnings.p != NULL ? x->warnings.p : "", &e);
 	req_done(r, &e);
 }
 
 /* Something happened that an exec may wait for. */
-void
-api_exec_wake(struct req *r, struct session *s, unsigned wake)
+static void
+exec_wake(struct req *r, struct session *s, unsigned wake)
 {
+	const struct exec *x = r->state;
+
 	if (s == NULL)
 		return;
 	if (wake & WAKE_GONE) {
 		req_failf(r, PROTO_E_NOT_FOUND, "", "the session was removed");
 		return;
 	}
-	if (r->streaming && !stream_pump(r, s) && !session_live(s))
+	if (x->streaming && !stream_pump(r, s) && !session_live(s))
 		return; /* the answer comes after the last byte */
 	if (!session_live(s))
 		answer_ended(r, s);
-	else if ((wake & WAKE_TIMER) || (r->bg && s->state != STATE_STARTING))
+	else if ((wake & WAKE_TIMER) || (x->bg && s->state != STATE_STARTING))
 		answer_running(r, s);
 }
 
@@ -96,10 +101,24 @@ void
 api_exec_running(struct session *s)
 {
 	struct watch *w, *next;
+	const struct exec *x;
 
-	LIST_FOREACH_SAFE(w, &s->watches, of_session, next)
-		if (w->req->method == PROTO_EXEC && w->req->bg)
+	LIST_FOREACH_SAFE(w, &s->watches, of_session, next) {
+		x = w->req->state;
+		if (w->req->row == &method_EXEC && x->bg)
 			answer_running(w->req, s);
+	}
+}
+
+bool
+api_exec_waits(const struct conn *c, const struct session *s)
+{
+	const struct watch *w;
+
+	LIST_FOREACH(w, &s->watches, of_session)
+		if (w->req->conn == c && w->req->row == &method_EXEC)
+			return true;
+	return false;
 }
 
 /* Does another request of the same key wait for it too? */
@@ -109,20 +128,21 @@ others_wait(const struct req *r, const struct session *s)
 	const struct watch *w;
 
 	LIST_FOREACH(w, &s->watches, of_session)
-		if (w->req != r && w->req->method == PROTO_EXEC)
+		if (w->req != r && w->req->row == &method_EXEC)
 			return true;
 	return false;
 }
 
 /* Its client gave it up: a foreground command ends with it. */
-void
-api_exec_abandon(struct req *r)
+static void
+exec_abandon(struct req *r)
 {
+	const struct exec *x = r->state;
 	struct session *s = req_session(r);
 
 	if (s == NULL)
 		return;
-	if (r->streaming)
+	if (x->streaming)
 		stream_end(r, s);
 	if (s->backgrounded || !session_live(s) || others_wait(r, s))
 		return;
@@ -131,6 +151,16 @@ api_exec_abandon(struct req *r)
 	req_unwatch(r);
 	session_kill(r->m, s, SIGTERM, s->grace_ms, END_ABORTED,
 	    CTL_KILL_ESCALATE);
+}
+
+static void
+exec_drop(struct req *r)
+{
+	struct exec *x = r->state;
+
+	if (x->stall != NULL)
+		event_free(x->stall);
+	sbuf_fini(&x->warnings);
 }
 
 /* Seconds as milliseconds. */
@@ -341,11 +371,12 @@ exec_wait(struct api_call *c, struct session *s)
 	const struct val *yield = val_get(c->params, "yieldMs");
 	bool may = conn_process(c->conn);
 	struct req *r = c->req;
+	struct exec *x = r->state;
 
 	if (may && val_bool(c->params, "background", false)) {
 		/* the answer names the pid, so it waits for the spawn */
 		session_background(c->m, s);
-		r->bg = true;
+		x->bg = true;
 		if (s->state != STATE_STARTING)
 			answer_running(r, s);
 		else
@@ -353,7 +384,7 @@ exec_wait(struct api_call *c, struct session *s)
 		return;
 	}
 	if (!may && (yield != NULL || val_bool(c->params, "background", false)))
-		sbuf_add(&r->warnings, "continuation options are unavailable; "
+		sbuf_add(&x->warnings, "continuation options are unavailable; "
 				       "running synchronously");
 	if (may && (yield == NULL || yield->type != VAL_NIL))
 		req_timer(r, (uint64_t)proto_int(PROTO_EXEC, c->params,
@@ -384,7 +415,7 @@ exec_attach(struct api_call *c, struct session *s)
 	if (wanted) {
 		stream_begin(r, s);
 		if (!session_live(s)) {
-			api_exec_wake(r, s, WAKE_STATE);
+			exec_wake(r, s, WAKE_STATE);
 			return;
 		}
 		s->stream = true; /* its background lifts the credit */
@@ -487,9 +518,10 @@ exec_call(struct api_call *c)
 	struct master *m = c->m;
 	struct proto_problem why;
 	struct req *r = c->req;
+	struct exec *x = r->state;
 	char cwd[4096];
 
-	if (!api_text_rule(c, &r->text))
+	if (!api_text_rule(c, &x->text))
 		return;
 	if (s != NULL) {
 		exec_attach(c, s);
@@ -527,20 +559,29 @@ exec_call(struct api_call *c)
 	exec_wait(c, s);
 }
 
-const struct method method_EXEC = {.call = exec_call, .written = stream_written};
+const struct method method_EXEC = {.call = exec_call,
+    .wake = exec_wake,
+    .drop = exec_drop,
+    .abandon = exec_abandon,
+    .room = stream_room,
+    .committed = stream_committed,
+    .written = stream_written,
+    .state_size = sizeof(struct exec)};
 
 /* A foreground exec of the session that can be answered now. */
 static struct req *
 exec_waiting(struct session *s)
 {
 	struct watch *w;
+	struct exec *x;
 
 	LIST_FOREACH(w, &s->watches, of_session) {
-		if (w->req->method != PROTO_EXEC)
+		if (w->req->row != &method_EXEC)
 			continue;
 		if (s->state != STATE_STARTING)
 			return w->req;
-		w->req->bg = true; /* its answer names the pid */
+		x = w->req->state;
+		x->bg = true; /* its answer names the pid */
 	}
 	return NULL;
 }

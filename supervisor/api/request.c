@@ -79,15 +79,6 @@ req_unwatch(struct req *r)
 		over_watch(r->m, w);
 }
 
-/* Frees one of its timers. */
-static void
-timer_drop(struct event **ev)
-{
-	if (*ev != NULL)
-		event_free(*ev);
-	*ev = NULL;
-}
-
 /* It was answered or given up: nothing wakes it, and its connection has room
  * again. */
 void
@@ -99,8 +90,9 @@ req_end(struct req *r)
 	job_end(r);
 	r->conn->lent -= r->lent;
 	conn_room_count(r->conn);
-	timer_drop(&r->timer);
-	timer_drop(&r->stall);
+	if (r->timer != NULL)
+		event_free(r->timer);
+	r->timer = NULL;
 	TAILQ_REMOVE(&r->conn->reqs, r, link);
 	over_req(r);
 	conn_req_gone(r->conn);
@@ -112,7 +104,6 @@ req_free(struct req *r)
 {
 	if (r->row->drop != NULL)
 		r->row->drop(r);
-	sbuf_fini(&r->warnings);
 	free(r);
 }
 
@@ -297,15 +288,8 @@ req_timer(struct req *r, uint64_t ms)
 static void
 tell(struct req *r, struct session *s, unsigned wake)
 {
-	static void (*const wakes[PROTO_METHOD_COUNT])(struct req *,
-	    struct session *, unsigned) = {
-	    [PROTO_EXEC] = api_exec_wake,
-	};
-
 	if (!r->over && r->row->wake != NULL)
 		r->row->wake(r, s, wake);
-	else if (!r->over && wakes[r->method] != NULL)
-		wakes[r->method](r, s, wake);
 }
 
 void
@@ -378,7 +362,7 @@ step_on(struct req *r, uint64_t until)
 	struct req *o;
 
 	TAILQ_FOREACH(o, &r->conn->reqs, link)
-		if (o->step != NULL && o->method == r->method)
+		if (o->step != NULL && o->row == r->row)
 			break;
 	if (o == NULL)
 		return;
@@ -406,8 +390,8 @@ req_unit(struct req *r, uint64_t until)
 void
 req_abandon(struct req *r, bool cancelled)
 {
-	if (r->method == PROTO_EXEC)
-		api_exec_abandon(r);
+	if (r->row->abandon != NULL)
+		r->row->abandon(r);
 	if (cancelled)
 		req_failf(r, PROTO_E_CANCELLED, "", "cancelled");
 	else

@@ -54,17 +54,10 @@ struct req {
 	struct conn *conn;
 	uint32_t msgid;
 	enum proto_method method;
-	const struct method *row;
+	const struct method *row; /* of it */
 	void *state; /* its method's alone: row->state_size bytes, at first 0 */
 	struct event *timer;
 	struct master *m;
-	/* exec */
-	enum text_rule text;
-	bool streaming, stream_said;
-	bool bg; /* answered as soon as there is a pid */
-	uint64_t stream_pos, stream_safe, stream_credit;
-	struct event *stall;
-	struct sbuf warnings;
 	uint64_t lent; /* bytes that count with its connection */
 	max_align_t own[]; /* where its state is */
 };
@@ -187,8 +180,15 @@ struct method {
 	 * `call` has refused at once, so all of the state may be 0; answers
 	 * nothing. Connection and sessions may be gone. */
 	void (*drop)(struct req *r);
+	/* Its client gave it up, by cancel or by going away; called before it
+	 * ends. Answers nothing. */
+	void (*abandon)(struct req *r);
 	/* What a refusal of it says beside, into the open details. */
 	void (*refused)(const struct req *r, struct enc *e);
+	/* The connection's out-queue has got shorter. */
+	void (*room)(struct req *r);
+	/* The turn that ends was committed, or nothing of it is sent. */
+	void (*committed)(struct req *r, bool ok);
 	/* Bytes that it has marked are written, or they are lost, with their
 	 * connection or their turn's commit. Its request may be over. */
 	void (*written)(struct master *m, struct conn *c, const void *what,
@@ -197,8 +197,11 @@ struct method {
 };
 #define METHOD(id, ...) extern const struct method method_##id;
 #include "common/proto.def"
-void api_exec_wake(struct req *r, struct session *s, unsigned wake);
+/* A session runs: exec answers who asked for the background. */
 void api_exec_running(struct session *s);
+/* Does an exec of this connection wait for the session: the one that started
+ * it, or the same request key come back? */
+bool api_exec_waits(const struct conn *c, const struct session *s);
 /* Has the worker say when a session has output beyond `pos`. */
 void watch_output(struct master *m, struct session *s, uint64_t pos);
 /* Looks through output for waits, in slices. */
@@ -207,7 +210,6 @@ void api_wait_scan(struct master *m);
 void api_lanes_step(struct master *m);
 /* The master ends: who is not told yet is not told by it. */
 void api_end_stop(struct master *m);
-void api_exec_abandon(struct req *r);
 /* Subscribers get what is new; called after the commit. */
 void api_events_push(struct master *m);
 /* Who subscribes, or psup.conf, has changed. */
@@ -252,13 +254,5 @@ void conn_each(struct master *m, void (*fn)(struct conn *, void *), void *arg);
 void upgrade_told(struct master *m, const struct ctl_upgraded *msg);
 void upgrade_status(struct master *m, struct enc *e);
 void upgrade_build(const struct stats_page *p, struct enc *e);
-
-/* ------------------------------------------------------------- stream.c */
-void stream_begin(struct req *r, struct session *s);
-/* Moves what the out-queue takes; true: everything there is was queued. */
-bool stream_pump(struct req *r, struct session *s);
-void stream_written(struct master *m, struct conn *c, const void *what,
-    bool lost);
-void stream_end(struct req *r, struct session *s);
 
 #endif

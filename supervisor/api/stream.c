@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "shm/state_names.h"
 #include "supervisor/api/conn.h"
+#include "supervisor/api/exec.h"
 
 #define STREAM_QUEUE   (256u << 10)
 #define STREAM_CHUNK   (64u << 10)
@@ -28,11 +29,12 @@ struct stream_mark {
 static void
 order_credit(struct req *r, struct session *s, uint64_t pos)
 {
+	struct exec *x = r->state;
 	struct ctl_pos c = {.head = CTL_INIT(CTL_CREDIT, s->sid,
 				struct ctl_pos),
 	    .pos = pos};
 
-	r->stream_credit = pos;
+	x->credit = pos;
 	pool_order(r->m, s, &c, sizeof(c), false, -1);
 }
 
@@ -66,12 +68,12 @@ static void
 on_stall(int fd, short what, void *arg)
 {
 	struct req *r = arg;
+	const struct exec *x = r->state;
 	struct session *s = req_session(r);
 
 	(void)fd;
 	(void)what;
-	if (s == NULL || !session_live(s) ||
-	    r->stream_credit == UINT64_MAX)
+	if (s == NULL || !session_live(s) || x->credit == UINT64_MAX)
 		return;
 	log_event(LOG_NOTE, "reader-stands-still", KV_SESSION(s));
 	order_credit(r, s, UINT64_MAX);
@@ -81,8 +83,10 @@ on_stall(int fd, short what, void *arg)
 void
 stream_begin(struct req *r, struct session *s)
 {
-	r->streaming = true;
-	r->stream_credit = s->tail_bytes;
+	struct exec *x = r->state;
+
+	x->streaming = true;
+	x->credit = s->tail_bytes;
 	if (s->state == STATE_QUEUED)
 		say_session(r, s);
 }
@@ -129,13 +133,14 @@ say_chunk(struct req *r, const struct ring_header *raw, uint64_t pos,
 static void
 stream_watch(struct req *r, struct session *s)
 {
+	const struct exec *x = r->state;
 	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH, s->sid, struct ctl_pos),
-	    .pos = r->stream_pos};
+	    .pos = x->pos};
 
 	if (s->watching || !session_live(s))
 		return;
 	s->watching = true;
-	s->watch_pos = r->stream_pos;
+	s->watch_pos = x->pos;
 	pool_order(r->m, s, &w, sizeof(w), false, -1);
 }
 
@@ -143,8 +148,9 @@ stream_watch(struct req *r, struct session *s)
 static void
 mark_pos(struct req *r, struct session *s)
 {
+	const struct exec *x = r->state;
 	struct stream_mark k = {.sid = s->sid, .msgid = r->msgid,
-	    .pos = r->stream_pos};
+	    .pos = x->pos};
 
 	conn_mark(r->conn, &method_EXEC, &k, sizeof(k));
 }
@@ -154,12 +160,13 @@ bool
 stream_pump(struct req *r, struct session *s)
 {
 	static char buf[STREAM_CHUNK];
+	struct exec *x = r->state;
 	struct ring_reader *rd;
 	struct ring_facts *f;
 	bool dry = true;
 
-	if (s->pid > 0 && !r->stream_said) {
-		r->stream_said = true;
+	if (s->pid > 0 && !x->said) {
+		x->said = true;
 		say_session(r, s);
 	}
 	rd = s->state != STATE_QUEUED ? readers_get(r->m, s->sid) : NULL;
@@ -168,8 +175,8 @@ stream_pump(struct req *r, struct session *s)
 		free(f);
 		return true;
 	}
-	for (int i = 0; r->stream_pos < f->head; i++) {
-		uint64_t pos = r->stream_pos, dropped = 0;
+	for (int i = 0; x->pos < f->head; i++) {
+		uint64_t pos = x->pos, dropped = 0;
 		size_t want = sizeof(buf);
 		enum ring_verdict v;
 		ssize_t n;
@@ -187,9 +194,9 @@ stream_pump(struct req *r, struct session *s)
 				  ring_facts(rd, f) != RING_OK))
 			break;
 		say_chunk(r, &f->raw, pos, dropped, buf, (size_t)n);
-		r->stream_pos = pos + (uint64_t)n;
+		x->pos = pos + (uint64_t)n;
 		mark_pos(r, s);
-		timer_in(r->m, &r->stall, on_stall, r, STREAM_STALL_MS);
+		timer_in(r->m, &x->stall, on_stall, r, STREAM_STALL_MS);
 	}
 	free(f);
 	if (dry)
@@ -208,23 +215,48 @@ stream_written(struct master *m, struct conn *c, const void *what, bool lost)
 	    ? req_session(r)
 	    : NULL;
 	uint64_t pos = k->pos;
+	struct exec *x;
 
 	(void)m;
 	if (s == NULL || s->sid.v != k->sid.v || !session_live(s))
 		return;
-	timer_in(r->m, &r->stall, on_stall, r, STREAM_STALL_MS);
-	if (r->stream_credit == UINT64_MAX && r->stall == NULL)
+	x = r->state;
+	timer_in(r->m, &x->stall, on_stall, r, STREAM_STALL_MS);
+	if (x->credit == UINT64_MAX && x->stall == NULL)
 		return;
-	if (r->stream_credit == UINT64_MAX ||
-	    pos + s->tail_bytes >= r->stream_credit + s->tail_bytes / 4)
+	if (x->credit == UINT64_MAX ||
+	    pos + s->tail_bytes >= x->credit + s->tail_bytes / 4)
 		order_credit(r, s, pos + s->tail_bytes);
+}
+
+void
+stream_room(struct req *r)
+{
+	const struct exec *x = r->state;
+
+	if (x->streaming)
+		req_wake(r, WAKE_ROOM);
+}
+
+/* What was staged in a turn that is not committed is sent by the next one. */
+void
+stream_committed(struct req *r, bool ok)
+{
+	struct exec *x = r->state;
+
+	if (ok)
+		x->safe = x->pos;
+	else
+		x->pos = x->safe;
 }
 
 /* From here on nobody waits for this reader. */
 void
 stream_end(struct req *r, struct session *s)
 {
-	r->streaming = false;
+	struct exec *x = r->state;
+
+	x->streaming = false;
 	if (session_live(s))
 		order_credit(r, s, UINT64_MAX);
 }
