@@ -70,13 +70,8 @@ bool
 api_text_rule(struct api_call *c, enum text_rule *ret)
 {
 	const struct val *v = val_get(c->params, "text");
-	struct proto_problem p;
 
 	*ret = v != NULL ? text_rule_find(v->s.ptr, v->s.len) : TEXT_CLEAN;
-	if (*ret < TEXT_RULES)
-		return true;
-	proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "text", v,
+	return *ret < TEXT_RULES || req_invalid(c->req, "text", v,
 	    "clean, ansi, shown or plain");
-	req_fail(c->req, &p);
-	return false;
 }

@@ -151,8 +151,7 @@ drain_scope_call(struct api_call *c)
 }
 
 const struct method method_DRAIN_SCOPE = {.call = drain_scope_call,
-    .wake = drain_scope_wake,
-    .drop = scope_end_drop,
+    .wake = drain_scope_wake, .drop = scope_end_drop,
     .state_size = sizeof(struct scope_end)};
 
 /* undrainScope */

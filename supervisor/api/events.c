@@ -42,19 +42,13 @@ kinds_of(struct api_call *c, uint32_t *ret)
 		const struct val *item = &v->a.items[i];
 		int kind = event_kind_of(item->s.ptr, item->s.len);
 
-		if (val_is_str(item, "all")) {
+		if (val_is_str(item, "all"))
 			kinds = EVENT_ALL;
-		} else if (kind >= 0) {
+		else if (kind >= 0)
 			kinds |= EVENT_BIT(kind);
-		} else {
-			struct proto_problem p;
-
-			proto_problem_value(&p, PROTO_E_INVALID_PARAMS,
-			    "kinds", item,
+		else
+			return req_invalid(c->req, "kinds", item,
 			    "all, or some of " EVENT_KIND_NAMES);
-			req_fail(c->req, &p);
-			return false;
-		}
 	}
 	*ret = kinds;
 	return true;

@@ -409,7 +409,7 @@ exec_attach(struct api_call *c, struct session *s)
 		return;
 	}
 	if (req_watch(r, s) < 0) {
-		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		(void)req_nomem(r);
 		return;
 	}
 	if (wanted) {
@@ -559,13 +559,9 @@ exec_call(struct api_call *c)
 	exec_wait(c, s);
 }
 
-const struct method method_EXEC = {.call = exec_call,
-    .wake = exec_wake,
-    .drop = exec_drop,
-    .abandon = exec_abandon,
-    .room = stream_room,
-    .committed = stream_committed,
-    .written = stream_written,
+const struct method method_EXEC = {.call = exec_call, .wake = exec_wake,
+    .drop = exec_drop, .abandon = exec_abandon, .room = stream_room,
+    .committed = stream_committed, .written = stream_written,
     .state_size = sizeof(struct exec)};
 
 /* A foreground exec of the session that can be answered now. */

@@ -105,8 +105,7 @@ reserve(struct req *r, size_t bytes, size_t cuts)
 	in->cuts = calloc(cuts != 0 ? cuts : 1, sizeof(*in->cuts));
 	if (in->data != NULL && in->cuts != NULL)
 		return true;
-	req_failf(r, PROTO_E_BUSY, "", "out of memory");
-	return false;
+	return req_nomem(r);
 }
 
 /* -------------------------------------------------------------- send-keys */
@@ -296,15 +295,13 @@ send_keys_call(struct api_call *c)
 	in->delay_ms = (uint64_t)proto_int(PROTO_SEND_KEYS, c->params,
 	    "delayMs", 0);
 	if (in->delay_ms > 0 && req_watch(r, s) < 0)
-		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		(void)req_nomem(r);
 	else
 		next(r, s);
 }
 
 const struct method method_SEND_KEYS = {.call = send_keys_call,
-    .wake = send_keys_wake,
-    .drop = input_drop,
-    .refused = input_refused,
+    .wake = send_keys_wake, .drop = input_drop, .refused = input_refused,
     .state_size = sizeof(struct input)};
 
 /* ---------------------------------------------------------- submit, paste */
@@ -336,10 +333,8 @@ submit_call(struct api_call *c)
 	answer(r, s, text);
 }
 
-const struct method method_SUBMIT = {.call = submit_call,
-    .drop = input_drop,
-    .refused = input_refused,
-    .state_size = sizeof(struct input)};
+const struct method method_SUBMIT = {.call = submit_call, .drop = input_drop,
+    .refused = input_refused, .state_size = sizeof(struct input)};
 
 /* paste */
 static void
@@ -370,10 +365,8 @@ paste_call(struct api_call *c)
 	answer(r, s, text);
 }
 
-const struct method method_PASTE = {.call = paste_call,
-    .drop = input_drop,
-    .refused = input_refused,
-    .state_size = sizeof(struct input)};
+const struct method method_PASTE = {.call = paste_call, .drop = input_drop,
+    .refused = input_refused, .state_size = sizeof(struct input)};
 
 /* ---------------------------------------------------------------- resize */
 

@@ -172,7 +172,6 @@ kill_signal(struct api_call *c)
 {
 	const struct val *v = val_get(c->params, "signal");
 	char name[24] = "TERM";
-	struct proto_problem p;
 	int signal;
 
 	if (v != NULL && v->type == VAL_UINT)
@@ -182,11 +181,8 @@ kill_signal(struct api_call *c)
 	signal = text_signal_number(name, strlen(name));
 	if (signal > 0)
 		return signal;
-	proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "signal",
-	    val_get(c->params, "signal"),
+	return req_invalid(c->req, "signal", v,
 	    "a signal's name, with or without SIG, or its number");
-	req_fail(c->req, &p);
-	return 0;
 }
 
 /* A running session, or one that has left processes behind. */
@@ -233,6 +229,5 @@ kill_call(struct api_call *c)
 	kill_answer(r, s);
 }
 
-const struct method method_KILL = {.call = kill_call,
-    .wake = kill_wake,
+const struct method method_KILL = {.call = kill_call, .wake = kill_wake,
     .state_size = sizeof(struct killing)};

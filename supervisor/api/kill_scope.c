@@ -311,10 +311,9 @@ kill_scope_call(struct api_call *c)
 		st->signal = SIGKILL;
 	st->answers_early = !val_bool(c->params, "wait", true);
 	if (!scope_end_all(r, scope, true, scope_told, &st->asked))
-		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		(void)req_nomem(r);
 }
 
 const struct method method_KILL_SCOPE = {.call = kill_scope_call,
-    .wake = kill_scope_wake,
-    .drop = scope_end_drop,
+    .wake = kill_scope_wake, .drop = scope_end_drop,
     .state_size = sizeof(struct scope_end)};

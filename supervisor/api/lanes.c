@@ -234,7 +234,7 @@ put(struct api_call *c, const char *op, const char *name,
 	int r = lane_admin_put(c->m, name, st);
 
 	if (r < 0)
-		req_failf(c->req, PROTO_E_BUSY, "", "out of memory");
+		(void)req_nomem(c->req);
 	else
 		answer(c, op, name, &(struct fact){0}, text);
 }
@@ -376,7 +376,7 @@ op_drain(struct api_call *c, const char *name)
 	(void)lane_admin_state(c->m, name, &st);
 	st.draining = true;
 	if (lane_admin_put(c->m, name, &st) < 0) {
-		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		(void)req_nomem(r);
 		return;
 	}
 	memcpy(d->lane, name, strlen(name) + 1);
@@ -442,10 +442,8 @@ lanes_call(struct api_call *c)
 		if (strcmp(ops[i].name, op) == 0)
 			break;
 	if (i == sizeof(ops) / sizeof(ops[0])) {
-		proto_problem_value(&why, PROTO_E_INVALID_PARAMS, "op",
-		    val_get(c->params, "op"),
+		(void)req_invalid(c->req, "op", val_get(c->params, "op"),
 		    "list, set-width, pause, resume, clear, reset or drain");
-		req_fail(c->req, &why);
 		return;
 	}
 	if (exec_check_lane(val_str(c->params, "lane"), &why) < 0) {
@@ -466,7 +464,5 @@ lanes_call(struct api_call *c)
 	ops[i].fn(c, lane);
 }
 
-const struct method method_LANES = {.call = lanes_call,
-    .wake = lanes_wake,
-    .drop = lanes_drop,
-    .state_size = sizeof(struct lane_drain)};
+const struct method method_LANES = {.call = lanes_call, .wake = lanes_wake,
+    .drop = lanes_drop, .state_size = sizeof(struct lane_drain)};

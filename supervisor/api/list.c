@@ -187,8 +187,7 @@ list_step(struct req *r, uint64_t until)
 	if (l->walked) {
 		put_rows(r, until);
 	} else if (!walk(r)) {
-		req_failf(r, PROTO_E_BUSY, "", "out of memory");
-		return 0;
+		return req_nomem(r);
 	}
 	if (!req_keeps(r, l->cap * sizeof(*l->v) + l->e.cap + l->text.cap))
 		return 0;
@@ -227,6 +226,5 @@ list_call(struct api_call *c)
 	req_step(r, list_step);
 }
 
-const struct method method_LIST = {.call = list_call,
-    .drop = list_drop,
+const struct method method_LIST = {.call = list_call, .drop = list_drop,
     .state_size = sizeof(struct listing)};

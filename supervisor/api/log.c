@@ -117,19 +117,15 @@ static bool
 take_stream(struct api_call *c, enum lines_streams *ret)
 {
 	const struct val *stream = val_get(c->params, "stream");
-	struct proto_problem p;
 
 	*ret = LINES_BOTH;
-	if (val_is_str(stream, "stdout")) {
+	if (val_is_str(stream, "stdout"))
 		*ret = LINES_STDOUT;
-	} else if (val_is_str(stream, "stderr")) {
+	else if (val_is_str(stream, "stderr"))
 		*ret = LINES_STDERR;
-	} else if (stream != NULL) {
-		proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "stream",
-		    stream, "stdout or stderr");
-		req_fail(c->req, &p);
-		return false;
-	}
+	else if (stream != NULL)
+		return req_invalid(c->req, "stream", stream,
+		    "stdout or stderr");
 	return true;
 }
 
@@ -141,7 +137,6 @@ take_search(struct api_call *c, struct log_show *l)
 	struct val_str regex = val_str(c->params, "regex");
 	struct match_wish wish = {.regex = regex.ptr, .regex_len = regex.len,
 	    .raw = true};
-	struct proto_problem p;
 	char expected[160];
 	const char *why = "";
 	size_t at = 0;
@@ -164,13 +159,12 @@ take_search(struct api_call *c, struct log_show *l)
 			rc = -ENOMEM;
 	}
 	if (rc == -ENOMEM) {
-		req_failf(c->req, PROTO_E_BUSY, "", "out of memory");
+		(void)req_nomem(c->req);
 	} else if (rc < 0) {
 		snprintf(expected, sizeof(expected),
 		    "a regular expression, but at byte %zu: %s", at, why);
-		proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "regex",
-		    val_get(c->params, "regex"), expected);
-		req_fail(c->req, &p);
+		(void)req_invalid(c->req, "regex", val_get(c->params, "regex"),
+		    expected);
 	}
 	return rc == 0;
 }
@@ -245,9 +239,7 @@ log_step(struct req *r, uint64_t until)
 	struct logging *lg = r->state;
 	struct session *s = lg->s;
 	enum ring_verdict v = RING_OK;
-	struct ring_reader *rd = s->state != STATE_QUEUED
-	    ? readers_get(r->m, s->sid)
-	    : NULL;
+	struct ring_reader *rd = readers_of(r->m, s);
 	const char *fault;
 	int rc;
 
@@ -304,7 +296,7 @@ log_call(struct api_call *c)
 	if (s == NULL || !take_stream(c, &which))
 		return;
 	if (req_watch(r, s) < 0) {
-		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		(void)req_nomem(r);
 		return;
 	}
 	lg->r = r;
@@ -316,7 +308,5 @@ log_call(struct api_call *c)
 		req_step(r, log_step);
 }
 
-const struct method method_LOG = {.call = log_call,
-    .wake = log_wake,
-    .drop = log_drop,
-    .state_size = sizeof(struct logging)};
+const struct method method_LOG = {.call = log_call, .wake = log_wake,
+    .drop = log_drop, .state_size = sizeof(struct logging)};

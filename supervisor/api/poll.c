@@ -119,9 +119,7 @@ static void
 delivery_read(struct req *r, struct session *s, struct delivery *d)
 {
 	const struct polling *p = r->state;
-	struct ring_reader *rd = s->state != STATE_QUEUED
-	    ? readers_get(r->m, s->sid)
-	    : NULL;
+	struct ring_reader *rd = readers_of(r->m, s);
 	size_t most = (size_t)p->max_bytes + READ_MORE;
 	struct ring_glance g;
 	enum ring_verdict v;
@@ -438,15 +436,11 @@ poll_wake(struct req *r, struct session *s, unsigned wake)
 static bool
 ack_is_one(struct api_call *c, const char *ack)
 {
-	struct proto_problem p;
-
 	if (strcmp(ack, "explicit") == 0 ||
 	    (ack[0] != '\0' && ack[strspn(ack, "0123456789")] == '\0'))
 		return true;
-	proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "ack",
-	    val_get(c->params, "ack"), "explicit, or details.ack of an answer");
-	req_fail(c->req, &p);
-	return false;
+	return req_invalid(c->req, "ack", val_get(c->params, "ack"),
+	    "explicit, or details.ack of an answer");
 }
 
 /* poll */
@@ -501,8 +495,6 @@ poll_drop(struct req *r)
 	free(p->usage);
 }
 
-const struct method method_POLL = {.call = poll_call,
-    .drop = poll_drop,
-    .wake = poll_wake,
-    .written = poll_written,
+const struct method method_POLL = {.call = poll_call, .wake = poll_wake,
+    .drop = poll_drop, .written = poll_written,
     .state_size = sizeof(struct polling)};

@@ -112,7 +112,7 @@ void
 req_answer(struct req *r, struct enc *e)
 {
 	if (e->failed) {
-		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		(void)req_nomem(r);
 		return;
 	}
 	if (!r->over)
@@ -150,6 +150,24 @@ req_failf(struct req *r, enum proto_error code, const char *field,
 	va_end(ap);
 	proto_problem_set(&p, code, field, "%s", text);
 	req_fail(r, &p);
+}
+
+bool
+req_nomem(struct req *r)
+{
+	req_failf(r, PROTO_E_BUSY, "", "out of memory");
+	return false;
+}
+
+bool
+req_invalid(struct req *r, const char *field, const struct val *v,
+    const char *expected)
+{
+	struct proto_problem p;
+
+	proto_problem_value(&p, PROTO_E_INVALID_PARAMS, field, v, expected);
+	req_fail(r, &p);
+	return false;
 }
 
 /* A tool's failure, as a result: text, and details with the share it is about,

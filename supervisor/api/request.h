@@ -73,6 +73,10 @@ void req_done(struct req *r, struct enc *e);
 void req_fail(struct req *r, const struct proto_problem *p);
 void req_failf(struct req *r, enum proto_error code, const char *field,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* The same of what is often said; false. */
+bool req_nomem(struct req *r);
+bool req_invalid(struct req *r, const char *field, const struct val *v,
+    const char *expected);
 /* A tool's failure: {text, details: {status failed, error}, isError true} */
 void req_refuse(struct req *r, enum proto_error code, const char *session,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));

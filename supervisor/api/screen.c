@@ -249,7 +249,7 @@ fail(struct req *r, struct session *s, int err)
 		    "The output of session %s is being overwritten: try again",
 		    s->slug);
 	else if (err == -ENOMEM)
-		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		(void)req_nomem(r);
 	else
 		req_refuse(r, PROTO_E_INTERNAL, s->slug,
 		    "The output of session %s is damaged.", s->slug);
@@ -277,9 +277,7 @@ begin(struct drawing *d, struct session *s, struct ring_reader *rd)
 static int
 slice(struct drawing *d, struct session *s)
 {
-	struct ring_reader *rd = s->state != STATE_QUEUED
-	    ? readers_get(d->req->m, s->sid)
-	    : NULL;
+	struct ring_reader *rd = readers_of(d->req->m, s);
 	int rc = d->begun ? 0 : begin(d, s, rd);
 
 	if (rc < 0)
@@ -374,7 +372,5 @@ screen_call(struct api_call *c)
 	go_on(r, s);
 }
 
-const struct method method_SCREEN = {.call = screen_call,
-    .wake = screen_wake,
-    .drop = screen_drop,
-    .state_size = sizeof(struct drawing)};
+const struct method method_SCREEN = {.call = screen_call, .wake = screen_wake,
+    .drop = screen_drop, .state_size = sizeof(struct drawing)};

@@ -169,7 +169,7 @@ stream_pump(struct req *r, struct session *s)
 		x->said = true;
 		say_session(r, s);
 	}
-	rd = s->state != STATE_QUEUED ? readers_get(r->m, s->sid) : NULL;
+	rd = readers_of(r->m, s);
 	f = rd != NULL ? malloc(sizeof(*f)) : NULL;
 	if (f == NULL || ring_facts(rd, f) != RING_OK) {
 		free(f);

@@ -165,4 +165,5 @@ upgrade_call(struct api_call *c)
 	order_send(m);
 }
 
-const struct method method_UPGRADE = {.call = upgrade_call, .drop = upgrade_drop};
+const struct method method_UPGRADE = {.call = upgrade_call,
+    .drop = upgrade_drop};

@@ -40,10 +40,11 @@ met_words(const struct waited *w, struct sbuf *text)
 
 /* One session of the answer. */
 static void
-add_row(const struct waits *ws, const struct waited *w, uint64_t now,
-    struct enc *e, struct sbuf *text)
+add_row(struct waits *ws, const struct waited *w, uint64_t now)
 {
 	struct master *m = ws->r->m;
+	struct sbuf *text = &ws->text;
+	struct enc *e = &ws->e;
 	bool found = w->met == MET_TEXT || w->met == MET_REGEX;
 
 	if (w->s != NULL) {
@@ -93,61 +94,38 @@ met_of(const struct waits *ws)
 	return met_names[met];
 }
 
-/* How far it is made. */
-struct wait_answer {
-	uint32_t rows, probes;
-	struct sbuf text;
-	struct enc e;
-};
-
-void
-wait_answer_free(struct wait_answer **a)
-{
-	if (*a == NULL)
-		return;
-	enc_fini(&(*a)->e);
-	sbuf_fini(&(*a)->text);
-	free(*a);
-	*a = NULL;
-}
-
 /* Some more rows. 1: there are more. */
 static int
 answer_step(struct req *r, uint64_t until)
 {
-	const struct waits *ws = r->state;
-	struct wait_answer *a = ws->answer;
+	struct waits *ws = r->state;
 	uint64_t now = clock_wall_ms();
 
-	r->m->probes_left = a->probes;
-	for (uint32_t i = 0; a->rows < ws->count && i < WAITS_UNIT &&
+	r->m->probes_left = ws->probes;
+	for (uint32_t i = 0; ws->rows < ws->count && i < WAITS_UNIT &&
 	     (i == 0 || clock_boot_ns() < until); i++)
-		add_row(ws, &ws->v[a->rows++], now, &a->e, &a->text);
-	a->probes = r->m->probes_left;
-	if (a->rows < ws->count)
+		add_row(ws, &ws->v[ws->rows++], now);
+	ws->probes = r->m->probes_left;
+	if (ws->rows < ws->count)
 		return 1;
-	enc_end(&a->e);
-	result_close_text(&a->e, &a->text);
-	req_answer(r, &a->e);
+	enc_end(&ws->e);
+	result_close_text(&ws->e, &ws->text);
+	req_answer(r, &ws->e);
 	return 0;
 }
 
 void
 wait_answer(struct waits *ws)
 {
-	struct wait_answer *a = calloc(1, sizeof(*a));
+	struct enc *e = &ws->e;
 
-	if (a == NULL) {
-		req_failf(ws->r, PROTO_E_BUSY, "", "out of memory");
-		return;
-	}
-	ws->answer = a;
-	a->probes = RESULT_PROBES;
-	result_open_details(&a->e);
-	enc_kv_str(&a->e, "status", waits_enough(ws) ? "completed" : "running");
-	enc_kv_str(&a->e, "met", met_of(ws));
-	enc_key(&a->e, "sessions");
-	enc_array(&a->e);
+	ws->answers = true;
+	ws->probes = RESULT_PROBES;
+	result_open_details(e);
+	enc_kv_str(e, "status", waits_enough(ws) ? "completed" : "running");
+	enc_kv_str(e, "met", met_of(ws));
+	enc_key(e, "sessions");
+	enc_array(e);
 	if (answer_step(ws->r, clock_boot_ns() + TURN_SLICE_MAX_NS) > 0)
 		req_step(ws->r, answer_step);
 }
@@ -177,6 +155,7 @@ take_spec(struct api_call *c, struct waits *ws)
 	    .raw = val_bool(c->params, "raw", false)};
 	struct proto_problem p;
 	const char *why;
+	const char *field = regex.ptr != NULL ? "regex" : "text";
 	char expected[160];
 	size_t at;
 	int r;
@@ -184,26 +163,17 @@ take_spec(struct api_call *c, struct waits *ws)
 	if (text.ptr == NULL && regex.ptr == NULL)
 		return true;
 	r = match_spec_new(&wish, &ws->spec, &at, &why);
-	if (r == -ENOMEM) {
-		req_failf(c->req, PROTO_E_BUSY, "", "out of memory");
-		return false;
-	}
+	if (r == -ENOMEM)
+		return req_nomem(c->req);
 	if (r < 0) {
 		snprintf(expected, sizeof(expected),
 		    "a regular expression, but at byte %zu: %s", at, why);
-		proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "regex",
-		    val_get(c->params, "regex"), expected);
-		req_fail(c->req, &p);
-		return false;
+		return req_invalid(c->req, "regex", val_get(c->params, "regex"),
+		    expected);
 	}
-	if (match_spec_cost(ws->spec) * ws->count > WAITS_BYTES) {
-		proto_problem_value(&p, PROTO_E_INVALID_PARAMS,
-		    regex.ptr != NULL ? "regex" : "text",
-		    val_get(c->params, regex.ptr != NULL ? "regex" : "text"),
+	if (match_spec_cost(ws->spec) * ws->count > WAITS_BYTES)
+		return req_invalid(c->req, field, val_get(c->params, field),
 		    "a smaller one for so many sessions");
-		req_fail(c->req, &p);
-		return false;
-	}
 	if (req_lend(c->req, match_spec_cost(ws->spec) * ws->count, &p) < 0) {
 		req_fail(c->req, &p);
 		return false;
@@ -234,10 +204,8 @@ add_session(struct api_call *c, struct waits *ws, const char *name,
 	}
 	if (req_watches(c->req, s))
 		return true;
-	if (req_watch(c->req, s) < 0) {
-		req_failf(c->req, PROTO_E_BUSY, "", "out of memory");
-		return false;
-	}
+	if (req_watch(c->req, s) < 0)
+		return req_nomem(c->req);
 	w->of = ws;
 	w->s = s;
 	snprintf(w->slug, sizeof(w->slug), "%s", s->slug);
@@ -269,10 +237,8 @@ add_matches(struct api_call *c, struct waits *ws)
 {
 	for (uint32_t i = 0; ws->spec != NULL && i < ws->count; i++) {
 		ws->v[i].match = match_new(ws->spec);
-		if (ws->v[i].match == NULL) {
-			req_failf(c->req, PROTO_E_BUSY, "", "out of memory");
-			return false;
-		}
+		if (ws->v[i].match == NULL)
+			return req_nomem(c->req);
 	}
 	return true;
 }
@@ -289,11 +255,7 @@ wait_call(struct api_call *c)
 
 	if (mode != NULL && !val_is_str(mode, "any") &&
 	    !val_is_str(mode, "all")) {
-		struct proto_problem p;
-
-		proto_problem_value(&p, PROTO_E_INVALID_PARAMS, "mode", mode,
-		    "any or all");
-		req_fail(r, &p);
+		(void)req_invalid(r, "mode", mode, "any or all");
 		return;
 	}
 	if (val_str(c->params, "sessionId").ptr == NULL && count == 1) {
@@ -303,7 +265,7 @@ wait_call(struct api_call *c)
 	}
 	ws->v = calloc(count, sizeof(ws->v[0]));
 	if (ws->v == NULL) {
-		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		(void)req_nomem(r);
 		return;
 	}
 	ws->r = r;
@@ -319,7 +281,5 @@ wait_call(struct api_call *c)
 	waits_begin(ws);
 }
 
-const struct method method_WAIT = {.call = wait_call,
-    .wake = wait_wake,
-    .drop = wait_drop,
-    .state_size = sizeof(struct waits)};
+const struct method method_WAIT = {.call = wait_call, .wake = wait_wake,
+    .drop = wait_drop, .state_size = sizeof(struct waits)};

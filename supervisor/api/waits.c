@@ -168,9 +168,7 @@ scan_one(struct waited *w)
 {
 	static char buf[BUFFER_BYTES];
 	struct master *m = w->of->r->m;
-	struct ring_reader *rd = w->s->state != STATE_QUEUED
-	    ? readers_get(m, w->s->sid)
-	    : NULL;
+	struct ring_reader *rd = readers_of(m, w->s);
 	uint64_t pos = w->pos, dropped, head;
 	struct ring_glance g = {0};
 	enum ring_verdict v = RING_OK;
@@ -347,9 +345,7 @@ arm(struct waits *ws, uint64_t due, uint64_t now)
 static void
 take_end(struct waited *w)
 {
-	struct ring_reader *rd = w->s->state != STATE_QUEUED
-	    ? readers_get(w->of->r->m, w->s->sid)
-	    : NULL;
+	struct ring_reader *rd = readers_of(w->of->r->m, w->s);
 	struct ring_glance g;
 
 	w->from_end = false;
@@ -425,7 +421,7 @@ on_tick(int fd, short what, void *arg)
 	(void)what;
 	turn_begin(ws->r->m);
 	ws->tick_at = UINT64_MAX;
-	if (ws->answer == NULL)
+	if (!ws->answers)
 		look_round(ws);
 }
 
@@ -443,7 +439,7 @@ owes_a_look(const struct waits *ws)
 static void
 settle(struct waits *ws)
 {
-	if (ws->begins || ws->answer != NULL ||
+	if (ws->begins || ws->answers ||
 	    !(waits_enough(ws) || ws->late ||
 		(ws->timed_out && !owes_a_look(ws))))
 		return;
@@ -491,11 +487,11 @@ wake_one(struct waited *w, unsigned wake)
 
 	if (wake & WAKE_GONE) {
 		dequeue(w);
-		if (ws->answer == NULL)
+		if (!ws->answers)
 			set_met(w, MET_EXIT);
 		w->s = NULL;
 	} else if ((wake & (WAKE_OUTPUT | WAKE_STATE)) != 0 &&
-	    w->met == MET_NOT && !w->from_end && ws->answer == NULL) {
+	    w->met == MET_NOT && !w->from_end && !ws->answers) {
 		enqueue(w);
 		arm(ws, look(w, now), now);
 	}
@@ -506,7 +502,7 @@ waits_wake(struct waits *ws, struct session *s, unsigned wake)
 {
 	struct waited *w = NULL;
 
-	if ((wake & WAKE_TIMER) && ws->answer == NULL)
+	if ((wake & WAKE_TIMER) && !ws->answers)
 		time_is_up(ws);
 	for (uint32_t i = 0; s != NULL && i < ws->count && w == NULL; i++)
 		if (ws->v[i].s == s)
@@ -527,6 +523,7 @@ waits_fini(struct waits *ws)
 	if (ws->tick != NULL)
 		event_free(ws->tick);
 	match_spec_free(&ws->spec);
-	wait_answer_free(&ws->answer);
+	sbuf_fini(&ws->text);
+	enc_fini(&ws->e);
 	free(ws->v);
 }

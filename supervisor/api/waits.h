@@ -64,7 +64,11 @@ struct waits {
 	bool begins;        /* it is the first one: nothing is answered before */
 	uint64_t due;       /* wall: when the next one is, so far */
 	uint32_t probes;    /* into /proc, that are left for it */
-	struct wait_answer *answer; /* being made: nothing is met any more */
+	/* its answer is being made: nothing is met any more */
+	bool answers;
+	uint32_t rows;
+	struct sbuf text;
+	struct enc e;
 	struct waited *v;
 };
 
@@ -79,6 +83,5 @@ bool waits_enough(const struct waits *ws);
 
 /* wait.c: makes the answer, in slices. */
 void wait_answer(struct waits *ws);
-void wait_answer_free(struct wait_answer **a);
 
 #endif

@@ -49,7 +49,7 @@ input_queued(struct master *m, struct session *s)
 
 	if (s->spool_end == s->stdin_consumed)
 		return 0;
-	rd = s->state != STATE_QUEUED ? readers_get(m, s->sid) : NULL;
+	rd = readers_of(m, s);
 	f = rd != NULL ? malloc(sizeof(*f)) : NULL;
 	if (f != NULL && ring_facts(rd, f) == RING_OK &&
 	    f->consumed <= s->spool_end && f->consumed > s->stdin_consumed)
@@ -322,7 +322,7 @@ write_call(struct api_call *c)
 	in->data_len = data.ptr != NULL ? data.len : 0;
 	in->data = malloc(in->data_len != 0 ? in->data_len : 1);
 	if (in->data == NULL) {
-		req_failf(r, PROTO_E_BUSY, "", "out of memory");
+		(void)req_nomem(r);
 		return;
 	}
 	if (in->data_len > 0)
@@ -340,8 +340,6 @@ write_call(struct api_call *c)
 	write_try(r, s, false);
 }
 
-const struct method method_WRITE = {.call = write_call,
-    .wake = write_wake,
-    .drop = input_drop,
-    .refused = input_refused,
+const struct method method_WRITE = {.call = write_call, .wake = write_wake,
+    .drop = input_drop, .refused = input_refused,
     .state_size = sizeof(struct input)};

@@ -213,7 +213,7 @@ spill_encode(struct master *m, struct session *s, struct enc *e)
 
 	if (s->spill_path == NULL || s->spill_path[0] == '\0')
 		return;
-	r = s->state != STATE_QUEUED ? readers_get(m, s->sid) : NULL;
+	r = readers_of(m, s);
 	if (r == NULL || ring_facts(r, &f) != RING_OK)
 		memset(&f, 0, sizeof(f));
 	else

@@ -399,6 +399,12 @@ int key_write(struct master *m, struct session *s);
 
 /* ------------------------------------------------------------ readers.c */
 struct ring_reader *readers_get(struct master *m, struct sid sid);
+/* The same; a session that waits to start has none. */
+static inline struct ring_reader *
+readers_of(struct master *m, const struct session *s)
+{
+	return s->state != STATE_QUEUED ? readers_get(m, s->sid) : NULL;
+}
 const char *readers_fault(struct master *m, const struct session *s);
 void readers_forget(struct master *m, struct sid sid);
 void readers_close(struct master *m);
