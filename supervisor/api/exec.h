@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An exec under way, as exec.c and stream.c see it. */
+/* An exec under way, as exec*.c and stream.c see it. */
 #ifndef PSUP_SUPERVISOR_API_EXEC_H
 #define PSUP_SUPERVISOR_API_EXEC_H
 
@@ -15,6 +15,12 @@ struct exec {
 	struct event *stall;
 };
 
+/* exec_session.c: it is in the registry, with everything but a state. NULL:
+ * *why. */
+struct session *exec_session(struct api_call *c, const char *cwd,
+    struct proto_problem *why);
+
+/* stream.c */
 void stream_begin(struct req *r, struct session *s);
 /* Moves what the out-queue takes; true: everything there is was queued. */
 bool stream_pump(struct req *r, struct session *s);

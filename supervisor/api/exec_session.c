@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* The session that an exec asks for, from its parameters. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/text.h"
+#include "shm/spool.h"
+#include "supervisor/api/exec.h"
+#include "supervisor/api/exec_spec.h"
+#include "supervisor/session/limits.h"
+#include "supervisor/session/retain.h"
+
+/* Seconds as milliseconds. */
+static uint64_t
+seconds_ms(double v)
+{
+	return v > 0 ? (uint64_t)(v * 1000 + 0.5) : 0;
+}
+
+/* A copy of a param; "" where absent. */
+static char *
+param_dup(const struct val *params, const char *name)
+{
+	struct val_str v = val_str(params, name);
+
+	return strndup(v.ptr != NULL ? v.ptr : "", v.len);
+}
+
+/* The texts of a session. */
+static int
+session_texts(struct session *s, struct api_call *c, const char *cwd)
+{
+	const char *scope = conn_scope(c->conn);
+	struct sbuf shown = SBUF_INIT;
+	char name[160];
+
+	exec_shown(c->params, &shown);
+	text_derive_name(shown.p != NULL ? shown.p : "", shown.len, name,
+	    sizeof(name));
+	s->command = shown.p;
+	s->scope = scope != NULL ? strdup(scope)
+				 : param_dup(c->params, "scope");
+	s->name = strdup(name);
+	s->cwd = strdup(cwd);
+	s->label = param_dup(c->params, "label");
+	s->session_key = param_dup(c->params, "sessionKey");
+	s->request_key = param_dup(c->params, "requestKey");
+	s->lane = param_dup(c->params, "lane");
+	if (s->command == NULL || s->scope == NULL || s->name == NULL ||
+	    s->cwd == NULL || s->label == NULL || s->session_key == NULL ||
+	    s->request_key == NULL || s->lane == NULL)
+		return -ENOMEM;
+	return 0;
+}
+
+/* The tags of a session, as encoded. */
+static int
+session_tags(struct session *s, const struct val *params)
+{
+	const struct val *tags = val_get(params, "tags");
+	struct enc e = ENC_INIT;
+
+	if (tags == NULL || tags->a.count == 0)
+		return 0;
+	enc_val(&e, tags);
+	if (e.failed) {
+		enc_fini(&e);
+		return -ENOMEM;
+	}
+	s->tags = e.buf;
+	s->tags_bytes = e.len;
+	return 0;
+}
+
+/* The numbers and switches of a session. */
+static void
+session_numbers(struct session *s, struct master *m, const struct val *p)
+{
+	const struct config *cfg = &m->cfg;
+	double timeout = val_num(p, "timeout",
+	    val_num(p, "timeoutSeconds", (double)cfg->timeout_sec));
+
+	s->created_ms = clock_wall_ms();
+	s->timeout_ms = seconds_ms(timeout);
+	s->no_output_timeout_ms = seconds_ms(val_num(p, "noOutputTimeout", 0));
+	s->ttl_ms = cfg->cleanup_ms;
+	s->head_bytes = (uint32_t)cfg->head_output_chars;
+	s->tail_bytes = (uint32_t)cfg->max_output_chars;
+	if (s->tail_bytes < 4096)
+		s->tail_bytes = 4096;
+	s->grace_ms = (uint32_t)cfg->grace_ms;
+	s->pty = val_bool(p, "pty", false);
+	s->cols = (uint32_t)proto_int(PROTO_EXEC, p, "cols", 120);
+	s->rows = (uint32_t)proto_int(PROTO_EXEC, p, "rows", 30);
+	s->priority = (int)val_int(p, "priority", 0);
+	s->notify = val_bool(p, "notifyOnExit", cfg->notify_on_exit);
+	s->notify_empty = cfg->notify_on_exit_empty_success;
+}
+
+/* A text that is there before the command is. */
+static int
+stdin_spool(struct session *s, struct master *m, struct val_str text)
+{
+	int fd = spool_open_append(m->dirfd, s->sid), r;
+
+	s->spooled = true;
+	if (fd < 0)
+		return fd;
+	r = spool_append(fd, 0, text.ptr, text.len);
+	close(fd);
+	if (r == 0)
+		s->spool_end = text.len;
+	return r;
+}
+
+/* stdin: a pipe, nothing, or a text that is spooled before the start. */
+static int
+session_stdin(struct session *s, struct master *m, const struct val *params,
+    struct proto_problem *why)
+{
+	const struct val *in = val_get(params, "stdin");
+	struct val_str text = val_str(in, "text");
+	int r = 0;
+
+	s->stdin_pipe = true;
+	if (in == NULL || val_is_str(in, "open"))
+		return 0;
+	s->spool_eof = true;
+	if (text.ptr == NULL) {
+		s->stdin_pipe = false;
+		s->stdin_closed = true;
+	}
+	if (text.len > 0 &&
+	    room_ask(s->room, SHARE_WAITING, text.len, why) < 0)
+		return -EDQUOT;
+	if (text.len > 0)
+		r = stdin_spool(s, m, text);
+	if (r == 0 && s->pty) {
+		terminal_accepted(s, text.ptr, text.len);
+		r = terminal_eof(m, s);
+	}
+	if (r < 0)
+		proto_problem_set(why, PROTO_E_NO_SPACE, "stdin",
+		    "no space for stdin: %s", strerror(-r));
+	return r;
+}
+
+/* The spec of a session. */
+static int
+session_spec(struct session *s, struct master *m, const struct val *params,
+    struct proto_problem *why)
+{
+	struct exec_base b = {.cfg = &m->cfg, .base_env = m->base_env,
+	    .base_env_bytes = m->base_env_bytes, .home = m->home,
+	    .user_shell = m->user_shell, .path = m->server_path};
+	char instance[SESSION_INSTANCE_MAX];
+	struct exec_ids ids = {.slug = s->slug, .scope = s->scope,
+	    .instance = instance, .pty = s->pty};
+
+	session_instance(s, instance);
+	return exec_spec_make(&b, params, s->cwd, &ids, &s->spec, why);
+}
+
+struct session *
+exec_session(struct api_call *c, const char *cwd, struct proto_problem *why)
+{
+	struct master *m = c->m;
+	struct session *s = session_new();
+	const struct config_lane *lane;
+	int r = -ENOMEM;
+
+	proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
+	if (s == NULL)
+		return NULL;
+	session_numbers(s, m, c->params);
+	s->sid.v = m->next_sid++;
+	s->incarnation = m->h.incarnation;
+	m->next_dirty = true;
+	if (session_texts(s, c, cwd) == 0 && session_tags(s, c->params) == 0)
+		s->room = room_hold(m, s->scope);
+	if (s->room != NULL)
+		r = room_for(s, STATE_FREE, why);
+	if (r == 0)
+		r = registry_add(m, s);
+	if (r < 0) {
+		session_free(s);
+		return NULL;
+	}
+	s->fresh = true;
+	session_touch(m, s);
+	s->parent = kin_of_call(c);
+	lane = s->lane[0] != '\0' ? config_lane_for(&m->cfg, s->lane) : NULL;
+	if (lane != NULL && val_get(c->params, "priority") == NULL)
+		s->priority = lane->priority;
+	r = limits_take(&m->h, c->params, &s->limits, why);
+	if (r == 0 && lane != NULL)
+		r = limits_take_config(&m->h, &lane->limits, &s->limits, why);
+	if (r == 0)
+		r = limits_take_config(&m->h, &m->cfg.limits, &s->limits, why);
+	if (r == 0)
+		r = retain_take(m, c->params, s, why);
+	if (r == 0)
+		r = session_stdin(s, m, c->params, why);
+	if (r == 0)
+		r = session_spec(s, m, c->params, why);
+	if (r < 0) {
+		registry_forget(m, s);
+		return NULL;
+	}
+	return s;
+}
