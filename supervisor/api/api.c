@@ -4,9 +4,11 @@
  * through which every method comes to a session, so that another scope's id
  * answers exactly like an unknown one.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/match.h"
 #include "supervisor/master.h"
 
 #define METHOD(id, ...) [PROTO_##id] = &method_##id,
@@ -63,6 +65,25 @@ api_session(struct api_call *c, enum api_reach reach)
 		return NULL;
 	}
 	return s;
+}
+
+bool
+api_match_spec(struct api_call *c, const struct match_wish *wish,
+    struct match_spec **ret)
+{
+	char expected[160];
+	const char *why;
+	size_t at;
+	int r = match_spec_new(wish, ret, &at, &why);
+
+	if (r == -ENOMEM)
+		return req_nomem(c->req);
+	if (r == 0)
+		return true;
+	snprintf(expected, sizeof(expected),
+	    "a regular expression, but at byte %zu: %s", at, why);
+	return req_invalid(c->req, "regex", val_get(c->params, "regex"),
+	    expected);
 }
 
 /* How the output of this call is to be shown. */

@@ -116,9 +116,8 @@ drain_mark(struct api_call *c, const char *scope, bool on)
 	if (r == 0)
 		return true;
 	(void)drains_reload(c->m->drains);
-	req_failf(c->req, PROTO_E_NO_SPACE, "scope",
+	return req_failf(c->req, PROTO_E_NO_SPACE, "scope",
 	    "the scope is not marked: %s", strerror(-r));
-	return false;
 }
 
 /* drainScope */

@@ -203,7 +203,7 @@ exec_attach(struct api_call *c, struct session *s)
 		return;
 	}
 	if (req_watch(r, s) < 0) {
-		(void)req_nomem(r);
+		req_nomem(r);
 		return;
 	}
 	if (wanted) {

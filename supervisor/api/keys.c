@@ -69,11 +69,9 @@ put(struct req *r, struct session *s, size_t end)
 	struct input *in = r->state;
 	int e;
 
-	if (!result_stdin_writable(s)) {
-		req_refuse(r, PROTO_E_STDIN_CLOSED, s->slug,
+	if (!result_stdin_writable(s))
+		return req_refuse(r, PROTO_E_STDIN_CLOSED, s->slug,
 		    "Session %s stdin is not writable.", s->slug);
-		return false;
-	}
 	if (s->pty && terminal_refuses(r, s, in->data + in->accepted,
 			  end - in->accepted))
 		return false;
@@ -295,7 +293,7 @@ send_keys_call(struct api_call *c)
 	in->delay_ms = (uint64_t)proto_int(PROTO_SEND_KEYS, c->params,
 	    "delayMs", 0);
 	if (in->delay_ms > 0 && req_watch(r, s) < 0)
-		(void)req_nomem(r);
+		req_nomem(r);
 	else
 		next(r, s);
 }

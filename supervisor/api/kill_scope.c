@@ -311,7 +311,7 @@ kill_scope_call(struct api_call *c)
 		st->signal = SIGKILL;
 	st->answers_early = !val_bool(c->params, "wait", true);
 	if (!scope_end_all(r, scope, true, scope_told, &st->asked))
-		(void)req_nomem(r);
+		req_nomem(r);
 }
 
 const struct method method_KILL_SCOPE = {.call = kill_scope_call,

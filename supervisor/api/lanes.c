@@ -234,7 +234,7 @@ put(struct api_call *c, const char *op, const char *name,
 	int r = lane_admin_put(c->m, name, st);
 
 	if (r < 0)
-		(void)req_nomem(c->req);
+		req_nomem(c->req);
 	else
 		answer(c, op, name, &(struct fact){0}, text);
 }
@@ -376,7 +376,7 @@ op_drain(struct api_call *c, const char *name)
 	(void)lane_admin_state(c->m, name, &st);
 	st.draining = true;
 	if (lane_admin_put(c->m, name, &st) < 0) {
-		(void)req_nomem(r);
+		req_nomem(r);
 		return;
 	}
 	memcpy(d->lane, name, strlen(name) + 1);
@@ -442,7 +442,7 @@ lanes_call(struct api_call *c)
 		if (strcmp(ops[i].name, op) == 0)
 			break;
 	if (i == sizeof(ops) / sizeof(ops[0])) {
-		(void)req_invalid(c->req, "op", val_get(c->params, "op"),
+		req_invalid(c->req, "op", val_get(c->params, "op"),
 		    "list, set-width, pause, resume, clear, reset or drain");
 		return;
 	}

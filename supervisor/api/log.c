@@ -137,36 +137,21 @@ take_search(struct api_call *c, struct log_show *l)
 	struct val_str regex = val_str(c->params, "regex");
 	struct match_wish wish = {.regex = regex.ptr, .regex_len = regex.len,
 	    .raw = true};
-	char expected[160];
-	const char *why = "";
-	size_t at = 0;
-	int rc = 0;
 
 	l->finds = grep.ptr != NULL || regex.ptr != NULL;
-	if (grep.ptr != NULL && regex.ptr != NULL) {
-		req_failf(c->req, PROTO_E_INVALID_PARAMS, "regex",
+	if (grep.ptr != NULL && regex.ptr != NULL)
+		return req_failf(c->req, PROTO_E_INVALID_PARAMS, "regex",
 		    "regex goes without grep: one of both");
-		return false;
-	}
-	if (regex.ptr != NULL) {
-		rc = match_spec_new(&wish, &l->find.spec, &at, &why);
-	} else if (grep.ptr != NULL) {
-		l->find.grep = malloc(grep.len + 1);
-		l->find.grep_len = grep.len;
-		if (l->find.grep != NULL)
-			memcpy(l->find.grep, grep.ptr, grep.len);
-		else
-			rc = -ENOMEM;
-	}
-	if (rc == -ENOMEM) {
-		(void)req_nomem(c->req);
-	} else if (rc < 0) {
-		snprintf(expected, sizeof(expected),
-		    "a regular expression, but at byte %zu: %s", at, why);
-		(void)req_invalid(c->req, "regex", val_get(c->params, "regex"),
-		    expected);
-	}
-	return rc == 0;
+	if (regex.ptr != NULL)
+		return api_match_spec(c, &wish, &l->find.spec);
+	if (grep.ptr == NULL)
+		return true;
+	l->find.grep = malloc(grep.len + 1);
+	l->find.grep_len = grep.len;
+	if (l->find.grep == NULL)
+		return req_nomem(c->req);
+	memcpy(l->find.grep, grep.ptr, grep.len);
+	return true;
 }
 
 /* How it is to be shown; false: the refusal was sent. */
@@ -186,17 +171,13 @@ take_form(struct api_call *c, struct log_show *l)
 	l->context = (uint64_t)proto_int(PROTO_LOG, p, "context", 0);
 	if (!take_search(c, l))
 		return false;
-	if (l->raw && (l->timestamps || l->finds)) {
-		req_failf(c->req, PROTO_E_INVALID_PARAMS, "raw",
+	if (l->raw && (l->timestamps || l->finds))
+		return req_failf(c->req, PROTO_E_INVALID_PARAMS, "raw",
 		    "raw goes without grep, regex and timestamps");
-		return false;
-	}
-	if (l->context > 0 && !l->finds) {
-		req_failf(c->req, PROTO_E_INVALID_PARAMS, "context",
+	if (l->context > 0 && !l->finds)
+		return req_failf(c->req, PROTO_E_INVALID_PARAMS, "context",
 		    "context says how many lines around what is found: give "
 		    "grep or regex");
-		return false;
-	}
 	return api_text_rule(c, &l->rule);
 }
 
@@ -296,7 +277,7 @@ log_call(struct api_call *c)
 	if (s == NULL || !take_stream(c, &which))
 		return;
 	if (req_watch(r, s) < 0) {
-		(void)req_nomem(r);
+		req_nomem(r);
 		return;
 	}
 	lg->r = r;

@@ -112,7 +112,7 @@ void
 req_answer(struct req *r, struct enc *e)
 {
 	if (e->failed) {
-		(void)req_nomem(r);
+		req_nomem(r);
 		return;
 	}
 	if (!r->over)
@@ -128,16 +128,17 @@ req_done(struct req *r, struct enc *e)
 }
 
 /* Answers with an error. */
-void
+bool
 req_fail(struct req *r, const struct proto_problem *p)
 {
 	if (!r->over)
 		conn_fail(r->conn, r->msgid, p);
 	req_end(r);
+	return false;
 }
 
 /* Answers with an error in words. */
-void
+bool
 req_failf(struct req *r, enum proto_error code, const char *field,
     const char *fmt, ...)
 {
@@ -149,14 +150,13 @@ req_failf(struct req *r, enum proto_error code, const char *field,
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	proto_problem_set(&p, code, field, "%s", text);
-	req_fail(r, &p);
+	return req_fail(r, &p);
 }
 
 bool
 req_nomem(struct req *r)
 {
-	req_failf(r, PROTO_E_BUSY, "", "out of memory");
-	return false;
+	return req_failf(r, PROTO_E_BUSY, "", "out of memory");
 }
 
 bool
@@ -166,13 +166,12 @@ req_invalid(struct req *r, const char *field, const struct val *v,
 	struct proto_problem p;
 
 	proto_problem_value(&p, PROTO_E_INVALID_PARAMS, field, v, expected);
-	req_fail(r, &p);
-	return false;
+	return req_fail(r, &p);
 }
 
 /* A tool's failure, as a result: text, and details with the share it is about,
  * if it is about one. */
-static void
+static bool
 refuse(struct req *r, enum proto_error code, const char *session,
     const char *text, const struct proto_share *share)
 {
@@ -191,10 +190,11 @@ refuse(struct req *r, enum proto_error code, const char *session,
 		proto_encode_share(&e, share);
 	result_close(&e, true);
 	req_done(r, &e);
+	return false;
 }
 
 /* The same in words of its own. */
-void
+bool
 req_refuse(struct req *r, enum proto_error code, const char *session,
     const char *fmt, ...)
 {
@@ -204,15 +204,15 @@ req_refuse(struct req *r, enum proto_error code, const char *session,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	refuse(r, code, session, text, NULL);
+	return refuse(r, code, session, text, NULL);
 }
 
 /* The same for a scope that has used up its share. */
-void
+bool
 req_refuse_share(struct req *r, const char *session,
     const struct proto_problem *why)
 {
-	refuse(r, why->code, session, why->message, &why->share);
+	return refuse(r, why->code, session, why->message, &why->share);
 }
 
 /* By the shorter of both lists. */
@@ -290,8 +290,7 @@ req_keeps(struct req *r, uint64_t n)
 	if (n <= KEPT_FREE || n <= r->lent ||
 	    req_lend(r, n - r->lent, &why) == 0)
 		return true;
-	req_fail(r, &why);
-	return false;
+	return req_fail(r, &why);
 }
 
 /* Wakes it with WAKE_TIMER in `ms`. */

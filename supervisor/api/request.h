@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request under way, the connection it came by, and the methods: what each
- * keeps between two turns, and what wakes it.
+ * A request under way, the connection it came by, and the methods: a row each.
+ * What a method keeps between two turns no other sees.
  */
 #ifndef PSUP_SUPERVISOR_API_REQUEST_H
 #define PSUP_SUPERVISOR_API_REQUEST_H
@@ -25,6 +25,8 @@
 struct conn;
 struct event;
 struct master;
+struct match_spec;
+struct match_wish;
 struct method;
 
 /* -------------------------------------------------------------- request */
@@ -70,18 +72,20 @@ struct req *req_new(struct conn *c, uint32_t msgid, enum proto_method method);
 void req_answer(struct req *r, struct enc *e);
 /* The same, and frees *e. */
 void req_done(struct req *r, struct enc *e);
-void req_fail(struct req *r, const struct proto_problem *p);
-void req_failf(struct req *r, enum proto_error code, const char *field,
+/* Answers with an error; false. */
+bool req_fail(struct req *r, const struct proto_problem *p);
+bool req_failf(struct req *r, enum proto_error code, const char *field,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/* The same of what is often said; false. */
+/* The same of what is often said. */
 bool req_nomem(struct req *r);
 bool req_invalid(struct req *r, const char *field, const struct val *v,
     const char *expected);
-/* A tool's failure: {text, details: {status failed, error}, isError true} */
-void req_refuse(struct req *r, enum proto_error code, const char *session,
+/* A tool's failure: {text, details: {status failed, error}, isError true};
+ * false. */
+bool req_refuse(struct req *r, enum proto_error code, const char *session,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* The same, of what room_ask() has refused. */
-void req_refuse_share(struct req *r, const char *session,
+bool req_refuse_share(struct req *r, const char *session,
     const struct proto_problem *why);
 /* Of over.c: one that is over. */
 void req_free(struct req *r);
@@ -170,6 +174,9 @@ struct session *api_session(struct api_call *c, enum api_reach reach);
 struct session *api_running(struct api_call *c);
 /* The call's `text`; false: the refusal was sent. */
 bool api_text_rule(struct api_call *c, enum text_rule *ret);
+/* What is looked for, one of both its `regex`; false: the refusal was sent. */
+bool api_match_spec(struct api_call *c, const struct match_wish *wish,
+    struct match_spec **ret);
 /* A method: a row in its own file, which is the only one that names it. The
  * protocol's table has their names, and api.c them all. */
 struct method {

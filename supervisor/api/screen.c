@@ -249,7 +249,7 @@ fail(struct req *r, struct session *s, int err)
 		    "The output of session %s is being overwritten: try again",
 		    s->slug);
 	else if (err == -ENOMEM)
-		(void)req_nomem(r);
+		req_nomem(r);
 	else
 		req_refuse(r, PROTO_E_INTERNAL, s->slug,
 		    "The output of session %s is damaged.", s->slug);

@@ -154,30 +154,17 @@ take_spec(struct api_call *c, struct waits *ws)
 	    .regex = regex.ptr, .regex_len = regex.len,
 	    .raw = val_bool(c->params, "raw", false)};
 	struct proto_problem p;
-	const char *why;
 	const char *field = regex.ptr != NULL ? "regex" : "text";
-	char expected[160];
-	size_t at;
-	int r;
 
 	if (text.ptr == NULL && regex.ptr == NULL)
 		return true;
-	r = match_spec_new(&wish, &ws->spec, &at, &why);
-	if (r == -ENOMEM)
-		return req_nomem(c->req);
-	if (r < 0) {
-		snprintf(expected, sizeof(expected),
-		    "a regular expression, but at byte %zu: %s", at, why);
-		return req_invalid(c->req, "regex", val_get(c->params, "regex"),
-		    expected);
-	}
+	if (!api_match_spec(c, &wish, &ws->spec))
+		return false;
 	if (match_spec_cost(ws->spec) * ws->count > WAITS_BYTES)
 		return req_invalid(c->req, field, val_get(c->params, field),
 		    "a smaller one for so many sessions");
-	if (req_lend(c->req, match_spec_cost(ws->spec) * ws->count, &p) < 0) {
-		req_fail(c->req, &p);
-		return false;
-	}
+	if (req_lend(c->req, match_spec_cost(ws->spec) * ws->count, &p) < 0)
+		return req_fail(c->req, &p);
 	return true;
 }
 
@@ -196,12 +183,10 @@ add_session(struct api_call *c, struct waits *ws, const char *name,
 		id[len] = '\0';
 		s = session_find(c->m, conn_scope(c->conn), id);
 	}
-	if (s == NULL) {
-		req_refuse(c->req, PROTO_E_NOT_FOUND, NULL,
+	if (s == NULL)
+		return req_refuse(c->req, PROTO_E_NOT_FOUND, NULL,
 		    "No session found for %.*s", (int)(len < 64 ? len : 64),
 		    name);
-		return false;
-	}
 	if (req_watches(c->req, s))
 		return true;
 	if (req_watch(c->req, s) < 0)
@@ -255,7 +240,7 @@ wait_call(struct api_call *c)
 
 	if (mode != NULL && !val_is_str(mode, "any") &&
 	    !val_is_str(mode, "all")) {
-		(void)req_invalid(r, "mode", mode, "any or all");
+		req_invalid(r, "mode", mode, "any or all");
 		return;
 	}
 	if (val_str(c->params, "sessionId").ptr == NULL && count == 1) {
@@ -265,7 +250,7 @@ wait_call(struct api_call *c)
 	}
 	ws->v = calloc(count, sizeof(ws->v[0]));
 	if (ws->v == NULL) {
-		(void)req_nomem(r);
+		req_nomem(r);
 		return;
 	}
 	ws->r = r;

@@ -289,13 +289,11 @@ write_seek(struct req *r, struct session *s, uint64_t pos)
 	struct input *in = r->state;
 	uint64_t had;
 
-	if (pos > s->spool_end) {
-		req_failf(r, PROTO_E_INVALID_PARAMS, "position",
+	if (pos > s->spool_end)
+		return req_failf(r, PROTO_E_INVALID_PARAMS, "position",
 		    "position: %" PRIu64 ": expected at most %" PRIu64
 		    ", what session %s has accepted so far", pos,
 		    s->spool_end, s->slug);
-		return false;
-	}
 	had = s->spool_end - pos;
 	in->accepted = had < in->data_len ? (size_t)had : in->data_len;
 	/* the end of a terminal's input is a byte or two of it: ^D */
@@ -322,7 +320,7 @@ write_call(struct api_call *c)
 	in->data_len = data.ptr != NULL ? data.len : 0;
 	in->data = malloc(in->data_len != 0 ? in->data_len : 1);
 	if (in->data == NULL) {
-		(void)req_nomem(r);
+		req_nomem(r);
 		return;
 	}
 	if (in->data_len > 0)
