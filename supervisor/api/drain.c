@@ -84,9 +84,10 @@ static void
 drain_kill(struct req *r)
 {
 	struct scope_end *st = r->state;
+	uint64_t live;
 
 	st->kill = false;
-	if (!scope_end_all(r, st->scope, false, drain_told, NULL))
+	if (!scope_end_all(r, st->scope, false, drain_told, &live))
 		drain_answer(r, NULL);
 }
 

@@ -128,7 +128,7 @@ events_call(struct api_call *c)
 	    .left = (uint32_t)proto_int(PROTO_EVENTS, c->params, "limit",
 		100)};
 	uint64_t place;
-	uint32_t kinds;
+	uint32_t kinds = 0;
 
 	if (!kinds_of(c, &kinds))
 		return;
@@ -157,7 +157,7 @@ subscribe_call(struct api_call *c)
 	struct subscriber *sub = conn_subscriber(c->conn);
 	struct enc e = ENC_INIT;
 	uint64_t place;
-	uint32_t kinds;
+	uint32_t kinds = 0;
 
 	if (!kinds_of(c, &kinds))
 		return;

@@ -99,11 +99,11 @@ reserve(struct req *r, size_t bytes, size_t cuts)
 {
 	struct input *in = r->state;
 
-	in->data = malloc(bytes != 0 ? bytes : 1);
-	in->cuts = calloc(cuts != 0 ? cuts : 1, sizeof(*in->cuts));
-	if (in->data != NULL && in->cuts != NULL)
-		return true;
-	return req_nomem(r);
+	in->data = req_alloc(r, bytes);
+	if (in->data == NULL)
+		return false;
+	in->cuts = req_alloc(r, cuts * sizeof(*in->cuts));
+	return in->cuts != NULL;
 }
 
 /* -------------------------------------------------------------- send-keys */

@@ -110,12 +110,12 @@ take_scope(struct api_call *c, char *buf, size_t size)
 struct ending {
 	TAILQ_ENTRY(ending) link;
 	struct req *r; /* NULL: nobody waits for it any more */
-	struct sid *v;
 	size_t n, at;
 	bool waiting; /* first those that wait, so that none of them starts */
 	int signal;
 	uint32_t grace_ms;
 	void (*done)(struct req *r);
+	struct sid v[];
 };
 
 /* Its request, if there is one, goes on. */
@@ -125,7 +125,6 @@ ending_free(struct master *m, struct ending *end)
 	if (end->r != NULL)
 		((struct scope_end *)end->r->state)->ending = NULL;
 	TAILQ_REMOVE(&m->endings, end, link);
-	free(end->v);
 	free(end);
 }
 
@@ -225,21 +224,27 @@ api_end_stop(struct master *m)
 	m->end_timer = NULL;
 }
 
-/* All that are meant, into `end`; how many of them live. */
-static uint64_t
-collect(struct master *m, struct ending *end, const char *scope, bool left)
+/* All of a scope that are meant, first of those that are being ended; how many
+ * of them live. NULL: no memory. */
+static struct ending *
+ending_new(struct master *m, const char *scope, bool left, uint64_t *ret_live)
 {
-	uint64_t live = 0;
+	size_t most = m->live + m->counts[STATE_ENDED];
+	struct ending *end = calloc(1, sizeof(*end) + most * sizeof(end->v[0]));
 	struct session *s;
 
+	if (end == NULL)
+		return NULL;
+	*ret_live = 0;
 	for (s = registry_first(m); s != NULL; s = registry_next(s)) {
 		if ((!session_live(s) && !(left && session_has_left(s))) ||
 		    scope[0] == '\0' || strcmp(s->scope, scope) != 0)
 			continue;
 		end->v[end->n++] = s->sid;
-		live += session_live(s);
+		*ret_live += session_live(s);
 	}
-	return live;
+	TAILQ_INSERT_HEAD(&m->endings, end, link);
+	return end;
 }
 
 bool
@@ -248,26 +253,16 @@ scope_end_all(struct req *r, const char *scope, bool left,
 {
 	struct master *m = r->m;
 	struct scope_end *st = r->state;
-	struct ending *end = calloc(1, sizeof(*end));
-	uint64_t live;
+	struct ending *end = ending_new(m, scope, left, ret_live);
 
-	if (end != NULL)
-		end->v = calloc(m->live + m->counts[STATE_ENDED] + 1u,
-		    sizeof(*end->v));
-	if (end == NULL || end->v == NULL) {
-		free(end);
+	if (end == NULL)
 		return false;
-	}
-	live = collect(m, end, scope, left);
-	if (ret_live != NULL)
-		*ret_live = live;
 	end->r = r;
 	st->ending = end;
 	end->waiting = true;
 	end->signal = st->signal;
 	end->grace_ms = st->grace_ms;
 	end->done = done;
-	TAILQ_INSERT_HEAD(&m->endings, end, link);
 	end_more(m);
 	if (!TAILQ_EMPTY(&m->endings))
 		timer_in(m, &m->end_timer, on_more, m, 0);

@@ -146,10 +146,10 @@ take_search(struct api_call *c, struct log_show *l)
 		return api_match_spec(c, &wish, &l->find.spec);
 	if (grep.ptr == NULL)
 		return true;
-	l->find.grep = malloc(grep.len + 1);
+	l->find.grep = req_alloc(c->req, grep.len);
 	l->find.grep_len = grep.len;
 	if (l->find.grep == NULL)
-		return req_nomem(c->req);
+		return false;
 	memcpy(l->find.grep, grep.ptr, grep.len);
 	return true;
 }

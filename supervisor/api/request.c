@@ -282,6 +282,16 @@ req_lend(struct req *r, uint64_t n, struct proto_problem *why)
 	return 0;
 }
 
+void *
+req_alloc(struct req *r, size_t n)
+{
+	void *p = malloc(n != 0 ? n : 1);
+
+	if (p == NULL)
+		req_nomem(r);
+	return p;
+}
+
 bool
 req_keeps(struct req *r, uint64_t n)
 {

@@ -99,6 +99,9 @@ struct session *req_session(struct req *r);
 /* May it keep n bytes until it ends? They count with its connection. 0;
  * -EDQUOT and *why. */
 int req_lend(struct req *r, uint64_t n, struct proto_problem *why);
+/* Memory for its state, which `drop` frees; n may be 0. NULL: there is none, and
+ * the refusal is sent. */
+void *req_alloc(struct req *r, size_t n);
 /* It keeps n bytes now: what is beyond 256 KiB is lent. False: the refusal is
  * sent. */
 bool req_keeps(struct req *r, uint64_t n);

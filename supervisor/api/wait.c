@@ -248,11 +248,10 @@ wait_call(struct api_call *c)
 		    "sessionId or sessionIds is required");
 		return;
 	}
-	ws->v = calloc(count, sizeof(ws->v[0]));
-	if (ws->v == NULL) {
-		req_nomem(r);
+	ws->v = req_alloc(r, count * sizeof(ws->v[0]));
+	if (ws->v == NULL)
 		return;
-	}
+	memset(ws->v, 0, count * sizeof(ws->v[0]));
 	ws->r = r;
 	ws->tick_at = UINT64_MAX;
 	ws->any = val_is_str(mode, "any");

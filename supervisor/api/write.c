@@ -318,11 +318,9 @@ write_call(struct api_call *c)
 		return;
 	in->eof = val_bool(c->params, "eof", false);
 	in->data_len = data.ptr != NULL ? data.len : 0;
-	in->data = malloc(in->data_len != 0 ? in->data_len : 1);
-	if (in->data == NULL) {
-		req_nomem(r);
+	in->data = req_alloc(r, in->data_len);
+	if (in->data == NULL)
 		return;
-	}
 	if (in->data_len > 0)
 		memcpy(in->data, data.ptr, in->data_len);
 	if (val_get(c->params, "position") != NULL &&
