@@ -354,7 +354,6 @@ master_init(struct master *m, const struct heritage *h)
 	starts_init(m);
 	STAILQ_INIT(&m->lane_notes);
 	LIST_INIT(&m->lane_drains);
-	TAILQ_INIT(&m->scans);
 	TAILQ_INIT(&m->endings);
 	rooms_init(m);
 	rank_init(&m->expiring, sweep_cmp);
@@ -434,7 +433,6 @@ master_fini(struct master *m)
 	timer_free(&m->retry_timer);
 	timer_free(&m->heartbeat);
 	timer_free(&m->key_timer);
-	timer_free(&m->scan_timer);
 	readers_close(m);
 	while ((s = registry_first(m)) != NULL)
 		registry_drop(m, s);

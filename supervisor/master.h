@@ -52,7 +52,6 @@ struct conn_list;
 struct event;
 struct ending;
 struct lane_drain;
-struct waited;
 struct event_base;
 
 /* Which worker an event of the log is about. */
@@ -122,6 +121,7 @@ struct master {
 	uint64_t turn_began_ns; /* boot; 0: nothing has happened yet */
 	uint64_t dir_seen_ns, space_seen_ns; /* the turn that looked for them */
 	uint64_t turn_cpu_ns;   /* of this process, at the end of the last */
+	uint64_t unit_until_ns; /* boot: what is in hand may go on so long */
 
 	struct index *ix;
 	struct board board;
@@ -177,8 +177,6 @@ struct master {
 	struct ctl_upgrade upgrade_order; /* what it asks for */
 	TAILQ_HEAD(, ending) endings; /* of whole scopes, in turns */
 	struct event *end_timer;
-	TAILQ_HEAD(, waited) scans; /* waits with output to look through */
-	struct event *scan_timer;
 	uint32_t probes_left; /* looks into /proc for rows of this answer */
 	struct event *lane_timer, *sweep_timer, *retry_timer, *heartbeat,
 	    *key_timer;

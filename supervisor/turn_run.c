@@ -84,7 +84,8 @@ unit_run(struct master *m, struct conn *c, uint64_t now)
 
 	set(&m->stats->unit_began_ns, now);
 	turn_in_hand(m, "read", 0);
-	more = conn_unit(c, now + turns_slice_ns(t));
+	m->unit_until_ns = now + turns_slice_ns(t);
+	more = conn_unit(c, m->unit_until_ns);
 	over_free(m);
 	if (FAULT_FAILS("turn.of-3-seconds"))
 		(void)sleep(3);

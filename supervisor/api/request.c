@@ -405,7 +405,9 @@ req_unit(struct req *r, uint64_t until)
 {
 	turn_in_hand(r->m, proto_method_name(r->method), r->hash);
 	job_end(r);
-	if (is_told(r))
+	r->heard = is_told(r) && !(r->heard && r->step != NULL &&
+	    conn_takes_answers(r->conn));
+	if (r->heard)
 		hear(r);
 	else
 		step_on(r, until);

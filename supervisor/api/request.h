@@ -38,6 +38,7 @@ enum wake {
 	WAKE_TIMER = 8,
 	WAKE_ROOM = 16,  /* the connection's out-queue has room */
 	WAKE_GONE = 32,  /* the session is being forgotten */
+	WAKE_MORE = 64,  /* its own: it goes on in another unit */
 };
 
 struct req {
@@ -52,6 +53,7 @@ struct req {
 	/* Long work under way: goes on until `until` (boot, ns). 1: there is
 	 * more to do; 0: not by itself. */
 	int (*step)(struct req *r, uint64_t until);
+	bool heard; /* its last unit was a word; with a step they alternate */
 	uint64_t hash; /* of scope, method and params: the same if repeated */
 	struct conn *conn;
 	uint32_t msgid;
@@ -218,8 +220,6 @@ void api_exec_running(struct session *s);
 bool api_exec_waits(const struct conn *c, const struct session *s);
 /* Has the worker say when a session has output beyond `pos`. */
 void watch_output(struct master *m, struct session *s, uint64_t pos);
-/* Looks through output for waits, in slices. */
-void api_wait_scan(struct master *m);
 /* Answers the drains that are done. */
 void api_lanes_step(struct master *m);
 /* The master ends: who is not told yet is not told by it. */

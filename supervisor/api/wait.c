@@ -253,6 +253,7 @@ wait_call(struct api_call *c)
 		return;
 	memset(ws->v, 0, count * sizeof(ws->v[0]));
 	ws->r = r;
+	TAILQ_INIT(&ws->scans);
 	ws->tick_at = UINT64_MAX;
 	ws->any = val_is_str(mode, "any");
 	ws->idle_ms = val_uint(c->params, "idleMs", 0);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Looks whether what a wait waits for is there. Called by wait.c at the
- * beginning and at every wake, by timers, and for output in slices at the end
- * of a queue that all waits share. Answers by wait_answer() alone.
+ * beginning and at every wake, and by timers. Answers by wait_answer() alone.
  */
 #include "supervisor/api/waits.h"
 
@@ -31,7 +30,7 @@ dequeue(struct waited *w)
 {
 	if (!w->scanning)
 		return;
-	TAILQ_REMOVE(&w->of->r->m->scans, w, scan_link);
+	TAILQ_REMOVE(&w->of->scans, w, scan_link);
 	w->scanning = false;
 }
 
@@ -56,28 +55,15 @@ waits_enough(const struct waits *ws)
 
 /* ------------------------------------------------------------ the scanning */
 
-/* The first slice of a queue that was empty comes with the next turn. */
-static void
-on_scan(int fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	turn_begin(arg);
-	api_wait_scan(arg);
-}
-
 /* Puts a session into the queue of those whose output is to be looked at. */
 static void
 enqueue(struct waited *w)
 {
-	struct master *m = w->of->r->m;
-
 	if (w->scanning || w->match == NULL)
 		return;
 	w->scanning = w->behind = true;
-	if (TAILQ_EMPTY(&m->scans))
-		timer_in(m, &m->scan_timer, on_scan, m, 0);
-	TAILQ_INSERT_TAIL(&m->scans, w, scan_link);
+	TAILQ_INSERT_TAIL(&w->of->scans, w, scan_link);
+	req_wake(w->of->r, WAKE_MORE);
 }
 
 /* What was found, as it stands in the ring; it may be gone already. */
@@ -210,26 +196,26 @@ scan_one(struct waited *w)
 		enqueue(w);
 }
 
-/* A slice: sessions in turn, until the queue is empty or the time is used. */
-void
-api_wait_scan(struct master *m)
+/* Sessions in turn, until all were looked through or the unit's time is used. */
+static void
+scan(struct waits *ws)
 {
-	uint64_t until = clock_boot_ns() + WAITS_SLICE_NS, now;
 	struct waited *w;
+	uint64_t now;
 
-	while ((w = TAILQ_FIRST(&m->scans)) != NULL) {
-		if (clock_boot_ns() >= until) {
-			timer_in(m, &m->scan_timer, on_scan, m, 0);
-			return;
-		}
+	while ((w = TAILQ_FIRST(&ws->scans)) != NULL) {
 		dequeue(w);
 		scan_one(w);
-		if (w->scanning)
-			continue;
-		now = clock_wall_ms();
-		arm(w->of, look(w, now), now);
-		settle(w->of);
+		if (!w->scanning) {
+			now = clock_wall_ms();
+			arm(ws, look(w, now), now);
+			settle(ws);
+		}
+		if (clock_boot_ns() >= ws->r->m->unit_until_ns)
+			break;
 	}
+	if (!TAILQ_EMPTY(&ws->scans))
+		req_wake(ws->r, WAKE_MORE);
 }
 
 /* ---------------------------------------------------------- the conditions */
@@ -504,11 +490,14 @@ waits_wake(struct waits *ws, struct session *s, unsigned wake)
 
 	if ((wake & WAKE_TIMER) && !ws->answers)
 		time_is_up(ws);
-	for (uint32_t i = 0; s != NULL && i < ws->count && w == NULL; i++)
+	for (uint32_t i = 0; s != NULL && wake != WAKE_MORE &&
+	     i < ws->count && w == NULL; i++)
 		if (ws->v[i].s == s)
 			w = &ws->v[i];
 	if (w != NULL)
 		wake_one(w, wake);
+	if (wake & WAKE_MORE)
+		scan(ws);
 	settle(ws);
 }
 

@@ -7,8 +7,8 @@
  * tells nobody that a process begins to read, so `input` looks again, at
  * growing intervals up to a second.
  *
- * Output is looked through in slices, all waits taking turns: one turn of the
- * master's loop gives them WAITS_SLICE_NS.
+ * Output is looked through in units of the wait that wants it, its sessions in
+ * turn: whose turn it is among waits is turn.c's.
  */
 #ifndef PSUP_SUPERVISOR_API_WAITS_H
 #define PSUP_SUPERVISOR_API_WAITS_H
@@ -16,7 +16,6 @@
 #include "common/match.h"
 #include "supervisor/master.h"
 
-#define WAITS_SLICE_NS   3000000u
 #define WAITS_BYTES      (32u << 20) /* of memory for one wait's matching */
 #define WAITS_PAUSE_MS   100u /* after that an unfinished line has an end */
 #define WAITS_LATE_MS    1000u /* after its time-out a wait still looks */
@@ -30,7 +29,7 @@ enum met { MET_NOT, MET_EXIT, MET_TEXT, MET_REGEX, MET_IDLE, MET_BYTES,
 
 /* One session of a wait. */
 struct waited {
-	TAILQ_ENTRY(waited) scan_link; /* of master->scans */
+	TAILQ_ENTRY(waited) scan_link; /* of its wait's scans */
 	struct waits *of;
 	struct session *s;  /* NULL: forgotten meanwhile */
 	char slug[SLUG_MAX];
@@ -45,7 +44,7 @@ struct waited {
 	struct match *match; /* NULL: neither text nor regex */
 	char *matched;      /* excerpt */
 	bool from_end;      /* since: where its output ends at the first look */
-	bool scanning;      /* on master->scans */
+	bool scanning;      /* on the wait's scans */
 	bool behind;        /* there is output that was not looked at */
 };
 
@@ -58,6 +57,7 @@ struct waits {
 	struct event *tick;
 	uint64_t tick_at;   /* wall; UINT64_MAX: not armed */
 	uint32_t count, met_count;
+	TAILQ_HEAD(, waited) scans; /* those with output to look through */
 	/* a look at all of them, in slices, from `first` on and around */
 	uint32_t first, looked, next_first;
 	bool looks, again;  /* one is under way; and another one follows */

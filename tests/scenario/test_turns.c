@@ -188,6 +188,30 @@ SCENARIO(turns, a_wait_for_many_looks_in_slices)
 	wire_close(w);
 }
 
+/* A scope looks for a hard expression 40 times. Another one's wait, which has as
+ * much to do as each of them, has half of the time. */
+SCENARIO(turns, waits_of_a_scope_take_its_turns_alone)
+{
+	struct question *q[40], *other;
+	struct peer *hog;
+	const char *id;
+
+	psupd(.workers = 1,
+	    .conf = "[server]\noutput_budget = 67108864\n");
+	id = background(STR("command", "head -c 2097152 /dev/zero | tr '\\0' a"),
+	    STR("scope", "hog"), ONE("retain", "tailBytes", 2097152));
+	await_end(id);
+	hog = peer("hog");
+	for (size_t i = 0; i < 40; i++)
+		q[i] = ask_later(hog, "wait", STR("sessionId", id),
+		    STR("regex", "(a+)+$b"), INT("timeout", 600000));
+	other = ask_later(NULL, "wait", STR("sessionId", id),
+	    STR("regex", "(a+)+$b"), INT("timeout", 600000));
+	expect_str(answer_of(other), "met", "exit");
+	for (size_t i = 0; i < 40; i++)
+		expect(!is_answered(q[i]), "wait %zu came before another's", i);
+}
+
 /* 16 looks into /proc at a time: the 20th of 20 has its turn, too. */
 SCENARIO(turns, a_wait_for_input_looks_at_everybody)
 {
