@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * screen: what a session's terminal shows. Drawn from the ring when asked, in
- * slices of the loop's turns, one request after the other: however many ask,
- * and whatever a command has written, the others go on being served and there
- * is one grid in memory.
+ * units of its own, one request after the other, scopes in turn: however many
+ * ask, and whatever a command has written, the others go on being served and
+ * there is one grid in memory.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,11 +14,9 @@
 #include "common/check.h"
 #include "common/clock.h"
 #include "shm/screen.h"
-#include "supervisor/master.h"
-#include "supervisor/turn.h"
+#include "supervisor/api/conn.h"
 #include "supervisor/words/result.h"
 
-#define SLICE_NS   2000000u
 #define RETRY_MS   2u
 #define TRIES      10u
 #define TEXT_BYTES 1048576u /* of lines, and again of runs */
@@ -28,6 +26,8 @@
 struct drawing {
 	TAILQ_ENTRY(drawing) link;
 	struct req *req; /* NULL: it is not on the list */
+	char account[TURN_NAME_MAX]; /* whose turns it takes */
+	uint64_t round; /* behind so many of the same account */
 	struct replay replay;
 	bool begun, drawn, trim, cells;
 	unsigned tries;
@@ -41,7 +41,8 @@ struct drawing {
 };
 
 /* The first one draws. */
-static TAILQ_HEAD(, drawing) drawings = TAILQ_HEAD_INITIALIZER(drawings);
+static TAILQ_HEAD(drawings, drawing) drawings =
+    TAILQ_HEAD_INITIALIZER(drawings);
 
 /* ----------------------------------------------------------------- answers */
 
@@ -226,8 +227,8 @@ answer(struct req *r)
 {
 	struct drawing *d = r->state;
 
-	if (!put_rows(d, clock_boot_ns() + TURN_SLICE_MAX_NS)) {
-		req_timer(r, 0);
+	if (!put_rows(d, r->m->unit_until_ns)) {
+		req_wake(r, WAKE_MORE);
 		return;
 	}
 	put_end(d);
@@ -273,6 +274,17 @@ begin(struct drawing *d, struct session *s, struct ring_reader *rd)
 	return rc;
 }
 
+/* Of the unit in hand. */
+static uint64_t
+unit_left_ns(const struct master *m)
+{
+	uint64_t now = clock_boot_ns();
+
+	return now + TURN_SLICE_MIN_NS < m->unit_until_ns
+	    ? m->unit_until_ns - now
+	    : TURN_SLICE_MIN_NS;
+}
+
 /* One slice. 1: more to do; -EDQUOT: it was refused. */
 static int
 slice(struct drawing *d, struct session *s)
@@ -286,7 +298,7 @@ slice(struct drawing *d, struct session *s)
 		return -EDQUOT;
 	if (rd == NULL)
 		return d->replay.to == 0 ? 0 : -ENOENT;
-	return replay_step(&d->replay, rd, SLICE_NS);
+	return replay_step(&d->replay, rd, unit_left_ns(d->req->m));
 }
 
 /* The first in the queue goes on drawing; the others wait. */
@@ -306,7 +318,7 @@ go_on(struct req *r, struct session *s)
 	if (rc == -EAGAIN && ++d->tries < TRIES) {
 		req_timer(r, RETRY_MS);
 	} else if (rc > 0) {
-		req_timer(r, 0);
+		req_wake(r, WAKE_MORE);
 	} else if (rc == 0) {
 		d->drawn = true;
 		put_head(d, s);
@@ -331,7 +343,7 @@ screen_drop(struct req *r)
 	enc_fini(&d->e);
 	next = TAILQ_FIRST(&drawings);
 	if (first && next != NULL)
-		req_timer(next->req, 0);
+		req_wake(next->req, WAKE_MORE);
 }
 
 /* Its turn, or its session is gone. */
@@ -343,8 +355,31 @@ screen_wake(struct req *r, struct session *s, unsigned wake)
 	if (wake & WAKE_GONE)
 		req_refuse(r, PROTO_E_NOT_FOUND, NULL,
 		    "No session found for %s", s->slug);
-	else if (wake & WAKE_TIMER)
+	else if (wake & (WAKE_TIMER | WAKE_MORE))
 		go_on(r, s);
+}
+
+/* It draws behind those of its account, but before another's that has more of
+ * them before it. */
+static void
+queue(struct drawing *d, struct req *r)
+{
+	struct drawing *o = TAILQ_FIRST(&drawings);
+	char buf[TURN_NAME_MAX];
+
+	d->req = r;
+	strlcpy(d->account, conn_account(r->conn, buf), sizeof(d->account));
+	d->round = o != NULL ? o->round : 0;
+	TAILQ_FOREACH(o, &drawings, link)
+		if (strcmp(o->account, d->account) == 0)
+			d->round = o->round + 1;
+	TAILQ_FOREACH_REVERSE(o, &drawings, drawings, link)
+		if (o->round <= d->round)
+			break;
+	if (o != NULL)
+		TAILQ_INSERT_AFTER(&drawings, o, d, link);
+	else
+		TAILQ_INSERT_HEAD(&drawings, d, link);
 }
 
 /* screen */
@@ -361,10 +396,9 @@ screen_call(struct api_call *c)
 		fail(r, s, -ENOTTY);
 		return;
 	}
-	d->req = r;
 	d->trim = val_bool(c->params, "trim", true);
 	d->cells = val_bool(c->params, "cells", false);
-	TAILQ_INSERT_TAIL(&drawings, d, link);
+	queue(d, r);
 	if (req_watch(r, s) < 0) {
 		fail(r, s, -ENOMEM);
 		return;

@@ -196,7 +196,7 @@ scan_one(struct waited *w)
 		enqueue(w);
 }
 
-/* Sessions in turn, until all were looked through or the unit's time is used. */
+/* Sessions in turn, until all were looked through or the unit is over. */
 static void
 scan(struct waits *ws)
 {

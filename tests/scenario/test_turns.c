@@ -188,8 +188,8 @@ SCENARIO(turns, a_wait_for_many_looks_in_slices)
 	wire_close(w);
 }
 
-/* A scope looks for a hard expression 40 times. Another one's wait, which has as
- * much to do as each of them, has half of the time. */
+/* A scope looks for a hard expression 40 times. Another one's wait has as much
+ * to do as each of them, and half of the time. */
 SCENARIO(turns, waits_of_a_scope_take_its_turns_alone)
 {
 	struct question *q[40], *other;
@@ -198,7 +198,8 @@ SCENARIO(turns, waits_of_a_scope_take_its_turns_alone)
 
 	psupd(.workers = 1,
 	    .conf = "[server]\noutput_budget = 67108864\n");
-	id = background(STR("command", "head -c 2097152 /dev/zero | tr '\\0' a"),
+	id = background(
+	    STR("command", "head -c 2097152 /dev/zero | tr '\\0' a"),
 	    STR("scope", "hog"), ONE("retain", "tailBytes", 2097152));
 	await_end(id);
 	hog = peer("hog");
@@ -210,6 +211,31 @@ SCENARIO(turns, waits_of_a_scope_take_its_turns_alone)
 	expect_str(answer_of(other), "met", "exit");
 	for (size_t i = 0; i < 40; i++)
 		expect(!is_answered(q[i]), "wait %zu came before another's", i);
+}
+
+/* Who asks for a screen waits for the one that is drawn, not for all that another
+ * scope has asked for before. */
+SCENARIO(turns, screens_of_scopes_are_drawn_in_turn)
+{
+	struct question *q[40], *other;
+	struct peer *hog;
+	const char *id;
+
+	psupd(.workers = 1,
+	    .conf = "[server]\noutput_budget = 67108864\n");
+	id = background(STR("command", "seq 300000; echo over; read x"),
+	    YES("pty"), STR("scope", "hog"),
+	    ONE("retain", "tailBytes", 4194304));
+	await_screen(id, "over");
+	hog = peer("hog");
+	for (size_t i = 0; i < 40; i++)
+		q[i] = ask_later(hog, "screen", STR("sessionId", id));
+	expect_ok(ask_as(hog, "list")); /* all of them are queued */
+	other = ask_later(NULL, "screen", STR("sessionId", id));
+	expect_text(answer_of(other), "over");
+	for (size_t i = 0; i < 40; i++)
+		(void)is_answered(q[i]); /* reads one answer at most */
+	expect(!is_answered(q[39]), "all of the other scope's came before");
 }
 
 /* 16 looks into /proc at a time: the 20th of 20 has its turn, too. */
