@@ -25,7 +25,6 @@
 #include "common/reserve.h"
 #include "shm/stats.h"
 #include "supervisor/master.h"
-#include "supervisor/session/spares.h"
 
 #define HEARTBEAT_MS 1000u
 #define ALONE_MS     3000u

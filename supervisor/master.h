@@ -31,6 +31,7 @@
 #include "supervisor/gate/starts.h"
 #include "supervisor/lane/lane.h"
 #include "supervisor/session/session.h"
+#include "supervisor/session/spares.h"
 #include "supervisor/share/room.h"
 #include "supervisor/store/cursors.h"
 #include "supervisor/store/drains.h"

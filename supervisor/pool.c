@@ -21,7 +21,6 @@
 #include "common/reserve.h"
 #include "shm/stats.h"
 #include "supervisor/master.h"
-#include "supervisor/session/spares.h"
 
 /* Messages of one worker taken in one turn: the others get their share. */
 #define POOL_BURST 64

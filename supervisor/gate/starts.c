@@ -18,7 +18,6 @@
 
 #include "common/reserve.h"
 #include "supervisor/master.h"
-#include "supervisor/session/spares.h"
 
 #define QUICK_MS 100u /* what takes longer hangs, or as good as */
 

@@ -14,7 +14,6 @@
 #include "shm/state_names.h"
 #include "shm/stats.h"
 #include "supervisor/master.h"
-#include "supervisor/session/spares.h"
 #include "supervisor/words/result.h"
 
 /* The status word, from reason and code. */

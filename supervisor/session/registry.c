@@ -17,7 +17,6 @@
 #include "common/rundir.h"
 #include "common/text.h"
 #include "supervisor/master.h"
-#include "supervisor/session/spares.h"
 
 /* Order of the tree of instance ids. */
 static int

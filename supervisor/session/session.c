@@ -17,7 +17,6 @@
 #include "shm/state_names.h"
 #include "shm/stats.h"
 #include "supervisor/master.h"
-#include "supervisor/session/spares.h"
 
 /* Allowed moves, a bit per state to go to. FREE: a session that is being
  * made. */
