@@ -578,8 +578,6 @@ master_loop(struct master *m)
 		if (!m->running)
 			break;
 		turn_end_time(m);
-		if (!turn_waits(m))
-			crowd_pause(&m->crowd);
 		if (event_base_loop(m->base, EVLOOP_ONCE |
 			(turn_waits(m) ? EVLOOP_NONBLOCK : 0)) < 0)
 			break;

@@ -18,7 +18,6 @@
 
 #include "common/clock.h"
 #include "common/config.h"
-#include "common/crowd.h"
 #include "common/ctl.h"
 #include "common/heritage.h"
 #include "common/ids.h"
@@ -157,7 +156,6 @@ struct master {
 	uint32_t dirty_count;
 	struct session_list soon; /* dirty a little later: registry.c */
 	struct event *soon_timer;
-	struct crowd crowd; /* of commands that were ordered */
 	uint64_t next_sid;
 	bool next_dirty;
 	uint64_t tally[TALLY_FIELDS]; /* struct stats_tally, see tally.c */

@@ -161,8 +161,6 @@ child_set_state(struct child *c, enum child_state to, const char *why)
 	    KV("from", state_names[c->state]), KV("to", state_names[to]),
 	    KV("why", why));
 	c->state = to;
-	if (to >= CHILD_ENDED)
-		crowd_leave(&c->w->crowd, &c->crowd_slot);
 	if (to == CHILD_GONE)
 		child_unlink(c);
 	else

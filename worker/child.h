@@ -196,7 +196,6 @@ struct child {
 	struct ctl_end end;    /* once ENDED */
 	struct ctl_failed failed;
 	bool ran;             /* must not be started again */
-	uint64_t crowd_slot;  /* crowd.h */
 	int32_t oom_score_adj; /* INT32_MIN: leave */
 	unsigned oom_tries;
 	uint32_t drop_mask;    /* CTL_FD_* at EOF, not yet told */

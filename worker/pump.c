@@ -313,7 +313,6 @@ pump_turn(struct child_out *s)
 			break;
 		moved = true;
 		c->turn_bytes += (uint64_t)n;
-		w->moved += (uint64_t)n;
 	} while (n == RING_MAX_SPLICE || c->state >= CHILD_EXITING ||
 	    c->pty.fd >= 0);
 	if (moved)

@@ -493,7 +493,6 @@ start_session(struct worker *w, struct ctl_msg *msg)
 	c->plan->child_end[0] = c->plan->child_end[1] =
 	    c->plan->child_end[2] = -1;
 	c->plan->began_ns = w->now_ns;
-	crowd_enter(&w->crowd, w->now_ns, &c->crowd_slot);
 	rc = start_plan_make(c->plan, msg);
 	if (rc == -EPROTO)
 		worker_count(&w->stats->malformed, 1);

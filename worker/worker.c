@@ -28,8 +28,6 @@
 #include "worker/start.h"
 #include "worker/tree.h"
 
-#define SLOW_BYTES 65536u /* of output in a turn: a pipe has room for that */
-
 /* The moment, and the session in hand. */
 void
 worker_begin(struct worker *w, struct sid sid)
@@ -259,10 +257,6 @@ worker_run(struct worker *w)
 		return 1;
 	}
 	while (w->link[LINK_KEEPER].fd >= 0 && !w->lost && !w->leaving) {
-		/* who fills its pipe faster than that is not kept waiting */
-		if (!w->taking && w->moved < SLOW_BYTES)
-			crowd_pause(&w->crowd);
-		w->moved = 0;
 		if (event_base_loop(w->base, EVLOOP_ONCE |
 		        (w->taking ? EVLOOP_NONBLOCK : 0)) < 0) {
 			log_event(LOG_ERROR, "loop-failed",

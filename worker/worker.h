@@ -22,7 +22,6 @@
 #include <sys/queue.h>
 
 #include "common/clock.h"
-#include "common/crowd.h"
 #include "common/ctl.h"
 #include "common/heritage.h"
 #include "shm/layout.h"
@@ -80,8 +79,6 @@ struct worker {
 	bool leaving;  /* told to make way: at the end of this turn */
 	struct child_list sessions;
 	size_t count; /* of them */
-	struct crowd crowd; /* of those whose command was started */
-	uint64_t moved; /* bytes of output, in this turn */
 	struct child_list buckets[WORKER_BUCKETS]; /* by sid */
 	struct child_list under_way; /* cloned, not known to have exec'd */
 	struct child_list dead; /* to be freed between two turns */

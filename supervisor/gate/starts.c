@@ -315,7 +315,6 @@ start(struct master *m, struct worker *w, struct session *s, uint64_t now)
 	w->quick++;
 	s->start.is = START_QUICK;
 	s->start.ordered_ns = now;
-	crowd_enter(&m->crowd, now, &s->crowd_slot);
 	TAILQ_INSERT_TAIL(&m->starts.quick, s, start.link);
 	session_touch(m, s);
 }

@@ -169,7 +169,6 @@ session_ended(struct master *m, struct session *s, const char *why)
 	s->stdin_closed = true;
 	terminal_uncertain(m, s);
 	session_set_state(m, s, STATE_ENDED, why);
-	crowd_leave(&m->crowd, &s->crowd_slot);
 	spares_lost(m, s);
 	m->live--;
 	s->ended_ns = clock_boot_ns();

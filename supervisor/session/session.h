@@ -194,7 +194,6 @@ struct session {
 	uint64_t soon_ns;  /* boot: when it is dirty at the latest; 0: not due */
 	bool spec_kept;    /* the index may have its spec */
 	bool count_started; /* by the commit that records that it runs */
-	uint64_t crowd_slot; /* crowd.h */
 	uint64_t ring_kept; /* its worker has its ring open, as its n-th:
 	                     * spares.h; 0: it has not */
 	struct sid spare;  /* whose ring START offers it; 0: nobody's */
