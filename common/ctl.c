@@ -67,7 +67,7 @@ static const struct ctl_form forms[] = {
 	FORM(RELOAD, struct ctl_head, 0),
 	FORM(STOPPING, struct ctl_shutdown, 0),
 	FORM(PEER, struct ctl_peer, 1),
-	{ CTL_START, 1, (uint32_t)sizeof(struct ctl_start), CTL_MAX_BYTES,
+	{ CTL_START, 1, (uint32_t)CTL_START_MIN, CTL_MAX_BYTES,
 	    "START" },
 	FORM(STDIN, struct ctl_stdin, 0),
 	FORM(KILL, struct ctl_kill, 0),

@@ -38,7 +38,7 @@
 
 #include "ids.h"
 
-#define CTL_VERSION   3u /* abi.c has the same */
+#define CTL_VERSION   4u /* abi.c has the same */
 #define CTL_READER    2u
 #define CTL_MAX_BYTES 65536u /* a larger START travels in a sealed memfd */
 #define CTL_MAX_FDS   253    /* SCM_MAX_FD */
@@ -319,6 +319,8 @@ struct ctl_start {
 	                              * to be KEPT) may be this one's; 0: none */
 	/* blob follows unless BLOB_FD */
 };
+/* Of the first builds that say where the blob is: what is missing is 0. */
+#define CTL_START_MIN offsetof(struct ctl_start, spare)
 
 struct ctl_stdin {
 	struct ctl_head head;

@@ -297,7 +297,7 @@ static const struct dispatch_row dispatch[] = {
     {CTL_LOG, FROM_KEEPER, sizeof(struct ctl_log), on_log},
     {CTL_LEAVE, FROM_KEEPER, sizeof(struct ctl_head), on_leave},
     {CTL_PEER, FROM_KEEPER, sizeof(struct ctl_peer), on_peer},
-    {CTL_START, FROM_MASTER, sizeof(struct ctl_start), on_start},
+    {CTL_START, FROM_MASTER, CTL_START_MIN, on_start},
     {CTL_STDIN, FROM_MASTER | OF_SESSION, sizeof(struct ctl_stdin), on_stdin},
     {CTL_KILL, FROM_MASTER | OF_SESSION, sizeof(struct ctl_kill), on_kill},
     {CTL_CREDIT, FROM_MASTER | OF_SESSION, sizeof(struct ctl_pos), on_credit},

@@ -475,7 +475,7 @@ start_session(struct worker *w, struct ctl_msg *msg)
 	struct child *c;
 	int rc;
 
-	if (msg->size < sizeof(struct ctl_start) || msg->head.sid.v == 0 ||
+	if (msg->size < CTL_START_MIN || msg->head.sid.v == 0 ||
 	    child_find(w, msg->head.sid) != NULL) {
 		worker_count(&w->stats->malformed, 1);
 		return;

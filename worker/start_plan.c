@@ -60,7 +60,7 @@ order_is_sane(const struct ctl_start *o)
 	    o->no_output_timeout_ms < UINT64_MAX / NSEC_PER_MSEC / 2 &&
 	    o->stdin_end <= INT64_MAX && o->pty_eof <= o->stdin_end &&
 	    o->limit_mask < 1u << CTL_LIMITS && o->umask <= 0777 &&
-	    o->spill_max <= INT64_MAX && o->blob_at >= sizeof(*o) &&
+	    o->spill_max <= INT64_MAX && o->blob_at >= CTL_START_MIN &&
 	    o->blob_at <= CTL_MAX_BYTES &&
 	    (o->shell_argc == 0 ||
 	        (o->shell_argc < o->argc && o->path_count >= 2)) &&
@@ -242,12 +242,25 @@ plan_strings(struct start_plan *plan)
 	return at == o->blob_bytes ? 0 : -EPROTO;
 }
 
+/* The order without its blob, which an earlier master's reaches into. */
+static void
+order_copy(struct ctl_start *o, const struct ctl_msg *msg)
+{
+	uint32_t size;
+
+	memset(o, 0, sizeof(*o));
+	memcpy(o, msg->bytes, CTL_START_MIN);
+	size = o->blob_at < sizeof(*o) ? o->blob_at : (uint32_t)sizeof(*o);
+	if (size > CTL_START_MIN && size <= msg->size)
+		memcpy(o, msg->bytes, size);
+}
+
 int
 start_plan_make(struct start_plan *plan, const struct ctl_msg *msg)
 {
 	int rc;
 
-	memcpy(&plan->order, msg->bytes, sizeof(plan->order));
+	order_copy(&plan->order, msg);
 	if (!order_is_sane(&plan->order))
 		return -EPROTO;
 	rc = blob_copy(plan, msg);

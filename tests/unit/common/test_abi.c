@@ -90,7 +90,7 @@ Test(abi, another_build_is_compared_structure_by_structure)
 		{"state 2 1 1", "state 3 3 1", NULL}, /* there is no way back */
 		{"state 2 1 1", "state 3 3 3", "state: 2 is in use, psup "
 		    "0.1.0 reads 3 to 3"},
-		{"ctl 3 2 2", "ctl 1 1 1", "ctl: 3 is in use, psup 0.1.0 "
+		{"ctl 4 2 2", "ctl 1 1 1", "ctl: 4 is in use, psup 0.1.0 "
 		    "reads 1 to 1"},
 		{"board 3 3 2\n", "", "board: psup 0.1.0 has none, 3 is in "
 		    "use"},

@@ -511,6 +511,12 @@ puppet_start(struct puppet *p, const struct order *o)
 	}
 	b.m.blob_bytes = (uint32_t)at;
 	b.m.head.size += (uint32_t)at;
+	if (o->earlier) {
+		b.m.head.version = CTL_READER;
+		b.m.head.size = (uint32_t)(CTL_START_MIN + at);
+		b.m.blob_at = CTL_START_MIN;
+		memmove((char *)&b + CTL_START_MIN, b.blob, at);
+	}
 	cr_assert_eq(ctl_send(p->master_fd, &b, b.m.head.size, NULL, 0), 0);
 	return s;
 }

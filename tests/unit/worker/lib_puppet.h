@@ -87,6 +87,7 @@ struct order {
 	const char *text;    /* of stdin, then EOF */
 	uint16_t cols, rows; /* with CTL_START_PTY */
 	uint32_t pty_eof;    /* of text, ^D for a terminal alone */
+	bool earlier;        /* as the first builds that say blob_at sent it */
 };
 struct psession *puppet_start(struct puppet *p, const struct order *o);
 void puppet_kill(struct puppet *p, struct psession *s, int sig,

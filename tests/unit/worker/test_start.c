@@ -80,6 +80,15 @@ until_it_hangs(struct psession *s)
 	cr_assert_not(s->running);
 }
 
+Test(start, of_an_earlier_master_is_one)
+{
+	struct psession *s = puppet_start(&p,
+	    &(struct order){.sh = "echo hello", .earlier = true});
+
+	UNTIL(&p, s->closed);
+	cr_assert_str_eq(puppet_output(&p, s), "hello\n");
+}
+
 Test(start, that_hangs_holds_nobody_up)
 {
 	struct psession *hung = start_leased(0), *other;
