@@ -12,6 +12,7 @@
 #include "worker/worker.h"
 
 #define SMALL_BYTES 32768u /* of tmpfs; a larger one would lie there unused */
+#define MOST_BYTES  (2u << 20) /* of all of them: they are on no account */
 #define IDLE_BEATS  3u     /* without a start */
 
 struct spare {
@@ -22,6 +23,7 @@ struct spare {
 
 static TAILQ_HEAD(, spare) spares = TAILQ_HEAD_INITIALIZER(spares);
 static unsigned count;
+static uint64_t bytes; /* of tmpfs, about */
 static unsigned idle_beats;
 
 /* As many as the master puts aside, and a sixteenth of our descriptors. */
@@ -38,12 +40,20 @@ most(void)
 	return n;
 }
 
+/* Off the list. */
+static void
+take_out(struct spare *sp)
+{
+	TAILQ_REMOVE(&spares, sp, link);
+	count--;
+	bytes -= sp->ring.blocks;
+}
+
 /* Closes one. */
 static void
 drop(struct spare *sp)
 {
-	TAILQ_REMOVE(&spares, sp, link);
-	count--;
+	take_out(sp);
 	ring_close(&sp->ring);
 	free(sp);
 }
@@ -64,11 +74,12 @@ spare_keep(struct sid sid, struct ring_writer *ring)
 		ring_close(ring);
 		return;
 	}
-	if (count >= most())
+	while (count >= most() || bytes + ring->blocks > MOST_BYTES)
 		drop(TAILQ_FIRST(&spares));
 	*sp = (struct spare){.sid = sid, .ring = *ring};
 	TAILQ_INSERT_TAIL(&spares, sp, link);
 	count++;
+	bytes += ring->blocks;
 }
 
 /* The one of a session; the oldest are forgotten first. */
@@ -94,9 +105,8 @@ spare_take(struct worker *w, uint64_t forgotten, struct sid sid,
 	if (sp != NULL && !lent_map_lost(sp->ring.hdr) &&
 	    ring_recycle(w->dirfd, sp->sid, sid, w->heritage.incarnation, geo,
 		&sp->ring) == 0) {
+		take_out(sp);
 		*ret = sp->ring;
-		TAILQ_REMOVE(&spares, sp, link);
-		count--;
 		free(sp);
 		return true;
 	}
