@@ -108,9 +108,20 @@ is_spoiled(const struct keeper *k, const struct row *r)
 /* Children that have not come to their exec, and are in no row. */
 struct unclaimed {
 	struct keeper *k;
+	uint64_t since_ns; /* nor began before this */
+	int32_t session;   /* of the worker that cloned them */
 	int32_t pid[CLAIMED_MAX];
 	uint32_t count;
 };
+
+/* A clone of that worker before its exec? What some command forked and left to
+ * us has not exec'd either, but is in that command's session. */
+static bool
+is_clone(const struct unclaimed *u, const struct child *c, int32_t pid)
+{
+	return c->before_exec && c->began_ns >= u->since_ns &&
+	    (c->session == pid || c->session == u->session);
+}
 
 /* Gives a child in no row to the nameless row whose mark it carries. */
 static bool
@@ -123,7 +134,7 @@ claim(void *arg, int32_t pid)
 
 	if (reap_is_known(k, pid) || !look_at(pid, &c))
 		return true;
-	if (c.before_exec && u->count < CLAIMED_MAX)
+	if (is_clone(u, &c, pid) && u->count < CLAIMED_MAX)
 		u->pid[u->count++] = pid;
 	if (!c.has_mark || c.session != pid)
 		return true;
@@ -172,8 +183,9 @@ kill_unclaimed(struct keeper *k, uint32_t slot, const struct unclaimed *u)
 
 /* All of a dead worker's rows, as far as can be known. */
 void
-pids_find(struct keeper *k, uint32_t slot)
+pids_find(struct keeper *k, const struct proc *dead)
 {
+	uint32_t slot = dead->wid.slot;
 	static struct unclaimed u;
 	bool spoiled = false;
 	struct row *r, *next;
@@ -183,11 +195,16 @@ pids_find(struct keeper *k, uint32_t slot)
 		if (r->owner != slot)
 			continue;
 		pids_read(k, r);
-		spoiled |= is_spoiled(k, r);
+		if (!is_spoiled(k, r))
+			continue;
+		if (!spoiled || r->held_ns < u.since_ns)
+			u.since_ns = r->held_ns;
+		spoiled = true;
 	}
 	if (!spoiled)
 		return;
 	u.k = k;
+	u.session = dead->pid;
 	u.count = 0;
 	(void)procfs_each_child(getpid(), claim, &u);
 	kill_unclaimed(k, slot, &u);
@@ -218,6 +235,7 @@ pids_read_old(struct keeper *k, uint64_t now)
 		spoiled |= is_spoiled(k, r);
 	}
 	u.k = k;
+	u.since_ns = UINT64_MAX;
 	u.count = 0;
 	if (spoiled)
 		(void)procfs_each_child(getpid(), claim, &u);

@@ -311,7 +311,7 @@ hand_over(struct keeper *k, struct proc *dead, uint32_t heir)
 	uint32_t n;
 	struct row *r;
 
-	pids_find(k, dead->wid.slot);
+	pids_find(k, dead);
 	n = table_owned(k->table, dead->wid.slot);
 	while (n-- > 0) {
 		r = table_first_owned(k->table, dead->wid.slot);

@@ -309,7 +309,7 @@ void pids_read_old(struct keeper *k, uint64_t now);
 /* Might this child be the command of a row whose header does not say so? */
 bool pids_may_be(const struct keeper *k, int32_t pid);
 /* The rows of a dead worker: by their headers, by the children there are. */
-void pids_find(struct keeper *k, uint32_t slot);
+void pids_find(struct keeper *k, const struct proc *dead);
 bool pids_awaited(const struct keeper *k, uint32_t slot);
 
 /* --- loop.c */
