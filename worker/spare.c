@@ -13,7 +13,7 @@
 
 #define SMALL_BYTES 32768u /* of tmpfs; a larger one would lie there unused */
 #define MOST_BYTES  (2u << 20) /* of all of them: they are on no account */
-#define IDLE_BEATS  3u     /* without a start */
+#define IDLE_BEATS  3u     /* in which none was used or came */
 
 struct spare {
 	TAILQ_ENTRY(spare) link;
@@ -70,6 +70,7 @@ spare_keep(struct sid sid, struct ring_writer *ring)
 {
 	struct spare *sp = malloc(sizeof(*sp));
 
+	idle_beats = 0;
 	if (sp == NULL) {
 		ring_close(ring);
 		return;

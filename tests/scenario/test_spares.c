@@ -83,20 +83,25 @@ await_no_spares(void)
 SCENARIO(spares, each_output_is_its_own)
 {
 	static ino_t spare[FILES], ring[FILES];
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
 	size_t n, rings, again = 0;
+	int ran = MANY;
 
 	psupd();
 	run_many(0, MANY);
-	n = files(true, spare);
-	expect(n > 0, "none is put aside");
-	run_many(MANY, 64);
-	rings = files(false, ring);
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < rings; k++)
-			again += spare[i] == ring[k];
-	expect(again > 0, "none of %zu is a ring again", n);
+	/* what lies unused for seconds goes, as it may here on a busy machine */
+	while (again == 0) {
+		expect(now_ms() < until, "none becomes a ring again");
+		n = files(true, spare);
+		run_many(ran, 64);
+		ran += 64;
+		rings = files(false, ring);
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < rings; k++)
+				again += spare[i] == ring[k];
+	}
 	await_no_spares(); /* nobody asks for them */
-	run_many(MANY + 64, 64);
+	run_many(ran, 64);
 }
 
 SCENARIO(spares, a_death_leaves_none)
@@ -107,7 +112,6 @@ SCENARIO(spares, a_death_leaves_none)
 	psupd();
 	id = background(PUPPET("hang"));
 	run_many(0, MANY);
-	expect(files(true, NULL) > 0);
 	kill_worker_of(id);
 	run_many(MANY, MANY);
 	master = master_pid();
