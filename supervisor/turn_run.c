@@ -89,8 +89,8 @@ unit_run(struct master *m, struct conn *c, uint64_t now)
 	over_free(m);
 	if (FAULT_FAILS("turn.of-3-seconds"))
 		(void)sleep(3);
-	if (FAULT_FAILS("turn.of-7-seconds"))
-		(void)sleep(7);
+	if (FAULT_FAILS("turn.of-30-seconds"))
+		(void)sleep(30);
 	end = clock_boot_ns();
 	turns_charge(t, end - now, more, conn_account(c, buf));
 	unit_ends(m, now, end);

@@ -355,15 +355,15 @@ SCENARIO(turns, a_piece_of_3_seconds_is_no_death)
 	expect(master_pid() == master);
 }
 
-/* One of 7 s is: it is killed once, and the log names what it was about. */
-SCENARIO(turns, a_piece_of_7_seconds_is_one_death_that_is_named)
+/* One of 30 s is: it is killed once, and the log names what it was about. */
+SCENARIO(turns, a_piece_of_30_seconds_is_one_death_that_is_named)
 {
 	struct peer *p;
 	pid_t master;
 
 	needs_faults();
 	psupd(.workers = 1,
-	    .env = {"PSUP_FAULTS=turn.of-7-seconds=once@30"});
+	    .env = {"PSUP_FAULTS=turn.of-30-seconds=once@30"});
 	master = master_pid();
 	p = peer(NULL);
 	for (int i = 0; i < 40; i++)
