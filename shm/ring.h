@@ -38,7 +38,7 @@ int ring_create(int dirfd, struct sid sid, uint64_t incarnation,
 
 /* Makes the spare ring of a forgotten session, which its writer still has open,
  * that of `sid`: header anew, then renamed in one step, over one that is there.
- * A reader of the forgotten one finds it gone. The pages it has taken stay.
+ * A reader of the forgotten one finds it gone, and its output is in no file.
  * Errors: -EBADMSG (another geometry, or the header is damaged), -ENOENT (the
  * file is gone), -errno: it is of no use any more. */
 int ring_recycle(int dirfd, struct sid forgotten, struct sid sid,

@@ -138,8 +138,12 @@ ring_recycle(int dirfd, struct sid forgotten, struct sid sid,
 	h->sid.v = sid.v;
 	atomic_thread_fence(memory_order_release);
 	memset((char *)h + kept, 0, SHM_PAGE - kept);
+	/* what was removed with its session does not live on in another's file */
+	if (ftruncate(w->fd, SHM_PAGE) < 0)
+		return -errno;
 	header_fill(h, sid, incarnation, geo);
 	w->recovered = 0;
+	w->blocks = SHM_PAGE;
 	rundir_spare_name(forgotten, from);
 	rundir_ring_name(sid, to);
 	FAULT("ring.in-recycle");

@@ -11,7 +11,8 @@
 #include "supervisor/master.h"
 
 #define LOOKS   4u  /* at the oldest ones, for the same geometry */
-#define IDLE_NS (3 * NSEC_PER_SEC) /* unused so long, it goes */
+#define IDLE_NS (3 * NSEC_PER_SEC) /* unused so long, it goes ... */
+#define AT_ONCE 32u /* ... with so many others of its worker a beat */
 
 struct spare {
 	TAILQ_ENTRY(spare) link;
@@ -103,14 +104,15 @@ spares_drop(struct master *m, struct worker *w)
 	}
 }
 
-/* The oldest of a worker's, where nobody has asked for it. */
+/* The oldest of a worker's, where nobody has asked for them. */
 static void
-rest_one(struct master *m, struct worker *w, uint64_t now)
+rest_some(struct master *m, struct worker *w, uint64_t now)
 {
 	struct spare *sp;
 
-	while ((sp = TAILQ_FIRST(&w->spares)) != NULL &&
-	    now - sp->since_ns > IDLE_NS) {
+	for (unsigned i = 0; i < AT_ONCE &&
+	     (sp = TAILQ_FIRST(&w->spares)) != NULL &&
+	     now - sp->since_ns > IDLE_NS; i++) {
 		unlink_spare(m, sp->sid);
 		drop(w, sp);
 	}
@@ -123,5 +125,5 @@ spares_rest(struct master *m)
 
 	for (uint32_t i = 0; i < MASTER_WORKERS; i++)
 		if (m->workers[i].present)
-			rest_one(m, &m->workers[i], now);
+			rest_some(m, &m->workers[i], now);
 }

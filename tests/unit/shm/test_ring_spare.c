@@ -56,6 +56,9 @@ Test(ring_spare, is_as_one_just_made)
 	cr_assert_eq(ring_recycle(place.fd, one, two, 8, &tiny, &w), 0);
 	rundir_spare_name(one, name);
 	cr_assert_neq(fstatat(place.fd, name, &st, 0), 0);
+	cr_assert_eq(fstat(w.fd, &st), 0);
+	cr_assert_eq(st.st_size, SHM_PAGE, "the old output is gone");
+	cr_assert_eq(w.blocks, SHM_PAGE);
 	cr_assert_eq(ring_reader_open(place.fd, two, &now), 0);
 	cr_assert_eq(ring_facts(&now, &f), RING_OK);
 	cr_assert_eq(f.head, 0);
