@@ -81,21 +81,23 @@ adopt_row(struct session *s, const struct board_slot *row)
 		row = &none;
 	len = strnlen(row->slug, sizeof(row->slug));
 	if (slug_is_valid(row->slug, len))
-		memcpy(s->slug, row->slug, len + 1);
-	s->scope = SHOWN(scope, true, "");
-	s->label = SHOWN(label, true, "");
-	s->lane = SHOWN(lane, false, ""); /* never cut: as long as a lane's */
-	s->name = SHOWN(name, false, "(recovered)");
-	s->command = SHOWN(command, false, "(recovered)");
-	s->cwd = strdup("");
-	s->session_key = strdup("");
-	s->request_key = strdup("");
-	s->created_ms = clock_wall_ms();
-	if (row->created_ms != 0 && row->created_ms < s->created_ms)
-		s->created_ms = row->created_ms;
-	return s->scope != NULL && s->command != NULL && s->name != NULL &&
-	    s->cwd != NULL && s->label != NULL && s->session_key != NULL &&
-	    s->request_key != NULL && s->lane != NULL;
+		memcpy(s->id.slug, row->slug, len + 1);
+	s->id.scope = SHOWN(scope, true, "");
+	s->id.label = SHOWN(label, true, "");
+	/* never cut: as long as a lane's */
+	s->wish.lane = SHOWN(lane, false, "");
+	s->id.name = SHOWN(name, false, "(recovered)");
+	s->wish.command = SHOWN(command, false, "(recovered)");
+	s->wish.cwd = strdup("");
+	s->id.session_key = strdup("");
+	s->id.request_key = strdup("");
+	s->id.created_ms = clock_wall_ms();
+	if (row->created_ms != 0 && row->created_ms < s->id.created_ms)
+		s->id.created_ms = row->created_ms;
+	return s->id.scope != NULL && s->wish.command != NULL &&
+	    s->id.name != NULL && s->wish.cwd != NULL && s->id.label != NULL &&
+	    s->id.session_key != NULL && s->id.request_key != NULL &&
+	    s->wish.lane != NULL;
 }
 
 /* What the ring's header knows of its input; the spool's own length says what
@@ -104,23 +106,23 @@ static void
 adopt_input(struct master *m, struct session *s)
 {
 	static struct ring_facts f;
-	struct ring_reader *r = readers_get(m, s->sid);
+	struct ring_reader *r = readers_get(m, s->id.sid);
 	char name[32];
 	struct stat st;
 
 	if (r == NULL || ring_facts(r, &f) != RING_OK)
 		return;
-	s->stdin_pipe = f.raw.stdin_state != STDIN_NONE;
-	s->stdin_closed = f.raw.stdin_state == STDIN_CLOSED;
-	s->spool_eof = f.raw.stdin_eof != 0;
-	s->pty = (f.raw.pty_flags & PTY_OPEN) != 0;
-	s->cols = f.raw.pty_size >> 16;
-	s->rows = f.raw.pty_size & 0xffff;
-	s->spool_end = f.raw.spool_end;
-	rundir_spool_name(s->sid, name);
+	s->wish.stdin_pipe = f.raw.stdin_state != STDIN_NONE;
+	s->input.closed = f.raw.stdin_state == STDIN_CLOSED;
+	s->input.spool_eof = f.raw.stdin_eof != 0;
+	s->terminal.pty = (f.raw.pty_flags & PTY_OPEN) != 0;
+	s->terminal.cols = f.raw.pty_size >> 16;
+	s->terminal.rows = f.raw.pty_size & 0xffff;
+	s->input.spool_end = f.raw.spool_end;
+	rundir_spool_name(s->id.sid, name);
 	if (fstatat(m->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    (uint64_t)st.st_size > s->spool_end)
-		s->spool_end = (uint64_t)st.st_size;
+	    (uint64_t)st.st_size > s->input.spool_end)
+		s->input.spool_end = (uint64_t)st.st_size;
 }
 
 /* The next master looks again: one that is not adopted would be ended as
@@ -149,16 +151,16 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 		give_up(m);
 		return NULL;
 	}
-	s->sid = sid;
-	s->incarnation = m->h.incarnation;
-	s->backgrounded = s->answered = true;
-	s->recovering = live;
-	s->spooled = true;
-	s->notify = live && m->cfg.notify_on_exit;
-	s->notify_empty = m->cfg.notify_on_exit_empty_success;
-	s->ttl_ms = m->cfg.cleanup_ms;
-	s->grace_ms = (uint32_t)m->cfg.grace_ms;
-	s->tail_bytes = (uint32_t)m->cfg.max_output_chars;
+	s->id.sid = sid;
+	s->id.incarnation = m->h.incarnation;
+	s->shown.backgrounded = s->shown.answered = true;
+	s->custody.recovering = live;
+	s->input.spooled = true;
+	s->wish.notify = live && m->cfg.notify_on_exit;
+	s->wish.notify_empty = m->cfg.notify_on_exit_empty_success;
+	s->wish.ttl_ms = m->cfg.cleanup_ms;
+	s->wish.grace_ms = (uint32_t)m->cfg.grace_ms;
+	s->wish.tail_bytes = (uint32_t)m->cfg.max_output_chars;
 	s->state = STATE_STARTING;
 	if (!adopt_row(s, row) || registry_add(m, s) < 0) {
 		session_free(s);
@@ -209,7 +211,7 @@ adopt_shown(struct master *m)
 
 		if (session_by_sid(m, sid) == NULL)
 			s = adopt(m, sid, row, row->state != STATE_ENDED);
-		if (s != NULL && s->recovering)
+		if (s != NULL && s->custody.recovering)
 			adopt_input(m, s);
 		else if (s != NULL)
 			session_end_by_ring(m, s);

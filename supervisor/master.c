@@ -104,8 +104,8 @@ on_key_timer(int fd, short what, void *arg)
 	(void)what;
 	turn_begin(m);
 	for (s = registry_first(m); s != NULL; s = registry_next(s))
-		if (session_live(s) && !s->backgrounded && !s->answered &&
-		    LIST_EMPTY(&s->watches))
+		if (session_live(s) && !s->shown.backgrounded &&
+		    !s->shown.answered && LIST_EMPTY(&s->watches))
 			session_background(m, s);
 }
 
@@ -309,7 +309,7 @@ turn_commit(struct master *m)
 	int r = 0;
 
 	registry_soon(m);
-	TAILQ_FOREACH(s, &m->dirty, dirty_link)
+	TAILQ_FOREACH(s, &m->dirty, record.link)
 		session_count_started(m, s);
 	if (m->next_dirty) {
 		r = recover_meta_put(m, "next", m->next_sid);
@@ -321,11 +321,11 @@ turn_commit(struct master *m)
 		r = tally_write(m);
 	if (r < 0)
 		return r;
-	TAILQ_FOREACH(s, &m->dirty, dirty_link) {
+	TAILQ_FOREACH(s, &m->dirty, record.link) {
 		r = record_write(m, s);
 		if (r == 0)
 			r = spec_write(m, s);
-		if (r == 0 && s->fresh)
+		if (r == 0 && s->record.fresh)
 			r = key_write(m, s);
 		if (r < 0)
 			return r;
@@ -462,15 +462,16 @@ turn_undo(struct master *m)
 	struct session *s, *next;
 	struct worker *w;
 
-	TAILQ_FOREACH_SAFE(s, &m->dirty, dirty_link, next) {
-		if (!s->fresh)
+	TAILQ_FOREACH_SAFE(s, &m->dirty, record.link, next) {
+		if (!s->record.fresh)
 			continue;
 		log_event(LOG_WARN, "session-taken-back", KV_SESSION(s),
 		    KV("why", "the index is full"));
-		w = s->has_worker ? pool_get(m, s->worker) : NULL;
+		w = s->custody.has_worker ? pool_get(m, s->custody.worker)
+					  : NULL;
 		if (w != NULL && w->live > 0 && session_live(s))
 			w->live--;
-		pool_drop_orders(m, s->sid);
+		pool_drop_orders(m, s->id.sid);
 		registry_forget(m, s);
 	}
 	sweep_squeeze(m);
@@ -511,13 +512,14 @@ turn_send(struct master *m)
 	tally_written(m);
 	lane_admin_written(m);
 	lane_admin_show(m);
-	TAILQ_FOREACH_SAFE(s, &m->dirty, dirty_link, next) {
-		TAILQ_REMOVE(&m->dirty, s, dirty_link);
+	TAILQ_FOREACH_SAFE(s, &m->dirty, record.link, next) {
+		TAILQ_REMOVE(&m->dirty, s, record.link);
 		m->dirty_count--;
-		s->dirty = s->fresh = false;
-		s->spec_kept = s->spec_kept && session_is_before_start(s);
+		s->record.dirty = s->record.fresh = false;
+		s->record.spec_kept = s->record.spec_kept &&
+		    session_is_before_start(s);
 		if (s->state == STATE_QUEUED)
-			spec_free(&s->spec);
+			spec_free(&s->record.spec);
 		board_show(m, s);
 	}
 	FAULT("master.after-commit");

@@ -36,8 +36,8 @@ over_req(struct req *r)
 void
 over_session(struct master *m, struct session *s)
 {
-	s->forgotten = true;
-	SLIST_INSERT_HEAD(&m->over.sessions, s, over_link);
+	s->over.forgotten = true;
+	SLIST_INSERT_HEAD(&m->over.sessions, s, over.link);
 }
 
 /* Frees all of it. */
@@ -57,7 +57,7 @@ over_free(struct master *m)
 		free(w);
 	}
 	while ((s = SLIST_FIRST(&m->over.sessions)) != NULL) {
-		SLIST_REMOVE_HEAD(&m->over.sessions, over_link);
+		SLIST_REMOVE_HEAD(&m->over.sessions, over.link);
 		session_free(s);
 	}
 }

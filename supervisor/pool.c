@@ -118,23 +118,24 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 		break;
 	case CTL_OUTPUT:
 		s = session_by_sid(m, msg->head.sid);
-		if (s == NULL || !wid_eq(s->worker, w->wid))
+		if (s == NULL || !wid_eq(s->custody.worker, w->wid))
 			break;
-		s->watching = false;
+		s->output.watching = false;
 		session_wake(m, s, WAKE_OUTPUT);
 		break;
 	case CTL_STDIN_AT: {
 		const struct ctl_stdin *in = (const void *)msg->bytes;
 
 		s = session_by_sid(m, msg->head.sid);
-		if (s == NULL || !wid_eq(s->worker, w->wid))
+		if (s == NULL || !wid_eq(s->custody.worker, w->wid))
 			break;
-		s->watching_stdin = false;
-		if (in->pos <= s->spool_end && in->pos > s->stdin_consumed)
-			s->stdin_consumed = in->pos;
+		s->input.watching = false;
+		if (in->pos <= s->input.spool_end &&
+		    in->pos > s->input.consumed)
+			s->input.consumed = in->pos;
 		room_count(s);
-		if (in->eof != 0 && !s->stdin_closed) {
-			s->stdin_closed = true;
+		if (in->eof != 0 && !s->input.closed) {
+			s->input.closed = true;
 			session_touch(m, s);
 		}
 		session_wake(m, s, WAKE_STDIN);
@@ -142,8 +143,9 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 	}
 	case CTL_NO_SPACE:
 		s = session_by_sid(m, msg->head.sid);
-		if (s != NULL && wid_eq(s->worker, w->wid) && !s->no_space) {
-			s->no_space = true;
+		if (s != NULL && wid_eq(s->custody.worker, w->wid) &&
+		    !s->output.no_space) {
+			s->output.no_space = true;
 			log_event(LOG_WARN, "output-dropped", KV_SESSION(s),
 			    KV("why", "the tmpfs is full"));
 		}
@@ -289,34 +291,39 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 	}
 	log_event(LOG_NOTE, "worker-down", KV_WORKER(msg));
 	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
-		at = s->sid;
-		if (s->has_worker && wid_eq(s->worker, msg->wid))
+		at = s->id.sid;
+		if (s->custody.has_worker &&
+		    wid_eq(s->custody.worker, msg->wid))
 			starts_over(m, s);
 		/* a quick heir has said RUNNING before we hear of the death */
-		if (session_live(s) && s->has_worker &&
-		    !wid_eq(s->worker, msg->wid) &&
-		    (wid_eq(s->left, msg->wid) ||
-			(s->row_down && wid_eq(s->row, msg->wid))))
+		if (session_live(s) && s->custody.has_worker &&
+		    !wid_eq(s->custody.worker, msg->wid) &&
+		    (wid_eq(s->custody.left, msg->wid) ||
+			(s->custody.row_down &&
+			    wid_eq(s->custody.row, msg->wid))))
 			going_on++;
 		if (!session_live(s) ||
-		    !wid_eq(s->has_worker ? s->worker : s->row, msg->wid)) {
+		    !wid_eq(s->custody.has_worker ? s->custody.worker
+						  : s->custody.row,
+			msg->wid)) {
 			recover_unheard(m, s, msg->wid);
 			continue;
 		}
-		s->watching = s->watching_stdin = false;
-		if (s->recovering)
+		s->output.watching = s->input.watching = false;
+		if (s->custody.recovering)
 			continue; /* recover_step() decides */
-		if (s->held && s->row_down == wid_eq(s->row, msg->wid)) {
+		if (s->custody.held &&
+		    s->custody.row_down == wid_eq(s->custody.row, msg->wid)) {
 			/* another worker will say RUNNING */
 			going_on++;
-			if (s->row_down)
-				s->held = s->row_down = false;
+			if (s->custody.row_down)
+				s->custody.held = s->custody.row_down = false;
 			continue;
 		}
-		s->held = s->row_down = false;
+		s->custody.held = s->custody.row_down = false;
 		if (s->state == STATE_STARTING)
 			session_again_after(m, s,
-			    sid_eq(msg->in_hand, s->sid));
+			    sid_eq(msg->in_hand, s->id.sid));
 		else
 			session_end_by_ring(m, s);
 	}
@@ -419,14 +426,15 @@ void
 pool_order(struct master *m, struct session *s, const void *msg, size_t size,
     bool committed_only, int fd)
 {
-	struct worker *w = s->has_worker ? pool_get(m, s->worker) : NULL;
+	struct worker *w =
+	    s->custody.has_worker ? pool_get(m, s->custody.worker) : NULL;
 
 	if (w == NULL || w->fd < 0) {
 		if (fd >= 0)
 			close(fd);
 		return;
 	}
-	pool_order_to(w, s->sid, msg, size, committed_only, fd);
+	pool_order_to(w, s->id.sid, msg, size, committed_only, fd);
 }
 
 /* Takes back what is staged for a session. */

@@ -34,7 +34,7 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 		sc->bad++;
 		return 0;
 	}
-	id = index_key64(s->sid.v);
+	id = index_key64(s->id.sid.v);
 	if (key.size == 8 && memcmp(key.data, id.b, 8) == 0)
 		r = registry_add(sc->m, s);
 	if (r == -ENOMEM) {
@@ -46,12 +46,12 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 		session_free(s);
 		return 0;
 	}
-	if (s->sid.v >= sc->m->next_sid)
-		sc->m->next_sid = s->sid.v + 1;
-	s->recovering = session_live(s);
-	s->spec_kept = session_is_before_start(s);
-	s->spooled = true;
-	s->has_worker = false; /* until a worker speaks of it */
+	if (s->id.sid.v >= sc->m->next_sid)
+		sc->m->next_sid = s->id.sid.v + 1;
+	s->custody.recovering = session_live(s);
+	s->record.spec_kept = session_is_before_start(s);
+	s->input.spooled = true;
+	s->custody.has_worker = false; /* until a worker speaks of it */
 	sc->loaded++;
 	return 0;
 }
@@ -152,9 +152,9 @@ by_end(const void *a, const void *b)
 	const struct session *x = *(struct session *const *)a;
 	const struct session *y = *(struct session *const *)b;
 
-	if (x->ended_ms != y->ended_ms)
-		return x->ended_ms < y->ended_ms ? -1 : 1;
-	return x->sid.v < y->sid.v ? -1 : x->sid.v > y->sid.v;
+	if (x->facts.ended_ms != y->facts.ended_ms)
+		return x->facts.ended_ms < y->facts.ended_ms ? -1 : 1;
+	return x->id.sid.v < y->id.sid.v ? -1 : x->id.sid.v > y->id.sid.v;
 }
 
 /* Orders queued sessions as their lane had them. */
@@ -164,9 +164,9 @@ by_lane_seq(const void *a, const void *b)
 	const struct session *x = *(struct session *const *)a;
 	const struct session *y = *(struct session *const *)b;
 
-	if (x->lane_seq != y->lane_seq)
-		return x->lane_seq < y->lane_seq ? -1 : 1;
-	return x->sid.v < y->sid.v ? -1 : x->sid.v > y->sid.v;
+	if (x->place.lane_seq != y->place.lane_seq)
+		return x->place.lane_seq < y->place.lane_seq ? -1 : 1;
+	return x->id.sid.v < y->id.sid.v ? -1 : x->id.sid.v > y->id.sid.v;
 }
 
 /* All sessions that `want` says yes to, sorted; NULL: none, or no memory, and
@@ -211,10 +211,10 @@ is_queued(const struct session *s)
 static void
 lane_hold(struct master *m, struct session *s)
 {
-	if (lanes_restore_active(m->lanes, s->lane, s->sid) == -ENOMEM)
+	if (lanes_restore_active(m->lanes, s->wish.lane, s->id.sid) == -ENOMEM)
 		master_give_up(m, "no memory for a lane");
-	if (s->lane_stale)
-		lanes_disown(m->lanes, s->sid);
+	if (s->place.lane_stale)
+		lanes_disown(m->lanes, s->id.sid);
 }
 
 /* Puts lanes back: holders first, then the queue in its old order. */
@@ -229,29 +229,30 @@ restore_lanes(struct master *m)
 		if (!session_live(s) || s->state == STATE_QUEUED)
 			continue;
 		gate_restore(m, s);
-		if (s->lane[0] != '\0')
+		if (s->wish.lane[0] != '\0')
 			lane_hold(m, s);
 	}
 	v = collect(m, is_queued, by_lane_seq, &n);
 	for (size_t i = 0; i < n; i++) {
-		uint64_t seq = v[i]->lane_seq;
+		uint64_t seq = v[i]->place.lane_seq;
 
-		if (v[i]->lane[0] == '\0') {
+		if (v[i]->wish.lane[0] == '\0') {
 			if (gate_restore_waiting(m, v[i]) < 0)
 				session_end_here(m, v[i], END_LOST, "no place");
 			continue;
 		}
-		switch (lanes_enter(m->lanes, v[i]->lane, v[i]->priority,
-		    v[i]->sid, seq, v[i]->created_ms, &v[i]->lane_seq, &pos)) {
+		switch (lanes_enter(m->lanes, v[i]->wish.lane,
+		    v[i]->wish.priority, v[i]->id.sid, seq, v[i]->id.created_ms,
+		    &v[i]->place.lane_seq, &pos)) {
 		case LANE_ADMIT:
 			if (gate_enter(m, v[i], false, "admitted", NULL) < 0)
 				session_end_here(m, v[i], END_LOST, "no place");
 			else
-				v[i]->recovering = false;
+				v[i]->custody.recovering = false;
 			break;
 		case LANE_QUEUED:
-			if (v[i]->lane_warned)
-				lanes_mute(m->lanes, v[i]->sid);
+			if (v[i]->queued.warned)
+				lanes_mute(m->lanes, v[i]->id.sid);
 			break;
 		case LANE_NOMEM:
 			master_give_up(m, "no memory for a lane");
@@ -288,13 +289,13 @@ lose_strangers(struct master *m, bool board_says)
 	struct sid at;
 
 	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
-		at = s->sid;
+		at = s->id.sid;
 		if (!session_live(s) || (s->state == STATE_QUEUED &&
 		    !FAULT_FAILS("lie.queue-lost")) ||
 		    (board_says && adopt_is_shown(m, at)))
 			continue;
-		s->recovering = false;
-		s->backgrounded = true; /* its request cannot come back */
+		s->custody.recovering = false;
+		s->shown.backgrounded = true; /* its request cannot come back */
 		session_end_by_ring(m, s);
 	}
 }
@@ -340,8 +341,8 @@ own_incarnations(struct master *m, uint64_t last)
 	struct session *s;
 
 	for (s = registry_first(m); s != NULL; s = registry_next(s))
-		if (s->incarnation == 0)
-			s->incarnation = last != 0 ? last : m->h.incarnation;
+		if (s->id.incarnation == 0)
+			s->id.incarnation = last != 0 ? last : m->h.incarnation;
 }
 
 /* Loads everything from the index, and puts back what it does not have. Until
@@ -418,13 +419,13 @@ recover_on_held(struct master *m, const struct ctl_held *msg)
 		s = adopt_live(m, msg->head.sid);
 	if (s == NULL || !session_live(s))
 		return;
-	s->held = true;
-	s->row = msg->wid;
-	s->next = msg->next;
-	s->row_down = (msg->mask & CTL_HELD_DOWN) != 0;
-	s->pid = msg->pid;
-	if (s->row_down)
-		session_back_to_heir(m, s, s->row);
+	s->custody.held = true;
+	s->custody.row = msg->wid;
+	s->custody.next = msg->next;
+	s->custody.row_down = (msg->mask & CTL_HELD_DOWN) != 0;
+	s->facts.pid = msg->pid;
+	if (s->custody.row_down)
+		session_back_to_heir(m, s, s->custody.row);
 }
 
 /* Nobody has this one in hand; `ran`: its command may have been started. */
@@ -455,7 +456,7 @@ static bool
 may_have_run(struct master *m, const struct session *s)
 {
 	static struct ring_facts facts;
-	struct ring_reader *r = readers_get(m, s->sid);
+	struct ring_reader *r = readers_get(m, s->id.sid);
 
 	return r == NULL || ring_facts(r, &facts) != RING_OK ||
 	    facts.raw.exec_errno == 0;
@@ -464,15 +465,16 @@ may_have_run(struct master *m, const struct session *s)
 void
 recover_unheard(struct master *m, struct session *s, struct wid dead)
 {
-	if (!session_live(s) || s->recovering || s->next.generation == 0 ||
-	    s->next.slot != dead.slot ||
-	    s->next.generation > dead.generation ||
-	    (s->has_worker && pool_get(m, s->worker) != NULL))
+	if (!session_live(s) || s->custody.recovering ||
+	    s->custody.next.generation == 0 ||
+	    s->custody.next.slot != dead.slot ||
+	    s->custody.next.generation > dead.generation ||
+	    (s->custody.has_worker && pool_get(m, s->custody.worker) != NULL))
 		return;
-	log_event(LOG_NOTE, "session-unheard", KV("session", s->sid.v),
-	    KV("slug", s->slug), KV("slot", dead.slot));
-	s->next = (struct wid){0};
-	s->held = s->row_down = false;
+	log_event(LOG_NOTE, "session-unheard", KV("session", s->id.sid.v),
+	    KV("slug", s->id.slug), KV("slot", dead.slot));
+	s->custody.next = (struct wid){0};
+	s->custody.held = s->custody.row_down = false;
 	decide(m, s, may_have_run(m, s));
 }
 
@@ -487,7 +489,7 @@ forget_bad(void *arg, struct index_bytes key, struct index_bytes val)
 
 	if (s == NULL && errno == ENOMEM)
 		return -ENOMEM;
-	id = index_key64(s != NULL ? s->sid.v : 0);
+	id = index_key64(s != NULL ? s->id.sid.v : 0);
 	if (s != NULL && key.size == sizeof(id.b) &&
 	    memcmp(key.data, id.b, sizeof(id.b)) == 0) {
 		session_free(s);
@@ -526,14 +528,14 @@ recover_step(struct master *m)
 		return;
 	m->reconciled = true;
 	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
-		at = s->sid;
-		if (!s->recovering)
+		at = s->id.sid;
+		if (!s->custody.recovering)
 			continue;
-		s->recovering = false;
-		if (s->held || s->has_worker) {
+		s->custody.recovering = false;
+		if (s->custody.held || s->custody.has_worker) {
 			/* one whose worker's death is half told keeps it until
 			 * WORKER_DOWN, which may be a turn behind its row */
-			s->held = s->row_down;
+			s->custody.held = s->custody.row_down;
 			continue;
 		}
 		if (session_live(s))

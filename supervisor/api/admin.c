@@ -42,12 +42,12 @@ clear_call(struct api_call *c)
 	if (s == NULL)
 		return;
 	if (session_live(s)) {
-		req_refuse(c->req, PROTO_E_NOT_FINISHED, s->slug,
-		    "No finished session found for %s", s->slug);
+		req_refuse(c->req, PROTO_E_NOT_FINISHED, s->id.slug,
+		    "No finished session found for %s", s->id.slug);
 		return;
 	}
-	memcpy(slug, s->slug, sizeof(slug));
-	events_ack_session(c->m->events, s->scope, s->sid);
+	memcpy(slug, s->id.slug, sizeof(slug));
+	events_ack_session(c->m->events, s->id.scope, s->id.sid);
 	if (!FAULT_FAILS("lie.record"))
 		registry_forget(c->m, s);
 	done(c->req, slug, "Cleared session", ".");
@@ -64,23 +64,23 @@ remove_call(struct api_call *c)
 
 	if (s == NULL)
 		return;
-	memcpy(slug, s->slug, sizeof(slug));
-	events_ack_session(c->m->events, s->scope, s->sid);
+	memcpy(slug, s->id.slug, sizeof(slug));
+	events_ack_session(c->m->events, s->id.scope, s->id.sid);
 	if (!session_live(s)) {
 		registry_forget(c->m, s);
 		done(c->req, slug, "Removed session", ".");
 		return;
 	}
-	s->hidden = true;
-	if (s->board != UINT32_MAX) {
-		board_clear(&c->m->board, s->board);
-		c->m->board_free[c->m->board_free_count++] = s->board;
-		s->board = UINT32_MAX;
+	s->shown.hidden = true;
+	if (s->shown.slot != UINT32_MAX) {
+		board_clear(&c->m->board, s->shown.slot);
+		c->m->board_free[c->m->board_free_count++] = s->shown.slot;
+		s->shown.slot = UINT32_MAX;
 	}
 	session_touch(c->m, s);
 	room_count(s);
 	registry_drop_key(c->m, s);
-	session_kill(c->m, s, SIGTERM, s->grace_ms, END_MANUAL_CANCEL,
+	session_kill(c->m, s, SIGTERM, s->wish.grace_ms, END_MANUAL_CANCEL,
 	    CTL_KILL_ESCALATE);
 	done(c->req, slug, "Removed session", " (termination requested).");
 }
@@ -264,7 +264,7 @@ status_sessions(struct master *m, const char *scope, struct enc *e)
 		memcpy(counts, m->counts, sizeof(counts));
 	else
 		for (s = registry_first(m); s != NULL; s = registry_next(s))
-			if (!s->hidden && strcmp(s->scope, scope) == 0)
+			if (!s->shown.hidden && strcmp(s->id.scope, scope) == 0)
 				counts[s->state]++;
 	enc_key(e, "sessions");
 	enc_map(e);

@@ -53,12 +53,12 @@ api_session(struct api_call *c, enum api_reach reach)
 		    "No session found for %s", shown);
 		return NULL;
 	}
-	if (reach != API_ANY && !s->backgrounded &&
+	if (reach != API_ANY && !s->shown.backgrounded &&
 	    conn_scope(c->conn) != NULL &&
 	    !(reach == API_OWN && api_exec_waits(c->conn, s))) {
 		if (session_live(s))
-			req_refuse(c->req, PROTO_E_NOT_BACKGROUNDED, s->slug,
-			    "Session %s is not backgrounded.", s->slug);
+			req_refuse(c->req, PROTO_E_NOT_BACKGROUNDED, s->id.slug,
+			    "Session %s is not backgrounded.", s->id.slug);
 		else
 			req_refuse(c->req, PROTO_E_NOT_FOUND, NULL,
 			    "No session found for %s", shown);

@@ -28,10 +28,10 @@ survivors(struct req *r, const struct session *gone, struct enc *e)
 
 	for (s = registry_first(r->m); s != NULL; s = registry_next(s)) {
 		if (s == gone || !session_live(s) ||
-		    strcmp(s->scope, st->scope) != 0)
+		    strcmp(s->id.scope, st->scope) != 0)
 			continue;
 		if (e != NULL && n < SURVIVORS_MAX)
-			enc_str(e, s->slug);
+			enc_str(e, s->id.slug);
 		n++;
 	}
 	return n;
@@ -137,7 +137,7 @@ drain_scope_call(struct api_call *c)
 	    "graceMs", (int64_t)c->m->cfg.grace_ms);
 	st->signal = st->grace_ms == 0 ? SIGKILL : SIGTERM;
 	for (s = registry_first(c->m); s != NULL; s = registry_next(s)) {
-		if (!session_live(s) || strcmp(s->scope, st->scope) != 0)
+		if (!session_live(s) || strcmp(s->id.scope, st->scope) != 0)
 			continue;
 		st->asked++;
 		(void)req_watch(r, s); /* else the time-out finds it */

@@ -87,10 +87,10 @@ api_event_news(struct master *m, enum event_kind kind, struct session *s,
 		return;
 	if (s != NULL) {
 		session_instance(s, instance);
-		in.scope = s->scope;
-		in.sid = s->sid;
-		in.slug = s->slug;
-		in.session_key = s->session_key;
+		in.scope = s->id.scope;
+		in.sid = s->id.sid;
+		in.slug = s->id.slug;
+		in.session_key = s->id.session_key;
 	}
 	if (events_append(m->events, &in) < 0)
 		log_event(LOG_WARN, "event-not-written", KV("kind", in.kind));

@@ -22,10 +22,11 @@
 static void
 answer_workdir(struct req *r, const struct session *s)
 {
-	int error = abs(s->error);
+	int error = abs(s->facts.error);
 	char shown[200];
 
-	text_escape(s->cwd, strlen(s->cwd), false, shown, sizeof(shown));
+	text_escape(s->wish.cwd, strlen(s->wish.cwd), false, shown,
+	    sizeof(shown));
 	req_refuse(r, PROTO_E_WORKDIR, NULL, "workdir %s%s%s; nothing was run",
 	    shown, error == ENOTDIR ? " is not a directory" : ": ",
 	    error == ENOTDIR ? "" : strerror(error));
@@ -45,8 +46,8 @@ answer_ended(struct req *r, struct session *s)
 	}
 	result_exec_ended(m, s, x->text,
 	    x->warnings.p != NULL ? x->warnings.p : "", &e);
-	if (!s->answered) {
-		s->answered = true;
+	if (!s->shown.answered) {
+		s->shown.answered = true;
 		session_touch(m, s);
 	}
 	req_done(r, &e);
@@ -63,7 +64,7 @@ answer_running(struct req *r, struct session *s)
 	if (x->streaming)
 		stream_end(r, s);
 	session_background(r->m, s);
-	s->answered = true;
+	s->shown.answered = true;
 	session_touch(r->m, s);
 	result_exec_running(r->m, s,
 	    x->warnings.p != NULL ? x->warnings.p : "", &e);
@@ -139,12 +140,12 @@ exec_abandon(struct req *r)
 		return;
 	if (x->streaming)
 		stream_end(r, s);
-	if (s->backgrounded || !session_live(s) || others_wait(r, s))
+	if (s->shown.backgrounded || !session_live(s) || others_wait(r, s))
 		return;
 	/* One that does not run yet ends here and now: its end must not answer
 	 * the request that is being given up. */
 	req_unwatch(r);
-	session_kill(r->m, s, SIGTERM, s->grace_ms, END_ABORTED,
+	session_kill(r->m, s, SIGTERM, s->wish.grace_ms, END_ABORTED,
 	    CTL_KILL_ESCALATE);
 }
 
@@ -198,7 +199,7 @@ exec_attach(struct api_call *c, struct session *s)
 		answer_ended(r, s);
 		return;
 	}
-	if (session_live(s) && s->backgrounded) {
+	if (session_live(s) && s->shown.backgrounded) {
 		answer_running(r, s);
 		return;
 	}
@@ -212,10 +213,10 @@ exec_attach(struct api_call *c, struct session *s)
 			exec_wake(r, s, WAKE_STATE);
 			return;
 		}
-		s->stream = true; /* its background lifts the credit */
+		s->wish.stream = true; /* its background lifts the credit */
 		session_touch(c->m, s);
 		(void)stream_pump(r, s);
-	} else if (s->stream && !others_wait(r, s)) {
+	} else if (s->wish.stream && !others_wait(r, s)) {
 		stream_end(r, s);
 	}
 	exec_wait(c, s);
@@ -337,7 +338,7 @@ exec_call(struct api_call *c)
 		req_fail(r, &why);
 		return;
 	}
-	s->stream = val_bool(c->params, "stream", false);
+	s->wish.stream = val_bool(c->params, "stream", false);
 	if (req_watch(r, s) < 0 ||
 	    lane_deadlock_refuse(m, s, conn_scope(c->conn), &why) < 0 ||
 	    session_admit(m, s, &why) < 0) {
@@ -351,7 +352,7 @@ exec_call(struct api_call *c)
 		answer_ended(r, s);
 		return;
 	}
-	if (s->stream)
+	if (s->wish.stream)
 		stream_begin(r, s);
 	exec_wait(c, s);
 }
@@ -391,18 +392,18 @@ background_call(struct api_call *c)
 	if (s == NULL)
 		return;
 	if (!session_live(s)) {
-		req_refuse(c->req, PROTO_E_NOT_RUNNING, s->slug,
-		    "No active session found for %s", s->slug);
+		req_refuse(c->req, PROTO_E_NOT_RUNNING, s->id.slug,
+		    "No active session found for %s", s->id.slug);
 		return;
 	}
 	session_background(c->m, s);
 	while ((r = exec_waiting(s)) != NULL)
 		answer_running(r, s);
 	snprintf(text, sizeof(text), "Session %s goes on in the background.",
-	    s->slug);
+	    s->id.slug);
 	result_open(&e, text, strlen(text));
 	enc_kv_str(&e, "status", "running");
-	enc_kv_str(&e, "sessionId", s->slug);
+	enc_kv_str(&e, "sessionId", s->id.slug);
 	result_close(&e, false);
 	req_done(c->req, &e);
 }

@@ -40,18 +40,19 @@ session_texts(struct session *s, struct api_call *c, const char *cwd)
 	exec_shown(c->params, &shown);
 	text_derive_name(shown.p != NULL ? shown.p : "", shown.len, name,
 	    sizeof(name));
-	s->command = shown.p;
-	s->scope = scope != NULL ? strdup(scope)
-				 : param_dup(c->params, "scope");
-	s->name = strdup(name);
-	s->cwd = strdup(cwd);
-	s->label = param_dup(c->params, "label");
-	s->session_key = param_dup(c->params, "sessionKey");
-	s->request_key = param_dup(c->params, "requestKey");
-	s->lane = param_dup(c->params, "lane");
-	if (s->command == NULL || s->scope == NULL || s->name == NULL ||
-	    s->cwd == NULL || s->label == NULL || s->session_key == NULL ||
-	    s->request_key == NULL || s->lane == NULL)
+	s->wish.command = shown.p;
+	s->id.scope = scope != NULL ? strdup(scope)
+				    : param_dup(c->params, "scope");
+	s->id.name = strdup(name);
+	s->wish.cwd = strdup(cwd);
+	s->id.label = param_dup(c->params, "label");
+	s->id.session_key = param_dup(c->params, "sessionKey");
+	s->id.request_key = param_dup(c->params, "requestKey");
+	s->wish.lane = param_dup(c->params, "lane");
+	if (s->wish.command == NULL || s->id.scope == NULL ||
+	    s->id.name == NULL || s->wish.cwd == NULL || s->id.label == NULL ||
+	    s->id.session_key == NULL || s->id.request_key == NULL ||
+	    s->wish.lane == NULL)
 		return -ENOMEM;
 	return 0;
 }
@@ -70,8 +71,8 @@ session_tags(struct session *s, const struct val *params)
 		enc_fini(&e);
 		return -ENOMEM;
 	}
-	s->tags = e.buf;
-	s->tags_bytes = e.len;
+	s->id.tags = e.buf;
+	s->id.tags_bytes = e.len;
 	return 0;
 }
 
@@ -83,36 +84,37 @@ session_numbers(struct session *s, struct master *m, const struct val *p)
 	double timeout = val_num(p, "timeout",
 	    val_num(p, "timeoutSeconds", (double)cfg->timeout_sec));
 
-	s->created_ms = clock_wall_ms();
-	s->timeout_ms = seconds_ms(timeout);
-	s->no_output_timeout_ms = seconds_ms(val_num(p, "noOutputTimeout", 0));
-	s->ttl_ms = cfg->cleanup_ms;
-	s->head_bytes = (uint32_t)cfg->head_output_chars;
-	s->tail_bytes = (uint32_t)cfg->max_output_chars;
-	if (s->tail_bytes < 4096)
-		s->tail_bytes = 4096;
-	s->grace_ms = (uint32_t)cfg->grace_ms;
-	s->pty = val_bool(p, "pty", false);
-	s->cols = (uint32_t)proto_int(PROTO_EXEC, p, "cols", 120);
-	s->rows = (uint32_t)proto_int(PROTO_EXEC, p, "rows", 30);
-	s->priority = (int)val_int(p, "priority", 0);
-	s->notify = val_bool(p, "notifyOnExit", cfg->notify_on_exit);
-	s->notify_empty = cfg->notify_on_exit_empty_success;
+	s->id.created_ms = clock_wall_ms();
+	s->wish.timeout_ms = seconds_ms(timeout);
+	s->wish.no_output_timeout_ms = seconds_ms(
+	    val_num(p, "noOutputTimeout", 0));
+	s->wish.ttl_ms = cfg->cleanup_ms;
+	s->wish.head_bytes = (uint32_t)cfg->head_output_chars;
+	s->wish.tail_bytes = (uint32_t)cfg->max_output_chars;
+	if (s->wish.tail_bytes < 4096)
+		s->wish.tail_bytes = 4096;
+	s->wish.grace_ms = (uint32_t)cfg->grace_ms;
+	s->terminal.pty = val_bool(p, "pty", false);
+	s->terminal.cols = (uint32_t)proto_int(PROTO_EXEC, p, "cols", 120);
+	s->terminal.rows = (uint32_t)proto_int(PROTO_EXEC, p, "rows", 30);
+	s->wish.priority = (int)val_int(p, "priority", 0);
+	s->wish.notify = val_bool(p, "notifyOnExit", cfg->notify_on_exit);
+	s->wish.notify_empty = cfg->notify_on_exit_empty_success;
 }
 
 /* A text that is there before the command is. */
 static int
 stdin_spool(struct session *s, struct master *m, struct val_str text)
 {
-	int fd = spool_open_append(m->dirfd, s->sid), r;
+	int fd = spool_open_append(m->dirfd, s->id.sid), r;
 
-	s->spooled = true;
+	s->input.spooled = true;
 	if (fd < 0)
 		return fd;
 	r = spool_append(fd, 0, text.ptr, text.len);
 	close(fd);
 	if (r == 0)
-		s->spool_end = text.len;
+		s->input.spool_end = text.len;
 	return r;
 }
 
@@ -125,20 +127,20 @@ session_stdin(struct session *s, struct master *m, const struct val *params,
 	struct val_str text = val_str(in, "text");
 	int r = 0;
 
-	s->stdin_pipe = true;
+	s->wish.stdin_pipe = true;
 	if (in == NULL || val_is_str(in, "open"))
 		return 0;
-	s->spool_eof = true;
+	s->input.spool_eof = true;
 	if (text.ptr == NULL) {
-		s->stdin_pipe = false;
-		s->stdin_closed = true;
+		s->wish.stdin_pipe = false;
+		s->input.closed = true;
 	}
 	if (text.len > 0 &&
-	    room_ask(s->room, SHARE_WAITING, text.len, why) < 0)
+	    room_ask(s->share.room, SHARE_WAITING, text.len, why) < 0)
 		return -EDQUOT;
 	if (text.len > 0)
 		r = stdin_spool(s, m, text);
-	if (r == 0 && s->pty) {
+	if (r == 0 && s->terminal.pty) {
 		terminal_accepted(s, text.ptr, text.len);
 		r = terminal_eof(m, s);
 	}
@@ -157,11 +159,12 @@ session_spec(struct session *s, struct master *m, const struct val *params,
 	    .base_env_bytes = m->base_env_bytes, .home = m->home,
 	    .user_shell = m->user_shell, .path = m->server_path};
 	char instance[SESSION_INSTANCE_MAX];
-	struct exec_ids ids = {.slug = s->slug, .scope = s->scope,
-	    .instance = instance, .pty = s->pty};
+	struct exec_ids ids = {.slug = s->id.slug, .scope = s->id.scope,
+	    .instance = instance, .pty = s->terminal.pty};
 
 	session_instance(s, instance);
-	return exec_spec_make(&b, params, s->cwd, &ids, &s->spec, why);
+	return exec_spec_make(&b, params, s->wish.cwd, &ids, &s->record.spec,
+	    why);
 }
 
 struct session *
@@ -176,12 +179,12 @@ exec_session(struct api_call *c, const char *cwd, struct proto_problem *why)
 	if (s == NULL)
 		return NULL;
 	session_numbers(s, m, c->params);
-	s->sid.v = m->next_sid++;
-	s->incarnation = m->h.incarnation;
+	s->id.sid.v = m->next_sid++;
+	s->id.incarnation = m->h.incarnation;
 	m->next_dirty = true;
 	if (session_texts(s, c, cwd) == 0 && session_tags(s, c->params) == 0)
-		s->room = room_hold(m, s->scope);
-	if (s->room != NULL)
+		s->share.room = room_hold(m, s->id.scope);
+	if (s->share.room != NULL)
 		r = room_for(s, STATE_FREE, why);
 	if (r == 0)
 		r = registry_add(m, s);
@@ -189,17 +192,20 @@ exec_session(struct api_call *c, const char *cwd, struct proto_problem *why)
 		session_free(s);
 		return NULL;
 	}
-	s->fresh = true;
+	s->record.fresh = true;
 	session_touch(m, s);
-	s->parent = kin_of_call(c);
-	lane = s->lane[0] != '\0' ? config_lane_for(&m->cfg, s->lane) : NULL;
+	s->id.parent = kin_of_call(c);
+	lane = s->wish.lane[0] != '\0' ? config_lane_for(&m->cfg, s->wish.lane)
+				       : NULL;
 	if (lane != NULL && val_get(c->params, "priority") == NULL)
-		s->priority = lane->priority;
-	r = limits_take(&m->h, c->params, &s->limits, why);
+		s->wish.priority = lane->priority;
+	r = limits_take(&m->h, c->params, &s->wish.limits, why);
 	if (r == 0 && lane != NULL)
-		r = limits_take_config(&m->h, &lane->limits, &s->limits, why);
+		r = limits_take_config(&m->h, &lane->limits, &s->wish.limits,
+		    why);
 	if (r == 0)
-		r = limits_take_config(&m->h, &m->cfg.limits, &s->limits, why);
+		r = limits_take_config(&m->h, &m->cfg.limits, &s->wish.limits,
+		    why);
 	if (r == 0)
 		r = retain_take(m, c->params, s, why);
 	if (r == 0)

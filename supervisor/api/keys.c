@@ -70,24 +70,24 @@ put(struct req *r, struct session *s, size_t end)
 	int e;
 
 	if (!result_stdin_writable(s))
-		return req_refuse(r, PROTO_E_STDIN_CLOSED, s->slug,
-		    "Session %s stdin is not writable.", s->slug);
-	if (s->pty && terminal_refuses(r, s, in->data + in->accepted,
+		return req_refuse(r, PROTO_E_STDIN_CLOSED, s->id.slug,
+		    "Session %s stdin is not writable.", s->id.slug);
+	if (s->terminal.pty && terminal_refuses(r, s, in->data + in->accepted,
 			  end - in->accepted))
 		return false;
 	e = input_put(r->m, s, in->data + in->accepted, end - in->accepted);
 	if (e == 0)
 		in->accepted = end;
 	else if (e == -ENOBUFS && end - in->accepted > r->m->cfg.stdin_queue)
-		req_refuse(r, PROTO_E_STDIN_FULL, s->slug,
+		req_refuse(r, PROTO_E_STDIN_FULL, s->id.slug,
 		    "%zu bytes at once are more than the %ju that a stdin "
 		    "queue holds: send less, or use write; %zu bytes accepted",
 		    end - in->accepted, (uintmax_t)r->m->cfg.stdin_queue,
 		    in->accepted);
 	else if (e == -ENOBUFS)
-		req_refuse(r, PROTO_E_STDIN_FULL, s->slug,
-		    "stdin of session %s is full, %zu bytes accepted", s->slug,
-		    in->accepted);
+		req_refuse(r, PROTO_E_STDIN_FULL, s->id.slug,
+		    "stdin of session %s is full, %zu bytes accepted",
+		    s->id.slug, in->accepted);
 	else
 		input_refuse(r, s, end - in->accepted, e);
 	return e == 0;
@@ -242,7 +242,7 @@ next(struct req *r, struct session *s)
 		return;
 	}
 	(void)snprintf(text, sizeof(text), "Sent %zu bytes to session %s.",
-	    in->accepted, s->slug);
+	    in->accepted, s->id.slug);
 	answer(r, s, text);
 }
 
@@ -254,8 +254,8 @@ send_keys_wake(struct req *r, struct session *s, unsigned wake)
 		return;
 	if ((wake & WAKE_GONE) || !session_live(s))
 		req_refuse(r, PROTO_E_NOT_RUNNING,
-		    wake & WAKE_GONE ? NULL : s->slug,
-		    "No active session found for %s", s->slug);
+		    wake & WAKE_GONE ? NULL : s->id.slug,
+		    "No active session found for %s", s->id.slug);
 	else if ((wake & WAKE_TIMER) || !result_stdin_writable(s))
 		next(r, s);
 }
@@ -275,17 +275,17 @@ send_keys_call(struct api_call *c)
 	mode = session_cursor_mode(c->m, s);
 	if (mode == CURSOR_UNKNOWN && !val_bool(c->params, "force", false) &&
 	    needs_mode(c)) {
-		req_refuse(r, PROTO_E_CURSOR_MODE, s->slug,
+		req_refuse(r, PROTO_E_CURSOR_MODE, s->id.slug,
 		    "Session %s cursor key mode is not known yet. Poll or log "
 		    "until startup output appears, then retry send-keys, or "
-		    "use force.", s->slug);
+		    "use force.", s->id.slug);
 		return;
 	}
 	if (!compose(c, mode))
 		return;
 	if (in->data_len == 0) {
 		w = in->warnings.p != NULL ? in->warnings.p : "";
-		req_refuse(r, PROTO_E_INVALID_PARAMS, s->slug,
+		req_refuse(r, PROTO_E_INVALID_PARAMS, s->id.slug,
 		    "No key data provided.%s%.*s", *w != '\0' ? " " : "",
 		    (int)strcspn(w, "\n"), w);
 		return;
@@ -323,11 +323,11 @@ submit_call(struct api_call *c)
 		return;
 	if (data.len > 0)
 		(void)snprintf(text, sizeof(text),
-		    "Submitted session %s (sent %zu bytes and CR).", s->slug,
+		    "Submitted session %s (sent %zu bytes and CR).", s->id.slug,
 		    data.len);
 	else
 		(void)snprintf(text, sizeof(text),
-		    "Submitted session %s (sent CR).", s->slug);
+		    "Submitted session %s (sent CR).", s->id.slug);
 	answer(r, s, text);
 }
 
@@ -349,7 +349,7 @@ paste_call(struct api_call *c)
 	if (s == NULL)
 		return;
 	if (pasted.len == 0 && !bracketed) {
-		req_refuse(r, PROTO_E_INVALID_PARAMS, s->slug,
+		req_refuse(r, PROTO_E_INVALID_PARAMS, s->id.slug,
 		    "No paste text provided.");
 		return;
 	}
@@ -359,7 +359,7 @@ paste_call(struct api_call *c)
 	if (!put(r, s, n))
 		return;
 	(void)snprintf(text, sizeof(text), "Pasted %zu bytes to session %s.",
-	    pasted.len, s->slug);
+	    pasted.len, s->id.slug);
 	answer(r, s, text);
 }
 
@@ -379,22 +379,24 @@ resize_call(struct api_call *c)
 
 	if (s == NULL)
 		return;
-	if (!s->pty) {
-		req_refuse(r, PROTO_E_NO_TERMINAL, s->slug,
-		    "Session %s has no terminal.", s->slug);
+	if (!s->terminal.pty) {
+		req_refuse(r, PROTO_E_NO_TERMINAL, s->id.slug,
+		    "Session %s has no terminal.", s->id.slug);
 		return;
 	}
-	s->cols = (uint32_t)proto_int(PROTO_RESIZE, c->params, "cols", 120);
-	s->rows = (uint32_t)proto_int(PROTO_RESIZE, c->params, "rows", 30);
+	s->terminal.cols = (uint32_t)proto_int(PROTO_RESIZE, c->params, "cols",
+	    120);
+	s->terminal.rows = (uint32_t)proto_int(PROTO_RESIZE, c->params, "rows",
+	    30);
 	terminal_order_size(c->m, s);
 	session_touch(c->m, s);
 	snprintf(text, sizeof(text), "Terminal of session %s is %u x %u.",
-	    s->slug, s->cols, s->rows);
+	    s->id.slug, s->terminal.cols, s->terminal.rows);
 	result_open(&e, text, strlen(text));
 	enc_kv_str(&e, "status", "running");
-	enc_kv_str(&e, "sessionId", s->slug);
-	enc_kv_uint(&e, "cols", s->cols);
-	enc_kv_uint(&e, "rows", s->rows);
+	enc_kv_str(&e, "sessionId", s->id.slug);
+	enc_kv_uint(&e, "cols", s->terminal.cols);
+	enc_kv_uint(&e, "rows", s->terminal.rows);
 	result_close(&e, false);
 	req_done(r, &e);
 }

@@ -41,7 +41,7 @@ is_command(struct master *m, int32_t pid)
 	struct session *s;
 
 	for (s = registry_first(m); s != NULL; s = registry_next(s))
-		if (s->pid == pid)
+		if (s->facts.pid == pid)
 			return true;
 	return false;
 }
@@ -67,14 +67,14 @@ adopted_unattributed(struct master *m)
 static void
 add_remaining(const struct session *s, struct sbuf *b)
 {
-	if (s->remaining == 0)
+	if (s->facts.remaining == 0)
 		return;
 	sbuf_addf(b, " %u of its processes could not be ended:",
-	    (unsigned)s->remaining);
-	for (size_t i = 0; i < s->remaining && i < CTL_END_PIDS; i++)
+	    (unsigned)s->facts.remaining);
+	for (size_t i = 0; i < s->facts.remaining && i < CTL_END_PIDS; i++)
 		sbuf_addf(b, "%s %d", i > 0 ? "," : "",
-		    (int)s->remaining_pids[i]);
-	sbuf_add(b, s->remaining > CTL_END_PIDS ? ", ..." : ".");
+		    (int)s->facts.remaining_pids[i]);
+	sbuf_add(b, s->facts.remaining > CTL_END_PIDS ? ", ..." : ".");
 }
 
 /* Answers a kill. */
@@ -82,25 +82,25 @@ static void
 kill_answer(struct req *r, struct session *s)
 {
 	const struct killing *k = r->state;
-	bool over = !session_live(s) && !s->killing_left;
+	bool over = !session_live(s) && !s->ending.killing_left;
 	struct sbuf text = SBUF_INIT;
 	struct enc e = ENC_INIT;
 	unsigned adopted = 0;
 
 	if (over)
-		sbuf_addf(&text, "Session %s is ended.", s->slug);
+		sbuf_addf(&text, "Session %s is ended.", s->id.slug);
 	else if (k->alone)
 		sbuf_addf(&text, "Sent %s to session %s.",
-		    text_signal_name(k->signal), s->slug);
+		    text_signal_name(k->signal), s->id.slug);
 	else
 		sbuf_addf(&text, "Termination requested for session %s.",
-		    s->slug);
+		    s->id.slug);
 	if (over) {
 		add_remaining(s, &text);
-		if (s->holders > 0)
+		if (s->facts.holders > 0)
 			sbuf_addf(&text, " %u processes still hold its output.",
-			    (unsigned)s->holders);
-		if (!s->in_leaf && s->pid > 0)
+			    (unsigned)s->facts.holders);
+		if (!s->facts.in_leaf && s->facts.pid > 0)
 			adopted = adopted_unattributed(r->m);
 		if (adopted > 0)
 			sbuf_addf(&text, " %u processes that the server "
@@ -110,8 +110,8 @@ kill_answer(struct req *r, struct session *s)
 	}
 	result_open(&e, text.p, text.len);
 	enc_kv_str(&e, "status", over || !k->alone ? "completed" : "running");
-	enc_kv_str(&e, "sessionId", s->slug);
-	enc_kv_str(&e, "name", s->name);
+	enc_kv_str(&e, "sessionId", s->id.slug);
+	enc_kv_str(&e, "name", s->id.name);
 	enc_kv_str(&e, "signal", text_signal_name(k->signal));
 	if (over) {
 		result_exit_fields(s, &e);
@@ -143,7 +143,7 @@ static bool
 is_out_of_reach(struct master *m, const struct session *s)
 {
 	return session_live(s) && s->state != STATE_QUEUED &&
-	    (!s->has_worker || pool_get(m, s->worker) == NULL);
+	    (!s->custody.has_worker || pool_get(m, s->custody.worker) == NULL);
 }
 
 /* The session of a waiting kill has ended, or what it had left behind; or the
@@ -163,7 +163,8 @@ kill_wake(struct req *r, struct session *s, unsigned wake)
 		kill_answer(r, s);
 		return;
 	}
-	if ((!session_live(s) && !s->killing_left) || (wake & (WAKE_GONE | WAKE_TIMER)))
+	if ((!session_live(s) && !s->ending.killing_left) ||
+	    (wake & (WAKE_GONE | WAKE_TIMER)))
 		kill_answer(r, s);
 }
 
@@ -193,8 +194,8 @@ take_session(struct api_call *c)
 
 	if (s == NULL || session_live(s) || session_has_left(s))
 		return s;
-	req_refuse(c->req, PROTO_E_NOT_RUNNING, s->slug,
-	    "No active session found for %s", s->slug);
+	req_refuse(c->req, PROTO_E_NOT_RUNNING, s->id.slug,
+	    "No active session found for %s", s->id.slug);
 	return NULL;
 }
 

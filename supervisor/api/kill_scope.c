@@ -29,7 +29,7 @@ count_scope(struct req *r, uint64_t *ret_ended, uint64_t *ret_remaining)
 		if (session_live(w->s))
 			live++;
 		else
-			remaining += w->s->remaining;
+			remaining += w->s->facts.remaining;
 	}
 	*ret_ended = st->asked - live;
 	*ret_remaining = remaining;
@@ -78,7 +78,7 @@ kill_scope_wake(struct req *r, struct session *s, unsigned wake)
 		return; /* not all of them were told */
 	if ((wake & WAKE_TIMER) == 0) {
 		LIST_FOREACH(w, &r->watches, of_req)
-			if ((session_live(w->s) || w->s->killing_left) &&
+			if ((session_live(w->s) || w->s->ending.killing_left) &&
 			    !((wake & WAKE_GONE) && w->s == s))
 				return;
 	}
@@ -238,9 +238,9 @@ ending_new(struct master *m, const char *scope, bool left, uint64_t *ret_live)
 	*ret_live = 0;
 	for (s = registry_first(m); s != NULL; s = registry_next(s)) {
 		if ((!session_live(s) && !(left && session_has_left(s))) ||
-		    scope[0] == '\0' || strcmp(s->scope, scope) != 0)
+		    scope[0] == '\0' || strcmp(s->id.scope, scope) != 0)
 			continue;
-		end->v[end->n++] = s->sid;
+		end->v[end->n++] = s->id.sid;
 		*ret_live += session_live(s);
 	}
 	TAILQ_INSERT_HEAD(&m->endings, end, link);

@@ -52,13 +52,13 @@ by_trail(struct master *m, const struct trail *t)
 
 	for (s = registry_first(m); s != NULL && t->n > 0;
 	     s = registry_next(s)) {
-		if (s->pid <= 1 || !session_live(s))
+		if (s->facts.pid <= 1 || !session_live(s))
 			continue;
 		for (size_t i = 0; i < best_at; i++) {
-			if (t->pid[i] != s->pid)
+			if (t->pid[i] != s->facts.pid)
 				continue;
 			best_at = i;
-			best = s->sid;
+			best = s->id.sid;
 		}
 	}
 	return best;
@@ -70,7 +70,7 @@ by_instance(struct master *m, const char *id)
 {
 	struct session *s = session_by_instance(m, id);
 
-	return s != NULL ? s->sid : (struct sid){0};
+	return s != NULL ? s->id.sid : (struct sid){0};
 }
 
 /* By the mark in its environment. */
@@ -111,8 +111,8 @@ by_leaf(struct master *m, int32_t pid)
 	len = strcspn(at, "/\n");
 	for (s = registry_first(m); s != NULL && found.v == 0;
 	     s = registry_next(s)) {
-		struct ring_reader *r = session_live(s) && s->pid > 0
-		    ? readers_get(m, s->sid)
+		struct ring_reader *r = session_live(s) && s->facts.pid > 0
+		    ? readers_get(m, s->id.sid)
 		    : NULL;
 
 		if (r == NULL || ring_facts(r, f) != RING_OK ||
@@ -120,7 +120,7 @@ by_leaf(struct master *m, int32_t pid)
 			continue;
 		cgroup_leaf_name(f->raw.leaf, name);
 		if (strlen(name) == len && memcmp(name, at, len) == 0)
-			found = s->sid;
+			found = s->id.sid;
 	}
 	free(f);
 	return found;

@@ -98,8 +98,8 @@ scope_uses(struct master *m, const char *scope, const char *lane)
 	struct session *s;
 
 	for (s = registry_first(m); s != NULL; s = registry_next(s))
-		if (session_live(s) && strcmp(s->scope, scope) == 0 &&
-		    strcmp(s->lane, lane) == 0)
+		if (session_live(s) && strcmp(s->id.scope, scope) == 0 &&
+		    strcmp(s->wish.lane, lane) == 0)
 			return true;
 	return false;
 }
@@ -116,13 +116,13 @@ list_of_scope(struct api_call *c, struct listing *l, const char *scope)
 
 	for (s = registry_first(m); seen != NULL && s != NULL;
 	     s = registry_next(s)) {
-		if (!session_live(s) || s->lane[0] == '\0' ||
-		    strcmp(s->scope, scope) != 0)
+		if (!session_live(s) || s->wish.lane[0] == '\0' ||
+		    strcmp(s->id.scope, scope) != 0)
 			continue;
-		for (i = 0; i < n && strcmp(seen[i], s->lane) != 0; i++)
+		for (i = 0; i < n && strcmp(seen[i], s->wish.lane) != 0; i++)
 			;
 		if (i < n || n == LISTED_MAX ||
-		    !lanes_find(m->lanes, s->lane, &v))
+		    !lanes_find(m->lanes, s->wish.lane, &v))
 			continue;
 		memcpy(seen[n++], v.name, sizeof(v.name));
 		list_one(c, l, &v);

@@ -98,8 +98,8 @@ is_shown(const struct req *r, const struct session *s)
 	const struct listing *l = r->state;
 	const char *scope = conn_scope(r->conn);
 
-	return !s->hidden && (s->backgrounded || l->all) &&
-	    (scope == NULL || strcmp(scope, s->scope) == 0);
+	return !s->shown.hidden && (s->shown.backgrounded || l->all) &&
+	    (scope == NULL || strcmp(scope, s->id.scope) == 0);
 }
 
 /* Goes on through the registry. False: no memory. */
@@ -111,11 +111,11 @@ walk(struct req *r)
 
 	for (unsigned i = 0; s != NULL && i < SLICE_WALK;
 	     i++, s = registry_next(s)) {
-		l->at = s->sid;
+		l->at = s->id.sid;
 		if (is_shown(r, s) && !push(l, (struct listed){
-			.start_ms = s->started_ms != 0 ? s->started_ms
-						       : s->created_ms,
-			.sid = s->sid}))
+			.start_ms = s->facts.started_ms != 0
+			    ? s->facts.started_ms : s->id.created_ms,
+			.sid = s->id.sid}))
 			return false;
 	}
 	l->walked = s == NULL;

@@ -33,13 +33,13 @@ static void
 log_details(const struct log_show *l, struct session *s, struct enc *e)
 {
 	enc_kv_str(e, "status", result_status(s));
-	enc_kv_str(e, "sessionId", s->slug);
-	enc_kv_str(e, "name", s->name);
+	enc_kv_str(e, "sessionId", s->id.slug);
+	enc_kv_str(e, "name", s->id.name);
 	enc_kv_uint(e, "total", l->total_lines);
 	enc_kv_uint(e, "totalLines", l->total_lines);
 	enc_kv_uint(e, "firstLine", l->first_line);
 	enc_kv_uint(e, "lines", l->line_count);
-	enc_kv_uint(e, "totalOutputChars", s->total);
+	enc_kv_uint(e, "totalOutputChars", s->output.total);
 	enc_kv_uint(e, "droppedBytes", l->dropped);
 	enc_kv_bool(e, "truncated", l->dropped > 0);
 	enc_key(e, "gapAt");
@@ -187,8 +187,8 @@ refuse_unread(struct req *r, const struct session *s, const char *fault)
 {
 	bool busy = strcmp(fault, "busy") == 0;
 
-	req_refuse(r, busy ? PROTO_E_BUSY : PROTO_E_OUTPUT_LOST, s->slug,
-	    "The retained output of session %s is %s.", s->slug,
+	req_refuse(r, busy ? PROTO_E_BUSY : PROTO_E_OUTPUT_LOST, s->id.slug,
+	    "The retained output of session %s is %s.", s->id.slug,
 	    busy ? "being overwritten: try again" : fault);
 }
 
@@ -200,8 +200,8 @@ log_end(struct logging *lg, int rc, enum ring_verdict v)
 	const char *fault = "busy";
 
 	if (rc == 0) {
-		if (lg->which == LINES_BOTH && lg->l.to > lg->s->total)
-			lg->s->total = lg->l.to;
+		if (lg->which == LINES_BOTH && lg->l.to > lg->s->output.total)
+			lg->s->output.total = lg->l.to;
 		log_answer(lg);
 		return 0;
 	}
@@ -254,7 +254,7 @@ log_wake(struct req *r, struct session *s, unsigned wake)
 {
 	if (wake & WAKE_GONE)
 		req_refuse(r, PROTO_E_NOT_FOUND, NULL,
-		    "No session found for %s", s->slug);
+		    "No session found for %s", s->id.slug);
 }
 
 static void

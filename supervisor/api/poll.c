@@ -134,10 +134,10 @@ delivery_read(struct req *r, struct session *s, struct delivery *d)
 		return;
 	}
 	d->have = true;
-	if (ring_glance(rd, &g) == RING_OK && g.head > s->total)
-		s->total = g.head;
-	if (d->k.to > s->total)
-		s->total = d->k.to;
+	if (ring_glance(rd, &g) == RING_OK && g.head > s->output.total)
+		s->output.total = g.head;
+	if (d->k.to > s->output.total)
+		s->output.total = d->k.to;
 	delivery_cut(p, s, d);
 }
 
@@ -150,7 +150,7 @@ reader_name(struct api_call *c, struct session *s, char *ret, size_t size)
 	if (val_copy(c->params, "reader", name, sizeof(name)) > 0)
 		snprintf(ret, size, "r:%.66s", name);
 	else
-		snprintf(ret, size, "s:%.47s", s->scope);
+		snprintf(ret, size, "s:%.47s", s->id.scope);
 }
 
 /* The words of a poll. */
@@ -186,13 +186,13 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
     uint64_t idle, struct enc *e)
 {
 	const struct polling *p = r->state;
-	struct cursor cur = cursors_get(r->m->cursors, s->sid, p->reader);
+	struct cursor cur = cursors_get(r->m->cursors, s->id.sid, p->reader);
 
 	if (out->len > 0)
 		cur.empty_polls = 0;
 	enc_kv_str(e, "status", result_status(s));
-	enc_kv_str(e, "sessionId", s->slug);
-	enc_kv_str(e, "name", s->name);
+	enc_kv_str(e, "sessionId", s->id.slug);
+	enc_kv_str(e, "name", s->id.name);
 	enc_key(e, "output");
 	if (p->raw)
 		enc_bin(e, d->have ? d->k.data + d->at : "", d->len);
@@ -206,7 +206,7 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 	    s->state == STATE_EXITED || !session_live(s));
 	enc_kv_bool(e, "closed", !session_live(s));
 	result_pty(r->m, s, e);
-	enc_kv_uint(e, "totalOutputChars", s->total);
+	enc_kv_uint(e, "totalOutputChars", s->output.total);
 	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
 	if (ack != 0) {
 		char buf[24];
@@ -229,7 +229,7 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 		    o.text.len);
 		enc_kv_bool(e, "truncated", o.omitted > 0);
 		enc_kv_uint(e, "droppedBytes", o.dropped);
-		enc_kv_uint(e, "durationMs", s->duration_ms);
+		enc_kv_uint(e, "durationMs", s->facts.duration_ms);
 		sbuf_fini(&o.text);
 	}
 }
@@ -260,7 +260,7 @@ delivered(struct master *m, struct sid sid, const char *reader, uint64_t ack)
 	if (s == NULL || !cursors_confirm(m->cursors, sid, reader, ack))
 		return;
 	if (!told && cursors_get(m->cursors, sid, reader).end_told) {
-		events_ack_session(m->events, s->scope, sid);
+		events_ack_session(m->events, s->id.scope, sid);
 		sweep_read(m, s);
 	}
 	release_held(s, reader);
@@ -289,10 +289,10 @@ static void
 mark_cursor(struct req *r, struct session *s, uint64_t ack)
 {
 	const struct polling *p = r->state;
-	struct cursor_mark k = {.sid = s->sid, .ack = ack};
+	struct cursor_mark k = {.sid = s->id.sid, .ack = ack};
 
 	memcpy(k.reader, p->reader, sizeof(k.reader));
-	cursors_writing(r->m->cursors, s->sid, k.reader, ack);
+	cursors_writing(r->m->cursors, s->id.sid, k.reader, ack);
 	conn_mark(r->conn, &method_POLL, &k, sizeof(k));
 }
 
@@ -313,12 +313,12 @@ poll_answer(struct req *r, struct session *s, struct delivery *d)
 		sbuf_add_output(&out, p->text, d->k.data + d->at, d->len,
 		    false);
 	if (!p->have_since)
-		ack = cursors_stage(m->cursors, s->sid, p->reader, d->from,
+		ack = cursors_stage(m->cursors, s->id.sid, p->reader, d->from,
 		    d->next, ended);
 	poll_text(s, d, &out, waits, idle, &text);
 	result_open(&e, text.p, text.len);
 	poll_details(r, s, d, &out, ack, waits, idle, &e);
-	result_close(&e, ended && s->status != STATUS_COMPLETED);
+	result_close(&e, ended && s->facts.status != STATUS_COMPLETED);
 	if (ended && p->have_since && !e.failed)
 		sweep_read(m, s);
 	stats_observe(&m->stats->poll, METRIC_CUT_WORK,
@@ -355,10 +355,10 @@ poll_hold(struct req *r, struct session *s)
 	if (ms_until(p->held_ns) > 0)
 		req_timer(r, ms_until(p->held_ns));
 	else
-		req_refuse(r, PROTO_E_BUSY, s->slug,
+		req_refuse(r, PROTO_E_BUSY, s->id.slug,
 		    "Another poll of this reader of session %s is being "
 		    "answered, and its client does not take the answer: try "
-		    "again, or give another reader.", s->slug);
+		    "again, or give another reader.", s->id.slug);
 }
 
 static void poll_try(struct req *r, struct session *s, bool final);
@@ -390,12 +390,12 @@ poll_try(struct req *r, struct session *s, bool final)
 	struct cursor cur = {0};
 
 	if (!p->have_since &&
-	    cursors_busy(r->m->cursors, s->sid, p->reader)) {
+	    cursors_busy(r->m->cursors, s->id.sid, p->reader)) {
 		poll_hold(r, s);
 		return;
 	}
 	if (!p->have_since)
-		cur = cursors_get(r->m->cursors, s->sid, p->reader);
+		cur = cursors_get(r->m->cursors, s->id.sid, p->reader);
 	d.from = p->have_since ? p->since : cur.pos;
 	delivery_read(r, s, &d);
 	if (final || !session_live(s) || d.len > 0 || d.dropped > 0 ||
@@ -424,7 +424,7 @@ poll_wake(struct req *r, struct session *s, unsigned wake)
 	p->due_ns = clock_boot_ns();
 	if (wake & WAKE_GONE) {
 		req_refuse(r, PROTO_E_NOT_FOUND, NULL,
-		    "No session found for %s", s->slug);
+		    "No session found for %s", s->id.slug);
 		return;
 	}
 	if ((wake & WAKE_TIMER) != 0 && left > 0)
@@ -462,7 +462,7 @@ poll_call(struct api_call *c)
 	p->have_since = val_get(c->params, "since") != NULL;
 	p->since = val_uint(c->params, "since", 0);
 	p->raw = val_bool(c->params, "raw", false);
-	p->usage_of = s->sid;
+	p->usage_of = s->id.sid;
 	if (val_bool(c->params, "usage", false) &&
 	    (p->usage = calloc(1, sizeof(*p->usage))) == NULL) {
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
@@ -473,7 +473,7 @@ poll_call(struct api_call *c)
 	if (ack[0] != '\0') {
 		p->explicit_ack = true;
 		if (strcmp(ack, "explicit") != 0)
-			delivered(c->m, s->sid, p->reader,
+			delivered(c->m, s->id.sid, p->reader,
 			    strtoull(ack, NULL, 10));
 	}
 	timeout = (uint64_t)proto_int(PROTO_POLL, c->params, "timeout", 0);

@@ -235,7 +235,7 @@ req_watch(struct req *r, struct session *s)
 {
 	struct watch *w;
 
-	if (r->over || s->forgotten)
+	if (r->over || s->over.forgotten)
 		return -ESTALE;
 	if (req_watches(r, s))
 		return 0;

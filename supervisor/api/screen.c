@@ -148,8 +148,8 @@ put_head(struct drawing *d, struct session *s)
 	screen_facts(rp->screen, f);
 	result_open_details(e);
 	enc_kv_str(e, "status", result_status(s));
-	enc_kv_str(e, "sessionId", s->slug);
-	enc_kv_str(e, "name", s->name);
+	enc_kv_str(e, "sessionId", s->id.slug);
+	enc_kv_str(e, "name", s->id.name);
 	enc_kv_uint(e, "cols", f->cols);
 	enc_kv_uint(e, "rows", f->rows);
 	enc_key(e, "cursor");
@@ -240,20 +240,20 @@ static void
 fail(struct req *r, struct session *s, int err)
 {
 	if (err == -ENOENT)
-		req_refuse(r, PROTO_E_NOT_FOUND, s->slug,
-		    "The output of session %s is gone.", s->slug);
+		req_refuse(r, PROTO_E_NOT_FOUND, s->id.slug,
+		    "The output of session %s is gone.", s->id.slug);
 	else if (err == -ENOTTY)
-		req_refuse(r, PROTO_E_NO_TERMINAL, s->slug,
-		    "Session %s has no terminal.", s->slug);
+		req_refuse(r, PROTO_E_NO_TERMINAL, s->id.slug,
+		    "Session %s has no terminal.", s->id.slug);
 	else if (err == -EAGAIN)
-		req_refuse(r, PROTO_E_BUSY, s->slug,
+		req_refuse(r, PROTO_E_BUSY, s->id.slug,
 		    "The output of session %s is being overwritten: try again",
-		    s->slug);
+		    s->id.slug);
 	else if (err == -ENOMEM)
 		req_nomem(r);
 	else
-		req_refuse(r, PROTO_E_INTERNAL, s->slug,
-		    "The output of session %s is damaged.", s->slug);
+		req_refuse(r, PROTO_E_INTERNAL, s->id.slug,
+		    "The output of session %s is damaged.", s->id.slug);
 }
 
 /* ----------------------------------------------------------------- drawing */
@@ -267,7 +267,7 @@ begin(struct drawing *d, struct session *s, struct ring_reader *rd)
 	if ((rc == -ENOENT || rc == -ENOTTY) &&
 	    (s->state == STATE_QUEUED || s->state == STATE_STARTING)) {
 		d->replay = (struct replay){
-			.screen = screen_new(s->cols, s->rows)};
+		    .screen = screen_new(s->terminal.cols, s->terminal.rows)};
 		rc = d->replay.screen != NULL ? 0 : -ENOMEM;
 	}
 	d->begun = rc == 0;
@@ -294,7 +294,8 @@ slice(struct drawing *d, struct session *s)
 
 	if (rc < 0)
 		return rc;
-	if (!req_keeps(d->req, (uint64_t)s->cols * s->rows * CELL_BYTES))
+	if (!req_keeps(d->req,
+		(uint64_t)s->terminal.cols * s->terminal.rows * CELL_BYTES))
 		return -EDQUOT;
 	if (rd == NULL)
 		return d->replay.to == 0 ? 0 : -ENOENT;
@@ -354,7 +355,7 @@ screen_wake(struct req *r, struct session *s, unsigned wake)
 		return;
 	if (wake & WAKE_GONE)
 		req_refuse(r, PROTO_E_NOT_FOUND, NULL,
-		    "No session found for %s", s->slug);
+		    "No session found for %s", s->id.slug);
 	else if (wake & (WAKE_TIMER | WAKE_MORE))
 		go_on(r, s);
 }
@@ -392,7 +393,7 @@ screen_call(struct api_call *c)
 
 	if (s == NULL)
 		return;
-	if (!s->pty) {
+	if (!s->terminal.pty) {
 		fail(r, s, -ENOTTY);
 		return;
 	}

@@ -30,7 +30,7 @@ static void
 order_credit(struct req *r, struct session *s, uint64_t pos)
 {
 	struct exec *x = r->state;
-	struct ctl_pos c = {.head = CTL_INIT(CTL_CREDIT, s->sid,
+	struct ctl_pos c = {.head = CTL_INIT(CTL_CREDIT, s->id.sid,
 				struct ctl_pos),
 	    .pos = pos};
 
@@ -48,16 +48,16 @@ say_session(struct req *r, struct session *s)
 	session_instance(s, instance);
 	enc_map(&e);
 	enc_kv_uint(&e, "msgid", r->msgid);
-	enc_kv_str(&e, "sessionId", s->slug);
+	enc_kv_str(&e, "sessionId", s->id.slug);
 	enc_kv_str(&e, "instanceId", instance);
 	enc_kv_str(&e, "state",
 	    s->state == STATE_QUEUED ? "queued" : "running");
 	enc_key(&e, "pid");
-	if (s->pid > 0)
-		enc_int(&e, s->pid);
+	if (s->facts.pid > 0)
+		enc_int(&e, s->facts.pid);
 	else
 		enc_nil(&e);
-	enc_kv_bool(&e, "pty", s->pty);
+	enc_kv_bool(&e, "pty", s->terminal.pty);
 	enc_end(&e);
 	conn_notify(r->conn, "session", e.failed ? NULL : e.buf, e.len);
 	enc_fini(&e);
@@ -86,7 +86,7 @@ stream_begin(struct req *r, struct session *s)
 	struct exec *x = r->state;
 
 	x->streaming = true;
-	x->credit = s->tail_bytes;
+	x->credit = s->wish.tail_bytes;
 	if (s->state == STATE_QUEUED)
 		say_session(r, s);
 }
@@ -134,13 +134,14 @@ static void
 stream_watch(struct req *r, struct session *s)
 {
 	const struct exec *x = r->state;
-	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH, s->sid, struct ctl_pos),
+	struct ctl_pos w = {
+	    .head = CTL_INIT(CTL_WATCH, s->id.sid, struct ctl_pos),
 	    .pos = x->pos};
 
-	if (s->watching || !session_live(s))
+	if (s->output.watching || !session_live(s))
 		return;
-	s->watching = true;
-	s->watch_pos = x->pos;
+	s->output.watching = true;
+	s->output.watch_pos = x->pos;
 	pool_order(r->m, s, &w, sizeof(w), false, -1);
 }
 
@@ -149,7 +150,7 @@ static void
 mark_pos(struct req *r, struct session *s)
 {
 	const struct exec *x = r->state;
-	struct stream_mark k = {.sid = s->sid, .msgid = r->msgid,
+	struct stream_mark k = {.sid = s->id.sid, .msgid = r->msgid,
 	    .pos = x->pos};
 
 	conn_mark(r->conn, &method_EXEC, &k, sizeof(k));
@@ -165,7 +166,7 @@ stream_pump(struct req *r, struct session *s)
 	struct ring_facts *f;
 	bool dry = true;
 
-	if (s->pid > 0 && !x->said) {
+	if (s->facts.pid > 0 && !x->said) {
 		x->said = true;
 		say_session(r, s);
 	}
@@ -218,15 +219,15 @@ stream_written(struct master *m, struct conn *c, const void *what, bool lost)
 	struct exec *x;
 
 	(void)m;
-	if (s == NULL || s->sid.v != k->sid.v || !session_live(s))
+	if (s == NULL || s->id.sid.v != k->sid.v || !session_live(s))
 		return;
 	x = r->state;
 	timer_in(r->m, &x->stall, on_stall, r, STREAM_STALL_MS);
 	if (x->credit == UINT64_MAX && x->stall == NULL)
 		return;
 	if (x->credit == UINT64_MAX ||
-	    pos + s->tail_bytes >= x->credit + s->tail_bytes / 4)
-		order_credit(r, s, pos + s->tail_bytes);
+	    pos + s->wish.tail_bytes >= x->credit + s->wish.tail_bytes / 4)
+		order_credit(r, s, pos + s->wish.tail_bytes);
 }
 
 void

@@ -65,7 +65,7 @@ add_row(struct waits *ws, const struct waited *w, uint64_t now)
 	if (w->s != NULL) {
 		enc_kv_uint(e, "next", found ? w->end
 			: ws->spec != NULL   ? w->pos
-					     : w->s->total);
+					     : w->s->output.total);
 		enc_kv_uint(e, "dropped", w->dropped);
 	}
 	if (found) {
@@ -193,7 +193,7 @@ add_session(struct api_call *c, struct waits *ws, const char *name,
 		return req_nomem(c->req);
 	w->of = ws;
 	w->s = s;
-	snprintf(w->slug, sizeof(w->slug), "%s", s->slug);
+	snprintf(w->slug, sizeof(w->slug), "%s", s->id.slug);
 	w->from_end = since < 0;
 	w->since = w->pos = since < 0 ? 0 : (uint64_t)since;
 	ws->count++;

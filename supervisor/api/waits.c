@@ -111,14 +111,15 @@ take_result(struct waited *w, struct ring_reader *rd, bool last)
 void
 watch_output(struct master *m, struct session *s, uint64_t pos)
 {
-	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH, s->sid,
+	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH, s->id.sid,
 				struct ctl_pos), .pos = pos};
 
-	if (!session_live(s) || !s->has_worker || s->state == STATE_QUEUED ||
-	    (s->watching && s->watch_pos <= pos))
+	if (!session_live(s) || !s->custody.has_worker ||
+	    s->state == STATE_QUEUED ||
+	    (s->output.watching && s->output.watch_pos <= pos))
 		return;
-	s->watching = true;
-	s->watch_pos = pos;
+	s->output.watching = true;
+	s->output.watch_pos = pos;
 	pool_order(m, s, &w, sizeof(w), false, -1);
 }
 
@@ -231,7 +232,7 @@ look_pause(struct waited *w, uint64_t base, uint64_t now)
 		return base + WAITS_PAUSE_MS;
 	w->paused_at = w->pos;
 	match_at_end(w->match, w->pos);
-	(void)take_result(w, readers_get(w->of->r->m, w->s->sid), true);
+	(void)take_result(w, readers_get(w->of->r->m, w->s->id.sid), true);
 	return UINT64_MAX;
 }
 
@@ -277,7 +278,7 @@ look(struct waited *w, uint64_t now)
 	if (w->met != MET_NOT)
 		return UINT64_MAX;
 	if (!session_live(s) && w->match == NULL) {
-		rd = ws->bytes > 0 ? readers_get(m, s->sid) : NULL;
+		rd = ws->bytes > 0 ? readers_get(m, s->id.sid) : NULL;
 		if (rd != NULL)
 			(void)ring_glance(rd, &g);
 		set_met(w, ended_how(w, g.head));
@@ -287,7 +288,7 @@ look(struct waited *w, uint64_t now)
 	    (ws->bytes == 0 && ws->idle_ms == 0 && !ws->input &&
 		w->match == NULL))
 		return UINT64_MAX;
-	rd = readers_get(m, s->sid);
+	rd = readers_get(m, s->id.sid);
 	if (rd != NULL)
 		(void)ring_glance(rd, &g);
 	if (ws->bytes > 0 && g.head >= w->since + ws->bytes) {
@@ -296,9 +297,10 @@ look(struct waited *w, uint64_t now)
 	}
 	if (ws->bytes > 0)
 		watch_output(m, s, w->since + ws->bytes - 1);
-	if (s->started_ms == 0)
+	if (s->facts.started_ms == 0)
 		return UINT64_MAX;
-	base = s->started_ms > s->input_ms ? s->started_ms : s->input_ms;
+	base = s->facts.started_ms > s->input.fed_ms ? s->facts.started_ms
+						     : s->input.fed_ms;
 	if (g.last_output_ms > base)
 		base = g.last_output_ms;
 	due = look_pause(w, base, now);
@@ -457,7 +459,7 @@ time_is_up(struct waits *ws)
 		struct waited *w = &ws->v[i];
 
 		rd = w->behind && w->s != NULL
-		    ? readers_get(ws->r->m, w->s->sid)
+		    ? readers_get(ws->r->m, w->s->id.sid)
 		    : NULL;
 		w->goal = rd != NULL && ring_glance(rd, &g) == RING_OK ? g.head
 								      : 0;

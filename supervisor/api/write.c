@@ -47,16 +47,17 @@ input_queued(struct master *m, struct session *s)
 	struct ring_reader *rd;
 	struct ring_facts *f;
 
-	if (s->spool_end == s->stdin_consumed)
+	if (s->input.spool_end == s->input.consumed)
 		return 0;
 	rd = readers_of(m, s);
 	f = rd != NULL ? malloc(sizeof(*f)) : NULL;
 	if (f != NULL && ring_facts(rd, f) == RING_OK &&
-	    f->consumed <= s->spool_end && f->consumed > s->stdin_consumed)
-		s->stdin_consumed = f->consumed;
+	    f->consumed <= s->input.spool_end &&
+	    f->consumed > s->input.consumed)
+		s->input.consumed = f->consumed;
 	free(f);
 	room_count(s);
-	return s->spool_end - s->stdin_consumed;
+	return s->input.spool_end - s->input.consumed;
 }
 
 /* What the queue still takes. */
@@ -77,20 +78,20 @@ stdin_append(struct master *m, struct session *s, const char *data, size_t n)
 
 	if (n == 0)
 		return 0;
-	if (room_ask(s->room, SHARE_WAITING, n, NULL) < 0)
+	if (room_ask(s->share.room, SHARE_WAITING, n, NULL) < 0)
 		return -EDQUOT;
-	s->spooled = true;
-	fd = spool_open_append(m->dirfd, s->sid);
+	s->input.spooled = true;
+	fd = spool_open_append(m->dirfd, s->id.sid);
 	if (fd < 0)
 		return fd;
-	e = spool_append(fd, s->spool_end, data, n);
+	e = spool_append(fd, s->input.spool_end, data, n);
 	close(fd);
 	if (e < 0)
 		return e;
 	FAULT("master.in-spool");
-	s->spool_end += n;
+	s->input.spool_end += n;
 	room_count(s);
-	if (s->pty)
+	if (s->terminal.pty)
 		terminal_accepted(s, data, n);
 	session_touch(m, s);
 	return 0;
@@ -118,11 +119,11 @@ write_some(struct req *r, struct session *s)
 static void
 order_stdin(struct master *m, struct session *s)
 {
-	struct ctl_stdin in = {.head = CTL_INIT(CTL_STDIN, s->sid,
+	struct ctl_stdin in = {.head = CTL_INIT(CTL_STDIN, s->id.sid,
 				   struct ctl_stdin),
-	    .pos = s->spool_end, .eof = s->spool_eof};
+	    .pos = s->input.spool_end, .eof = s->input.spool_eof};
 
-	s->input_ms = clock_wall_ms();
+	s->input.fed_ms = clock_wall_ms();
 	pool_order(m, s, &in, sizeof(in), true, -1);
 }
 
@@ -146,10 +147,10 @@ input_refuse(struct req *r, struct session *s, size_t n, int error)
 	struct proto_problem why;
 
 	if (error == -EDQUOT &&
-	    room_ask(s->room, SHARE_WAITING, n, &why) < 0)
-		req_refuse_share(r, s->slug, &why);
+	    room_ask(s->share.room, SHARE_WAITING, n, &why) < 0)
+		req_refuse_share(r, s->id.slug, &why);
 	else
-		req_refuse(r, PROTO_E_NO_SPACE, s->slug,
+		req_refuse(r, PROTO_E_NO_SPACE, s->id.slug,
 		    "no space for stdin: %s, %zu bytes accepted",
 		    strerror(-error), in->accepted);
 }
@@ -158,13 +159,13 @@ input_refuse(struct req *r, struct session *s, size_t n, int error)
 static void
 watch_stdin(struct master *m, struct session *s)
 {
-	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH_STDIN, s->sid,
+	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH_STDIN, s->id.sid,
 				struct ctl_pos),
-	    .pos = s->stdin_consumed};
+	    .pos = s->input.consumed};
 
-	if (s->watching_stdin)
+	if (s->input.watching)
 		return;
-	s->watching_stdin = true;
+	s->input.watching = true;
 	pool_order(m, s, &w, sizeof(w), false, -1);
 }
 
@@ -174,11 +175,11 @@ input_details(struct req *r, struct session *s, struct enc *e)
 	const struct input *in = r->state;
 
 	enc_kv_str(e, "status", "running");
-	enc_kv_str(e, "sessionId", s->slug);
-	enc_kv_str(e, "name", s->name);
+	enc_kv_str(e, "sessionId", s->id.slug);
+	enc_kv_str(e, "name", s->id.name);
 	enc_kv_uint(e, "accepted", in->accepted);
 	enc_kv_uint(e, "queued", input_queued(r->m, s));
-	enc_kv_uint(e, "position", s->spool_end);
+	enc_kv_uint(e, "position", s->input.spool_end);
 	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
 	result_uncertain(r->m, s, e);
 }
@@ -192,8 +193,8 @@ write_answer(struct req *r, struct session *s)
 	char text[160];
 
 	snprintf(text, sizeof(text), "Wrote %zu bytes to session %s%s.",
-	    in->accepted, s->slug, !in->eof ? ""
-		: s->pty	? " (end of file sent)"
+	    in->accepted, s->id.slug, !in->eof ? ""
+		: s->terminal.pty	? " (end of file sent)"
 				: " (stdin closed)");
 	result_open(&e, text, strlen(text));
 	input_details(r, s, &e);
@@ -206,35 +207,35 @@ static void
 write_try(struct req *r, struct session *s, bool final)
 {
 	struct input *in = r->state;
-	uint64_t before = s->spool_end;
+	uint64_t before = s->input.spool_end;
 	int e;
 
 	if (!result_stdin_writable(s)) {
-		req_refuse(r, PROTO_E_STDIN_CLOSED, s->slug,
-		    "Session %s stdin is not writable.", s->slug);
+		req_refuse(r, PROTO_E_STDIN_CLOSED, s->id.slug,
+		    "Session %s stdin is not writable.", s->id.slug);
 		return;
 	}
-	if (s->pty && terminal_refuses(r, s, in->data + in->accepted,
+	if (s->terminal.pty && terminal_refuses(r, s, in->data + in->accepted,
 		in->data_len - in->accepted))
 		return;
 	e = write_some(r, s);
 	if (e == 0 && in->accepted == in->data_len && in->eof) {
-		if (s->pty)
+		if (s->terminal.pty)
 			e = terminal_eof(r->m, s);
 		else
-			s->spool_eof = true;
+			s->input.spool_eof = true;
 		session_touch(r->m, s);
 	}
-	if (s->spool_end != before || s->spool_eof)
+	if (s->input.spool_end != before || s->input.spool_eof)
 		order_stdin(r->m, s);
 	if (e < 0)
 		input_refuse(r, s, in->data_len - in->accepted, e);
 	else if (in->accepted == in->data_len)
 		write_answer(r, s);
 	else if (final)
-		req_refuse(r, PROTO_E_STDIN_FULL, s->slug,
-		    "stdin of session %s is full, %zu bytes accepted", s->slug,
-		    in->accepted);
+		req_refuse(r, PROTO_E_STDIN_FULL, s->id.slug,
+		    "stdin of session %s is full, %zu bytes accepted",
+		    s->id.slug, in->accepted);
 	else
 		watch_stdin(r->m, s);
 }
@@ -247,7 +248,7 @@ write_wake(struct req *r, struct session *s, unsigned wake)
 		return;
 	if (wake & WAKE_GONE)
 		req_refuse(r, PROTO_E_NOT_RUNNING, NULL,
-		    "No active session found for %s", s->slug);
+		    "No active session found for %s", s->id.slug);
 	else if (wake & (WAKE_STDIN | WAKE_STATE | WAKE_TIMER))
 		write_try(r, s, (wake & WAKE_TIMER) != 0);
 }
@@ -261,8 +262,8 @@ api_running(struct api_call *c)
 	if (s == NULL)
 		return NULL;
 	if (!session_live(s)) {
-		req_refuse(c->req, PROTO_E_NOT_RUNNING, s->slug,
-		    "No active session found for %s", s->slug);
+		req_refuse(c->req, PROTO_E_NOT_RUNNING, s->id.slug,
+		    "No active session found for %s", s->id.slug);
 		return NULL;
 	}
 	return s;
@@ -274,8 +275,8 @@ input_session(struct api_call *c)
 	struct session *s = api_running(c);
 
 	if (s != NULL && s->state == STATE_EXITED) {
-		req_refuse(c->req, PROTO_E_FINALIZING, s->slug,
-		    "Session %s is finalizing.", s->slug);
+		req_refuse(c->req, PROTO_E_FINALIZING, s->id.slug,
+		    "Session %s is finalizing.", s->id.slug);
 		return NULL;
 	}
 	return s;
@@ -289,16 +290,16 @@ write_seek(struct req *r, struct session *s, uint64_t pos)
 	struct input *in = r->state;
 	uint64_t had;
 
-	if (pos > s->spool_end)
+	if (pos > s->input.spool_end)
 		return req_failf(r, PROTO_E_INVALID_PARAMS, "position",
 		    "position: %" PRIu64 ": expected at most %" PRIu64
 		    ", what session %s has accepted so far", pos,
-		    s->spool_end, s->slug);
-	had = s->spool_end - pos;
+		    s->input.spool_end, s->id.slug);
+	had = s->input.spool_end - pos;
 	in->accepted = had < in->data_len ? (size_t)had : in->data_len;
 	/* the end of a terminal's input is a byte or two of it: ^D */
 	if (in->accepted < in->data_len || !in->eof ||
-	    !(s->pty ? had > in->data_len : s->spool_eof))
+	    !(s->terminal.pty ? had > in->data_len : s->input.spool_eof))
 		return true;
 	write_answer(r, s);
 	return false;

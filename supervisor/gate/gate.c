@@ -40,7 +40,7 @@ now_ms(void)
 static struct session *
 session_of(struct admission_entry *e)
 {
-	return RANK_OWNER(e, struct session, gate);
+	return RANK_OWNER(e, struct session, place.admission);
 }
 
 static const char *
@@ -152,7 +152,7 @@ gate_pump(struct master *m)
 		gate_wait_over(m, s);
 		(void)sweep_admit(m, s, NULL);
 		session_set_state(m, s, STATE_STARTING, "there is a place");
-		s->recovering = false;
+		s->custody.recovering = false;
 		starts_enter(m, s);
 		session_wake(m, s, WAKE_STATE);
 	}
@@ -168,7 +168,7 @@ explain(struct master *m, const struct session *s, enum admission_why why,
 	struct admission_view v;
 	char current[40] = "";
 
-	admission_view_of(m->gate.admission, s->scope, &v);
+	admission_view_of(m->gate.admission, s->id.scope, &v);
 	switch (why) {
 	case ADMISSION_SCOPE:
 		snprintf(current, sizeof(current), "%" PRIu64, v.running);
@@ -219,7 +219,8 @@ static int
 wait_here(struct master *m, struct session *s, uint64_t waited_ms,
     struct proto_problem *why)
 {
-	if (admission_wait(m->gate.admission, &s->gate, s->scope) < 0) {
+	if (admission_wait(m->gate.admission, &s->place.admission,
+		s->id.scope) < 0) {
 		if (why != NULL)
 			proto_problem_set(why, PROTO_E_BUSY, "",
 			    "out of memory");
@@ -230,7 +231,7 @@ wait_here(struct master *m, struct session *s, uint64_t waited_ms,
 	else
 		session_touch(m, s);
 	arm_timer(m, now_ms());
-	if (!s->lane_warned)
+	if (!s->queued.warned)
 		gate_wait_begin(m, s, waited_ms);
 	return 0;
 }
@@ -244,7 +245,7 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 
 	look_at_pressure(m, now);
 	gate_pump(m); /* those that came before go first */
-	verdict = admission_judge(m->gate.admission, s->scope, now);
+	verdict = admission_judge(m->gate.admission, s->id.scope, now);
 	if (verdict != ADMISSION_FREE) {
 		if (arrives && refuses(m, verdict)) {
 			explain(m, s, verdict, why);
@@ -260,21 +261,21 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 			return -EBUSY;
 		if (arrives && gate_deadlock_refuse(m, s, why) < 0)
 			return -EDEADLK;
-		s->lane_warned = s->lane_warned && s->recovering;
+		s->queued.warned = s->queued.warned && s->custody.recovering;
 		return wait_here(m, s, 0, why);
 	}
 	/* what was accepted before starts, whatever room there is */
 	if (sweep_admit(m, s, arrives ? why : NULL) < 0 && arrives)
 		return -EBUSY;
-	if (admission_start(m->gate.admission, &s->gate, s->scope, true, now) <
-	    0) {
+	if (admission_start(m->gate.admission, &s->place.admission, s->id.scope,
+		true, now) < 0) {
 		if (why != NULL)
 			proto_problem_set(why, PROTO_E_BUSY, "",
 			    "out of memory");
 		return -ENOMEM;
 	}
 	session_set_state(m, s, STATE_STARTING, reason);
-	s->recovering = false;
+	s->custody.recovering = false;
 	starts_enter(m, s);
 	return 0;
 }
@@ -282,8 +283,8 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 void
 gate_restore(struct master *m, struct session *s)
 {
-	if (admission_start(m->gate.admission, &s->gate, s->scope, false,
-		now_ms()) < 0)
+	if (admission_start(m->gate.admission, &s->place.admission, s->id.scope,
+		false, now_ms()) < 0)
 		master_give_up(m, "no memory to count what runs");
 }
 
@@ -292,22 +293,22 @@ gate_restore_waiting(struct master *m, struct session *s)
 {
 	uint64_t now = clock_wall_ms();
 
-	return wait_here(m, s, now > s->created_ms ? now - s->created_ms : 0,
-	    NULL);
+	return wait_here(m, s,
+	    now > s->id.created_ms ? now - s->id.created_ms : 0, NULL);
 }
 
 void
 gate_leave(struct master *m, struct session *s)
 {
 	gate_wait_over(m, s);
-	admission_leave(m->gate.admission, &s->gate);
+	admission_leave(m->gate.admission, &s->place.admission);
 }
 
 const char *
 gate_queued_for(struct master *m, const struct session *s)
 {
-	enum admission_why why =
-	    admission_waits_for(m->gate.admission, &s->gate, now_ms());
+	enum admission_why why = admission_waits_for(m->gate.admission,
+	    &s->place.admission, now_ms());
 
 	return queued_for[why] != NULL ? queued_for[why] : "lane";
 }
@@ -315,9 +316,9 @@ gate_queued_for(struct master *m, const struct session *s)
 uint32_t
 gate_position(struct master *m, const struct session *s)
 {
-	if (admission_is_waiting(&s->gate))
-		return admission_position(&s->gate);
-	return lanes_position(m->lanes, s->sid);
+	if (admission_is_waiting(&s->place.admission))
+		return admission_position(&s->place.admission);
+	return lanes_position(m->lanes, s->id.sid);
 }
 
 /* A percentage with two digits behind the point. */

@@ -21,7 +21,7 @@
 static bool
 descends(struct master *m, const struct session *s, struct sid from)
 {
-	struct sid at = s->parent;
+	struct sid at = s->id.parent;
 
 	for (unsigned i = 0; i < CHAIN_MAX && at.v != 0; i++) {
 		const struct session *p;
@@ -31,7 +31,7 @@ descends(struct master *m, const struct session *s, struct sid from)
 		p = session_by_sid(m, at);
 		if (p == NULL)
 			return false;
-		at = p->parent;
+		at = p->id.parent;
 	}
 	return false;
 }
@@ -62,9 +62,9 @@ is_deadlock(struct master *m, const struct session *s)
 {
 	struct look l = {.m = m, .s = s};
 
-	if (s->parent.v == 0 || s->lane[0] == '\0')
+	if (s->id.parent.v == 0 || s->wish.lane[0] == '\0')
 		return false;
-	lanes_each(m->lanes, s->lane, LANE_THE_BLOCKERS, on_blocker, &l);
+	lanes_each(m->lanes, s->wish.lane, LANE_THE_BLOCKERS, on_blocker, &l);
 	return l.ancestors > 0 && !l.others;
 }
 
@@ -73,7 +73,7 @@ void
 lane_deadlock_chain(struct master *m, const struct session *s, const char *scope,
     struct sbuf *b)
 {
-	struct sid at = s->parent;
+	struct sid at = s->id.parent;
 	uint64_t now = clock_wall_ms();
 
 	for (unsigned i = 0; i < SAID_MAX && at.v != 0; i++) {
@@ -83,17 +83,18 @@ lane_deadlock_chain(struct master *m, const struct session *s, const char *scope
 
 		if (p == NULL)
 			break;
-		from = p->started_ms != 0 ? p->started_ms : p->created_ms;
+		from = p->facts.started_ms != 0 ? p->facts.started_ms
+						: p->id.created_ms;
 		text_duration(now > from ? now - from : 0, age, sizeof(age));
 		sbuf_addf(b, "%s%s (%s", i > 0 ? " <- " : "",
-		    scope == NULL || strcmp(scope, p->scope) == 0
-			? p->slug
+		    scope == NULL || strcmp(scope, p->id.scope) == 0
+			? p->id.slug
 			: "a session of another scope",
 		    age);
-		if (p->lane[0] != '\0')
-			sbuf_addf(b, ", lane %s", p->lane);
+		if (p->wish.lane[0] != '\0')
+			sbuf_addf(b, ", lane %s", p->wish.lane);
 		sbuf_add(b, ")");
-		at = p->parent;
+		at = p->id.parent;
 	}
 }
 
@@ -110,10 +111,10 @@ lane_deadlock_refuse(struct master *m, const struct session *s,
 	proto_problem_set(why, PROTO_E_DEADLOCK, "lane",
 	    "lane %s is held only by sessions that this command was started "
 	    "from: it would wait for ever behind %s; use another lane, or none",
-	    s->lane, chain.p != NULL ? chain.p : "them");
+	    s->wish.lane, chain.p != NULL ? chain.p : "them");
 	sbuf_fini(&chain);
 	log_event(LOG_NOTE, "session-refused", KV_SESSION(s),
-	    KV("lane", s->lane), KV("why", "deadlock"));
+	    KV("lane", s->wish.lane), KV("why", "deadlock"));
 	return -EDEADLK;
 }
 
@@ -124,7 +125,7 @@ lane_deadlock_end(struct master *m, struct session *s)
 	if (s->state != STATE_QUEUED || !is_deadlock(m, s))
 		return false;
 	log_event(LOG_NOTE, "session-deadlocked", KV_SESSION(s),
-	    KV("lane", s->lane));
+	    KV("lane", s->wish.lane));
 	session_end_here(m, s, END_DEADLOCK, "only its ancestors hold its lane");
 	return true;
 }

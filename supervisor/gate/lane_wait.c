@@ -22,7 +22,7 @@ wait_encode(struct master *m, const struct session *s, const char *scope,
 	enc_map(e);
 	enc_kv_str(e, "lane", v->name);
 	enc_kv_uint(e, "waitedMs", waited_ms);
-	enc_kv_uint(e, "queuePosition", lanes_position(m->lanes, s->sid));
+	enc_kv_uint(e, "queuePosition", lanes_position(m->lanes, s->id.sid));
 	enc_kv_uint(e, "queued", v->queued);
 	enc_kv_uint(e, "active", v->active);
 	enc_kv_uint(e, "width", v->width);
@@ -46,7 +46,7 @@ wait_text(struct master *m, const struct session *s, const char *scope,
 
 	text_duration(waited_ms, waited, sizeof(waited));
 	sbuf_addf(b, "Exec has waited %s in lane %s, place %u (%s): ", waited,
-	    v->name, lanes_position(m->lanes, s->sid), s->slug);
+	    v->name, lanes_position(m->lanes, s->id.sid), s->id.slug);
 	switch (v->block) {
 	case LANE_BLOCK_PAUSED:
 		sbuf_add(b, "the lane is paused by an operator");
@@ -74,8 +74,8 @@ wait_text(struct master *m, const struct session *s, const char *scope,
 static void
 warn(struct master *m, struct session *s, uint64_t now)
 {
-	const char *scope = s->scope[0] != '\0' ? s->scope : NULL;
-	uint64_t since = lanes_since(m->lanes, s->sid);
+	const char *scope = s->id.scope[0] != '\0' ? s->id.scope : NULL;
+	uint64_t since = lanes_since(m->lanes, s->id.sid);
 	uint64_t waited = now > since ? now - since : 0;
 	char instance[SESSION_INSTANCE_MAX];
 	struct sbuf text = SBUF_INIT;
@@ -85,20 +85,21 @@ warn(struct master *m, struct session *s, uint64_t now)
 
 	if (lane_deadlock_end(m, s))
 		return;
-	s->lane_warned = true;
+	s->queued.warned = true;
 	tally_add(m, TALLY(lane_warned), 1);
 	session_touch(m, s);
-	if (!lanes_find(m->lanes, s->lane, &v) || s->hidden ||
+	if (!lanes_find(m->lanes, s->wish.lane, &v) || s->shown.hidden ||
 	    v.block == LANE_OPEN || /* the server stops */
 	    (m->kinds_wanted & EVENT_BIT(EVENT_LANE_WAIT)) == 0)
 		return;
 	wait_encode(m, s, scope, &v, waited, &e);
 	wait_text(m, s, scope, &v, waited, &text);
 	session_instance(s, instance);
-	in = (struct event_in){.scope = s->scope, .sid = s->sid,
-	    .instance_id = instance, .slug = s->slug,
+	in = (struct event_in){.scope = s->id.scope, .sid = s->id.sid,
+	    .instance_id = instance, .slug = s->id.slug,
 	    .kind = event_kind_name(EVENT_LANE_WAIT),
-	    .session_key = s->session_key[0] != '\0' ? s->session_key : NULL,
+	    .session_key =
+		s->id.session_key[0] != '\0' ? s->id.session_key : NULL,
 	    .text = text.p != NULL ? text.p : "", .exit_code = -1,
 	    .at_ms = now, .wait = e.buf, .wait_bytes = e.len};
 	if (e.failed || events_append(m->events, &in) < 0)

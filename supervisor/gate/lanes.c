@@ -269,7 +269,7 @@ lane_admin_reset(struct master *m, const char *name)
 
 		if (s == NULL)
 			continue;
-		s->lane_stale = true;
+		s->place.lane_stale = true;
 		session_touch(m, s);
 	}
 	free(p.sids);
@@ -296,14 +296,15 @@ on_blocker(void *arg, struct sid sid)
 static bool
 may_know(const char *scope, const struct session *s)
 {
-	return scope == NULL || strcmp(scope, s->scope) == 0;
+	return scope == NULL || strcmp(scope, s->id.scope) == 0;
 }
 
 /* For how long it has had its place. */
 static uint64_t
 age_ms(const struct session *s, uint64_t now)
 {
-	uint64_t from = s->started_ms != 0 ? s->started_ms : s->created_ms;
+	uint64_t from = s->facts.started_ms != 0 ? s->facts.started_ms
+						 : s->id.created_ms;
 
 	return now > from ? now - from : 0;
 }
@@ -317,13 +318,13 @@ blocker_encode(const char *scope, const struct session *s, struct enc *e)
 	enc_map(e);
 	if (may_know(scope, s)) {
 		session_instance(s, instance);
-		enc_kv_str(e, "sessionId", s->slug);
+		enc_kv_str(e, "sessionId", s->id.slug);
 		enc_kv_str(e, "instanceId", instance);
-		if (s->scope[0] != '\0')
-			enc_kv_str(e, "scopeKey", s->scope);
-		if (s->session_key[0] != '\0')
-			enc_kv_str(e, "sessionKey", s->session_key);
-		enc_kv_str(e, "lane", s->lane);
+		if (s->id.scope[0] != '\0')
+			enc_kv_str(e, "scopeKey", s->id.scope);
+		if (s->id.session_key[0] != '\0')
+			enc_kv_str(e, "sessionKey", s->id.session_key);
+		enc_kv_str(e, "lane", s->wish.lane);
 	}
 	enc_kv_str(e, "state", state_name(s->state));
 	enc_kv_uint(e, "ageMs", age_ms(s, clock_wall_ms()));
@@ -362,12 +363,13 @@ blockers_text(struct master *m, const char *scope, const struct blockers *b,
 			continue;
 		text_duration(age_ms(s, now), age, sizeof(age));
 		sbuf_addf(text, "%s%s (%s %s", said > 0 ? ", " : "",
-		    may_know(scope, s) ? s->slug : "a session of another scope",
+		    may_know(scope, s) ? s->id.slug
+				       : "a session of another scope",
 		    state_name(s->state), age);
-		if (may_know(scope, s) && s->scope[0] != '\0')
-			sbuf_addf(text, ", scope %s", s->scope);
-		if (may_know(scope, s) && s->session_key[0] != '\0')
-			sbuf_addf(text, ", session key %s", s->session_key);
+		if (may_know(scope, s) && s->id.scope[0] != '\0')
+			sbuf_addf(text, ", scope %s", s->id.scope);
+		if (may_know(scope, s) && s->id.session_key[0] != '\0')
+			sbuf_addf(text, ", session key %s", s->id.session_key);
 		sbuf_add(text, ")");
 		said++;
 	}

@@ -60,40 +60,41 @@ blob_memfd(const unsigned char *blob, size_t size)
 static struct ctl_start
 start_of(const struct master *m, const struct session *s)
 {
-	const struct spec *sp = s->spec;
+	const struct spec *sp = s->record.spec;
 
 	struct ctl_start st = {
-	    .head = CTL_INIT(CTL_START, s->sid, struct ctl_start),
-	    .flags = (s->stdin_pipe ? (uint32_t)CTL_START_STDIN_OPEN : 0u) |
-		(s->stream ? (uint32_t)CTL_START_LOSSLESS : 0u) |
-		(s->pty ? (uint32_t)CTL_START_PTY : 0u) | sp->flags,
+	    .head = CTL_INIT(CTL_START, s->id.sid, struct ctl_start),
+	    .flags =
+		(s->wish.stdin_pipe ? (uint32_t)CTL_START_STDIN_OPEN : 0u) |
+		(s->wish.stream ? (uint32_t)CTL_START_LOSSLESS : 0u) |
+		(s->terminal.pty ? (uint32_t)CTL_START_PTY : 0u) | sp->flags,
 	    .argc = sp->argc,
 	    .envc = sp->envc,
 	    .path_count = sp->path_count,
 	    .blob_bytes = sp->blob_bytes,
-	    .grace_ms = s->grace_ms,
-	    .timeout_ms = s->timeout_ms,
-	    .no_output_timeout_ms = s->no_output_timeout_ms,
-	    .credit = s->stream ? s->tail_bytes : UINT64_MAX,
-	    .stdin_end = s->spool_end,
-	    .stdin_eof = s->spool_eof,
-	    .cols = (uint16_t)s->cols,
-	    .rows = (uint16_t)s->rows,
-	    .pty_eof = s->pty_eof,
-	    .attempt = s->attempt,
-	    .head_bytes = s->head_bytes,
-	    .tail_bytes = s->tail_bytes,
+	    .grace_ms = s->wish.grace_ms,
+	    .timeout_ms = s->wish.timeout_ms,
+	    .no_output_timeout_ms = s->wish.no_output_timeout_ms,
+	    .credit = s->wish.stream ? s->wish.tail_bytes : UINT64_MAX,
+	    .stdin_end = s->input.spool_end,
+	    .stdin_eof = s->input.spool_eof,
+	    .cols = (uint16_t)s->terminal.cols,
+	    .rows = (uint16_t)s->terminal.rows,
+	    .pty_eof = s->terminal.pty_eof,
+	    .attempt = s->custody.attempt,
+	    .head_bytes = s->wish.head_bytes,
+	    .tail_bytes = s->wish.tail_bytes,
 	    .oom_score_adj = m->cfg.child_oom_score_adj ? 1000 : INT32_MIN,
-	    .limit_mask = s->limits.mask,
+	    .limit_mask = s->wish.limits.mask,
 	    .shell_argc = sp->shell_argc,
 	    .umask = sp->umask,
-	    .spill_max = s->spill_max,
+	    .spill_max = s->wish.spill_max,
 	    .blob_at = sizeof(struct ctl_start),
 	    .start_ms = (uint32_t)m->cfg.start_ms,
-	    .spare = s->spare.v,
+	    .spare = s->spares.offered.v,
 	};
 
-	memcpy(st.limit, s->limits.value, sizeof(st.limit));
+	memcpy(st.limit, s->wish.limits.value, sizeof(st.limit));
 	return st;
 }
 
@@ -120,8 +121,9 @@ static int
 order_start(struct master *m, struct worker *w, struct session *s)
 {
 	struct ctl_start st = start_of(m, s);
-	size_t spec = s->spec->blob_bytes;
-	size_t spill = s->spill_max > 0 ? strlen(s->spill_path) + 1 : 0;
+	size_t spec = s->record.spec->blob_bytes;
+	size_t spill = s->wish.spill_max > 0 ? strlen(s->wish.spill_path) + 1
+					     : 0;
 	size_t size = sizeof(st) + spec + spill;
 	unsigned char *buf = reserve_malloc(size);
 	int fd = -1;
@@ -129,11 +131,11 @@ order_start(struct master *m, struct worker *w, struct session *s)
 	if (buf == NULL)
 		return -ENOMEM;
 	st.blob_bytes = (uint32_t)(spec + spill);
-	memcpy(buf + sizeof(st), s->spec->blob, spec);
-	if (s->incarnation != m->h.incarnation)
-		mark_own(m, s->spec, (char *)buf + sizeof(st));
+	memcpy(buf + sizeof(st), s->record.spec->blob, spec);
+	if (s->id.incarnation != m->h.incarnation)
+		mark_own(m, s->record.spec, (char *)buf + sizeof(st));
 	if (spill > 0)
-		memcpy(buf + sizeof(st) + spec, s->spill_path, spill);
+		memcpy(buf + sizeof(st) + spec, s->wish.spill_path, spill);
 	if (size > CTL_MAX_BYTES) {
 		fd = blob_memfd(buf + sizeof(st), spec + spill);
 		st.flags |= CTL_START_BLOB_FD;
@@ -142,7 +144,7 @@ order_start(struct master *m, struct worker *w, struct session *s)
 	}
 	memcpy(buf, &st, sizeof(st));
 	if (size <= CTL_MAX_BYTES || fd >= 0)
-		pool_order_to(w, s->sid, buf, st.head.size, true, fd);
+		pool_order_to(w, s->id.sid, buf, st.head.size, true, fd);
 	explicit_bzero(buf, size);
 	free(buf);
 	return fd < -1 ? fd : 0;
@@ -170,9 +172,10 @@ void
 starts_enter(struct master *m, struct session *s)
 {
 	starts_over(m, s);
-	if (TAILQ_EMPTY(&s->room->starting))
-		TAILQ_INSERT_TAIL(&m->starts.rooms, s->room, starting_link);
-	TAILQ_INSERT_TAIL(&s->room->starting, s, start.link);
+	if (TAILQ_EMPTY(&s->share.room->starting))
+		TAILQ_INSERT_TAIL(&m->starts.rooms, s->share.room,
+		    starting_link);
+	TAILQ_INSERT_TAIL(&s->share.room->starting, s, start.link);
 	s->start.is = START_WAITS;
 }
 
@@ -180,9 +183,9 @@ starts_enter(struct master *m, struct session *s)
 static void
 wait_over(struct master *m, struct session *s)
 {
-	TAILQ_REMOVE(&s->room->starting, s, start.link);
-	if (TAILQ_EMPTY(&s->room->starting))
-		TAILQ_REMOVE(&m->starts.rooms, s->room, starting_link);
+	TAILQ_REMOVE(&s->share.room->starting, s, start.link);
+	if (TAILQ_EMPTY(&s->share.room->starting))
+		TAILQ_REMOVE(&m->starts.rooms, s->share.room, starting_link);
 	s->start.is = START_NONE;
 }
 
@@ -197,7 +200,7 @@ static void
 begin_slow(struct master *m, struct session *s, struct worker *w)
 {
 	s->start.is = START_SLOW;
-	s->room->slow++;
+	s->share.room->slow++;
 	m->starts.slow++;
 	if (w != NULL)
 		w->slow++;
@@ -213,7 +216,7 @@ starts_found(struct master *m, struct session *s, struct worker *w)
 void
 starts_over(struct master *m, struct session *s)
 {
-	struct worker *w = pool_get(m, s->worker);
+	struct worker *w = pool_get(m, s->custody.worker);
 
 	switch (s->start.is) {
 	case START_NONE:
@@ -227,7 +230,7 @@ starts_over(struct master *m, struct session *s)
 			less(&w->quick);
 		break;
 	case START_SLOW:
-		s->room->slow--;
+		s->share.room->slow--;
 		m->starts.slow--;
 		if (w != NULL)
 			less(&w->slow);
@@ -245,7 +248,7 @@ age(struct master *m, uint64_t now)
 
 	while ((s = TAILQ_FIRST(&m->starts.quick)) != NULL &&
 	    now - s->start.ordered_ns >= QUICK_MS * NSEC_PER_MSEC) {
-		w = pool_get(m, s->worker);
+		w = pool_get(m, s->custody.worker);
 		TAILQ_REMOVE(&m->starts.quick, s, start.link);
 		if (w != NULL)
 			less(&w->quick);
@@ -280,7 +283,7 @@ next(struct master *m, struct worker **ret_w)
 
 	TAILQ_FOREACH(room, &m->starts.rooms, starting_link) {
 		struct session *s = TAILQ_FIRST(&room->starting);
-		uint32_t tried = s->tried;
+		uint32_t tried = s->custody.tried;
 
 		if (!m->stopping && !scope_may(m, room, all))
 			continue;
@@ -303,14 +306,14 @@ start(struct master *m, struct worker *w, struct session *s, uint64_t now)
 	if (r == 0)
 		r = order_start(m, w, s);
 	if (r < 0) {
-		s->error = -r;
-		s->stage = STAGE_PREPARE;
+		s->facts.error = -r;
+		s->facts.stage = STAGE_PREPARE;
 		session_end_here(m, s, END_SPAWN_ERROR, "START not made");
 		return;
 	}
-	s->worker = w->wid;
-	s->has_worker = true;
-	s->confirmed = false;
+	s->custody.worker = w->wid;
+	s->custody.has_worker = true;
+	s->custody.confirmed = false;
 	w->live++;
 	w->quick++;
 	s->start.is = START_QUICK;
@@ -342,7 +345,7 @@ starts_pump(struct master *m)
 	now = clock_boot_ns();
 	age(m, now);
 	while ((s = next(m, &w)) != NULL) {
-		room = s->room;
+		room = s->share.room;
 		wait_over(m, s);
 		if (!TAILQ_EMPTY(&room->starting)) { /* others' turn */
 			TAILQ_REMOVE(&m->starts.rooms, room, starting_link);

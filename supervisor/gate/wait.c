@@ -33,7 +33,7 @@ held_by_kin(struct master *m, const struct session *s)
 {
 	uint64_t all = admission_running(m->gate.admission);
 	uint64_t kin = 0, kin_of_scope = 0;
-	struct sid at = s->parent;
+	struct sid at = s->id.parent;
 	struct admission_view v;
 
 	for (unsigned i = 0; i < CHAIN_MAX && at.v != 0; i++) {
@@ -41,15 +41,16 @@ held_by_kin(struct master *m, const struct session *s)
 
 		if (p == NULL)
 			break;
-		if (p->gate.scope != NULL && p->gate.running) {
+		if (p->place.admission.scope != NULL &&
+		    p->place.admission.running) {
 			kin++;
-			kin_of_scope += strcmp(p->scope, s->scope) == 0;
+			kin_of_scope += strcmp(p->id.scope, s->id.scope) == 0;
 		}
-		at = p->parent;
+		at = p->id.parent;
 	}
 	if (kin == 0)
 		return ADMISSION_FREE;
-	admission_view_of(m->gate.admission, s->scope, &v);
+	admission_view_of(m->gate.admission, s->id.scope, &v);
 	if (v.max != 0 && v.running >= v.max && v.running == kin_of_scope)
 		return ADMISSION_SCOPE;
 	if (m->cfg.max_running != 0 && all >= m->cfg.max_running && all == kin)
@@ -61,7 +62,7 @@ int
 gate_deadlock_refuse(struct master *m, const struct session *s,
     struct proto_problem *why)
 {
-	const char *bound, *scope = s->scope[0] != '\0' ? s->scope : NULL;
+	const char *bound, *scope = s->id.scope[0] != '\0' ? s->id.scope : NULL;
 	enum admission_why held = held_by_kin(m, s);
 	struct sbuf chain = SBUF_INIT;
 
@@ -83,12 +84,13 @@ gate_deadlock_refuse(struct master *m, const struct session *s,
 bool
 gate_deadlock_end(struct master *m, struct session *s)
 {
-	if (s->state != STATE_QUEUED || !admission_is_waiting(&s->gate) ||
+	if (s->state != STATE_QUEUED ||
+	    !admission_is_waiting(&s->place.admission) ||
 	    held_by_kin(m, s) == ADMISSION_FREE)
 		return false;
 	log_event(LOG_NOTE, "session-deadlocked", KV_SESSION(s),
 	    KV("bound", "max_running"));
-	s->gate_deadlock = true;
+	s->queued.deadlock = true;
 	session_end_here(m, s, END_DEADLOCK,
 	    "only its ancestors hold the places");
 	return true;
@@ -102,7 +104,7 @@ gate_still_full(struct master *m, const struct session *s)
 	if (m->cfg.max_running != 0 &&
 	    admission_running(m->gate.admission) >= m->cfg.max_running)
 		return true;
-	admission_view_of(m->gate.admission, s->scope, &v);
+	admission_view_of(m->gate.admission, s->id.scope, &v);
 	return v.max != 0 && v.running >= v.max;
 }
 
@@ -118,8 +120,9 @@ gate_deadlock_look(struct master *m)
 		return;
 	for (s = registry_first(m); s != NULL && have < n;
 	     s = registry_next(s))
-		if (admission_is_waiting(&s->gate) && s->parent.v != 0)
-			sids[have++] = s->sid;
+		if (admission_is_waiting(&s->place.admission) &&
+		    s->id.parent.v != 0)
+			sids[have++] = s->id.sid;
 	for (uint64_t i = 0; i < have; i++) {
 		s = session_by_sid(m, sids[i]);
 		if (s != NULL)
@@ -148,10 +151,11 @@ find_blockers(struct master *m, const struct session *s,
 	}
 	for (o = registry_first(m); o != NULL && ret->n < total &&
 	     ret->n < BLOCKERS_NAMED; o = registry_next(o))
-		if (o->gate.scope != NULL && o->gate.running &&
+		if (o->place.admission.scope != NULL &&
+		    o->place.admission.running &&
 		    (why == ADMISSION_GLOBAL ||
-			strcmp(o->scope, s->scope) == 0))
-			ret->sids[ret->n++] = o->sid;
+			strcmp(o->id.scope, s->id.scope) == 0))
+			ret->sids[ret->n++] = o->id.sid;
 }
 
 /* What holds it up, as data. */
@@ -163,8 +167,8 @@ wait_encode(struct master *m, const struct session *s, const char *scope,
 	bool own = why == ADMISSION_SCOPE;
 
 	enc_map(e);
-	if (s->lane[0] != '\0')
-		enc_kv_str(e, "lane", s->lane);
+	if (s->wish.lane[0] != '\0')
+		enc_kv_str(e, "lane", s->wish.lane);
 	enc_kv_uint(e, "waitedMs", waited_ms);
 	enc_kv_uint(e, "queuePosition", gate_position(m, s));
 	enc_kv_uint(e, "queued", v->waiting);
@@ -188,7 +192,7 @@ wait_text(struct master *m, const struct session *s, const char *scope,
 
 	text_duration(waited_ms, waited, sizeof(waited));
 	sbuf_addf(text, "Exec has waited %s for a place to run, place %" PRIu32
-			" (%s): ", waited, gate_position(m, s), s->slug);
+			" (%s): ", waited, gate_position(m, s), s->id.slug);
 	switch (why) {
 	case ADMISSION_RATE:
 		sbuf_addf(text, "%" PRIu64 " sessions may start a second "
@@ -215,8 +219,9 @@ wait_text(struct master *m, const struct session *s, const char *scope,
 static void
 warn(struct master *m, struct session *s, uint64_t now)
 {
-	const char *scope = s->scope[0] != '\0' ? s->scope : NULL;
-	uint64_t waited = now > s->gate_since_ms ? now - s->gate_since_ms : 0;
+	const char *scope = s->id.scope[0] != '\0' ? s->id.scope : NULL;
+	uint64_t waited = now > s->queued.since_ms ? now - s->queued.since_ms
+						   : 0;
 	char instance[SESSION_INSTANCE_MAX];
 	struct sbuf text = SBUF_INIT;
 	struct enc e = ENC_INIT;
@@ -227,21 +232,22 @@ warn(struct master *m, struct session *s, uint64_t now)
 
 	if (gate_deadlock_end(m, s))
 		return;
-	s->lane_warned = true;
+	s->queued.warned = true;
 	session_touch(m, s);
-	why = admission_waits_for(m->gate.admission, &s->gate, now);
-	if (s->hidden || m->stopping || why == ADMISSION_FREE ||
+	why = admission_waits_for(m->gate.admission, &s->place.admission, now);
+	if (s->shown.hidden || m->stopping || why == ADMISSION_FREE ||
 	    (m->kinds_wanted & EVENT_BIT(EVENT_LANE_WAIT)) == 0)
 		return;
-	admission_view_of(m->gate.admission, s->scope, &v);
+	admission_view_of(m->gate.admission, s->id.scope, &v);
 	find_blockers(m, s, why, &v, &b);
 	wait_encode(m, s, scope, why, &v, &b, waited, &e);
 	wait_text(m, s, scope, why, &v, &b, waited, &text);
 	session_instance(s, instance);
-	in = (struct event_in){.scope = s->scope, .sid = s->sid,
-	    .instance_id = instance, .slug = s->slug,
+	in = (struct event_in){.scope = s->id.scope, .sid = s->id.sid,
+	    .instance_id = instance, .slug = s->id.slug,
 	    .kind = event_kind_name(EVENT_LANE_WAIT),
-	    .session_key = s->session_key[0] != '\0' ? s->session_key : NULL,
+	    .session_key =
+		s->id.session_key[0] != '\0' ? s->id.session_key : NULL,
 	    .text = text.p != NULL ? text.p : "", .exit_code = -1,
 	    .at_ms = clock_wall_ms(), .wait = e.buf, .wait_bytes = e.len};
 	if (e.failed || events_append(m->events, &in) < 0)
@@ -267,7 +273,7 @@ on_warn(int fd, short what, void *arg)
 	for (unsigned i = 0; i < WARN_BURST; i++) {
 		s = TAILQ_FIRST(&m->gate.unwarned);
 		if (s == NULL || m->cfg.lane_warn_ms == 0 ||
-		    s->gate_since_ms + m->cfg.lane_warn_ms > now)
+		    s->queued.since_ms + m->cfg.lane_warn_ms > now)
 			break;
 		gate_wait_over(m, s);
 		warn(m, s, now);
@@ -284,7 +290,7 @@ arm_warning(struct master *m)
 
 	if (s == NULL || m->cfg.lane_warn_ms == 0 || m->stopping)
 		return;
-	due = s->gate_since_ms + m->cfg.lane_warn_ms;
+	due = s->queued.since_ms + m->cfg.lane_warn_ms;
 	timer_in(m, &m->gate.warn_timer, on_warn, m,
 	    due > now ? due - now : 1);
 }
@@ -295,11 +301,11 @@ gate_wait_begin(struct master *m, struct session *s, uint64_t waited_ms)
 	uint64_t now = now_ms();
 	bool first = TAILQ_EMPTY(&m->gate.unwarned);
 
-	if (s->gate_unwarned)
+	if (s->queued.unwarned)
 		return;
-	s->gate_unwarned = true;
-	s->gate_since_ms = now > waited_ms ? now - waited_ms : 0;
-	TAILQ_INSERT_TAIL(&m->gate.unwarned, s, gate_link);
+	s->queued.unwarned = true;
+	s->queued.since_ms = now > waited_ms ? now - waited_ms : 0;
+	TAILQ_INSERT_TAIL(&m->gate.unwarned, s, queued.link);
 	if (first)
 		arm_warning(m);
 }
@@ -307,10 +313,10 @@ gate_wait_begin(struct master *m, struct session *s, uint64_t waited_ms)
 void
 gate_wait_over(struct master *m, struct session *s)
 {
-	if (!s->gate_unwarned)
+	if (!s->queued.unwarned)
 		return;
-	s->gate_unwarned = false;
-	TAILQ_REMOVE(&m->gate.unwarned, s, gate_link);
+	s->queued.unwarned = false;
+	TAILQ_REMOVE(&m->gate.unwarned, s, queued.link);
 }
 
 void

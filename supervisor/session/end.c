@@ -41,7 +41,7 @@ void
 session_order_kill(struct master *m, struct session *s, int sig,
     uint32_t grace_ms, uint32_t reason, uint32_t flags)
 {
-	struct ctl_kill k = {.head = CTL_INIT(CTL_KILL, s->sid,
+	struct ctl_kill k = {.head = CTL_INIT(CTL_KILL, s->id.sid,
 				 struct ctl_kill),
 	    .signal = sig, .grace_ms = grace_ms, .reason = reason,
 	    .flags = flags};
@@ -54,7 +54,7 @@ session_order_kill(struct master *m, struct session *s, int sig,
 static bool
 may_run(const struct session *s)
 {
-	return s->recovering || s->held || s->pid != 0;
+	return s->custody.recovering || s->custody.held || s->facts.pid != 0;
 }
 
 /* Asks for the end of a session. */
@@ -64,14 +64,14 @@ session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
 {
 	if (!session_live(s))
 		return;
-	if ((flags & CTL_KILL_ESCALATE) != 0 && s->forced == END_NONE) {
-		s->forced = reason;
-		s->forced_signal = sig;
-		s->forced_grace_ms = grace_ms;
+	if ((flags & CTL_KILL_ESCALATE) != 0 && s->ending.forced == END_NONE) {
+		s->ending.forced = reason;
+		s->ending.signal = sig;
+		s->ending.grace_ms = grace_ms;
 		session_touch(m, s);
 	}
 	if (s->state == STATE_QUEUED ||
-	    (s->state == STATE_STARTING && !s->has_worker &&
+	    (s->state == STATE_STARTING && !s->custody.has_worker &&
 	        !may_run(s))) {
 		if ((flags & CTL_KILL_ESCALATE) != 0)
 			session_end_here(m, s, reason, "before it started");
@@ -86,8 +86,8 @@ void
 session_kill_left(struct master *m, struct session *s, int sig,
     uint32_t grace_ms, uint32_t flags)
 {
-	s->killing_left = (flags & CTL_KILL_ESCALATE) != 0 &&
-	    pool_get(m, s->worker) != NULL;
+	s->ending.killing_left = (flags & CTL_KILL_ESCALATE) != 0 &&
+	    pool_get(m, s->custody.worker) != NULL;
 	session_order_kill(m, s, sig, grace_ms, END_NONE, flags);
 }
 
@@ -99,33 +99,34 @@ exit_event(struct master *m, struct session *s)
 	struct sbuf text = SBUF_INIT;
 	struct event_in in;
 
-	if (!s->backgrounded || !s->notify || s->exit_notified || s->hidden ||
-	    s->reason == END_MANUAL_CANCEL)
+	if (!s->shown.backgrounded || !s->wish.notify ||
+	    s->shown.exit_notified || s->shown.hidden ||
+	    s->facts.reason == END_MANUAL_CANCEL)
 		return;
-	if (s->reason == END_EXIT && s->exit_code == 0 && s->total == 0 &&
-	    !s->notify_empty)
+	if (s->facts.reason == END_EXIT && s->facts.exit_code == 0 &&
+	    s->output.total == 0 && !s->wish.notify_empty)
 		return;
 	result_event_text(m, s, &text);
 	session_instance(s, instance);
-	in = (struct event_in){.scope = s->scope, .sid = s->sid,
+	in = (struct event_in){.scope = s->id.scope, .sid = s->id.sid,
 	    .instance_id = instance,
-	    .kind = event_kind_name(s->reason == END_LOST ? EVENT_LOST
-							  : EVENT_EXITED),
-	    .slug = s->slug, .session_key = s->session_key,
+	    .kind = event_kind_name(s->facts.reason == END_LOST
+		    ? EVENT_LOST : EVENT_EXITED),
+	    .slug = s->id.slug, .session_key = s->id.session_key,
 	    .text = text.p != NULL ? text.p : "",
-	    .status = status_name(s->status),
-	    .exit_signal = s->exit_signal != 0
-		? text_signal_name(s->exit_signal)
+	    .status = status_name(s->facts.status),
+	    .exit_signal = s->facts.exit_signal != 0
+		? text_signal_name(s->facts.exit_signal)
 		: NULL,
-	    .exit_reason = result_exit_reason(s), .exit_code = s->exit_code,
-	    .at_ms = s->ended_ms};
+	    .exit_reason = result_exit_reason(s),
+	    .exit_code = s->facts.exit_code, .at_ms = s->facts.ended_ms};
 	if (in.session_key[0] == '\0')
 		in.session_key = NULL;
-	s->exit_notified = FAULT_FAILS("lie.event-lost") ||
+	s->shown.exit_notified = FAULT_FAILS("lie.event-lost") ||
 	    events_append(m->events, &in) >= 0;
 	if (FAULT_FAILS("lie.event-twice"))
 		(void)events_append(m->events, &in);
-	if (!s->exit_notified) {
+	if (!s->shown.exit_notified) {
 		log_event(LOG_WARN, "exit-event-waits", KV_SESSION(s));
 		m->events_due = true;
 	}
@@ -139,10 +140,10 @@ session_events_due(struct master *m)
 	struct session *s;
 
 	m->events_due = false;
-	TAILQ_FOREACH(s, &m->ended, ended_link)
-		if (!s->exit_notified) {
+	TAILQ_FOREACH(s, &m->ended, retention.ended_link)
+		if (!s->shown.exit_notified) {
 			exit_event(m, s);
-			if (s->exit_notified)
+			if (s->shown.exit_notified)
 				session_touch(m, s);
 		}
 }
@@ -151,38 +152,40 @@ session_events_due(struct master *m)
 void
 session_ended(struct master *m, struct session *s, const char *why)
 {
-	struct worker *w = s->has_worker ? pool_get(m, s->worker) : NULL;
-	bool held = s->lane[0] != '\0' &&
-	    lanes_position(m->lanes, s->sid) == 0;
+	struct worker *w =
+	    s->custody.has_worker ? pool_get(m, s->custody.worker) : NULL;
+	bool held = s->wish.lane[0] != '\0' &&
+	    lanes_position(m->lanes, s->id.sid) == 0;
 	bool narrow;
 	char lane[LANE_NAME_MAX];
 
-	snprintf(lane, sizeof(lane), "%s", s->lane);
+	snprintf(lane, sizeof(lane), "%s", s->wish.lane);
 	if (w != NULL && w->live > 0)
 		w->live--;
-	s->status = session_status_of(s->reason, s->exit_code);
-	tally_add(m, TALLY(ended) + s->reason, 1);
-	tally_add(m, TALLY(dropped), s->dropped_nospace);
-	if (s->started_ms != 0)
+	s->facts.status = session_status_of(s->facts.reason,
+	    s->facts.exit_code);
+	tally_add(m, TALLY(ended) + s->facts.reason, 1);
+	tally_add(m, TALLY(dropped), s->output.dropped_nospace);
+	if (s->facts.started_ms != 0)
 		stats_observe(&m->stats->duration, METRIC_CUT_LIFE,
-		    s->duration_ms * 1000);
-	s->stdin_closed = true;
+		    s->facts.duration_ms * 1000);
+	s->input.closed = true;
 	terminal_uncertain(m, s);
 	session_set_state(m, s, STATE_ENDED, why);
 	spares_lost(m, s);
 	m->live--;
-	s->ended_ns = clock_boot_ns();
-	spec_free(&s->spec);
-	lanes_leave(m->lanes, s->sid);
-	narrow = s->gate.scope != NULL && s->gate.running;
+	s->facts.ended_ns = clock_boot_ns();
+	spec_free(&s->record.spec);
+	lanes_leave(m->lanes, s->id.sid);
+	narrow = s->place.admission.scope != NULL && s->place.admission.running;
 	gate_leave(m, s);
 	narrow = narrow && gate_still_full(m, s);
 	news_deadline_off(s);
-	s->hidden |= session_never_was(s);
+	s->shown.hidden |= session_never_was(s);
 	exit_event(m, s);
 	sweep_ended(m, s);
 	session_wake(m, s, WAKE_STATE);
-	if (s->hidden)
+	if (s->shown.hidden)
 		registry_forget(m, s);
 	if (held)
 		lane_deadlock_look(m, lane);
@@ -198,11 +201,12 @@ session_end_here(struct master *m, struct session *s, uint32_t reason,
 {
 	if (!session_live(s))
 		return;
-	s->reason = s->forced != END_NONE && reason != END_LOST ? s->forced
-								: reason;
-	s->ended_ms = clock_wall_ms();
-	if (s->started_ms != 0 && s->ended_ms > s->started_ms)
-		s->duration_ms = s->ended_ms - s->started_ms;
+	s->facts.reason = s->ending.forced != END_NONE && reason != END_LOST
+	    ? s->ending.forced
+	    : reason;
+	s->facts.ended_ms = clock_wall_ms();
+	if (s->facts.started_ms != 0 && s->facts.ended_ms > s->facts.started_ms)
+		s->facts.duration_ms = s->facts.ended_ms - s->facts.started_ms;
 	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
 	    memory_order_relaxed);
 	session_ended(m, s, why);
@@ -212,13 +216,13 @@ session_end_here(struct master *m, struct session *s, uint32_t reason,
 void
 session_take_exit(struct session *s, int32_t code, int32_t status)
 {
-	s->exit_code = -1;
-	s->exit_signal = 0;
+	s->facts.exit_code = -1;
+	s->facts.exit_signal = 0;
 	if (code == CLD_EXITED)
-		s->exit_code = status & 0xff;
+		s->facts.exit_code = status & 0xff;
 	else if ((code == CLD_KILLED || code == CLD_DUMPED) && status > 0 &&
 	    status < NSIG)
-		s->exit_signal = status;
+		s->facts.exit_signal = status;
 }
 
 /* Bytes that a ring of these facts takes, about. */
@@ -235,31 +239,33 @@ void
 session_end_by_ring(struct master *m, struct session *s)
 {
 	static struct ring_facts facts; /* no end is lost for want of memory */
-	struct ring_reader *r = readers_get(m, s->sid);
+	struct ring_reader *r = readers_get(m, s->id.sid);
 	struct ring_facts *f = &facts;
 	bool known = false;
 
 	if (r != NULL && ring_facts(r, f) == RING_OK) {
 		int32_t code = f->raw.exit_code;
 
-		s->total = f->head;
-		s->ring_bytes = ring_bytes_of(f);
-		if (s->started_ms == 0)
-			s->started_ms = f->raw.started_ms;
+		s->output.total = f->head;
+		s->output.ring_bytes = ring_bytes_of(f);
+		if (s->facts.started_ms == 0)
+			s->facts.started_ms = f->raw.started_ms;
 		if (code == CLD_EXITED || code == CLD_KILLED ||
 		    code == CLD_DUMPED) {
 			session_take_exit(s, code, f->raw.exit_status);
 			known = true;
-			s->reason = f->raw.end_reason;
-			if (s->reason == END_NONE || s->reason >= END_REASONS)
-				s->reason = s->exit_signal != 0 ? END_SIGNAL
-								: END_EXIT;
+			s->facts.reason = f->raw.end_reason;
+			if (s->facts.reason == END_NONE ||
+			    s->facts.reason >= END_REASONS)
+				s->facts.reason = s->facts.exit_signal != 0
+				    ? END_SIGNAL
+				    : END_EXIT;
 		}
 	}
 	if (known) {
-		uint32_t reason = s->reason;
+		uint32_t reason = s->facts.reason;
 
-		s->forced = END_NONE;
+		s->ending.forced = END_NONE;
 		session_end_here(m, s, reason, "told by its ring");
 	} else {
 		session_end_here(m, s, END_LOST, "nobody knows of it");

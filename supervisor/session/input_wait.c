@@ -224,18 +224,20 @@ process_waits(const struct target *t, int32_t pid)
 static enum input_wait
 find_evidence(struct master *m, struct session *s)
 {
-	struct target t = {.m = m, .s = s, .pty = s->pty && s->pty_error == 0};
+	struct target t = {.m = m,
+	    .s = s,
+	    .pty = s->terminal.pty && s->terminal.pty_error == 0};
 	int32_t pids[PIDS_MAX];
 	size_t n;
 
-	if (s->stdin_node == 0)
+	if (s->input_wait.node == 0)
 		return INPUT_WAIT_NONE;
 	if (t.pty)
 		snprintf(t.link, sizeof(t.link), "/dev/pts/%llu",
-		    (unsigned long long)s->stdin_node - 1);
+		    (unsigned long long)s->input_wait.node - 1);
 	else
 		snprintf(t.link, sizeof(t.link), "pipe:[%llu]",
-		    (unsigned long long)s->stdin_node);
+		    (unsigned long long)s->input_wait.node);
 	n = usage_pids(m, s, pids, PIDS_MAX);
 	for (size_t i = n < PIDS_MAX ? n : PIDS_MAX; i-- > 0;)
 		if (process_waits(&t, pids[i]))
@@ -247,10 +249,10 @@ enum input_wait
 input_wait_look(struct master *m, struct session *s, uint64_t max_age_ms,
     bool may_look)
 {
-	struct input_probe *p = &s->input_probe;
+	struct input_probe *p = &s->input_wait.probe;
 	uint64_t now = clock_boot_ns(), age = (now - p->at_ns) / 1000000u;
-	bool same = p->at_ns != 0 && p->total == s->total &&
-	    p->fed == s->spool_end;
+	bool same = p->at_ns != 0 && p->total == s->output.total &&
+	    p->fed == s->input.spool_end;
 
 	if (same && age < max_age_ms)
 		return p->found;
@@ -258,7 +260,7 @@ input_wait_look(struct master *m, struct session *s, uint64_t max_age_ms,
 		return same && age < STALE_MS ? p->found : INPUT_WAIT_NONE;
 	if (m->probes_left > 0)
 		m->probes_left--;
-	*p = (struct input_probe){.at_ns = now, .total = s->total,
-	    .fed = s->spool_end, .found = find_evidence(m, s)};
+	*p = (struct input_probe){.at_ns = now, .total = s->output.total,
+	    .fed = s->input.spool_end, .found = find_evidence(m, s)};
 	return p->found;
 }

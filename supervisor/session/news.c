@@ -29,12 +29,13 @@ news_started(struct master *m, struct session *s)
 {
 	char line[LINE_BYTES];
 
-	if (s->hidden || !wanted(m, EVENT_STARTED))
+	if (s->shown.hidden || !wanted(m, EVENT_STARTED))
 		return;
 	snprintf(line, sizeof(line), "Exec started (%s, pid %d) :: %.200s",
-	    s->slug, (int)s->pid, s->name);
+	    s->id.slug, (int)s->facts.pid, s->id.name);
 	session_touch(m, s); /* what is told is on record */
-	api_event_news(m, EVENT_STARTED, s, line, "pid", (uint64_t)s->pid);
+	api_event_news(m, EVENT_STARTED, s, line, "pid",
+	    (uint64_t)s->facts.pid);
 }
 
 /* So long before its time-out a session is warned of: a tenth of the time-out,
@@ -44,7 +45,7 @@ warning_ms(const struct master *m, const struct session *s)
 {
 	uint64_t most = m->cfg.timeout_warning_sec * 1000;
 
-	return s->timeout_ms / 10 < most ? s->timeout_ms / 10 : most;
+	return s->wish.timeout_ms / 10 < most ? s->wish.timeout_ms / 10 : most;
 }
 
 /* Its time-out is near. */
@@ -52,7 +53,7 @@ static void
 on_warning(int fd, short what, void *arg)
 {
 	struct session *s = arg;
-	struct master *m = s->master;
+	struct master *m = s->deadline.master;
 	uint64_t now = clock_wall_ms();
 	char line[LINE_BYTES], left[32];
 
@@ -60,17 +61,17 @@ on_warning(int fd, short what, void *arg)
 	(void)what;
 	turn_begin(m);
 	news_deadline_off(s);
-	if (!session_live(s) || s->warned || now >= s->deadline_ms ||
-	    !wanted(m, EVENT_TIMEOUT_WARNING))
+	if (!session_live(s) || s->deadline.warned ||
+	    now >= s->deadline.at_ms || !wanted(m, EVENT_TIMEOUT_WARNING))
 		return;
-	s->warned = true;
+	s->deadline.warned = true;
 	session_touch(m, s);
-	text_duration(s->deadline_ms - now, left, sizeof(left));
+	text_duration(s->deadline.at_ms - now, left, sizeof(left));
 	snprintf(line, sizeof(line),
 	    "Exec will be ended by its timeout in %s (%s) :: %.200s", left,
-	    s->slug, s->name);
+	    s->id.slug, s->id.name);
 	api_event_news(m, EVENT_TIMEOUT_WARNING, s, line, "deadlineAt",
-	    s->deadline_ms);
+	    s->deadline.at_ms);
 }
 
 /* It has a deadline, as its worker says. */
@@ -79,21 +80,23 @@ news_deadline(struct master *m, struct session *s)
 {
 	uint64_t before = warning_ms(m, s), now = clock_wall_ms();
 
-	if (s->deadline_ms == 0 || before == 0 || s->warned || s->hidden ||
-	    s->warning != NULL || now >= s->deadline_ms)
+	if (s->deadline.at_ms == 0 || before == 0 || s->deadline.warned ||
+	    s->shown.hidden || s->deadline.timer != NULL ||
+	    now >= s->deadline.at_ms)
 		return;
-	s->master = m;
-	timer_in(m, &s->warning, on_warning, s,
-	    s->deadline_ms - now > before ? s->deadline_ms - now - before : 0);
+	s->deadline.master = m;
+	timer_in(m, &s->deadline.timer, on_warning, s,
+	    s->deadline.at_ms - now > before ? s->deadline.at_ms - now - before
+					     : 0);
 }
 
 /* Nothing to warn of any more. */
 void
 news_deadline_off(struct session *s)
 {
-	if (s->warning != NULL)
-		event_free(s->warning);
-	s->warning = NULL;
+	if (s->deadline.timer != NULL)
+		event_free(s->deadline.timer);
+	s->deadline.timer = NULL;
 }
 
 /* A worker is gone, and what it had goes on elsewhere. */

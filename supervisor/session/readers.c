@@ -60,9 +60,9 @@ readers_fault(struct master *m, const struct session *s)
 	static struct ring_facts f; /* a page: used and forgotten here */
 	struct ring_reader *r;
 
-	if (s->pid <= 0 || s->state == STATE_QUEUED)
+	if (s->facts.pid <= 0 || s->state == STATE_QUEUED)
 		return NULL;
-	r = readers_get(m, s->sid);
+	r = readers_get(m, s->id.sid);
 	if (r == NULL)
 		return m->reader_error == -ENOENT ? "gone"
 		    : m->reader_error == -EBADMSG ? "damaged"
@@ -111,9 +111,9 @@ static size_t
 tail_read(struct master *m, struct session *s, char *buf, size_t max,
     bool head_known)
 {
-	struct ring_reader *r = readers_get(m, s->sid);
+	struct ring_reader *r = readers_get(m, s->id.sid);
 	enum ring_verdict verdict;
-	uint64_t pos, dropped, head = s->total;
+	uint64_t pos, dropped, head = s->output.total;
 	size_t len = 0;
 	ssize_t n;
 
@@ -121,8 +121,8 @@ tail_read(struct master *m, struct session *s, char *buf, size_t max,
 		return 0;
 	if (!head_known)
 		head = head_of(r);
-	if (head > s->total)
-		s->total = head;
+	if (head > s->output.total)
+		s->output.total = head;
 	if (head == 0)
 		return 0;
 	pos = head > max ? head - max : 0;
@@ -145,15 +145,15 @@ tail_read(struct master *m, struct session *s, char *buf, size_t max,
 static void
 tail_keep(struct session *s, const char *buf, size_t len)
 {
-	char *p = realloc(s->tail, len != 0 ? len : 1);
+	char *p = realloc(s->output.tail, len != 0 ? len : 1);
 
-	s->tail_read = p != NULL;
+	s->output.tail_read = p != NULL;
 	if (p == NULL)
 		return;
 	memcpy(p, buf, len);
-	s->tail = p;
-	s->tail_len = len;
-	s->tail_at = s->total;
+	s->output.tail = p;
+	s->output.tail_len = len;
+	s->output.tail_at = s->output.total;
 }
 
 /* The last bytes of a session, cleaned, into b. Read again only where there is
@@ -168,17 +168,17 @@ session_tail(struct master *m, struct session *s, struct sbuf *b, size_t max,
 
 	if (s->state == STATE_QUEUED || max > MASTER_TAIL)
 		return;
-	if (s->tail_read && s->tail_at == s->total &&
+	if (s->output.tail_read && s->output.tail_at == s->output.total &&
 	    (head_known || !session_live(s))) {
-		p = s->tail;
-		len = s->tail_len;
+		p = s->output.tail;
+		len = s->output.tail_len;
 	} else {
 		len = tail_read(m, s, buf, sizeof(buf), head_known);
 		tail_keep(s, buf, len);
 	}
 	if (len > max)
 		at = text_resync(p, len, len - max);
-	else if (s->total > len)
+	else if (s->output.total > len)
 		at = text_skip_partial(p, len);
 	len = text_clean(TEXT_CLEAN, p + at, len - at, session_live(s), shown);
 	if (len <= max) {

@@ -27,14 +27,16 @@ order_ended(struct worker *w, struct sid sid)
 static void
 move_to(struct master *m, struct session *s, struct worker *w)
 {
-	struct worker *old = s->has_worker ? pool_get(m, s->worker) : NULL;
+	struct worker *old =
+	    s->custody.has_worker ? pool_get(m, s->custody.worker) : NULL;
 
 	if (old != NULL && old->live > 0)
 		old->live--;
 	starts_over(m, s);
-	s->left = s->has_worker ? s->worker : (struct wid){0};
-	s->worker = w->wid;
-	s->has_worker = true;
+	s->custody.left = s->custody.has_worker ? s->custody.worker
+						: (struct wid){0};
+	s->custody.worker = w->wid;
+	s->custody.has_worker = true;
 	w->live++;
 	session_touch(m, s);
 }
@@ -42,9 +44,9 @@ move_to(struct master *m, struct session *s, struct worker *w)
 void
 session_back_to_heir(struct master *m, struct session *s, struct wid dead)
 {
-	struct worker *heir = s->left.generation != 0 && s->has_worker &&
-	        wid_eq(s->worker, dead)
-	    ? pool_get(m, s->left)
+	struct worker *heir = s->custody.left.generation != 0 &&
+		s->custody.has_worker && wid_eq(s->custody.worker, dead)
+	    ? pool_get(m, s->custody.left)
 	    : NULL;
 
 	if (heir != NULL)
@@ -66,21 +68,21 @@ claim(struct master *m, struct worker *w, struct sid sid)
 		return NULL; /* never given to anybody: a stranger's tale */
 	/* A session changes hands by a death alone. Channels are read in any
 	 * order: what its dead worker still said may come after its heir. */
-	if (s->has_worker && !wid_eq(s->worker, w->wid) &&
-	    (wid_eq(s->left, w->wid) ||
-	        (s->row_down && wid_eq(s->row, w->wid))))
+	if (s->custody.has_worker && !wid_eq(s->custody.worker, w->wid) &&
+	    (wid_eq(s->custody.left, w->wid) ||
+	        (s->custody.row_down && wid_eq(s->custody.row, w->wid))))
 		return NULL;
-	if (!s->has_worker || !wid_eq(s->worker, w->wid))
+	if (!s->custody.has_worker || !wid_eq(s->custody.worker, w->wid))
 		move_to(m, s, w);
-	s->confirmed = true;
-	s->recovering = false;
-	s->next = (struct wid){0};
+	s->custody.confirmed = true;
+	s->custody.recovering = false;
+	s->custody.next = (struct wid){0};
 	/* the last words of a dead worker do not undo what the keeper says of
 	 * its death: another one takes the session over */
-	if (s->row_down && !wid_eq(s->row, w->wid))
-		s->left = s->row;
-	if (!s->row_down || !wid_eq(s->row, w->wid))
-		s->held = s->row_down = false;
+	if (s->custody.row_down && !wid_eq(s->custody.row, w->wid))
+		s->custody.left = s->custody.row;
+	if (!s->custody.row_down || !wid_eq(s->custody.row, w->wid))
+		s->custody.held = s->custody.row_down = false;
 	return s;
 }
 
@@ -114,9 +116,9 @@ static void
 order_forced(struct master *m, struct session *s)
 {
 	session_order_kill(m, s,
-	    s->forced_signal != 0 ? s->forced_signal : SIGTERM,
-	    s->forced_signal != 0 ? s->forced_grace_ms : s->grace_ms,
-	    s->forced, CTL_KILL_ESCALATE);
+	    s->ending.signal != 0 ? s->ending.signal : SIGTERM,
+	    s->ending.signal != 0 ? s->ending.grace_ms : s->wish.grace_ms,
+	    s->ending.forced, CTL_KILL_ESCALATE);
 }
 
 /* It runs: the spec is not needed any more. */
@@ -132,8 +134,8 @@ session_on_running(struct master *m, struct worker *w,
 	if (s == NULL || !session_live(s)) {
 		/* what its command left behind goes on, as it did before */
 		if (s != NULL) {
-			s->worker = w->wid;
-			s->has_worker = true;
+			s->custody.worker = w->wid;
+			s->custody.has_worker = true;
 		}
 		if (msg->exited != 0)
 			order_ended(w, msg->head.sid);
@@ -145,50 +147,51 @@ session_on_running(struct master *m, struct worker *w,
 	 * several workers that died. Their last words come in any order; they
 	 * would take it from the heir that has it, and their own death would
 	 * end it. The heir speaks, or the keeper's rows. */
-	if (s->has_worker && !wid_eq(s->worker, w->wid) && pool_is_gone(m, w))
+	if (s->custody.has_worker && !wid_eq(s->custody.worker, w->wid) &&
+	    pool_is_gone(m, w))
 		return;
 	/* a kill may have come while nobody could be told */
-	moved = !s->has_worker || !wid_eq(s->worker, w->wid);
+	moved = !s->custody.has_worker || !wid_eq(s->custody.worker, w->wid);
 	s = claim(m, w, msg->head.sid);
 	if (s == NULL)
 		return;
-	s->pid = msg->pid > 0 ? msg->pid : 0;
-	s->started_ms = msg->started_ms;
-	s->deadline_ms = msg->deadline_ms;
-	s->watching = s->watching_stdin = false;
+	s->facts.pid = msg->pid > 0 ? msg->pid : 0;
+	s->facts.started_ms = msg->started_ms;
+	s->deadline.at_ms = msg->deadline_ms;
+	s->output.watching = s->input.watching = false;
 	if (msg->starting != 0) {
 		starts_found(m, s, w);
 		/* what it is told now it does as soon as it runs */
-		if (moved && s->forced != END_NONE)
+		if (moved && s->ending.forced != END_NONE)
 			order_forced(m, s);
 		return;
 	}
 	terminal_running(m, s, msg);
-	s->stdin_node = msg->stdin_node;
+	s->input_wait.node = msg->stdin_node;
 	news_deadline(m, s);
-	s->spare.v = 0;
+	s->spares.offered.v = 0;
 	if (s->state == STATE_STARTING) {
 		/* a worker that died had made a ring, too, and a poll may have
 		 * opened that one: this one is another file */
-		readers_forget(m, s->sid);
+		readers_forget(m, s->id.sid);
 		session_set_state(m, s,
 		    msg->exited != 0 ? STATE_EXITED : STATE_RUNNING, "spawned");
-		spec_free(&s->spec);
-		s->count_started = true;
+		spec_free(&s->record.spec);
+		s->record.count_started = true;
 		atomic_fetch_add_explicit(&m->board.hdr->started_total, 1,
 		    memory_order_relaxed);
 		news_started(m, s);
 	} else if (s->state == STATE_RUNNING && msg->exited != 0) {
 		session_set_state(m, s, STATE_EXITED, "told by its worker");
 	}
-	if (s->spool_end > 0 || s->spool_eof) {
-		struct ctl_stdin in = {.head = CTL_INIT(CTL_STDIN, s->sid,
+	if (s->input.spool_end > 0 || s->input.spool_eof) {
+		struct ctl_stdin in = {.head = CTL_INIT(CTL_STDIN, s->id.sid,
 					   struct ctl_stdin),
-		    .pos = s->spool_end, .eof = s->spool_eof};
+		    .pos = s->input.spool_end, .eof = s->input.spool_eof};
 
 		pool_order(m, s, &in, sizeof(in), true, -1);
 	}
-	if (moved && s->forced != END_NONE)
+	if (moved && s->ending.forced != END_NONE)
 		order_forced(m, s);
 	api_exec_running(s);
 	session_wake(m, s, WAKE_STATE | WAKE_OUTPUT | WAKE_STDIN);
@@ -202,7 +205,7 @@ is_past_start(struct master *m, const struct ctl_failed *msg)
 {
 	const struct session *s = session_by_sid(m, msg->head.sid);
 
-	return s != NULL && msg->start != 0 && msg->start <= s->attempt;
+	return s != NULL && msg->start != 0 && msg->start <= s->custody.attempt;
 }
 
 /* It could not be spawned, or, where it runs already, not be taken over. */
@@ -219,11 +222,11 @@ session_on_failed(struct master *m, struct worker *w,
 	s = claim_end(m, w, msg->head.sid);
 	if (s == NULL)
 		return;
-	order_ended(w, s->sid);
+	order_ended(w, s->id.sid);
 	if (s->state != STATE_STARTING) {
 		log_event(LOG_WARN, "session-not-taken-over", KV_SESSION(s),
 		    KV("error", strerror(abs(msg->error))));
-		s->error = msg->error;
+		s->facts.error = msg->error;
 		session_end_by_ring(m, s);
 		return;
 	}
@@ -233,10 +236,10 @@ session_on_failed(struct master *m, struct worker *w,
 		session_again(m, s);
 		return;
 	}
-	s->error = msg->error;
-	s->stage = msg->stage;
-	free(s->hung_at);
-	s->hung_at = strndup(msg->path, sizeof(msg->path));
+	s->facts.error = msg->error;
+	s->facts.stage = msg->stage;
+	free(s->facts.hung_at);
+	s->facts.hung_at = strndup(msg->path, sizeof(msg->path));
 	tally_add(m, TALLY(spawn_failed), 1);
 	atomic_fetch_add_explicit(&m->board.hdr->failed_total, 1,
 	    memory_order_relaxed);
@@ -244,11 +247,11 @@ session_on_failed(struct master *m, struct worker *w,
 	    KV("error", strerror(abs(msg->error))),
 	    KV("stage", stage_name(msg->stage)));
 	if (msg->transient != CTL_FOR_GOOD &&
-	    ++s->failed_starts < MASTER_ATTEMPTS) {
+	    ++s->custody.failed_starts < MASTER_ATTEMPTS) {
 		if (w->live > 0)
 			w->live--;
 		/* it paused and tried again itself: somebody else's turn */
-		s->tried |= 1u << w->wid.slot % 32;
+		s->custody.tried |= 1u << w->wid.slot % 32;
 		session_again(m, s);
 		return;
 	}
@@ -277,7 +280,7 @@ take_holders(struct session *s, uint32_t holders, uint32_t named,
 	struct sbuf b = SBUF_INIT;
 	size_t i, k;
 
-	s->holders = holders;
+	s->facts.holders = holders;
 	for (i = 0; i < named && i < CTL_END_HOLDERS; i++) {
 		char name[sizeof(list[i].name)];
 
@@ -288,8 +291,8 @@ take_holders(struct session *s, uint32_t holders, uint32_t named,
 				name[k] = '?';
 		sbuf_addf(&b, "%d %s\n", (int)list[i].pid, name);
 	}
-	free(s->holder_list);
-	s->holder_list = b.p;
+	free(s->facts.holder_list);
+	s->facts.holder_list = b.p;
 }
 
 /* Fewer are left of those that outlived its end, or a kill for them is over. */
@@ -298,13 +301,13 @@ session_on_left(struct master *m, struct worker *w, const struct ctl_left *msg)
 {
 	struct session *s = session_by_sid(m, msg->head.sid);
 
-	if (s == NULL || session_live(s) || !wid_eq(s->worker, w->wid))
+	if (s == NULL || session_live(s) || !wid_eq(s->custody.worker, w->wid))
 		return;
-	s->killing_left = false;
+	s->ending.killing_left = false;
 	take_holders(s, msg->holders, msg->named, msg->holder);
-	s->remaining = msg->remaining;
-	memcpy(s->remaining_pids, msg->remaining_pids,
-	    sizeof(s->remaining_pids));
+	s->facts.remaining = msg->remaining;
+	memcpy(s->facts.remaining_pids, msg->remaining_pids,
+	    sizeof(s->facts.remaining_pids));
 	session_touch(m, s);
 	session_wake(m, s, WAKE_STATE);
 }
@@ -319,34 +322,35 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 		return;
 	FAULT("master.end");
 	session_take_exit(s, msg->exit.code, msg->exit.status);
-	s->reason = msg->reason;
-	if (s->reason == END_NONE || s->reason >= END_REASONS)
-		s->reason = s->exit_signal != 0 ? END_SIGNAL
-		    : s->exit_code >= 0		? END_EXIT
+	s->facts.reason = msg->reason;
+	if (s->facts.reason == END_NONE || s->facts.reason >= END_REASONS)
+		s->facts.reason = s->facts.exit_signal != 0 ? END_SIGNAL
+		    : s->facts.exit_code >= 0		? END_EXIT
 						: END_LOST;
 	take_holders(s, msg->holders, msg->named, msg->holder);
-	s->ladder_ms = msg->ladder_ms;
-	s->killed = msg->killed != 0;
-	s->remaining = msg->remaining;
-	s->in_leaf = msg->in_leaf != 0;
-	memcpy(s->remaining_pids, msg->remaining_pids,
-	    sizeof(s->remaining_pids));
-	s->total = msg->total;
-	s->dropped_nospace = msg->dropped_nospace;
-	s->ring_bytes = msg->ring_bytes;
-	s->ring_kept = msg->ring_kept != 0 ? ++w->kept : 0;
-	s->utime_us = msg->exit.utime_us;
-	s->stime_us = msg->exit.stime_us;
-	s->io_blocks = msg->exit.io_blocks;
-	s->maxrss_kib = msg->exit.maxrss_kib;
-	if (msg->exit.pid > 0 && s->pid == 0)
-		s->pid = msg->exit.pid;
+	s->facts.ladder_ms = msg->ladder_ms;
+	s->facts.killed = msg->killed != 0;
+	s->facts.remaining = msg->remaining;
+	s->facts.in_leaf = msg->in_leaf != 0;
+	memcpy(s->facts.remaining_pids, msg->remaining_pids,
+	    sizeof(s->facts.remaining_pids));
+	s->output.total = msg->total;
+	s->output.dropped_nospace = msg->dropped_nospace;
+	s->output.ring_bytes = msg->ring_bytes;
+	s->spares.ring_kept = msg->ring_kept != 0 ? ++w->kept : 0;
+	s->facts.utime_us = msg->exit.utime_us;
+	s->facts.stime_us = msg->exit.stime_us;
+	s->facts.io_blocks = msg->exit.io_blocks;
+	s->facts.maxrss_kib = msg->exit.maxrss_kib;
+	if (msg->exit.pid > 0 && s->facts.pid == 0)
+		s->facts.pid = msg->exit.pid;
 	if (msg->started_ms != 0)
-		s->started_ms = msg->started_ms;
-	s->ended_ms = msg->ended_ms != 0 ? msg->ended_ms : clock_wall_ms();
-	s->duration_ms = msg->duration_ms;
+		s->facts.started_ms = msg->started_ms;
+	s->facts.ended_ms = msg->ended_ms != 0 ? msg->ended_ms
+					       : clock_wall_ms();
+	s->facts.duration_ms = msg->duration_ms;
 	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
 	    memory_order_relaxed);
-	order_ended(w, s->sid);
-	session_ended(m, s, reason_name(s->reason));
+	order_ended(w, s->id.sid);
+	session_ended(m, s, reason_name(s->facts.reason));
 }

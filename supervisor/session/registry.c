@@ -22,14 +22,14 @@
 static int
 sid_cmp(const struct session *a, const struct session *b)
 {
-	return a->sid.v < b->sid.v ? -1 : a->sid.v > b->sid.v;
+	return a->id.sid.v < b->id.sid.v ? -1 : a->id.sid.v > b->id.sid.v;
 }
 
 /* Order of the tree of slugs. */
 static int
 slug_cmp(const struct session *a, const struct session *b)
 {
-	return strcmp(a->slug, b->slug);
+	return strcmp(a->id.slug, b->id.slug);
 }
 
 /* Order of the tree of request keys. */
@@ -57,7 +57,7 @@ session_by_sid(struct master *m, struct sid sid)
 {
 	struct session probe;
 
-	probe.sid = sid;
+	probe.id.sid = sid;
 	return RB_FIND(sid_tree, &m->by_sid, &probe);
 }
 
@@ -67,9 +67,9 @@ session_by_slug(struct master *m, const char *slug)
 {
 	struct session probe;
 
-	if (strlen(slug) >= sizeof(probe.slug))
+	if (strlen(slug) >= sizeof(probe.id.slug))
 		return NULL;
-	strcpy(probe.slug, slug);
+	strcpy(probe.id.slug, slug);
 	return RB_FIND(slug_tree, &m->by_slug, &probe);
 }
 
@@ -94,7 +94,7 @@ registry_after(struct master *m, struct sid sid)
 {
 	struct session probe;
 
-	probe.sid.v = sid.v + 1;
+	probe.id.sid.v = sid.v + 1;
 	return RB_NFIND(sid_tree, &m->by_sid, &probe);
 }
 
@@ -113,7 +113,7 @@ session_by_instance(struct master *m, const char *id)
 	if (s != NULL && number != id) {
 		uint64_t of = strtoull(id, NULL, 16);
 
-		if (of != s->incarnation && of != m->h.incarnation)
+		if (of != s->id.incarnation && of != m->h.incarnation)
 			return NULL;
 	}
 	return s;
@@ -127,9 +127,9 @@ session_find(struct master *m, const char *scope, const char *name)
 
 	if (s == NULL)
 		s = session_by_instance(m, name);
-	if (s == NULL || s->hidden)
+	if (s == NULL || s->shown.hidden)
 		return NULL;
-	if (scope != NULL && strcmp(scope, s->scope) != 0)
+	if (scope != NULL && strcmp(scope, s->id.scope) != 0)
 		return NULL;
 	return s;
 }
@@ -184,18 +184,18 @@ registry_add(struct master *m, struct session *s)
 {
 	struct keyed *k = NULL;
 
-	if (s->room == NULL)
-		s->room = room_hold(m, s->scope);
-	if (s->room == NULL)
+	if (s->share.room == NULL)
+		s->share.room = room_hold(m, s->id.scope);
+	if (s->share.room == NULL)
 		return -ENOMEM;
-	if (s->request_key[0] != '\0') {
-		k = keyed_new(s->scope, s->request_key);
+	if (s->id.request_key[0] != '\0') {
+		k = keyed_new(s->id.scope, s->id.request_key);
 		if (k == NULL)
 			return -ENOMEM;
 		k->s = s;
 	}
-	if (s->slug[0] == '\0' || session_by_slug(m, s->slug) != NULL)
-		slug_make(s->sid.v + m->names, slug_taken, m, s->slug);
+	if (s->id.slug[0] == '\0' || session_by_slug(m, s->id.slug) != NULL)
+		slug_make(s->id.sid.v + m->names, slug_taken, m, s->id.slug);
 	if (RB_INSERT(sid_tree, &m->by_sid, s) != NULL) {
 		free(k);
 		return -EEXIST;
@@ -217,21 +217,21 @@ session_free(struct session *s)
 	if (s == NULL)
 		return;
 	room_leave(s);
-	free(s->scope);
-	free(s->command);
-	free(s->name);
-	free(s->cwd);
-	free(s->label);
-	free(s->session_key);
-	free(s->request_key);
-	free(s->holder_list);
-	free(s->hung_at);
-	free(s->lane);
-	free(s->spill_path);
-	free(s->tags);
-	free(s->tail);
+	free(s->id.scope);
+	free(s->wish.command);
+	free(s->id.name);
+	free(s->wish.cwd);
+	free(s->id.label);
+	free(s->id.session_key);
+	free(s->id.request_key);
+	free(s->facts.holder_list);
+	free(s->facts.hung_at);
+	free(s->wish.lane);
+	free(s->wish.spill_path);
+	free(s->id.tags);
+	free(s->output.tail);
 	news_deadline_off(s);
-	spec_free(&s->spec);
+	spec_free(&s->record.spec);
 	free(s);
 }
 
@@ -241,16 +241,16 @@ registry_drop_key(struct master *m, struct session *s)
 {
 	struct keyed *k;
 
-	if (s->request_key[0] == '\0')
+	if (s->id.request_key[0] == '\0')
 		return;
-	k = keyed_find(m, s->scope, s->request_key);
+	k = keyed_find(m, s->id.scope, s->id.request_key);
 	if (k != NULL && k->s == s) {
 		(void)index_del(m->ix, INDEX_KEYS,
 		    (struct index_bytes){k->key, k->len});
 		RB_REMOVE(key_tree, &m->by_key, k);
 		free(k);
 	}
-	s->request_key[0] = '\0';
+	s->id.request_key[0] = '\0';
 	session_touch(m, s);
 }
 
@@ -258,7 +258,7 @@ registry_drop_key(struct master *m, struct session *s)
 static void
 index_forget(struct master *m, struct session *s, const struct keyed *k)
 {
-	struct index_key64 id = index_key64(s->sid.v);
+	struct index_key64 id = index_key64(s->id.sid.v);
 	struct index_bytes key = {id.b, sizeof(id.b)};
 
 	(void)index_del(m->ix, INDEX_SESSIONS, key);
@@ -266,7 +266,7 @@ index_forget(struct master *m, struct session *s, const struct keyed *k)
 	if (k != NULL)
 		(void)index_del(m->ix, INDEX_KEYS,
 		    (struct index_bytes){k->key, k->len});
-	cursors_forget(m->cursors, s->sid);
+	cursors_forget(m->cursors, s->id.sid);
 }
 
 /* Unlinks its ring and spool. */
@@ -275,17 +275,17 @@ files_forget(struct master *m, struct session *s)
 {
 	char name[RUNDIR_NAME_MAX];
 
-	readers_forget(m, s->sid);
+	readers_forget(m, s->id.sid);
 	spares_lost(m, s);
-	rundir_ring_name(s->sid, name);
+	rundir_ring_name(s->id.sid, name);
 	if (!FAULT_FAILS("lie.file") && !spares_keep(m, s) &&
 	    unlinkat(m->dirfd, name, 0) < 0 && errno != ENOENT)
 		log_event(LOG_WARN, "ring-not-removed", KV_SESSION(s),
 		    KV("error", strerror(errno)));
 	FAULT("master.in-forget");
-	if (!s->spooled)
+	if (!s->input.spooled)
 		return;
-	rundir_spool_name(s->sid, name);
+	rundir_spool_name(s->id.sid, name);
 	(void)unlinkat(m->dirfd, name, 0);
 }
 
@@ -293,13 +293,13 @@ files_forget(struct master *m, struct session *s)
 static void
 undirty(struct master *m, struct session *s)
 {
-	if (s->dirty) {
-		TAILQ_REMOVE(&m->dirty, s, dirty_link);
+	if (s->record.dirty) {
+		TAILQ_REMOVE(&m->dirty, s, record.link);
 		m->dirty_count--;
-	} else if (s->soon_ns != 0) {
-		TAILQ_REMOVE(&m->soon, s, dirty_link);
+	} else if (s->record.soon_ns != 0) {
+		TAILQ_REMOVE(&m->soon, s, record.link);
 	}
-	s->soon_ns = 0;
+	s->record.soon_ns = 0;
 }
 
 /* For the timer of what is written soon: the turn's end does it. */
@@ -315,12 +315,12 @@ on_soon(int fd, short what, void *arg)
 void
 session_touch_soon(struct master *m, struct session *s)
 {
-	if (s->dirty || s->soon_ns != 0 || s->forgotten)
+	if (s->record.dirty || s->record.soon_ns != 0 || s->over.forgotten)
 		return;
-	s->soon_ns = clock_boot_ns() + SOON_MS * NSEC_PER_MSEC;
+	s->record.soon_ns = clock_boot_ns() + SOON_MS * NSEC_PER_MSEC;
 	if (TAILQ_EMPTY(&m->soon))
 		timer_in(m, &m->soon_timer, on_soon, m, SOON_MS);
-	TAILQ_INSERT_TAIL(&m->soon, s, dirty_link);
+	TAILQ_INSERT_TAIL(&m->soon, s, record.link);
 }
 
 /* Before a commit: for whom it is time. */
@@ -333,13 +333,13 @@ registry_soon(struct master *m)
 	if (s == NULL)
 		return;
 	now = clock_boot_ns();
-	while (s != NULL && s->soon_ns <= now) {
+	while (s != NULL && s->record.soon_ns <= now) {
 		session_touch(m, s);
 		s = TAILQ_FIRST(&m->soon);
 	}
 	if (s != NULL)
 		timer_in(m, &m->soon_timer, on_soon, m,
-		    (s->soon_ns - now) / NSEC_PER_MSEC + 1);
+		    (s->record.soon_ns - now) / NSEC_PER_MSEC + 1);
 }
 
 /* Forgets a session for good. */
@@ -350,14 +350,14 @@ registry_forget(struct master *m, struct session *s)
 	struct watch *w;
 	bool live = session_live(s);
 
-	if (s->forgotten)
+	if (s->over.forgotten)
 		return;
 	over_session(m, s);
 	session_wake(m, s, WAKE_GONE);
 	while ((w = LIST_FIRST(&s->watches)) != NULL)
 		over_watch(m, w);
-	if (s->request_key[0] != '\0') {
-		k = keyed_find(m, s->scope, s->request_key);
+	if (s->id.request_key[0] != '\0') {
+		k = keyed_find(m, s->id.scope, s->id.request_key);
 		if (k != NULL && k->s != s)
 			k = NULL;
 	}
@@ -367,9 +367,9 @@ registry_forget(struct master *m, struct session *s)
 		free(k);
 	}
 	files_forget(m, s);
-	if (s->board != UINT32_MAX) {
-		board_clear(&m->board, s->board);
-		m->board_free[m->board_free_count++] = s->board;
+	if (s->shown.slot != UINT32_MAX) {
+		board_clear(&m->board, s->shown.slot);
+		m->board_free[m->board_free_count++] = s->shown.slot;
 	}
 	session_count_started(m, s);
 	undirty(m, s);
@@ -378,7 +378,7 @@ registry_forget(struct master *m, struct session *s)
 	room_count(s);
 	if (live) {
 		m->live--;
-		lanes_leave(m->lanes, s->sid);
+		lanes_leave(m->lanes, s->id.sid);
 		gate_leave(m, s);
 	}
 	m->counts[s->state]--;
@@ -393,8 +393,8 @@ registry_drop(struct master *m, struct session *s)
 {
 	struct keyed *k = NULL;
 
-	if (s->request_key[0] != '\0')
-		k = keyed_find(m, s->scope, s->request_key);
+	if (s->id.request_key[0] != '\0')
+		k = keyed_find(m, s->id.scope, s->id.request_key);
 	if (k != NULL && k->s == s) {
 		RB_REMOVE(key_tree, &m->by_key, k);
 		free(k);
@@ -409,11 +409,11 @@ registry_drop(struct master *m, struct session *s)
 void
 session_touch(struct master *m, struct session *s)
 {
-	if (s->dirty || s->forgotten)
+	if (s->record.dirty || s->over.forgotten)
 		return;
 	undirty(m, s);
-	s->dirty = true;
-	TAILQ_INSERT_TAIL(&m->dirty, s, dirty_link);
+	s->record.dirty = true;
+	TAILQ_INSERT_TAIL(&m->dirty, s, record.link);
 	m->dirty_count++;
 }
 
@@ -440,8 +440,9 @@ registry_board_take(struct master *m)
 	while (i-- > 0) {
 		r = i < high ? board_get(&m->board, i, &row) : 0;
 		s = r == 1 ? session_by_sid(m, (struct sid){row.sid}) : NULL;
-		if (s != NULL && s->board == UINT32_MAX && !s->hidden) {
-			s->board = i;
+		if (s != NULL && s->shown.slot == UINT32_MAX &&
+		    !s->shown.hidden) {
+			s->shown.slot = i;
 			continue;
 		}
 		if (r != 0)
@@ -467,37 +468,39 @@ board_show(struct master *m, struct session *s)
 {
 	struct board_slot b = {0};
 
-	if (s->hidden)
+	if (s->shown.hidden)
 		return;
-	if (s->board == UINT32_MAX) {
+	if (s->shown.slot == UINT32_MAX) {
 		if (m->board_free_count == 0)
 			return;
-		s->board = m->board_free[--m->board_free_count];
+		s->shown.slot = m->board_free[--m->board_free_count];
 	}
-	b.sid = s->sid.v;
+	b.sid = s->id.sid.v;
 	b.state = s->state;
-	b.status = s->status;
-	b.reason = s->reason;
-	b.pid = s->pid;
-	b.exit_code = s->exit_code;
-	b.exit_signal = s->exit_signal;
-	b.worker_slot = s->has_worker ? s->worker.slot : UINT32_MAX;
-	b.worker_generation = s->has_worker ? s->worker.generation : 0;
-	b.created_ms = s->created_ms;
-	b.started_ms = s->started_ms;
-	b.ended_ms = s->ended_ms;
-	b.deadline_ms = s->deadline_ms;
-	b.total = s->total;
-	b.flags = (s->backgrounded ? BOARD_BACKGROUNDED : 0u) |
-	    (s->stdin_pipe && !s->stdin_closed ? BOARD_STDIN_OPEN : 0u) |
-	    (s->pty ? BOARD_PTY : 0u);
+	b.status = s->facts.status;
+	b.reason = s->facts.reason;
+	b.pid = s->facts.pid;
+	b.exit_code = s->facts.exit_code;
+	b.exit_signal = s->facts.exit_signal;
+	b.worker_slot = s->custody.has_worker ? s->custody.worker.slot
+					      : UINT32_MAX;
+	b.worker_generation =
+	    s->custody.has_worker ? s->custody.worker.generation : 0;
+	b.created_ms = s->id.created_ms;
+	b.started_ms = s->facts.started_ms;
+	b.ended_ms = s->facts.ended_ms;
+	b.deadline_ms = s->deadline.at_ms;
+	b.total = s->output.total;
+	b.flags = (s->shown.backgrounded ? BOARD_BACKGROUNDED : 0u) |
+	    (s->wish.stdin_pipe && !s->input.closed ? BOARD_STDIN_OPEN : 0u) |
+	    (s->terminal.pty ? BOARD_PTY : 0u);
 	if (s->state == STATE_QUEUED)
 		b.lane_pos = gate_position(m, s);
-	slot_text(b.slug, sizeof(b.slug), s->slug);
-	slot_text(b.name, sizeof(b.name), s->name);
-	slot_text(b.scope, sizeof(b.scope), s->scope);
-	slot_text(b.lane, sizeof(b.lane), s->lane);
-	slot_text(b.label, sizeof(b.label), s->label);
-	slot_text(b.command, sizeof(b.command), s->command);
-	board_put(&m->board, s->board, &b);
+	slot_text(b.slug, sizeof(b.slug), s->id.slug);
+	slot_text(b.name, sizeof(b.name), s->id.name);
+	slot_text(b.scope, sizeof(b.scope), s->id.scope);
+	slot_text(b.lane, sizeof(b.lane), s->wish.lane);
+	slot_text(b.label, sizeof(b.label), s->id.label);
+	slot_text(b.command, sizeof(b.command), s->wish.command);
+	board_put(&m->board, s->shown.slot, &b);
 }

@@ -23,9 +23,10 @@ static const struct region {
 	int64_t min;
 	size_t at;
 } regions[] = {
-    {"headBytes", "retain.headBytes", 0, offsetof(struct session, head_bytes)},
+    {"headBytes", "retain.headBytes", 0,
+	offsetof(struct session, wish.head_bytes)},
     {"tailBytes", "retain.tailBytes", 4096,
-        offsetof(struct session, tail_bytes)},
+	offsetof(struct session, wish.tail_bytes)},
 };
 
 /* A key that the map does not have. */
@@ -83,7 +84,7 @@ take_retain(const struct master *m, const struct val *map, struct session *s,
 		if (r < 0)
 			return r;
 	}
-	sum = (uint64_t)s->head_bytes + s->tail_bytes;
+	sum = (uint64_t)s->wish.head_bytes + s->wish.tail_bytes;
 	most = m->budget - m->budget / 8 - SHM_PAGE; /* for one scope, alone */
 	if (sum <= most)
 		return 0;
@@ -110,13 +111,13 @@ spill_path(const struct master *m, const struct val *path, struct session *s,
 			return -EINVAL;
 		}
 		n = snprintf(at, sizeof(at), "%s/%s-%" PRIx64 "-%" PRIx64
-		    ".log", m->cfg.spill_dir, s->slug, m->h.incarnation,
-		    s->sid.v);
+		    ".log", m->cfg.spill_dir, s->id.slug, m->h.incarnation,
+		    s->id.sid.v);
 	} else if (path->s.ptr[0] == '/') {
 		n = snprintf(at, sizeof(at), "%.*s", (int)path->s.len,
 		    path->s.ptr);
 	} else {
-		n = snprintf(at, sizeof(at), "%s/%.*s", s->cwd,
+		n = snprintf(at, sizeof(at), "%s/%.*s", s->wish.cwd,
 		    (int)path->s.len, path->s.ptr);
 	}
 	if (n < 0 || (size_t)n >= sizeof(at)) {
@@ -124,8 +125,8 @@ spill_path(const struct master *m, const struct val *path, struct session *s,
 		    "spill.path has more than 4095 bytes");
 		return -EINVAL;
 	}
-	s->spill_path = strdup(at);
-	if (s->spill_path != NULL)
+	s->wish.spill_path = strdup(at);
+	if (s->wish.spill_path != NULL)
 		return 0;
 	proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
 	return -ENOMEM;
@@ -155,11 +156,11 @@ take_spill(const struct master *m, const struct val *map, struct session *s,
 		    path, "a file name of 1 to 4095 bytes");
 		return -EINVAL;
 	}
-	s->spill_max = m->cfg.spill_max_bytes;
+	s->wish.spill_max = m->cfg.spill_max_bytes;
 	if (max != NULL && max->type == VAL_UINT)
-		s->spill_max = max->u;
-	if ((max != NULL && max->type != VAL_UINT) || s->spill_max == 0 ||
-	    s->spill_max > RETAIN_SPILL_MAX) {
+		s->wish.spill_max = max->u;
+	if ((max != NULL && max->type != VAL_UINT) || s->wish.spill_max == 0 ||
+	    s->wish.spill_max > RETAIN_SPILL_MAX) {
 		proto_problem_value(why, PROTO_E_INVALID_PARAMS,
 		    "spill.maxBytes", max, "bytes from 1 to 1125899906842624");
 		return -EINVAL;
@@ -195,7 +196,8 @@ spill_state(const struct session *s, const struct ring_header *h, char *dst,
 	uint32_t state = (uint32_t)h->spill_state;
 	uint64_t pos = h->spill_pos;
 
-	if (state == SPILL_WRITING && !session_live(s) && pos >= s->total)
+	if (state == SPILL_WRITING && !session_live(s) &&
+	    pos >= s->output.total)
 		snprintf(dst, size, "complete");
 	else if (state < NELEMS(words))
 		snprintf(dst, size, "%s", words[state]);
@@ -211,7 +213,7 @@ spill_encode(struct master *m, struct session *s, struct enc *e)
 	struct ring_reader *r;
 	char state[48] = "waiting";
 
-	if (s->spill_path == NULL || s->spill_path[0] == '\0')
+	if (s->wish.spill_path == NULL || s->wish.spill_path[0] == '\0')
 		return;
 	r = readers_of(m, s);
 	if (r == NULL || ring_facts(r, &f) != RING_OK)
@@ -220,8 +222,8 @@ spill_encode(struct master *m, struct session *s, struct enc *e)
 		spill_state(s, &f.raw, state, sizeof(state));
 	enc_key(e, "spill");
 	enc_map(e);
-	enc_kv_str(e, "path", s->spill_path);
-	enc_kv_uint(e, "maxBytes", s->spill_max);
+	enc_kv_str(e, "path", s->wish.spill_path);
+	enc_kv_uint(e, "maxBytes", s->wish.spill_max);
 	enc_kv_uint(e, "bytes", f.raw.spill_pos);
 	enc_kv_str(e, "state", state);
 	if (f.raw.dropped_nospace > 0)
@@ -234,8 +236,8 @@ retain_encode(struct master *m, struct session *s, struct enc *e)
 {
 	enc_key(e, "retain");
 	enc_map(e);
-	enc_kv_uint(e, "headBytes", s->head_bytes);
-	enc_kv_uint(e, "tailBytes", s->tail_bytes);
+	enc_kv_uint(e, "headBytes", s->wish.head_bytes);
+	enc_kv_uint(e, "tailBytes", s->wish.tail_bytes);
 	enc_end(e);
 	spill_encode(m, s, e);
 }

@@ -38,8 +38,8 @@ session_new(void)
 	if (s == NULL)
 		return NULL;
 	LIST_INIT(&s->watches);
-	s->exit_code = -1;
-	s->board = UINT32_MAX;
+	s->facts.exit_code = -1;
+	s->shown.slot = UINT32_MAX;
 	return s;
 }
 
@@ -75,9 +75,9 @@ session_set_state(struct master *m, struct session *s, uint32_t state,
 void
 session_count_started(struct master *m, struct session *s)
 {
-	if (s->count_started)
+	if (s->record.count_started)
 		tally_add(m, TALLY(started), 1);
-	s->count_started = false;
+	s->record.count_started = false;
 }
 
 /* Tells every request that watches the session. */
@@ -98,7 +98,7 @@ void
 session_instance(const struct session *s, char ret[SESSION_INSTANCE_MAX])
 {
 	snprintf(ret, SESSION_INSTANCE_MAX, "%016" PRIx64 ".%016" PRIx64,
-	    s->incarnation, s->sid.v);
+	    s->id.incarnation, s->id.sid.v);
 }
 
 /* Queued, or starting at once. */
@@ -108,21 +108,21 @@ session_admit(struct master *m, struct session *s, struct proto_problem *why)
 	uint32_t pos = 0;
 	int r;
 
-	if (s->lane[0] == '\0')
+	if (s->wish.lane[0] == '\0')
 		return gate_enter(m, s, true, "no lane", why);
-	switch (lanes_enter(m->lanes, s->lane,
-	    s->priority + FAULT_FAILS("lie.order"), s->sid, s->lane_seq,
-	    clock_wall_ms(), &s->lane_seq, &pos)) {
+	switch (lanes_enter(m->lanes, s->wish.lane,
+	    s->wish.priority + FAULT_FAILS("lie.order"), s->id.sid,
+	    s->place.lane_seq, clock_wall_ms(), &s->place.lane_seq, &pos)) {
 	case LANE_ADMIT:
 		stats_observe(&m->stats->lane_wait, METRIC_CUT_LIFE, 0);
 		r = gate_enter(m, s, true, "admitted", why);
 		if (r < 0)
-			lanes_leave(m->lanes, s->sid);
+			lanes_leave(m->lanes, s->id.sid);
 		return r;
 	case LANE_QUEUED:
 		r = room_for(s, STATE_QUEUED, why);
 		if (r < 0) {
-			lanes_leave(m->lanes, s->sid);
+			lanes_leave(m->lanes, s->id.sid);
 			return r;
 		}
 		session_set_state(m, s, STATE_QUEUED, "the lane is busy");
@@ -130,12 +130,12 @@ session_admit(struct master *m, struct session *s, struct proto_problem *why)
 		return 0;
 	case LANE_FULL:
 		proto_problem_set(why, PROTO_E_QUEUE_FULL, "lane",
-		    "the queue of lane %s is full", s->lane);
+		    "the queue of lane %s is full", s->wish.lane);
 		return -ENOSPC;
 	case LANE_DRAINING:
 		proto_problem_set(why, PROTO_E_LANE_DRAINING, "lane",
 		    "lane %s is draining: it takes nothing new until it is "
-		    "resumed", s->lane);
+		    "resumed", s->wish.lane);
 		return -ESHUTDOWN;
 	case LANE_NOMEM:
 		break;
@@ -170,7 +170,8 @@ session_pump_lanes(struct master *m)
 			continue;
 		}
 		stats_observe(&m->stats->lane_wait, METRIC_CUT_LIFE,
-		    now > s->created_ms ? (now - s->created_ms) * 1000 : 0);
+		    now > s->id.created_ms ? (now - s->id.created_ms) * 1000
+					   : 0);
 		if (gate_enter(m, s, false, "its turn has come", NULL) < 0)
 			session_end_here(m, s, END_LOST, "out of memory");
 		else if (gate_deadlock_end(m, s))
@@ -191,12 +192,12 @@ session_pump_lanes(struct master *m)
 void
 session_background(struct master *m, struct session *s)
 {
-	if (s->backgrounded)
+	if (s->shown.backgrounded)
 		return;
-	s->backgrounded = true;
+	s->shown.backgrounded = true;
 	log_event(LOG_DEBUG, "session-backgrounded", KV_SESSION(s));
-	if (s->stream && session_live(s)) {
-		struct ctl_pos c = {.head = CTL_INIT(CTL_CREDIT, s->sid,
+	if (s->wish.stream && session_live(s)) {
+		struct ctl_pos c = {.head = CTL_INIT(CTL_CREDIT, s->id.sid,
 					struct ctl_pos),
 		    .pos = UINT64_MAX};
 
@@ -209,16 +210,16 @@ session_background(struct master *m, struct session *s)
 void
 session_again(struct master *m, struct session *s)
 {
-	s->has_worker = false;
-	s->left = s->next = (struct wid){0};
-	s->confirmed = false;
-	s->watching = s->watching_stdin = false;
+	s->custody.has_worker = false;
+	s->custody.left = s->custody.next = (struct wid){0};
+	s->custody.confirmed = false;
+	s->output.watching = s->input.watching = false;
 	spares_lost(m, s);
-	if (s->forced != END_NONE) {
-		session_end_here(m, s, s->forced, "before it started");
+	if (s->ending.forced != END_NONE) {
+		session_end_here(m, s, s->ending.forced, "before it started");
 		return;
 	}
-	s->attempt++;
+	s->custody.attempt++;
 	session_touch(m, s);
 	starts_enter(m, s);
 }
@@ -227,8 +228,8 @@ session_again(struct master *m, struct session *s)
 void
 session_again_after(struct master *m, struct session *s, bool in_hand)
 {
-	if (!in_hand || s->forced != END_NONE ||
-	    ++s->deadly_starts < MASTER_RESTARTS)
+	if (!in_hand || s->ending.forced != END_NONE ||
+	    ++s->custody.deadly_starts < MASTER_RESTARTS)
 		session_again(m, s);
 	else
 		session_end_here(m, s, END_SPAWN_ERROR, "no worker starts it");

@@ -44,25 +44,26 @@ bool
 spares_keep(struct master *m, const struct session *s)
 {
 	char from[RUNDIR_NAME_MAX], to[RUNDIR_NAME_MAX];
-	struct worker *w = s->ring_kept != 0 ? pool_get(m, s->worker) : NULL;
+	struct worker *w =
+	    s->spares.ring_kept != 0 ? pool_get(m, s->custody.worker) : NULL;
 	struct spare *sp;
 
 	/* what it kept long ago it has closed by now */
 	if (w == NULL || w->spare_count >= CTL_SPARES_MAX ||
-	    w->kept - s->ring_kept >= CTL_SPARES_MAX)
+	    w->kept - s->spares.ring_kept >= CTL_SPARES_MAX)
 		return false;
 	sp = malloc(sizeof(*sp));
 	if (sp == NULL)
 		return false;
-	rundir_ring_name(s->sid, from);
-	rundir_spare_name(s->sid, to);
+	rundir_ring_name(s->id.sid, from);
+	rundir_spare_name(s->id.sid, to);
 	if (renameat(m->dirfd, from, m->dirfd, to) < 0) {
 		free(sp);
 		return false;
 	}
 	FAULT("master.after-spare");
-	*sp = (struct spare){.sid = s->sid, .head_bytes = s->head_bytes,
-	    .tail_bytes = s->tail_bytes, .since_ns = clock_boot_ns()};
+	*sp = (struct spare){.sid = s->id.sid, .head_bytes = s->wish.head_bytes,
+	    .tail_bytes = s->wish.tail_bytes, .since_ns = clock_boot_ns()};
 	TAILQ_INSERT_TAIL(&w->spares, sp, link);
 	w->spare_count++;
 	return true;
@@ -75,9 +76,9 @@ spares_take(struct master *m, struct worker *w, struct session *s)
 
 	spares_lost(m, s);
 	for (unsigned i = 0; i < LOOKS && sp != NULL; i++) {
-		if (sp->head_bytes == s->head_bytes &&
-		    sp->tail_bytes == s->tail_bytes) {
-			s->spare = sp->sid;
+		if (sp->head_bytes == s->wish.head_bytes &&
+		    sp->tail_bytes == s->wish.tail_bytes) {
+			s->spares.offered = sp->sid;
 			drop(w, sp);
 			return;
 		}
@@ -88,9 +89,9 @@ spares_take(struct master *m, struct worker *w, struct session *s)
 void
 spares_lost(struct master *m, struct session *s)
 {
-	if (s->spare.v != 0)
-		unlink_spare(m, s->spare);
-	s->spare.v = 0;
+	if (s->spares.offered.v != 0)
+		unlink_spare(m, s->spares.offered);
+	s->spares.offered.v = 0;
 }
 
 void

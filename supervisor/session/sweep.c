@@ -34,19 +34,21 @@ expiry_of(const struct session *s)
 {
 	uint64_t now = clock_boot_ns(), age, wall;
 
-	if (s->ended_ns != 0)
-		return s->ended_ns + s->ttl_ms * NSEC_PER_MSEC;
+	if (s->facts.ended_ns != 0)
+		return s->facts.ended_ns + s->wish.ttl_ms * NSEC_PER_MSEC;
 	wall = clock_wall_ms();
-	age = wall > s->ended_ms ? wall - s->ended_ms : 0;
-	return age >= s->ttl_ms ? now
-				: now + (s->ttl_ms - age) * NSEC_PER_MSEC;
+	age = wall > s->facts.ended_ms ? wall - s->facts.ended_ms : 0;
+	return age >= s->wish.ttl_ms
+	    ? now
+	    : now + (s->wish.ttl_ms - age) * NSEC_PER_MSEC;
 }
 
 /* Does a request still wait for its words? */
 static bool
 in_use(const struct session *s)
 {
-	return !LIST_EMPTY(&s->watches) || s->dirty || s->soon_ns != 0;
+	return !LIST_EMPTY(&s->watches) || s->record.dirty ||
+	    s->record.soon_ns != 0;
 }
 
 /* Order of expiry. */
@@ -54,11 +56,13 @@ int
 sweep_cmp(const void *key, const struct rank_node *n)
 {
 	const struct session *a = key;
-	const struct session *b = RANK_OWNER_C(n, struct session, expiry);
+	const struct session *b = RANK_OWNER_C(n, struct session,
+	    retention.expiry);
 
-	if (a->expires_ns != b->expires_ns)
-		return a->expires_ns < b->expires_ns ? -1 : 1;
-	return a->sid.v < b->sid.v ? -1 : a->sid.v > b->sid.v;
+	if (a->retention.expires_ns != b->retention.expires_ns)
+		return a->retention.expires_ns < b->retention.expires_ns ? -1
+									 : 1;
+	return a->id.sid.v < b->id.sid.v ? -1 : a->id.sid.v > b->id.sid.v;
 }
 
 /* The timer: forgets what has expired, so much at once. */
@@ -74,16 +78,17 @@ on_sweep(int fd, short what, void *arg)
 	turn_begin(m);
 	for (uint32_t i = 0; i < SHARE_UNIT &&
 	     (n = rank_first(&m->expiring)) != NULL; i++) {
-		struct session *s = RANK_OWNER(n, struct session, expiry);
+		struct session *s = RANK_OWNER(n, struct session,
+		    retention.expiry);
 
-		if (s->expires_ns > now)
+		if (s->retention.expires_ns > now)
 			break;
 		if (!in_use(s)) {
 			registry_forget(m, s);
 			continue;
 		}
 		rank_erase(&m->expiring, n);
-		s->expires_ns = now + AGAIN_MS * NSEC_PER_MSEC;
+		s->retention.expires_ns = now + AGAIN_MS * NSEC_PER_MSEC;
 		rank_insert(&m->expiring, n, s);
 	}
 	sweep_arm(m);
@@ -94,11 +99,13 @@ void
 sweep_arm(struct master *m)
 {
 	struct rank_node *n = rank_first(&m->expiring);
+	const struct session *s;
 	uint64_t now = clock_boot_ns(), at;
 
 	if (n == NULL)
 		return;
-	at = RANK_OWNER(n, struct session, expiry)->expires_ns;
+	s = RANK_OWNER(n, struct session, retention.expiry);
+	at = s->retention.expires_ns;
 	timer_in(m, &m->sweep_timer, on_sweep, m,
 	    at > now ? (at - now) / NSEC_PER_MSEC + 1 : 1);
 }
@@ -109,36 +116,41 @@ sweep_arm(struct master *m)
 static enum kept
 kept_of(const struct session *s)
 {
-	if (!s->backgrounded && s->answered)
-		return s->request_key[0] != '\0' ? KEPT_KEYED : KEPT_ANSWERED;
-	return s->read ? KEPT_READ : KEPT_UNREAD;
+	if (!s->shown.backgrounded && s->shown.answered)
+		return s->id.request_key[0] != '\0' ? KEPT_KEYED
+						    : KEPT_ANSWERED;
+	return s->retention.read ? KEPT_READ : KEPT_UNREAD;
 }
 
 /* Puts it on its list, as the youngest. */
 static void
 keep(struct session *s)
 {
-	s->kept = kept_of(s);
-	s->counts_finished = s->backgrounded;
-	s->kept_total = s->total;
-	TAILQ_INSERT_TAIL(&s->room->kept[s->kept], s, kept_link);
-	s->room->share.loose[SHARE_OUTPUT] += s->lent[SHARE_OUTPUT];
-	s->room->share.loose[SHARE_MEMORY] += s->lent[SHARE_MEMORY];
-	s->room->answered += s->kept == KEPT_ANSWERED;
-	s->room->finished += s->counts_finished;
-	s->room->finished_bytes += s->counts_finished ? s->kept_total : 0;
+	s->retention.list = kept_of(s);
+	s->retention.counts_finished = s->shown.backgrounded;
+	s->retention.total = s->output.total;
+	TAILQ_INSERT_TAIL(&s->share.room->kept[s->retention.list], s,
+	    retention.link);
+	s->share.room->share.loose[SHARE_OUTPUT] += s->share.lent[SHARE_OUTPUT];
+	s->share.room->share.loose[SHARE_MEMORY] += s->share.lent[SHARE_MEMORY];
+	s->share.room->answered += s->retention.list == KEPT_ANSWERED;
+	s->share.room->finished += s->retention.counts_finished;
+	s->share.room->finished_bytes +=
+	    s->retention.counts_finished ? s->retention.total : 0;
 }
 
 /* Takes it off its list. */
 static void
 unkeep(struct session *s)
 {
-	TAILQ_REMOVE(&s->room->kept[s->kept], s, kept_link);
-	s->room->share.loose[SHARE_OUTPUT] -= s->lent[SHARE_OUTPUT];
-	s->room->share.loose[SHARE_MEMORY] -= s->lent[SHARE_MEMORY];
-	s->room->answered -= s->kept == KEPT_ANSWERED;
-	s->room->finished -= s->counts_finished;
-	s->room->finished_bytes -= s->counts_finished ? s->kept_total : 0;
+	TAILQ_REMOVE(&s->share.room->kept[s->retention.list], s,
+	    retention.link);
+	s->share.room->share.loose[SHARE_OUTPUT] -= s->share.lent[SHARE_OUTPUT];
+	s->share.room->share.loose[SHARE_MEMORY] -= s->share.lent[SHARE_MEMORY];
+	s->share.room->answered -= s->retention.list == KEPT_ANSWERED;
+	s->share.room->finished -= s->retention.counts_finished;
+	s->share.room->finished_bytes -=
+	    s->retention.counts_finished ? s->retention.total : 0;
 }
 
 /* Forgets the oldest of a list, but neither `newest` nor one in use, which goes
@@ -155,8 +167,8 @@ forget_oldest(struct master *m, struct room *room, enum kept k,
 			registry_forget(m, s);
 			return true;
 		}
-		TAILQ_REMOVE(&room->kept[k], s, kept_link);
-		TAILQ_INSERT_TAIL(&room->kept[k], s, kept_link);
+		TAILQ_REMOVE(&room->kept[k], s, retention.link);
+		TAILQ_INSERT_TAIL(&room->kept[k], s, retention.link);
 	}
 	return false;
 }
@@ -203,15 +215,15 @@ cap(struct master *m, struct room *room, const struct session *newest)
 void
 sweep_ended(struct master *m, struct session *s)
 {
-	if (s->in_ended)
+	if (s->retention.in_ended)
 		return;
-	s->in_ended = true;
-	TAILQ_INSERT_TAIL(&m->ended, s, ended_link);
-	s->expires_ns = expiry_of(s);
-	rank_insert(&m->expiring, &s->expiry, s);
+	s->retention.in_ended = true;
+	TAILQ_INSERT_TAIL(&m->ended, s, retention.ended_link);
+	s->retention.expires_ns = expiry_of(s);
+	rank_insert(&m->expiring, &s->retention.expiry, s);
 	keep(s);
-	cap(m, s->room, s);
-	if (rank_first(&m->expiring) == &s->expiry)
+	cap(m, s->share.room, s);
+	if (rank_first(&m->expiring) == &s->retention.expiry)
 		sweep_arm(m);
 }
 
@@ -219,11 +231,11 @@ sweep_ended(struct master *m, struct session *s)
 void
 sweep_gone(struct master *m, struct session *s)
 {
-	if (!s->in_ended)
+	if (!s->retention.in_ended)
 		return;
-	s->in_ended = false;
-	TAILQ_REMOVE(&m->ended, s, ended_link);
-	rank_erase(&m->expiring, &s->expiry);
+	s->retention.in_ended = false;
+	TAILQ_REMOVE(&m->ended, s, retention.ended_link);
+	rank_erase(&m->expiring, &s->retention.expiry);
 	unkeep(s);
 }
 
@@ -232,13 +244,14 @@ sweep_gone(struct master *m, struct session *s)
 void
 sweep_read(struct master *m, struct session *s)
 {
-	if (!s->in_ended || (s->read && s->kept == kept_of(s)))
+	if (!s->retention.in_ended ||
+	    (s->retention.read && s->retention.list == kept_of(s)))
 		return;
-	s->read = true;
+	s->retention.read = true;
 	session_touch(m, s);
 	unkeep(s);
 	keep(s);
-	cap(m, s->room, s);
+	cap(m, s->share.room, s);
 }
 
 /* --------------------------------------------------------------- asking */
@@ -269,7 +282,7 @@ sweep_admit(struct master *m, struct session *s, struct proto_problem *why)
 
 	for (uint32_t i = 0; r == 0 && fs_is_full(m); i++) {
 		if (i < SHARE_MOST && share_squeeze(&m->rooms.shares,
-			&s->room->share, SHARE_OUTPUT))
+			&s->share.room->share, SHARE_OUTPUT))
 			continue;
 		if (why != NULL)
 			proto_problem_set(why, PROTO_E_NO_SPACE, "",

@@ -67,7 +67,7 @@ header_of(struct master *m, struct session *s, struct ring_facts *ret)
 	struct ring_reader *rd = NULL;
 
 	if (s->state != STATE_QUEUED && s->state != STATE_STARTING)
-		rd = readers_get(m, s->sid);
+		rd = readers_get(m, s->id.sid);
 	return rd != NULL && ring_facts(rd, ret) == RING_OK;
 }
 
@@ -98,22 +98,23 @@ bool
 terminal_refuses(struct req *r, struct session *s, const char *data, size_t n)
 {
 	static struct ring_facts f; /* a page: used and forgotten here */
-	uint64_t line = s->line_at, longest;
+	uint64_t line = s->terminal.line_at, longest;
 
-	if (longest_line(s->spool_end - line, data, n) <= LINE_MAX_BYTES ||
+	if (longest_line(s->input.spool_end - line, data, n) <=
+		LINE_MAX_BYTES ||
 	    !header_of(r->m, s, &f))
 		return false;
 	/* what was taken in another mode belongs to no line */
-	if (f.raw.pty_line > line && f.raw.pty_line <= s->spool_end)
+	if (f.raw.pty_line > line && f.raw.pty_line <= s->input.spool_end)
 		line = f.raw.pty_line;
-	longest = longest_line(s->spool_end - line, data, n);
+	longest = longest_line(s->input.spool_end - line, data, n);
 	if (longest <= LINE_MAX_BYTES || !is_canonical(&f.raw))
 		return false;
-	req_refuse(r, PROTO_E_LINE_TOO_LONG, s->slug,
+	req_refuse(r, PROTO_E_LINE_TOO_LONG, s->id.slug,
 	    "a line of %llu bytes: the terminal of session %s reads lines now "
 	    "and keeps %u bytes of each; send shorter lines, or wait until its "
 	    "program takes single bytes",
-	    (unsigned long long)longest, s->slug, LINE_MAX_BYTES);
+	    (unsigned long long)longest, s->id.slug, LINE_MAX_BYTES);
 	return true;
 }
 
@@ -123,7 +124,7 @@ terminal_accepted(struct session *s, const char *data, size_t n)
 	for (size_t i = n; i > 0; i--) {
 		if (!ends_line(data[i - 1]))
 			continue;
-		s->line_at = s->spool_end - (n - i);
+		s->terminal.line_at = s->input.spool_end - (n - i);
 		return;
 	}
 }
@@ -140,19 +141,19 @@ terminal_eof(struct master *m, struct session *s)
 
 	if (header_of(m, s, &f))
 		canonical = is_canonical(&f.raw);
-	n = canonical && s->spool_end > s->line_at ? 2 : 1;
-	s->spooled = true;
-	fd = spool_open_append(m->dirfd, s->sid);
+	n = canonical && s->input.spool_end > s->terminal.line_at ? 2 : 1;
+	s->input.spooled = true;
+	fd = spool_open_append(m->dirfd, s->id.sid);
 	if (fd < 0)
 		return fd;
-	r = spool_append(fd, s->spool_end, "\004\004", n);
+	r = spool_append(fd, s->input.spool_end, "\004\004", n);
 	close(fd);
 	if (r < 0)
 		return r;
-	s->spool_end += n;
-	s->line_at = s->spool_end;
+	s->input.spool_end += n;
+	s->terminal.line_at = s->input.spool_end;
 	if (s->state == STATE_FREE)
-		s->pty_eof = (uint32_t)n;
+		s->terminal.pty_eof = (uint32_t)n;
 	session_touch(m, s);
 	return 0;
 }
@@ -161,9 +162,10 @@ terminal_eof(struct master *m, struct session *s)
 void
 terminal_order_size(struct master *m, struct session *s)
 {
-	struct ctl_size msg = {.head = CTL_INIT(CTL_RESIZE, s->sid,
-				   struct ctl_size),
-	    .cols = (uint16_t)s->cols, .rows = (uint16_t)s->rows};
+	struct ctl_size msg = {
+	    .head = CTL_INIT(CTL_RESIZE, s->id.sid, struct ctl_size),
+	    .cols = (uint16_t)s->terminal.cols,
+	    .rows = (uint16_t)s->terminal.rows};
 
 	pool_order(m, s, &msg, sizeof(msg), false, -1);
 }
@@ -173,19 +175,21 @@ terminal_running(struct master *m, struct session *s,
     const struct ctl_running *msg)
 {
 	if (msg->pty != 0) {
-		s->pty = true;
+		s->terminal.pty = true;
 		terminal_order_size(m, s); /* it may have changed meanwhile */
 		return;
 	}
-	if (!s->pty)
+	if (!s->terminal.pty)
 		return;
-	s->pty = false;
-	s->pty_error = msg->pty_error <= INT32_MAX && msg->pty_error != 0
+	s->terminal.pty = false;
+	s->terminal.pty_error = msg->pty_error <= INT32_MAX &&
+		msg->pty_error != 0
 	    ? (int32_t)msg->pty_error
 	    : EIO;
 	/* a pipe ends without a character */
-	s->spool_end -= s->pty_eof <= s->spool_end ? s->pty_eof : 0;
-	s->pty_eof = 0;
+	s->input.spool_end -=
+	    s->terminal.pty_eof <= s->input.spool_end ? s->terminal.pty_eof : 0;
+	s->terminal.pty_eof = 0;
 	session_touch(m, s);
 }
 
@@ -197,15 +201,15 @@ terminal_uncertain(struct master *m, struct session *s)
 	struct ring_reader *rd;
 	struct ring_glance g;
 
-	if (!s->pty || !session_live(s) || s->state == STATE_QUEUED ||
+	if (!s->terminal.pty || !session_live(s) || s->state == STATE_QUEUED ||
 	    s->state == STATE_STARTING)
 		return;
-	rd = readers_get(m, s->sid);
+	rd = readers_get(m, s->id.sid);
 	if (rd == NULL || ring_glance(rd, &g) != RING_OK ||
-	    g.stdin_uncertain <= s->stdin_uncertain ||
-	    g.stdin_uncertain > s->spool_end)
+	    g.stdin_uncertain <= s->terminal.uncertain ||
+	    g.stdin_uncertain > s->input.spool_end)
 		return;
-	s->stdin_uncertain = g.stdin_uncertain;
+	s->terminal.uncertain = g.stdin_uncertain;
 	session_touch(m, s);
 }
 
@@ -216,7 +220,7 @@ session_cursor_mode(struct master *m, struct session *s)
 {
 	static struct ring_facts f;
 
-	if (!s->pty)
+	if (!s->terminal.pty)
 		return CURSOR_NORMAL;
 	if (!header_of(m, s, &f))
 		return CURSOR_UNKNOWN;

@@ -28,7 +28,7 @@ members(struct master *m, struct session *s, int32_t *pids, size_t max)
 	int fd;
 
 	if (m->h.group[HERITAGE_GROUP_TREE][0] == '\0' ||
-	    (r = readers_get(m, s->sid)) == NULL ||
+	    (r = readers_get(m, s->id.sid)) == NULL ||
 	    ring_facts(r, &f) != RING_OK || f.raw.leaf == 0)
 		return 0;
 	cgroup_leaf_name(f.raw.leaf, leaf);
@@ -72,8 +72,8 @@ add_process(int32_t pid, struct usage_sample *u)
 static size_t
 root_of(const struct session *s, int32_t *pids)
 {
-	pids[0] = s->pid;
-	return s->pid > 0 && s->state == STATE_RUNNING;
+	pids[0] = s->facts.pid;
+	return s->facts.pid > 0 && s->state == STATE_RUNNING;
 }
 
 size_t
@@ -93,7 +93,8 @@ usage_pids(struct master *m, struct session *s, int32_t *pids, size_t max)
 static uint64_t
 left_of(const struct session *s)
 {
-	return s->remaining > s->holders ? s->remaining : s->holders;
+	return s->facts.remaining > s->facts.holders ? s->facts.remaining
+						     : s->facts.holders;
 }
 
 /* Those who are looked at, as far as they are known without looking. Of an ended
@@ -103,13 +104,13 @@ sample_begin(struct master *m, struct session *s, struct usage_sample *u)
 {
 	bool live = session_live(s);
 
-	u->sid = s->sid;
+	u->sid = s->id.sid;
 	u->live = live;
 	u->at = 0;
 	u->pids = 0;
 	u->cpu_ms = u->rss_bytes = u->io_bytes = u->max_rss_bytes = 0;
-	if (live ? s->pid > 0
-	         : left_of(s) > 0 && s->in_leaf && session_has_left(s))
+	if (live ? s->facts.pid > 0
+	         : left_of(s) > 0 && s->facts.in_leaf && session_has_left(s))
 		u->pids = members(m, s, u->pid, USAGE_PIDS_MAX);
 	u->in_leaf = u->pids > 0;
 	if (!u->in_leaf && live)
@@ -122,7 +123,7 @@ usage_sample(struct master *m, struct session *s, struct usage_sample *u,
 {
 	int32_t pid;
 
-	if (u->sid.v != s->sid.v || u->live != session_live(s))
+	if (u->sid.v != s->id.sid.v || u->live != session_live(s))
 		sample_begin(m, s, u);
 	while (u->at < u->pids && u->at < USAGE_PIDS_MAX) {
 		pid = u->pid[u->at++];
@@ -143,11 +144,11 @@ encode_ended(const struct session *s, const struct usage_sample *u,
 {
 	uint64_t left = left_of(s);
 
-	enc_kv_uint(e, "cpuMs", (s->utime_us + s->stime_us) / 1000);
-	enc_kv_uint(e, "maxRssBytes", (uint64_t)s->maxrss_kib * 1024);
+	enc_kv_uint(e, "cpuMs", (s->facts.utime_us + s->facts.stime_us) / 1000);
+	enc_kv_uint(e, "maxRssBytes", (uint64_t)s->facts.maxrss_kib * 1024);
 	if (left == 0 || (u != NULL && u->pids > 0))
 		enc_kv_uint(e, "rssBytes", left == 0 ? 0 : u->rss_bytes);
-	enc_kv_uint(e, "ioBytes", s->io_blocks * 512);
+	enc_kv_uint(e, "ioBytes", s->facts.io_blocks * 512);
 	enc_kv_uint(e, "pids", left);
 }
 
@@ -155,7 +156,7 @@ void
 usage_encode(const struct session *s, const struct usage_sample *u,
     struct enc *e)
 {
-	if (session_live(s) && (u == NULL || s->pid <= 0))
+	if (session_live(s) && (u == NULL || s->facts.pid <= 0))
 		return;
 	enc_key(e, "usage");
 	enc_map(e);

@@ -161,17 +161,18 @@ room_ask(struct room *room, enum share_resource r, uint64_t n,
 static void
 measure(struct session *s)
 {
-	const char *const texts[] = {s->scope, s->command, s->name, s->cwd,
-	    s->label, s->session_key, s->request_key, s->lane};
+	const char *const texts[] = {s->id.scope, s->wish.command, s->id.name,
+	    s->wish.cwd, s->id.label, s->id.session_key, s->id.request_key,
+	    s->wish.lane};
 
-	if (s->text_bytes == 0) {
-		s->text_bytes = s->tags_bytes;
+	if (s->share.text_bytes == 0) {
+		s->share.text_bytes = s->id.tags_bytes;
 		for (size_t i = 0; i < NELEMS(texts); i++)
-			s->text_bytes += texts[i] != NULL
+			s->share.text_bytes += texts[i] != NULL
 			    ? strlen(texts[i]) + 1 : 0;
 	}
-	if (s->spec != NULL)
-		s->spec_bytes = s->spec->blob_bytes;
+	if (s->record.spec != NULL)
+		s->share.spec_bytes = s->record.spec->blob_bytes;
 }
 
 /* What the session counts with in a state. What is being removed does not
@@ -184,19 +185,19 @@ counts_with(const struct session *s, uint32_t state,
 	    state == STATE_EXITED;
 
 	memset(n, 0, SHARE_RESOURCES * sizeof(n[0]));
-	if (s->forgotten)
+	if (s->over.forgotten)
 		return;
-	n[SHARE_MEMORY] = sizeof(*s) + s->text_bytes;
+	n[SHARE_MEMORY] = sizeof(*s) + s->share.text_bytes;
 	n[SHARE_SESSIONS] = runs;
 	if (state == STATE_QUEUED)
-		n[SHARE_WAITING] = s->spec_bytes;
-	if (state != STATE_ENDED && s->spool_end > s->stdin_consumed)
-		n[SHARE_WAITING] += s->spool_end - s->stdin_consumed;
+		n[SHARE_WAITING] = s->share.spec_bytes;
+	if (state != STATE_ENDED && s->input.spool_end > s->input.consumed)
+		n[SHARE_WAITING] += s->input.spool_end - s->input.consumed;
 	if (state == STATE_ENDED)
-		n[SHARE_OUTPUT] = s->ring_bytes;
-	else if (runs && !s->hidden)
-		n[SHARE_OUTPUT] = (uint64_t)s->head_bytes + s->tail_bytes +
-		    SHM_PAGE;
+		n[SHARE_OUTPUT] = s->output.ring_bytes;
+	else if (runs && !s->shown.hidden)
+		n[SHARE_OUTPUT] = (uint64_t)s->wish.head_bytes +
+		    s->wish.tail_bytes + SHM_PAGE;
 }
 
 int
@@ -208,35 +209,38 @@ room_for(struct session *s, uint32_t state, struct proto_problem *why)
 	measure(s);
 	counts_with(s, state, n);
 	for (unsigned r = 0; e == 0 && r < SHARE_RESOURCES; r++)
-		if (n[r] > s->lent[r])
-			e = room_ask(s->room, r, n[r] - s->lent[r], why);
+		if (n[r] > s->share.lent[r])
+			e = room_ask(s->share.room, r, n[r] - s->share.lent[r],
+			    why);
 	return e;
 }
 
 void
 room_count(struct session *s)
 {
-	struct shares *sh = &s->room->of->shares;
+	struct shares *sh = &s->share.room->of->shares;
 	uint64_t n[SHARE_RESOURCES];
 
 	measure(s);
 	counts_with(s, s->state, n);
 	for (unsigned r = 0; r < SHARE_RESOURCES; r++) {
-		if (n[r] > s->lent[r])
-			share_take(sh, &s->room->share, r, n[r] - s->lent[r]);
-		else if (n[r] < s->lent[r])
-			share_give(sh, &s->room->share, r, s->lent[r] - n[r]);
-		s->lent[r] = n[r];
+		if (n[r] > s->share.lent[r])
+			share_take(sh, &s->share.room->share, r,
+			    n[r] - s->share.lent[r]);
+		else if (n[r] < s->share.lent[r])
+			share_give(sh, &s->share.room->share, r,
+			    s->share.lent[r] - n[r]);
+		s->share.lent[r] = n[r];
 	}
 }
 
 void
 room_leave(struct session *s)
 {
-	for (unsigned r = 0; s->room != NULL && r < SHARE_RESOURCES; r++)
-		share_give(&s->room->of->shares, &s->room->share, r,
-		    s->lent[r]);
-	room_release(&s->room);
+	for (unsigned r = 0; s->share.room != NULL && r < SHARE_RESOURCES; r++)
+		share_give(&s->share.room->of->shares, &s->share.room->share, r,
+		    s->share.lent[r]);
+	room_release(&s->share.room);
 }
 
 /* ---------------------------------------------------------------- status */

@@ -23,53 +23,91 @@ static const struct field {
 	size_t at;
 } fields[] = {
 #define F(key, kind, member) {key, kind, offsetof(struct session, member)}
-    F("inc", K_U64, incarnation), F("scope", K_STR, scope),
-    F("cmd", K_STR, command),
-    F("name", K_STR, name), F("cwd", K_STR, cwd), F("label", K_STR, label),
-    F("skey", K_STR, session_key), F("rkey", K_STR, request_key),
-    F("lane", K_STR, lane), F("prio", K_I32, priority),
-    F("lseq", K_U64, lane_seq), F("created", K_U64, created_ms),
-    F("tmo", K_U64, timeout_ms), F("ntmo", K_U64, no_output_timeout_ms),
-    F("ttl", K_U64, ttl_ms), F("hbytes", K_U32, head_bytes),
-    F("tbytes", K_U32, tail_bytes),
-    F("spath", K_STR, spill_path), F("smax", K_U64, spill_max), F("grace", K_U32, grace_ms),
-    F("pty", K_BOOL, pty), F("cols", K_U32, cols),
-    F("rows", K_U32, rows), F("ptyeof", K_U32, pty_eof),
-    F("line", K_U64, line_at),
-    F("ptyerr", K_I32, pty_error),
-    F("pipe", K_BOOL, stdin_pipe), F("stream", K_BOOL, stream),
-    F("state", K_U32, state), F("status", K_U32, status),
-    F("reason", K_U32, reason), F("pid", K_I32, pid),
-    F("code", K_I32, exit_code), F("sig", K_I32, exit_signal),
-    F("err", K_I32, error), F("stage", K_U32, stage),
-    F("hung", K_STR, hung_at), F("try", K_U32, attempt),
-    F("ftry", K_U32, failed_starts), F("dtry", K_U32, deadly_starts),
-    F("holders", K_U32, holders),
-    F("lmask", K_U32, limits.mask), F("lim0", K_I64, limits.value[0]),
-    F("lim1", K_I64, limits.value[1]), F("lim2", K_I64, limits.value[2]),
-    F("lim3", K_I64, limits.value[3]), F("lim4", K_I64, limits.value[4]),
-    F("lim5", K_I64, limits.value[5]),
-    F("left", K_U32, remaining), F("leaf", K_BOOL, in_leaf),
-    F("rss", K_U32, maxrss_kib), F("ut", K_U64, utime_us),
-    F("st", K_U64, stime_us), F("io", K_U64, io_blocks),
-    F("started", K_U64, started_ms), F("ended", K_U64, ended_ms),
-    F("dur", K_U64, duration_ms), F("deadline", K_U64, deadline_ms),
-    F("total", K_U64, total), F("nospace", K_U64, dropped_nospace),
-    F("ring", K_U64, ring_bytes), F("bg", K_BOOL, backgrounded),
-    F("notify", K_BOOL, notify), F("nempty", K_BOOL, notify_empty),
-    F("notified", K_BOOL, exit_notified), F("hidden", K_BOOL, hidden),
-    F("warned", K_BOOL, warned), F("read", K_BOOL, read),
-    F("sbytes", K_U32, spec_bytes),
-    F("answered", K_BOOL, answered), F("spool", K_U64, spool_end),
-    F("eof", K_BOOL, spool_eof), F("forced", K_U32, forced),
-    F("parent", K_U64, parent.v),
-    F("lstale", K_BOOL, lane_stale), F("lwarned", K_BOOL, lane_warned),
-    F("wslot", K_U32, worker.slot), F("wgen", K_U32, worker.generation),
-    F("given", K_BOOL, has_worker),
-    F("unsure", K_U64, stdin_uncertain),
-    F("hlist", K_STR, holder_list), F("lms", K_U64, ladder_ms),
-    F("lkill", K_BOOL, killed),
-    F("fsig", K_I32, forced_signal), F("fgrace", K_U32, forced_grace_ms),
+    F("inc", K_U64, id.incarnation),
+    F("scope", K_STR, id.scope),
+    F("cmd", K_STR, wish.command),
+    F("name", K_STR, id.name),
+    F("cwd", K_STR, wish.cwd),
+    F("label", K_STR, id.label),
+    F("skey", K_STR, id.session_key),
+    F("rkey", K_STR, id.request_key),
+    F("lane", K_STR, wish.lane),
+    F("prio", K_I32, wish.priority),
+    F("lseq", K_U64, place.lane_seq),
+    F("created", K_U64, id.created_ms),
+    F("tmo", K_U64, wish.timeout_ms),
+    F("ntmo", K_U64, wish.no_output_timeout_ms),
+    F("ttl", K_U64, wish.ttl_ms),
+    F("hbytes", K_U32, wish.head_bytes),
+    F("tbytes", K_U32, wish.tail_bytes),
+    F("spath", K_STR, wish.spill_path),
+    F("smax", K_U64, wish.spill_max),
+    F("grace", K_U32, wish.grace_ms),
+    F("pty", K_BOOL, terminal.pty),
+    F("cols", K_U32, terminal.cols),
+    F("rows", K_U32, terminal.rows),
+    F("ptyeof", K_U32, terminal.pty_eof),
+    F("line", K_U64, terminal.line_at),
+    F("ptyerr", K_I32, terminal.pty_error),
+    F("pipe", K_BOOL, wish.stdin_pipe),
+    F("stream", K_BOOL, wish.stream),
+    F("state", K_U32, state),
+    F("status", K_U32, facts.status),
+    F("reason", K_U32, facts.reason),
+    F("pid", K_I32, facts.pid),
+    F("code", K_I32, facts.exit_code),
+    F("sig", K_I32, facts.exit_signal),
+    F("err", K_I32, facts.error),
+    F("stage", K_U32, facts.stage),
+    F("hung", K_STR, facts.hung_at),
+    F("try", K_U32, custody.attempt),
+    F("ftry", K_U32, custody.failed_starts),
+    F("dtry", K_U32, custody.deadly_starts),
+    F("holders", K_U32, facts.holders),
+    F("lmask", K_U32, wish.limits.mask),
+    F("lim0", K_I64, wish.limits.value[0]),
+    F("lim1", K_I64, wish.limits.value[1]),
+    F("lim2", K_I64, wish.limits.value[2]),
+    F("lim3", K_I64, wish.limits.value[3]),
+    F("lim4", K_I64, wish.limits.value[4]),
+    F("lim5", K_I64, wish.limits.value[5]),
+    F("left", K_U32, facts.remaining),
+    F("leaf", K_BOOL, facts.in_leaf),
+    F("rss", K_U32, facts.maxrss_kib),
+    F("ut", K_U64, facts.utime_us),
+    F("st", K_U64, facts.stime_us),
+    F("io", K_U64, facts.io_blocks),
+    F("started", K_U64, facts.started_ms),
+    F("ended", K_U64, facts.ended_ms),
+    F("dur", K_U64, facts.duration_ms),
+    F("deadline", K_U64, deadline.at_ms),
+    F("total", K_U64, output.total),
+    F("nospace", K_U64, output.dropped_nospace),
+    F("ring", K_U64, output.ring_bytes),
+    F("bg", K_BOOL, shown.backgrounded),
+    F("notify", K_BOOL, wish.notify),
+    F("nempty", K_BOOL, wish.notify_empty),
+    F("notified", K_BOOL, shown.exit_notified),
+    F("hidden", K_BOOL, shown.hidden),
+    F("warned", K_BOOL, deadline.warned),
+    F("read", K_BOOL, retention.read),
+    F("sbytes", K_U32, share.spec_bytes),
+    F("answered", K_BOOL, shown.answered),
+    F("spool", K_U64, input.spool_end),
+    F("eof", K_BOOL, input.spool_eof),
+    F("forced", K_U32, ending.forced),
+    F("parent", K_U64, id.parent.v),
+    F("lstale", K_BOOL, place.lane_stale),
+    F("lwarned", K_BOOL, queued.warned),
+    F("wslot", K_U32, custody.worker.slot),
+    F("wgen", K_U32, custody.worker.generation),
+    F("given", K_BOOL, custody.has_worker),
+    F("unsure", K_U64, terminal.uncertain),
+    F("hlist", K_STR, facts.holder_list),
+    F("lms", K_U64, facts.ladder_ms),
+    F("lkill", K_BOOL, facts.killed),
+    F("fsig", K_I32, ending.signal),
+    F("fgrace", K_U32, ending.grace_ms),
 #undef F
 };
 
@@ -119,17 +157,17 @@ record_encode(const struct session *s, struct enc *e)
 {
 	enc_map(e);
 	enc_kv_uint(e, "v", abi_table[ABI_INDEX].version);
-	enc_kv_uint(e, "sid", s->sid.v);
-	enc_kv_str(e, "slug", s->slug);
+	enc_kv_uint(e, "sid", s->id.sid.v);
+	enc_kv_str(e, "slug", s->id.slug);
 #if defined(PSUP_LAYOUT_BUMP) && PSUP_LAYOUT_BUMP == 1
 	/* in a test of upgrades the next build has one more field */
-	enc_kv_uint(e, "next", s->sid.v);
+	enc_kv_uint(e, "next", s->id.sid.v);
 #endif
 	for (size_t i = 0; i < NELEMS(fields); i++)
 		field_encode(s, &fields[i], e);
-	if (s->tags != NULL) {
+	if (s->id.tags != NULL) {
 		enc_key(e, "tags");
-		enc_raw(e, s->tags, s->tags_bytes);
+		enc_raw(e, s->id.tags, s->id.tags_bytes);
 	}
 	enc_end(e);
 }
@@ -196,8 +234,8 @@ tags_decode(struct session *s, const struct val *tags)
 		enc_fini(&e);
 		return -ENOMEM;
 	}
-	s->tags = e.buf;
-	s->tags_bytes = e.len;
+	s->id.tags = e.buf;
+	s->id.tags_bytes = e.len;
 	return 0;
 }
 
@@ -207,18 +245,20 @@ record_fill(struct session *s, const struct val *map)
 {
 	if (!abi_record_ok(val_uint(map, "v", 0)))
 		return -EPROTO;
-	s->sid.v = val_uint(map, "sid", 0);
-	val_copy(map, "slug", s->slug, sizeof(s->slug));
+	s->id.sid.v = val_uint(map, "sid", 0);
+	val_copy(map, "slug", s->id.slug, sizeof(s->id.slug));
 	for (size_t i = 0; i < NELEMS(fields); i++)
 		if (field_decode(s, &fields[i], map) < 0)
 			return -ENOMEM;
-	if (s->sid.v == 0 || !slug_is_valid(s->slug, strlen(s->slug)) ||
+	if (s->id.sid.v == 0 ||
+	    !slug_is_valid(s->id.slug, strlen(s->id.slug)) ||
 	    s->state == STATE_FREE || s->state >= STATE_COUNT ||
-	    s->limits.mask >= 1u << CTL_LIMITS ||
-	    s->status >= STATUS_COUNT || s->reason >= END_REASONS)
+	    s->wish.limits.mask >= 1u << CTL_LIMITS ||
+	    s->facts.status >= STATUS_COUNT || s->facts.reason >= END_REASONS)
 		return -EBADMSG;
-	if (s->spill_path[0] == '\0' || s->spill_max > RETAIN_SPILL_MAX)
-		s->spill_max = 0;
+	if (s->wish.spill_path[0] == '\0' ||
+	    s->wish.spill_max > RETAIN_SPILL_MAX)
+		s->wish.spill_max = 0;
 	return tags_decode(s, val_get(map, "tags"));
 }
 
@@ -371,7 +411,7 @@ record_write(struct master *m, struct session *s)
 	struct enc e = ENC_INIT;
 
 	record_encode(s, &e);
-	return put_by_sid(m, INDEX_SESSIONS, s->sid, &e, !s->fresh);
+	return put_by_sid(m, INDEX_SESSIONS, s->id.sid, &e, !s->record.fresh);
 }
 
 /* Puts a new session's spec into the open transaction, takes out that of one
@@ -379,50 +419,50 @@ record_write(struct master *m, struct session *s)
 int
 spec_write(struct master *m, struct session *s)
 {
-	struct index_key64 id = index_key64(s->sid.v);
+	struct index_key64 id = index_key64(s->id.sid.v);
 	struct enc e = ENC_INIT;
 
-	if (s->spec_kept && !session_is_before_start(s))
+	if (s->record.spec_kept && !session_is_before_start(s))
 		return index_del(m->ix, INDEX_SPECS,
 		    (struct index_bytes){id.b, 8});
-	if (!s->fresh || s->spec == NULL)
+	if (!s->record.fresh || s->record.spec == NULL)
 		return 0;
-	s->spec_kept = true;
-	spec_encode(s->spec, &e);
-	return put_by_sid(m, INDEX_SPECS, s->sid, &e, false);
+	s->record.spec_kept = true;
+	spec_encode(s->record.spec, &e);
+	return put_by_sid(m, INDEX_SPECS, s->id.sid, &e, false);
 }
 
 /* Brings the spec back from the index where it is not in memory. */
 int
 spec_load(struct master *m, struct session *s)
 {
-	struct index_key64 id = index_key64(s->sid.v);
+	struct index_key64 id = index_key64(s->id.sid.v);
 	struct index_bytes val;
 	int r;
 
-	if (s->spec != NULL)
+	if (s->record.spec != NULL)
 		return 0;
 	r = index_get(m->ix, INDEX_SPECS, (struct index_bytes){id.b, 8}, &val);
 	if (r < 0)
 		return r;
-	s->spec = spec_decode(val.data, val.size);
-	return s->spec != NULL ? 0 : errno == ENOMEM ? -ENOMEM : -ENOENT;
+	s->record.spec = spec_decode(val.data, val.size);
+	return s->record.spec != NULL ? 0 : errno == ENOMEM ? -ENOMEM : -ENOENT;
 }
 
 /* Writes the session's request key into the open transaction. */
 int
 key_write(struct master *m, struct session *s)
 {
-	struct index_key64 id = index_key64(s->sid.v);
+	struct index_key64 id = index_key64(s->id.sid.v);
 	char key[256];
-	size_t a = strlen(s->scope), b = strlen(s->request_key);
+	size_t a = strlen(s->id.scope), b = strlen(s->id.request_key);
 
 	if (b == 0)
 		return 0;
 	if (a + 1 + b > sizeof(key))
 		return -EINVAL;
-	memcpy(key, s->scope, a + 1);
-	memcpy(key + a + 1, s->request_key, b);
+	memcpy(key, s->id.scope, a + 1);
+	memcpy(key + a + 1, s->id.request_key, b);
 	return index_put(m->ix, INDEX_KEYS,
 	    (struct index_bytes){key, a + 1 + b},
 	    (struct index_bytes){id.b, 8});

@@ -22,8 +22,8 @@ fresh_ones(const struct master *m)
 	const struct session *s;
 	uint64_t n = 0;
 
-	TAILQ_FOREACH(s, &m->dirty, dirty_link)
-		n += s->fresh;
+	TAILQ_FOREACH(s, &m->dirty, record.link)
+		n += s->record.fresh;
 	return n;
 }
 

@@ -21,20 +21,20 @@ result_status(const struct session *s)
 {
 	if (s->state != STATE_ENDED)
 		return "running";
-	return s->status == STATUS_COMPLETED ? "completed" : "failed";
+	return s->facts.status == STATUS_COMPLETED ? "completed" : "failed";
 }
 
 /* Why it counts as failed. */
 const char *
 result_failure_kind(const struct session *s)
 {
-	switch (s->reason) {
+	switch (s->facts.reason) {
 	case END_NONE:
 		return NULL;
 	case END_EXIT:
-		return s->exit_code == 127 ? "shell-command-not-found"
-		    : s->exit_code == 126  ? "shell-not-executable"
-					   : NULL;
+		return s->facts.exit_code == 127 ? "shell-command-not-found"
+		    : s->facts.exit_code == 126  ? "shell-not-executable"
+						 : NULL;
 	case END_SIGNAL:
 		return "signal";
 	case END_OVERALL_TIMEOUT:
@@ -44,7 +44,7 @@ result_failure_kind(const struct session *s)
 	case END_LOST:
 	case END_LANE_CLEARED:
 	case END_DEADLOCK:
-		return reason_name(s->reason);
+		return reason_name(s->facts.reason);
 	case END_MANUAL_CANCEL:
 	case END_ABORTED:
 	case END_SHUTDOWN:
@@ -76,41 +76,42 @@ add_seconds(struct sbuf *b, uint64_t ms)
 static bool
 is_quarantined(const struct session *s)
 {
-	return s->reason == END_LOST && abs(s->error) == EOWNERDEAD;
+	return s->facts.reason == END_LOST && abs(s->facts.error) == EOWNERDEAD;
 }
 
 /* Why a spawn failed, in words. */
 static void
 add_spawn_error(const struct session *s, struct sbuf *b)
 {
-	int e = s->error < 0 ? -s->error : s->error;
-	const char *what = s->hung_at != NULL && s->hung_at[0] != '\0'
-	    ? s->hung_at
-	    : s->stage == STAGE_CHDIR ? s->cwd
-	    : s->stage == STAGE_SPILL && s->spill_path != NULL
-	    ? s->spill_path
-	    : s->name;
+	int e = s->facts.error < 0 ? -s->facts.error : s->facts.error;
+	const char *what = s->facts.hung_at != NULL &&
+		s->facts.hung_at[0] != '\0'
+	    ? s->facts.hung_at
+	    : s->facts.stage == STAGE_CHDIR ? s->wish.cwd
+	    : s->facts.stage == STAGE_SPILL && s->wish.spill_path != NULL
+	    ? s->wish.spill_path
+	    : s->id.name;
 	char shown[400];
 
 	text_escape(what, strlen(what), false, shown, sizeof(shown));
 	sbuf_add(b, "The command could not be started: ");
 	if (e == ETIMEDOUT)
 		sbuf_addf(b, "start timed out at %s %s",
-		    stage_name(s->stage), shown);
+		    stage_name(s->facts.stage), shown);
 	else
 		sbuf_addf(b, "%s: %s (%s at %s)", shown, strerror(e),
-		    err_name(e), stage_name(s->stage));
+		    err_name(e), stage_name(s->facts.stage));
 }
 
 /* What a time-out has left, as far as that is known for sure. */
 static void
 add_left(const struct session *s, struct sbuf *b)
 {
-	if (s->remaining > 0)
+	if (s->facts.remaining > 0)
 		sbuf_addf(b, " %u of its processes could not be ended and "
 			     "still run.",
-		    (unsigned)s->remaining);
-	else if (s->in_leaf)
+		    (unsigned)s->facts.remaining);
+	else if (s->facts.in_leaf)
 		sbuf_add(b, " Nothing of it is left running.");
 }
 
@@ -118,20 +119,20 @@ add_left(const struct session *s, struct sbuf *b)
 void
 result_end_words(const struct session *s, struct sbuf *b)
 {
-	switch (s->reason) {
+	switch (s->facts.reason) {
 	case END_EXIT:
-		if (s->exit_code == 127)
+		if (s->facts.exit_code == 127)
 			sbuf_add(b, "Command not found ");
-		else if (s->exit_code == 126)
+		else if (s->facts.exit_code == 126)
 			sbuf_add(b,
 			    "Command not executable (permission denied) ");
-		if (s->exit_code != 0)
+		if (s->facts.exit_code != 0)
 			sbuf_addf(b, "(Command exited with code %d)",
-			    (int)s->exit_code);
+			    (int)s->facts.exit_code);
 		break;
 	case END_OVERALL_TIMEOUT:
 		sbuf_add(b, "Command timed out after ");
-		add_seconds(b, s->timeout_ms);
+		add_seconds(b, s->wish.timeout_ms);
 		sbuf_add(b, " seconds.");
 		add_left(s, b);
 		sbuf_add(b, guidance);
@@ -140,15 +141,15 @@ result_end_words(const struct session *s, struct sbuf *b)
 		break;
 	case END_NO_OUTPUT_TIMEOUT:
 		sbuf_add(b, "Command timed out waiting for output (silent for ");
-		add_seconds(b, s->no_output_timeout_ms);
+		add_seconds(b, s->wish.no_output_timeout_ms);
 		sbuf_add(b, " seconds).");
 		add_left(s, b);
 		sbuf_add(b, guidance);
 		break;
 	case END_SIGNAL:
 		sbuf_addf(b, "Command aborted by signal %s",
-		    text_signal_name(s->exit_signal));
-		if (s->exit_signal == SIGKILL)
+		    text_signal_name(s->facts.exit_signal));
+		if (s->facts.exit_signal == SIGKILL)
 			sbuf_add(b, " (perhaps the kernel's out-of-memory "
 				    "killer)");
 		break;
@@ -184,10 +185,10 @@ result_end_words(const struct session *s, struct sbuf *b)
 	case END_LANE_CLEARED:
 		sbuf_addf(b, "Command lane \"%s\" was cleared: the command was "
 			     "not run",
-		    s->lane);
+		    s->wish.lane);
 		break;
 	case END_DEADLOCK:
-		if (s->gate_deadlock) {
+		if (s->queued.deadlock) {
 			sbuf_add(b, "Command not run: every place "
 				    "(max_running) is held by what waits for "
 				    "it");
@@ -195,7 +196,7 @@ result_end_words(const struct session *s, struct sbuf *b)
 		}
 		sbuf_addf(b, "Command not run: lane \"%s\" is held only by what "
 			     "waits for it",
-		    s->lane);
+		    s->wish.lane);
 		break;
 	default:
 		break;
@@ -206,18 +207,19 @@ result_end_words(const struct session *s, struct sbuf *b)
 void
 result_exit_words(const struct session *s, struct sbuf *b)
 {
-	if (s->exit_signal != 0)
+	if (s->facts.exit_signal != 0)
 		sbuf_addf(b, "Process exited with signal %s.",
-		    text_signal_name(s->exit_signal));
-	else if (s->exit_code >= 0)
+		    text_signal_name(s->facts.exit_signal));
+	else if (s->facts.exit_code >= 0)
 		sbuf_addf(b, "Process exited with code %d.",
-		    (int)s->exit_code);
-	else if (s->reason == END_SPAWN_ERROR)
+		    (int)s->facts.exit_code);
+	else if (s->facts.reason == END_SPAWN_ERROR)
 		add_spawn_error(s, b);
 	else
 		sbuf_add(b, "Process exited with unknown exit code.");
-	if (s->reason == END_OVERALL_TIMEOUT ||
-	    s->reason == END_NO_OUTPUT_TIMEOUT || s->reason == END_LOST) {
+	if (s->facts.reason == END_OVERALL_TIMEOUT ||
+	    s->facts.reason == END_NO_OUTPUT_TIMEOUT ||
+	    s->facts.reason == END_LOST) {
 		sbuf_add(b, "\n\n");
 		result_end_words(s, b);
 	}
@@ -249,20 +251,20 @@ result_note(uint64_t omitted, uint64_t dropped, struct sbuf *b)
 const char *
 result_exit_reason(const struct session *s)
 {
-	return reason_name(s->reason == END_ABORTED ? END_MANUAL_CANCEL
-						    : s->reason);
+	return reason_name(s->facts.reason == END_ABORTED ? END_MANUAL_CANCEL
+							  : s->facts.reason);
 }
 
 /* Who is left of a session that was ended by force. */
 void
 result_remaining(const struct session *s, struct enc *e)
 {
-	enc_kv_uint(e, "remaining", s->remaining);
+	enc_kv_uint(e, "remaining", s->facts.remaining);
 	enc_key(e, "remainingPids");
 	enc_array(e);
-	for (size_t i = 0; i < s->remaining && i < CTL_END_PIDS; i++)
-		if (s->remaining_pids[i] > 0)
-			enc_int(e, s->remaining_pids[i]);
+	for (size_t i = 0; i < s->facts.remaining && i < CTL_END_PIDS; i++)
+		if (s->facts.remaining_pids[i] > 0)
+			enc_int(e, s->facts.remaining_pids[i]);
 	enc_end(e);
 }
 
@@ -270,12 +272,13 @@ result_remaining(const struct session *s, struct enc *e)
 static void
 enc_holders(const struct session *s, struct enc *e)
 {
-	const char *p = s->holder_list != NULL ? s->holder_list : "", *name;
+	const char *list = s->facts.holder_list, *name;
+	const char *p = list != NULL ? list : "";
 	char *end;
 	long pid;
 
-	enc_kv_uint(e, "holders", s->holders);
-	if (s->holders == 0)
+	enc_kv_uint(e, "holders", s->facts.holders);
+	if (s->facts.holders == 0)
 		return;
 	enc_key(e, "holderList");
 	enc_array(e);
@@ -299,8 +302,8 @@ enc_ladder(const struct session *s, struct enc *e)
 {
 	enc_key(e, "ladder");
 	enc_map(e);
-	enc_kv_uint(e, "ms", s->ladder_ms);
-	enc_kv_bool(e, "killed", s->killed);
+	enc_kv_uint(e, "ms", s->facts.ladder_ms);
+	enc_kv_bool(e, "killed", s->facts.killed);
 	enc_end(e);
 }
 
@@ -308,11 +311,12 @@ enc_ladder(const struct session *s, struct enc *e)
 bool
 result_was_forced(const struct session *s)
 {
-	return s->pid > 0 &&
-	    (s->reason == END_OVERALL_TIMEOUT ||
-		s->reason == END_NO_OUTPUT_TIMEOUT ||
-		s->reason == END_MANUAL_CANCEL || s->reason == END_ABORTED ||
-		s->reason == END_SHUTDOWN);
+	return s->facts.pid > 0 &&
+	    (s->facts.reason == END_OVERALL_TIMEOUT ||
+		s->facts.reason == END_NO_OUTPUT_TIMEOUT ||
+		s->facts.reason == END_MANUAL_CANCEL ||
+		s->facts.reason == END_ABORTED ||
+		s->facts.reason == END_SHUTDOWN);
 }
 
 /* The exit fields of details. */
@@ -320,20 +324,21 @@ void
 result_exit_fields(const struct session *s, struct enc *e)
 {
 	enc_key(e, "exitCode");
-	if (s->exit_code >= 0)
-		enc_int(e, s->exit_code);
+	if (s->facts.exit_code >= 0)
+		enc_int(e, s->facts.exit_code);
 	else
 		enc_nil(e);
 	enc_key(e, "exitSignal");
-	if (s->exit_signal != 0)
-		enc_str(e, text_signal_name(s->exit_signal));
+	if (s->facts.exit_signal != 0)
+		enc_str(e, text_signal_name(s->facts.exit_signal));
 	else
 		enc_nil(e);
 	enc_kv_str(e, "exitReason", result_exit_reason(s));
 	enc_kv_bool(e, "timedOut",
-	    s->reason == END_OVERALL_TIMEOUT ||
-		s->reason == END_NO_OUTPUT_TIMEOUT);
-	enc_kv_bool(e, "noOutputTimedOut", s->reason == END_NO_OUTPUT_TIMEOUT);
+	    s->facts.reason == END_OVERALL_TIMEOUT ||
+		s->facts.reason == END_NO_OUTPUT_TIMEOUT);
+	enc_kv_bool(e, "noOutputTimedOut",
+	    s->facts.reason == END_NO_OUTPUT_TIMEOUT);
 	if (result_was_forced(s)) {
 		result_remaining(s, e);
 		enc_ladder(s, e);
@@ -341,10 +346,10 @@ result_exit_fields(const struct session *s, struct enc *e)
 	enc_holders(s, e);
 	if (is_quarantined(s))
 		enc_kv_bool(e, "quarantined", true);
-	if (s->reason == END_SPAWN_ERROR) {
-		enc_kv_str(e, "errno", err_name(s->error));
-		enc_kv_str(e, "stage", stage_name(s->stage));
-		if (s->hung_at != NULL && s->hung_at[0] != '\0')
-			enc_kv_str(e, "hungAt", s->hung_at);
+	if (s->facts.reason == END_SPAWN_ERROR) {
+		enc_kv_str(e, "errno", err_name(s->facts.error));
+		enc_kv_str(e, "stage", stage_name(s->facts.stage));
+		if (s->facts.hung_at != NULL && s->facts.hung_at[0] != '\0')
+			enc_kv_str(e, "hungAt", s->facts.hung_at);
 	}
 }

@@ -81,9 +81,9 @@ output_read(struct master *m, struct session *s, size_t max,
 	*ret = (struct output){0};
 	/* its worker counted: most commands that end say nothing at all */
 	if (s->state == STATE_QUEUED || (s->state == STATE_ENDED &&
-		s->total == 0 && s->reason != END_LOST))
+		s->output.total == 0 && s->facts.reason != END_LOST))
 		return;
-	r = readers_get(m, s->sid);
+	r = readers_get(m, s->id.sid);
 	/* of a cut sequence at its beginning there is enough before it */
 	v = r != NULL ? retained_read(r, 0, max + 2 * TEXT_SEQUENCE_MAX,
 			    LINES_BOTH, &k)
@@ -92,8 +92,8 @@ output_read(struct master *m, struct session *s, size_t max,
 		ret->fault = readers_fault(m, s);
 		return;
 	}
-	if (k.to > s->total)
-		s->total = k.to;
+	if (k.to > s->output.total)
+		s->output.total = k.to;
 	if (k.gap_at < k.len)
 		at = k.gap_at;
 	if (k.len - at > max)
@@ -113,7 +113,7 @@ add_pty_warning(const struct session *s, struct sbuf *b)
 {
 	sbuf_addf(b, "no terminal could be had (%s); the command ran with "
 		     "pipes",
-	    err_name(s->pty_error));
+	    err_name(s->terminal.pty_error));
 }
 
 /* The fields that both kinds of an exec answer begin with. */
@@ -124,27 +124,27 @@ exec_common(struct master *m, struct session *s, const char *warnings,
 	struct sbuf b = SBUF_INIT;
 
 	enc_kv_str(e, "status", result_status(s));
-	enc_kv_str(e, "sessionId", s->slug);
+	enc_kv_str(e, "sessionId", s->id.slug);
 	result_instance(s, e);
-	enc_kv_str(e, "name", s->name);
+	enc_kv_str(e, "name", s->id.name);
 	enc_kv_str(e, "state", state_name(s->state));
-	enc_kv_str(e, "cwd", s->cwd);
+	enc_kv_str(e, "cwd", s->wish.cwd);
 	enc_key(e, "pid");
-	if (s->pid > 0)
-		enc_int(e, s->pid);
+	if (s->facts.pid > 0)
+		enc_int(e, s->facts.pid);
 	else
 		enc_nil(e);
 	enc_kv_uint(e, "startedAt",
-	    s->started_ms != 0 ? s->started_ms : s->created_ms);
-	limits_encode(&m->h, &s->limits, e);
+	    s->facts.started_ms != 0 ? s->facts.started_ms : s->id.created_ms);
+	limits_encode(&m->h, &s->wish.limits, e);
 	retain_encode(m, s, e);
 	result_pty(m, s, e);
-	if (warnings[0] != '\0' || s->pty_error != 0) {
+	if (warnings[0] != '\0' || s->terminal.pty_error != 0) {
 		enc_key(e, "warnings");
 		enc_array(e);
 		if (warnings[0] != '\0')
 			enc_str(e, warnings);
-		if (s->pty_error != 0) {
+		if (s->terminal.pty_error != 0) {
 			add_pty_warning(s, &b);
 			enc_strn(e, b.p != NULL ? b.p : "", b.len);
 		}
@@ -159,7 +159,7 @@ add_warnings(const struct session *s, const char *warnings, struct sbuf *b)
 {
 	if (warnings[0] != '\0')
 		sbuf_addf(b, "Warning: %s\n\n", warnings);
-	if (s->pty_error == 0)
+	if (s->terminal.pty_error == 0)
 		return;
 	sbuf_add(b, "Warning: ");
 	add_pty_warning(s, b);
@@ -179,7 +179,8 @@ ended_text(const struct session *s, const struct output *o,
 	if (o->text.len > 0)
 		sbuf_addn(b, o->text.p, o->text.len);
 	result_end_words(s, &how);
-	if (o->text.len == 0 && o->fault == NULL && s->reason != END_SPAWN_ERROR)
+	if (o->text.len == 0 && o->fault == NULL &&
+	    s->facts.reason != END_SPAWN_ERROR)
 		sbuf_add(b, "(no output)");
 	if (how.len > 0) {
 		while (b->len > 0 && b->p[b->len - 1] == '\n')
@@ -205,16 +206,16 @@ result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
 	result_exit_fields(s, e);
 	if (kind != NULL)
 		enc_kv_str(e, "failureKind", kind);
-	enc_kv_uint(e, "durationMs", s->duration_ms);
-	enc_kv_uint(e, "endedAt", s->ended_ms);
+	enc_kv_uint(e, "durationMs", s->facts.duration_ms);
+	enc_kv_uint(e, "endedAt", s->facts.ended_ms);
 	enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
 	    o.text.len);
 	enc_kv_bool(e, "truncated", o.omitted > 0);
 	enc_kv_uint(e, "droppedBytes", o.dropped);
 	result_fault(o.fault, e);
-	enc_kv_uint(e, "totalOutputChars", s->total);
+	enc_kv_uint(e, "totalOutputChars", s->output.total);
 	usage_encode(s, NULL, e);
-	result_close(e, s->status != STATUS_COMPLETED);
+	result_close(e, s->facts.status != STATUS_COMPLETED);
 	sbuf_fini(&text);
 	sbuf_fini(&o.text);
 }
@@ -223,11 +224,11 @@ result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
 static void
 add_queued(struct master *m, const struct session *s, struct sbuf *b)
 {
-	sbuf_addf(b, "Command queued (session %s, ", s->slug);
-	if (s->lane[0] != '\0')
-		sbuf_addf(b, "lane %s, ", s->lane);
+	sbuf_addf(b, "Command queued (session %s, ", s->id.slug);
+	if (s->wish.lane[0] != '\0')
+		sbuf_addf(b, "lane %s, ", s->wish.lane);
 	sbuf_addf(b, "place %u", gate_position(m, s));
-	if (admission_is_waiting(&s->gate))
+	if (admission_is_waiting(&s->place.admission))
 		sbuf_addf(b, ", for %s", gate_queued_for(m, s));
 	sbuf_add(b, ").");
 }
@@ -242,13 +243,13 @@ result_exec_running(struct master *m, struct session *s, const char *warnings,
 	add_warnings(s, warnings, &text);
 	if (s->state == STATE_QUEUED)
 		add_queued(m, s, &text);
-	else if (s->pid > 0)
+	else if (s->facts.pid > 0)
 		sbuf_addf(&text, "Command still running (session %s, pid %d).",
-		    s->slug, (int)s->pid);
+		    s->id.slug, (int)s->facts.pid);
 	else
 		sbuf_addf(&text, "Command still running (session %s, pid n/a).",
-		    s->slug);
-	sbuf_add(&text, s->notify
+		    s->id.slug);
+	sbuf_add(&text, s->wish.notify
 		? " An exit event will tell when it ends; use process (list, "
 		  "poll, log, write, kill, clear, remove) to follow it."
 		: " No exit event will come; use process poll with a timeout "
@@ -259,7 +260,7 @@ result_exec_running(struct master *m, struct session *s, const char *warnings,
 	if (s->state == STATE_QUEUED)
 		result_queued(m, s, e);
 	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
-	enc_kv_uint(e, "totalOutputChars", s->total);
+	enc_kv_uint(e, "totalOutputChars", s->output.total);
 	result_close(e, false);
 	sbuf_fini(&text);
 	sbuf_fini(&tail);
@@ -272,21 +273,22 @@ result_event_text(struct master *m, struct session *s, struct sbuf *b)
 	struct sbuf tail = SBUF_INIT;
 	char fold[200];
 
-	sbuf_addf(b, "Exec %s (%s, ", result_status(s), s->slug);
-	if (s->exit_signal != 0)
-		sbuf_addf(b, "signal %s)", text_signal_name(s->exit_signal));
-	else if (s->exit_code >= 0)
-		sbuf_addf(b, "code %d)", (int)s->exit_code);
+	sbuf_addf(b, "Exec %s (%s, ", result_status(s), s->id.slug);
+	if (s->facts.exit_signal != 0)
+		sbuf_addf(b, "signal %s)",
+		    text_signal_name(s->facts.exit_signal));
+	else if (s->facts.exit_code >= 0)
+		sbuf_addf(b, "code %d)", (int)s->facts.exit_code);
 	else
-		sbuf_addf(b, "%s)", reason_name(s->reason));
+		sbuf_addf(b, "%s)", reason_name(s->facts.reason));
 	session_tail(m, s, &tail, 400, false);
 	if (tail.len > 0) {
 		text_fold(tail.p, tail.len, 180, fold, sizeof(fold));
 		if (fold[0] != '\0')
 			sbuf_addf(b, " :: %s", fold);
 	}
-	if (s->reason == END_OVERALL_TIMEOUT ||
-	    s->reason == END_NO_OUTPUT_TIMEOUT) {
+	if (s->facts.reason == END_OVERALL_TIMEOUT ||
+	    s->facts.reason == END_NO_OUTPUT_TIMEOUT) {
 		sbuf_add(b, " ");
 		result_end_words(s, b);
 	}

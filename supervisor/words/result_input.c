@@ -12,8 +12,8 @@
 bool
 result_stdin_writable(const struct session *s)
 {
-	return session_live(s) && s->state != STATE_EXITED && s->stdin_pipe &&
-	    !s->stdin_closed && !s->spool_eof;
+	return session_live(s) && s->state != STATE_EXITED &&
+	    s->wish.stdin_pipe && !s->input.closed && !s->input.spool_eof;
 }
 
 /* Evidence first, then the rule of silence. */
@@ -26,7 +26,7 @@ judge_input_wait(struct master *m, struct session *s, uint64_t max_age_ms,
 	if (!result_stdin_writable(s))
 		return INPUT_WAIT_NONE;
 	if (idle >= INPUT_WAIT_QUIET_MS &&
-	    now >= s->input_ms + INPUT_WAIT_QUIET_MS)
+	    now >= s->input.fed_ms + INPUT_WAIT_QUIET_MS)
 		found = input_wait_look(m, s, max_age_ms, may_look);
 	if (found == INPUT_WAIT_NONE && idle >= m->cfg.input_wait_idle_ms)
 		found = INPUT_WAIT_IDLE;
@@ -39,26 +39,27 @@ result_input_wait(struct master *m, struct session *s, uint64_t max_age_ms,
 {
 	struct ring_glance f;
 	struct ring_reader *r;
-	uint64_t now = clock_wall_ms(), since = s->started_ms, last = 0;
+	uint64_t now = clock_wall_ms(), since = s->facts.started_ms, last = 0;
 
 	*ret_idle_ms = 0;
 	*ret_last_ms = 0;
 	if (s->state != STATE_RUNNING && s->state != STATE_EXITED)
-		return s->waits_now = INPUT_WAIT_NONE;
-	r = readers_get(m, s->sid);
+		return s->input_wait.shown = INPUT_WAIT_NONE;
+	r = readers_get(m, s->id.sid);
 	if (r != NULL && ring_glance(r, &f) == RING_OK) {
 		last = f.last_output_ms;
-		s->total = f.head > s->total ? f.head : s->total;
+		s->output.total = f.head > s->output.total ? f.head
+							   : s->output.total;
 		if (f.stdin_state == STDIN_CLOSED)
-			s->stdin_closed = true;
+			s->input.closed = true;
 	}
 	if (last > since)
 		since = last;
 	*ret_last_ms = last;
 	*ret_idle_ms = now > since ? now - since : 0;
-	s->waits_now = judge_input_wait(m, s, max_age_ms, may_look,
+	s->input_wait.shown = judge_input_wait(m, s, max_age_ms, may_look,
 	    *ret_idle_ms, now);
-	return s->waits_now;
+	return s->input_wait.shown;
 }
 
 void

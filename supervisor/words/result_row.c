@@ -39,39 +39,41 @@ void
 result_uncertain(struct master *m, struct session *s, struct enc *e)
 {
 	terminal_uncertain(m, s);
-	if (s->stdin_uncertain == 0)
+	if (s->terminal.uncertain == 0)
 		return;
 	enc_kv_bool(e, "stdinUncertain", true);
-	enc_kv_uint(e, "stdinUncertainBytes", s->stdin_uncertain);
+	enc_kv_uint(e, "stdinUncertainBytes", s->terminal.uncertain);
 }
 
 /* A terminal and its size. */
 void
 result_pty(struct master *m, struct session *s, struct enc *e)
 {
-	if (!s->pty)
+	if (!s->terminal.pty)
 		return;
 	result_uncertain(m, s, e);
 	enc_kv_bool(e, "pty", true);
-	enc_kv_uint(e, "cols", s->cols);
-	enc_kv_uint(e, "rows", s->rows);
+	enc_kv_uint(e, "cols", s->terminal.cols);
+	enc_kv_uint(e, "rows", s->terminal.rows);
 }
 
 /* The status word of a row: killed and lost have their own. */
 static const char *
 row_status(const struct session *s)
 {
-	return s->state == STATE_ENDED ? status_name(s->status) : "running";
+	return s->state == STATE_ENDED ? status_name(s->facts.status)
+				       : "running";
 }
 
 /* How long it ran, or has run. */
 static uint64_t
 runtime_ms(const struct session *s, uint64_t now)
 {
-	uint64_t from = s->started_ms != 0 ? s->started_ms : s->created_ms;
+	uint64_t from = s->facts.started_ms != 0 ? s->facts.started_ms
+						 : s->id.created_ms;
 
 	if (s->state == STATE_ENDED)
-		return s->duration_ms;
+		return s->facts.duration_ms;
 	return now > from ? now - from : 0;
 }
 
@@ -93,8 +95,8 @@ row_running(struct master *m, struct session *s, struct enc *e)
 	    &idle, &last);
 
 	enc_key(e, "pid");
-	if (s->pid > 0)
-		enc_int(e, s->pid);
+	if (s->facts.pid > 0)
+		enc_int(e, s->facts.pid);
 	else
 		enc_nil(e);
 	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
@@ -105,10 +107,10 @@ row_running(struct master *m, struct session *s, struct enc *e)
 		enc_uint(e, last);
 	else
 		enc_nil(e);
-	if (s->deadline_ms != 0)
-		enc_kv_uint(e, "deadlineAt", s->deadline_ms);
-	if (s->has_worker)
-		enc_kv_uint(e, "worker", s->worker.slot);
+	if (s->deadline.at_ms != 0)
+		enc_kv_uint(e, "deadlineAt", s->deadline.at_ms);
+	if (s->custody.has_worker)
+		enc_kv_uint(e, "worker", s->custody.worker.slot);
 	if (s->state == STATE_QUEUED)
 		result_queued(m, s, e);
 }
@@ -118,7 +120,7 @@ static void
 row_ended(const struct session *s, struct enc *e)
 {
 	result_exit_fields(s, e);
-	enc_kv_uint(e, "endedAt", s->ended_ms);
+	enc_kv_uint(e, "endedAt", s->facts.ended_ms);
 }
 
 /* Bytes of output that are not kept, without reading the ring: what has left
@@ -126,22 +128,23 @@ row_ended(const struct session *s, struct enc *e)
 static uint64_t
 dropped_bytes(const struct session *s)
 {
-	uint64_t kept = (uint64_t)s->head_bytes + s->tail_bytes +
+	uint64_t kept = (uint64_t)s->wish.head_bytes + s->wish.tail_bytes +
 	    RING_MAX_SPLICE;
 
-	return (s->total > kept ? s->total - kept : 0) + s->dropped_nospace;
+	return (s->output.total > kept ? s->output.total - kept : 0) +
+	    s->output.dropped_nospace;
 }
 
 /* Where its client ran, as far as its own scope may know. */
 static void
 enc_parent(struct master *m, const struct session *s, struct enc *e)
 {
-	const struct session *p = s->parent.v != 0
-	    ? session_by_sid(m, s->parent)
+	const struct session *p = s->id.parent.v != 0
+	    ? session_by_sid(m, s->id.parent)
 	    : NULL;
 
-	if (p != NULL && strcmp(p->scope, s->scope) == 0)
-		enc_kv_str(e, "parentSession", p->slug);
+	if (p != NULL && strcmp(p->id.scope, s->id.scope) == 0)
+		enc_kv_str(e, "parentSession", p->id.slug);
 }
 
 /* One row of list. */
@@ -161,16 +164,16 @@ result_row_open(struct master *m, struct session *s,
 	struct sbuf tail = SBUF_INIT;
 
 	enc_map(e);
-	enc_kv_str(e, "sessionId", s->slug);
+	enc_kv_str(e, "sessionId", s->id.slug);
 	result_instance(s, e);
 	enc_kv_str(e, "status", row_status(s));
 	enc_kv_str(e, "state", state_name(s->state));
 	enc_kv_uint(e, "startedAt",
-	    s->started_ms != 0 ? s->started_ms : s->created_ms);
+	    s->facts.started_ms != 0 ? s->facts.started_ms : s->id.created_ms);
 	enc_kv_uint(e, "runtimeMs", runtime_ms(s, clock_wall_ms()));
-	enc_kv_str(e, "cwd", s->cwd);
-	enc_kv_str(e, "command", s->command);
-	enc_kv_str(e, "name", s->name);
+	enc_kv_str(e, "cwd", s->wish.cwd);
+	enc_kv_str(e, "command", s->wish.command);
+	enc_kv_str(e, "name", s->id.name);
 	if (s->state == STATE_ENDED)
 		row_ended(s, e);
 	else
@@ -180,24 +183,24 @@ result_row_open(struct master *m, struct session *s,
 	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
 	enc_kv_bool(e, "truncated", dropped_bytes(s) > 0);
 	enc_kv_uint(e, "droppedBytes", dropped_bytes(s));
-	enc_kv_uint(e, "totalOutputChars", s->total);
+	enc_kv_uint(e, "totalOutputChars", s->output.total);
 	enc_kv_bool(e, "exited",
 	    s->state == STATE_EXITED || s->state == STATE_ENDED);
 	enc_kv_bool(e, "closed", s->state == STATE_ENDED);
-	enc_kv_bool(e, "backgrounded", s->backgrounded);
+	enc_kv_bool(e, "backgrounded", s->shown.backgrounded);
 	result_pty(m, s, e);
-	enc_kv_bool(e, "notifyOnExit", s->notify);
-	enc_kv_bool(e, "exitNotified", s->exit_notified);
-	enc_opt(e, "scopeKey", s->scope);
-	enc_opt(e, "sessionKey", s->session_key);
-	limits_encode(&m->h, &s->limits, e);
+	enc_kv_bool(e, "notifyOnExit", s->wish.notify);
+	enc_kv_bool(e, "exitNotified", s->shown.exit_notified);
+	enc_opt(e, "scopeKey", s->id.scope);
+	enc_opt(e, "sessionKey", s->id.session_key);
+	limits_encode(&m->h, &s->wish.limits, e);
 	retain_encode(m, s, e);
-	enc_opt(e, "lane", s->lane);
+	enc_opt(e, "lane", s->wish.lane);
 	enc_parent(m, s, e);
-	enc_opt(e, "label", s->label);
-	if (s->tags != NULL) {
+	enc_opt(e, "label", s->id.label);
+	if (s->id.tags != NULL) {
 		enc_key(e, "tags");
-		enc_raw(e, s->tags, s->tags_bytes);
+		enc_raw(e, s->id.tags, s->id.tags_bytes);
 	}
 	sbuf_fini(&tail);
 }
@@ -209,14 +212,14 @@ result_line(const struct session *s, uint64_t now_ms, struct sbuf *b)
 	char dur[32], name[4 * 160];
 
 	text_duration(runtime_ms(s, now_ms), dur, sizeof(dur));
-	text_escape(s->name, strlen(s->name), false, name, sizeof(name));
-	sbuf_addf(b, "%s %-9s %s", s->slug, row_status(s), dur);
-	if (s->reason == END_OVERALL_TIMEOUT ||
-	    s->reason == END_NO_OUTPUT_TIMEOUT)
-		sbuf_addf(b, " [%s]", reason_name(s->reason));
+	text_escape(s->id.name, strlen(s->id.name), false, name, sizeof(name));
+	sbuf_addf(b, "%s %-9s %s", s->id.slug, row_status(s), dur);
+	if (s->facts.reason == END_OVERALL_TIMEOUT ||
+	    s->facts.reason == END_NO_OUTPUT_TIMEOUT)
+		sbuf_addf(b, " [%s]", reason_name(s->facts.reason));
 	if (s->state == STATE_QUEUED)
 		sbuf_add(b, " [queued]");
-	if (session_live(s) && s->waits_now != INPUT_WAIT_NONE)
+	if (session_live(s) && s->input_wait.shown != INPUT_WAIT_NONE)
 		sbuf_add(b, " [input-wait]");
 	sbuf_addf(b, " :: %s\n", name);
 }

@@ -14,7 +14,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (s != NULL) {
 		record_encode(s, &e);
 		again = record_decode(e.buf, e.len);
-		EXPECT(again != NULL && again->sid.v == s->sid.v);
+		EXPECT(again != NULL && again->id.sid.v == s->id.sid.v);
 		session_free(again);
 		session_free(s);
 	}

@@ -121,18 +121,18 @@ given(uint32_t state)
 	struct session *s = session_new();
 
 	cr_assert_not_null(s);
-	s->sid.v = 9;
-	s->scope = strdup("");
-	s->command = strdup("c");
-	s->name = strdup("c");
-	s->cwd = strdup("/");
-	s->label = strdup("");
-	s->session_key = strdup("");
-	s->request_key = strdup("");
-	s->lane = strdup("");
+	s->id.sid.v = 9;
+	s->id.scope = strdup("");
+	s->wish.command = strdup("c");
+	s->id.name = strdup("c");
+	s->wish.cwd = strdup("/");
+	s->id.label = strdup("");
+	s->id.session_key = strdup("");
+	s->id.request_key = strdup("");
+	s->wish.lane = strdup("");
 	s->state = state;
-	s->worker = (struct wid){3, 5};
-	s->has_worker = true;
+	s->custody.worker = (struct wid){3, 5};
+	s->custody.has_worker = true;
 	cr_assert_eq(registry_add(m, s), 0);
 	return s;
 }
@@ -157,7 +157,7 @@ Test(link, the_last_words_of_the_dead_do_not_undo_the_keepers_row)
 	cr_assert_eq(ctl_send(keeper, &row, sizeof(row), NULL, 0), 0);
 	recover_on_held(m, &row);
 	session_on_running(m, pool_get(m, row.wid), &last);
-	cr_expect(s->held, "the row is forgotten");
+	cr_expect(s->custody.held, "the row is forgotten");
 	pool_on_down(m, &down);
 	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING,
 	    "ended, though another worker takes it over");
@@ -183,8 +183,8 @@ expect_heir(bool known, const char *order)
 	struct session *s = given(STATE_RUNNING);
 	int far[2] = {send_peer(), send_peer_of(heir)};
 
-	s->has_worker = known;
-	s->recovering = !known;
+	s->custody.has_worker = known;
+	s->custody.recovering = !known;
 	event_base_loop(m->base, EVLOOP_NONBLOCK);
 	cr_assert(pool_get(m, dead) != NULL && pool_get(m, heir) != NULL);
 	for (const char *c = order; *c != '\0'; c++) {
@@ -196,9 +196,9 @@ expect_heir(bool known, const char *order)
 	}
 	pool_on_down(m, &down);
 	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING, "%s: ended", order);
-	cr_expect(s->has_worker && wid_eq(s->worker, heir),
-	    "%s: belongs to %u.%u", order, s->worker.slot,
-	    s->worker.generation);
+	cr_expect(s->custody.has_worker && wid_eq(s->custody.worker, heir),
+	    "%s: belongs to %u.%u", order, s->custody.worker.slot,
+	    s->custody.worker.generation);
 	close(far[0]);
 	close(far[1]);
 	TAILQ_INIT(&m->dirty); /* nothing is written here */
@@ -241,7 +241,7 @@ Test(link, an_end_counts_though_the_dead_spoke_after_its_heir)
 	int far[2] = {send_peer(), send_peer_of(heir)};
 
 	can_end_sessions();
-	s->has_worker = false;
+	s->custody.has_worker = false;
 	event_base_loop(m->base, EVLOOP_NONBLOCK);
 	session_on_running(m, pool_get(m, heir), &run);
 	session_on_running(m, pool_get(m, dead), &run);
@@ -265,8 +265,8 @@ Test(link, a_death_is_half_told_when_the_last_worker_has_spoken)
 	can_end_sessions();
 	m->reconciled = false;
 	m->dirfd = -1;
-	s->has_worker = false;
-	s->recovering = true;
+	s->custody.has_worker = false;
+	s->custody.recovering = true;
 	m->table_end = true;
 	recover_on_held(m, &row);
 	recover_step(m); /* as DUMP_END of another worker does */
@@ -290,7 +290,7 @@ state_after(bool known, struct wid next, struct wid second)
 	int far = send_peer();
 	uint32_t state;
 
-	s->has_worker = known;
+	s->custody.has_worker = known;
 	event_base_loop(m->base, EVLOOP_NONBLOCK);
 	recover_on_held(m, &row);
 	pool_on_down(m, &down);
@@ -343,9 +343,9 @@ expect_stale(const char *order)
 	struct session *s = given(STATE_STARTING);
 	int far[2] = {send_peer(), send_peer_of(second)};
 
-	s->attempt = 1;
-	s->has_worker = false;
-	s->recovering = true;
+	s->custody.attempt = 1;
+	s->custody.has_worker = false;
+	s->custody.recovering = true;
 	event_base_loop(m->base, EVLOOP_NONBLOCK);
 	for (const char *c = order; *c != '\0'; c++) {
 		if (*c == 'r')
@@ -354,8 +354,9 @@ expect_stale(const char *order)
 			session_on_failed(m, pool_get(m, first), &failed);
 	}
 	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING, "%s: ended", order);
-	cr_expect_eq(s->attempt, 1, "%s: started again", order);
-	cr_expect(s->has_worker && wid_eq(s->worker, second), "%s", order);
+	cr_expect_eq(s->custody.attempt, 1, "%s: started again", order);
+	cr_expect(s->custody.has_worker && wid_eq(s->custody.worker, second),
+	    "%s", order);
 	pool_turn_end(m, true);
 	cr_assert_eq(ctl_recv(far[0], &msg), 1, "%s", order);
 	cr_expect_eq(msg.head.type, CTL_ENDED, "%s: it is not told", order);

@@ -12,26 +12,26 @@ somebody(void)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
-	s->sid.v = 42;
-	strcpy(s->slug, "nova-gulf");
-	s->scope = strdup("alpha");
-	s->command = strdup("make -j2");
-	s->name = strdup("make");
-	s->cwd = strdup("/tmp");
-	s->label = strdup("");
-	s->session_key = strdup("k");
-	s->request_key = strdup("r");
-	s->lane = strdup("main");
-	s->priority = -1;
-	s->lane_seq = 1ull << 40;
+	s->id.sid.v = 42;
+	strcpy(s->id.slug, "nova-gulf");
+	s->id.scope = strdup("alpha");
+	s->wish.command = strdup("make -j2");
+	s->id.name = strdup("make");
+	s->wish.cwd = strdup("/tmp");
+	s->id.label = strdup("");
+	s->id.session_key = strdup("k");
+	s->id.request_key = strdup("r");
+	s->wish.lane = strdup("main");
+	s->wish.priority = -1;
+	s->place.lane_seq = 1ull << 40;
 	s->state = STATE_ENDED;
-	s->status = STATUS_KILLED;
-	s->reason = END_MANUAL_CANCEL;
-	s->exit_code = -1;
-	s->exit_signal = 15;
-	s->total = 1ull << 50;
-	s->backgrounded = true;
-	s->worker = (struct wid){3, 9};
+	s->facts.status = STATUS_KILLED;
+	s->facts.reason = END_MANUAL_CANCEL;
+	s->facts.exit_code = -1;
+	s->facts.exit_signal = 15;
+	s->output.total = 1ull << 50;
+	s->shown.backgrounded = true;
+	s->custody.worker = (struct wid){3, 9};
 	return s;
 }
 
@@ -44,21 +44,21 @@ Test(record, round_trip, .timeout = 10)
 	cr_assert_not(e.failed);
 	b = record_decode(e.buf, e.len);
 	cr_assert_not_null(b);
-	cr_assert_eq(b->sid.v, 42);
-	cr_assert_str_eq(b->slug, "nova-gulf");
-	cr_assert_str_eq(b->scope, "alpha");
-	cr_assert_str_eq(b->label, "");
-	cr_assert_str_eq(b->lane, "main");
-	cr_assert_eq(b->priority, -1);
-	cr_assert_eq(b->lane_seq, 1ull << 40);
+	cr_assert_eq(b->id.sid.v, 42);
+	cr_assert_str_eq(b->id.slug, "nova-gulf");
+	cr_assert_str_eq(b->id.scope, "alpha");
+	cr_assert_str_eq(b->id.label, "");
+	cr_assert_str_eq(b->wish.lane, "main");
+	cr_assert_eq(b->wish.priority, -1);
+	cr_assert_eq(b->place.lane_seq, 1ull << 40);
 	cr_assert_eq(b->state, STATE_ENDED);
-	cr_assert_eq(b->status, STATUS_KILLED);
-	cr_assert_eq(b->exit_code, -1);
-	cr_assert_eq(b->exit_signal, 15);
-	cr_assert_eq(b->total, 1ull << 50);
-	cr_assert(b->backgrounded);
-	cr_assert_not(b->notify);
-	cr_assert_eq(b->worker.generation, 9);
+	cr_assert_eq(b->facts.status, STATUS_KILLED);
+	cr_assert_eq(b->facts.exit_code, -1);
+	cr_assert_eq(b->facts.exit_signal, 15);
+	cr_assert_eq(b->output.total, 1ull << 50);
+	cr_assert(b->shown.backgrounded);
+	cr_assert_not(b->wish.notify);
+	cr_assert_eq(b->custody.worker.generation, 9);
 	enc_fini(&e);
 	session_free(a);
 	session_free(b);
@@ -78,7 +78,7 @@ Test(record, damaged_bytes_never_decode_to_nonsense, .timeout = 20)
 		e.buf[i] = (char)(old ^ 0x55);
 		b = record_decode(e.buf, e.len);
 		cr_assert(b == NULL || (b->state < STATE_COUNT &&
-					   b->status < STATUS_COUNT));
+					   b->facts.status < STATUS_COUNT));
 		session_free(b);
 		e.buf[i] = old;
 	}

@@ -14,10 +14,10 @@ add(uint64_t sid)
 {
 	struct session *s = session_new();
 
-	s->sid.v = sid;
+	s->id.sid.v = sid;
 	s->state = STATE_QUEUED;
-	s->scope = strdup("");
-	s->request_key = strdup("");
+	s->id.scope = strdup("");
+	s->id.request_key = strdup("");
 	cr_assert_eq(registry_add(&m, s), 0);
 	return s;
 }
@@ -36,7 +36,7 @@ Test(registry, a_walk_goes_on_after_what_is_gone, .timeout = 10)
 		s[i] = add(10 + i);
 	for (struct session *w = registry_first(&m); w != NULL;
 	     w = registry_after(&m, at)) {
-		at = w->sid;
+		at = w->id.sid;
 		seen = seen * 100 + at.v;
 		if (w == s[1]) {
 			registry_drop(&m, s[1]);

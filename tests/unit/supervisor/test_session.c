@@ -52,27 +52,27 @@ expect_words(struct session *s, const char *want, const char *kind)
 
 Test(session, words_of_ends, .timeout = 10)
 {
-	struct session s = {.state = STATE_ENDED, .reason = END_EXIT,
-	    .exit_code = 3};
+	struct session s = {.state = STATE_ENDED, .facts.reason = END_EXIT,
+	    .facts.exit_code = 3};
 
 	expect_words(&s, "(Command exited with code 3)", NULL);
-	s.exit_code = 127;
+	s.facts.exit_code = 127;
 	expect_words(&s, "Command not found", "shell-command-not-found");
-	s.exit_code = 126;
+	s.facts.exit_code = 126;
 	expect_words(&s, "not executable", "shell-not-executable");
-	s.exit_code = -1;
-	s.reason = END_OVERALL_TIMEOUT;
-	s.timeout_ms = 1500;
+	s.facts.exit_code = -1;
+	s.facts.reason = END_OVERALL_TIMEOUT;
+	s.wish.timeout_ms = 1500;
 	expect_words(&s, "timed out after 1.5 seconds.", "overall-timeout");
 	expect_words(&s, "not automatically safe", "overall-timeout");
-	s.reason = END_NO_OUTPUT_TIMEOUT;
+	s.facts.reason = END_NO_OUTPUT_TIMEOUT;
 	expect_words(&s, "waiting for output", "no-output-timeout");
-	s.reason = END_SIGNAL;
-	s.exit_signal = SIGSEGV;
+	s.facts.reason = END_SIGNAL;
+	s.facts.exit_signal = SIGSEGV;
 	expect_words(&s, "Command aborted by signal SIGSEGV", "signal");
-	s.reason = END_ABORTED;
+	s.facts.reason = END_ABORTED;
 	expect_words(&s, "given up", "aborted");
-	s.reason = END_LOST;
+	s.facts.reason = END_LOST;
 	expect_words(&s, "exit status is unknown", "lost");
 }
 

@@ -29,8 +29,8 @@ finish(void)
 {
 	for (size_t i = 0; i < count; i++) {
 		starts_over(&m, all[i]);
-		spec_free(&all[i]->spec);
-		room_release(&all[i]->room);
+		spec_free(&all[i]->record.spec);
+		room_release(&all[i]->share.room);
 		free(all[i]);
 	}
 	starts_fini(&m);
@@ -52,16 +52,16 @@ come(const char *scope, size_t n)
 		struct session *s = calloc(1, sizeof(*s));
 
 		cr_assert(s != NULL && count < MANY);
-		s->sid.v = count + 1;
+		s->id.sid.v = count + 1;
 		s->state = STATE_STARTING;
-		s->room = room_hold(&m, scope);
-		s->spec = calloc(1, sizeof(*s->spec));
-		cr_assert(s->room != NULL && s->spec != NULL);
-		s->spec->argc = s->spec->path_count = 1;
-		s->spec->blob = malloc(sizeof(blob));
-		cr_assert_not_null(s->spec->blob);
-		memcpy(s->spec->blob, blob, sizeof(blob));
-		s->spec->blob_bytes = sizeof(blob);
+		s->share.room = room_hold(&m, scope);
+		s->record.spec = calloc(1, sizeof(*s->record.spec));
+		cr_assert(s->share.room != NULL && s->record.spec != NULL);
+		s->record.spec->argc = s->record.spec->path_count = 1;
+		s->record.spec->blob = malloc(sizeof(blob));
+		cr_assert_not_null(s->record.spec->blob);
+		memcpy(s->record.spec->blob, blob, sizeof(blob));
+		s->record.spec->blob_bytes = sizeof(blob);
 		all[count++] = s;
 		starts_enter(&m, s);
 	}
@@ -74,7 +74,7 @@ are(const char *scope, enum start_is is)
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++)
-		n += strcmp(all[i]->room->name, scope) == 0 &&
+		n += strcmp(all[i]->share.room->name, scope) == 0 &&
 		    all[i]->start.is == is;
 	return n;
 }

@@ -55,7 +55,7 @@ end_many(const pid_t pids[MANY])
 Test(usage, of_many_processes_is_taken_one_by_one)
 {
 	static struct usage_sample u, whole;
-	struct session s = {.sid = {7}, .pid = getpid(),
+	struct session s = {.id.sid = {7}, .facts.pid = getpid(),
 	    .state = STATE_RUNNING};
 	pid_t pids[MANY];
 	unsigned slices = 1;
@@ -69,7 +69,7 @@ Test(usage, of_many_processes_is_taken_one_by_one)
 	cr_expect(usage_sample(&m, &s, &whole, UINT64_MAX));
 	cr_expect_eq(whole.pids, u.pids);
 	/* of another session, and of one that is over, it begins anew */
-	s.sid.v = 8;
+	s.id.sid.v = 8;
 	cr_expect_not(usage_sample(&m, &s, &u, 0));
 	cr_expect_eq(u.at, 1);
 	s.state = STATE_ENDED;
