@@ -50,6 +50,7 @@ client_disconnect(struct psup *p)
 	p->paused = p->held = p->resume.subscribed = false;
 	p->resume.state = RESUME_NONE;
 	buffer_free(&p->in);
+	p->walk = (struct codec_walk){0};
 	buffer_free(&p->out);
 }
 

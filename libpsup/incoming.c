@@ -133,26 +133,26 @@ client_messages(struct psup *p)
 	struct codec_arena *arena;
 	const struct val *v;
 	enum codec_error found;
-	char why[160] = "not a message";
-	size_t used;
+	struct codec_extent extent;
 	int rc;
 
 	while (p->fd >= 0 && !p->paused && p->in.at < p->in.len) {
-		found = codec_decode(p->in.data + p->in.at,
-		    p->in.len - p->in.at, &codec_limits_trusted, &used, &arena,
-		    &v, why, sizeof(why));
+		found = codec_decode_more(&p->walk, p->in.data + p->in.at,
+		    p->in.len - p->in.at, &codec_limits_trusted, &extent,
+		    &arena, &v);
 		if (found == CODEC_INCOMPLETE)
 			break;
 		rc = PSUP_ERR_PROTOCOL;
 		if (found == CODEC_OK) {
-			p->in.at += used;
+			p->in.at += extent.used;
 			rc = client_message(p, v, &arena);
 			codec_arena_free(&arena);
 		}
 		if (rc != PSUP_OK) {
 			error_set(p, PSUP_ERR_PROTOCOL, "bad-answer", "",
 			    "the server at %s sent what is no answer: %s",
-			    p->runtime_dir, why);
+			    p->runtime_dir, found == CODEC_OK ?
+			    "not a message" : p->walk.why);
 			return client_fail(p, PSUP_ERR_PROTOCOL);
 		}
 	}
@@ -225,8 +225,6 @@ psup_dispatch(struct psup *p)
 	if (rc < 0 && rc != -EPIPE && rc != -ECONNRESET)
 		return client_lost(p, -rc);
 	rc = client_messages(p);
-	/* A long message is looked at anew each time that more of it came, so
-	 * what there is comes first. */
 	while (rc == PSUP_OK && p->fd >= 0 && !p->paused &&
 	       received < DISPATCH_BYTES) {
 		n = wire_fill(p, RECEIVE_BYTES);

@@ -6,7 +6,7 @@
 #include <psup/psup.h>
 #include <sys/queue.h>
 
-#include "common/codec.h"
+#include "common/codec_scan.h"
 #include "common/proto.h"
 #include "common/rundir.h"
 
@@ -82,6 +82,7 @@ struct psup {
 	struct request_list requests[REQUEST_BUCKETS];
 	struct request_queue by_age;
 	struct buffer in, out;
+	struct codec_walk walk; /* of the message at the start of `in` */
 	psup_note_fn *note;
 	void *note_arg;
 	char runtime_dir[RUNDIR_PATH_MAX];
