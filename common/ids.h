@@ -20,6 +20,11 @@ struct wid {
 	uint32_t generation;
 };
 
+/* Changes of hands of a session have a number, its turn: how often its start was
+ * ordered, then how often it was handed over since. That of the n-th start,
+ * from 1 on; 0 is "not known". */
+#define TURN_OF_START(n) ((uint64_t)(n) << 32)
+
 static inline int
 sid_eq(struct sid a, struct sid b)
 {

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who has a session, in orders of steps that seeds draw (lib_custody.h). The
+ * machine must be right in each, and a machine with one move less, or one more,
+ * must be wrong in one of them. PSUP_SIM_SEED=N tells one order step by step;
+ * PSUP_SIM_ORDERS plays so many (10 million with tests/long/custody).
+ */
+#include "lib_custody.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ORDERS  30000u
+#define MUTANT  600u /* orders that a mutant is given here */
+#define AT_ONCE 16u   /* so many are found in these */
+
+TestSuite(custody_sim, .timeout = 3600);
+
+static uint64_t
+number(const char *name, uint64_t other)
+{
+	const char *v = getenv(name);
+
+	return v != NULL ? strtoull(v, NULL, 0) : other;
+}
+
+Test(custody_sim, no_order_is_bad)
+{
+	uint64_t seed = number("PSUP_SIM_SEED", 0);
+	uint64_t n = number("PSUP_SIM_ORDERS", ORDERS), steps = 0;
+
+	sim_trace = seed != 0;
+	for (uint64_t s = 1; s <= (seed != 0 ? 1 : n); s++) {
+		bool good = sim_play(seed != 0 ? seed : s);
+
+		steps += W.steps;
+		cr_assert(good, "PSUP_SIM_SEED=%" PRIu64 ", step %" PRIu64
+		    ": %s", W.seed, W.steps, sim_why);
+	}
+	cr_log_info("%" PRIu64 " orders, %" PRIu64 " steps", n, steps);
+}
+
+/* The first bad order with this mutant, or 0. */
+static uint64_t
+first_bad(struct mutant m, uint64_t orders)
+{
+	uint64_t s = 1;
+
+	mutant_swap(&m);
+	while (s <= orders && sim_play(s))
+		s++;
+	mutant_swap(&m);
+	return s <= orders ? s : 0;
+}
+
+Test(custody_sim, every_mutant_is_caught)
+{
+	uint64_t orders = number("PSUP_SIM_ORDERS", 0);
+	uint32_t i, caught = 0;
+	struct mutant m;
+
+	for (i = 0; mutant_at(i, &m); i++) {
+		uint64_t s = first_bad(m, orders != 0 ? orders : MUTANT);
+
+		caught += s != 0;
+		if (orders == 0)
+			continue;
+		cr_log_info("state %u, event %u, answer %u: order %" PRIu64,
+		    m.state, m.event, m.answer, s);
+		cr_expect(s != 0, "nothing is wrong without state %u, event %u",
+		    m.state, m.event);
+	}
+	cr_assert_geq(caught, orders != 0 ? i : AT_ONCE, "%u of %u", caught, i);
+}
