@@ -29,6 +29,10 @@
  *
  * So the zombie pins pid and process group until the end record is committed,
  * and whoever dies in between finds the rest in the others.
+ *
+ * Whose word counts a turn says (supervisor/custody.h): START by its attempt,
+ * HOLD, GIVE, HELD, RUNNING, FAILED, EXITED, END, CLOSED and ENDED by a field at
+ * their end. A build before version 5 says none, which is 0.
  */
 #ifndef PSUP_CTL_H
 #define PSUP_CTL_H
@@ -38,7 +42,7 @@
 
 #include "ids.h"
 
-#define CTL_VERSION   4u /* abi.c has the same */
+#define CTL_VERSION   5u /* abi.c has the same */
 #define CTL_READER    2u
 #define CTL_MAX_BYTES 65536u /* a larger START travels in a sealed memfd */
 #define CTL_MAX_FDS   253    /* SCM_MAX_FD */
@@ -52,7 +56,7 @@ enum ctl_type {
 	CTL_SPAWNED,   /* child->K head only: about to exec; pid by SCM_CREDS */
 	CTL_ASK_EXIT,  /* W->K ctl_pid: pidfd is readable, what happened? */
 	CTL_DROP,      /* W->K ctl_fds: close these of what you hold */
-	CTL_CLOSED,    /* W->K head only: over and committed: reap, forget */
+	CTL_CLOSED,    /* W->K ctl_turn: over and committed: reap, forget */
 	CTL_SHUTDOWN,  /* M->K ctl_shutdown: end everything, then yourself */
 	CTL_ASK_PEER,  /* M->K ctl_role: the channel to that one was lost, make
 	                * another */
@@ -93,7 +97,7 @@ enum ctl_type {
 	CTL_WATCH,       /* ctl_pos: tell me once (CTL_OUTPUT) when head > pos */
 	CTL_WATCH_STDIN, /* ctl_pos: tell me once (CTL_STDIN_AT) when the
 	                  * consumed position > pos, or stdin is closed */
-	CTL_ENDED,       /* head only: END, or FAILED, is committed */
+	CTL_ENDED,       /* ctl_turn: END, or FAILED, is committed */
 	CTL_RESIZE,      /* ctl_size: the terminal has this size now */
 
 	/* worker -> master */
@@ -141,6 +145,13 @@ struct ctl_fds {
 	uint32_t mask;  /* CTL_FD_* */
 	uint32_t flags; /* HOLD: CTL_HOLD_* */
 	uint64_t at_ns; /* HOLD: boot; before the clone. 0: not said */
+	uint64_t turn;  /* HOLD */
+};
+
+/* What counts for one turn alone. */
+struct ctl_turn {
+	struct ctl_head head;
+	uint64_t turn;
 };
 
 /* What was cloned for a session, as its worker knows it. */
@@ -166,12 +177,19 @@ struct ctl_exit {
 	uint64_t wall_ms;   /* when the keeper learnt it */
 };
 
+/* EXITED: the exit is a part of END, too, and does not grow. */
+struct ctl_exited {
+	struct ctl_exit exit;
+	uint64_t turn;
+};
+
 struct ctl_give {
 	struct ctl_head head;
 	uint32_t mask; /* CTL_FD_* still held; descriptors beside it */
 	int32_t pid;
 	uint32_t quarantined; /* its handling crashed workers: end it */
 	uint32_t pad;
+	uint64_t turn;
 };
 
 struct ctl_role {
@@ -243,6 +261,7 @@ struct ctl_held {
 	                  * it may have to be started first */
 	int32_t pid;
 	uint32_t mask;
+	uint64_t turn;
 };
 
 struct ctl_peer {
@@ -296,7 +315,7 @@ struct ctl_start {
 	uint64_t credit;             /* with LOSSLESS */
 	uint64_t stdin_end;          /* bytes in the spool already */
 	uint32_t stdin_eof;          /* 1: EOF after them */
-	uint32_t attempt;            /* 0 first; FAILED says it back */
+	uint32_t attempt;            /* 0 first: its turn */
 	uint32_t head_bytes;         /* geometry of the ring */
 	uint32_t tail_bytes;
 	int32_t oom_score_adj;       /* of the command; INT32_MIN: leave */
@@ -367,6 +386,7 @@ struct ctl_running {
 	uint32_t starting;    /* 1: cloned, and not known to have exec'd: it is
 	                       * in its worker's hands, no more */
 	uint32_t pad;
+	uint64_t turn;
 };
 
 #define CTL_PATH_MAX 256u
@@ -382,9 +402,9 @@ struct ctl_failed {
 	int32_t error;     /* errno */
 	uint32_t stage;    /* enum spawn_stage (shm/layout.h) */
 	uint32_t transient; /* enum ctl_transient */
-	uint32_t start;     /* which of its starts: attempt + 1; 0: it was
-	                     * taken over, or an older build's worker says it */
+	uint32_t pad;
 	char path[CTL_PATH_MAX]; /* what it hung at, cut; "": not known */
+	uint64_t turn;
 };
 
 #define CTL_END_PIDS    16u
@@ -416,6 +436,7 @@ struct ctl_end {
 	struct ctl_holder holder[CTL_END_HOLDERS];
 	uint32_t ring_kept;   /* 1: open for another session, see START */
 	uint32_t pad;
+	uint64_t turn;
 };
 
 /* What has become of those that an ended session left alive. */

@@ -154,7 +154,8 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	s->id.sid = sid;
 	s->id.incarnation = m->h.incarnation;
 	s->shown.backgrounded = s->shown.answered = true;
-	s->custody.recovering = live;
+	if (live)
+		custody_load(&s->custody.hand, 0);
 	s->input.spooled = true;
 	s->wish.notify = live && m->cfg.notify_on_exit;
 	s->wish.notify_empty = m->cfg.notify_on_exit_empty_success;
@@ -211,7 +212,7 @@ adopt_shown(struct master *m)
 
 		if (session_by_sid(m, sid) == NULL)
 			s = adopt(m, sid, row, row->state != STATE_ENDED);
-		if (s != NULL && s->custody.recovering)
+		if (s != NULL && s->custody.hand.state == CUSTODY_UNKNOWN)
 			adopt_input(m, s);
 		else if (s != NULL)
 			session_end_by_ring(m, s);

@@ -467,7 +467,7 @@ turn_undo(struct master *m)
 			continue;
 		log_event(LOG_WARN, "session-taken-back", KV_SESSION(s),
 		    KV("why", "the index is full"));
-		w = s->custody.has_worker ? pool_get(m, s->custody.worker)
+		w = custody_has(&s->custody.hand) ? pool_get(m, s->custody.hand.who)
 					  : NULL;
 		if (w != NULL && w->live > 0 && session_live(s))
 			w->live--;

@@ -111,6 +111,7 @@ struct master {
 	struct config cfg;
 	int dirfd;
 	struct event_base *base;
+	uint64_t going_on; /* sessions of the death that is being told */
 	bool running, stopping, table_end, reconciled, set_aside;
 	bool damaged; /* is the index: there may be sessions without record */
 	bool again; /* the turn's end has more to commit or send */
@@ -303,7 +304,7 @@ void pool_on_down(struct master *m, const struct ctl_peer *msg);
 /* The worker's channel, or NULL where that incarnation is not here. */
 struct worker *pool_get(struct master *m, struct wid wid);
 /* Has the keeper another one in its place, of which we are still to hear? */
-bool pool_is_gone(const struct master *m, const struct worker *w);
+bool pool_is_gone(const struct master *m, struct wid wid);
 /* How many may be asked for a start. */
 uint32_t pool_size(struct master *m);
 /* The least loaded of these that may have one, or NULL. Slots in `avoid` are
@@ -341,7 +342,9 @@ void recover_on_held(struct master *m, const struct ctl_held *msg);
  * several who took it over? The keeper has no row of it then: it said CLOSED
  * there, and what it had to say here died with it. Ends the session or, where
  * nothing but an exec that failed ever was, has it started again. */
-void recover_unheard(struct master *m, struct session *s, struct wid dead);
+/* A worker is dead for sure. `in_hand`: while it worked at this session. */
+void recover_down(struct master *m, struct session *s, struct wid dead,
+    bool in_hand);
 void recover_step(struct master *m);
 
 /* -------------------------------------------------------------- files.c */

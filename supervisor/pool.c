@@ -118,7 +118,7 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 		break;
 	case CTL_OUTPUT:
 		s = session_by_sid(m, msg->head.sid);
-		if (s == NULL || !wid_eq(s->custody.worker, w->wid))
+		if (s == NULL || !wid_eq(s->custody.hand.who, w->wid))
 			break;
 		s->output.watching = false;
 		session_wake(m, s, WAKE_OUTPUT);
@@ -127,7 +127,7 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 		const struct ctl_stdin *in = (const void *)msg->bytes;
 
 		s = session_by_sid(m, msg->head.sid);
-		if (s == NULL || !wid_eq(s->custody.worker, w->wid))
+		if (s == NULL || !wid_eq(s->custody.hand.who, w->wid))
 			break;
 		s->input.watching = false;
 		if (in->pos <= s->input.spool_end &&
@@ -143,7 +143,7 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 	}
 	case CTL_NO_SPACE:
 		s = session_by_sid(m, msg->head.sid);
-		if (s != NULL && wid_eq(s->custody.worker, w->wid) &&
+		if (s != NULL && wid_eq(s->custody.hand.who, w->wid) &&
 		    !s->output.no_space) {
 			s->output.no_space = true;
 			log_event(LOG_WARN, "output-dropped", KV_SESSION(s),
@@ -278,7 +278,6 @@ void
 pool_on_down(struct master *m, const struct ctl_peer *msg)
 {
 	struct worker *w = pool_get(m, msg->wid);
-	uint64_t going_on = 0;
 	struct session *s;
 	struct sid at;
 
@@ -292,42 +291,10 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 	log_event(LOG_NOTE, "worker-down", KV_WORKER(msg));
 	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
 		at = s->id.sid;
-		if (s->custody.has_worker &&
-		    wid_eq(s->custody.worker, msg->wid))
-			starts_over(m, s);
-		/* a quick heir has said RUNNING before we hear of the death */
-		if (session_live(s) && s->custody.has_worker &&
-		    !wid_eq(s->custody.worker, msg->wid) &&
-		    (wid_eq(s->custody.left, msg->wid) ||
-			(s->custody.row_down &&
-			    wid_eq(s->custody.row, msg->wid))))
-			going_on++;
-		if (!session_live(s) ||
-		    !wid_eq(s->custody.has_worker ? s->custody.worker
-						  : s->custody.row,
-			msg->wid)) {
-			recover_unheard(m, s, msg->wid);
-			continue;
-		}
-		s->output.watching = s->input.watching = false;
-		if (s->custody.recovering)
-			continue; /* recover_step() decides */
-		if (s->custody.held &&
-		    s->custody.row_down == wid_eq(s->custody.row, msg->wid)) {
-			/* another worker will say RUNNING */
-			going_on++;
-			if (s->custody.row_down)
-				s->custody.held = s->custody.row_down = false;
-			continue;
-		}
-		s->custody.held = s->custody.row_down = false;
-		if (s->state == STATE_STARTING)
-			session_again_after(m, s,
-			    sid_eq(msg->in_hand, s->id.sid));
-		else
-			session_end_by_ring(m, s);
+		recover_down(m, s, msg->wid, sid_eq(msg->in_hand, s->id.sid));
 	}
-	news_worker_down(m, msg, going_on);
+	news_worker_down(m, msg, m->going_on);
+	m->going_on = 0;
 	recover_step(m);
 }
 
@@ -335,18 +302,18 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
  * keeper has in that slot, and before the heir hears of a death that there is
  * nobody. */
 bool
-pool_is_gone(const struct master *m, const struct worker *w)
+pool_is_gone(const struct master *m, struct wid wid)
 {
-	const struct stats_page *p = m->pages != NULL
-	    ? &m->pages[STATS_PAGE_OF_WORKER(w->wid.slot)]
-	    : NULL;
+	const struct stats_page *p;
 	uint32_t generation;
 
-	if (p == NULL)
+	if (m->pages == NULL || wid.generation == 0 ||
+	    wid.slot >= MASTER_WORKERS)
 		return false;
+	p = &m->pages[STATS_PAGE_OF_WORKER(wid.slot)];
 	generation = atomic_load(&p->generation);
-	return generation > w->wid.generation ||
-	    (generation == w->wid.generation && atomic_load(&p->pid) == 0);
+	return generation > wid.generation ||
+	    (generation == wid.generation && atomic_load(&p->pid) == 0);
 }
 
 /* Does this worker take new sessions? Its role is the keeper's word. */
@@ -427,7 +394,7 @@ pool_order(struct master *m, struct session *s, const void *msg, size_t size,
     bool committed_only, int fd)
 {
 	struct worker *w =
-	    s->custody.has_worker ? pool_get(m, s->custody.worker) : NULL;
+	    custody_has(&s->custody.hand) ? pool_get(m, s->custody.hand.who) : NULL;
 
 	if (w == NULL || w->fd < 0) {
 		if (fd >= 0)

@@ -48,10 +48,11 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 	}
 	if (s->id.sid.v >= sc->m->next_sid)
 		sc->m->next_sid = s->id.sid.v + 1;
-	s->custody.recovering = session_live(s);
+	custody_load(&s->custody.hand, s->custody.attempt + 1);
+	if (!session_live(s))
+		custody_over(&s->custody.hand);
 	s->record.spec_kept = session_is_before_start(s);
 	s->input.spooled = true;
-	s->custody.has_worker = false; /* until a worker speaks of it */
 	sc->loaded++;
 	return 0;
 }
@@ -247,8 +248,6 @@ restore_lanes(struct master *m)
 		case LANE_ADMIT:
 			if (gate_enter(m, v[i], false, "admitted", NULL) < 0)
 				session_end_here(m, v[i], END_LOST, "no place");
-			else
-				v[i]->custody.recovering = false;
 			break;
 		case LANE_QUEUED:
 			if (v[i]->queued.warned)
@@ -294,7 +293,6 @@ lose_strangers(struct master *m, bool board_says)
 		    !FAULT_FAILS("lie.queue-lost")) ||
 		    (board_says && adopt_is_shown(m, at)))
 			continue;
-		s->custody.recovering = false;
 		s->shown.backgrounded = true; /* its request cannot come back */
 		session_end_by_ring(m, s);
 	}
@@ -406,26 +404,37 @@ recover_scan(struct master *m)
 	return m->failed ? -ENOMEM : 0;
 }
 
+/* Of a row without a turn: did whoever had it die? */
+static bool
+heir_of(const struct master *m, const struct session *s, bool down)
+{
+	return down || pool_is_gone(m, s->custody.hand.who);
+}
+
 /* One row of the keeper's table. One without a pid says nothing: its worker is
  * just spawning it and will speak, or dies and never ran it. */
 void
 recover_on_held(struct master *m, const struct ctl_held *msg)
 {
 	struct session *s = session_by_sid(m, msg->head.sid);
+	bool down = (msg->mask & CTL_HELD_DOWN) != 0;
 
 	if (msg->pid <= 0)
 		return;
-	if (s == NULL && !m->reconciled)
+	/* one that was forgotten, and is being closed, has no ring any more */
+	if (s == NULL && !m->reconciled &&
+	    readers_get(m, msg->head.sid) != NULL)
 		s = adopt_live(m, msg->head.sid);
 	if (s == NULL || !session_live(s))
 		return;
-	s->custody.held = true;
-	s->custody.row = msg->wid;
-	s->custody.next = msg->next;
-	s->custody.row_down = (msg->mask & CTL_HELD_DOWN) != 0;
 	s->facts.pid = msg->pid;
-	if (s->custody.row_down)
-		session_back_to_heir(m, s, s->custody.row);
+	if (down)
+		m->going_on++;
+	if (custody_row(&s->custody.hand, msg->next, msg->turn, heir_of(m, s,
+	    down)) != CUSTODY_MOVED)
+		return;
+	starts_over(m, s);
+	s->output.watching = s->input.watching = false;
 }
 
 /* Nobody has this one in hand; `ran`: its command may have been started. */
@@ -451,31 +460,39 @@ decide(struct master *m, struct session *s, bool ran)
 	session_end_by_ring(m, s);
 }
 
-/* Was there anything but an exec that failed? */
+/* Was there anything but a start that failed? `other`: where no ring says it. */
 static bool
-may_have_run(struct master *m, const struct session *s)
+may_have_run(struct master *m, const struct session *s, bool other)
 {
 	static struct ring_facts facts;
 	struct ring_reader *r = readers_get(m, s->id.sid);
 
-	return r == NULL || ring_facts(r, &facts) != RING_OK ||
-	    facts.raw.exec_errno == 0;
+	if (r == NULL || ring_facts(r, &facts) != RING_OK)
+		return other;
+	return facts.raw.exec_errno == 0;
 }
 
 void
-recover_unheard(struct master *m, struct session *s, struct wid dead)
+recover_down(struct master *m, struct session *s, struct wid dead,
+    bool in_hand)
 {
-	if (!session_live(s) || s->custody.recovering ||
-	    s->custody.next.generation == 0 ||
-	    s->custody.next.slot != dead.slot ||
-	    s->custody.next.generation > dead.generation ||
-	    (s->custody.has_worker && pool_get(m, s->custody.worker) != NULL))
+	bool expected = s->custody.hand.state == CUSTODY_EXPECT;
+
+	if (!session_live(s) ||
+	    custody_down(&s->custody.hand, dead) != CUSTODY_ORPHAN)
 		return;
-	log_event(LOG_NOTE, "session-unheard", KV("session", s->id.sid.v),
-	    KV("slug", s->id.slug), KV("slot", dead.slot));
-	s->custody.next = (struct wid){0};
-	s->custody.held = s->custody.row_down = false;
-	decide(m, s, may_have_run(m, s));
+	starts_over(m, s);
+	s->output.watching = s->input.watching = false;
+	if (expected) {
+		log_event(LOG_NOTE, "session-unheard",
+		    KV("session", s->id.sid.v), KV("slug", s->id.slug),
+		    KV("slot", dead.slot));
+		decide(m, s, may_have_run(m, s, true));
+	} else if (s->state == STATE_STARTING) {
+		session_again_after(m, s, in_hand);
+	} else {
+		session_end_by_ring(m, s);
+	}
 }
 
 /* A damaged record, which has another by now, or never will. */
@@ -523,23 +540,18 @@ recover_step(struct master *m)
 {
 	struct session *s;
 	struct sid at;
+	bool failed;
 
 	if (m->reconciled || !m->table_end || !pool_dumps_done(m))
 		return;
 	m->reconciled = true;
 	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
 		at = s->id.sid;
-		if (!s->custody.recovering)
-			continue;
-		s->custody.recovering = false;
-		if (s->custody.held || s->custody.has_worker) {
-			/* one whose worker's death is half told keeps it until
-			 * WORKER_DOWN, which may be a turn behind its row */
-			s->custody.held = s->custody.row_down;
-			continue;
-		}
-		if (session_live(s))
-			decide(m, s, false);
+		failed = s->custody.hand.who.generation != 0;
+		if (session_live(s) &&
+		    custody_settled(&s->custody.hand) == CUSTODY_ORPHAN)
+			/* by an older worker, which may have killed it */
+			decide(m, s, failed && may_have_run(m, s, false));
 	}
 	files_sweep(m, "rings", m->damaged);
 	files_sweep(m, "spool", false);

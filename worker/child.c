@@ -240,6 +240,14 @@ error_is_transient(int error)
 	return false;
 }
 
+/* The keeper may let go of this turn. */
+static void
+say_closed(struct child *c)
+{
+	c->closing = c->hand_turn;
+	link_say(c, LINK_KEEPER, TELL_CLOSED);
+}
+
 /* Gives a spawn up; nothing of the command runs. */
 void
 child_fail(struct child *c, int error, unsigned stage)
@@ -248,8 +256,6 @@ child_fail(struct child *c, int error, unsigned stage)
 
 	c->failed.error = error;
 	c->failed.stage = stage;
-	if (c->plan != NULL)
-		c->failed.start = c->plan->order.attempt + 1;
 	if (c->failed.transient == CTL_FOR_GOOD && !c->ran &&
 	    error_is_transient(error))
 		c->failed.transient = CTL_TRY_AGAIN;
@@ -281,8 +287,9 @@ child_fail(struct child *c, int error, unsigned stage)
 	c->want[LINK_MASTER] &= ~(unsigned)SAY_STDIN_AT;
 	/* the keeper first: it must have forgotten it when the master has it
 	 * started elsewhere */
-	if (c->held)
-		link_say(c, LINK_KEEPER, TELL_CLOSED);
+	c->owes = c->held && c->ran;
+	if (c->held && !c->owes)
+		say_closed(c);
 	child_say_failed(c);
 }
 
@@ -296,6 +303,20 @@ child_say_failed(struct child *c)
 	}
 	FAULT("fail.before-say");
 	link_say(c, LINK_MASTER, SAY_FAILED);
+}
+
+bool
+child_replace(struct child *c, uint64_t turn, uint64_t *ret_closing)
+{
+	*ret_closing = 0;
+	if (c == NULL)
+		return true;
+	if (c->state != CHILD_FAILED || c->owes || c->hand_turn >= turn)
+		return false;
+	if ((c->want[LINK_KEEPER] & TELL_CLOSED) != 0)
+		*ret_closing = c->closing;
+	child_set_state(c, CHILD_GONE, "another turn");
+	return true;
 }
 
 /* Nobody's turn any more: the next master starts it where it likes. */
@@ -480,7 +501,7 @@ child_close(struct child *c)
 	child_set_state(c, CHILD_CLOSED, "drained and committed");
 	child_close_pidfd(c);
 	c->want[LINK_KEEPER] &= ~(unsigned)TELL_DROP;
-	link_say(c, LINK_KEEPER, TELL_CLOSED);
+	say_closed(c);
 	c->all_said = true;
 	child_settle(c);
 }
@@ -543,6 +564,8 @@ child_committed(struct child *c)
 	c->committed = true;
 	if (c->state == CHILD_FAILED) {
 		c->want[LINK_MASTER] = 0;
+		if (c->owes)
+			say_closed(c);
 		c->all_said = true;
 		child_settle(c);
 		return;

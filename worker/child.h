@@ -22,8 +22,10 @@
  *                because the command that began them is over), and the zombie
  *                of the leader goes on pinning the group, so a kill still
  *                reaches them.
- *     FAILED     never ran; the keeper is told CLOSED, the master FAILED, again
- *                and again until it says ENDED
+ *     FAILED     never ran, or cannot be taken over; the keeper is told CLOSED
+ *                (of what ran only after ENDED, so that no master hears of it
+ *                from nobody), the master FAILED, again and again until it says
+ *                ENDED, or a later START or GIVE takes its place
  *     CLOSED     over; the keeper is to be told
  *     GONE       nothing more to say; freed between two turns
  */
@@ -126,6 +128,9 @@ struct child {
 	enum child_state state;
 	pid_t pid;           /* 0: not spawned */
 	int pidfd;           /* -1: not spawned, or exited */
+	uint64_t hand_turn;  /* supervisor/custody.h: its START's, its GIVE's */
+	uint64_t closing;    /* turn of the CLOSED that is to be said */
+	bool owes;           /* FAILED: CLOSED is said once it is committed */
 	bool held;           /* the keeper has a row of it */
 	bool pid_watched;    /* pid_ev is added */
 	bool committed;      /* the master said ENDED */
@@ -225,6 +230,10 @@ void child_watch(struct child *c);
 /* The spawn is given up. */
 void child_fail(struct child *c, int error, unsigned stage);
 void child_say_failed(struct child *c);
+/* A START, or GIVE, of that turn is here: does it take the place of an older one
+ * that failed? That one is gone then, and the turn of the CLOSED that it still
+ * owes the keeper is in *ret_closing, or 0. */
+bool child_replace(struct child *c, uint64_t turn, uint64_t *ret_closing);
 /* One that waits to be tried again is left to the new master, which knows of
  * it only what its index says: that it has not run. */
 void child_give_back(struct child *c);

@@ -17,7 +17,8 @@
 union link_msg {
 	struct ctl_head head;
 	struct ctl_running running;
-	struct ctl_exit exit;
+	struct ctl_exited exited;
+	struct ctl_turn turn;
 	struct ctl_pos pos;
 	struct ctl_stdin in;
 	struct ctl_end end;
@@ -33,6 +34,15 @@ make_head(const struct child *c, unsigned type, union link_msg *ret)
 {
 	ret->head = (struct ctl_head)CTL_INIT((uint16_t)type, c->sid,
 	    struct ctl_head);
+}
+
+/* CLOSED: for the turn that was closed, which another may have followed. */
+static void
+make_closed(const struct child *c, unsigned type, union link_msg *ret)
+{
+	ret->turn = (struct ctl_turn){
+	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_turn),
+	    .turn = c->closing};
 }
 
 /* What a process that reads the session's stdin has open. */
@@ -64,7 +74,8 @@ make_running(const struct child *c, unsigned type, union link_msg *ret)
 	    .pty_error = atomic_load(&hdr->pty_error),
 	    .stdin_node = stdin_node(c),
 	    .started_ms = atomic_load(&hdr->started_ms),
-	    .starting = c->state == CHILD_SPAWNING};
+	    .starting = c->state == CHILD_SPAWNING,
+	    .turn = c->hand_turn};
 	if (deadline_ns > started_ns)
 		ret->running.deadline_ms = ret->running.started_ms +
 		    (deadline_ns - started_ns) / 1000000u;
@@ -74,9 +85,9 @@ make_running(const struct child *c, unsigned type, union link_msg *ret)
 static void
 make_exited(const struct child *c, unsigned type, union link_msg *ret)
 {
-	ret->exit = c->exit;
-	ret->exit.head =
-	    (struct ctl_head)CTL_INIT((uint16_t)type, c->sid, struct ctl_exit);
+	ret->exited = (struct ctl_exited){.exit = c->exit, .turn = c->hand_turn};
+	ret->exited.exit.head = (struct ctl_head)CTL_INIT((uint16_t)type,
+	    c->sid, struct ctl_exited);
 }
 
 /* OUTPUT: where the head is now. */
@@ -105,6 +116,7 @@ make_end(const struct child *c, unsigned type, union link_msg *ret)
 	ret->end = c->end;
 	ret->end.head =
 	    (struct ctl_head)CTL_INIT((uint16_t)type, c->sid, struct ctl_end);
+	ret->end.turn = c->hand_turn;
 	FAULT("end.before-send");
 }
 
@@ -129,6 +141,7 @@ make_failed(const struct child *c, unsigned type, union link_msg *ret)
 	ret->failed = c->failed;
 	ret->failed.head = (struct ctl_head)CTL_INIT((uint16_t)type, c->sid,
 	    struct ctl_failed);
+	ret->failed.turn = c->hand_turn;
 }
 
 /* ASK_EXIT: the keeper need not look for the pid. */
@@ -161,7 +174,7 @@ static const struct link_row rows[LINK_COUNT][9] = {
         {
             {TELL_ASK_EXIT, CTL_ASK_EXIT, make_ask_exit},
             {TELL_DROP, CTL_DROP, make_drop},
-            {TELL_CLOSED, CTL_CLOSED, make_head},
+            {TELL_CLOSED, CTL_CLOSED, make_closed},
         },
     [LINK_MASTER] =
         {

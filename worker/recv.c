@@ -159,20 +159,23 @@ on_resize(struct worker *w, struct child *c, struct ctl_msg *msg)
 static void
 on_ended(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
+	struct ctl_turn m;
+
 	(void)w;
-	(void)msg;
-	child_committed(c);
+	memcpy(&m, msg->bytes, sizeof(m));
+	if (m.turn == 0 || m.turn == c->hand_turn)
+		child_committed(c);
 }
 
 /* EXITED */
 static void
 on_exited(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
-	struct ctl_exit m;
+	struct ctl_exited m;
 
 	(void)w;
 	memcpy(&m, msg->bytes, sizeof(m));
-	child_exited(c, &m);
+	child_exited(c, &m.exit);
 }
 
 /* STOP: the ladder for all. Sessions that are over meanwhile leave the list,
@@ -262,8 +265,6 @@ on_peer(struct worker *w, struct child *none, struct ctl_msg *msg)
 		}
 		if (c->state == CHILD_COMMITTED && c->end.holders > 0)
 			link_say(c, LINK_MASTER, SAY_LEFT);
-		if (c->state == CHILD_COMMITTED || c->state > CHILD_FAILED)
-			continue; /* it is in the index */
 		if (c->state == CHILD_FAILED) {
 			link_say(c, LINK_MASTER, SAY_FAILED);
 			continue;
@@ -271,7 +272,9 @@ on_peer(struct worker *w, struct child *none, struct ctl_msg *msg)
 		say = SAY_RUNNING;
 		if (c->exit.code != 0)
 			say |= SAY_EXITED;
-		if (c->state == CHILD_ENDED)
+		/* one that is committed, too: its record may be damaged, and the
+		 * keeper has a row of it */
+		if (c->state >= CHILD_ENDED)
 			say |= SAY_END;
 		link_say(c, LINK_MASTER, say);
 	}
@@ -289,7 +292,7 @@ struct dispatch_row {
 };
 
 static const struct dispatch_row dispatch[] = {
-    {CTL_EXITED, FROM_KEEPER | OF_SESSION, sizeof(struct ctl_exit), on_exited},
+    {CTL_EXITED, FROM_KEEPER | OF_SESSION, sizeof(struct ctl_exited), on_exited},
     {CTL_GIVE, FROM_KEEPER, sizeof(struct ctl_give), on_give},
     {CTL_ROLE, FROM_KEEPER, sizeof(struct ctl_role), on_role},
     {CTL_STOP, FROM_KEEPER, sizeof(struct ctl_shutdown), on_stop},
@@ -306,7 +309,7 @@ static const struct dispatch_row dispatch[] = {
         on_watch_stdin},
     {CTL_RESIZE, FROM_MASTER | OF_SESSION, sizeof(struct ctl_size),
         on_resize},
-    {CTL_ENDED, FROM_MASTER | OF_SESSION, sizeof(struct ctl_head), on_ended},
+    {CTL_ENDED, FROM_MASTER | OF_SESSION, sizeof(struct ctl_turn), on_ended},
 };
 
 /* Finds the row and calls it. A message about a session that is over crossed

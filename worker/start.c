@@ -12,6 +12,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -211,7 +212,7 @@ hold(struct child *c)
 	    .head = CTL_INIT(CTL_HOLD, c->sid, struct ctl_fds),
 	    .flags = (is_free(c) ? (uint32_t)CTL_HOLD_BY_HEADER : 0u) |
 		(c->rehold ? (uint32_t)CTL_HOLD_AGAIN : 0u),
-	    .at_ns = clock_boot_ns()};
+	    .at_ns = clock_boot_ns(), .turn = c->hand_turn};
 	const int all[] = {c->out[0].fd, c->out[1].fd, c->in.fd, c->pty.fd};
 	int fds[NELEMS(all)];
 	size_t i, n = 0;
@@ -219,6 +220,11 @@ hold(struct child *c)
 
 	if (c->held && !c->rehold)
 		return 0;
+	/* of the start before, for which the keeper may have a row */
+	if ((c->want[LINK_KEEPER] & TELL_CLOSED) != 0)
+		link_flush(c->w, LINK_KEEPER);
+	if ((c->want[LINK_KEEPER] & TELL_CLOSED) != 0)
+		return -EAGAIN;
 	for (i = 0; i < NELEMS(all); i++) {
 		if (all[i] < 0)
 			continue;
@@ -468,15 +474,28 @@ start_undo(struct child *c)
 		spill_undo(c);
 }
 
+/* The turn of a start: any master says how many came before. 0: no START. */
+static uint64_t
+turn_of(const struct ctl_msg *msg)
+{
+	struct ctl_start st;
+
+	if (msg->size < CTL_START_MIN)
+		return 0;
+	memcpy(&st, msg->bytes, CTL_START_MIN);
+	return TURN_OF_START((uint64_t)st.attempt + 1);
+}
+
 /* A new session. */
 void
 start_session(struct worker *w, struct ctl_msg *msg)
 {
+	uint64_t turn = turn_of(msg), closing;
 	struct child *c;
 	int rc;
 
-	if (msg->size < CTL_START_MIN || msg->head.sid.v == 0 ||
-	    child_find(w, msg->head.sid) != NULL) {
+	if (turn == 0 || msg->head.sid.v == 0 ||
+	    !child_replace(child_find(w, msg->head.sid), turn, &closing)) {
 		worker_count(&w->stats->malformed, 1);
 		return;
 	}
@@ -490,6 +509,10 @@ start_session(struct worker *w, struct ctl_msg *msg)
 			w->lost = true; /* it never ran: another starts it */
 		return;
 	}
+	c->hand_turn = turn;
+	c->closing = closing;
+	if (closing != 0)
+		link_say(c, LINK_KEEPER, TELL_CLOSED);
 	c->plan->child_end[0] = c->plan->child_end[1] =
 	    c->plan->child_end[2] = -1;
 	c->plan->began_ns = w->now_ns;

@@ -176,13 +176,18 @@ is_passing(int rc)
 void
 start_take_over(struct worker *w, struct ctl_msg *msg)
 {
+	struct ctl_give give;
 	struct child *c;
 	bool before_exec;
+	uint64_t closing;
 	unsigned stage;
 	int rc;
 
-	if (msg->size != sizeof(struct ctl_give) || msg->head.sid.v == 0 ||
-	    child_find(w, msg->head.sid) != NULL) {
+	__builtin_memcpy(&give, msg->bytes, sizeof(give));
+	if (give.turn == 0)
+		give.turn = 1; /* handed over, that is all there is to be known */
+	if (msg->size != sizeof(give) || msg->head.sid.v == 0 ||
+	    !child_replace(child_find(w, msg->head.sid), give.turn, &closing)) {
 		worker_count(&w->stats->malformed, 1);
 		return;
 	}
@@ -194,6 +199,7 @@ start_take_over(struct worker *w, struct ctl_msg *msg)
 		return;
 	}
 	c->held = true;
+	c->hand_turn = give.turn;
 	spare_drop_all(); /* what is taken over needs descriptors */
 	rc = take_all(c, msg, &stage);
 	before_exec = rc == 0 && procfs_before_exec(c->pid);

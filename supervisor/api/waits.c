@@ -114,7 +114,7 @@ watch_output(struct master *m, struct session *s, uint64_t pos)
 	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH, s->id.sid,
 				struct ctl_pos), .pos = pos};
 
-	if (!session_live(s) || !s->custody.has_worker ||
+	if (!session_live(s) || !custody_has(&s->custody.hand) ||
 	    s->state == STATE_QUEUED ||
 	    (s->output.watching && s->output.watch_pos <= pos))
 		return;

@@ -152,7 +152,7 @@ gate_pump(struct master *m)
 		gate_wait_over(m, s);
 		(void)sweep_admit(m, s, NULL);
 		session_set_state(m, s, STATE_STARTING, "there is a place");
-		s->custody.recovering = false;
+		custody_back(&s->custody.hand);
 		starts_enter(m, s);
 		session_wake(m, s, WAKE_STATE);
 	}
@@ -261,7 +261,8 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 			return -EBUSY;
 		if (arrives && gate_deadlock_refuse(m, s, why) < 0)
 			return -EDEADLK;
-		s->queued.warned = s->queued.warned && s->custody.recovering;
+		s->queued.warned = s->queued.warned &&
+		    s->custody.hand.state == CUSTODY_UNKNOWN;
 		return wait_here(m, s, 0, why);
 	}
 	/* what was accepted before starts, whatever room there is */
@@ -275,7 +276,7 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 		return -ENOMEM;
 	}
 	session_set_state(m, s, STATE_STARTING, reason);
-	s->custody.recovering = false;
+	custody_back(&s->custody.hand);
 	starts_enter(m, s);
 	return 0;
 }

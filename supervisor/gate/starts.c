@@ -209,14 +209,16 @@ begin_slow(struct master *m, struct session *s, struct worker *w)
 void
 starts_found(struct master *m, struct session *s, struct worker *w)
 {
-	if (s->start.is == START_NONE)
-		begin_slow(m, s, w);
+	if (s->start.is != START_NONE)
+		return;
+	s->start.at = w->wid;
+	begin_slow(m, s, w);
 }
 
 void
 starts_over(struct master *m, struct session *s)
 {
-	struct worker *w = pool_get(m, s->custody.worker);
+	struct worker *w = pool_get(m, s->start.at);
 
 	switch (s->start.is) {
 	case START_NONE:
@@ -248,7 +250,7 @@ age(struct master *m, uint64_t now)
 
 	while ((s = TAILQ_FIRST(&m->starts.quick)) != NULL &&
 	    now - s->start.ordered_ns >= QUICK_MS * NSEC_PER_MSEC) {
-		w = pool_get(m, s->custody.worker);
+		w = pool_get(m, s->start.at);
 		TAILQ_REMOVE(&m->starts.quick, s, start.link);
 		if (w != NULL)
 			less(&w->quick);
@@ -311,9 +313,8 @@ start(struct master *m, struct worker *w, struct session *s, uint64_t now)
 		session_end_here(m, s, END_SPAWN_ERROR, "START not made");
 		return;
 	}
-	s->custody.worker = w->wid;
-	s->custody.has_worker = true;
-	s->custody.confirmed = false;
+	custody_given(&s->custody.hand, w->wid, s->custody.attempt + 1);
+	s->start.at = w->wid;
 	w->live++;
 	w->quick++;
 	s->start.is = START_QUICK;

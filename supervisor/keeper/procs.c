@@ -325,6 +325,7 @@ hand_over(struct keeper *k, struct proc *dead, uint32_t heir)
 		table_unmark(k->table, r, ROW_TELL);
 		table_mark(k->table, r, ROW_GIVE);
 		r->prev = dead->wid;
+		r->turn++;
 		/* to its own replacement too: moves it to the list's end */
 		table_set_owner(k->table, r, heir);
 	}

@@ -66,6 +66,20 @@ on_ready(struct keeper *k, struct proc *p)
 		malformed(k, p, "twice");
 }
 
+/* Does nothing of what this row is for run any more? That of a try before its
+ * worker knows, that of a start before the master, which has ordered another;
+ * its CLOSED is still to be read from another channel. */
+static bool
+is_replaced(const struct proc *p, const struct row *r, const struct ctl_fds *m)
+{
+	/* a row of before an upgrade has no turn */
+	if (m->turn > r->turn &&
+	    (r->turn >= TURN_OF_START(1) || r->pid == 0))
+		return true;
+	return (m->flags & CTL_HOLD_AGAIN) != 0 && r->owner == p->wid.slot &&
+	    wid_eq(r->spawner, p->wid);
+}
+
 /* HOLD: descriptors of a session that is about to be spawned. */
 static void
 on_hold(struct keeper *k, struct proc *p)
@@ -82,10 +96,9 @@ on_hold(struct keeper *k, struct proc *p)
 		malformed(k, p, "descriptors do not fit the mask");
 		return;
 	}
-	if ((m.flags & CTL_HOLD_AGAIN) != 0 &&
-	    (r = table_find(k->table, m.head.sid)) != NULL &&
-	    r->owner == p->wid.slot && wid_eq(r->spawner, p->wid))
-		reap_forget(k, r); /* nothing of that try runs */
+	r = table_find(k->table, m.head.sid);
+	if (r != NULL && is_replaced(p, r, &m))
+		reap_forget(k, r);
 	r = table_add(k->table, m.head.sid, p->wid);
 	if (r == NULL) {
 		malformed(k, p, table_count(k->table) >= k->max_sessions ?
@@ -99,6 +112,7 @@ on_hold(struct keeper *k, struct proc *p)
 	msg.nfds = 0; /* they are the row's now */
 	r->by_header = (m.flags & CTL_HOLD_BY_HEADER) != 0;
 	r->held_ns = m.at_ns != 0 ? m.at_ns : p->started_ns;
+	r->turn = m.turn;
 	FAULT("keeper.after-hold");
 }
 
@@ -172,12 +186,18 @@ on_drop(struct keeper *k, struct proc *p)
 		reap_close(k, r, m.mask);
 }
 
-/* CLOSED: ended and committed. */
+/* CLOSED: ended and committed, or never begun. Another start, or hand-over, may
+ * have a row of its own by now. */
 static void
 on_closed(struct keeper *k, struct proc *p)
 {
-	struct row *r = own_row(k, p);
+	struct row *r = table_find(k->table, msg.head.sid);
+	struct ctl_turn m;
 
+	memcpy(&m, msg.bytes, sizeof(m));
+	if (r != NULL && m.turn != 0 && r->turn != 0 && m.turn != r->turn)
+		return;
+	r = own_row(k, p);
 	if (r == NULL)
 		return;
 	reap_forget(k, r);
@@ -264,7 +284,7 @@ static const struct {
 	{ CTL_SPAWNED, FROM_WORKER, sizeof(struct ctl_head), on_spawned },
 	{ CTL_ASK_EXIT, FROM_WORKER, sizeof(struct ctl_pid), on_ask_exit },
 	{ CTL_DROP, FROM_WORKER, sizeof(struct ctl_fds), on_drop },
-	{ CTL_CLOSED, FROM_WORKER, sizeof(struct ctl_head), on_closed },
+	{ CTL_CLOSED, FROM_WORKER, sizeof(struct ctl_turn), on_closed },
 	{ CTL_SHUTDOWN, FROM_MASTER, sizeof(struct ctl_shutdown),
 	    on_shutdown },
 	{ CTL_ASK_PEER, FROM_MASTER, sizeof(struct ctl_role), on_ask_peer },

@@ -47,7 +47,7 @@ put_give(struct keeper *k, struct proc *p, const struct row *r)
 {
 	struct ctl_give m = { .head = CTL_INIT(CTL_GIVE, r->sid,
 		struct ctl_give), .mask = row_mask(r), .pid = r->pid,
-		.quarantined = r->crashes >= KEEPER_CRASHES };
+		.quarantined = r->crashes >= KEEPER_CRASHES, .turn = r->turn };
 	int fds[TABLE_FDS];
 	size_t n = 0;
 	uint32_t i;
@@ -63,11 +63,11 @@ put_give(struct keeper *k, struct proc *p, const struct row *r)
 static int
 put_exit(struct keeper *k, struct proc *p, const struct row *r)
 {
-	struct ctl_exit m = r->exit;
+	struct ctl_exited m = { .exit = r->exit, .turn = r->turn };
 
-	m.head = (struct ctl_head)CTL_INIT(CTL_EXITED, r->sid,
-	    struct ctl_exit);
-	m.pid = r->pid;
+	m.exit.head = (struct ctl_head)CTL_INIT(CTL_EXITED, r->sid,
+	    struct ctl_exited);
+	m.exit.pid = r->pid;
 	return put(k, p, &m, sizeof(m), NULL, 0);
 }
 
@@ -94,7 +94,7 @@ put_held(struct keeper *k, struct row *r, struct wid as, uint32_t flag)
 	m = (struct ctl_held){ .head = CTL_INIT(CTL_HELD, r->sid,
 		struct ctl_held), .wid = as, .next = next_of(k, r),
 		.pid = r->pid,
-		.mask = row_mask(r) | flag };
+		.mask = row_mask(r) | flag, .turn = r->turn };
 
 	return put(k, &k->master, &m, sizeof(m), NULL, 0);
 }
@@ -365,6 +365,16 @@ all_linked(const struct keeper *k)
 	return true;
 }
 
+/* May the table be told? Not in the midst of a death; and a CLOSED that a worker
+ * has sent is read before, since its session may be in no index any more. */
+static bool
+may_dump(struct keeper *k)
+{
+	if (k->dump_next == 0 && !reap_drain_workers(k))
+		return false;
+	return !death_pending(k) && all_linked(k);
+}
+
 /* Everything the master has to hear, deaths before their replacements. */
 static void
 send_master(struct keeper *k)
@@ -386,8 +396,7 @@ send_master(struct keeper *k)
 			return;
 	}
 	/* the channel may have been full since it began, and somebody died */
-	if (k->dump == DUMP_ROWS &&
-	    (death_pending(k) || !all_linked(k) || !send_dump(k)))
+	if (k->dump == DUMP_ROWS && (!may_dump(k) || !send_dump(k)))
 		return;
 	send_todo(k, &k->master);
 }

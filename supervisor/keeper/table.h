@@ -40,6 +40,8 @@ struct row {
 	uint64_t spawned_ns; /* boot */
 	bool by_header;      /* nobody will send SPAWNED */
 	uint32_t crashes;    /* workers in a row that died of it */
+	uint64_t turn;       /* supervisor/custody.h; of an older worker's HOLD
+	                      * it counts hand-overs alone */
 	struct ctl_exit exit; /* exit.code 0: not known to have exited */
 	TAILQ_ENTRY(row) owned_link;
 	TAILQ_ENTRY(row) todo_link;

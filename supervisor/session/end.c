@@ -49,14 +49,6 @@ session_order_kill(struct master *m, struct session *s, int sig,
 	pool_order(m, s, &k, sizeof(k), false, -1);
 }
 
-/* Before worker and keeper have spoken a new master does not know that what it
- * has as starting runs; nor is it in anybody's hands while it changes them. */
-static bool
-may_run(const struct session *s)
-{
-	return s->custody.recovering || s->custody.held || s->facts.pid != 0;
-}
-
 /* Asks for the end of a session. */
 void
 session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
@@ -71,8 +63,8 @@ session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
 		session_touch(m, s);
 	}
 	if (s->state == STATE_QUEUED ||
-	    (s->state == STATE_STARTING && !s->custody.has_worker &&
-	        !may_run(s))) {
+	    (s->state == STATE_STARTING &&
+	        s->custody.hand.state == CUSTODY_NOBODY)) {
 		if ((flags & CTL_KILL_ESCALATE) != 0)
 			session_end_here(m, s, reason, "before it started");
 		return;
@@ -87,7 +79,7 @@ session_kill_left(struct master *m, struct session *s, int sig,
     uint32_t grace_ms, uint32_t flags)
 {
 	s->ending.killing_left = (flags & CTL_KILL_ESCALATE) != 0 &&
-	    pool_get(m, s->custody.worker) != NULL;
+	    pool_get(m, s->custody.hand.who) != NULL;
 	session_order_kill(m, s, sig, grace_ms, END_NONE, flags);
 }
 
@@ -153,7 +145,7 @@ void
 session_ended(struct master *m, struct session *s, const char *why)
 {
 	struct worker *w =
-	    s->custody.has_worker ? pool_get(m, s->custody.worker) : NULL;
+	    custody_has(&s->custody.hand) ? pool_get(m, s->custody.hand.who) : NULL;
 	bool held = s->wish.lane[0] != '\0' &&
 	    lanes_position(m->lanes, s->id.sid) == 0;
 	bool narrow;
@@ -172,6 +164,7 @@ session_ended(struct master *m, struct session *s, const char *why)
 	s->input.closed = true;
 	terminal_uncertain(m, s);
 	session_set_state(m, s, STATE_ENDED, why);
+	custody_over(&s->custody.hand);
 	spares_lost(m, s);
 	m->live--;
 	s->facts.ended_ns = clock_boot_ns();

@@ -16,6 +16,7 @@
 #include "common/ctl.h"
 #include "common/ids.h"
 #include "common/slug.h"
+#include "supervisor/custody.h"
 #include "supervisor/gate/gate.h"
 #include "supervisor/gate/starts.h"
 #include "supervisor/share/room.h"
@@ -143,22 +144,9 @@ struct session {
 		                    * holders */
 	} ending;
 
-	/* Who has it. */
+	/* Who has it, and how it came to that. */
 	struct {
-		struct wid worker;
-		bool has_worker; /* START went to, or a row names, `worker` */
-		bool confirmed;  /* RUNNING or END seen from that worker */
-		bool held;       /* a HELD row named it; until TABLE_END or
-		                  * DOWN */
-		bool row_down;   /* that row named a dead worker: its DOWN
-		                  * follows */
-		struct wid left; /* the worker from which the present one
-		                  * took it over; generation 0: none did */
-		struct wid row;  /* whom the last one named; generation 0:
-		                  * none */
-		struct wid next; /* ... and who is to speak of it; 0: it has
-		                  * spoken, or nobody is to */
-		bool recovering; /* loaded at start, not yet reconciled */
+		struct custody hand; /* custody.c writes it */
 		uint32_t tried;  /* slots that could not spawn it, a bit
 		                  * each */
 		uint32_t attempt;       /* how often it was ordered again */
@@ -172,6 +160,7 @@ struct session {
 	struct {
 		enum start_is is;
 		TAILQ_ENTRY(session) link; /* of those that wait; quick ones */
+		struct wid at;             /* QUICK, SLOW: its worker */
 		uint64_t ordered_ns;       /* QUICK: boot */
 	} start;
 

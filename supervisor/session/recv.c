@@ -14,91 +14,68 @@
 #include "shm/state_names.h"
 #include "supervisor/master.h"
 
-/* Owes ENDED to the worker, after the commit. */
+/* Owes ENDED for that turn to the worker, after the commit. */
 static void
-order_ended(struct worker *w, struct sid sid)
+order_ended(struct worker *w, struct sid sid, uint64_t turn)
 {
-	struct ctl_head ended = CTL_INIT(CTL_ENDED, sid, struct ctl_head);
+	struct ctl_turn ended = {.head = CTL_INIT(CTL_ENDED, sid,
+				     struct ctl_turn), .turn = turn};
 
 	pool_order_to(w, sid, &ended, sizeof(ended), true, -1);
 }
 
-/* Another worker has it now. */
+/* Another worker has it now, or one at last. */
 static void
-move_to(struct master *m, struct session *s, struct worker *w)
+moved_to(struct master *m, struct session *s, struct wid had, struct worker *w)
 {
-	struct worker *old =
-	    s->custody.has_worker ? pool_get(m, s->custody.worker) : NULL;
+	struct worker *old = pool_get(m, had);
 
 	if (old != NULL && old->live > 0)
 		old->live--;
 	starts_over(m, s);
-	s->custody.left = s->custody.has_worker ? s->custody.worker
-						: (struct wid){0};
-	s->custody.worker = w->wid;
-	s->custody.has_worker = true;
 	w->live++;
 	session_touch(m, s);
 }
 
-void
-session_back_to_heir(struct master *m, struct session *s, struct wid dead)
+/* Whose word it is; generation 0: nobody's that could be told something. */
+static struct wid
+who_has(const struct session *s)
 {
-	struct worker *heir = s->custody.left.generation != 0 &&
-		s->custody.has_worker && wid_eq(s->custody.worker, dead)
-	    ? pool_get(m, s->custody.left)
-	    : NULL;
-
-	if (heir != NULL)
-		move_to(m, s, heir);
+	return custody_has(&s->custody.hand) ? s->custody.hand.who
+					     : (struct wid){0};
 }
 
-/* Does this worker have a say in this session? NULL with ENDED sent where
- * the session is over or unknown. */
+/* Does this word count? `ask` is custody_word() or custody_failed(). */
+static bool
+counts(struct master *m, struct session *s, struct worker *w, uint64_t turn,
+    enum custody_answer (*ask)(struct custody *, struct wid, uint64_t, bool))
+{
+	struct wid had = who_has(s);
+	bool heir = pool_is_gone(m, s->custody.hand.who) &&
+	    !pool_is_gone(m, w->wid);
+
+	if (ask(&s->custody.hand, w->wid, turn, heir) != CUSTODY_COUNTS)
+		return false;
+	if (!wid_eq(had, w->wid))
+		moved_to(m, s, had, w);
+	return true;
+}
+
+/* The live session that a worker speaks of; NULL with ENDED sent where it is over
+ * or unknown. */
 static struct session *
-claim(struct master *m, struct worker *w, struct sid sid)
+live_one(struct master *m, struct worker *w, struct sid sid, uint64_t turn)
 {
 	struct session *s = session_by_sid(m, sid);
 
+	if (s == NULL)
+		s = adopt_live(m, sid);
 	if (s == NULL || !session_live(s)) {
-		order_ended(w, sid);
+		order_ended(w, sid, turn);
 		return NULL;
 	}
-	if (s->state == STATE_QUEUED)
-		return NULL; /* never given to anybody: a stranger's tale */
-	/* A session changes hands by a death alone. Channels are read in any
-	 * order: what its dead worker still said may come after its heir. */
-	if (s->custody.has_worker && !wid_eq(s->custody.worker, w->wid) &&
-	    (wid_eq(s->custody.left, w->wid) ||
-	        (s->custody.row_down && wid_eq(s->custody.row, w->wid))))
-		return NULL;
-	if (!s->custody.has_worker || !wid_eq(s->custody.worker, w->wid))
-		move_to(m, s, w);
-	s->custody.confirmed = true;
-	s->custody.recovering = false;
-	s->custody.next = (struct wid){0};
-	/* the last words of a dead worker do not undo what the keeper says of
-	 * its death: another one takes the session over */
-	if (s->custody.row_down && !wid_eq(s->custody.row, w->wid))
-		s->custody.left = s->custody.row;
-	if (!s->custody.row_down || !wid_eq(s->custody.row, w->wid))
-		s->custody.held = s->custody.row_down = false;
-	return s;
-}
-
-/* As claim(), for what ends a session: that is final, whoever says it. The heir
- * itself may seem to be the past, where the dead worker's RUNNING was read after
- * its own and the keeper's row has not come yet; it says its end only once. */
-static struct session *
-claim_end(struct master *m, struct worker *w, struct sid sid)
-{
-	struct session *s = claim(m, w, sid);
-
-	if (s != NULL)
-		return s;
-	s = session_by_sid(m, sid);
-	return s != NULL && (s->state == STATE_RUNNING ||
-	    s->state == STATE_EXITED) ? s : NULL;
+	/* never given to anybody: a stranger's tale */
+	return s->state != STATE_QUEUED ? s : NULL;
 }
 
 /* A command runs whose session is over here: it must not go on. */
@@ -133,27 +110,18 @@ session_on_running(struct master *m, struct worker *w,
 		s = adopt_live(m, msg->head.sid);
 	if (s == NULL || !session_live(s)) {
 		/* what its command left behind goes on, as it did before */
-		if (s != NULL) {
-			s->custody.worker = w->wid;
-			s->custody.has_worker = true;
-		}
+		if (s != NULL && s->state == STATE_ENDED)
+			custody_rest(&s->custody.hand, w->wid);
 		if (msg->exited != 0)
-			order_ended(w, msg->head.sid);
+			order_ended(w, msg->head.sid, msg->turn);
 		else
 			kill_stray(w, msg->head.sid);
 		return;
 	}
-	/* Where this process was stopped, a session may have passed through
-	 * several workers that died. Their last words come in any order; they
-	 * would take it from the heir that has it, and their own death would
-	 * end it. The heir speaks, or the keeper's rows. */
-	if (s->custody.has_worker && !wid_eq(s->custody.worker, w->wid) &&
-	    pool_is_gone(m, w))
-		return;
 	/* a kill may have come while nobody could be told */
-	moved = !s->custody.has_worker || !wid_eq(s->custody.worker, w->wid);
-	s = claim(m, w, msg->head.sid);
-	if (s == NULL)
+	moved = !wid_eq(who_has(s), w->wid);
+	if (s->state == STATE_QUEUED ||
+	    !counts(m, s, w, msg->turn, custody_word))
 		return;
 	s->facts.pid = msg->pid > 0 ? msg->pid : 0;
 	s->facts.started_ms = msg->started_ms;
@@ -197,17 +165,6 @@ session_on_running(struct master *m, struct worker *w,
 	session_wake(m, s, WAKE_STATE | WAKE_OUTPUT | WAKE_STDIN);
 }
 
-/* Is it about a start that was followed by another? The master that ordered that
- * one died before this worker knew that it had been heard, and so it says it to
- * the next. */
-static bool
-is_past_start(struct master *m, const struct ctl_failed *msg)
-{
-	const struct session *s = session_by_sid(m, msg->head.sid);
-
-	return s != NULL && msg->start != 0 && msg->start <= s->custody.attempt;
-}
-
 /* It could not be spawned, or, where it runs already, not be taken over. */
 void
 session_on_failed(struct master *m, struct worker *w,
@@ -215,14 +172,12 @@ session_on_failed(struct master *m, struct worker *w,
 {
 	struct session *s;
 
-	if (is_past_start(m, msg)) {
-		order_ended(w, msg->head.sid);
-		return;
-	}
-	s = claim_end(m, w, msg->head.sid);
+	s = live_one(m, w, msg->head.sid, msg->turn);
 	if (s == NULL)
 		return;
-	order_ended(w, s->id.sid);
+	order_ended(w, s->id.sid, msg->turn);
+	if (!counts(m, s, w, msg->turn, custody_failed))
+		return;
 	if (s->state != STATE_STARTING) {
 		log_event(LOG_WARN, "session-not-taken-over", KV_SESSION(s),
 		    KV("error", strerror(abs(msg->error))));
@@ -261,13 +216,15 @@ session_on_failed(struct master *m, struct worker *w,
 /* Its root has exited, output is still open. */
 void
 session_on_exited(struct master *m, struct worker *w,
-    const struct ctl_exit *msg)
+    const struct ctl_exited *msg)
 {
-	struct session *s = claim(m, w, msg->head.sid);
+	const struct ctl_exit *e = &msg->exit;
+	struct session *s = live_one(m, w, e->head.sid, msg->turn);
 
-	if (s == NULL || s->state == STATE_EXITED)
+	if (s == NULL || !counts(m, s, w, msg->turn, custody_word) ||
+	    s->state == STATE_EXITED)
 		return;
-	session_take_exit(s, msg->code, msg->status);
+	session_take_exit(s, e->code, e->status);
 	session_set_state(m, s, STATE_EXITED, "its root exited");
 	session_wake(m, s, WAKE_STATE);
 }
@@ -301,7 +258,12 @@ session_on_left(struct master *m, struct worker *w, const struct ctl_left *msg)
 {
 	struct session *s = session_by_sid(m, msg->head.sid);
 
-	if (s == NULL || session_live(s) || !wid_eq(s->custody.worker, w->wid))
+	if (s == NULL || session_live(s))
+		return;
+	/* after a new master's start an older worker says this alone */
+	if (s->custody.hand.who.generation == 0)
+		custody_rest(&s->custody.hand, w->wid);
+	if (!wid_eq(s->custody.hand.who, w->wid))
 		return;
 	s->ending.killing_left = false;
 	take_holders(s, msg->holders, msg->named, msg->holder);
@@ -312,14 +274,17 @@ session_on_left(struct master *m, struct worker *w, const struct ctl_left *msg)
 	session_wake(m, s, WAKE_STATE);
 }
 
-/* Over: closed and drained. */
+/* Over: closed and drained. That is final, also where it is said by one of the
+ * past, who was heard late. */
 void
 session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 {
-	struct session *s = claim_end(m, w, msg->head.sid);
+	struct session *s = live_one(m, w, msg->head.sid, msg->turn);
+	bool own;
 
 	if (s == NULL)
 		return;
+	own = counts(m, s, w, msg->turn, custody_word);
 	FAULT("master.end");
 	session_take_exit(s, msg->exit.code, msg->exit.status);
 	s->facts.reason = msg->reason;
@@ -337,7 +302,8 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 	s->output.total = msg->total;
 	s->output.dropped_nospace = msg->dropped_nospace;
 	s->output.ring_bytes = msg->ring_bytes;
-	s->spares.ring_kept = msg->ring_kept != 0 ? ++w->kept : 0;
+	w->kept += msg->ring_kept != 0;
+	s->spares.ring_kept = own && msg->ring_kept != 0 ? w->kept : 0;
 	s->facts.utime_us = msg->exit.utime_us;
 	s->facts.stime_us = msg->exit.stime_us;
 	s->facts.io_blocks = msg->exit.io_blocks;
@@ -351,6 +317,6 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 	s->facts.duration_ms = msg->duration_ms;
 	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
 	    memory_order_relaxed);
-	order_ended(w, s->id.sid);
+	order_ended(w, s->id.sid, msg->turn);
 	session_ended(m, s, reason_name(s->facts.reason));
 }

@@ -482,10 +482,10 @@ board_show(struct master *m, struct session *s)
 	b.pid = s->facts.pid;
 	b.exit_code = s->facts.exit_code;
 	b.exit_signal = s->facts.exit_signal;
-	b.worker_slot = s->custody.has_worker ? s->custody.worker.slot
+	b.worker_slot = custody_has(&s->custody.hand) ? s->custody.hand.who.slot
 					      : UINT32_MAX;
 	b.worker_generation =
-	    s->custody.has_worker ? s->custody.worker.generation : 0;
+	    custody_has(&s->custody.hand) ? s->custody.hand.who.generation : 0;
 	b.created_ms = s->id.created_ms;
 	b.started_ms = s->facts.started_ms;
 	b.ended_ms = s->facts.ended_ms;

@@ -210,9 +210,7 @@ session_background(struct master *m, struct session *s)
 void
 session_again(struct master *m, struct session *s)
 {
-	s->custody.has_worker = false;
-	s->custody.left = s->custody.next = (struct wid){0};
-	s->custody.confirmed = false;
+	custody_back(&s->custody.hand);
 	s->output.watching = s->input.watching = false;
 	spares_lost(m, s);
 	if (s->ending.forced != END_NONE) {

@@ -139,7 +139,7 @@ void session_order_kill(struct master *m, struct session *s, int sig,
 static inline bool
 session_has_left(const struct session *s)
 {
-	return !session_live(s) && s->custody.has_worker &&
+	return !session_live(s) && custody_has(&s->custody.hand) &&
 	    (s->facts.holders > 0 || s->facts.remaining > 0);
 }
 /* The stop ladder for these. */
@@ -167,16 +167,12 @@ void session_take_exit(struct session *s, int32_t code, int32_t status);
 void session_events_due(struct master *m);
 
 /* ------------------------------------------------------- recv.c */
-/* The keeper says that this worker is dead: back to the one that has taken the
- * session over, where the dead one's words were read after that one's. */
-void session_back_to_heir(struct master *m, struct session *s,
-    struct wid dead);
 void session_on_running(struct master *m, struct worker *w,
     const struct ctl_running *msg);
 void session_on_failed(struct master *m, struct worker *w,
     const struct ctl_failed *msg);
 void session_on_exited(struct master *m, struct worker *w,
-    const struct ctl_exit *msg);
+    const struct ctl_exited *msg);
 void session_on_end(struct master *m, struct worker *w,
     const struct ctl_end *msg);
 void session_on_left(struct master *m, struct worker *w,

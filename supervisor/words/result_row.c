@@ -109,8 +109,8 @@ row_running(struct master *m, struct session *s, struct enc *e)
 		enc_nil(e);
 	if (s->deadline.at_ms != 0)
 		enc_kv_uint(e, "deadlineAt", s->deadline.at_ms);
-	if (s->custody.has_worker)
-		enc_kv_uint(e, "worker", s->custody.worker.slot);
+	if (custody_has(&s->custody.hand))
+		enc_kv_uint(e, "worker", s->custody.hand.who.slot);
 	if (s->state == STATE_QUEUED)
 		result_queued(m, s, e);
 }

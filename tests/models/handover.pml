@@ -10,28 +10,30 @@
  * link_peer (keeper/procs.c), send_worker, send_first_down, send_dump,
  * send_master, send_down (keeper/send.c), on_ready, on_closed (keeper/recv.c);
  * the worker: on_peer (recv.c), start_take_over (take.c), taking_ends
- * (worker.c), child_end, child_committed (child.c); the master:
- * recover_on_held, recover_step (recover.c), pool_on_peer, pool_on_down (pool.c),
- * claim, claim_end, move_to, session_back_to_heir, session_on_running,
- * session_on_end (session/recv.c).
+ * (worker.c), child_fail, child_end, child_committed (child.c); the master:
+ * custody_word, custody_row, custody_down, custody_settled (custody.c),
+ * recover_on_held, recover_step, recover_down (recover.c), pool_on_peer,
+ * pool_on_down (pool.c), session_on_running, session_on_failed, session_on_end
+ * (session/recv.c).
  * One handler is one step, and so is one message; what is not committed when a
  * master dies was not done. The keeper does not die here, and the command was
- * started already (start.pml). Channels do not fill up.
+ * started already (start.pml). Channels do not fill up. An heir may find that it
+ * cannot take the session over (FAILS): then the command is killed, and that is
+ * its end.
  *
- * quick: -DKILLS=1 -DMASTERS=0
- * small: -DKILLS=1 -DMASTERS=0
- * full:  -DKILLS=1 -DMASTERS=1
- * full:  -DKILLS=2 -DMASTERS=0
+ * quick: -DKILLS=1 -DMASTERS=0 -DFAILS=1
+ * small: -DKILLS=1 -DMASTERS=0 -DFAILS=1
+ * full:  -DKILLS=1 -DMASTERS=1 -DFAILS=1
+ * full:  -DKILLS=2 -DMASTERS=0 -DFAILS=1
  * mutant NO_CONFIRM       the keeper hands over from a worker that only hangs
  * mutant ONE_HEIR         a row that was handed over once is not again
- *     [-DKILLS=2 -DMASTERS=0]
- * mutant LAST_WORDS       the dead worker's last words take the session back
- *     [-DKILLS=1 -DMASTERS=1]
- * mutant NO_DOWN_MARK     HELD rows of a death do not say so
- * mutant PAST_ENDS_NOT    END of one who seems to be the past does not count
- *     [-DKILLS=1 -DMASTERS=1]
+ *     [-DKILLS=2 -DMASTERS=0 -DFAILS=0]
+ * mutant LAST_WORDS       a word of the past takes the session back
+ *     [-DKILLS=1 -DMASTERS=1 -DFAILS=0]
+ * mutant NO_TURN          a hand-over has no number of its own
+ * mutant CLOSED_FIRST     who cannot take it over says CLOSED before ENDED
  * mutant NO_SAY_AGAIN     a worker says END once, whoever listened
- *     [-DKILLS=1 -DMASTERS=1]
+ *     [-DKILLS=1 -DMASTERS=1 -DFAILS=0]
  */
 #define SLOTS 2
 #define LINKS (4 + KILLS + 2 * MASTERS)
@@ -39,16 +41,17 @@
 
 mtype = { NONE, STARTING, READY, DYING,            /* of processes */
     PEER, GIVE, CLOSED, HELD, DOWN, TABLE_END,     /* messages */
-    RUNNING, END, DUMP_END, ENDED, WAIT, ROWS, DONE };
+    RUNNING, END, FAILED, DUMP_END, ENDED, WAIT, ROWS, DONE,
+    NOBODY_, UNKNOWN, HAS, EXPECT };
 
 /* --- what is true */
 bool alive[SLOTS], master_alive;
-byte kills = KILLS, masters = MASTERS;
-chan to_keeper[SLOTS] = [4] of { mtype };
+byte kills = KILLS, masters = MASTERS, fails = FAILS;
+chan to_keeper[SLOTS] = [4] of { mtype, byte };
 chan to_worker[SLOTS] = [8] of { mtype, byte };
 chan to_master = [12] of { mtype, byte, byte };
-chan say[LINKS] = [6] of { mtype, bool };          /* worker to master */
-chan order[LINKS] = [4] of { mtype };              /* master to worker */
+chan say[LINKS] = [6] of { mtype, bool, byte };    /* worker to master */
+chan order[LINKS] = [4] of { mtype, byte };        /* master to worker */
 bool cut[LINKS];                                   /* its master is dead */
 byte next_link = 1;
 
@@ -58,22 +61,23 @@ byte gen[SLOTS], standby = 1;
 byte master_fd[SLOTS];
 bool linked[SLOTS];
 bool row_used = true, row_give;
-byte row_owner, row_prev, row_spawner;
+byte row_owner, row_prev, row_spawner, row_turn = 1;
 byte downs[4], downs_count;
 bool downs_whole[4];
 
-/* --- the workers': 0 nothing, 1 running, 2 END is owed, 3 committed */
-byte has[SLOTS], link[SLOTS];
+/* --- the workers': 0 nothing, 1 running, 2 END is owed, 4 FAILED is */
+byte has[SLOTS], link[SLOTS], turn[SLOTS];
 bool unsaid[SLOTS]; /* that what was taken runs */
-bool ring_exit;
+bool ring_exit, gone;      /* gone: killed, as it could not be taken over */
 
 /* --- the index, and the master's memory */
 bool live = true;
 byte present[SLOTS], mlink[SLOTS];
 bool dump_done[SLOTS], table_end, reconciled;
-bool has_worker, held, down, recovering;
-byte worker_, left, row;
+mtype hand = HAS;          /* the machine */
+byte who, hand_turn = 1;
 bool owe[SLOTS];
+byte owe_turn[SLOTS];
 
 #define WID(slot) (gen[slot] * SLOTS + (slot) + 1)
 #define SLOT_OF(wid) (((wid) - 1) % SLOTS)
@@ -113,6 +117,9 @@ inline finish_death(n)
 #endif
 			row_give = true;
 			row_prev = WID(n);
+#ifndef NO_TURN
+			row_turn++;
+#endif
 			row_owner = h
 		:: else
 		fi;
@@ -135,11 +142,11 @@ inline cut_all()
 	:: h < next_link ->
 		cut[h] = true;
 		do
-		:: nempty(say[h]) -> say[h]?_, _
+		:: nempty(say[h]) -> say[h]?_, _, _
 		:: empty(say[h]) -> break
 		od;
 		do
-		:: nempty(order[h]) -> order[h]?_
+		:: nempty(order[h]) -> order[h]?_, _
 		:: empty(order[h]) -> break
 		od;
 		h++
@@ -148,22 +155,18 @@ inline cut_all()
 	h = 0
 }
 
+/* next_of: who has the row, though it may have to be started first. */
+#define NEXT (WID(row_owner) + \
+	(WID(row_owner) == row_prev -> SLOTS : 0))
+
 inline send_first_down()
 {
 	d_step {
 		if
 		:: row_used && (row_prev == downs[0] ||
-		    row_spawner == downs[0]) ->
-#ifdef NO_DOWN_MARK
-			to_master!HELD, downs[0], 0
-#else
-			to_master!HELD, downs[0], 1
-#endif
-		:: row_used && !(row_prev == downs[0] ||
-		    row_spawner == downs[0]) &&
-		    (downs_whole[0] || downs_count > 1) ->
-			to_master!HELD, (ALIVE_(row_owner) -> WID(row_owner) :
-			    NOBODY), 0
+		    row_spawner == downs[0] || downs_whole[0] ||
+		    downs_count > 1) ->
+			to_master!HELD, NEXT, row_turn
 		:: else
 		fi;
 		to_master!DOWN, downs[0], 0;
@@ -188,18 +191,18 @@ inline send_first_down()
 
 proctype keeper_slot(byte n)
 {
-	byte h;
+	byte h, t;
 
 end:	do
 	/* on_ready, on_closed */
-	:: atomic { to_keeper[n]?READY ->
+	:: atomic { to_keeper[n]?[READY, _] -> to_keeper[n]?READY, _;
 		if
 		:: state[n] == STARTING -> state[n] = READY
 		:: else
 		fi }
-	:: atomic { to_keeper[n]?CLOSED ->
-		assert(row_used && row_owner == n);
-		row_used = false; row_give = false }
+	:: atomic { to_keeper[n]?[CLOSED, _] -> to_keeper[n]?CLOSED, t;
+		assert(row_used && row_owner == n && row_turn == t);
+		row_used = false; row_give = false; t = 0 }
 	/* procs_died: pidfd readable; run_due: channel at EOF */
 	:: atomic { !alive[n] && ALIVE_(n) -> state[n] = DYING }
 	:: atomic { state[n] == DYING && empty(to_keeper[n]) ->
@@ -210,7 +213,7 @@ end:	do
 #endif
 	:: atomic { state[n] == NONE ->
 		gen[n]++; state[n] = STARTING; alive[n] = true;
-		to_keeper[n]!READY }
+		to_keeper[n]!READY, 0 }
 	/* link_peer, send_worker */
 	:: atomic { state[n] == READY && master_state == READY && !linked[n] ->
 		linked[n] = true;
@@ -218,7 +221,7 @@ end:	do
 		next_link++ }
 	:: atomic { state[n] == READY && linked[n] == (master_state == READY) &&
 	    row_used && row_give && row_owner == n ->
-		to_worker[n]!GIVE, 0; row_give = false }
+		to_worker[n]!GIVE, row_turn; row_give = false }
 	/* send_about */
 	:: atomic { MASTER_HEARS && downs_count == 0 && master_fd[n] > 0 ->
 		if
@@ -241,8 +244,7 @@ end:	do
 	    (linked[0] || state[0] != READY) &&
 	    (linked[1] || state[1] != READY) ->
 		if
-		:: row_used -> to_master!HELD, (ALIVE_(row_owner) ->
-		    WID(row_owner) : NOBODY), 0
+		:: row_used -> to_master!HELD, NEXT, row_turn
 		:: else
 		fi;
 		to_master!TABLE_END, 0, 0; dump = DONE }
@@ -260,7 +262,8 @@ end:	do
 			h = 0
 		} }
 	:: atomic { master_state == NONE ->
-		master_state = READY; master_alive = true; recovering = live }
+		master_state = READY; master_alive = true; hand_turn = 1;
+		hand = (live -> UNKNOWN : NOBODY_) }
 	od
 }
 
@@ -269,7 +272,8 @@ end:	do
 inline tell(n, what)
 {
 	if
-	:: link[n] > 0 && !cut[link[n]] -> say[link[n]]!what, ring_exit
+	:: link[n] > 0 && !cut[link[n]] ->
+		say[link[n]]!what, ring_exit, turn[n]
 	:: else
 	fi
 }
@@ -284,15 +288,23 @@ inline say_it(n)
 
 proctype worker(byte n)
 {
-	byte l;
+	byte l, t;
 
 end:	do
 	/* start_take_over; what the ring says of the exit comes with it */
 	:: atomic { alive[n] && to_worker[n]?[GIVE, _] ->
-		to_worker[n]?GIVE, _;
+		to_worker[n]?GIVE, turn[n];
 		assert(has[n] == 0);
 		assert(!(alive[1 - n] && has[1 - n] > 0));
-		has[n] = 1; unsaid[n] = true }
+		if
+		:: has[n] = 1; unsaid[n] = true
+		:: fails > 0 || gone ->
+			fails = (gone -> fails : fails - 1);
+			gone = true; has[n] = 4; tell(n, FAILED);
+#ifdef CLOSED_FIRST
+			to_keeper[n]!CLOSED, turn[n]
+#endif
+		fi }
 	/* taking_ends */
 	:: atomic { alive[n] && unsaid[n] -> say_it(n) }
 	/* on_peer */
@@ -302,6 +314,7 @@ end:	do
 		unsaid[n] = false;
 		if
 		:: has[n] == 1 || has[n] == 2 -> tell(n, RUNNING)
+		:: has[n] == 4 -> tell(n, FAILED)
 		:: else
 		fi;
 #ifndef NO_SAY_AGAIN
@@ -317,12 +330,20 @@ end:	do
 		say_it(n);
 		ring_exit = true; has[n] = 2; tell(n, END) }
 	/* child_committed, child_close */
-	:: atomic { alive[n] && link[n] > 0 && order[link[n]]?[ENDED] ->
-		order[link[n]]?ENDED;
+	:: atomic { alive[n] && link[n] > 0 && order[link[n]]?[ENDED, _] ->
+		order[link[n]]?ENDED, t;
 		if
-		:: has[n] == 2 -> to_keeper[n]!CLOSED; has[n] = 0
-		:: else -> assert(has[n] != 1 || ring_exit)
-		fi }
+		:: t == turn[n] && has[n] == 2 ->
+			to_keeper[n]!CLOSED, t; has[n] = 0
+#ifdef CLOSED_FIRST
+		:: t == turn[n] && has[n] == 4 -> has[n] = 0
+#else
+		:: t == turn[n] && has[n] == 4 ->
+			to_keeper[n]!CLOSED, t; has[n] = 0
+#endif
+		:: else -> assert(has[n] != 1 || ring_exit || gone)
+		fi;
+		t = 0 }
 	od
 }
 
@@ -333,7 +354,7 @@ inline forget_link(n)
 	if
 	:: mlink[n] > 0 ->
 		do
-		:: nempty(say[mlink[n]]) -> say[mlink[n]]?_, _
+		:: nempty(say[mlink[n]]) -> say[mlink[n]]?_, _, _
 		:: empty(say[mlink[n]]) -> break
 		od;
 		cut[mlink[n]] = true;
@@ -342,48 +363,27 @@ inline forget_link(n)
 	fi
 }
 
-inline move_to(w)
+#ifdef LAST_WORDS
+#define OF_THE_PAST(t) false
+#else
+#define OF_THE_PAST(t) ((t) < hand_turn)
+#endif
+
+inline owe_ended(w, t)
 {
-	left = (has_worker -> worker_ : 0);
-	worker_ = w;
-	has_worker = true
+	owe[SLOT_OF(w)] = true;
+	owe_turn[SLOT_OF(w)] = t
 }
 
-#ifdef LAST_WORDS
-#define OF_THE_PAST(w) false
-#else
-#define OF_THE_PAST(w) (has_worker && worker_ != (w) && (left == (w) || \
-	(down && row == (w))))
-#endif
-
-/* An end is final, whoever of two workers says it. */
-#ifdef PAST_ENDS_NOT
-#define PAST_MAY_END false
-#else
-#define PAST_MAY_END true
-#endif
-
-inline claim(w)
+/* custody_word; ENDED where it is over */
+inline word(w, t)
 {
 	mine = false;
 	if
-	:: !live -> owe[SLOT_OF(w)] = true
-	:: live && OF_THE_PAST(w)
+	:: !live -> owe_ended(w, t)
+	:: live && OF_THE_PAST(t)
 	:: else ->
-		mine = true;
-		if
-		:: !has_worker || worker_ != w -> move_to(w)
-		:: else
-		fi;
-		recovering = false;
-		if
-		:: down && row != w -> left = row
-		:: else
-		fi;
-		if
-		:: !down || row != w -> held = false; down = false
-		:: else
-		fi
+		mine = true; hand = HAS; who = w; hand_turn = t
 	fi
 }
 
@@ -394,15 +394,7 @@ inline recover_step()
 	    (present[0] == 0 || mlink[0] == 0 || dump_done[0]) &&
 	    (present[1] == 0 || mlink[1] == 0 || dump_done[1]) ->
 		reconciled = true;
-		if
-		:: recovering ->
-			recovering = false;
-			if
-			:: held || has_worker -> held = down
-			:: else -> assert(!live)
-			fi
-		:: else
-		fi
+		assert(hand != UNKNOWN || !live)
 	:: else
 	fi
 }
@@ -410,34 +402,31 @@ inline recover_step()
 /* One message of the worker in slot n. */
 inline heard(n)
 {
-	say[mlink[n]]?what, gone;
+	say[mlink[n]]?what, over, t;
 	w = present[n];
 	if
 	:: what == DUMP_END -> dump_done[n] = true; recover_step()
 	:: what == RUNNING ->
+		/* one that lives would be killed as a stray */
+		assert(live || over || gone || !alive[n] || WID(n) != w);
+		word(w, t)
+	:: what == FAILED || what == END ->
+		word(w, t);
 		if
-		:: !live ->
-			/* one that lives would be killed as a stray */
-			assert(gone || !alive[n] || WID(n) != w);
-			worker_ = w; has_worker = true; owe[n] = true
-		:: else -> claim(w)
-		fi
-	:: what == END ->
-		claim(w);
-		if
-		:: live && (mine || PAST_MAY_END) ->
-			live = false; owe[n] = true
+		:: live && (mine || what == END) ->
+			live = false; hand = NOBODY_; owe_ended(w, t)
+		:: live && !mine && what == FAILED -> owe_ended(w, t)
 		:: else
 		fi
 	fi;
-	what = 0; gone = false; w = 0; mine = false
+	what = 0; over = false; w = 0; mine = false; t = 0
 }
 
 proctype master_slot(byte n)
 {
 	mtype what;
-	bool gone, mine;
-	byte w;
+	bool over, mine;
+	byte w, t;
 
 end:	do
 	:: atomic { master_alive && mlink[n] > 0 && nempty(say[mlink[n]]) ->
@@ -446,7 +435,7 @@ end:	do
 	:: atomic { master_alive && owe[n] ->
 		owe[n] = false;
 		if
-		:: mlink[n] > 0 -> order[mlink[n]]!ENDED
+		:: mlink[n] > 0 -> order[mlink[n]]!ENDED, owe_turn[n]
 		:: else
 		fi }
 	od
@@ -455,8 +444,8 @@ end:	do
 proctype master()
 {
 	mtype what;
-	bool gone, mine;
-	byte a, b, w, s;
+	bool over, mine;
+	byte a, b, w, s, t;
 
 end:	do
 	:: atomic { master_alive && to_master?[PEER, _, _] ->
@@ -472,16 +461,9 @@ end:	do
 		d_step {
 			to_master?HELD, a, b;
 			if
-			:: live ->
-				held = true; row = a; down = b;
-				if
-				:: down && left > 0 && has_worker &&
-				    worker_ == a &&
-				    present[SLOT_OF(left)] == left ->
-					w = left;
-					move_to(w)
-				:: else
-				fi
+			:: live && (b > hand_turn ||
+			    (b == hand_turn && hand == UNKNOWN)) ->
+				hand = EXPECT; who = a; hand_turn = b
 			:: else
 			fi;
 			a = 0; b = 0; w = 0
@@ -504,21 +486,10 @@ end:	do
 				present[s] = 0
 			:: else
 			fi;
-			if
-			:: live && (has_worker -> worker_ : row) == a &&
-			    !recovering ->
-				if
-				:: held && down == (row == a) ->
-					if
-					:: down -> held = false; down = false
-					:: else
-					fi
-				:: else ->
-					/* ended as lost, or started again */
-					assert(false)
-				fi
-			:: else
-			fi;
+			/* it would be ended as lost, or started again */
+			assert(!live || !((hand == HAS && who == a) ||
+			    (hand == EXPECT && SLOT_OF(who) == SLOT_OF(a) &&
+			    who <= a)));
 			recover_step();
 			a = 0; b = 0; s = 0
 		} }
@@ -540,13 +511,12 @@ inline kill_master()
 		masters--;
 		master_alive = false;
 		table_end = false; reconciled = false;
-		has_worker = false; held = false; down = false;
-		recovering = false; worker_ = 0; left = 0; row = 0;
+		hand = NOBODY_; who = 0; hand_turn = 0;
 		h = 0;
 		do
 		:: h < SLOTS ->
 			present[h] = 0; mlink[h] = 0; dump_done[h] = false;
-			owe[h] = false; link[h] = 0; h++
+			owe[h] = false; owe_turn[h] = 0; link[h] = 0; h++
 		:: else -> break
 		od;
 		cut_all()
@@ -557,7 +527,8 @@ inline kill_worker(n)
 {
 	d_step {
 		kills--;
-		alive[n] = false; has[n] = 0; link[n] = 0; unsaid[n] = false
+		alive[n] = false; has[n] = 0; link[n] = 0; unsaid[n] = false;
+		turn[n] = 0
 	}
 }
 
@@ -590,7 +561,7 @@ init
 		present[0] = WID(0); present[1] = WID(1);
 		dump_done[0] = true; dump_done[1] = true;
 		table_end = true; reconciled = true;
-		has_worker = true; worker_ = WID(0)
+		who = WID(0); turn[0] = 1
 	}
 	atomic {
 		run keeper(); run keeper_slot(0); run keeper_slot(1);

@@ -48,7 +48,8 @@ read_pid(uint32_t s)
 static bool
 is_replaced(const struct row *r, const struct msg *m)
 {
-	if (W.old_keeper || m->turn <= r->turn)
+	if (W.old_keeper || m->turn <= r->turn ||
+	    (r->turn < TURN_OF_START(1) && r->pid))
 		return false;
 	for (uint32_t i = 0; i < W.child_count; i++)
 		if (W.children[i].session == m->session &&

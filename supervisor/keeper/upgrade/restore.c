@@ -260,6 +260,7 @@ take_row(struct state *st, struct keeper *k, const struct save_row *s)
 	r->crashes = s->crashes;
 	r->spawned_ns = s->spawned_ns;
 	r->held_ns = s->held_ns;
+	r->turn = s->turn;
 	r->by_header = s->by_header != 0;
 	r->exit = (struct ctl_exit){ .code = s->code, .status = s->status,
 		.pid = s->pid, .maxrss_kib = s->maxrss_kib,

@@ -91,7 +91,8 @@ put_row(const struct row *r, struct save_row *s)
 		.status = r->exit.status, .maxrss_kib = r->exit.maxrss_kib,
 		.utime_us = r->exit.utime_us, .stime_us = r->exit.stime_us,
 		.io_blocks = r->exit.io_blocks, .wall_ms = r->exit.wall_ms,
-		.held_ns = r->held_ns, .by_header = r->by_header };
+		.held_ns = r->held_ns, .by_header = r->by_header,
+		.turn = r->turn };
 	memcpy(s->fds, r->fds, sizeof(s->fds));
 }
 

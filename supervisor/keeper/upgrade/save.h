@@ -94,6 +94,7 @@ struct save_row {
 	uint64_t utime_us, stime_us, io_blocks, wall_ms;
 	uint64_t held_ns;   /* 0: by another build */
 	uint32_t by_header, pad2;
+	uint64_t turn;      /* 0: by another build */
 };
 
 /* One: the upgrade whose last step this is. */

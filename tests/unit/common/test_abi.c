@@ -87,10 +87,10 @@ Test(abi, another_build_is_compared_structure_by_structure)
 		    "reads 5 to 5"},
 		{"ring 4 3 2", "ring 5 5 3", "ring: psup 0.1.0 writes 5 for "
 		    "readers of 5 on, what runs here reads 2 to 4"},
-		{"state 2 1 1", "state 3 3 1", NULL}, /* there is no way back */
-		{"state 2 1 1", "state 3 3 3", "state: 2 is in use, psup "
-		    "0.1.0 reads 3 to 3"},
-		{"ctl 4 2 2", "ctl 1 1 1", "ctl: 4 is in use, psup 0.1.0 "
+		{"state 3 1 1", "state 4 4 1", NULL}, /* there is no way back */
+		{"state 3 1 1", "state 4 4 4", "state: 3 is in use, psup "
+		    "0.1.0 reads 4 to 4"},
+		{"ctl 5 2 2", "ctl 1 1 1", "ctl: 5 is in use, psup 0.1.0 "
 		    "reads 1 to 1"},
 		{"board 3 3 2\n", "", "board: psup 0.1.0 has none, 3 is in "
 		    "use"},

@@ -240,8 +240,12 @@ tell_head(struct peer *p, unsigned type, uint64_t sid)
 	    struct ctl_head);
 	struct ctl_pid ask = { .head = CTL_INIT(CTL_ASK_EXIT,
 		(struct sid){ sid }, struct ctl_pid) };
+	struct ctl_turn closed = { .head = CTL_INIT(CTL_CLOSED,
+		(struct sid){ sid }, struct ctl_turn) };
 
-	if (type == CTL_ASK_EXIT)
+	if (type == CTL_CLOSED)
+		tell(p, &closed, sizeof(closed), NULL, 0);
+	else if (type == CTL_ASK_EXIT)
 		tell(p, &ask, sizeof(ask), NULL, 0);
 	else
 		tell(p, &m, sizeof(m), NULL, 0);

@@ -199,7 +199,7 @@ Test(save, another_version_is_named)
 	    abi_table[ABI_STATE].version + 1);
 	memcpy(bytes, &h, sizeof(h));
 	cr_assert_lt(tried(true), 0);
-	cr_assert(strstr(why, "made by psup layout 3 (state") != NULL, "%s",
+	cr_assert(strstr(why, "made by psup layout 4 (state") != NULL, "%s",
 	    why);
 	/* newer, and still for us */
 	h.stamp = ABI_STAMP(abi_table[ABI_STATE].version + 1,

@@ -137,6 +137,63 @@ Test(psupd_commands, nonsense_is_dropped)
 	cr_expect_eq(state_of(e.pid), 'Z');
 }
 
+/* HOLD of a start, and CLOSED of one. */
+static void
+hold_turn(struct peer *p, uint64_t sid, uint64_t turn)
+{
+	struct ctl_fds m = { .head = CTL_INIT(CTL_HOLD, (struct sid){ sid },
+		struct ctl_fds), .mask = CTL_FD_OUT, .turn = turn };
+	int fds[2];
+
+	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
+	tell(p, &m, sizeof(m), &fds[0], 1);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void
+closed_turn(struct peer *p, uint64_t sid, uint64_t turn)
+{
+	struct ctl_turn m = { .head = CTL_INIT(CTL_CLOSED, (struct sid){ sid },
+		struct ctl_turn), .turn = turn };
+
+	tell(p, &m, sizeof(m), NULL, 0);
+}
+
+/* It has the row, and is answered; all that it said before was read. */
+static void
+expect_row(struct peer *p, uint64_t sid)
+{
+	tell_head(p, CTL_ASK_EXIT, sid);
+	cr_assert_eq(expect(p, CTL_EXITED)->head.sid.v, sid);
+}
+
+/* Two workers' channels are read in any order. */
+Test(psupd_commands, a_later_start_has_the_row_and_its_own_closed)
+{
+	struct peer *first, *second;
+
+	up();
+	first = peer_of(HERITAGE_WORKER, 0, 1);
+	second = peer_of(HERITAGE_WORKER, 1, 1);
+	hold_turn(first, 5, TURN_OF_START(1));
+	expect_row(first, 5);
+	hold_turn(second, 5, TURN_OF_START(2));
+	expect_row(second, 5);
+	hold_turn(first, 5, TURN_OF_START(1)); /* the past */
+	closed_turn(first, 5, TURN_OF_START(1));
+	hold_turn(first, 6, TURN_OF_START(1));
+	expect_row(first, 6);
+	closed_turn(second, 5, TURN_OF_START(1));
+	expect_row(second, 5);
+	closed_turn(second, 5, TURN_OF_START(2));
+	hold_turn(first, 5, TURN_OF_START(1)); /* nothing is in its way */
+	hold_turn(second, 7, TURN_OF_START(1));
+	expect_row(second, 7);
+	hold_turn(first, 5, TURN_OF_START(3));
+	expect_row(first, 5);
+}
+
 Test(psupd_commands, unheld_command_is_killed)
 {
 	struct peer *w;

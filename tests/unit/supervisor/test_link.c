@@ -131,23 +131,34 @@ given(uint32_t state)
 	s->id.request_key = strdup("");
 	s->wish.lane = strdup("");
 	s->state = state;
-	s->custody.worker = (struct wid){3, 5};
-	s->custody.has_worker = true;
+	custody_given(&s->custody.hand, (struct wid){3, 5}, 1);
 	cr_assert_eq(registry_add(m, s), 0);
 	return s;
 }
+
+/* As a new master knows it, and `known` as the one that gave it. */
+static void
+know(struct session *s, bool known)
+{
+	if (!known)
+		custody_load(&s->custody.hand, s->custody.attempt + 1);
+}
+
+#define FIRST  TURN_OF_START(1) /* its start */
+#define HANDED (FIRST + 1)      /* ... and a hand-over */
 
 Test(link, the_last_words_of_the_dead_do_not_undo_the_keepers_row)
 {
 	struct ctl_held row = {.head = CTL_INIT(CTL_HELD, (struct sid){9},
 	                           struct ctl_held),
-	    .wid = {3, 5}, .pid = 4711, .mask = CTL_HELD_DOWN};
+	    .wid = {3, 5}, .next = {4, 1}, .pid = 4711,
+	    .mask = CTL_HELD_DOWN, .turn = HANDED};
 	struct ctl_peer down = {.head = CTL_INIT(CTL_WORKER_DOWN,
 	                            (struct sid){0}, struct ctl_peer),
 	    .wid = {3, 5}, .pid = 1};
 	struct ctl_running last = {.head = CTL_INIT(CTL_RUNNING,
 	                               (struct sid){9}, struct ctl_running),
-	    .pid = 4711};
+	    .pid = 4711, .turn = FIRST};
 	struct session *s = given(STATE_RUNNING);
 	int far = send_peer();
 
@@ -157,7 +168,8 @@ Test(link, the_last_words_of_the_dead_do_not_undo_the_keepers_row)
 	cr_assert_eq(ctl_send(keeper, &row, sizeof(row), NULL, 0), 0);
 	recover_on_held(m, &row);
 	session_on_running(m, pool_get(m, row.wid), &last);
-	cr_expect(s->custody.held, "the row is forgotten");
+	cr_expect_eq(s->custody.hand.state, CUSTODY_EXPECT,
+	    "the row is forgotten");
 	pool_on_down(m, &down);
 	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING,
 	    "ended, though another worker takes it over");
@@ -173,7 +185,8 @@ expect_heir(bool known, const char *order)
 	static const struct wid dead = {3, 5}, heir = {4, 1};
 	struct ctl_held row = {.head = CTL_INIT(CTL_HELD, (struct sid){9},
 	                           struct ctl_held),
-	    .wid = dead, .pid = 4711, .mask = CTL_HELD_DOWN};
+	    .wid = dead, .next = heir, .pid = 4711,
+	    .mask = CTL_HELD_DOWN, .turn = HANDED};
 	struct ctl_peer down = {.head = CTL_INIT(CTL_WORKER_DOWN,
 	                            (struct sid){0}, struct ctl_peer),
 	    .wid = dead, .pid = 1};
@@ -183,11 +196,11 @@ expect_heir(bool known, const char *order)
 	struct session *s = given(STATE_RUNNING);
 	int far[2] = {send_peer(), send_peer_of(heir)};
 
-	s->custody.has_worker = known;
-	s->custody.recovering = !known;
+	know(s, known);
 	event_base_loop(m->base, EVLOOP_NONBLOCK);
 	cr_assert(pool_get(m, dead) != NULL && pool_get(m, heir) != NULL);
 	for (const char *c = order; *c != '\0'; c++) {
+		run.turn = *c == 'h' ? HANDED : FIRST;
 		if (*c == 'k')
 			recover_on_held(m, &row);
 		else
@@ -196,9 +209,9 @@ expect_heir(bool known, const char *order)
 	}
 	pool_on_down(m, &down);
 	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING, "%s: ended", order);
-	cr_expect(s->custody.has_worker && wid_eq(s->custody.worker, heir),
-	    "%s: belongs to %u.%u", order, s->custody.worker.slot,
-	    s->custody.worker.generation);
+	cr_expect(s->custody.hand.state == CUSTODY_HAS &&
+		wid_eq(s->custody.hand.who, heir), "%s: belongs to %u.%u",
+	    order, s->custody.hand.who.slot, s->custody.hand.who.generation);
 	close(far[0]);
 	close(far[1]);
 	TAILQ_INIT(&m->dirty); /* nothing is written here */
@@ -241,9 +254,11 @@ Test(link, an_end_counts_though_the_dead_spoke_after_its_heir)
 	int far[2] = {send_peer(), send_peer_of(heir)};
 
 	can_end_sessions();
-	s->custody.has_worker = false;
+	know(s, false);
 	event_base_loop(m->base, EVLOOP_NONBLOCK);
+	run.turn = end.turn = HANDED;
 	session_on_running(m, pool_get(m, heir), &run);
+	run.turn = FIRST;
 	session_on_running(m, pool_get(m, dead), &run);
 	/* it is said once, and the keeper's row has not come yet */
 	session_on_end(m, pool_get(m, heir), &end);
@@ -256,7 +271,8 @@ Test(link, a_death_is_half_told_when_the_last_worker_has_spoken)
 {
 	struct ctl_held row = {.head = CTL_INIT(CTL_HELD, (struct sid){9},
 	                           struct ctl_held),
-	    .wid = {3, 5}, .pid = 4711, .mask = CTL_HELD_DOWN};
+	    .wid = {3, 5}, .next = {4, 1}, .pid = 4711,
+	    .mask = CTL_HELD_DOWN, .turn = HANDED};
 	struct ctl_peer down = {.head = CTL_INIT(CTL_WORKER_DOWN,
 	                            (struct sid){0}, struct ctl_peer),
 	    .wid = {3, 5}, .pid = 1};
@@ -265,8 +281,7 @@ Test(link, a_death_is_half_told_when_the_last_worker_has_spoken)
 	can_end_sessions();
 	m->reconciled = false;
 	m->dirfd = -1;
-	s->custody.has_worker = false;
-	s->custody.recovering = true;
+	know(s, false);
 	m->table_end = true;
 	recover_on_held(m, &row);
 	recover_step(m); /* as DUMP_END of another worker does */
@@ -282,7 +297,8 @@ state_after(bool known, struct wid next, struct wid second)
 {
 	struct ctl_held row = {.head = CTL_INIT(CTL_HELD, (struct sid){9},
 	                           struct ctl_held),
-	    .wid = {3, 5}, .next = next, .pid = 4711, .mask = CTL_HELD_DOWN};
+	    .wid = {3, 5}, .next = next, .pid = 4711,
+	    .mask = CTL_HELD_DOWN, .turn = HANDED};
 	struct ctl_peer down = {.head = CTL_INIT(CTL_WORKER_DOWN,
 	                            (struct sid){0}, struct ctl_peer),
 	    .wid = {3, 5}, .pid = 1};
@@ -290,7 +306,7 @@ state_after(bool known, struct wid next, struct wid second)
 	int far = send_peer();
 	uint32_t state;
 
-	s->custody.has_worker = known;
+	know(s, known);
 	event_base_loop(m->base, EVLOOP_NONBLOCK);
 	recover_on_held(m, &row);
 	pool_on_down(m, &down);
@@ -335,17 +351,16 @@ expect_stale(const char *order)
 	static const struct wid first = {3, 5}, second = {4, 1};
 	struct ctl_running run = {.head = CTL_INIT(CTL_RUNNING,
 	                              (struct sid){9}, struct ctl_running),
-	    .pid = 4711};
+	    .pid = 4711, .turn = TURN_OF_START(2)};
 	struct ctl_failed failed = {.head = CTL_INIT(CTL_FAILED,
 	                                (struct sid){9}, struct ctl_failed),
 	    .error = EMFILE, .stage = STAGE_PREPARE,
-	    .transient = CTL_TRY_AGAIN, .start = 1};
+	    .transient = CTL_TRY_AGAIN, .turn = FIRST};
 	struct session *s = given(STATE_STARTING);
 	int far[2] = {send_peer(), send_peer_of(second)};
 
 	s->custody.attempt = 1;
-	s->custody.has_worker = false;
-	s->custody.recovering = true;
+	know(s, false);
 	event_base_loop(m->base, EVLOOP_NONBLOCK);
 	for (const char *c = order; *c != '\0'; c++) {
 		if (*c == 'r')
@@ -355,7 +370,7 @@ expect_stale(const char *order)
 	}
 	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING, "%s: ended", order);
 	cr_expect_eq(s->custody.attempt, 1, "%s: started again", order);
-	cr_expect(s->custody.has_worker && wid_eq(s->custody.worker, second),
+	cr_expect(wid_eq(s->custody.hand.who, second),
 	    "%s", order);
 	pool_turn_end(m, true);
 	cr_assert_eq(ctl_recv(far[0], &msg), 1, "%s", order);

@@ -29,15 +29,17 @@ finish(void)
 
 TestSuite(pool, .init = begin, .fini = finish, .timeout = 10);
 
-/* Stages a message of just a head. */
+/* Stages a message that says nothing but its type. */
 static void
 order(unsigned type, uint64_t sid, bool committed_only)
 {
-	struct ctl_head h = CTL_INIT((uint16_t)type, (struct sid){sid},
-	    struct ctl_head);
+	struct ctl_turn t = {.head = CTL_INIT((uint16_t)type, (struct sid){sid},
+				 struct ctl_turn)};
 
-	pool_order_to(&m.workers[0], h.sid, &h, sizeof(h), committed_only,
-	    -1);
+	if (type != CTL_ENDED)
+		t.head.size = sizeof(t.head);
+	pool_order_to(&m.workers[0], t.head.sid, &t, t.head.size,
+	    committed_only, -1);
 }
 
 /* The next message is of this type and session. */

@@ -230,8 +230,8 @@ puppet_read_pid(struct puppet *p, struct psession *s)
 static void
 answer_exit(struct puppet *p, struct psession *s)
 {
-	struct ctl_exit e = {
-	    .head = CTL_INIT(CTL_EXITED, s->sid, struct ctl_exit)};
+	struct ctl_exited e = {
+	    .exit.head = CTL_INIT(CTL_EXITED, s->sid, struct ctl_exited)};
 	siginfo_t si;
 	int err;
 
@@ -241,11 +241,11 @@ answer_exit(struct puppet *p, struct psession *s)
 	    0, "session %llu pid %d", (unsigned long long)s->sid.v,
 	    (int)s->pid);
 	if (si.si_pid != 0) {
-		e.code = si.si_code;
-		e.status = si.si_status;
+		e.exit.code = si.si_code;
+		e.exit.status = si.si_status;
 	}
-	e.pid = s->pid;
-	e.wall_ms = clock_wall_ms();
+	e.exit.pid = s->pid;
+	e.exit.wall_ms = clock_wall_ms();
 	/* A worker that is killed on purpose may be gone by now. */
 	err = ctl_send(p->keeper_fd, &e, sizeof(e), NULL, 0);
 	cr_assert(err == 0 || err == -EPIPE || err == -ECONNRESET, "%d", err);
@@ -313,7 +313,8 @@ as_keeper(struct puppet *p, struct ctl_msg *m)
 void
 puppet_ended(struct puppet *p, struct psession *s)
 {
-	struct ctl_head m = CTL_INIT(CTL_ENDED, s->sid, struct ctl_head);
+	struct ctl_turn m = {.head = CTL_INIT(CTL_ENDED, s->sid,
+				 struct ctl_turn)};
 	int rc = ctl_send(p->master_fd, &m, sizeof(m), NULL, 0);
 
 	cr_assert(rc == 0 || rc == -EPIPE || rc == -ECONNRESET);
@@ -464,18 +465,20 @@ puppet_start(struct puppet *p, const struct order *o)
 		struct ctl_start m;
 		char blob[8192];
 	} b;
-	struct psession *s = &p->s[p->count];
+	struct psession *s = o->again != NULL ? o->again : &p->s[p->count];
+	struct sid sid = s->sid;
 	size_t at = 0, i;
 	int fd;
 
 	memset(&b, 0, sizeof(b));
 	memset(s, 0, sizeof(*s));
 	s->fds[0] = s->fds[1] = s->fds[2] = s->fds[3] = -1;
-	s->sid.v = ++p->count;
+	s->sid.v = o->again != NULL ? sid.v : ++p->count;
 	cr_assert_lt(p->count, PUPPET_SESSIONS);
 	b.m = (struct ctl_start){
 	    .head = CTL_INIT(CTL_START, s->sid, struct ctl_start),
 	    .umask = 022,
+	    .attempt = o->attempt,
 	    .flags = o->flags,
 	    .envc = 1,
 	    .path_count = 1,

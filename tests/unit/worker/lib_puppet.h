@@ -87,6 +87,8 @@ struct order {
 	const char *text;    /* of stdin, then EOF */
 	uint16_t cols, rows; /* with CTL_START_PTY */
 	uint32_t pty_eof;    /* of text, ^D for a terminal alone */
+	struct psession *again; /* another start of this one, ... */
+	uint32_t attempt;    /* ... which so many came before */
 	bool earlier;        /* as the first builds that say blob_at sent it */
 };
 struct psession *puppet_start(struct puppet *p, const struct order *o);

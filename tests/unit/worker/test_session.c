@@ -169,6 +169,29 @@ Test(session, that_failed_is_told_to_every_master_until_one_knows)
 	cr_assert_eq(s->fail_count, 2);
 }
 
+/* The master that ordered the first one died, and its ENDED with it. */
+Test(session, that_failed_makes_room_for_a_later_start_alone)
+{
+	struct order o = {.argv = {"nothing"}, .path = "/nonexistent/program"};
+	struct psession *s;
+
+	p.keep_quiet = true;
+	s = puppet_start(&p, &o);
+	UNTIL(&p, s->fail_count == 1 && s->closed);
+	cr_assert_eq(s->fail.turn, TURN_OF_START(1));
+	o = (struct order){.sh = "exit 3", .again = s};
+	puppet_start(&p, &o); /* of the same turn */
+	UNTIL(&p, puppet_stats(&p)->malformed == 1);
+	o.attempt = 1;
+	puppet_start(&p, &o);
+	UNTIL(&p, s->ended);
+	cr_assert_eq(s->end.exit.status, 3);
+	cr_assert_eq(s->end.turn, TURN_OF_START(2));
+	cr_assert_eq(s->fail_count, 0);
+	puppet_ended(&p, s);
+	UNTIL(&p, s->closed);
+}
+
 /* Of how many has the master heard, once? */
 static int
 told(int many)
