@@ -403,7 +403,11 @@ worker_tell(uint32_t n)
 bool
 worker_may_close(uint32_t n, uint32_t s)
 {
-	return W.w[n].alive && W.w[n].of[s].close && ROOM(&W.w[n].to_keeper);
+	const struct held *h = &W.w[n].of[s];
+
+	/* a closed one goes once the master has heard all, too */
+	return W.w[n].alive && h->close && ROOM(&W.w[n].to_keeper) &&
+	    (h->has != HAS_CLOSED || h->want == 0 || W.w[n].link == 0);
 }
 
 void
