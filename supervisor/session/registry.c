@@ -217,17 +217,7 @@ session_free(struct session *s)
 	if (s == NULL)
 		return;
 	room_leave(s);
-	free(s->id.scope);
-	free(s->wish.command);
-	free(s->id.name);
-	free(s->wish.cwd);
-	free(s->id.label);
-	free(s->id.session_key);
-	free(s->id.request_key);
-	free(s->facts.holder_list);
-	free(s->facts.hung_at);
-	free(s->wish.lane);
-	free(s->wish.spill_path);
+	fields_free(s);
 	free(s->id.tags);
 	free(s->output.tail);
 	news_deadline_off(s);
