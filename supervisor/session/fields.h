@@ -78,15 +78,22 @@ struct input_probe {
 	enum input_wait found;
 };
 
+/* Of which module of supervisor/ a group is: all others read it, and have it
+ * written by that one's functions (tools/dev/check_owners). */
+#ifndef OWNED
+#define OWNED(group, module)
+#endif
+
 struct session {
 	RB_ENTRY(session) by_sid;
 	RB_ENTRY(session) by_slug;
 	LIST_HEAD(, watch) watches;
 
+	OWNED(state, "session/session.c")
 	uint32_t state; /* enum board_state; session_set_state() alone */
 
 	/* Who it is; set once. */
-	struct {
+	OWNED(id, "session/registry.c") struct {
 		struct sid sid;
 		char slug[SLUG_MAX];
 		struct sid parent; /* its client ran in this session; 0: in
@@ -98,14 +105,14 @@ struct session {
 	} id;
 
 	/* What was asked for. */
-	struct {
+	OWNED(wish, "api/exec_session.c") struct {
 		struct session_limits limits;
 #define WISH SESSION_MEMBER
 #include "supervisor/session/session.def"
 	} wish;
 
 	/* What became of it. */
-	struct {
+	OWNED(facts, "session/recv.c") struct {
 		uint64_t ended_ns; /* boot; 0: ended before this master */
 		/* of `remaining`; of this master's time */
 		int32_t remaining_pids[CTL_END_PIDS];
@@ -114,7 +121,7 @@ struct session {
 	} facts;
 
 	/* The end that was asked for. */
-	struct {
+	OWNED(ending, "session/end.c") struct {
 		bool killing_left; /* LEFT will say what became of its
 		                    * holders */
 #define ENDING SESSION_MEMBER
@@ -147,14 +154,14 @@ struct session {
 	} custody;
 
 	/* The turn of its start. */
-	struct {
+	OWNED(start, "gate/starts.c") struct {
 		enum start_is is;
 		TAILQ_ENTRY(session) link; /* of those that wait; quick ones */
 		uint64_t ordered_ns;       /* QUICK: boot */
 	} start;
 
 	/* The ring of another session that its worker has open. */
-	struct {
+	OWNED(spares, "session/spares.c") struct {
 		uint64_t ring_kept; /* its worker has its ring open, as its
 		                     * n-th: spares.h; 0: it has not */
 		struct sid offered; /* whose ring START offers it; 0:
@@ -162,13 +169,13 @@ struct session {
 	} spares;
 
 	/* The terminal that it runs on. */
-	struct {
+	OWNED(terminal, "session/terminal.c") struct {
 #define TERMINAL SESSION_MEMBER
 #include "supervisor/session/session.def"
 	} terminal;
 
 	/* What it is fed. */
-	struct {
+	OWNED(input, "api/write.c") struct {
 		bool closed;
 		bool spooled;      /* there may be a spool file, whatever was
 		                    * committed */
@@ -180,14 +187,14 @@ struct session {
 	} input;
 
 	/* Does it wait for input? */
-	struct {
+	OWNED(input_wait, "session/input_wait.c") struct {
 		struct input_probe probe;
 		enum input_wait shown; /* as last shown */
 		uint64_t node;         /* stdin's, as in ctl_running */
 	} input_wait;
 
 	/* What it wrote. */
-	struct {
+	OWNED(output, "session/readers.c") struct {
 		bool no_space;
 		bool watching;     /* CTL_WATCH is out */
 		uint64_t watch_pos;
@@ -216,7 +223,7 @@ struct session {
 	} queued;
 
 	/* Its time-out. */
-	struct {
+	OWNED(deadline, "session/news.c") struct {
 		struct event *timer;   /* before it; NULL: none */
 		struct master *master; /* for `timer` */
 #define DEADLINE SESSION_MEMBER
@@ -224,14 +231,14 @@ struct session {
 	} deadline;
 
 	/* To whom it is shown. */
-	struct {
+	OWNED(shown, "session/registry.c") struct {
 		uint32_t slot; /* of the board; UINT32_MAX: none */
 #define SHOWN SESSION_MEMBER
 #include "supervisor/session/session.def"
 	} shown;
 
 	/* How long it is kept once it has ended. */
-	struct {
+	OWNED(retention, "session/sweep.c") struct {
 		bool read;            /* its result has reached a client */
 		bool in_ended;
 		TAILQ_ENTRY(session) ended_link; /* oldest end first */
@@ -244,7 +251,7 @@ struct session {
 	} retention;
 
 	/* What it takes of its scope's share. */
-	struct {
+	OWNED(share, "share/room.c") struct {
 		struct room *room;   /* its scope's */
 		uint64_t lent[SHARE_RESOURCES]; /* what it counts with there */
 		uint64_t text_bytes; /* of its texts; 0: not measured */
@@ -252,7 +259,7 @@ struct session {
 	} share;
 
 	/* What of it is in the index. */
-	struct {
+	OWNED(record, "store/record.c") struct {
 		struct spec *spec;
 		bool spec_kept;     /* the index may have its spec */
 		bool fresh;         /* its record was never committed */
@@ -265,7 +272,7 @@ struct session {
 	} record;
 
 	/* Its memory. */
-	struct {
+	OWNED(over, "over.c") struct {
 		bool forgotten; /* in no tree or list; freed soon (over.c) */
 		SLIST_ENTRY(session) link;
 	} over;
