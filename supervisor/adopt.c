@@ -100,29 +100,19 @@ adopt_row(struct session *s, const struct board_slot *row)
 	    s->wish.lane != NULL;
 }
 
-/* What the ring's header knows of its input; the spool's own length says what
- * was accepted, also where no worker was told any more. */
+/* What the ring's header knows of its input. */
 static void
 adopt_input(struct master *m, struct session *s)
 {
 	static struct ring_facts f;
 	struct ring_reader *r = readers_get(m, s->id.sid);
-	char name[32];
-	struct stat st;
 
 	if (r == NULL || ring_facts(r, &f) != RING_OK)
 		return;
 	s->wish.stdin_pipe = f.raw.stdin_state != STDIN_NONE;
-	s->input.closed = f.raw.stdin_state == STDIN_CLOSED;
-	s->input.spool_eof = f.raw.stdin_eof != 0;
-	s->terminal.pty = (f.raw.pty_flags & PTY_OPEN) != 0;
-	s->terminal.cols = f.raw.pty_size >> 16;
-	s->terminal.rows = f.raw.pty_size & 0xffff;
-	s->input.spool_end = f.raw.spool_end;
-	rundir_spool_name(s->id.sid, name);
-	if (fstatat(m->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    (uint64_t)st.st_size > s->input.spool_end)
-		s->input.spool_end = (uint64_t)st.st_size;
+	terminal_begin(s, (f.raw.pty_flags & PTY_OPEN) != 0,
+	    f.raw.pty_size >> 16, f.raw.pty_size & 0xffff);
+	stdin_found(m, s, &f.raw);
 }
 
 /* The next master looks again: one that is not adopted would be ended as
@@ -155,7 +145,7 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	s->id.incarnation = m->h.incarnation;
 	s->shown.backgrounded = s->shown.answered = true;
 	s->custody.recovering = live;
-	s->input.spooled = true;
+	stdin_loaded(s);
 	s->wish.notify = live && m->cfg.notify_on_exit;
 	s->wish.notify_empty = m->cfg.notify_on_exit_empty_success;
 	s->wish.ttl_ms = m->cfg.cleanup_ms;

@@ -50,7 +50,7 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 		sc->m->next_sid = s->id.sid.v + 1;
 	s->custody.recovering = session_live(s);
 	s->record.spec_kept = session_is_before_start(s);
-	s->input.spooled = true;
+	stdin_loaded(s);
 	s->custody.has_worker = false; /* until a worker speaks of it */
 	sc->loaded++;
 	return 0;

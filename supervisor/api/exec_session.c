@@ -7,7 +7,6 @@
 
 #include "common/clock.h"
 #include "common/text.h"
-#include "shm/spool.h"
 #include "supervisor/api/exec.h"
 #include "supervisor/api/exec_spec.h"
 #include "supervisor/session/limits.h"
@@ -94,28 +93,12 @@ session_numbers(struct session *s, struct master *m, const struct val *p)
 	if (s->wish.tail_bytes < 4096)
 		s->wish.tail_bytes = 4096;
 	s->wish.grace_ms = (uint32_t)cfg->grace_ms;
-	s->terminal.pty = val_bool(p, "pty", false);
-	s->terminal.cols = (uint32_t)proto_int(PROTO_EXEC, p, "cols", 120);
-	s->terminal.rows = (uint32_t)proto_int(PROTO_EXEC, p, "rows", 30);
+	terminal_begin(s, val_bool(p, "pty", false),
+	    (uint32_t)proto_int(PROTO_EXEC, p, "cols", 120),
+	    (uint32_t)proto_int(PROTO_EXEC, p, "rows", 30));
 	s->wish.priority = (int)val_int(p, "priority", 0);
 	s->wish.notify = val_bool(p, "notifyOnExit", cfg->notify_on_exit);
 	s->wish.notify_empty = cfg->notify_on_exit_empty_success;
-}
-
-/* A text that is there before the command is. */
-static int
-stdin_spool(struct session *s, struct master *m, struct val_str text)
-{
-	int fd = spool_open_append(m->dirfd, s->id.sid), r;
-
-	s->input.spooled = true;
-	if (fd < 0)
-		return fd;
-	r = spool_append(fd, 0, text.ptr, text.len);
-	close(fd);
-	if (r == 0)
-		s->input.spool_end = text.len;
-	return r;
 }
 
 /* stdin: a pipe, nothing, or a text that is spooled before the start. */
@@ -125,25 +108,22 @@ session_stdin(struct session *s, struct master *m, const struct val *params,
 {
 	const struct val *in = val_get(params, "stdin");
 	struct val_str text = val_str(in, "text");
-	int r = 0;
+	int r;
 
 	s->wish.stdin_pipe = true;
 	if (in == NULL || val_is_str(in, "open"))
 		return 0;
-	s->input.spool_eof = true;
+	stdin_eof(s);
 	if (text.ptr == NULL) {
 		s->wish.stdin_pipe = false;
-		s->input.closed = true;
+		stdin_closed(s);
 	}
 	if (text.len > 0 &&
 	    room_ask(s->share.room, SHARE_WAITING, text.len, why) < 0)
 		return -EDQUOT;
-	if (text.len > 0)
-		r = stdin_spool(s, m, text);
-	if (r == 0 && s->terminal.pty) {
-		terminal_accepted(s, text.ptr, text.len);
+	r = stdin_append(m, s, text.ptr, text.len);
+	if (r == 0 && s->terminal.pty)
 		r = terminal_eof(m, s);
-	}
 	if (r < 0)
 		proto_problem_set(why, PROTO_E_NO_SPACE, "stdin",
 		    "no space for stdin: %s", strerror(-r));
@@ -183,8 +163,8 @@ exec_session(struct api_call *c, const char *cwd, struct proto_problem *why)
 	s->id.incarnation = m->h.incarnation;
 	m->next_dirty = true;
 	if (session_texts(s, c, cwd) == 0 && session_tags(s, c->params) == 0)
-		s->share.room = room_hold(m, s->id.scope);
-	if (s->share.room != NULL)
+		r = room_join(m, s);
+	if (r == 0)
 		r = room_for(s, STATE_FREE, why);
 	if (r == 0)
 		r = registry_add(m, s);

@@ -384,12 +384,9 @@ resize_call(struct api_call *c)
 		    "Session %s has no terminal.", s->id.slug);
 		return;
 	}
-	s->terminal.cols = (uint32_t)proto_int(PROTO_RESIZE, c->params, "cols",
-	    120);
-	s->terminal.rows = (uint32_t)proto_int(PROTO_RESIZE, c->params, "rows",
-	    30);
-	terminal_order_size(c->m, s);
-	session_touch(c->m, s);
+	terminal_resize(c->m, s,
+	    (uint32_t)proto_int(PROTO_RESIZE, c->params, "cols", 120),
+	    (uint32_t)proto_int(PROTO_RESIZE, c->params, "rows", 30));
 	snprintf(text, sizeof(text), "Terminal of session %s is %u x %u.",
 	    s->id.slug, s->terminal.cols, s->terminal.rows);
 	result_open(&e, text, strlen(text));

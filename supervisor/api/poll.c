@@ -134,10 +134,9 @@ delivery_read(struct req *r, struct session *s, struct delivery *d)
 		return;
 	}
 	d->have = true;
-	if (ring_glance(rd, &g) == RING_OK && g.head > s->output.total)
-		s->output.total = g.head;
-	if (d->k.to > s->output.total)
-		s->output.total = d->k.to;
+	if (ring_glance(rd, &g) == RING_OK)
+		output_head(s, g.head);
+	output_head(s, d->k.to);
 	delivery_cut(p, s, d);
 }
 
@@ -406,7 +405,7 @@ poll_try(struct req *r, struct session *s, bool final)
 		else
 			poll_answer(r, s, &d);
 	} else {
-		watch_output(r->m, s, d.have ? d.k.to : d.from);
+		output_watch(r->m, s, d.have ? d.k.to : d.from);
 	}
 	if (d.have)
 		retained_free(&d.k);

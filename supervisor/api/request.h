@@ -218,8 +218,6 @@ void api_exec_running(struct session *s);
 /* Does an exec of this connection wait for the session: the one that started
  * it, or the same request key come back? */
 bool api_exec_waits(const struct conn *c, const struct session *s);
-/* Has the worker say when a session has output beyond `pos`. */
-void watch_output(struct master *m, struct session *s, uint64_t pos);
 /* Answers the drains that are done. */
 void api_lanes_step(struct master *m);
 /* The master ends: who is not told yet is not told by it. */

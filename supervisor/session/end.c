@@ -169,7 +169,7 @@ session_ended(struct master *m, struct session *s, const char *why)
 	if (s->facts.started_ms != 0)
 		stats_observe(&m->stats->duration, METRIC_CUT_LIFE,
 		    s->facts.duration_ms * 1000);
-	s->input.closed = true;
+	stdin_closed(s);
 	terminal_uncertain(m, s);
 	session_set_state(m, s, STATE_ENDED, why);
 	spares_lost(m, s);
@@ -246,8 +246,8 @@ session_end_by_ring(struct master *m, struct session *s)
 	if (r != NULL && ring_facts(r, f) == RING_OK) {
 		int32_t code = f->raw.exit_code;
 
-		s->output.total = f->head;
-		s->output.ring_bytes = ring_bytes_of(f);
+		output_ended(s, f->head, s->output.dropped_nospace,
+		    ring_bytes_of(f));
 		if (s->facts.started_ms == 0)
 			s->facts.started_ms = f->raw.started_ms;
 		if (code == CLD_EXITED || code == CLD_KILLED ||

@@ -175,7 +175,7 @@ struct session {
 	} terminal;
 
 	/* What it is fed. */
-	OWNED(input, "api/write.c") struct {
+	OWNED(input, "session/stdin.c") struct {
 		bool closed;
 		bool spooled;      /* there may be a spool file, whatever was
 		                    * committed */
@@ -194,7 +194,7 @@ struct session {
 	} input_wait;
 
 	/* What it wrote. */
-	OWNED(output, "session/readers.c") struct {
+	OWNED(output, "session/output.c") struct {
 		bool no_space;
 		bool watching;     /* CTL_WATCH is out */
 		uint64_t watch_pos;

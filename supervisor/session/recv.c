@@ -13,6 +13,8 @@
 #include "common/log.h"
 #include "shm/state_names.h"
 #include "supervisor/master.h"
+#include "supervisor/session/input_wait.h"
+#include "supervisor/session/spares.h"
 
 /* Owes ENDED to the worker, after the commit. */
 static void
@@ -157,8 +159,9 @@ session_on_running(struct master *m, struct worker *w,
 		return;
 	s->facts.pid = msg->pid > 0 ? msg->pid : 0;
 	s->facts.started_ms = msg->started_ms;
-	s->deadline.at_ms = msg->deadline_ms;
-	s->output.watching = s->input.watching = false;
+	news_deadline(m, s, msg->deadline_ms);
+	output_unwatched(s);
+	stdin_unwatched(s);
 	if (msg->starting != 0) {
 		starts_found(m, s, w);
 		/* what it is told now it does as soon as it runs */
@@ -167,9 +170,8 @@ session_on_running(struct master *m, struct worker *w,
 		return;
 	}
 	terminal_running(m, s, msg);
-	s->input_wait.node = msg->stdin_node;
-	news_deadline(m, s);
-	s->spares.offered.v = 0;
+	input_wait_running(s, msg->stdin_node);
+	spares_used(s);
 	if (s->state == STATE_STARTING) {
 		/* a worker that died had made a ring, too, and a poll may have
 		 * opened that one: this one is another file */
@@ -184,13 +186,8 @@ session_on_running(struct master *m, struct worker *w,
 	} else if (s->state == STATE_RUNNING && msg->exited != 0) {
 		session_set_state(m, s, STATE_EXITED, "told by its worker");
 	}
-	if (s->input.spool_end > 0 || s->input.spool_eof) {
-		struct ctl_stdin in = {.head = CTL_INIT(CTL_STDIN, s->id.sid,
-					   struct ctl_stdin),
-		    .pos = s->input.spool_end, .eof = s->input.spool_eof};
-
-		pool_order(m, s, &in, sizeof(in), true, -1);
-	}
+	if (s->input.spool_end > 0 || s->input.spool_eof)
+		stdin_order(m, s);
 	if (moved && s->ending.forced != END_NONE)
 		order_forced(m, s);
 	api_exec_running(s);
@@ -334,10 +331,8 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 	s->facts.in_leaf = msg->in_leaf != 0;
 	memcpy(s->facts.remaining_pids, msg->remaining_pids,
 	    sizeof(s->facts.remaining_pids));
-	s->output.total = msg->total;
-	s->output.dropped_nospace = msg->dropped_nospace;
-	s->output.ring_bytes = msg->ring_bytes;
-	s->spares.ring_kept = msg->ring_kept != 0 ? ++w->kept : 0;
+	output_ended(s, msg->total, msg->dropped_nospace, msg->ring_bytes);
+	spares_ended(w, s, msg->ring_kept != 0);
 	s->facts.utime_us = msg->exit.utime_us;
 	s->facts.stime_us = msg->exit.stime_us;
 	s->facts.io_blocks = msg->exit.io_blocks;

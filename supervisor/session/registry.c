@@ -184,9 +184,7 @@ registry_add(struct master *m, struct session *s)
 {
 	struct keyed *k = NULL;
 
-	if (s->share.room == NULL)
-		s->share.room = room_hold(m, s->id.scope);
-	if (s->share.room == NULL)
+	if (room_join(m, s) < 0)
 		return -ENOMEM;
 	if (s->id.request_key[0] != '\0') {
 		k = keyed_new(s->id.scope, s->id.request_key);

@@ -213,7 +213,8 @@ session_again(struct master *m, struct session *s)
 	s->custody.has_worker = false;
 	s->custody.left = s->custody.next = (struct wid){0};
 	s->custody.confirmed = false;
-	s->output.watching = s->input.watching = false;
+	output_unwatched(s);
+	stdin_unwatched(s);
 	spares_lost(m, s);
 	if (s->ending.forced != END_NONE) {
 		session_end_here(m, s, s->ending.forced, "before it started");

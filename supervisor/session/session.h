@@ -184,8 +184,8 @@ void session_on_left(struct master *m, struct worker *w,
 
 /* --------------------------------------------------------------- news.c */
 void news_started(struct master *m, struct session *s);
-/* Arms the warning before s->deadline_ms, once. */
-void news_deadline(struct master *m, struct session *s);
+/* Its worker says when it will be ended, or 0: arms the warning, once. */
+void news_deadline(struct master *m, struct session *s, uint64_t at_ms);
 void news_deadline_off(struct session *s);
 /* `sessions` of its go on under another one. */
 void news_worker_down(struct master *m, const struct ctl_peer *msg,
@@ -215,16 +215,58 @@ readers_of(struct master *m, const struct session *s)
 const char *readers_fault(struct master *m, const struct session *s);
 void readers_forget(struct master *m, struct sid sid);
 void readers_close(struct master *m);
-/* The tail field, cleaned, into b. head_known: s->total was just read
+
+/* ------------------------------------------------------------- output.c */
+/* The ring was read, and this is the position after its newest byte. */
+void output_head(struct session *s, uint64_t head);
+/* It writes no more: so many bytes in all, lost for want of space, kept. */
+void output_ended(struct session *s, uint64_t total, uint64_t dropped_nospace,
+    uint64_t ring_bytes);
+/* The tmpfs is full. True: for the first time. */
+bool output_no_space(struct session *s);
+/* Has the worker say when there is output beyond a position; ... */
+void output_watch(struct master *m, struct session *s, uint64_t pos);
+/* ... it has, or is not the one that was asked. */
+void output_unwatched(struct session *s);
+/* The tail field, cleaned, into b. head_known: output.total was just read
  * from the ring. */
 void session_tail(struct master *m, struct session *s, struct sbuf *b,
     size_t max, bool head_known);
+
+/* -------------------------------------------------------------- stdin.c */
+/* A record or a ring's header says what was accepted; the spool's own length,
+ * what is there where no worker was told any more. */
+void stdin_loaded(struct session *s);
+void stdin_found(struct master *m, struct session *s,
+    const struct ring_header *h);
+/* Into the spool: accepted once the index says so. 0 or -errno. */
+int stdin_append(struct master *m, struct session *s, const char *data,
+    size_t n);
+/* The last `n` bytes are not given to it after all. */
+void stdin_take_back(struct session *s, uint64_t n);
+/* What is accepted is all. */
+void stdin_eof(struct session *s);
+/* It has closed it. */
+void stdin_closed(struct session *s);
+/* The command has taken bytes up to `pos`, if that can be. */
+void stdin_consumed(struct session *s, uint64_t pos);
+/* Tells the worker that the spool has grown, or ends: once the index says so,
+ * or a later master would write over what the command was given; ... */
+void stdin_order(struct master *m, struct session *s);
+/* ... that just now. */
+void stdin_fed(struct master *m, struct session *s);
+/* Has the worker tell when the queue shrinks; ... */
+void stdin_watch(struct master *m, struct session *s);
+/* ... it has, or is not the one that was asked. */
+void stdin_unwatched(struct session *s);
 
 /* ----------------------------------------------------------- terminal.c */
 /* A line too long for the terminal's mode: the refusal is sent. */
 bool terminal_refuses(struct req *r, struct session *s, const char *data,
     size_t n);
-/* These bytes were accepted, up to s->spool_end. */
+/* exec asks for one, or its ring says that it has. */
+void terminal_begin(struct session *s, bool pty, uint32_t cols, uint32_t rows);
+/* These bytes were accepted, up to input.spool_end. */
 void terminal_accepted(struct session *s, const char *data, size_t n);
 /* The end of file, as a terminal has it. 0 or -errno. */
 int terminal_eof(struct master *m, struct session *s);
@@ -234,8 +276,9 @@ void terminal_uncertain(struct master *m, struct session *s);
 enum cursor_mode session_cursor_mode(struct master *m, struct session *s);
 /* Does its program read lines at this moment, as far as can be known? */
 bool terminal_reads_lines(struct master *m, struct session *s);
+void terminal_resize(struct master *m, struct session *s, uint32_t cols,
+    uint32_t rows);
 /* RUNNING: did it get its terminal? */
-void terminal_order_size(struct master *m, struct session *s);
 void terminal_running(struct master *m, struct session *s,
     const struct ctl_running *msg);
 

@@ -92,6 +92,14 @@ room_hold(struct master *m, const char *scope)
 	return room;
 }
 
+int
+room_join(struct master *m, struct session *s)
+{
+	if (s->share.room == NULL)
+		s->share.room = room_hold(m, s->id.scope);
+	return s->share.room != NULL ? 0 : -ENOMEM;
+}
+
 void
 room_release(struct room **room)
 {

@@ -92,8 +92,7 @@ output_read(struct master *m, struct session *s, size_t max,
 		ret->fault = readers_fault(m, s);
 		return;
 	}
-	if (k.to > s->output.total)
-		s->output.total = k.to;
+	output_head(s, k.to);
 	if (k.gap_at < k.len)
 		at = k.gap_at;
 	if (k.len - at > max)
