@@ -143,7 +143,6 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	}
 	s->id.sid = sid;
 	s->id.incarnation = m->h.incarnation;
-	s->shown.backgrounded = s->shown.answered = true;
 	s->custody.recovering = live;
 	stdin_loaded(s);
 	s->wish.notify = live && m->cfg.notify_on_exit;
@@ -166,6 +165,8 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	(void)index_del(m->ix, INDEX_SPECS,
 	    (struct index_bytes){id.b, sizeof(id.b)});
 	log_event(LOG_WARN, "session-without-record", KV_SESSION(s));
+	(void)shown_background(s);
+	shown_answered(m, s);
 	session_touch(m, s);
 	return s;
 }

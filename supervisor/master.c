@@ -285,7 +285,7 @@ open_shared(struct master *m)
 	if (r == 0)
 		r = mend_board_open(m);
 	if (r == 0)
-		r = registry_board_init(m);
+		r = shown_open(m);
 	if (r < 0)
 		return r;
 	r = recover_index(m);
@@ -308,9 +308,7 @@ turn_commit(struct master *m)
 	struct session *s;
 	int r = 0;
 
-	registry_soon(m);
-	TAILQ_FOREACH(s, &m->dirty, record.link)
-		session_count_started(m, s);
+	record_due(m);
 	if (m->next_dirty) {
 		r = recover_meta_put(m, "next", m->next_sid);
 		if (r < 0)
@@ -513,13 +511,7 @@ turn_send(struct master *m)
 	lane_admin_written(m);
 	lane_admin_show(m);
 	TAILQ_FOREACH_SAFE(s, &m->dirty, record.link, next) {
-		TAILQ_REMOVE(&m->dirty, s, record.link);
-		m->dirty_count--;
-		s->record.dirty = s->record.fresh = false;
-		s->record.spec_kept = s->record.spec_kept &&
-		    session_is_before_start(s);
-		if (s->state == STATE_QUEUED)
-			spec_free(&s->record.spec);
+		record_committed(m, s);
 		board_show(m, s);
 	}
 	FAULT("master.after-commit");

@@ -49,7 +49,6 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 	if (s->id.sid.v >= sc->m->next_sid)
 		sc->m->next_sid = s->id.sid.v + 1;
 	s->custody.recovering = session_live(s);
-	s->record.spec_kept = session_is_before_start(s);
 	stdin_loaded(s);
 	s->custody.has_worker = false; /* until a worker speaks of it */
 	sc->loaded++;
@@ -295,7 +294,7 @@ lose_strangers(struct master *m, bool board_says)
 		    (board_says && adopt_is_shown(m, at)))
 			continue;
 		s->custody.recovering = false;
-		s->shown.backgrounded = true; /* its request cannot come back */
+		(void)shown_background(s); /* its request cannot come back */
 		session_end_by_ring(m, s);
 	}
 }
@@ -391,7 +390,7 @@ recover_scan(struct master *m)
 		lose_strangers(m, incarnation == 0);
 	adopt_shown(m);
 	adopt_close(m);
-	registry_board_take(m);
+	shown_take(m);
 	r = marks_put(m, incarnation);
 	if (r < 0)
 		return r;

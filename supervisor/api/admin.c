@@ -71,12 +71,7 @@ remove_call(struct api_call *c)
 		done(c->req, slug, "Removed session", ".");
 		return;
 	}
-	s->shown.hidden = true;
-	if (s->shown.slot != UINT32_MAX) {
-		board_clear(&c->m->board, s->shown.slot);
-		c->m->board_free[c->m->board_free_count++] = s->shown.slot;
-		s->shown.slot = UINT32_MAX;
-	}
+	shown_hide(c->m, s);
 	session_touch(c->m, s);
 	room_count(s);
 	registry_drop_key(c->m, s);

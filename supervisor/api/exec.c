@@ -46,10 +46,7 @@ answer_ended(struct req *r, struct session *s)
 	}
 	result_exec_ended(m, s, x->text,
 	    x->warnings.p != NULL ? x->warnings.p : "", &e);
-	if (!s->shown.answered) {
-		s->shown.answered = true;
-		session_touch(m, s);
-	}
+	shown_answered(m, s);
 	req_done(r, &e);
 	sweep_read(m, s);
 }
@@ -64,8 +61,7 @@ answer_running(struct req *r, struct session *s)
 	if (x->streaming)
 		stream_end(r, s);
 	session_background(r->m, s);
-	s->shown.answered = true;
-	session_touch(r->m, s);
+	shown_answered(r->m, s);
 	result_exec_running(r->m, s,
 	    x->warnings.p != NULL ? x->warnings.p : "", &e);
 	req_done(r, &e);

@@ -139,12 +139,16 @@ session_spec(struct session *s, struct master *m, const struct val *params,
 	    .base_env_bytes = m->base_env_bytes, .home = m->home,
 	    .user_shell = m->user_shell, .path = m->server_path};
 	char instance[SESSION_INSTANCE_MAX];
+	struct spec *spec = NULL;
+	int r;
 	struct exec_ids ids = {.slug = s->id.slug, .scope = s->id.scope,
 	    .instance = instance, .pty = s->terminal.pty};
 
 	session_instance(s, instance);
-	return exec_spec_make(&b, params, s->wish.cwd, &ids, &s->record.spec,
-	    why);
+	r = exec_spec_make(&b, params, s->wish.cwd, &ids, &spec, why);
+	if (r == 0)
+		record_spec(s, spec);
+	return r;
 }
 
 struct session *
@@ -172,8 +176,7 @@ exec_session(struct api_call *c, const char *cwd, struct proto_problem *why)
 		session_free(s);
 		return NULL;
 	}
-	s->record.fresh = true;
-	session_touch(m, s);
+	record_new(m, s);
 	s->id.parent = kin_of_call(c);
 	lane = s->wish.lane[0] != '\0' ? config_lane_for(&m->cfg, s->wish.lane)
 				       : NULL;

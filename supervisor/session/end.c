@@ -122,11 +122,12 @@ exit_event(struct master *m, struct session *s)
 	    .exit_code = s->facts.exit_code, .at_ms = s->facts.ended_ms};
 	if (in.session_key[0] == '\0')
 		in.session_key = NULL;
-	s->shown.exit_notified = FAULT_FAILS("lie.event-lost") ||
-	    events_append(m->events, &in) >= 0;
-	if (FAULT_FAILS("lie.event-twice"))
-		(void)events_append(m->events, &in);
-	if (!s->shown.exit_notified) {
+	if (FAULT_FAILS("lie.event-lost") ||
+	    events_append(m->events, &in) >= 0) {
+		shown_notified(s);
+		if (FAULT_FAILS("lie.event-twice"))
+			(void)events_append(m->events, &in);
+	} else {
 		log_event(LOG_WARN, "exit-event-waits", KV_SESSION(s));
 		m->events_due = true;
 	}
@@ -175,13 +176,14 @@ session_ended(struct master *m, struct session *s, const char *why)
 	spares_lost(m, s);
 	m->live--;
 	s->facts.ended_ns = clock_boot_ns();
-	spec_free(&s->record.spec);
+	record_spec_drop(s);
 	lanes_leave(m->lanes, s->id.sid);
 	narrow = s->place.admission.scope != NULL && s->place.admission.running;
 	gate_leave(m, s);
 	narrow = narrow && gate_still_full(m, s);
 	news_deadline_off(s);
-	s->shown.hidden |= session_never_was(s);
+	if (session_never_was(s))
+		shown_hide(m, s);
 	exit_event(m, s);
 	sweep_ended(m, s);
 	session_wake(m, s, WAKE_STATE);

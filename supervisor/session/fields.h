@@ -231,7 +231,7 @@ struct session {
 	} deadline;
 
 	/* To whom it is shown. */
-	OWNED(shown, "session/registry.c") struct {
+	OWNED(shown, "session/shown.c") struct {
 		uint32_t slot; /* of the board; UINT32_MAX: none */
 #define SHOWN SESSION_MEMBER
 #include "supervisor/session/session.def"

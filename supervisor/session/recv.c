@@ -178,8 +178,7 @@ session_on_running(struct master *m, struct worker *w,
 		readers_forget(m, s->id.sid);
 		session_set_state(m, s,
 		    msg->exited != 0 ? STATE_EXITED : STATE_RUNNING, "spawned");
-		spec_free(&s->record.spec);
-		s->record.count_started = true;
+		record_started(s);
 		atomic_fetch_add_explicit(&m->board.hdr->started_total, 1,
 		    memory_order_relaxed);
 		news_started(m, s);

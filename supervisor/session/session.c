@@ -39,7 +39,7 @@ session_new(void)
 		return NULL;
 	LIST_INIT(&s->watches);
 	s->facts.exit_code = -1;
-	s->shown.slot = UINT32_MAX;
+	shown_begin(s);
 	return s;
 }
 
@@ -70,14 +70,6 @@ session_set_state(struct master *m, struct session *s, uint32_t state,
 		session_touch_soon(m, s);
 	else
 		session_touch(m, s);
-}
-
-void
-session_count_started(struct master *m, struct session *s)
-{
-	if (s->record.count_started)
-		tally_add(m, TALLY(started), 1);
-	s->record.count_started = false;
 }
 
 /* Tells every request that watches the session. */
@@ -192,9 +184,8 @@ session_pump_lanes(struct master *m)
 void
 session_background(struct master *m, struct session *s)
 {
-	if (s->shown.backgrounded)
+	if (!shown_background(s))
 		return;
-	s->shown.backgrounded = true;
 	log_event(LOG_DEBUG, "session-backgrounded", KV_SESSION(s));
 	if (s->wish.stream && session_live(s)) {
 		struct ctl_pos c = {.head = CTL_INIT(CTL_CREDIT, s->id.sid,

@@ -77,16 +77,6 @@ void registry_forget(struct master *m, struct session *s);
 /* Out of the trees and freed; index and files stay (the master ends). */
 void registry_drop(struct master *m, struct session *s);
 void session_free(struct session *s);
-/* The record and the board slot are written at the end of this turn. */
-void session_touch(struct master *m, struct session *s);
-/* The same, within SOON_MS: of what its worker would say again, and nobody was
- * told. What ends until then is written once. */
-void session_touch_soon(struct master *m, struct session *s);
-/* Before a commit: for whom it is time. */
-void registry_soon(struct master *m);
-void board_show(struct master *m, struct session *s);
-int registry_board_init(struct master *m);
-void registry_board_take(struct master *m); /* once all are known */
 
 /* ------------------------------------------------------------ session.c */
 /* One of which nothing is known yet: by a request, a record or a ring. Its texts
@@ -95,8 +85,6 @@ struct session *session_new(void);
 bool session_may_move(uint32_t from, uint32_t to);
 void session_set_state(struct master *m, struct session *s, uint32_t state,
     const char *why);
-/* Counts a start with what records it, so that neither is without the other. */
-void session_count_started(struct master *m, struct session *s);
 static inline bool
 session_live(const struct session *s)
 {
@@ -191,7 +179,45 @@ void news_deadline_off(struct session *s);
 void news_worker_down(struct master *m, const struct ctl_peer *msg,
     uint64_t sessions);
 
+/* -------------------------------------------------------------- shown.c */
+/* A new one, to nobody. */
+void shown_begin(struct session *s);
+/* The request that began it has no say any more. True: for the first time. */
+bool shown_background(struct session *s);
+/* That request has been answered. */
+void shown_answered(struct master *m, struct session *s);
+/* Its exit event is written. */
+void shown_notified(struct session *s);
+/* To nobody from now on, though it is not gone yet. */
+void shown_hide(struct master *m, struct session *s);
+/* Its slot of the board is free. */
+void shown_gone(struct master *m, struct session *s);
+/* Its slot says how it is. */
+void board_show(struct master *m, struct session *s);
+int shown_open(struct master *m); /* 0 or -ENOMEM */
+void shown_take(struct master *m); /* once all are known */
+
 /* ------------------------------------------------------------- record.c */
+/* The record and the board slot are written at the end of this turn. */
+void session_touch(struct master *m, struct session *s);
+/* The same, within SOON_MS: of what its worker would say again, and nobody was
+ * told. What ends until then is written once. */
+void session_touch_soon(struct master *m, struct session *s);
+/* Before a commit: for whom it is time; starts are counted with what records
+ * them, so that neither is without the other; */
+void record_due(struct master *m);
+/* after it: what was to be written is. */
+void record_committed(struct master *m, struct session *s);
+/* There is none of it yet, but by the end of this turn. */
+void record_new(struct master *m, struct session *s);
+/* It takes what START needs; ... */
+void record_spec(struct session *s, struct spec *spec);
+/* ... which nobody needs any more, ... */
+void record_spec_drop(struct session *s);
+/* ... since its command has begun to run: that is to be counted. */
+void record_started(struct session *s);
+/* It is forgotten: nothing of it is to be written. */
+void record_gone(struct master *m, struct session *s);
 void record_encode(const struct session *s, struct enc *e);
 /* A new session from a record; NULL: does not decode. */
 struct session *record_decode(const void *data, size_t size);

@@ -3,7 +3,8 @@
  * A session as the index holds it: one msgpack map with a schema version `v`,
  * of the rows of session.def. The spec (argv, environment, directory) is a
  * record of its own, gone once the command runs. What does not decode is the
- * caller's to count and skip.
+ * caller's to count and skip. Which records the next commit writes, or one soon,
+ * is decided here, too.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -71,6 +72,7 @@ record_fill(struct session *s, const struct val *map)
 	if (s->wish.spill_path[0] == '\0' ||
 	    s->wish.spill_max > RETAIN_SPILL_MAX)
 		s->wish.spill_max = 0;
+	s->record.spec_kept = session_is_before_start(s);
 	return tags_decode(s, val_get(map, "tags"));
 }
 
@@ -278,4 +280,135 @@ key_write(struct master *m, struct session *s)
 	return index_put(m->ix, INDEX_KEYS,
 	    (struct index_bytes){key, a + 1 + b},
 	    (struct index_bytes){id.b, 8});
+}
+
+/* ------------------------------------------------------------------- due */
+
+/* What was to be written of it is not, or otherwise. */
+static void
+undirty(struct master *m, struct session *s)
+{
+	if (s->record.dirty) {
+		TAILQ_REMOVE(&m->dirty, s, record.link);
+		m->dirty_count--;
+	} else if (s->record.soon_ns != 0) {
+		TAILQ_REMOVE(&m->soon, s, record.link);
+	}
+	s->record.soon_ns = 0;
+}
+
+/* Has its record and slot written at the end of this turn. */
+void
+session_touch(struct master *m, struct session *s)
+{
+	if (s->record.dirty || s->over.forgotten)
+		return;
+	undirty(m, s);
+	s->record.dirty = true;
+	TAILQ_INSERT_TAIL(&m->dirty, s, record.link);
+	m->dirty_count++;
+}
+
+/* For the timer of what is written soon: the turn's end does it. */
+static void
+on_soon(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	turn_begin(arg);
+}
+
+/* Has its record and slot written a little later. */
+void
+session_touch_soon(struct master *m, struct session *s)
+{
+	if (s->record.dirty || s->record.soon_ns != 0 || s->over.forgotten)
+		return;
+	s->record.soon_ns = clock_boot_ns() + SOON_MS * NSEC_PER_MSEC;
+	if (TAILQ_EMPTY(&m->soon))
+		timer_in(m, &m->soon_timer, on_soon, m, SOON_MS);
+	TAILQ_INSERT_TAIL(&m->soon, s, record.link);
+}
+
+/* For whom it is time; arms the timer for the next one. */
+static void
+look_soon(struct master *m)
+{
+	struct session *s = TAILQ_FIRST(&m->soon);
+	uint64_t now;
+
+	if (s == NULL)
+		return;
+	now = clock_boot_ns();
+	while (s != NULL && s->record.soon_ns <= now) {
+		session_touch(m, s);
+		s = TAILQ_FIRST(&m->soon);
+	}
+	if (s != NULL)
+		timer_in(m, &m->soon_timer, on_soon, m,
+		    (s->record.soon_ns - now) / NSEC_PER_MSEC + 1);
+}
+
+/* Counts its start in what this turn writes. */
+static void
+count_started(struct master *m, struct session *s)
+{
+	if (s->record.count_started)
+		tally_add(m, TALLY(started), 1);
+	s->record.count_started = false;
+}
+
+void
+record_due(struct master *m)
+{
+	struct session *s;
+
+	look_soon(m);
+	TAILQ_FOREACH(s, &m->dirty, record.link)
+		count_started(m, s);
+}
+
+void
+record_committed(struct master *m, struct session *s)
+{
+	CHECK(s->record.dirty && m->dirty_count > 0);
+	undirty(m, s);
+	s->record.dirty = s->record.fresh = false;
+	s->record.spec_kept = s->record.spec_kept && session_is_before_start(s);
+	if (s->state == STATE_QUEUED)
+		spec_free(&s->record.spec);
+}
+
+void
+record_new(struct master *m, struct session *s)
+{
+	s->record.fresh = true;
+	session_touch(m, s);
+}
+
+void
+record_spec(struct session *s, struct spec *spec)
+{
+	CHECK(s->record.spec == NULL);
+	s->record.spec = spec;
+}
+
+void
+record_spec_drop(struct session *s)
+{
+	spec_free(&s->record.spec);
+}
+
+void
+record_started(struct session *s)
+{
+	record_spec_drop(s);
+	s->record.count_started = true;
+}
+
+void
+record_gone(struct master *m, struct session *s)
+{
+	count_started(m, s);
+	undirty(m, s);
 }
