@@ -422,7 +422,7 @@ recover_on_held(struct master *m, const struct ctl_held *msg)
 	s->custody.row = msg->wid;
 	s->custody.next = msg->next;
 	s->custody.row_down = (msg->mask & CTL_HELD_DOWN) != 0;
-	s->facts.pid = msg->pid;
+	facts_pid(s, msg->pid);
 	if (s->custody.row_down)
 		session_back_to_heir(m, s, s->custody.row);
 }

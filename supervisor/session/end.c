@@ -91,6 +91,12 @@ session_kill_left(struct master *m, struct session *s, int sig,
 	session_order_kill(m, s, sig, grace_ms, END_NONE, flags);
 }
 
+void
+session_killed_left(struct session *s)
+{
+	s->ending.killing_left = false;
+}
+
 /* Notes that the exit event is due, unless the rules say none is. */
 static void
 exit_event(struct master *m, struct session *s)
@@ -163,8 +169,7 @@ session_ended(struct master *m, struct session *s, const char *why)
 	snprintf(lane, sizeof(lane), "%s", s->wish.lane);
 	if (w != NULL && w->live > 0)
 		w->live--;
-	s->facts.status = session_status_of(s->facts.reason,
-	    s->facts.exit_code);
+	facts_over(s, session_status_of(s->facts.reason, s->facts.exit_code));
 	tally_add(m, TALLY(ended) + s->facts.reason, 1);
 	tally_add(m, TALLY(dropped), s->output.dropped_nospace);
 	if (s->facts.started_ms != 0)
@@ -175,7 +180,6 @@ session_ended(struct master *m, struct session *s, const char *why)
 	session_set_state(m, s, STATE_ENDED, why);
 	spares_lost(m, s);
 	m->live--;
-	s->facts.ended_ns = clock_boot_ns();
 	record_spec_drop(s);
 	lanes_leave(m->lanes, s->id.sid);
 	narrow = s->place.admission.scope != NULL && s->place.admission.running;
@@ -203,28 +207,12 @@ session_end_here(struct master *m, struct session *s, uint32_t reason,
 {
 	if (!session_live(s))
 		return;
-	s->facts.reason = s->ending.forced != END_NONE && reason != END_LOST
-	    ? s->ending.forced
-	    : reason;
-	s->facts.ended_ms = clock_wall_ms();
-	if (s->facts.started_ms != 0 && s->facts.ended_ms > s->facts.started_ms)
-		s->facts.duration_ms = s->facts.ended_ms - s->facts.started_ms;
+	facts_here(s, s->ending.forced != END_NONE && reason != END_LOST
+	        ? s->ending.forced
+	        : reason);
 	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
 	    memory_order_relaxed);
 	session_ended(m, s, why);
-}
-
-/* Takes exit facts as waitid tells them. */
-void
-session_take_exit(struct session *s, int32_t code, int32_t status)
-{
-	s->facts.exit_code = -1;
-	s->facts.exit_signal = 0;
-	if (code == CLD_EXITED)
-		s->facts.exit_code = status & 0xff;
-	else if ((code == CLD_KILLED || code == CLD_DUMPED) && status > 0 &&
-	    status < NSIG)
-		s->facts.exit_signal = status;
 }
 
 /* Bytes that a ring of these facts takes, about. */
@@ -246,23 +234,9 @@ session_end_by_ring(struct master *m, struct session *s)
 	bool known = false;
 
 	if (r != NULL && ring_facts(r, f) == RING_OK) {
-		int32_t code = f->raw.exit_code;
-
 		output_ended(s, f->head, s->output.dropped_nospace,
 		    ring_bytes_of(f));
-		if (s->facts.started_ms == 0)
-			s->facts.started_ms = f->raw.started_ms;
-		if (code == CLD_EXITED || code == CLD_KILLED ||
-		    code == CLD_DUMPED) {
-			session_take_exit(s, code, f->raw.exit_status);
-			known = true;
-			s->facts.reason = f->raw.end_reason;
-			if (s->facts.reason == END_NONE ||
-			    s->facts.reason >= END_REASONS)
-				s->facts.reason = s->facts.exit_signal != 0
-				    ? END_SIGNAL
-				    : END_EXIT;
-		}
+		known = facts_by_ring(s, &f->raw);
 	}
 	if (known) {
 		uint32_t reason = s->facts.reason;

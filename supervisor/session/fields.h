@@ -112,7 +112,7 @@ struct session {
 	} wish;
 
 	/* What became of it. */
-	OWNED(facts, "session/recv.c") struct {
+	OWNED(facts, "session/facts.c") struct {
 		uint64_t ended_ns; /* boot; 0: ended before this master */
 		/* of `remaining`; of this master's time */
 		int32_t remaining_pids[CTL_END_PIDS];

@@ -157,8 +157,7 @@ session_on_running(struct master *m, struct worker *w,
 	s = claim(m, w, msg->head.sid);
 	if (s == NULL)
 		return;
-	s->facts.pid = msg->pid > 0 ? msg->pid : 0;
-	s->facts.started_ms = msg->started_ms;
+	facts_running(s, msg);
 	news_deadline(m, s, msg->deadline_ms);
 	output_unwatched(s);
 	stdin_unwatched(s);
@@ -209,6 +208,7 @@ void
 session_on_failed(struct master *m, struct worker *w,
     const struct ctl_failed *msg)
 {
+	char path[sizeof(msg->path) + 1];
 	struct session *s;
 
 	if (is_past_start(m, msg)) {
@@ -222,7 +222,7 @@ session_on_failed(struct master *m, struct worker *w,
 	if (s->state != STATE_STARTING) {
 		log_event(LOG_WARN, "session-not-taken-over", KV_SESSION(s),
 		    KV("error", strerror(abs(msg->error))));
-		s->facts.error = msg->error;
+		facts_failed(s, msg->error, s->facts.stage, NULL);
 		session_end_by_ring(m, s);
 		return;
 	}
@@ -232,10 +232,9 @@ session_on_failed(struct master *m, struct worker *w,
 		session_again(m, s);
 		return;
 	}
-	s->facts.error = msg->error;
-	s->facts.stage = msg->stage;
-	free(s->facts.hung_at);
-	s->facts.hung_at = strndup(msg->path, sizeof(msg->path));
+	snprintf(path, sizeof(path), "%.*s", (int)sizeof(msg->path),
+	    msg->path);
+	facts_failed(s, msg->error, msg->stage, path);
 	tally_add(m, TALLY(spawn_failed), 1);
 	atomic_fetch_add_explicit(&m->board.hdr->failed_total, 1,
 	    memory_order_relaxed);
@@ -263,32 +262,9 @@ session_on_exited(struct master *m, struct worker *w,
 
 	if (s == NULL || s->state == STATE_EXITED)
 		return;
-	session_take_exit(s, msg->code, msg->status);
+	facts_exited(s, msg->code, msg->status);
 	session_set_state(m, s, STATE_EXITED, "its root exited");
 	session_wake(m, s, WAKE_STATE);
-}
-
-/* Who holds its output: "PID NAME" each, fit to be shown. */
-static void
-take_holders(struct session *s, uint32_t holders, uint32_t named,
-    const struct ctl_holder *list)
-{
-	struct sbuf b = SBUF_INIT;
-	size_t i, k;
-
-	s->facts.holders = holders;
-	for (i = 0; i < named && i < CTL_END_HOLDERS; i++) {
-		char name[sizeof(list[i].name)];
-
-		snprintf(name, sizeof(name), "%.*s",
-		    (int)sizeof(list[i].name) - 1, list[i].name);
-		for (k = 0; name[k] != '\0'; k++)
-			if (name[k] < 0x20 || name[k] > 0x7e)
-				name[k] = '?';
-		sbuf_addf(&b, "%d %s\n", (int)list[i].pid, name);
-	}
-	free(s->facts.holder_list);
-	s->facts.holder_list = b.p;
 }
 
 /* Fewer are left of those that outlived its end, or a kill for them is over. */
@@ -299,11 +275,8 @@ session_on_left(struct master *m, struct worker *w, const struct ctl_left *msg)
 
 	if (s == NULL || session_live(s) || !wid_eq(s->custody.worker, w->wid))
 		return;
-	s->ending.killing_left = false;
-	take_holders(s, msg->holders, msg->named, msg->holder);
-	s->facts.remaining = msg->remaining;
-	memcpy(s->facts.remaining_pids, msg->remaining_pids,
-	    sizeof(s->facts.remaining_pids));
+	session_killed_left(s);
+	facts_left(s, msg);
 	session_touch(m, s);
 	session_wake(m, s, WAKE_STATE);
 }
@@ -317,32 +290,9 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 	if (s == NULL)
 		return;
 	FAULT("master.end");
-	session_take_exit(s, msg->exit.code, msg->exit.status);
-	s->facts.reason = msg->reason;
-	if (s->facts.reason == END_NONE || s->facts.reason >= END_REASONS)
-		s->facts.reason = s->facts.exit_signal != 0 ? END_SIGNAL
-		    : s->facts.exit_code >= 0		? END_EXIT
-						: END_LOST;
-	take_holders(s, msg->holders, msg->named, msg->holder);
-	s->facts.ladder_ms = msg->ladder_ms;
-	s->facts.killed = msg->killed != 0;
-	s->facts.remaining = msg->remaining;
-	s->facts.in_leaf = msg->in_leaf != 0;
-	memcpy(s->facts.remaining_pids, msg->remaining_pids,
-	    sizeof(s->facts.remaining_pids));
+	facts_end(s, msg);
 	output_ended(s, msg->total, msg->dropped_nospace, msg->ring_bytes);
 	spares_ended(w, s, msg->ring_kept != 0);
-	s->facts.utime_us = msg->exit.utime_us;
-	s->facts.stime_us = msg->exit.stime_us;
-	s->facts.io_blocks = msg->exit.io_blocks;
-	s->facts.maxrss_kib = msg->exit.maxrss_kib;
-	if (msg->exit.pid > 0 && s->facts.pid == 0)
-		s->facts.pid = msg->exit.pid;
-	if (msg->started_ms != 0)
-		s->facts.started_ms = msg->started_ms;
-	s->facts.ended_ms = msg->ended_ms != 0 ? msg->ended_ms
-					       : clock_wall_ms();
-	s->facts.duration_ms = msg->duration_ms;
 	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
 	    memory_order_relaxed);
 	order_ended(w, s->id.sid);

@@ -38,7 +38,7 @@ session_new(void)
 	if (s == NULL)
 		return NULL;
 	LIST_INIT(&s->watches);
-	s->facts.exit_code = -1;
+	facts_begin(s);
 	shown_begin(s);
 	return s;
 }

@@ -133,6 +133,8 @@ session_has_left(const struct session *s)
 /* The stop ladder for these. */
 void session_kill_left(struct master *m, struct session *s, int sig,
     uint32_t grace_ms, uint32_t flags);
+/* LEFT has said what became of that. */
+void session_killed_left(struct session *s);
 /* The end by this master's own decision (never ran, lost, cancelled). */
 void session_end_here(struct master *m, struct session *s, uint32_t reason,
     const char *why);
@@ -149,10 +151,27 @@ session_never_was(const struct session *s)
 	return s->facts.reason == END_SPAWN_ERROR && s->facts.stage == STAGE_CHDIR &&
 	    abs(s->facts.error) != ETIMEDOUT && !s->shown.answered;
 }
-/* Exit facts as waitid tells them, into *s. */
-void session_take_exit(struct session *s, int32_t code, int32_t status);
 /* Exit events that found no room are tried again. */
 void session_events_due(struct master *m);
+
+/* -------------------------------------------------------------- facts.c */
+void facts_begin(struct session *s);
+void facts_pid(struct session *s, int32_t pid);
+void facts_running(struct session *s, const struct ctl_running *msg);
+/* It was not spawned, or not taken over. `path`: where it hung, or NULL. */
+void facts_failed(struct session *s, int32_t error, uint32_t stage,
+    const char *path);
+/* Its root's exit, as waitid tells it. */
+void facts_exited(struct session *s, int32_t code, int32_t status);
+void facts_end(struct session *s, const struct ctl_end *msg);
+/* Fewer are left of those that outlived its end. */
+void facts_left(struct session *s, const struct ctl_left *msg);
+/* It ends now, by this master. */
+void facts_here(struct session *s, uint32_t reason);
+/* What its ring's header says. True: of its end, too. */
+bool facts_by_ring(struct session *s, const struct ring_header *h);
+/* It has ended. */
+void facts_over(struct session *s, uint32_t status);
 
 /* ------------------------------------------------------- recv.c */
 /* The keeper says that this worker is dead: back to the one that has taken the
