@@ -341,7 +341,8 @@ own_incarnations(struct master *m, uint64_t last)
 
 	for (s = registry_first(m); s != NULL; s = registry_next(s))
 		if (s->id.incarnation == 0)
-			s->id.incarnation = last != 0 ? last : m->h.incarnation;
+			session_of_keeper(s, last != 0 ? last
+			                               : m->h.incarnation);
 }
 
 /* Loads everything from the index, and puts back what it does not have. Until

@@ -209,8 +209,7 @@ exec_attach(struct api_call *c, struct session *s)
 			exec_wake(r, s, WAKE_STATE);
 			return;
 		}
-		s->wish.stream = true; /* its background lifts the credit */
-		session_touch(c->m, s);
+		session_streams(c->m, s);
 		(void)stream_pump(r, s);
 	} else if (s->wish.stream && !others_wait(r, s)) {
 		stream_end(r, s);
@@ -334,7 +333,6 @@ exec_call(struct api_call *c)
 		req_fail(r, &why);
 		return;
 	}
-	s->wish.stream = val_bool(c->params, "stream", false);
 	if (req_watch(r, s) < 0 ||
 	    lane_deadlock_refuse(m, s, conn_scope(c->conn), &why) < 0 ||
 	    session_admit(m, s, &why) < 0) {

@@ -11,7 +11,7 @@
 
 #include "common/check.h"
 
-enum kind { K_STR, K_U64, K_I64, K_U32, K_I32, K_BOOL };
+enum kind { K_STR, K_SLUG, K_MAP, K_U64, K_I64, K_U32, K_I32, K_BOOL };
 
 #define UNSHOWN            NULL, false
 #define ALWAYS(key, doc)   key, true
@@ -48,6 +48,16 @@ field_encode(const struct session *s, const struct field *f, const char *key,
 		text = *CAT(s, f, char *) != NULL ? *CAT(s, f, char *) : "";
 		if (always || text[0] != '\0')
 			enc_kv_str(e, key, text);
+		return;
+	case K_SLUG:
+		enc_kv_str(e, key, CAT(s, f, char));
+		return;
+	case K_MAP:
+		if (CAT(s, f, struct session_map)->p != NULL) {
+			enc_key(e, key);
+			enc_raw(e, CAT(s, f, struct session_map)->p,
+			    CAT(s, f, struct session_map)->bytes);
+		}
 		return;
 	case K_U64:
 	case K_U32:
@@ -96,6 +106,22 @@ copy_str(const struct val *map, const char *key)
 	return strndup(v.ptr != NULL ? v.ptr : "", v.len);
 }
 
+int
+fields_map(const struct val *map, struct session_map *ret)
+{
+	struct enc e = ENC_INIT;
+
+	if (map == NULL || map->type != VAL_MAP || map->a.count == 0)
+		return 0;
+	enc_val(&e, map);
+	if (e.failed) {
+		enc_fini(&e);
+		return -ENOMEM;
+	}
+	*ret = (struct session_map){e.buf, e.len};
+	return 0;
+}
+
 /* gcc 12 loses what is stored at an offset into a struct. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
@@ -113,6 +139,12 @@ field_decode(struct session *s, const struct field *f, const struct val *map)
 		text = copy_str(map, f->key);
 		*AT(s, f, char *) = text;
 		return text != NULL ? 0 : -ENOMEM;
+	case K_SLUG:
+		val_copy(map, f->key, AT(s, f, char), SLUG_MAX);
+		return 0;
+	case K_MAP:
+		return fields_map(val_get(map, f->key),
+		    AT(s, f, struct session_map));
 	case K_U64:
 		*AT(s, f, uint64_t) = val_uint(map, f->key, 0);
 		return 0;
@@ -151,4 +183,6 @@ fields_free(struct session *s)
 	for (size_t i = 0; i < NELEMS(fields); i++)
 		if (fields[i].kind == K_STR)
 			free(*AT(s, &fields[i], char *));
+		else if (fields[i].kind == K_MAP)
+			free(AT(s, &fields[i], struct session_map)->p);
 }

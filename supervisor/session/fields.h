@@ -63,6 +63,12 @@ struct session_limits {
 	int64_t value[CTL_LIMITS];
 };
 
+/* A map, encoded. NULL: none. */
+struct session_map {
+	char *p;
+	size_t bytes;
+};
+
 /* Why a session counts as waiting for input. */
 enum input_wait {
 	INPUT_WAIT_NONE,
@@ -93,19 +99,18 @@ struct session {
 	uint32_t state; /* enum board_state; session_set_state() alone */
 
 	/* Who it is; set once. */
-	OWNED(id, "session/registry.c") struct {
+	OWNED(id, "session/make.c") struct session_id {
 		struct sid sid;
 		char slug[SLUG_MAX];
 		struct sid parent; /* its client ran in this session; 0: in
 		                    * none */
-		char *tags;        /* an encoded map; NULL: none */
-		size_t tags_bytes;
+		struct session_map tags;
 #define ID SESSION_MEMBER
 #include "supervisor/session/session.def"
 	} id;
 
 	/* What was asked for. */
-	OWNED(wish, "api/exec_session.c") struct {
+	OWNED(wish, "session/make.c") struct session_wish {
 		struct session_limits limits;
 #define WISH SESSION_MEMBER
 #include "supervisor/session/session.def"
@@ -284,7 +289,9 @@ void fields_encode(const struct session *s, struct enc *e);
 int fields_decode(struct session *s, const struct val *map);
 /* ... and those that a row of list shows as they are. */
 void fields_list(const struct session *s, struct enc *e);
-/* Frees the texts among them. */
+/* Keeps a map as it is encoded; none where there is none. 0 or -ENOMEM. */
+int fields_map(const struct val *map, struct session_map *ret);
+/* Frees the texts and maps among them. */
 void fields_free(struct session *s);
 
 #endif

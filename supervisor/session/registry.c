@@ -50,26 +50,40 @@ RB_GENERATE_INTERNAL(slug_tree, session, by_slug, slug_cmp, static)
 RB_GENERATE_INTERNAL(key_tree, keyed, by_key, key_cmp, static)
 #pragma GCC diagnostic pop
 
+/* The oldest one of this instance id or a younger one, or NULL. */
+static struct session *
+from_sid(struct master *m, uint64_t sid)
+{
+	struct session *s = RB_ROOT(&m->by_sid), *found = NULL;
+
+	while (s != NULL) {
+		if (s->id.sid.v >= sid)
+			found = s;
+		s = s->id.sid.v >= sid ? RB_LEFT(s, by_sid)
+				       : RB_RIGHT(s, by_sid);
+	}
+	return found;
+}
+
 /* The session of an instance id, or NULL. */
 struct session *
 session_by_sid(struct master *m, struct sid sid)
 {
-	struct session probe;
+	struct session *s = from_sid(m, sid.v);
 
-	probe.id.sid = sid;
-	return RB_FIND(sid_tree, &m->by_sid, &probe);
+	return s != NULL && sid_eq(s->id.sid, sid) ? s : NULL;
 }
 
 /* The session of a slug, or NULL. */
 struct session *
 session_by_slug(struct master *m, const char *slug)
 {
-	struct session probe;
+	struct session *s = RB_ROOT(&m->by_slug);
+	int c;
 
-	if (strlen(slug) >= sizeof(probe.id.slug))
-		return NULL;
-	strcpy(probe.id.slug, slug);
-	return RB_FIND(slug_tree, &m->by_slug, &probe);
+	while (s != NULL && (c = strcmp(slug, s->id.slug)) != 0)
+		s = c < 0 ? RB_LEFT(s, by_slug) : RB_RIGHT(s, by_slug);
+	return s;
 }
 
 /* The oldest session, or NULL. */
@@ -91,10 +105,7 @@ registry_next(struct session *s)
 struct session *
 registry_after(struct master *m, struct sid sid)
 {
-	struct session probe;
-
-	probe.id.sid.v = sid.v + 1;
-	return RB_NFIND(sid_tree, &m->by_sid, &probe);
+	return from_sid(m, sid.v + 1);
 }
 
 /* "<incarnation>.<sid>" or "<sid>", in 16 hex digits each. */
@@ -177,11 +188,18 @@ slug_taken(void *arg, const char *slug)
 	return session_by_slug(arg, slug) != NULL;
 }
 
+void
+registry_slug(struct master *m, struct sid sid, char ret[SLUG_MAX])
+{
+	slug_make(sid.v + m->names, slug_taken, m, ret);
+}
+
 /* Puts a session into the trees. */
 int
 registry_add(struct master *m, struct session *s)
 {
 	struct keyed *k = NULL;
+	char slug[SLUG_MAX];
 
 	if (room_join(m, s) < 0)
 		return -ENOMEM;
@@ -191,8 +209,10 @@ registry_add(struct master *m, struct session *s)
 			return -ENOMEM;
 		k->s = s;
 	}
-	if (s->id.slug[0] == '\0' || session_by_slug(m, s->id.slug) != NULL)
-		slug_make(s->id.sid.v + m->names, slug_taken, m, s->id.slug);
+	if (s->id.slug[0] == '\0' || session_by_slug(m, s->id.slug) != NULL) {
+		registry_slug(m, s->id.sid, slug);
+		session_name(s, slug);
+	}
 	if (RB_INSERT(sid_tree, &m->by_sid, s) != NULL) {
 		free(k);
 		return -EEXIST;
@@ -205,21 +225,6 @@ registry_add(struct master *m, struct session *s)
 		m->live++;
 	room_count(s);
 	return 0;
-}
-
-/* Frees a session that is in no tree and no list. */
-void
-session_free(struct session *s)
-{
-	if (s == NULL)
-		return;
-	room_leave(s);
-	fields_free(s);
-	free(s->id.tags);
-	free(s->output.tail);
-	news_deadline_off(s);
-	record_spec_drop(s);
-	free(s);
 }
 
 /* Whoever asks with its key again starts something new. */

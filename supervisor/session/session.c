@@ -30,19 +30,6 @@ static const uint8_t moves[STATE_COUNT] = {
     [STATE_ENDED] = 0,
 };
 
-struct session *
-session_new(void)
-{
-	struct session *s = calloc(1, sizeof(*s));
-
-	if (s == NULL)
-		return NULL;
-	LIST_INIT(&s->watches);
-	facts_begin(s);
-	shown_begin(s);
-	return s;
-}
-
 /* Is this move in the table? */
 bool
 session_may_move(uint32_t from, uint32_t to)

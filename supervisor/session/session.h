@@ -67,6 +67,8 @@ struct session *registry_next(struct session *s);
 /* The oldest one younger than `sid`, which may be gone: for walks that end
  * sessions, which may evict others. */
 struct session *registry_after(struct master *m, struct sid sid);
+/* A slug that nobody has. */
+void registry_slug(struct master *m, struct sid sid, char ret[SLUG_MAX]);
 /* Into the trees; `s` has sid, scope, request_key; an empty slug is made. */
 int registry_add(struct master *m, struct session *s);
 /* Its request key is free again. */
@@ -76,12 +78,25 @@ void registry_drop_key(struct master *m, struct session *s);
 void registry_forget(struct master *m, struct session *s);
 /* Out of the trees and freed; index and files stay (the master ends). */
 void registry_drop(struct master *m, struct session *s);
+
+/* --------------------------------------------------------------- make.c */
+/* One of which nothing is known yet, for a record. NULL: no memory. */
+struct session *session_new(void);
+/* One that is so, without a state: takes the texts, all of which but
+ * spill_path are to be there, also where it fails. NULL: no memory. */
+struct session *session_make(struct session_id *id, struct session_wish *wish);
+/* It is not made after all. */
+void session_unmake(struct session_id *id, struct session_wish *wish);
+/* It is in no tree and no list. */
 void session_free(struct session *s);
+/* It is called so, and not as its record or the board has it. */
+void session_name(struct session *s, const char slug[SLUG_MAX]);
+/* It was made under this keeper; its record did not say. */
+void session_of_keeper(struct session *s, uint64_t incarnation);
+/* Its output is somebody's stream: its background lifts the credit. */
+void session_streams(struct master *m, struct session *s);
 
 /* ------------------------------------------------------------ session.c */
-/* One of which nothing is known yet: by a request, a record or a ring. Its texts
- * are the caller's to fill, each. NULL: no memory. */
-struct session *session_new(void);
 bool session_may_move(uint32_t from, uint32_t to);
 void session_set_state(struct master *m, struct session *s, uint32_t state,
     const char *why);

@@ -174,7 +174,7 @@ measure(struct session *s)
 	    s->wish.lane};
 
 	if (s->share.text_bytes == 0) {
-		s->share.text_bytes = s->id.tags_bytes;
+		s->share.text_bytes = s->id.tags.bytes;
 		for (size_t i = 0; i < NELEMS(texts); i++)
 			s->share.text_bytes += texts[i] != NULL
 			    ? strlen(texts[i]) + 1 : 0;

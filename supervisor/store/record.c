@@ -21,36 +21,12 @@ record_encode(const struct session *s, struct enc *e)
 {
 	enc_map(e);
 	enc_kv_uint(e, "v", abi_table[ABI_INDEX].version);
-	enc_kv_uint(e, "sid", s->id.sid.v);
-	enc_kv_str(e, "slug", s->id.slug);
 #if defined(PSUP_LAYOUT_BUMP) && PSUP_LAYOUT_BUMP == 1
 	/* in a test of upgrades the next build has one more field */
 	enc_kv_uint(e, "next", s->id.sid.v);
 #endif
 	fields_encode(s, e);
-	if (s->id.tags != NULL) {
-		enc_key(e, "tags");
-		enc_raw(e, s->id.tags, s->id.tags_bytes);
-	}
 	enc_end(e);
-}
-
-/* Keeps the tags as they are encoded. */
-static int
-tags_decode(struct session *s, const struct val *tags)
-{
-	struct enc e = ENC_INIT;
-
-	if (tags == NULL || tags->type != VAL_MAP)
-		return 0;
-	enc_val(&e, tags);
-	if (e.failed) {
-		enc_fini(&e);
-		return -ENOMEM;
-	}
-	s->id.tags = e.buf;
-	s->id.tags_bytes = e.len;
-	return 0;
 }
 
 /* Fills a session from a decoded map. */
@@ -59,21 +35,19 @@ record_fill(struct session *s, const struct val *map)
 {
 	if (!abi_record_ok(val_uint(map, "v", 0)))
 		return -EPROTO;
-	s->id.sid.v = val_uint(map, "sid", 0);
-	val_copy(map, "slug", s->id.slug, sizeof(s->id.slug));
 	if (fields_decode(s, map) < 0)
 		return -ENOMEM;
 	if (s->id.sid.v == 0 ||
 	    !slug_is_valid(s->id.slug, strlen(s->id.slug)) ||
 	    s->state == STATE_FREE || s->state >= STATE_COUNT ||
 	    s->wish.limits.mask >= 1u << CTL_LIMITS ||
-	    s->facts.status >= STATUS_COUNT || s->facts.reason >= END_REASONS)
+	    s->facts.status >= STATUS_COUNT ||
+	    s->facts.reason >= END_REASONS ||
+	    s->wish.spill_max > RETAIN_SPILL_MAX ||
+	    (s->wish.spill_max != 0) != (s->wish.spill_path[0] != '\0'))
 		return -EBADMSG;
-	if (s->wish.spill_path[0] == '\0' ||
-	    s->wish.spill_max > RETAIN_SPILL_MAX)
-		s->wish.spill_max = 0;
 	s->record.spec_kept = session_is_before_start(s);
-	return tags_decode(s, val_get(map, "tags"));
+	return 0;
 }
 
 /* A session from its record; NULL: errno is ENOMEM, or it is damaged. */

@@ -179,10 +179,6 @@ result_row_open(struct master *m, struct session *s,
 	limits_encode(&m->h, &s->wish.limits, e);
 	retain_encode(m, s, e);
 	enc_parent(m, s, e);
-	if (s->id.tags != NULL) {
-		enc_key(e, "tags");
-		enc_raw(e, s->id.tags, s->id.tags_bytes);
-	}
 	sbuf_fini(&tail);
 }
 

@@ -53,6 +53,8 @@ static const struct {
 	const char *type, *key, *doc;
 } shown[] = {
 #define TYPE_STR         "str"
+#define TYPE_SLUG        "str"
+#define TYPE_MAP         "map"
 #define TYPE_U64         "int"
 #define TYPE_I64         "int"
 #define TYPE_U32         "int"
