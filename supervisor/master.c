@@ -179,15 +179,15 @@ lanes_apply(struct master *m)
 	int r = -ENOMEM;
 
 	for (uint32_t i = 0; i < cfg->group_count; i++) {
-		memcpy(groups[i].name, cfg->groups[i].name,
-		    sizeof(groups[i].name));
 		groups[i].width = cfg->groups[i].width;
+		strlcpy(groups[i].name, cfg->groups[i].name,
+		    sizeof(groups[i].name));
 	}
 	for (uint32_t i = 0; lanes != NULL && i < cfg->lane_count; i++) {
 		const struct config_lane *c = &cfg->lanes[i];
 
-		memcpy(lanes[i].name, c->name, sizeof(lanes[i].name));
-		memcpy(lanes[i].group, c->group, sizeof(lanes[i].group));
+		memcpy(lanes[i].name, c->name, sizeof(c->name));
+		memcpy(lanes[i].group, c->group, sizeof(c->group));
 		lanes[i].width = c->width;
 		lanes[i].queue_max = c->queue;
 		lanes[i].reserve = c->reserve;
@@ -233,8 +233,8 @@ master_reload(struct master *m)
 	events_set_keep(m->events, m->cfg.events);
 	api_events_recount(m);
 	sweep_budget(m);
-	lane_deadlock_look_all(m);
-	gate_deadlock_look(m);
+	deadlock_look_all(m, m->lanes);
+	deadlock_look_all(m, admission_lanes(m->gate.admission));
 	session_pump_lanes(m);
 	log_event(LOG_NOTE, "config-read");
 }

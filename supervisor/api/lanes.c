@@ -38,7 +38,8 @@ lane_row(struct api_call *c, const struct lane_view *v, struct enc *e)
 	if (v->block != LANE_OPEN) {
 		enc_kv_str(e, "blockedBy", lane_block_name(v->block));
 		enc_key(e, "blockers");
-		lane_blockers_encode(c->m, conn_scope(c->conn), v->name, e);
+		blockers_encode(c->m, conn_scope(c->conn), c->m->lanes,
+		    v->name, e);
 	}
 	enc_end(e);
 }
@@ -66,7 +67,8 @@ lane_line(struct api_call *c, const struct lane_view *v, struct sbuf *b)
 			: v->block == LANE_BLOCK_GROUP ? "its group is full"
 						       : "the rest of its "
 							 "group is reserved");
-		lane_blockers_text(c->m, conn_scope(c->conn), v->name, b);
+		blockers_text(c->m, conn_scope(c->conn), c->m->lanes,
+		    v->name, b);
 	}
 	sbuf_add(b, "\n");
 }

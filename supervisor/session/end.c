@@ -154,9 +154,7 @@ session_ended(struct master *m, struct session *s, const char *why)
 {
 	struct worker *w =
 	    s->custody.has_worker ? pool_get(m, s->custody.worker) : NULL;
-	bool held = s->wish.lane[0] != '\0' &&
-	    lanes_position(m->lanes, s->id.sid) == 0;
-	bool narrow;
+	bool held, narrow;
 	char lane[LANE_NAME_MAX];
 
 	snprintf(lane, sizeof(lane), "%s", s->wish.lane);
@@ -176,10 +174,8 @@ session_ended(struct master *m, struct session *s, const char *why)
 	m->live--;
 	s->facts.ended_ns = clock_boot_ns();
 	spec_free(&s->record.spec);
-	lanes_leave(m->lanes, s->id.sid);
-	narrow = s->place.admission.scope != NULL && s->place.admission.running;
-	gate_leave(m, s);
-	narrow = narrow && gate_still_full(m, s);
+	held = lanes_leave(m->lanes, s->id.sid);
+	narrow = gate_leave(m, s);
 	news_deadline_off(s);
 	s->shown.hidden |= session_never_was(s);
 	exit_event(m, s);
@@ -188,9 +184,9 @@ session_ended(struct master *m, struct session *s, const char *why)
 	if (s->shown.hidden)
 		registry_forget(m, s);
 	if (held)
-		lane_deadlock_look(m, lane);
+		deadlock_look(m, m->lanes, lane);
 	if (narrow)
-		gate_deadlock_look(m);
+		deadlock_look_all(m, admission_lanes(m->gate.admission));
 	session_pump_lanes(m);
 }
 
