@@ -21,6 +21,7 @@
 #include "common/ctl.h"
 #include "common/heritage.h"
 #include "common/ids.h"
+#include "common/metrics.h"
 #include "shm/board.h"
 #include "shm/index.h"
 #include "shm/layout.h"
@@ -91,10 +92,6 @@ struct worker {
 
 /* --------------------------------------------------------------- master */
 
-/* The place of a field of struct stats_tally among its numbers. */
-#define TALLY_FIELDS (sizeof(struct stats_tally) / sizeof(uint64_t))
-#define TALLY(field) (offsetof(struct stats_tally, field) / sizeof(uint64_t))
-
 struct lane_note {
 	STAILQ_ENTRY(lane_note) link;
 	char name[LANE_NAME_MAX];
@@ -157,7 +154,7 @@ struct master {
 	struct event *soon_timer;
 	uint64_t next_sid;
 	bool next_dirty;
-	uint64_t tally[TALLY_FIELDS]; /* struct stats_tally, see tally.c */
+	uint64_t tally[TALLY_SLOTS]; /* struct stats_tally, see tally.c */
 	uint64_t tally_fresh;
 	bool tally_dirty;
 	uint32_t live;     /* not ended */
@@ -235,9 +232,9 @@ int tally_write(struct master *m);
 void tally_written(struct master *m);
 void tally_load(struct master *m, bool ours);
 static inline void
-tally_add(struct master *m, size_t field, uint64_t n)
+tally_add(struct master *m, size_t slot, uint64_t n)
 {
-	m->tally[field] += n;
+	m->tally[slot] += n;
 	m->tally_dirty = true;
 }
 

@@ -57,9 +57,9 @@ board_totals(struct master *m)
 	uint64_t ended = 0;
 
 	for (size_t i = 0; i < END_REASONS; i++)
-		ended += m->tally[TALLY(ended) + i];
-	atomic_store(&h->started_total, m->tally[TALLY(started)]);
-	atomic_store(&h->failed_total, m->tally[TALLY(spawn_failed)]);
+		ended += m->tally[TALLY_ENDED + i];
+	atomic_store(&h->started_total, m->tally[TALLY_STARTED]);
+	atomic_store(&h->failed_total, m->tally[TALLY_SPAWN_FAILED]);
 	atomic_store(&h->ended_total, ended);
 	atomic_store(&h->budget_bytes, m->budget);
 	atomic_store(&h->master_generation, m->h.wid.generation);

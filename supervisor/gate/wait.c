@@ -161,7 +161,7 @@ warn(struct master *m, struct lanes *ls, struct session *s, uint64_t now)
 		return;
 	s->queued.warned = true;
 	if (ls == m->lanes)
-		tally_add(m, TALLY(lane_warned), 1);
+		tally_add(m, TALLY_LANE_WARNED, 1);
 	else
 		w.why = admission_waits_for(m->gate.admission, s->id.sid, now);
 	session_touch(m, s);

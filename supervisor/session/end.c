@@ -162,8 +162,8 @@ session_ended(struct master *m, struct session *s, const char *why)
 		w->live--;
 	s->facts.status = session_status_of(s->facts.reason,
 	    s->facts.exit_code);
-	tally_add(m, TALLY(ended) + s->facts.reason, 1);
-	tally_add(m, TALLY(dropped), s->output.dropped_nospace);
+	tally_add(m, TALLY_ENDED + s->facts.reason, 1);
+	tally_add(m, TALLY_DROPPED, s->output.dropped_nospace);
 	if (s->facts.started_ms != 0)
 		stats_observe(&m->stats->duration, METRIC_CUT_LIFE,
 		    s->facts.duration_ms * 1000);

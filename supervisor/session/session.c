@@ -76,7 +76,7 @@ void
 session_count_started(struct master *m, struct session *s)
 {
 	if (s->record.count_started)
-		tally_add(m, TALLY(started), 1);
+		tally_add(m, TALLY_STARTED, 1);
 	s->record.count_started = false;
 }
 
