@@ -26,7 +26,7 @@
 #include "shm/index.h"
 #include "shm/layout.h"
 #include "shm/ring.h"
-#include "supervisor/api/request.h"
+#include "supervisor/api/api.h"
 #include "supervisor/gate/gate.h"
 #include "supervisor/gate/starts.h"
 #include "supervisor/lane/lane.h"

@@ -11,7 +11,7 @@
 
 #include "common/log.h"
 #include "shm/stats.h"
-#include "supervisor/api/conn.h"
+#include "supervisor/master.h"
 #include "supervisor/master.h"
 
 /* Loudly. */
@@ -90,7 +90,7 @@ stats_mend(struct master *m)
 {
 	if (stats_mend_own(m->dirfd, m->stats) == 1) {
 		m->tally_dirty = true; /* shown after the next commit */
-		atomic_store_explicit(&m->stats->connections, m->conns->count,
+		atomic_store_explicit(&m->stats->connections, conn_count(m),
 		    memory_order_relaxed);
 	}
 	(void)stats_follow(m->dirfd, m->pages);

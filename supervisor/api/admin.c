@@ -12,7 +12,7 @@
 #include "common/kfile.h"
 #include "shm/state_names.h"
 #include "shm/stats.h"
-#include "supervisor/master.h"
+#include "supervisor/api/method.h"
 #include "supervisor/session/limits.h"
 #include "supervisor/words/result.h"
 

@@ -9,7 +9,7 @@
 
 #include "shm/state_names.h"
 #include "supervisor/api/exec_spec.h"
-#include "supervisor/master.h"
+#include "supervisor/api/method.h"
 #include "supervisor/words/result.h"
 
 #define LISTED_MAX 1000u

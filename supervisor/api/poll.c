@@ -12,7 +12,7 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "shm/stats.h"
-#include "supervisor/master.h"
+#include "supervisor/api/method.h"
 #include "supervisor/search/lines.h"
 #include "supervisor/search/pending.h"
 #include "supervisor/session/retain.h"

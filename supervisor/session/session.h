@@ -221,9 +221,9 @@ void session_tail(struct master *m, struct session *s, struct sbuf *b,
     size_t max, bool head_known);
 
 /* ----------------------------------------------------------- terminal.c */
-/* A line too long for the terminal's mode: the refusal is sent. */
-bool terminal_refuses(struct req *r, struct session *s, const char *data,
-    size_t n);
+/* Would they make a line too long for the terminal's mode? *why. */
+bool terminal_refuses(struct master *m, struct session *s,
+    const char *data, size_t n, struct proto_problem *why);
 /* These bytes were accepted, up to s->spool_end. */
 void terminal_accepted(struct session *s, const char *data, size_t n);
 /* The end of file, as a terminal has it. 0 or -errno. */
