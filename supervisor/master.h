@@ -194,12 +194,23 @@ struct master {
 int master_init(struct master *m, const struct heritage *h);
 void master_fini(struct master *m);
 void master_loop(struct master *m);
-void master_reload(struct master *m);
 /* It ends by its own fault, without committing or sending more. */
 void master_give_up(struct master *m, const char *why);
 /* Arms a timer `ms` from now, making it where *ev is NULL. */
 void timer_in(struct master *m, struct event **ev,
     void (*fn)(int, short, void *), void *arg, uint64_t ms);
+
+/* ----------------------------------------------------------- settings.c */
+/* What is configured now, over the defaults. -ENOMEM; -EINVAL and others, and
+ * the sentence in *why. */
+int settings_read(struct master *m, struct config *ret, char *why,
+    size_t why_size);
+/* The lanes get what is configured. */
+int settings_lanes(struct master *m);
+/* The environment of commands whose client sends none. -ENOMEM */
+int settings_base_env(struct master *m);
+/* SIGHUP: new values, or the old ones and a reason in the log. */
+void master_reload(struct master *m);
 
 /* ----------------------------------------------------------- turn_run.c */
 /* Something wakes the loop: the turn is counted from here on. In each callback,
