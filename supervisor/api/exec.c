@@ -334,7 +334,7 @@ exec_call(struct api_call *c)
 		return;
 	}
 	if (req_watch(r, s) < 0 ||
-	    lane_deadlock_refuse(m, s, conn_scope(c->conn), &why) < 0 ||
+	    deadlock_refuse(m, s, conn_scope(c->conn), &why) < 0 ||
 	    session_admit(m, s, &why) < 0) {
 		req_unwatch(r); /* it is told why, not that it is gone */
 		registry_forget(m, s);

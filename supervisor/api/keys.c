@@ -67,14 +67,15 @@ static bool
 put(struct req *r, struct session *s, size_t end)
 {
 	struct input *in = r->state;
+	struct proto_problem why;
 	int e;
 
 	if (!result_stdin_writable(s))
 		return req_refuse(r, PROTO_E_STDIN_CLOSED, s->id.slug,
 		    "Session %s stdin is not writable.", s->id.slug);
-	if (s->terminal.pty && terminal_refuses(r, s, in->data + in->accepted,
-			  end - in->accepted))
-		return false;
+	if (s->terminal.pty && terminal_refuses(r->m, s,
+			  in->data + in->accepted, end - in->accepted, &why))
+		return req_refuse(r, why.code, s->id.slug, "%s", why.message);
 	e = input_put(r->m, s, in->data + in->accepted, end - in->accepted);
 	if (e == 0)
 		in->accepted = end;

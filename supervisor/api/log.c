@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/master.h"
+#include "supervisor/api/method.h"
 #include "supervisor/search/show.h"
 #include "supervisor/words/result.h"
 

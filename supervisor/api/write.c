@@ -160,6 +160,7 @@ write_try(struct req *r, struct session *s, bool final)
 {
 	struct input *in = r->state;
 	uint64_t before = s->input.spool_end;
+	struct proto_problem why;
 	int e;
 
 	if (!result_stdin_writable(s)) {
@@ -167,9 +168,12 @@ write_try(struct req *r, struct session *s, bool final)
 		    "Session %s stdin is not writable.", s->id.slug);
 		return;
 	}
-	if (s->terminal.pty && terminal_refuses(r, s, in->data + in->accepted,
-		in->data_len - in->accepted))
+	if (s->terminal.pty && terminal_refuses(r->m, s,
+			  in->data + in->accepted, in->data_len - in->accepted,
+			  &why)) {
+		req_refuse(r, why.code, s->id.slug, "%s", why.message);
 		return;
+	}
 	e = write_some(r, s);
 	if (e == 0 && in->accepted == in->data_len && in->eof) {
 		if (s->terminal.pty)

@@ -161,17 +161,15 @@ session_ended(struct master *m, struct session *s, const char *why)
 {
 	struct worker *w =
 	    s->custody.has_worker ? pool_get(m, s->custody.worker) : NULL;
-	bool held = s->wish.lane[0] != '\0' &&
-	    lanes_position(m->lanes, s->id.sid) == 0;
-	bool narrow;
+	bool held, narrow;
 	char lane[LANE_NAME_MAX];
 
 	snprintf(lane, sizeof(lane), "%s", s->wish.lane);
 	if (w != NULL && w->live > 0)
 		w->live--;
 	facts_over(s, session_status_of(s->facts.reason, s->facts.exit_code));
-	tally_add(m, TALLY(ended) + s->facts.reason, 1);
-	tally_add(m, TALLY(dropped), s->output.dropped_nospace);
+	tally_add(m, TALLY_ENDED + s->facts.reason, 1);
+	tally_add(m, TALLY_DROPPED, s->output.dropped_nospace);
 	if (s->facts.started_ms != 0)
 		stats_observe(&m->stats->duration, METRIC_CUT_LIFE,
 		    s->facts.duration_ms * 1000);
@@ -181,10 +179,8 @@ session_ended(struct master *m, struct session *s, const char *why)
 	spares_lost(m, s);
 	m->live--;
 	record_spec_drop(s);
-	lanes_leave(m->lanes, s->id.sid);
-	narrow = s->place.admission.scope != NULL && s->place.admission.running;
-	gate_leave(m, s);
-	narrow = narrow && gate_still_full(m, s);
+	held = lanes_leave(m->lanes, s->id.sid);
+	narrow = gate_leave(m, s);
 	news_deadline_off(s);
 	if (session_never_was(s))
 		shown_hide(m, s);
@@ -194,9 +190,9 @@ session_ended(struct master *m, struct session *s, const char *why)
 	if (s->shown.hidden)
 		registry_forget(m, s);
 	if (held)
-		lane_deadlock_look(m, lane);
+		deadlock_look(m, m->lanes, lane);
 	if (narrow)
-		gate_deadlock_look(m);
+		deadlock_look_all(m, admission_lanes(m->gate.admission));
 	session_pump_lanes(m);
 }
 

@@ -211,20 +211,16 @@ struct session {
 #include "supervisor/session/session.def"
 	} output;
 
-	/* Its places in its lane and among those that run. */
+	/* Its place in its lane. */
 	struct {
 		uint64_t lane_seq;
 		bool lane_stale; /* runs, but its lane was reset since */
-		struct admission_entry admission;
 	} place;
 
 	/* How it waits for one. */
 	struct {
-		bool warned;       /* somebody was told that it waits */
-		uint64_t since_ms; /* boot clock; waits at the gate since */
-		bool unwarned;     /* and nobody was told */
-		bool deadlock;     /* ended for END_DEADLOCK there */
-		TAILQ_ENTRY(session) link; /* gate_unwarned */
+		bool warned;   /* somebody was told that it waits */
+		bool deadlock; /* ended for END_DEADLOCK at the gate */
 	} queued;
 
 	/* Its time-out. */

@@ -235,7 +235,7 @@ session_on_failed(struct master *m, struct worker *w,
 	snprintf(path, sizeof(path), "%.*s", (int)sizeof(msg->path),
 	    msg->path);
 	facts_failed(s, msg->error, msg->stage, path);
-	tally_add(m, TALLY(spawn_failed), 1);
+	tally_add(m, TALLY_SPAWN_FAILED, 1);
 	atomic_fetch_add_explicit(&m->board.hdr->failed_total, 1,
 	    memory_order_relaxed);
 	log_event(LOG_NOTE, "session-not-spawned", KV_SESSION(s),

@@ -314,7 +314,7 @@ registry_forget(struct master *m, struct session *s)
 	if (live) {
 		m->live--;
 		lanes_leave(m->lanes, s->id.sid);
-		gate_leave(m, s);
+		(void)gate_leave(m, s);
 	}
 	m->counts[s->state]--;
 	RB_REMOVE(sid_tree, &m->by_sid, s);

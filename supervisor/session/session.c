@@ -123,14 +123,18 @@ session_admit(struct master *m, struct session *s, struct proto_problem *why)
 	return -ENOMEM;
 }
 
-/* For the lane timer: an ageing step may let somebody through. */
+/* For the lane timer: an ageing step may let somebody through, or one has waited
+ * for too long. */
 static void
 on_lane_timer(int fd, short what, void *arg)
 {
+	struct master *m = arg;
+
 	(void)fd;
 	(void)what;
-	turn_begin(arg);
-	session_pump_lanes(arg);
+	turn_begin(m);
+	wait_warn(m, m->lanes, clock_wall_ms());
+	session_pump_lanes(m);
 }
 
 /* Starts what may start now, and arms the timer of the next ageing step. */
@@ -153,12 +157,11 @@ session_pump_lanes(struct master *m)
 					   : 0);
 		if (gate_enter(m, s, false, "its turn has come", NULL) < 0)
 			session_end_here(m, s, END_LOST, "out of memory");
-		else if (gate_deadlock_end(m, s))
+		else if (deadlock_end(m, s))
 			continue;
 		else if (s->state != STATE_QUEUED)
 			session_wake(m, s, WAKE_STATE);
 	}
-	lane_wait_warn(m, now);
 	due = lanes_due(m->lanes);
 	if (lanes_warn_due(m->lanes) < due)
 		due = lanes_warn_due(m->lanes);

@@ -321,9 +321,9 @@ void stdin_watch(struct master *m, struct session *s);
 void stdin_unwatched(struct session *s);
 
 /* ----------------------------------------------------------- terminal.c */
-/* A line too long for the terminal's mode: the refusal is sent. */
-bool terminal_refuses(struct req *r, struct session *s, const char *data,
-    size_t n);
+/* Would they make a line too long for the terminal's mode? *why. */
+bool terminal_refuses(struct master *m, struct session *s,
+    const char *data, size_t n, struct proto_problem *why);
 /* exec asks for one, or its ring says that it has. */
 void terminal_begin(struct session *s, bool pty, uint32_t cols, uint32_t rows);
 /* These bytes were accepted, up to input.spool_end. */

@@ -94,14 +94,15 @@ longest_line(uint64_t begun, const char *data, size_t n)
 }
 
 bool
-terminal_refuses(struct req *r, struct session *s, const char *data, size_t n)
+terminal_refuses(struct master *m, struct session *s, const char *data,
+    size_t n, struct proto_problem *why)
 {
 	static struct ring_facts f; /* a page: used and forgotten here */
 	uint64_t line = s->terminal.line_at, longest;
 
 	if (longest_line(s->input.spool_end - line, data, n) <=
 		LINE_MAX_BYTES ||
-	    !header_of(r->m, s, &f))
+	    !header_of(m, s, &f))
 		return false;
 	/* what was taken in another mode belongs to no line */
 	if (f.raw.pty_line > line && f.raw.pty_line <= s->input.spool_end)
@@ -109,7 +110,7 @@ terminal_refuses(struct req *r, struct session *s, const char *data, size_t n)
 	longest = longest_line(s->input.spool_end - line, data, n);
 	if (longest <= LINE_MAX_BYTES || !is_canonical(&f.raw))
 		return false;
-	req_refuse(r, PROTO_E_LINE_TOO_LONG, s->id.slug,
+	proto_problem_set(why, PROTO_E_LINE_TOO_LONG, "data",
 	    "a line of %llu bytes: the terminal of session %s reads lines now "
 	    "and keeps %u bytes of each; send shorter lines, or wait until its "
 	    "program takes single bytes",

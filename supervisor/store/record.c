@@ -146,8 +146,7 @@ spec_decode(const void *data, size_t size)
 		sp->path_count = (uint32_t)val_uint(map, "paths", 0);
 		sp->shell_argc = (uint32_t)val_uint(map, "sargc", 0);
 		sp->flags = (uint32_t)val_uint(map, "flags", 0) &
-		    (CTL_START_SHELL | CTL_START_DIRECT |
-		        CTL_START_NO_NEW_PRIVS);
+		    CTL_START_OF_SPEC;
 		sp->umask = (uint32_t)val_uint(map, "umask", 022) & 0777;
 		sp->blob = malloc(blob.len != 0 ? blob.len : 1);
 		memory = sp->blob != NULL;
@@ -328,7 +327,7 @@ static void
 count_started(struct master *m, struct session *s)
 {
 	if (s->record.count_started)
-		tally_add(m, TALLY(started), 1);
+		tally_add(m, TALLY_STARTED, 1);
 	s->record.count_started = false;
 }
 

@@ -17,6 +17,7 @@
 
 static const char *const kind_words[] = {
 	[PROTO_TOOL] = "any connection",
+	[PROTO_ACTION] = "any connection",
 	[PROTO_SYSTEM] = "any connection",
 	[PROTO_ADMIN] = "admin connections",
 };
