@@ -5,7 +5,7 @@
 #include "common/check.h"
 
 const struct metric metrics[METRIC_COUNT] = {
-#define METRIC(id, type, name, unit, labels, help)                             \
+#define METRIC(id, type, name, unit, labels, from, help)                       \
 	[METRIC_##id] = { METRIC_##type, name, unit, labels, help },
 #include "common/metrics.def"
 };

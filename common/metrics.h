@@ -17,9 +17,28 @@ enum metric_type {
 };
 
 enum metric_id {
-#define METRIC(id, type, name, unit, labels, help) METRIC_##id,
+#define METRIC(id, type, name, unit, labels, from, help) METRIC_##id,
 #include "common/metrics.def"
 	METRIC_COUNT
+};
+
+/* The slots of struct stats_tally. */
+enum metric_tally {
+#define TALLY(pages, slot, name) TALLY_##name = slot,
+#define PAGE(pages, field)
+#define KINDS(field)
+#define BOARD(field)
+#define LANE(field)
+#define OWN(name)
+#define METRIC(id, type, name, unit, labels, from, help) from
+#include "common/metrics.def"
+#undef TALLY
+#undef PAGE
+#undef KINDS
+#undef BOARD
+#undef LANE
+#undef OWN
+	TALLY_ENDED = 8 /* by enum end_reason */
 };
 
 enum metric_cut {

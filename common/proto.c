@@ -12,6 +12,7 @@
 #include "check.h"
 
 #define TOOL   PROTO_TOOL
+#define ACTION PROTO_ACTION
 #define SYSTEM PROTO_SYSTEM
 #define ADMIN  PROTO_ADMIN
 

@@ -24,7 +24,7 @@ enum proto_method {
 };
 
 /* Who may call: anybody after the socket's uid check, or admins only. */
-enum proto_kind { PROTO_TOOL, PROTO_SYSTEM, PROTO_ADMIN };
+enum proto_kind { PROTO_TOOL, PROTO_ACTION, PROTO_SYSTEM, PROTO_ADMIN };
 
 enum proto_error {
 #define ERRCODE(id, name, doc) PROTO_E_##id,

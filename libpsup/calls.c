@@ -3,7 +3,6 @@
  * One function per method: builds the params, calls, hands the reply on.
  * Called by programs.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,14 +30,6 @@ call_args(struct psup *p, const char *method, psup_args *a, int64_t wait_ms,
 	return rc;
 }
 
-/* A text that may be absent. */
-static void
-add_str(psup_args *a, const char *key, const char *v)
-{
-	if (v != NULL)
-		psup_args_str(a, key, v);
-}
-
 /* Arguments that begin with a session. */
 static psup_args *
 session_args(const char *session)
@@ -46,122 +37,7 @@ session_args(const char *session)
 	psup_args *a = psup_args_new();
 
 	if (a != NULL)
-		add_str(a, "sessionId", session);
-	return a;
-}
-
-/* A map of KEY=value strings. With `lax`, what is no such string, or no
- * UTF-8, is left out: nobody chose to send it. */
-static void
-add_env(psup_args *a, const char *key, const char *const *env, bool lax)
-{
-	psup_args_map_begin(a, key);
-	for (; *env != NULL; env++) {
-		size_t len = strcspn(*env, "=");
-		char name[1024];
-
-		if (lax && (len == 0 || (*env)[len] == '\0' ||
-		               len >= sizeof(name) ||
-		               !psup_is_utf8(*env, strlen(*env))))
-			continue;
-		if (len >= sizeof(name))
-			len = sizeof(name) - 1;
-		memcpy(name, *env, len);
-		name[len] = '\0';
-		psup_args_str(a, name,
-		    *env + len + ((*env)[len] == '=' ? 1 : 0));
-	}
-	psup_args_map_end(a);
-}
-
-/* command, argv, stdin: the parts that have a shape of their own. */
-static void
-add_exec_shapes(psup_args *a, const struct psup_exec *x)
-{
-	if (x->argv != NULL) {
-		psup_args_list_begin(a, "argv");
-		for (size_t i = 0; x->argv[i] != NULL; i++)
-			psup_args_str(a, NULL, x->argv[i]);
-		psup_args_list_end(a);
-	}
-	if (x->env != NULL)
-		add_env(a, "env", x->env, false);
-	if (x->base_env != NULL)
-		add_env(a, "baseEnv", x->base_env, true);
-	if (x->stdin_text != NULL) {
-		psup_args_map_begin(a, "stdin");
-		psup_args_str(a, "text", x->stdin_text);
-		psup_args_map_end(a);
-	} else {
-		add_str(a, "stdin", x->stdin_mode);
-	}
-}
-
-/* What is kept of the output, and the file for all of it. */
-static void
-add_retain(psup_args *a, const struct psup_exec *x)
-{
-	if (x->retain_head >= 0 || x->retain_tail >= 0) {
-		psup_args_map_begin(a, "retain");
-		if (x->retain_head >= 0)
-			psup_args_int(a, "headBytes", x->retain_head);
-		if (x->retain_tail >= 0)
-			psup_args_int(a, "tailBytes", x->retain_tail);
-		psup_args_map_end(a);
-	}
-	if (x->spill_path != NULL) {
-		psup_args_map_begin(a, "spill");
-		if (x->spill_path[0] != '\0')
-			psup_args_str(a, "path", x->spill_path);
-		if (x->spill_max > 0)
-			psup_args_int(a, "maxBytes", x->spill_max);
-		psup_args_map_end(a);
-	}
-}
-
-psup_args *
-psup_exec_args(const struct psup_exec *x)
-{
-	psup_args *a = psup_args_new();
-	char mask[8];
-
-	if (a == NULL)
-		return NULL;
-	add_str(a, "command", x->command);
-	add_exec_shapes(a, x);
-	add_str(a, "workdir", x->workdir);
-	add_str(a, "baseDir", x->base_dir);
-	if (x->umask >= 0) {
-		snprintf(mask, sizeof(mask), "%03o",
-		    (unsigned)x->umask & 0777u);
-		add_str(a, "umask", mask);
-	}
-	add_str(a, "requestKey", x->request_key);
-	add_str(a, "lane", x->lane);
-	add_str(a, "scope", x->scope);
-	add_str(a, "sessionKey", x->session_key);
-	add_str(a, "label", x->label);
-	if (x->yield_ms >= 0)
-		psup_args_int(a, "yieldMs", x->yield_ms);
-	else if (x->yield_ms == -2)
-		psup_args_nil(a, "yieldMs");
-	if (x->timeout_sec >= 0)
-		psup_args_num(a, "timeout", x->timeout_sec);
-	if (x->no_output_timeout_sec >= 0)
-		psup_args_num(a, "noOutputTimeout", x->no_output_timeout_sec);
-	if (x->priority != 0)
-		psup_args_int(a, "priority", x->priority);
-	if (x->background)
-		psup_args_bool(a, "background", true);
-	if (x->stream)
-		psup_args_bool(a, "stream", true);
-	if (x->pty)
-		psup_args_bool(a, "pty", true);
-	if (x->cols > 0)
-		psup_args_int(a, "cols", x->cols);
-	if (x->rows > 0)
-		psup_args_int(a, "rows", x->rows);
-	add_retain(a, x);
+		args_add_str(a, "sessionId", session);
 	return a;
 }
 
@@ -198,7 +74,7 @@ psup_poll(struct psup *p, const char *session, int wait_ms, int64_t since,
 			psup_args_int(a, "timeout", wait_ms);
 		if (since >= 0)
 			psup_args_int(a, "since", since);
-		add_str(a, "reader", reader);
+		args_add_str(a, "reader", reader);
 	}
 	return call_args(p, "poll", a, wait_ms, ret);
 }
@@ -230,10 +106,10 @@ psup_log_page(struct psup *p, const char *session,
 			psup_args_int(a, "offset", page->offset);
 		if (page->limit >= 0)
 			psup_args_int(a, "limit", page->limit);
-		add_str(a, "stream", page->stream);
-		add_str(a, "text", page->text);
-		add_str(a, "grep", page->grep);
-		add_str(a, "regex", page->regex);
+		args_add_str(a, "stream", page->stream);
+		args_add_str(a, "text", page->text);
+		args_add_str(a, "grep", page->grep);
+		args_add_str(a, "regex", page->regex);
 		if (page->context > 0)
 			psup_args_int(a, "context", page->context);
 		if (page->since_ms > 0)
@@ -383,7 +259,7 @@ psup_kill(struct psup *p, const char *session, const char *signal,
 	psup_args *a = session_args(session);
 
 	if (a != NULL) {
-		add_str(a, "signal", signal);
+		args_add_str(a, "signal", signal);
 		if (grace_ms >= 0)
 			psup_args_int(a, "graceMs", grace_ms);
 		if (flags & PSUP_KILL_NO_WAIT)
@@ -444,8 +320,8 @@ psup_wait_until(struct psup *p, const char *const *sessions, size_t count,
 		psup_args_list_end(a);
 		psup_args_str(a, "mode", u->any ? "any" : "all");
 		psup_args_int(a, "timeout", wait_ms);
-		add_str(a, "text", u->text);
-		add_str(a, "regex", u->regex);
+		args_add_str(a, "text", u->text);
+		args_add_str(a, "regex", u->regex);
 		if (u->idle_ms != 0)
 			psup_args_int(a, "idleMs", u->idle_ms);
 		if (u->bytes != 0)
@@ -467,7 +343,7 @@ event_args(const char *subscriber, int64_t since, const char *const *kinds)
 	psup_args *a = psup_args_new();
 
 	if (a != NULL) {
-		add_str(a, "subscriber", subscriber);
+		args_add_str(a, "subscriber", subscriber);
 		if (since >= 0)
 			psup_args_int(a, "since", since);
 		if (kinds != NULL)
@@ -528,7 +404,7 @@ psup_drain_scope(struct psup *p, const char *scope, int64_t wait_ms, bool kill,
 	if (wait_ms < 0)
 		wait_ms = 0;
 	if (a != NULL) {
-		add_str(a, "scope", scope);
+		args_add_str(a, "scope", scope);
 		psup_args_int(a, "timeout", wait_ms);
 		if (kill)
 			psup_args_bool(a, "kill", true);
@@ -544,7 +420,7 @@ psup_undrain_scope(struct psup *p, const char *scope, psup_reply **ret)
 	psup_args *a = psup_args_new();
 
 	if (a != NULL)
-		add_str(a, "scope", scope);
+		args_add_str(a, "scope", scope);
 	return call_args(p, "undrainScope", a, 0, ret);
 }
 
@@ -555,8 +431,8 @@ psup_mint_token(struct psup *p, const char *scope, const char *label,
 	psup_args *a = psup_args_new();
 
 	if (a != NULL) {
-		add_str(a, "scope", scope);
-		add_str(a, "label", label);
+		args_add_str(a, "scope", scope);
+		args_add_str(a, "label", label);
 	}
 	return call_args(p, "mintToken", a, 0, ret);
 }
@@ -567,7 +443,7 @@ psup_list_tokens(struct psup *p, const char *scope, psup_reply **ret)
 	psup_args *a = psup_args_new();
 
 	if (a != NULL)
-		add_str(a, "scope", scope);
+		args_add_str(a, "scope", scope);
 	return call_args(p, "listTokens", a, 0, ret);
 }
 
@@ -578,8 +454,8 @@ psup_revoke_token(struct psup *p, const char *id, const char *scope,
 	psup_args *a = psup_args_new();
 
 	if (a != NULL) {
-		add_str(a, "id", id);
-		add_str(a, "scope", scope);
+		args_add_str(a, "id", id);
+		args_add_str(a, "scope", scope);
 	}
 	return call_args(p, "revokeToken", a, 0, ret);
 }
@@ -595,7 +471,7 @@ psup_lanes(struct psup *p, const struct psup_lane_op *op, psup_reply **ret)
 
 	if (a != NULL) {
 		psup_args_str(a, "op", name);
-		add_str(a, "lane", op->lane);
+		args_add_str(a, "lane", op->lane);
 		if (strcmp(name, "set-width") == 0 && op->width < 0)
 			psup_args_nil(a, "width");
 		else if (strcmp(name, "set-width") == 0)

@@ -4,7 +4,6 @@
  * incoming.c. Called by programs and by calls.c.
  */
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,15 +87,6 @@ request_free(struct request *r)
 		explicit_bzero(r->frame, r->frame_len);
 	free(r->frame);
 	free(r);
-}
-
-/* Nothing is left of it. */
-static void
-identity_free(struct identity *who)
-{
-	free(who->client);
-	free(who->scope);
-	explicit_bzero(who, sizeof(*who));
 }
 
 void
@@ -237,95 +227,6 @@ await(struct waiting *w, int timeout_ms)
 
 /* -------------------------------------------------------------- connecting */
 
-/* Who the server may be, beside ourselves and root. */
-static int
-find_server_user(struct psup *p, const char *text)
-{
-	const struct passwd *pw;
-	char *end;
-	unsigned long uid;
-
-	if (text == NULL)
-		text = getenv("PSUP_SERVER_USER");
-	p->who.names_server = text != NULL && text[0] != '\0';
-	if (!p->who.names_server)
-		return PSUP_OK;
-	errno = 0;
-	uid = strtoul(text, &end, 10);
-	pw = getpwnam(text);
-	if (pw != NULL)
-		uid = pw->pw_uid;
-	else if (text[0] < '0' || text[0] > '9' || *end != '\0' ||
-	    errno != 0 || uid >= UINT32_MAX)
-		return error_set(p, PSUP_ERR_USAGE, "usage", "server_user",
-		    "server_user: \"%.40s\" is no user; expected a name or a "
-		    "uid", text);
-	p->who.server = (uid_t)uid;
-	return PSUP_OK;
-}
-
-/* The token of the options, or none. */
-static int
-find_token(struct psup *p, const struct psup_options *o)
-{
-	const char *path = o->token_file;
-
-	if (o->token != NULL) {
-		if (strlcpy(p->who.token, o->token, PSUP_TOKEN_SIZE) ==
-		    PSUP_TOKEN_SIZE - 1)
-			return PSUP_OK;
-		return error_set(p, PSUP_ERR_USAGE, "usage", "token",
-		    "psup_options.token is no token; expected %d hex digits",
-		    PSUP_TOKEN_SIZE - 1);
-	}
-	if (path == NULL)
-		path = getenv("PSUP_TOKEN_FILE");
-	if (path == NULL || path[0] == '\0')
-		return PSUP_OK;
-	return psup_read_token_file(p, path, p->who.token);
-}
-
-/* Everything that later connections need of the options, too. */
-static int
-take_identity(struct psup *p, const struct psup_options *o)
-{
-	const char *client = o->client != NULL ? o->client
-	                                       : program_invocation_short_name;
-	int rc;
-
-	identity_free(&p->who);
-	p->resume = (struct resume){.all = o->resume};
-	p->who.no_process = o->no_process;
-	if (client[0] != '\0' && strlen(client) <= 64 &&
-	    psup_is_utf8(client, strlen(client)))
-		p->who.client = strdup(client);
-	if (o->scope != NULL && (p->who.scope = strdup(o->scope)) == NULL)
-		return error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
-		    "no memory for the scope");
-	rc = find_server_user(p, o->server_user);
-	return rc == PSUP_OK ? find_token(p, o) : rc;
-}
-
-int
-client_hello(struct psup *p, psup_answer_fn *fn, void *arg)
-{
-	psup_args *a = psup_args_new();
-	int rc;
-
-	if (p->who.client != NULL)
-		psup_args_str(a, "client", p->who.client);
-	psup_args_int(a, "protocol", PROTO_VERSION);
-	if (p->who.scope != NULL)
-		psup_args_str(a, "scope", p->who.scope);
-	if (p->who.token[0] != '\0')
-		psup_args_str(a, "token", p->who.token);
-	if (p->who.no_process)
-		psup_args_bool(a, "process", false);
-	rc = psup_send(p, "hello", a, fn, arg, NULL);
-	psup_args_free(&a);
-	return rc;
-}
-
 bool
 client_is_busy(const struct psup *p, int rc)
 {
@@ -401,7 +302,7 @@ psup_connect(struct psup *p, const struct psup_options *o)
 	psup_close(p);
 	rc = resolve_dir(p, o, p->runtime_dir);
 	if (rc == PSUP_OK)
-		rc = take_identity(p, o);
+		rc = identity_take(p, o);
 	if (rc != PSUP_OK)
 		return rc;
 	timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : CONNECT_MS;

@@ -112,6 +112,13 @@ int error_remote(struct psup *p, const struct val *error);
 
 /* args.c: the encoded params, closed; root map only. */
 int args_finish(struct psup *p, const struct psup_args *a, struct enc *ret);
+/* A text, unless it is NULL. */
+static inline void
+args_add_str(struct psup_args *a, const char *key, const char *v)
+{
+	if (v != NULL)
+		psup_args_str(a, key, v);
+}
 
 /* request_check.c: the checks of the server, before sending; and what the table
  * says of the request. */
@@ -130,6 +137,15 @@ int wire_flush(struct psup *p);
 /* Receives up to `max` bytes. Bytes, 0: EOF, -EAGAIN, -errno. */
 ssize_t wire_fill(struct psup *p, size_t max);
 
+/* identity.c */
+/* Everything that later connections need of the options, too. PSUP_OK, or an
+ * error that was set. */
+int identity_take(struct psup *p, const struct psup_options *o);
+/* Nothing is left of it. */
+void identity_free(struct identity *who);
+/* Sends hello; its answer goes to fn. */
+int client_hello(struct psup *p, psup_answer_fn *fn, void *arg);
+
 /* client.c */
 /* Every request under way gets this error; closes. */
 int client_fail(struct psup *p, int rc);
@@ -140,8 +156,6 @@ int client_lost(struct psup *p, int errnum);
 void client_disconnect(struct psup *p);
 /* Was it refused with `busy`, for the moment alone? */
 bool client_is_busy(const struct psup *p, int rc);
-/* Sends hello; its answer goes to fn. */
-int client_hello(struct psup *p, psup_answer_fn *fn, void *arg);
 /* Puts a request, and its cancel, among what is to be sent. 0 or -ENOMEM. */
 int request_put(struct psup *p, struct request *r);
 /* The request under way of that id; NULL: there is none. ... */

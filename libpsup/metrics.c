@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics from shared memory: for each row of common/metrics.def one function
- * that knows where its numbers are. Reads the board, the stats pages and, for
+ * Metrics from shared memory: the rows of common/metrics.def say where their
+ * numbers are, or which function here knows. Reads the board, the stats pages and, for
  * what is running, /proc; asks nobody.
  */
 #include <errno.h>
@@ -12,7 +12,6 @@
 
 #include <psup/metrics.h>
 
-#include "common/check.h"
 #include "common/clock.h"
 #include "common/procfs.h"
 #include "exposition.h"
@@ -160,22 +159,22 @@ who_is(struct who *w, uint32_t i)
 #define AT(field) offsetof(struct stats_page, field)
 
 static uint64_t
-load_at(const struct scrape *s, uint32_t i, size_t offset)
+load(const void *base, size_t offset)
 {
-	const char *p = (const char *)page(s, i) + offset;
+	const char *p = (const char *)base + offset;
 
 	return atomic_load_explicit((const _Atomic uint64_t *)(const void *)p,
 	    memory_order_relaxed);
 }
 
-/* Over all workers, those that were, too. */
+/* Over these pages, those of who is no more, too. */
 static uint64_t
-of_workers(const struct scrape *s, size_t offset)
+sum_of(const struct scrape *s, uint32_t first, uint32_t last, size_t offset)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = PAGE_WORKER; i < STATS_PAGES; i++)
-		sum += load_at(s, i, offset);
+	for (uint32_t i = first; i <= last; i++)
+		sum += load(page(s, i), offset);
 	return sum;
 }
 
@@ -186,11 +185,12 @@ by_kind(struct scrape *s, size_t offset, const char *name2, const char *value2)
 	struct expo_label l[EXPO_LABELS] = {{"process", "keeper"},
 	    {name2, value2}};
 
-	expo_uint(&s->out, l, load_at(s, PAGE_KEEPER, offset));
+	expo_uint(&s->out, l, load(page(s, PAGE_KEEPER), offset));
 	l[0].value = "master";
-	expo_uint(&s->out, l, load_at(s, PAGE_MASTER, offset));
+	expo_uint(&s->out, l, load(page(s, PAGE_MASTER), offset));
 	l[0].value = "worker";
-	expo_uint(&s->out, l, of_workers(s, offset));
+	expo_uint(&s->out, l, sum_of(s, PAGE_WORKER, STATS_PAGES - 1,
+				offset));
 }
 
 /* Histograms at the same place of several pages are added up. */
@@ -202,10 +202,10 @@ histogram(struct scrape *s, const struct expo_label *labels, uint32_t first,
 
 	for (uint32_t i = first; i <= last; i++) {
 		for (size_t b = 0; b < STATS_BUCKETS; b++)
-			count[b] += load_at(s, i, offset + b *
-			    sizeof(uint64_t));
-		sum += load_at(s, i, offset + offsetof(struct stats_hist,
-		    sum_us));
+			count[b] += load(page(s, i),
+			    offset + b * sizeof(uint64_t));
+		sum += load(page(s, i),
+		    offset + offsetof(struct stats_hist, sum_us));
 	}
 	expo_histogram(&s->out, labels,
 	    metric_bounds_of(s->out.family->type), count, sum);
@@ -232,34 +232,6 @@ collect_start_time(struct scrape *s)
 	    1000);
 }
 
-/* A row whose number lies in one page. */
-#define COLLECT_ONE(name, i, field)                                            \
-	static void                                                            \
-	collect_##name(struct scrape *s)                                       \
-	{                                                                      \
-		expo_uint(&s->out, NULL, load_at(s, i, AT(field)));            \
-	}
-COLLECT_ONE(accepted, PAGE_MASTER, tally.accepted)
-COLLECT_ONE(starts, PAGE_MASTER, tally.started)
-COLLECT_ONE(spawn_failures, PAGE_MASTER, tally.spawn_failed)
-COLLECT_ONE(lane_warned, PAGE_MASTER, tally.lane_warned)
-COLLECT_ONE(dropped, PAGE_MASTER, tally.dropped)
-COLLECT_ONE(sessions_max, PAGE_KEEPER, max_sessions)
-COLLECT_ONE(orphans, PAGE_KEEPER, orphans_reaped)
-COLLECT_ONE(requests, PAGE_MASTER, requests)
-
-/* A histogram of one page, or of the workers' pages. */
-#define COLLECT_HIST(name, first, last, field)                                 \
-	static void                                                            \
-	collect_##name(struct scrape *s)                                       \
-	{                                                                      \
-		histogram(s, NULL, first, last, AT(field));                    \
-	}
-COLLECT_HIST(duration, PAGE_MASTER, PAGE_MASTER, duration)
-COLLECT_HIST(spawn, PAGE_WORKER, STATS_PAGES - 1, spawn)
-COLLECT_HIST(poll, PAGE_MASTER, PAGE_MASTER, poll)
-COLLECT_HIST(lane_wait, PAGE_MASTER, PAGE_MASTER, lane_wait)
-
 static void
 collect_connections(struct scrape *s)
 {
@@ -284,8 +256,8 @@ collect_exits(struct scrape *s)
 	for (uint32_t r = END_EXIT; r < END_REASONS; r++) {
 		const struct expo_label l[] = {{"reason", reason_name(r)}, {NULL, NULL}};
 
-		expo_uint(&s->out, l, load_at(s, PAGE_MASTER,
-		    AT(tally.ended) + r * sizeof(uint64_t)));
+		expo_uint(&s->out, l, load(page(s, PAGE_MASTER),
+		    AT(tally.count[TALLY_ENDED + r])));
 	}
 }
 
@@ -298,47 +270,6 @@ collect_sessions(struct scrape *s)
 		expo_uint(&s->out, l, GET(s->hdr->counts[i]));
 	}
 }
-
-static void
-collect_output(struct scrape *s)
-{
-	expo_uint(&s->out, NULL, of_workers(s, AT(bytes_moved)));
-}
-
-static void
-collect_taken_over(struct scrape *s)
-{
-	expo_uint(&s->out, NULL, of_workers(s, AT(taken_over)));
-}
-
-static void
-collect_budget(struct scrape *s)
-{
-	expo_uint(&s->out, NULL, GET(s->hdr->budget_bytes));
-}
-
-static void
-collect_budget_used(struct scrape *s)
-{
-	expo_uint(&s->out, NULL, GET(s->hdr->budget_used));
-}
-
-/* A row with a sample for every lane. */
-#define COLLECT_LANE(fn, field)                                                \
-	static void                                                            \
-	collect_##fn(struct scrape *s)                                         \
-	{                                                                      \
-		for (size_t i = 0; i < s->lane_count; i++) {                   \
-			const struct expo_label l[] = {                        \
-			    {"lane", s->lanes[i].name}, {NULL, NULL}};         \
-			expo_uint(&s->out, l, s->lanes[i].field);              \
-		}                                                              \
-	}
-COLLECT_LANE(lane_width, width)
-COLLECT_LANE(lane_active, active)
-COLLECT_LANE(lane_queued, queued)
-COLLECT_LANE(lane_paused, paused)
-COLLECT_LANE(lanes, lanes)
 
 /* Every process that is, or was, there. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): i is declared here */
@@ -447,66 +378,68 @@ collect_fds_max(struct scrape *s)
 }
 
 static void
-collect_malformed(struct scrape *s)
-{
-	by_kind(s, AT(malformed), NULL, NULL);
-}
-
-static void
-collect_log_lines(struct scrape *s)
-{
-	by_kind(s, AT(log_lines), NULL, NULL);
-}
-
-static void
 collect_log_lost(struct scrape *s)
 {
 	by_kind(s, AT(log_dropped), "why", "dropped");
 	by_kind(s, AT(log_suppressed), "why", "suppressed");
 }
 
-typedef void collect_fn(struct scrape *s);
-static collect_fn *const collectors[METRIC_COUNT] = {
-	[METRIC_BUILD] = collect_build,
-	[METRIC_UP] = collect_up,
-	[METRIC_START_TIME] = collect_start_time,
-	[METRIC_ACCEPTED] = collect_accepted,
-	[METRIC_STARTS] = collect_starts,
-	[METRIC_EXITS] = collect_exits,
-	[METRIC_SPAWN_FAILURES] = collect_spawn_failures,
-	[METRIC_SESSIONS] = collect_sessions,
-	[METRIC_DURATION] = collect_duration,
-	[METRIC_SPAWN] = collect_spawn,
-	[METRIC_POLL] = collect_poll,
-	[METRIC_LANE_WAIT] = collect_lane_wait,
-	[METRIC_LANE_WARNED] = collect_lane_warned,
-	[METRIC_RECOVERY] = collect_recovery,
-	[METRIC_OUTPUT] = collect_output,
-	[METRIC_DROPPED] = collect_dropped,
-	[METRIC_BUDGET] = collect_budget,
-	[METRIC_BUDGET_USED] = collect_budget_used,
-	[METRIC_LANE_WIDTH] = collect_lane_width,
-	[METRIC_LANE_ACTIVE] = collect_lane_active,
-	[METRIC_LANE_QUEUED] = collect_lane_queued,
-	[METRIC_LANE_PAUSED] = collect_lane_paused,
-	[METRIC_LANES] = collect_lanes,
-	[METRIC_PROCESS_UP] = collect_process_up,
-	[METRIC_HEARTBEAT] = collect_heartbeat,
-	[METRIC_RESTARTS] = collect_restarts,
-	[METRIC_TAKEN_OVER] = collect_taken_over,
-	[METRIC_PROCESS_SESSIONS] = collect_process_sessions,
-	[METRIC_SESSIONS_MAX] = collect_sessions_max,
-	[METRIC_FDS] = collect_fds,
-	[METRIC_FDS_MAX] = collect_fds_max,
-	[METRIC_LONGEST_TURN] = collect_longest_turn,
-	[METRIC_LONGEST_TURN_CPU] = collect_longest_turn_cpu,
-	[METRIC_ORPHANS] = collect_orphans,
-	[METRIC_CONNECTIONS] = collect_connections,
-	[METRIC_REQUESTS] = collect_requests,
-	[METRIC_MALFORMED] = collect_malformed,
-	[METRIC_LOG_LINES] = collect_log_lines,
-	[METRIC_LOG_LOST] = collect_log_lost,
+/* Where the rows' numbers are. */
+static const struct source {
+	void (*own)(struct scrape *s); /* NULL: at `at` of ... */
+	enum { OF_PAGES, OF_KINDS, OF_BOARD, OF_LANES } of;
+	uint32_t first, last; /* ... these pages, added up */
+	size_t at;
+} sources[METRIC_COUNT] = {
+#define KEEPER  PAGE_KEEPER, PAGE_KEEPER
+#define MASTER  PAGE_MASTER, PAGE_MASTER
+#define WORKERS PAGE_WORKER, STATS_PAGES - 1
+#define OWN(name)          { collect_##name, OF_PAGES, 0, 0, 0 }
+#define PAGE(pages, field) { NULL, OF_PAGES, pages, AT(field) }
+#define TALLY(pages, slot, name)                                               \
+	{ NULL, OF_PAGES, pages, AT(tally.count[slot]) }
+#define KINDS(field) { NULL, OF_KINDS, 0, 0, AT(field) }
+#define BOARD(field)                                                           \
+	{ NULL, OF_BOARD, 0, 0, offsetof(struct board_header, field) }
+#define LANE(field)                                                            \
+	{ NULL, OF_LANES, 0, 0, offsetof(struct lane_row, field) }
+#define METRIC(id, type, name, unit, labels, from, help) [METRIC_##id] = from,
+#include "common/metrics.def"
 };
+
+static void
+collect_lanes(struct scrape *s, size_t at)
+{
+	for (size_t i = 0; i < s->lane_count; i++) {
+		const struct expo_label l[] = {{"lane", s->lanes[i].name},
+		    {NULL, NULL}};
+		uint64_t n;
+
+		memcpy(&n, (const char *)&s->lanes[i] + at, sizeof(n));
+		expo_uint(&s->out, l, n);
+	}
+}
+
+/* One row's samples. */
+static void
+collect(struct scrape *s, enum metric_id id)
+{
+	const struct source *from = &sources[id];
+
+	if (from->own != NULL)
+		from->own(s);
+	else if (from->of == OF_KINDS)
+		by_kind(s, from->at, NULL, NULL);
+	else if (from->of == OF_LANES)
+		collect_lanes(s, from->at);
+	else if (from->of == OF_BOARD)
+		expo_uint(&s->out, NULL, load(s->hdr, from->at));
+	else if (metric_bounds_of(metrics[id].type) != NULL)
+		histogram(s, NULL, from->first, from->last, from->at);
+	else
+		expo_uint(&s->out, NULL,
+		    sum_of(s, from->first, from->last, from->at));
+}
 
 /* Without a server there is little to say. */
 static bool
@@ -539,8 +472,7 @@ psup_view_metrics(struct psup_view *v, enum psup_metrics_format format,
 		if (!is_said(s, id))
 			continue;
 		expo_family(&s->out, &metrics[id]);
-		CHECK(collectors[id] != NULL);
-		collectors[id](s);
+		collect(s, id);
 	}
 	expo_end(&s->out);
 	rc = s->out.failed ? -ENOMEM : 0;

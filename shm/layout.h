@@ -328,16 +328,10 @@ struct stats_hist {
 
 /* What the master has on record of this server's life: the same numbers stand
  * in the index, in the transaction of what they count. */
+#define TALLY_SLOTS 24u
 struct stats_tally {
-	_Atomic uint64_t accepted;     /* sessions taken on */
-	_Atomic uint64_t started;      /* whose command ran */
-	_Atomic uint64_t spawn_failed; /* tries that came to nothing */
-	_Atomic uint64_t dropped;      /* bytes of output not kept: no space */
-	_Atomic uint64_t lane_warned;  /* waited too long in a lane */
-	_Atomic uint64_t reserved[3];
-	_Atomic uint64_t ended[16];    /* by enum end_reason */
+	_Atomic uint64_t count[TALLY_SLOTS]; /* by enum metric_tally */
 };
-static_assert(END_REASONS <= 16, "reasons in a tally");
 
 /* One page per process, written by its owner alone, except `state` (K). What
  * counts goes on counting in the next incarnation's hands: it is set to 0 only

@@ -70,9 +70,10 @@ shown_text(const char *text, size_t size, bool names, const char *other)
 #define SHOWN(field, names, other)                                             \
 	shown_text(row->field, sizeof(row->field), (names), (other))
 
-/* What the board said of it. False: no memory. */
-static bool
-adopt_row(struct session *s, const struct board_slot *row)
+/* What the board said of who it is and what was asked for. */
+static void
+take_row(const struct board_slot *row, struct session_id *id,
+    struct session_wish *w)
 {
 	static const struct board_slot none;
 	size_t len;
@@ -81,48 +82,40 @@ adopt_row(struct session *s, const struct board_slot *row)
 		row = &none;
 	len = strnlen(row->slug, sizeof(row->slug));
 	if (slug_is_valid(row->slug, len))
-		memcpy(s->id.slug, row->slug, len + 1);
-	s->id.scope = SHOWN(scope, true, "");
-	s->id.label = SHOWN(label, true, "");
+		memcpy(id->slug, row->slug, len + 1);
+	id->scope = SHOWN(scope, true, "");
+	id->label = SHOWN(label, true, "");
+	id->name = SHOWN(name, false, "(recovered)");
+	id->session_key = strdup("");
+	id->request_key = strdup("");
+	id->created_ms = clock_wall_ms();
+	if (row->created_ms != 0 && row->created_ms < id->created_ms)
+		id->created_ms = row->created_ms;
 	/* never cut: as long as a lane's */
-	s->wish.lane = SHOWN(lane, false, "");
-	s->id.name = SHOWN(name, false, "(recovered)");
-	s->wish.command = SHOWN(command, false, "(recovered)");
-	s->wish.cwd = strdup("");
-	s->id.session_key = strdup("");
-	s->id.request_key = strdup("");
-	s->id.created_ms = clock_wall_ms();
-	if (row->created_ms != 0 && row->created_ms < s->id.created_ms)
-		s->id.created_ms = row->created_ms;
-	return s->id.scope != NULL && s->wish.command != NULL &&
-	    s->id.name != NULL && s->wish.cwd != NULL && s->id.label != NULL &&
-	    s->id.session_key != NULL && s->id.request_key != NULL &&
-	    s->wish.lane != NULL;
+	w->lane = SHOWN(lane, false, "");
+	w->command = SHOWN(command, false, "(recovered)");
+	w->cwd = strdup("");
 }
 
-/* What the ring's header knows of its input; the spool's own length says what
- * was accepted, also where no worker was told any more. */
+/* What is done with it, as psup.conf has it. */
 static void
-adopt_input(struct master *m, struct session *s)
+take_config(const struct config *cfg, bool live, struct session_wish *w)
 {
-	static struct ring_facts f;
-	struct ring_reader *r = readers_get(m, s->id.sid);
-	char name[32];
-	struct stat st;
+	w->notify = live && cfg->notify_on_exit;
+	w->notify_empty = cfg->notify_on_exit_empty_success;
+	w->ttl_ms = cfg->cleanup_ms;
+	w->grace_ms = (uint32_t)cfg->grace_ms;
+	w->tail_bytes = (uint32_t)cfg->max_output_chars;
+}
 
-	if (r == NULL || ring_facts(r, &f) != RING_OK)
-		return;
-	s->wish.stdin_pipe = f.raw.stdin_state != STDIN_NONE;
-	s->input.closed = f.raw.stdin_state == STDIN_CLOSED;
-	s->input.spool_eof = f.raw.stdin_eof != 0;
-	s->terminal.pty = (f.raw.pty_flags & PTY_OPEN) != 0;
-	s->terminal.cols = f.raw.pty_size >> 16;
-	s->terminal.rows = f.raw.pty_size & 0xffff;
-	s->input.spool_end = f.raw.spool_end;
-	rundir_spool_name(s->id.sid, name);
-	if (fstatat(m->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    (uint64_t)st.st_size > s->input.spool_end)
-		s->input.spool_end = (uint64_t)st.st_size;
+/* The header of its ring. NULL: there is none that can be read. */
+static const struct ring_header *
+header_of(struct master *m, struct sid sid)
+{
+	static struct ring_facts f; /* a page: used before the next one is */
+	struct ring_reader *r = readers_get(m, sid);
+
+	return r != NULL && ring_facts(r, &f) == RING_OK ? &f.raw : NULL;
 }
 
 /* The next master looks again: one that is not adopted would be ended as
@@ -141,32 +134,32 @@ static struct session *
 adopt(struct master *m, struct sid sid, const struct board_slot *row,
     bool live)
 {
-	struct index_key64 id = index_key64(sid.v);
+	struct session_id id = {.sid = sid, .incarnation = m->h.incarnation};
+	struct session_wish wish = {0};
+	struct index_key64 key = index_key64(sid.v);
+	const struct ring_header *h;
 	struct session *s;
 
 	if (!m->damaged || sid.v == 0 || sid.v == UINT64_MAX)
 		return NULL;
-	s = session_new();
-	if (s == NULL) {
-		give_up(m);
-		return NULL;
-	}
-	s->id.sid = sid;
-	s->id.incarnation = m->h.incarnation;
-	s->shown.backgrounded = s->shown.answered = true;
-	if (live)
-		custody_load(&s->custody.hand, 0);
-	s->input.spooled = true;
-	s->wish.notify = live && m->cfg.notify_on_exit;
-	s->wish.notify_empty = m->cfg.notify_on_exit_empty_success;
-	s->wish.ttl_ms = m->cfg.cleanup_ms;
-	s->wish.grace_ms = (uint32_t)m->cfg.grace_ms;
-	s->wish.tail_bytes = (uint32_t)m->cfg.max_output_chars;
-	s->state = STATE_STARTING;
-	if (!adopt_row(s, row) || registry_add(m, s) < 0) {
+	h = live ? header_of(m, sid) : NULL;
+	take_row(row, &id, &wish);
+	take_config(&m->cfg, live, &wish);
+	wish.stdin_pipe = h != NULL && h->stdin_state != STDIN_NONE;
+	s = session_make(&id, &wish);
+	if (s == NULL || registry_add(m, s) < 0) {
 		session_free(s);
 		give_up(m);
 		return NULL;
+	}
+	session_set_state(m, s, STATE_STARTING, "adopted");
+	if (live)
+		custody_load(&s->custody.hand, 0);
+	stdin_loaded(s);
+	if (h != NULL) {
+		terminal_begin(s, (h->pty_flags & PTY_OPEN) != 0,
+		    h->pty_size >> 16, h->pty_size & 0xffff);
+		stdin_found(m, s, h);
 	}
 	if (sid.v >= m->next_sid) {
 		m->next_sid = sid.v + 1;
@@ -175,8 +168,10 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	/* by that alone it must not be started: what else was asked for its
 	 * record said */
 	(void)index_del(m->ix, INDEX_SPECS,
-	    (struct index_bytes){id.b, sizeof(id.b)});
+	    (struct index_bytes){key.b, sizeof(key.b)});
 	log_event(LOG_WARN, "session-without-record", KV_SESSION(s));
+	(void)shown_background(s);
+	shown_answered(m, s);
 	session_touch(m, s);
 	return s;
 }
@@ -189,7 +184,6 @@ adopt_live(struct master *m, struct sid sid)
 	if (s == NULL)
 		return NULL;
 	gate_restore(m, s);
-	adopt_input(m, s);
 	return s;
 }
 
@@ -212,9 +206,7 @@ adopt_shown(struct master *m)
 
 		if (session_by_sid(m, sid) == NULL)
 			s = adopt(m, sid, row, row->state != STATE_ENDED);
-		if (s != NULL && s->custody.hand.state == CUSTODY_UNKNOWN)
-			adopt_input(m, s);
-		else if (s != NULL)
+		if (s != NULL && s->custody.hand.state != CUSTODY_UNKNOWN)
 			session_end_by_ring(m, s);
 		FAULT("adopt.shown");
 	}

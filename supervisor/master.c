@@ -6,20 +6,12 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
-#include <pwd.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "common/check.h"
 #include "common/clock.h"
-#include "common/envpolicy.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/reserve.h"
@@ -31,8 +23,6 @@
 #define RETRY_MS     1000u
 #define RETRY_SOON_MS 100u
 #define FAILING_MS   10000u /* commits that fail so long never will work */
-
-extern char **environ;
 
 /* Nothing of this turn counts, the next master does it again: where memory is
  * gone to the last, that loses less than half a turn. */
@@ -109,136 +99,6 @@ on_key_timer(int fd, short what, void *arg)
 			session_background(m, s);
 }
 
-/* The server's own environment, filtered, as the base where a client sends
- * none. */
-static int
-base_env_init(struct master *m)
-{
-	const struct passwd *pw = getpwuid(geteuid());
-	const char *v;
-	size_t at = 0;
-
-	for (char **e = environ; *e != NULL; e++) {
-		size_t key = strcspn(*e, "=");
-
-		if ((*e)[key] == '=' && env_is_basic(*e, key))
-			m->base_env_bytes += strlen(*e) + 1;
-	}
-	m->base_env = malloc(m->base_env_bytes + 1);
-	if (m->base_env == NULL)
-		return -ENOMEM;
-	for (char **e = environ; *e != NULL; e++) {
-		size_t key = strcspn(*e, "=");
-
-		if ((*e)[key] != '=' || !env_is_basic(*e, key))
-			continue;
-		memcpy(m->base_env + at, *e, strlen(*e) + 1);
-		at += strlen(*e) + 1;
-	}
-	v = getenv("HOME");
-	if (v == NULL || v[0] != '/')
-		v = pw != NULL ? pw->pw_dir : "/";
-	snprintf(m->home, sizeof(m->home), "%s", v);
-	v = getenv("SHELL");
-	if (v == NULL)
-		v = pw != NULL ? pw->pw_shell : "";
-	snprintf(m->user_shell, sizeof(m->user_shell), "%s", v);
-	v = getenv("PATH");
-	snprintf(m->server_path, sizeof(m->server_path), "%s",
-	    v != NULL && v[0] != '\0' ? v : "/usr/local/bin:/usr/bin:/bin");
-	return 0;
-}
-
-/* Reads file and environment over the defaults. */
-static int
-config_load(struct master *m, struct config *ret, char *why, size_t why_size)
-{
-	struct config *c = malloc(sizeof(*c));
-	int r = 0;
-
-	if (c == NULL)
-		return -ENOMEM;
-	config_defaults(c);
-	if (m->h.config_path[0] != '\0')
-		r = config_read_file(c, m->h.config_path, why, why_size);
-	if (r == 0)
-		r = config_read_env(c, why, why_size);
-	if (r == 0)
-		*ret = *c;
-	free(c);
-	return r;
-}
-
-/* Gives the lanes what is configured. */
-static int
-lanes_apply(struct master *m)
-{
-	const struct config *cfg = &m->cfg;
-	struct lane_conf *lanes = calloc(CONFIG_LANES, sizeof(*lanes));
-	struct lane_group_conf groups[CONFIG_GROUPS];
-	int r = -ENOMEM;
-
-	for (uint32_t i = 0; i < cfg->group_count; i++) {
-		memcpy(groups[i].name, cfg->groups[i].name,
-		    sizeof(groups[i].name));
-		groups[i].width = cfg->groups[i].width;
-	}
-	for (uint32_t i = 0; lanes != NULL && i < cfg->lane_count; i++) {
-		const struct config_lane *c = &cfg->lanes[i];
-
-		memcpy(lanes[i].name, c->name, sizeof(lanes[i].name));
-		memcpy(lanes[i].group, c->group, sizeof(lanes[i].group));
-		lanes[i].width = c->width;
-		lanes[i].queue_max = c->queue;
-		lanes[i].reserve = c->reserve;
-	}
-	if (lanes != NULL)
-		r = lanes_setup(m->lanes, groups, cfg->group_count, lanes,
-		    cfg->lane_count);
-	if (r < 0)
-		log_event(LOG_ERROR, "lanes-not-set",
-		    KV("error", strerror(-r)));
-	lanes_set_warn(m->lanes, cfg->lane_warn_ms);
-	free(lanes);
-	return r;
-}
-
-/* The keeper knows whether a command line goes first, and tells everybody. */
-static void
-tell_log(struct master *m)
-{
-	struct ctl_log msg = {.head = CTL_INIT(CTL_LOG, (struct sid){0},
-				  struct ctl_log),
-	    .how = LOG_PACK(m->cfg.log_level, m->cfg.log_format)};
-	int r = link_send(m, &msg, sizeof(msg));
-
-	if (r < 0)
-		log_event(LOG_WARN, "log-stays-as-it-is",
-		    KV("error", strerror(-r)));
-}
-
-/* SIGHUP: new values, or the old ones and a reason in the log. */
-void
-master_reload(struct master *m)
-{
-	char why[512] = "";
-
-	if (config_load(m, &m->cfg, why, sizeof(why)) < 0) {
-		log_event(LOG_ERROR, "config-refused", KV("why", why));
-		return;
-	}
-	tell_log(m);
-	(void)lanes_apply(m);
-	gate_configure(m);
-	events_set_keep(m->events, m->cfg.events);
-	api_events_recount(m);
-	sweep_budget(m);
-	lane_deadlock_look_all(m);
-	gate_deadlock_look(m);
-	session_pump_lanes(m);
-	log_event(LOG_NOTE, "config-read");
-}
-
 /* One master at a time writes index, board and its page. Within one keeper's
  * life the last one is dead for sure; one of a dead keeper is told to die by
  * PDEATHSIG, but may be in the middle of a commit. A file system that has no
@@ -285,7 +145,7 @@ open_shared(struct master *m)
 	if (r == 0)
 		r = mend_board_open(m);
 	if (r == 0)
-		r = registry_board_init(m);
+		r = shown_open(m);
 	if (r < 0)
 		return r;
 	r = recover_index(m);
@@ -308,9 +168,7 @@ turn_commit(struct master *m)
 	struct session *s;
 	int r = 0;
 
-	registry_soon(m);
-	TAILQ_FOREACH(s, &m->dirty, record.link)
-		session_count_started(m, s);
+	record_due(m);
 	if (m->next_dirty) {
 		r = recover_meta_put(m, "next", m->next_sid);
 		if (r < 0)
@@ -357,7 +215,7 @@ master_init(struct master *m, const struct heritage *h)
 	rooms_init(m);
 	rank_init(&m->expiring, sweep_cmp);
 	pool_init(m);
-	r = config_load(m, &m->cfg, why, sizeof(why));
+	r = settings_read(m, &m->cfg, why, sizeof(why));
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
@@ -371,12 +229,12 @@ master_init(struct master *m, const struct heritage *h)
 	m->lanes = lanes_new();
 	if (m->base == NULL || m->lanes == NULL)
 		return -ENOMEM;
-	r = lanes_apply(m);
+	r = settings_lanes(m);
 	if (r == 0)
 		r = gate_init(m);
 	if (r < 0)
 		return r;
-	r = base_env_init(m);
+	r = settings_base_env(m);
 	if (r == 0)
 		r = open_shared(m);
 	if (r < 0)
@@ -513,13 +371,7 @@ turn_send(struct master *m)
 	lane_admin_written(m);
 	lane_admin_show(m);
 	TAILQ_FOREACH_SAFE(s, &m->dirty, record.link, next) {
-		TAILQ_REMOVE(&m->dirty, s, record.link);
-		m->dirty_count--;
-		s->record.dirty = s->record.fresh = false;
-		s->record.spec_kept = s->record.spec_kept &&
-		    session_is_before_start(s);
-		if (s->state == STATE_QUEUED)
-			spec_free(&s->record.spec);
+		record_committed(m, s);
 		board_show(m, s);
 	}
 	FAULT("master.after-commit");

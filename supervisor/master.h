@@ -21,11 +21,12 @@
 #include "common/ctl.h"
 #include "common/heritage.h"
 #include "common/ids.h"
+#include "common/metrics.h"
 #include "shm/board.h"
 #include "shm/index.h"
 #include "shm/layout.h"
 #include "shm/ring.h"
-#include "supervisor/api/request.h"
+#include "supervisor/api/api.h"
 #include "supervisor/gate/gate.h"
 #include "supervisor/gate/starts.h"
 #include "supervisor/lane/lane.h"
@@ -91,10 +92,6 @@ struct worker {
 
 /* --------------------------------------------------------------- master */
 
-/* The place of a field of struct stats_tally among its numbers. */
-#define TALLY_FIELDS (sizeof(struct stats_tally) / sizeof(uint64_t))
-#define TALLY(field) (offsetof(struct stats_tally, field) / sizeof(uint64_t))
-
 struct lane_note {
 	STAILQ_ENTRY(lane_note) link;
 	char name[LANE_NAME_MAX];
@@ -139,7 +136,6 @@ struct master {
 	struct lane_notes lane_notes; /* lanes whose state is to be written */
 	uint64_t lanes_shown;         /* on the board, as lanes_changes() */
 	LIST_HEAD(, lane_drain) lane_drains;
-	bool lane_warns; /* a warning may end somebody, which warns */
 	struct tokens *tokens;
 	struct drains *drains;
 	struct gate gate;
@@ -159,7 +155,7 @@ struct master {
 	struct event *soon_timer;
 	uint64_t next_sid;
 	bool next_dirty;
-	uint64_t tally[TALLY_FIELDS]; /* struct stats_tally, see tally.c */
+	uint64_t tally[TALLY_SLOTS]; /* struct stats_tally, see tally.c */
 	uint64_t tally_fresh;
 	bool tally_dirty;
 	uint32_t live;     /* not ended */
@@ -199,12 +195,23 @@ struct master {
 int master_init(struct master *m, const struct heritage *h);
 void master_fini(struct master *m);
 void master_loop(struct master *m);
-void master_reload(struct master *m);
 /* It ends by its own fault, without committing or sending more. */
 void master_give_up(struct master *m, const char *why);
 /* Arms a timer `ms` from now, making it where *ev is NULL. */
 void timer_in(struct master *m, struct event **ev,
     void (*fn)(int, short, void *), void *arg, uint64_t ms);
+
+/* ----------------------------------------------------------- settings.c */
+/* What is configured now, over the defaults. -ENOMEM; -EINVAL and others, and
+ * the sentence in *why. */
+int settings_read(struct master *m, struct config *ret, char *why,
+    size_t why_size);
+/* The lanes get what is configured. */
+int settings_lanes(struct master *m);
+/* The environment of commands whose client sends none. -ENOMEM */
+int settings_base_env(struct master *m);
+/* SIGHUP: new values, or the old ones and a reason in the log. */
+void master_reload(struct master *m);
 
 /* ----------------------------------------------------------- turn_run.c */
 /* Something wakes the loop: the turn is counted from here on. In each callback,
@@ -237,64 +244,11 @@ int tally_write(struct master *m);
 void tally_written(struct master *m);
 void tally_load(struct master *m, bool ours);
 static inline void
-tally_add(struct master *m, size_t field, uint64_t n)
+tally_add(struct master *m, size_t slot, uint64_t n)
 {
-	m->tally[field] += n;
+	m->tally[slot] += n;
 	m->tally_dirty = true;
 }
-
-/* --------------------------------------------------------- gate/lanes.c */
-/* An operator's wish: in force at once, in the index with this turn. */
-int lane_admin_put(struct master *m, const char *name,
-    const struct lane_state *state);
-/* What the lanes' states are now; false: there is no such lane, and *ret is
- * that of a fresh one. */
-bool lane_admin_state(struct master *m, const char *name,
-    struct lane_state *ret);
-/* Rejects who waits; how many. */
-uint32_t lane_admin_clear(struct master *m, const char *name);
-/* Clears it and gives it a new generation. */
-uint32_t lane_admin_reset(struct master *m, const char *name);
-int lane_admin_load(struct master *m);
-int lane_admin_write(struct master *m);
-void lane_admin_written(struct master *m);
-/* Brings the board's lanes up to date. */
-void lane_admin_show(struct master *m);
-/* Sessions that keep another from starting: some of them, and how many. */
-#define BLOCKERS_NAMED 16
-struct blockers {
-	struct sid sids[BLOCKERS_NAMED];
-	uint32_t n, total;
-};
-/* As a connection of `scope` (NULL: admin) may know them: an array; and up to
- * 3 in words. */
-void blockers_encode(struct master *m, const char *scope,
-    const struct blockers *b, struct enc *e);
-void blockers_text(struct master *m, const char *scope,
-    const struct blockers *b, struct sbuf *text);
-/* The same of those that keep a lane's first from starting. */
-void lane_blockers_encode(struct master *m, const char *scope,
-    const char *lane, struct enc *e);
-void lane_blockers_text(struct master *m, const char *scope, const char *lane,
-    struct sbuf *b);
-
-/* ------------------------------------------------------ lane_deadlock.c */
-/* -EDEADLK and why: only its ancestors hold its lane, or its group. */
-int lane_deadlock_refuse(struct master *m, const struct session *s,
-    const char *scope, struct proto_problem *why);
-/* Ends a queued one for the same reason; false: there is none. */
-bool lane_deadlock_end(struct master *m, struct session *s);
-/* Looks at who waits in a lane that may have become too narrow; in all. */
-void lane_deadlock_look(struct master *m, const char *lane);
-void lane_deadlock_look_all(struct master *m);
-
-/* "nova-gulf (12s, lane main) <- ...": its ancestors, the parent first, as a
- * connection of `scope` (NULL: admin) may know them. */
-void lane_deadlock_chain(struct master *m, const struct session *s,
-    const char *scope, struct sbuf *b);
-
-/* ---------------------------------------------------------- lane_wait.c */
-void lane_wait_warn(struct master *m, uint64_t now);
 
 /* --------------------------------------------------------------- pool.c */
 void pool_init(struct master *m);

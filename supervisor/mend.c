@@ -11,7 +11,7 @@
 
 #include "common/log.h"
 #include "shm/stats.h"
-#include "supervisor/api/conn.h"
+#include "supervisor/master.h"
 #include "supervisor/master.h"
 
 /* Loudly. */
@@ -57,9 +57,9 @@ board_totals(struct master *m)
 	uint64_t ended = 0;
 
 	for (size_t i = 0; i < END_REASONS; i++)
-		ended += m->tally[TALLY(ended) + i];
-	atomic_store(&h->started_total, m->tally[TALLY(started)]);
-	atomic_store(&h->failed_total, m->tally[TALLY(spawn_failed)]);
+		ended += m->tally[TALLY_ENDED + i];
+	atomic_store(&h->started_total, m->tally[TALLY_STARTED]);
+	atomic_store(&h->failed_total, m->tally[TALLY_SPAWN_FAILED]);
 	atomic_store(&h->ended_total, ended);
 	atomic_store(&h->budget_bytes, m->budget);
 	atomic_store(&h->master_generation, m->h.wid.generation);
@@ -90,7 +90,7 @@ stats_mend(struct master *m)
 {
 	if (stats_mend_own(m->dirfd, m->stats) == 1) {
 		m->tally_dirty = true; /* shown after the next commit */
-		atomic_store_explicit(&m->stats->connections, m->conns->count,
+		atomic_store_explicit(&m->stats->connections, conn_count(m),
 		    memory_order_relaxed);
 	}
 	(void)stats_follow(m->dirfd, m->pages);

@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 
-#include "supervisor/master.h"
+#include "supervisor/api/request.h"
 
 /* A watch wakes nobody any more. Its neighbour's address stays in it: who walks
  * through the session's watches goes on from there. */

@@ -120,7 +120,7 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 		s = session_by_sid(m, msg->head.sid);
 		if (s == NULL || !wid_eq(s->custody.hand.who, w->wid))
 			break;
-		s->output.watching = false;
+		output_unwatched(s);
 		session_wake(m, s, WAKE_OUTPUT);
 		break;
 	case CTL_STDIN_AT: {
@@ -129,13 +129,10 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 		s = session_by_sid(m, msg->head.sid);
 		if (s == NULL || !wid_eq(s->custody.hand.who, w->wid))
 			break;
-		s->input.watching = false;
-		if (in->pos <= s->input.spool_end &&
-		    in->pos > s->input.consumed)
-			s->input.consumed = in->pos;
-		room_count(s);
+		stdin_unwatched(s);
+		stdin_consumed(s, in->pos);
 		if (in->eof != 0 && !s->input.closed) {
-			s->input.closed = true;
+			stdin_closed(s);
 			session_touch(m, s);
 		}
 		session_wake(m, s, WAKE_STDIN);
@@ -144,11 +141,9 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 	case CTL_NO_SPACE:
 		s = session_by_sid(m, msg->head.sid);
 		if (s != NULL && wid_eq(s->custody.hand.who, w->wid) &&
-		    !s->output.no_space) {
-			s->output.no_space = true;
+		    output_no_space(s))
 			log_event(LOG_WARN, "output-dropped", KV_SESSION(s),
 			    KV("why", "the tmpfs is full"));
-		}
 		break;
 	case CTL_DUMP_END:
 		w->dump_done = true;

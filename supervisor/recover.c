@@ -51,8 +51,7 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 	custody_load(&s->custody.hand, s->custody.attempt + 1);
 	if (!session_live(s))
 		custody_over(&s->custody.hand);
-	s->record.spec_kept = session_is_before_start(s);
-	s->input.spooled = true;
+	stdin_loaded(s);
 	sc->loaded++;
 	return 0;
 }
@@ -293,7 +292,7 @@ lose_strangers(struct master *m, bool board_says)
 		    !FAULT_FAILS("lie.queue-lost")) ||
 		    (board_says && adopt_is_shown(m, at)))
 			continue;
-		s->shown.backgrounded = true; /* its request cannot come back */
+		(void)shown_background(s); /* its request cannot come back */
 		session_end_by_ring(m, s);
 	}
 }
@@ -340,7 +339,8 @@ own_incarnations(struct master *m, uint64_t last)
 
 	for (s = registry_first(m); s != NULL; s = registry_next(s))
 		if (s->id.incarnation == 0)
-			s->id.incarnation = last != 0 ? last : m->h.incarnation;
+			session_of_keeper(s, last != 0 ? last
+			                               : m->h.incarnation);
 }
 
 /* Loads everything from the index, and puts back what it does not have. Until
@@ -389,7 +389,7 @@ recover_scan(struct master *m)
 		lose_strangers(m, incarnation == 0);
 	adopt_shown(m);
 	adopt_close(m);
-	registry_board_take(m);
+	shown_take(m);
 	r = marks_put(m, incarnation);
 	if (r < 0)
 		return r;
@@ -427,14 +427,15 @@ recover_on_held(struct master *m, const struct ctl_held *msg)
 		s = adopt_live(m, msg->head.sid);
 	if (s == NULL || !session_live(s))
 		return;
-	s->facts.pid = msg->pid;
+	facts_pid(s, msg->pid);
 	if (down)
 		m->going_on++;
 	if (custody_row(&s->custody.hand, msg->next, msg->turn, heir_of(m, s,
 	    down)) != CUSTODY_MOVED)
 		return;
 	starts_over(m, s);
-	s->output.watching = s->input.watching = false;
+	output_unwatched(s);
+	stdin_unwatched(s);
 }
 
 /* Nobody has this one in hand; `ran`: its command may have been started. */
@@ -482,7 +483,8 @@ recover_down(struct master *m, struct session *s, struct wid dead,
 	    custody_down(&s->custody.hand, dead) != CUSTODY_ORPHAN)
 		return;
 	starts_over(m, s);
-	s->output.watching = s->input.watching = false;
+	output_unwatched(s);
+	stdin_unwatched(s);
 	if (expected) {
 		log_event(LOG_NOTE, "session-unheard",
 		    KV("session", s->id.sid.v), KV("slug", s->id.slug),

@@ -230,6 +230,8 @@ void child_watch(struct child *c);
 /* The spawn is given up. */
 void child_fail(struct child *c, int error, unsigned stage);
 void child_say_failed(struct child *c);
+/* The keeper may let go of this turn. */
+void child_say_closed(struct child *c);
 /* A START, or GIVE, of that turn is here: does it take the place of an older one
  * that failed? That one is gone then, and the turn of the CLOSED that it still
  * owes the keeper is in *ret_closing, or 0. */

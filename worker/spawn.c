@@ -106,7 +106,7 @@ child_set_limits(struct spawn *s)
 		rl[1] = l->rl[i].hard;
 		rc = RAW(SYS_prlimit64, 0, l->rl[i].resource, rl, 0);
 	}
-	if (rc == 0 && s->args.no_new_privs)
+	if (rc == 0 && (s->args.order->flags & CTL_START_NO_NEW_PRIVS) != 0)
 		rc = RAW(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0);
 	if (rc == 0 && l->nice_set)
 		rc = RAW(SYS_setpriority, PRIO_PROCESS, 0, l->nice, 0);
@@ -192,7 +192,7 @@ child_stdio(struct spawn *s)
 		rc = RAW(SYS_dup3, SPAWN_FD_STDIN + fd, fd, 0, 0);
 	if (rc < 0)
 		child_give_up(s, STAGE_FDS, rc);
-	RAW(SYS_umask, s->args.umask, 0, 0, 0);
+	RAW(SYS_umask, s->args.order->umask, 0, 0, 0);
 }
 
 CHILD_CODE int

@@ -87,12 +87,11 @@ struct spawn_args {
 	struct ring_header *hdr; /* pid, exec_errno and exec_stage go here */
 	int32_t keeper_pid;
 	bool held;            /* the worker waits until the exec */
-	bool no_new_privs;
+	const struct ctl_start *order; /* what the child reads by itself */
 	bool pty;             /* stdin is to be the controlling terminal */
 	uint64_t nofile_soft; /* of the command; 0: leave as it is */
 	uint64_t core_soft;   /* the same */
 	const char *cwd;
-	unsigned umask;
 	const struct search *search; /* what it execs */
 	int leaf_fd; /* control group to be in from the first moment; -1 */
 	bool leaf_into; /* by clone itself; else the child moves itself */

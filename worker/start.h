@@ -33,6 +33,9 @@ void start_succeeded(struct child *c);
 /* It does not, and nothing of it will: another try, or the end. */
 void start_failed(struct child *c, int error, unsigned stage);
 
+/* start_prepare.c: everything a command needs that can be had before the clone.
+ * What exists already from a try before stays. 0; -errno and the stage. */
+int start_prepare(struct child *c, unsigned *ret_stage);
 /* Makes a command one of the first to go when memory is short. */
 void start_oom_score(struct child *c);
 /* The spawn is given up; before start_plan_free(). */

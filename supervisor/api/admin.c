@@ -12,7 +12,8 @@
 #include "common/kfile.h"
 #include "shm/state_names.h"
 #include "shm/stats.h"
-#include "supervisor/master.h"
+#include "supervisor/api/exec_spec.h"
+#include "supervisor/api/method.h"
 #include "supervisor/session/limits.h"
 #include "supervisor/words/result.h"
 
@@ -71,12 +72,7 @@ remove_call(struct api_call *c)
 		done(c->req, slug, "Removed session", ".");
 		return;
 	}
-	s->shown.hidden = true;
-	if (s->shown.slot != UINT32_MAX) {
-		board_clear(&c->m->board, s->shown.slot);
-		c->m->board_free[c->m->board_free_count++] = s->shown.slot;
-		s->shown.slot = UINT32_MAX;
-	}
+	shown_hide(c->m, s);
 	session_touch(c->m, s);
 	room_count(s);
 	registry_drop_key(c->m, s);
@@ -224,19 +220,16 @@ status_scheduling(struct enc *e)
 static void
 status_unavailable(struct master *m, struct enc *e)
 {
-	static const struct {
-		const char *feature, *reason;
-	} list[] = {
-	    {"sandbox", "the sandbox host is not built yet"},
-	    {"node", "the node host is not built yet"},
-	};
+	char reason[80];
 
 	enc_key(e, "unavailable");
 	enc_array(e);
-	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+	for (const char *const *h = exec_hosts_missing; *h != NULL; h++) {
+		snprintf(reason, sizeof(reason), "the %s host is not built yet",
+		    *h);
 		enc_map(e);
-		enc_kv_str(e, "feature", list[i].feature);
-		enc_kv_str(e, "reason", list[i].reason);
+		enc_kv_str(e, "feature", *h);
+		enc_kv_str(e, "reason", reason);
 		enc_end(e);
 	}
 	if (m->h.group[HERITAGE_GROUP_TREE][0] == '\0') {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/match.h"
-#include "supervisor/master.h"
+#include "supervisor/api/request.h"
 
 #define METHOD(id, ...) [PROTO_##id] = &method_##id,
 static const struct method *const methods[PROTO_METHOD_COUNT] = {

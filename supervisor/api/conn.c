@@ -215,13 +215,6 @@ conn_kill(struct conn *c)
 	conn_activate(c);
 }
 
-/* Ends a connection from our side. */
-void
-conn_drop(struct conn *c)
-{
-	conn_kill(c);
-}
-
 /* Frees what a connection has, as far as it was made. */
 void
 conn_release(struct conn *c)

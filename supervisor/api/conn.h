@@ -4,7 +4,7 @@
 #define PSUP_SUPERVISOR_API_CONN_H
 
 #include "common/codec_scan.h"
-#include "supervisor/master.h"
+#include "supervisor/api/request.h"
 #include "supervisor/turn.h"
 
 struct evbuffer;

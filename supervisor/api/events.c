@@ -5,7 +5,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "supervisor/master.h"
+#include "supervisor/api/method.h"
 
 #define PUSH_MAX   1000u
 #define PUSH_QUEUE (256u << 10) /* bytes that wait for a slow subscriber */

@@ -46,10 +46,7 @@ answer_ended(struct req *r, struct session *s)
 	}
 	result_exec_ended(m, s, x->text,
 	    x->warnings.p != NULL ? x->warnings.p : "", &e);
-	if (!s->shown.answered) {
-		s->shown.answered = true;
-		session_touch(m, s);
-	}
+	shown_answered(m, s);
 	req_done(r, &e);
 	sweep_read(m, s);
 }
@@ -64,8 +61,7 @@ answer_running(struct req *r, struct session *s)
 	if (x->streaming)
 		stream_end(r, s);
 	session_background(r->m, s);
-	s->shown.answered = true;
-	session_touch(r->m, s);
+	shown_answered(r->m, s);
 	result_exec_running(r->m, s,
 	    x->warnings.p != NULL ? x->warnings.p : "", &e);
 	req_done(r, &e);
@@ -213,8 +209,7 @@ exec_attach(struct api_call *c, struct session *s)
 			exec_wake(r, s, WAKE_STATE);
 			return;
 		}
-		s->wish.stream = true; /* its background lifts the credit */
-		session_touch(c->m, s);
+		session_streams(c->m, s);
 		(void)stream_pump(r, s);
 	} else if (s->wish.stream && !others_wait(r, s)) {
 		stream_end(r, s);
@@ -338,9 +333,8 @@ exec_call(struct api_call *c)
 		req_fail(r, &why);
 		return;
 	}
-	s->wish.stream = val_bool(c->params, "stream", false);
 	if (req_watch(r, s) < 0 ||
-	    lane_deadlock_refuse(m, s, conn_scope(c->conn), &why) < 0 ||
+	    deadlock_refuse(m, s, conn_scope(c->conn), &why) < 0 ||
 	    session_admit(m, s, &why) < 0) {
 		req_unwatch(r); /* it is told why, not that it is gone */
 		registry_forget(m, s);

@@ -3,7 +3,7 @@
 #ifndef PSUP_SUPERVISOR_API_EXEC_H
 #define PSUP_SUPERVISOR_API_EXEC_H
 
-#include "supervisor/master.h"
+#include "supervisor/api/method.h"
 
 struct exec {
 	enum text_rule text;

@@ -46,6 +46,8 @@ exec_check_lane(struct val_str name, struct proto_problem *why)
 	return 0;
 }
 
+const char *const exec_hosts_missing[] = {"sandbox", "node", NULL};
+
 /* Rules about params alone. */
 int
 exec_check(const struct val *params, struct proto_problem *why)
@@ -83,18 +85,16 @@ exec_check(const struct val *params, struct proto_problem *why)
 		    "to be outside of (gate: host sandbox)");
 		return -ENOTSUP;
 	}
-	if (host != NULL && !val_is_str(host, "auto") &&
-	    !val_is_str(host, "gateway")) {
-		if (val_is_str(host, "sandbox") || val_is_str(host, "node"))
+	if (host == NULL || val_is_str(host, "auto") ||
+	    val_is_str(host, "gateway"))
+		return 0;
+	proto_problem_value(why, PROTO_E_INVALID_PARAMS, "host", host,
+	    "auto or gateway");
+	for (const char *const *h = exec_hosts_missing; *h != NULL; h++)
+		if (val_is_str(host, *h))
 			proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
-			    "host %.*s is not built yet; use gateway",
-			    (int)host->s.len, host->s.ptr);
-		else
-			proto_problem_value(why, PROTO_E_INVALID_PARAMS,
-			    "host", host, "auto or gateway");
-		return -ENOTSUP;
-	}
-	return 0;
+			    "host %s is not built yet; use gateway", *h);
+	return -ENOTSUP;
 }
 
 /* The command line as shown, cut to 4096 bytes. */

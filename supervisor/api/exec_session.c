@@ -7,7 +7,6 @@
 
 #include "common/clock.h"
 #include "common/text.h"
-#include "shm/spool.h"
 #include "supervisor/api/exec.h"
 #include "supervisor/api/exec_spec.h"
 #include "supervisor/session/limits.h"
@@ -29,93 +28,97 @@ param_dup(const struct val *params, const char *name)
 	return strndup(v.ptr != NULL ? v.ptr : "", v.len);
 }
 
-/* The texts of a session. */
-static int
-session_texts(struct session *s, struct api_call *c, const char *cwd)
+/* Who it is. */
+static void
+identify(struct api_call *c, const char *name, struct session_id *id)
 {
 	const char *scope = conn_scope(c->conn);
+
+	id->sid.v = c->m->next_sid++;
+	c->m->next_dirty = true;
+	registry_slug(c->m, id->sid, id->slug);
+	id->incarnation = c->m->h.incarnation;
+	id->parent = kin_of_call(c);
+	id->created_ms = clock_wall_ms();
+	id->scope = scope != NULL ? strdup(scope)
+				  : param_dup(c->params, "scope");
+	id->name = strdup(name);
+	id->label = param_dup(c->params, "label");
+	id->session_key = param_dup(c->params, "sessionKey");
+	id->request_key = param_dup(c->params, "requestKey");
+}
+
+/* The numbers and switches of what is asked for. */
+static void
+take_numbers(const struct config *cfg, const struct val *p,
+    struct session_wish *w)
+{
+	const struct val *in = val_get(p, "stdin");
+	double timeout = val_num(p, "timeout",
+	    val_num(p, "timeoutSeconds", (double)cfg->timeout_sec));
+
+	w->timeout_ms = seconds_ms(timeout);
+	w->no_output_timeout_ms = seconds_ms(val_num(p, "noOutputTimeout", 0));
+	w->ttl_ms = cfg->cleanup_ms;
+	w->head_bytes = (uint32_t)cfg->head_output_chars;
+	w->tail_bytes = cfg->max_output_chars > 4096
+	    ? (uint32_t)cfg->max_output_chars
+	    : 4096;
+	w->grace_ms = (uint32_t)cfg->grace_ms;
+	w->notify = val_bool(p, "notifyOnExit", cfg->notify_on_exit);
+	w->notify_empty = cfg->notify_on_exit_empty_success;
+	w->stream = val_bool(p, "stream", false);
+	w->stdin_pipe = in == NULL || val_is_str(in, "open") ||
+	    val_str(in, "text").ptr != NULL;
+}
+
+/* What a lane has in store for those that do not say: priority, limits. */
+static int
+take_lane(struct master *m, const struct val *p, struct session_wish *w,
+    struct proto_problem *why)
+{
+	const struct config_lane *lane = w->lane[0] != '\0'
+	    ? config_lane_for(&m->cfg, w->lane)
+	    : NULL;
+	int r = limits_take(&m->h, p, &w->limits, why);
+
+	w->priority = (int)val_int(p, "priority",
+	    lane != NULL ? lane->priority : 0);
+	if (r == 0 && lane != NULL)
+		r = limits_take_config(&m->h, &lane->limits, &w->limits, why);
+	if (r == 0)
+		r = limits_take_config(&m->h, &m->cfg.limits, &w->limits, why);
+	return r;
+}
+
+/* A session of what the params say, in no tree yet. NULL: *why. */
+static struct session *
+make(struct api_call *c, const char *cwd, struct proto_problem *why)
+{
+	struct session_id id = {0};
+	struct session_wish wish = {0};
 	struct sbuf shown = SBUF_INIT;
 	char name[160];
+	int r = -ENOMEM;
 
 	exec_shown(c->params, &shown);
 	text_derive_name(shown.p != NULL ? shown.p : "", shown.len, name,
 	    sizeof(name));
-	s->wish.command = shown.p;
-	s->id.scope = scope != NULL ? strdup(scope)
-				    : param_dup(c->params, "scope");
-	s->id.name = strdup(name);
-	s->wish.cwd = strdup(cwd);
-	s->id.label = param_dup(c->params, "label");
-	s->id.session_key = param_dup(c->params, "sessionKey");
-	s->id.request_key = param_dup(c->params, "requestKey");
-	s->wish.lane = param_dup(c->params, "lane");
-	if (s->wish.command == NULL || s->id.scope == NULL ||
-	    s->id.name == NULL || s->wish.cwd == NULL || s->id.label == NULL ||
-	    s->id.session_key == NULL || s->id.request_key == NULL ||
-	    s->wish.lane == NULL)
-		return -ENOMEM;
-	return 0;
-}
-
-/* The tags of a session, as encoded. */
-static int
-session_tags(struct session *s, const struct val *params)
-{
-	const struct val *tags = val_get(params, "tags");
-	struct enc e = ENC_INIT;
-
-	if (tags == NULL || tags->a.count == 0)
-		return 0;
-	enc_val(&e, tags);
-	if (e.failed) {
-		enc_fini(&e);
-		return -ENOMEM;
-	}
-	s->id.tags = e.buf;
-	s->id.tags_bytes = e.len;
-	return 0;
-}
-
-/* The numbers and switches of a session. */
-static void
-session_numbers(struct session *s, struct master *m, const struct val *p)
-{
-	const struct config *cfg = &m->cfg;
-	double timeout = val_num(p, "timeout",
-	    val_num(p, "timeoutSeconds", (double)cfg->timeout_sec));
-
-	s->id.created_ms = clock_wall_ms();
-	s->wish.timeout_ms = seconds_ms(timeout);
-	s->wish.no_output_timeout_ms = seconds_ms(
-	    val_num(p, "noOutputTimeout", 0));
-	s->wish.ttl_ms = cfg->cleanup_ms;
-	s->wish.head_bytes = (uint32_t)cfg->head_output_chars;
-	s->wish.tail_bytes = (uint32_t)cfg->max_output_chars;
-	if (s->wish.tail_bytes < 4096)
-		s->wish.tail_bytes = 4096;
-	s->wish.grace_ms = (uint32_t)cfg->grace_ms;
-	s->terminal.pty = val_bool(p, "pty", false);
-	s->terminal.cols = (uint32_t)proto_int(PROTO_EXEC, p, "cols", 120);
-	s->terminal.rows = (uint32_t)proto_int(PROTO_EXEC, p, "rows", 30);
-	s->wish.priority = (int)val_int(p, "priority", 0);
-	s->wish.notify = val_bool(p, "notifyOnExit", cfg->notify_on_exit);
-	s->wish.notify_empty = cfg->notify_on_exit_empty_success;
-}
-
-/* A text that is there before the command is. */
-static int
-stdin_spool(struct session *s, struct master *m, struct val_str text)
-{
-	int fd = spool_open_append(m->dirfd, s->id.sid), r;
-
-	s->input.spooled = true;
-	if (fd < 0)
-		return fd;
-	r = spool_append(fd, 0, text.ptr, text.len);
-	close(fd);
+	identify(c, name, &id);
+	take_numbers(&c->m->cfg, c->params, &wish);
+	wish.command = shown.p;
+	wish.cwd = strdup(cwd);
+	wish.lane = param_dup(c->params, "lane");
+	if (wish.cwd != NULL && wish.lane != NULL)
+		r = fields_map(val_get(c->params, "tags"), &id.tags);
 	if (r == 0)
-		s->input.spool_end = text.len;
-	return r;
+		r = take_lane(c->m, c->params, &wish, why);
+	if (r == 0)
+		r = retain_take(c->m, c->params, &id, &wish, why);
+	if (r == 0)
+		return session_make(&id, &wish);
+	session_unmake(&id, &wish);
+	return NULL;
 }
 
 /* stdin: a pipe, nothing, or a text that is spooled before the start. */
@@ -125,25 +128,19 @@ session_stdin(struct session *s, struct master *m, const struct val *params,
 {
 	const struct val *in = val_get(params, "stdin");
 	struct val_str text = val_str(in, "text");
-	int r = 0;
+	int r;
 
-	s->wish.stdin_pipe = true;
 	if (in == NULL || val_is_str(in, "open"))
 		return 0;
-	s->input.spool_eof = true;
-	if (text.ptr == NULL) {
-		s->wish.stdin_pipe = false;
-		s->input.closed = true;
-	}
+	stdin_eof(s);
+	if (!s->wish.stdin_pipe)
+		stdin_closed(s);
 	if (text.len > 0 &&
 	    room_ask(s->share.room, SHARE_WAITING, text.len, why) < 0)
 		return -EDQUOT;
-	if (text.len > 0)
-		r = stdin_spool(s, m, text);
-	if (r == 0 && s->terminal.pty) {
-		terminal_accepted(s, text.ptr, text.len);
+	r = stdin_append(m, s, text.ptr, text.len);
+	if (r == 0 && s->terminal.pty)
 		r = terminal_eof(m, s);
-	}
 	if (r < 0)
 		proto_problem_set(why, PROTO_E_NO_SPACE, "stdin",
 		    "no space for stdin: %s", strerror(-r));
@@ -159,32 +156,32 @@ session_spec(struct session *s, struct master *m, const struct val *params,
 	    .base_env_bytes = m->base_env_bytes, .home = m->home,
 	    .user_shell = m->user_shell, .path = m->server_path};
 	char instance[SESSION_INSTANCE_MAX];
+	struct spec *spec = NULL;
+	int r;
 	struct exec_ids ids = {.slug = s->id.slug, .scope = s->id.scope,
 	    .instance = instance, .pty = s->terminal.pty};
 
 	session_instance(s, instance);
-	return exec_spec_make(&b, params, s->wish.cwd, &ids, &s->record.spec,
-	    why);
+	r = exec_spec_make(&b, params, s->wish.cwd, &ids, &spec, why);
+	if (r == 0)
+		record_spec(s, spec);
+	return r;
 }
 
 struct session *
 exec_session(struct api_call *c, const char *cwd, struct proto_problem *why)
 {
 	struct master *m = c->m;
-	struct session *s = session_new();
-	const struct config_lane *lane;
-	int r = -ENOMEM;
+	const struct val *p = c->params;
+	struct session *s;
+	int r;
 
 	proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
+	s = make(c, cwd, why);
 	if (s == NULL)
 		return NULL;
-	session_numbers(s, m, c->params);
-	s->id.sid.v = m->next_sid++;
-	s->id.incarnation = m->h.incarnation;
-	m->next_dirty = true;
-	if (session_texts(s, c, cwd) == 0 && session_tags(s, c->params) == 0)
-		s->share.room = room_hold(m, s->id.scope);
-	if (s->share.room != NULL)
+	r = room_join(m, s);
+	if (r == 0)
 		r = room_for(s, STATE_FREE, why);
 	if (r == 0)
 		r = registry_add(m, s);
@@ -192,26 +189,13 @@ exec_session(struct api_call *c, const char *cwd, struct proto_problem *why)
 		session_free(s);
 		return NULL;
 	}
-	s->record.fresh = true;
-	session_touch(m, s);
-	s->id.parent = kin_of_call(c);
-	lane = s->wish.lane[0] != '\0' ? config_lane_for(&m->cfg, s->wish.lane)
-				       : NULL;
-	if (lane != NULL && val_get(c->params, "priority") == NULL)
-		s->wish.priority = lane->priority;
-	r = limits_take(&m->h, c->params, &s->wish.limits, why);
-	if (r == 0 && lane != NULL)
-		r = limits_take_config(&m->h, &lane->limits, &s->wish.limits,
-		    why);
+	record_new(m, s);
+	terminal_begin(s, val_bool(p, "pty", false),
+	    (uint32_t)proto_int(PROTO_EXEC, p, "cols", 120),
+	    (uint32_t)proto_int(PROTO_EXEC, p, "rows", 30));
+	r = session_stdin(s, m, p, why);
 	if (r == 0)
-		r = limits_take_config(&m->h, &m->cfg.limits, &s->wish.limits,
-		    why);
-	if (r == 0)
-		r = retain_take(m, c->params, s, why);
-	if (r == 0)
-		r = session_stdin(s, m, c->params, why);
-	if (r == 0)
-		r = session_spec(s, m, c->params, why);
+		r = session_spec(s, m, p, why);
 	if (r < 0) {
 		registry_forget(m, s);
 		return NULL;

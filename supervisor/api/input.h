@@ -6,7 +6,7 @@
 #ifndef PSUP_SUPERVISOR_API_INPUT_H
 #define PSUP_SUPERVISOR_API_INPUT_H
 
-#include "supervisor/master.h"
+#include "supervisor/api/method.h"
 
 /* What each of them keeps between two turns. */
 struct input {

@@ -67,14 +67,15 @@ static bool
 put(struct req *r, struct session *s, size_t end)
 {
 	struct input *in = r->state;
+	struct proto_problem why;
 	int e;
 
 	if (!result_stdin_writable(s))
 		return req_refuse(r, PROTO_E_STDIN_CLOSED, s->id.slug,
 		    "Session %s stdin is not writable.", s->id.slug);
-	if (s->terminal.pty && terminal_refuses(r, s, in->data + in->accepted,
-			  end - in->accepted))
-		return false;
+	if (s->terminal.pty && terminal_refuses(r->m, s,
+			  in->data + in->accepted, end - in->accepted, &why))
+		return req_refuse(r, why.code, s->id.slug, "%s", why.message);
 	e = input_put(r->m, s, in->data + in->accepted, end - in->accepted);
 	if (e == 0)
 		in->accepted = end;
@@ -384,12 +385,9 @@ resize_call(struct api_call *c)
 		    "Session %s has no terminal.", s->id.slug);
 		return;
 	}
-	s->terminal.cols = (uint32_t)proto_int(PROTO_RESIZE, c->params, "cols",
-	    120);
-	s->terminal.rows = (uint32_t)proto_int(PROTO_RESIZE, c->params, "rows",
-	    30);
-	terminal_order_size(c->m, s);
-	session_touch(c->m, s);
+	terminal_resize(c->m, s,
+	    (uint32_t)proto_int(PROTO_RESIZE, c->params, "cols", 120),
+	    (uint32_t)proto_int(PROTO_RESIZE, c->params, "rows", 30));
 	snprintf(text, sizeof(text), "Terminal of session %s is %u x %u.",
 	    s->id.slug, s->terminal.cols, s->terminal.rows);
 	result_open(&e, text, strlen(text));

@@ -6,7 +6,7 @@
 #ifndef PSUP_SUPERVISOR_API_KILL_H
 #define PSUP_SUPERVISOR_API_KILL_H
 
-#include "supervisor/master.h"
+#include "supervisor/api/method.h"
 
 #define KILL_LATE_MS 10000u /* a worker that died meanwhile needs longer */
 

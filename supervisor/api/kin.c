@@ -3,7 +3,7 @@
  * Which session is a client part of? Asked once per connection, when it first
  * runs something, so that a session knows its parent. Facts of the kernel come
  * first: the peer's ancestors, their groups and POSIX sessions; the mark in
- * its environment; its control group. Called by exec.c; lane_deadlock.c
+ * its environment; its control group. Called by exec.c; deadlock.c
  * uses the answer.
  */
 #include <inttypes.h>

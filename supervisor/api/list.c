@@ -12,7 +12,7 @@
 
 #include "common/clock.h"
 #include "common/fault.h"
-#include "supervisor/master.h"
+#include "supervisor/api/method.h"
 #include "supervisor/session/usage.h"
 #include "supervisor/words/result.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/master.h"
+#include "supervisor/api/method.h"
 #include "supervisor/search/show.h"
 #include "supervisor/words/result.h"
 
@@ -200,8 +200,8 @@ log_end(struct logging *lg, int rc, enum ring_verdict v)
 	const char *fault = "busy";
 
 	if (rc == 0) {
-		if (lg->which == LINES_BOTH && lg->l.to > lg->s->output.total)
-			lg->s->output.total = lg->l.to;
+		if (lg->which == LINES_BOTH)
+			output_head(lg->s, lg->l.to);
 		log_answer(lg);
 		return 0;
 	}

@@ -3,18 +3,13 @@
  * poll. One that waits is woken by the worker's word or the session's end,
  * never by a clock that ticks.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/text.h"
 #include "shm/stats.h"
-#include "supervisor/master.h"
-#include "supervisor/search/lines.h"
-#include "supervisor/search/pending.h"
+#include "supervisor/api/delivery.h"
 #include "supervisor/session/retain.h"
 #include "supervisor/session/usage.h"
 #include "supervisor/words/result.h"
@@ -22,14 +17,13 @@
 #define POLL_AGE_MS 100u /* evidence of waiting may be so old */
 #define HELD_MS    1000u /* another answer to the same reader takes so long */
 #define SAMPLE_NS  (NSEC_PER_MSEC / 2) /* of its usage, in the first unit */
-#define READ_MORE  65536u /* beyond maxBytes: what is open at a cut is seen whole */
 
 /* A poll under way. */
 struct polling {
-	enum text_rule text;
+	struct delivery_wish wish;
 	char reader[72];
-	uint64_t since, max_bytes;
-	bool have_since, explicit_ack, raw;
+	uint64_t since;
+	bool explicit_ack;
 	struct usage_sample *usage; /* NULL: nobody asked */
 	struct sid usage_of;
 	uint64_t due_ns; /* boot; when there was something to answer */
@@ -43,103 +37,6 @@ struct cursor_mark {
 	uint64_t ack;
 	char reader[72];
 };
-
-/* What one poll delivers. */
-struct delivery {
-	struct retained k;
-	bool have;       /* k is filled */
-	uint64_t from;   /* the cursor */
-	uint64_t next;   /* where the next one begins */
-	uint64_t dropped; /* gone for good, between from and the output */
-	uint64_t omitted; /* left out here, log still shows them */
-	size_t at, len;  /* of k.data */
-	const char *fault; /* why nothing can be read; NULL */
-};
-
-/* How many of the first `len` bytes are whole: output that goes on is cut so
- * that its text in pieces is its text in one. */
-static size_t
-whole(const struct polling *p, const char *data, size_t len)
-{
-	if (p->raw)
-		return len;
-	if (p->text == TEXT_CLEAN || p->text == TEXT_ANSI)
-		return len - text_open_tail(data, len);
-	return len - text_unfinished(data, len);
-}
-
-/* Of a since read the oldest `max` bytes, up to the next gap: the position of
- * each byte is known to the reader, who hears of the gap by the next read. A
- * sequence that alone is longer than `max` comes whole. */
-static void
-delivery_cut_since(const struct polling *p, struct delivery *d, size_t max,
-    size_t open)
-{
-	struct retained *k = &d->k;
-
-	d->dropped = k->before;
-	d->len = k->piece < k->len ? k->piece : k->len - open;
-	if (d->len > max) {
-		d->len = whole(p, k->data, max);
-		if (d->len == 0)
-			d->len = p->raw ? max
-			                : text_resync(k->data, k->piece, 1);
-	}
-	/* nothing, or nothing whole: what is missing may be at the end */
-	d->next = k->len > 0 ? k->from + d->len : k->to;
-}
-
-/* Keeps what is not whole yet for the next poll, and takes at most `max` bytes:
- * of a poll the newest, of a since read the oldest. */
-static void
-delivery_cut(const struct polling *p, struct session *s, struct delivery *d)
-{
-	struct retained *k = &d->k;
-	size_t max = (size_t)p->max_bytes;
-	size_t open = session_live(s) ? k->len - whole(p, k->data, k->len) : 0;
-
-	d->at = 0;
-	if (p->have_since) {
-		delivery_cut_since(p, d, max, open);
-		return;
-	}
-	d->len = k->len - open;
-	d->dropped = k->dropped;
-	d->next = k->to - open;
-	d->omitted = k->omitted;
-	if (d->len <= max)
-		return;
-	k->len = d->len;
-	d->omitted += pending_cut(k, max, !p->raw);
-	d->len = k->len;
-}
-
-/* Reads from the cursor on. */
-static void
-delivery_read(struct req *r, struct session *s, struct delivery *d)
-{
-	const struct polling *p = r->state;
-	struct ring_reader *rd = readers_of(r->m, s);
-	size_t most = (size_t)p->max_bytes + READ_MORE;
-	struct ring_glance g;
-	enum ring_verdict v;
-
-	d->next = d->from;
-	v = rd == NULL ? RING_GONE
-	    : p->have_since
-	    ? retained_read_some(rd, d->from, most, &d->k)
-	    : retained_read_newest(rd, d->from, most, &d->k);
-	if (v != RING_OK && v != RING_OVERRUN) {
-		d->fault = readers_fault(r->m, s);
-		return;
-	}
-	d->have = true;
-	if (ring_glance(rd, &g) == RING_OK && g.head > s->output.total)
-		s->output.total = g.head;
-	if (d->k.to > s->output.total)
-		s->output.total = d->k.to;
-	delivery_cut(p, s, d);
-}
 
 /* Who reads: the reader's name, else the scope. */
 static void
@@ -194,7 +91,7 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 	enc_kv_str(e, "sessionId", s->id.slug);
 	enc_kv_str(e, "name", s->id.name);
 	enc_key(e, "output");
-	if (p->raw)
+	if (p->wish.raw)
 		enc_bin(e, d->have ? d->k.data + d->at : "", d->len);
 	else
 		enc_strn(e, out->p != NULL ? out->p : "", out->len);
@@ -224,7 +121,7 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 		struct output o;
 
 		result_exit_fields(s, e);
-		output_read(r->m, s, r->m->cfg.max_output_chars, p->text, &o);
+		output_read(r->m, s, r->m->cfg.max_output_chars, p->wish.text, &o);
 		enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
 		    o.text.len);
 		enc_kv_bool(e, "truncated", o.omitted > 0);
@@ -310,16 +207,16 @@ poll_answer(struct req *r, struct session *s, struct delivery *d)
 	struct master *m = r->m;
 
 	if (d->have)
-		sbuf_add_output(&out, p->text, d->k.data + d->at, d->len,
+		sbuf_add_output(&out, p->wish.text, d->k.data + d->at, d->len,
 		    false);
-	if (!p->have_since)
+	if (!p->wish.have_since)
 		ack = cursors_stage(m->cursors, s->id.sid, p->reader, d->from,
 		    d->next, ended);
 	poll_text(s, d, &out, waits, idle, &text);
 	result_open(&e, text.p, text.len);
 	poll_details(r, s, d, &out, ack, waits, idle, &e);
 	result_close(&e, ended && s->facts.status != STATUS_COMPLETED);
-	if (ended && p->have_since && !e.failed)
+	if (ended && p->wish.have_since && !e.failed)
 		sweep_read(m, s);
 	stats_observe(&m->stats->poll, METRIC_CUT_WORK,
 	    (clock_boot_ns() - p->due_ns) / NSEC_PER_USEC);
@@ -389,15 +286,15 @@ poll_try(struct req *r, struct session *s, bool final)
 	struct delivery d = {0};
 	struct cursor cur = {0};
 
-	if (!p->have_since &&
+	if (!p->wish.have_since &&
 	    cursors_busy(r->m->cursors, s->id.sid, p->reader)) {
 		poll_hold(r, s);
 		return;
 	}
-	if (!p->have_since)
+	if (!p->wish.have_since)
 		cur = cursors_get(r->m->cursors, s->id.sid, p->reader);
-	d.from = p->have_since ? p->since : cur.pos;
-	delivery_read(r, s, &d);
+	d.from = p->wish.have_since ? p->since : cur.pos;
+	delivery_read(r->m, s, &p->wish, &d);
 	if (final || !session_live(s) || d.len > 0 || d.dropped > 0 ||
 	    d.fault != NULL) {
 		if (p->usage != NULL && !usage_sample(r->m, s, p->usage,
@@ -406,7 +303,7 @@ poll_try(struct req *r, struct session *s, bool final)
 		else
 			poll_answer(r, s, &d);
 	} else {
-		watch_output(r->m, s, d.have ? d.k.to : d.from);
+		output_watch(r->m, s, d.have ? d.k.to : d.from);
 	}
 	if (d.have)
 		retained_free(&d.k);
@@ -453,22 +350,22 @@ poll_call(struct api_call *c)
 	uint64_t timeout;
 	char ack[32];
 
-	if (s == NULL || !api_text_rule(c, &p->text))
+	if (s == NULL || !api_text_rule(c, &p->wish.text))
 		return;
 	if (val_copy(c->params, "ack", ack, sizeof(ack)) > 0 &&
 	    !ack_is_one(c, ack))
 		return;
 	reader_name(c, s, p->reader, sizeof(p->reader));
-	p->have_since = val_get(c->params, "since") != NULL;
+	p->wish.have_since = val_get(c->params, "since") != NULL;
 	p->since = val_uint(c->params, "since", 0);
-	p->raw = val_bool(c->params, "raw", false);
+	p->wish.raw = val_bool(c->params, "raw", false);
 	p->usage_of = s->id.sid;
 	if (val_bool(c->params, "usage", false) &&
 	    (p->usage = calloc(1, sizeof(*p->usage))) == NULL) {
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
 		return;
 	}
-	p->max_bytes = (uint64_t)proto_int(PROTO_POLL, c->params, "maxBytes",
+	p->wish.max_bytes = (uint64_t)proto_int(PROTO_POLL, c->params, "maxBytes",
 	    (int64_t)c->m->cfg.pending_max_output_chars);
 	if (ack[0] != '\0') {
 		p->explicit_ack = true;

@@ -13,7 +13,7 @@
 #include "common/abi.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "supervisor/master.h"
+#include "supervisor/api/method.h"
 
 /* A hello as it came, and whom its token stands for. */
 struct greeting {

@@ -129,22 +129,6 @@ say_chunk(struct req *r, const struct ring_header *raw, uint64_t pos,
 	}
 }
 
-/* Has the worker tell when there is more. */
-static void
-stream_watch(struct req *r, struct session *s)
-{
-	const struct exec *x = r->state;
-	struct ctl_pos w = {
-	    .head = CTL_INIT(CTL_WATCH, s->id.sid, struct ctl_pos),
-	    .pos = x->pos};
-
-	if (s->output.watching || !session_live(s))
-		return;
-	s->output.watching = true;
-	s->output.watch_pos = x->pos;
-	pool_order(r->m, s, &w, sizeof(w), false, -1);
-}
-
 /* Behind the output staged so far. */
 static void
 mark_pos(struct req *r, struct session *s)
@@ -201,7 +185,7 @@ stream_pump(struct req *r, struct session *s)
 	}
 	free(f);
 	if (dry)
-		stream_watch(r, s);
+		output_watch(r->m, s, x->pos);
 	return dry;
 }
 

@@ -14,7 +14,7 @@
 #include "common/abi.h"
 #include "common/log.h"
 #include "shm/stats.h"
-#include "supervisor/master.h"
+#include "supervisor/api/method.h"
 
 static_assert(CTL_NAME_MAX == ABI_BUILD_MAX, "a build's name fits");
 

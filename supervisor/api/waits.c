@@ -107,22 +107,6 @@ take_result(struct waited *w, struct ring_reader *rd, bool last)
 	return true;
 }
 
-/* Asks the worker to say when there is output beyond a position. */
-void
-watch_output(struct master *m, struct session *s, uint64_t pos)
-{
-	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH, s->id.sid,
-				struct ctl_pos), .pos = pos};
-
-	if (!session_live(s) || !custody_has(&s->custody.hand) ||
-	    s->state == STATE_QUEUED ||
-	    (s->output.watching && s->output.watch_pos <= pos))
-		return;
-	s->output.watching = true;
-	s->output.watch_pos = pos;
-	pool_order(m, s, &w, sizeof(w), false, -1);
-}
-
 /* It has ended: were there as many bytes as were waited for? */
 static enum met
 ended_how(const struct waited *w, uint64_t head)
@@ -146,7 +130,7 @@ caught_up(struct waited *w, struct ring_reader *rd, uint64_t head)
 	if (!live)
 		set_met(w, ended_how(w, head));
 	else
-		watch_output(w->of->r->m, w->s, head);
+		output_watch(w->of->r->m, w->s, head);
 }
 
 /* Looks at some more output of one session. */
@@ -296,7 +280,7 @@ look(struct waited *w, uint64_t now)
 		return UINT64_MAX;
 	}
 	if (ws->bytes > 0)
-		watch_output(m, s, w->since + ws->bytes - 1);
+		output_watch(m, s, w->since + ws->bytes - 1);
 	if (s->facts.started_ms == 0)
 		return UINT64_MAX;
 	base = s->facts.started_ms > s->input.fed_ms ? s->facts.started_ms

@@ -14,7 +14,7 @@
 #define PSUP_SUPERVISOR_API_WAITS_H
 
 #include "common/match.h"
-#include "supervisor/master.h"
+#include "supervisor/api/method.h"
 
 #define WAITS_BYTES      (32u << 20) /* of memory for one wait's matching */
 #define WAITS_PAUSE_MS   100u /* after that an unfinished line has an end */

@@ -51,12 +51,9 @@ input_queued(struct master *m, struct session *s)
 		return 0;
 	rd = readers_of(m, s);
 	f = rd != NULL ? malloc(sizeof(*f)) : NULL;
-	if (f != NULL && ring_facts(rd, f) == RING_OK &&
-	    f->consumed <= s->input.spool_end &&
-	    f->consumed > s->input.consumed)
-		s->input.consumed = f->consumed;
+	if (f != NULL && ring_facts(rd, f) == RING_OK)
+		stdin_consumed(s, f->consumed);
 	free(f);
-	room_count(s);
 	return s->input.spool_end - s->input.consumed;
 }
 
@@ -72,29 +69,11 @@ stdin_room(struct master *m, struct session *s)
 /* Into the spool, for which its queue has room. -EDQUOT: the scope has none
  * left; -errno. */
 static int
-stdin_append(struct master *m, struct session *s, const char *data, size_t n)
+append(struct master *m, struct session *s, const char *data, size_t n)
 {
-	int fd, e;
-
-	if (n == 0)
-		return 0;
-	if (room_ask(s->share.room, SHARE_WAITING, n, NULL) < 0)
+	if (n > 0 && room_ask(s->share.room, SHARE_WAITING, n, NULL) < 0)
 		return -EDQUOT;
-	s->input.spooled = true;
-	fd = spool_open_append(m->dirfd, s->id.sid);
-	if (fd < 0)
-		return fd;
-	e = spool_append(fd, s->input.spool_end, data, n);
-	close(fd);
-	if (e < 0)
-		return e;
-	FAULT("master.in-spool");
-	s->input.spool_end += n;
-	room_count(s);
-	if (s->terminal.pty)
-		terminal_accepted(s, data, n);
-	session_touch(m, s);
-	return 0;
+	return stdin_append(m, s, data, n);
 }
 
 /* Appends what fits of the rest. 0 or -errno. */
@@ -108,23 +87,10 @@ write_some(struct req *r, struct session *s)
 
 	if (n > room)
 		n = (size_t)room;
-	e = stdin_append(r->m, s, in->data + in->accepted, n);
+	e = append(r->m, s, in->data + in->accepted, n);
 	if (e == 0)
 		in->accepted += n;
 	return e;
-}
-
-/* Tells the worker that the spool has grown, or ends: once the index says so,
- * or a later master would write over what the command was given. */
-static void
-order_stdin(struct master *m, struct session *s)
-{
-	struct ctl_stdin in = {.head = CTL_INIT(CTL_STDIN, s->id.sid,
-				   struct ctl_stdin),
-	    .pos = s->input.spool_end, .eof = s->input.spool_eof};
-
-	s->input.fed_ms = clock_wall_ms();
-	pool_order(m, s, &in, sizeof(in), true, -1);
 }
 
 int
@@ -134,9 +100,9 @@ input_put(struct master *m, struct session *s, const char *data, size_t n)
 
 	if (n > stdin_room(m, s))
 		return -ENOBUFS;
-	e = stdin_append(m, s, data, n);
+	e = append(m, s, data, n);
 	if (e == 0)
-		order_stdin(m, s);
+		stdin_fed(m, s);
 	return e;
 }
 
@@ -153,20 +119,6 @@ input_refuse(struct req *r, struct session *s, size_t n, int error)
 		req_refuse(r, PROTO_E_NO_SPACE, s->id.slug,
 		    "no space for stdin: %s, %zu bytes accepted",
 		    strerror(-error), in->accepted);
-}
-
-/* Has the worker tell when the queue shrinks. */
-static void
-watch_stdin(struct master *m, struct session *s)
-{
-	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH_STDIN, s->id.sid,
-				struct ctl_pos),
-	    .pos = s->input.consumed};
-
-	if (s->input.watching)
-		return;
-	s->input.watching = true;
-	pool_order(m, s, &w, sizeof(w), false, -1);
 }
 
 void
@@ -208,6 +160,7 @@ write_try(struct req *r, struct session *s, bool final)
 {
 	struct input *in = r->state;
 	uint64_t before = s->input.spool_end;
+	struct proto_problem why;
 	int e;
 
 	if (!result_stdin_writable(s)) {
@@ -215,19 +168,22 @@ write_try(struct req *r, struct session *s, bool final)
 		    "Session %s stdin is not writable.", s->id.slug);
 		return;
 	}
-	if (s->terminal.pty && terminal_refuses(r, s, in->data + in->accepted,
-		in->data_len - in->accepted))
+	if (s->terminal.pty && terminal_refuses(r->m, s,
+			  in->data + in->accepted, in->data_len - in->accepted,
+			  &why)) {
+		req_refuse(r, why.code, s->id.slug, "%s", why.message);
 		return;
+	}
 	e = write_some(r, s);
 	if (e == 0 && in->accepted == in->data_len && in->eof) {
 		if (s->terminal.pty)
 			e = terminal_eof(r->m, s);
 		else
-			s->input.spool_eof = true;
+			stdin_eof(s);
 		session_touch(r->m, s);
 	}
 	if (s->input.spool_end != before || s->input.spool_eof)
-		order_stdin(r->m, s);
+		stdin_fed(r->m, s);
 	if (e < 0)
 		input_refuse(r, s, in->data_len - in->accepted, e);
 	else if (in->accepted == in->data_len)
@@ -237,7 +193,7 @@ write_try(struct req *r, struct session *s, bool final)
 		    "stdin of session %s is full, %zu bytes accepted",
 		    s->id.slug, in->accepted);
 	else
-		watch_stdin(r->m, s);
+		stdin_watch(r->m, s);
 }
 
 /* A waiting write is woken. */

@@ -36,13 +36,6 @@ now_ms(void)
 	return clock_boot_ns() / NSEC_PER_MSEC;
 }
 
-/* The session around an entry. */
-static struct session *
-session_of(struct admission_entry *e)
-{
-	return RANK_OWNER(e, struct session, place.admission);
-}
-
 static const char *
 psi_path(const struct master *m)
 {
@@ -72,7 +65,6 @@ look_at_pressure(struct master *m, uint64_t now)
 int
 gate_init(struct master *m)
 {
-	TAILQ_INIT(&m->gate.unwarned);
 	m->gate.admission = admission_new();
 	if (m->gate.admission == NULL)
 		return -ENOMEM;
@@ -86,9 +78,6 @@ gate_fini(struct master *m)
 	if (m->gate.timer != NULL)
 		event_free(m->gate.timer);
 	m->gate.timer = NULL;
-	if (m->gate.warn_timer != NULL)
-		event_free(m->gate.warn_timer);
-	m->gate.warn_timer = NULL;
 	admission_free(&m->gate.admission);
 }
 
@@ -101,25 +90,28 @@ gate_configure(struct master *m)
 	    .rate = c->spawn_rate,
 	    .burst = c->spawn_burst != 0 ? c->spawn_burst : c->spawn_rate};
 
-	admission_configure(m->gate.admission, &l);
-	for (uint32_t i = 0; i < c->scope_count; i++)
-		if (admission_set_scope(m->gate.admission, c->scopes[i].name,
-			c->scopes[i].max_running) < 0)
-			log_event(LOG_ERROR, "scope-unbounded",
-			    KV("scope", c->scopes[i].name),
-			    KV("why", "out of memory"));
+	int r = admission_configure(m->gate.admission, &l, c->scopes,
+	    c->scope_count);
+
+	if (r < 0)
+		log_event(LOG_ERROR, "lanes-not-set",
+		    KV("error", strerror(-r)));
+	lanes_set_warn(admission_lanes(m->gate.admission), c->lane_warn_ms);
 	m->gate.psi_at_ms = 0;
-	gate_wait_configure(m);
 }
 
-/* For the timer: the rate, or the pressure, may let somebody through. */
+/* For the timer: the rate, or the pressure, may let somebody through; or one has
+ * waited for too long. */
 static void
 on_timer(int fd, short what, void *arg)
 {
+	struct master *m = arg;
+
 	(void)fd;
 	(void)what;
-	turn_begin(arg);
-	gate_pump(arg);
+	turn_begin(m);
+	wait_warn(m, admission_lanes(m->gate.admission), now_ms());
+	gate_pump(m);
 }
 
 /* Comes back when time alone may change something. */
@@ -127,9 +119,12 @@ static void
 arm_timer(struct master *m, uint64_t now)
 {
 	uint64_t due = admission_due(m->gate.admission, now);
+	uint64_t warn = lanes_warn_due(admission_lanes(m->gate.admission));
 
 	if (admission_waiting(m->gate.admission) == 0)
 		return;
+	if (warn < due)
+		due = warn;
 	if (m->cfg.memory_some_avg10 != 0 && due > now + PSI_MS)
 		due = now + PSI_MS;
 	if (due != UINT64_MAX)
@@ -141,15 +136,15 @@ void
 gate_pump(struct master *m)
 {
 	uint64_t now = now_ms();
-	struct admission_entry *e;
 	struct session *s;
+	struct sid sid;
 
 	if (m->stopping || admission_waiting(m->gate.admission) == 0)
 		return;
 	look_at_pressure(m, now);
-	while ((e = admission_next(m->gate.admission, now)) != NULL) {
-		s = session_of(e);
-		gate_wait_over(m, s);
+	while ((sid = admission_next(m->gate.admission, now)).v != 0) {
+		s = session_by_sid(m, sid);
+		CHECK(s != NULL);
 		(void)sweep_admit(m, s, NULL);
 		session_set_state(m, s, STATE_STARTING, "there is a place");
 		custody_back(&s->custody.hand);
@@ -168,7 +163,7 @@ explain(struct master *m, const struct session *s, enum admission_why why,
 	struct admission_view v;
 	char current[40] = "";
 
-	admission_view_of(m->gate.admission, s->id.scope, &v);
+	admission_view(m->gate.admission, s->id.scope, &v);
 	switch (why) {
 	case ADMISSION_SCOPE:
 		snprintf(current, sizeof(current), "%" PRIu64, v.running);
@@ -214,25 +209,32 @@ refuses(const struct master *m, enum admission_why why)
 	    CONFIG_REFUSE;
 }
 
-/* Waits for a place, as queued. */
+/* Waits for a place, as queued; one that arrives is not to do so for ever. */
 static int
-wait_here(struct master *m, struct session *s, uint64_t waited_ms,
+wait_here(struct master *m, struct session *s, bool arrives, uint64_t since_ms,
     struct proto_problem *why)
 {
-	if (admission_wait(m->gate.admission, &s->place.admission,
-		s->id.scope) < 0) {
+	struct lanes *places = admission_lanes(m->gate.admission);
+
+	if (admission_wait(m->gate.admission, s->id.sid, s->id.scope,
+		since_ms) < 0) {
 		if (why != NULL)
 			proto_problem_set(why, PROTO_E_BUSY, "",
 			    "out of memory");
 		return -ENOMEM;
 	}
+	if (arrives && deadlock_refuse(m, s,
+		s->id.scope[0] != '\0' ? s->id.scope : NULL, why) < 0) {
+		lanes_leave(places, s->id.sid);
+		return -EDEADLK;
+	}
+	if (s->queued.warned)
+		lanes_mute(places, s->id.sid);
 	if (s->state != STATE_QUEUED)
 		session_set_state(m, s, STATE_QUEUED, "there is no place");
 	else
 		session_touch(m, s);
 	arm_timer(m, now_ms());
-	if (!s->queued.warned)
-		gate_wait_begin(m, s, waited_ms);
 	return 0;
 }
 
@@ -259,17 +261,14 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 		}
 		if (arrives && room_for(s, STATE_QUEUED, why) < 0)
 			return -EBUSY;
-		if (arrives && gate_deadlock_refuse(m, s, why) < 0)
-			return -EDEADLK;
-		s->queued.warned = s->queued.warned &&
-		    s->custody.hand.state == CUSTODY_UNKNOWN;
-		return wait_here(m, s, 0, why);
+		s->queued.warned &= s->custody.hand.state == CUSTODY_UNKNOWN;
+		return wait_here(m, s, arrives, now, why);
 	}
 	/* what was accepted before starts, whatever room there is */
 	if (sweep_admit(m, s, arrives ? why : NULL) < 0 && arrives)
 		return -EBUSY;
-	if (admission_start(m->gate.admission, &s->place.admission, s->id.scope,
-		true, now) < 0) {
+	if (admission_start(m->gate.admission, s->id.sid, s->id.scope, true,
+		now) < 0) {
 		if (why != NULL)
 			proto_problem_set(why, PROTO_E_BUSY, "",
 			    "out of memory");
@@ -284,32 +283,38 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 void
 gate_restore(struct master *m, struct session *s)
 {
-	if (admission_start(m->gate.admission, &s->place.admission, s->id.scope,
-		false, now_ms()) < 0)
+	if (admission_start(m->gate.admission, s->id.sid, s->id.scope, false,
+		now_ms()) < 0)
 		master_give_up(m, "no memory to count what runs");
 }
 
 int
 gate_restore_waiting(struct master *m, struct session *s)
 {
-	uint64_t now = clock_wall_ms();
+	uint64_t wall = clock_wall_ms(), now = now_ms();
+	uint64_t waited = wall > s->id.created_ms ? wall - s->id.created_ms : 0;
 
-	return wait_here(m, s,
-	    now > s->id.created_ms ? now - s->id.created_ms : 0, NULL);
+	return wait_here(m, s, false, now > waited ? now - waited : 0, NULL);
 }
 
-void
-gate_leave(struct master *m, struct session *s)
+bool
+gate_leave(struct master *m, const struct session *s)
 {
-	gate_wait_over(m, s);
-	admission_leave(m->gate.admission, &s->place.admission);
+	struct admission *a = m->gate.admission;
+	struct admission_view v;
+
+	if (!lanes_leave(admission_lanes(a), s->id.sid))
+		return false;
+	admission_view(a, s->id.scope, &v);
+	return (v.max != 0 && v.running >= v.max) || (m->cfg.max_running != 0 &&
+		admission_running(a) >= m->cfg.max_running);
 }
 
 const char *
 gate_queued_for(struct master *m, const struct session *s)
 {
-	enum admission_why why = admission_waits_for(m->gate.admission,
-	    &s->place.admission, now_ms());
+	enum admission_why why =
+	    admission_waits_for(m->gate.admission, s->id.sid, now_ms());
 
 	return queued_for[why] != NULL ? queued_for[why] : "lane";
 }
@@ -317,9 +322,10 @@ gate_queued_for(struct master *m, const struct session *s)
 uint32_t
 gate_position(struct master *m, const struct session *s)
 {
-	if (admission_is_waiting(&s->place.admission))
-		return admission_position(&s->place.admission);
-	return lanes_position(m->lanes, s->id.sid);
+	uint32_t at = lanes_position(admission_lanes(m->gate.admission),
+	    s->id.sid);
+
+	return at != 0 ? at : lanes_position(m->lanes, s->id.sid);
 }
 
 /* A percentage with two digits behind the point. */
@@ -330,25 +336,35 @@ put_percent(struct enc *e, const char *key, uint64_t centi)
 	enc_double(e, (double)centi / 100);
 }
 
+/* The numbers of one scope. */
+static void
+put_view(const struct admission_view *v, struct enc *e)
+{
+	enc_kv_uint(e, "maxRunning", v->max);
+	enc_kv_uint(e, "running", v->running);
+	enc_kv_uint(e, "waiting", v->waiting);
+}
+
 /* The scopes that have a bound or somebody waiting. */
 static void
 put_scopes(struct master *m, struct enc *e)
 {
-	size_t n = admission_scopes(m->gate.admission), shown = 0;
-	struct admission_view v;
+	struct lanes *places = admission_lanes(m->gate.admission);
+	size_t n = lanes_count(places), shown = 0;
+	struct lane_view v;
 
 	enc_key(e, "scopes");
 	enc_array(e);
 	for (size_t i = 0; i < n && shown < SCOPES_MAX; i++) {
-		admission_view(m->gate.admission, i, &v);
-		if (v.max == 0 && v.waiting == 0)
+		lanes_view(places, i, &v);
+		if (v.width == UINT32_MAX && v.queued == 0)
 			continue;
 		shown++;
 		enc_map(e);
-		enc_kv_str(e, "scope", v.name);
-		enc_kv_uint(e, "maxRunning", v.max);
-		enc_kv_uint(e, "running", v.running);
-		enc_kv_uint(e, "waiting", v.waiting);
+		enc_kv_strn(e, "scope", v.name, strlen(v.name) - 1);
+		put_view(&(struct admission_view){
+			.max = v.width != UINT32_MAX ? v.width : 0,
+			.running = v.active, .waiting = v.queued}, e);
 		enc_end(e);
 	}
 	enc_end(e);
@@ -365,10 +381,8 @@ gate_status(struct master *m, const char *scope, struct enc *e)
 	enc_key(e, "admission");
 	enc_map(e);
 	if (scope != NULL) {
-		admission_view_of(m->gate.admission, scope, &v);
-		enc_kv_uint(e, "maxRunning", v.max);
-		enc_kv_uint(e, "running", v.running);
-		enc_kv_uint(e, "waiting", v.waiting);
+		admission_view(m->gate.admission, scope, &v);
+		put_view(&v, e);
 		enc_end(e);
 		return;
 	}

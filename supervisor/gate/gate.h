@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands between "its turn has come" and "it starts": the bounds on
- * running sessions, on starts a second and on memory pressure. The decisions
- * are admission.c's; this is where they are carried out and shown.
+ * Who may run, and why somebody waits. gate.c stands between "its turn has come"
+ * and "it starts": the bounds on running sessions, on starts a second and on
+ * memory pressure. The decisions are admission.c's; this is where they are
+ * carried out and shown. A session that waits does so in its lane, or, where
+ * that has let it through, at the gate: in the lane of its scope among the places
+ * to run. Whoever warns, names who blocks or looks for a deadlock asks either of
+ * the two in the same way.
  */
 #ifndef PSUP_SUPERVISOR_GATE_GATE_H
 #define PSUP_SUPERVISOR_GATE_GATE_H
-
-#include <sys/queue.h>
 
 #include "supervisor/gate/psi.h"
 #include "supervisor/lane/admission.h"
@@ -16,12 +18,12 @@ struct enc;
 struct event;
 struct master;
 struct proto_problem;
+struct sbuf;
 struct session;
 
 struct gate {
 	struct admission *admission;
-	struct event *timer, *warn_timer;
-	TAILQ_HEAD(, session) unwarned; /* that wait, the longest first */
+	struct event *timer;
 	uint64_t psi_at_ms;  /* of the last look; 0: none yet */
 	uint32_t psi_centi;  /* what it said */
 	int psi_error;       /* -errno of it */
@@ -41,28 +43,12 @@ int gate_enter(struct master *m, struct session *s, bool arrives,
 void gate_restore(struct master *m, struct session *s);
 /* Waited for a place without a lane before this master. -ENOMEM */
 int gate_restore_waiting(struct master *m, struct session *s);
-/* It ended, or is being forgotten. */
-void gate_leave(struct master *m, struct session *s);
+/* It ended, or is being forgotten. true: it had a place, and even without it more
+ * run than may. */
+bool gate_leave(struct master *m, const struct session *s);
 /* Starts whoever may start now. */
 void gate_pump(struct master *m);
 
-/* ----------------------------------------------------------- wait.c */
-/* -EDEADLK and why: only its ancestors hold the places it could have. */
-int gate_deadlock_refuse(struct master *m, const struct session *s,
-    struct proto_problem *why);
-/* Ends one that waits, for the same reason; false: there is none. */
-bool gate_deadlock_end(struct master *m, struct session *s);
-/* Is a bound reached, though this one has left its place? */
-bool gate_still_full(struct master *m, const struct session *s);
-/* Looks at all who wait: a bound may have become too narrow. */
-void gate_deadlock_look(struct master *m);
-/* Somebody is to be warned about it, when its time comes; nobody any more. */
-void gate_wait_begin(struct master *m, struct session *s, uint64_t waited_ms);
-void gate_wait_over(struct master *m, struct session *s);
-/* A new value of lane_warn_ms. */
-void gate_wait_configure(struct master *m);
-
-/* ---------------------------------------------------------------- gate.c */
 /* What a queued session waits for: lane, max-running, scope-max-running,
  * spawn-rate or pressure. */
 const char *gate_queued_for(struct master *m, const struct session *s);
@@ -72,5 +58,53 @@ uint32_t gate_position(struct master *m, const struct session *s);
 void gate_status(struct master *m, const char *scope, struct enc *e);
 /* An item of status's "unavailable", where there is one. */
 void gate_unavailable(struct master *m, struct enc *e);
+
+/* ------------------------------------------------------------ deadlock.c */
+/* The lanes in which it waits or is to wait, its own or the places, and the name
+ * of its lane there. */
+struct lanes *gate_queue_of(struct master *m, const struct session *s,
+    char ret[LANE_NAME_MAX]);
+/* -EDEADLK and why: only its ancestors, named as a connection of `scope` (NULL:
+ * admin) may know them, hold what it is to wait for. */
+int deadlock_refuse(struct master *m, const struct session *s,
+    const char *scope, struct proto_problem *why);
+/* Ends a queued one for the same reason; false: there is none. */
+bool deadlock_end(struct master *m, struct session *s);
+/* Looks at who waits in a lane that may have become too narrow; in all. */
+void deadlock_look(struct master *m, struct lanes *ls, const char *lane);
+void deadlock_look_all(struct master *m, struct lanes *ls);
+
+/* ------------------------------------------------------------ blockers.c */
+/* For how long one that holds a place has run, or waited to. */
+uint64_t blocker_age_ms(const struct session *s);
+/* Sessions that keep a lane's first from starting, as a connection of `scope`
+ * (NULL: admin) may know them: an array of at most 16; and up to 3 in words. */
+void blockers_encode(struct master *m, const char *scope, struct lanes *ls,
+    const char *lane, struct enc *e);
+void blockers_text(struct master *m, const char *scope, struct lanes *ls,
+    const char *lane, struct sbuf *text);
+
+/* ---------------------------------------------------------------- wait.c */
+/* Whoever has waited too long there, each once; some, the others a turn later.
+ * `now`: of the clock that `ls` was told. */
+void wait_warn(struct master *m, struct lanes *ls, uint64_t now);
+
+/* --------------------------------------------------------------- lanes.c */
+/* An operator's wish: in force at once, in the index with this turn. */
+int lane_admin_put(struct master *m, const char *name,
+    const struct lane_state *state);
+/* What the lanes' states are now; false: there is no such lane, and *ret is
+ * that of a fresh one. */
+bool lane_admin_state(struct master *m, const char *name,
+    struct lane_state *ret);
+/* Rejects who waits; how many. */
+uint32_t lane_admin_clear(struct master *m, const char *name);
+/* Clears it and gives it a new generation. */
+uint32_t lane_admin_reset(struct master *m, const char *name);
+int lane_admin_load(struct master *m);
+int lane_admin_write(struct master *m);
+void lane_admin_written(struct master *m);
+/* Brings the board's lanes up to date. */
+void lane_admin_show(struct master *m);
 
 #endif

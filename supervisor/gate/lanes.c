@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What operators do to lanes, kept in the index over a master's death; who
- * blocks a lane, in words and as data; the lanes' entries of the board. Called
- * by api/lanes.c, session.c, recover.c and the turn's end.
+ * What operators do to lanes, kept in the index over a master's death; the
+ * lanes' entries of the board. Called by api/lanes.c, recover.c and the turn's
+ * end.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/abi.h"
-#include "common/clock.h"
 #include "common/log.h"
-#include "common/text.h"
-#include "shm/state_names.h"
 #include "supervisor/master.h"
 
 #define STATE_PREFIX "lane:" /* of the keys in INDEX_META */
 #define PREFIX_LEN   (sizeof(STATE_PREFIX) - 1)
-#define SAID_MAX     3u  /* in words */
 
 /* ---------------------------------------------------------------- the state */
 
@@ -72,7 +68,7 @@ lane_admin_put(struct master *m, const char *name,
 	if (r == 0)
 		r = lanes_put_state(m->lanes, name, state);
 	if (r == 0) {
-		lane_deadlock_look(m, name);
+		deadlock_look(m, m->lanes, name);
 		session_pump_lanes(m);
 	}
 	return r;
@@ -187,48 +183,16 @@ lane_admin_load(struct master *m)
 
 /* ------------------------------------------------------------ clear and reset */
 
-struct picked {
-	struct sid *sids;
-	size_t n, cap;
-};
-
-/* Notes one; there is room. */
-static bool
-pick(void *arg, struct sid sid)
-{
-	struct picked *p = arg;
-
-	if (p->n < p->cap)
-		p->sids[p->n++] = sid;
-	return p->n < p->cap;
-}
-
-/* Sessions of a lane, to be changed one by one. */
-static struct picked
-pick_all(struct master *m, const char *name, enum lane_which which)
-{
-	struct picked p = {0};
-	struct lane_view v;
-
-	if (!lanes_find(m->lanes, name, &v))
-		return p;
-	p.cap = which == LANE_THE_QUEUED ? v.queued : v.active;
-	p.sids = p.cap > 0 ? calloc(p.cap, sizeof(*p.sids)) : NULL;
-	if (p.sids == NULL)
-		p.cap = 0;
-	else
-		lanes_each(m->lanes, name, which, pick, &p);
-	return p;
-}
-
-/* Ends those of the picked that have not been started. */
+/* Ends those of them that have not been started. */
 static uint32_t
-end_waiting(struct master *m, const struct picked *p)
+end_waiting(struct master *m, const char *name, enum lane_which which)
 {
+	size_t n;
+	struct sid *sids = lanes_list(m->lanes, name, which, &n);
 	uint32_t ended = 0;
 
-	for (size_t i = 0; i < p->n; i++) {
-		struct session *s = session_by_sid(m, p->sids[i]);
+	for (size_t i = 0; i < n; i++) {
+		struct session *s = session_by_sid(m, sids[i]);
 
 		if (s == NULL || s->state != STATE_QUEUED)
 			continue;
@@ -236,6 +200,7 @@ end_waiting(struct master *m, const struct picked *p)
 		    "its lane was cleared");
 		ended++;
 	}
+	free(sids);
 	return ended;
 }
 
@@ -244,13 +209,9 @@ end_waiting(struct master *m, const struct picked *p)
 uint32_t
 lane_admin_clear(struct master *m, const char *name)
 {
-	struct picked p = pick_all(m, name, LANE_THE_QUEUED);
-	uint32_t cleared = end_waiting(m, &p);
+	uint32_t cleared = end_waiting(m, name, LANE_THE_QUEUED);
 
-	free(p.sids);
-	p = pick_all(m, name, LANE_THE_ACTIVE);
-	cleared += end_waiting(m, &p);
-	free(p.sids);
+	cleared += end_waiting(m, name, LANE_THE_ACTIVE);
 	if (cleared > 0)
 		log_event(LOG_NOTE, "lane-cleared", KV("lane", name),
 		    KV("sessions", cleared));
@@ -262,141 +223,22 @@ uint32_t
 lane_admin_reset(struct master *m, const char *name)
 {
 	uint32_t cleared = lane_admin_clear(m, name);
-	struct picked p = pick_all(m, name, LANE_THE_ACTIVE);
+	size_t n;
+	struct sid *sids = lanes_list(m->lanes, name, LANE_THE_ACTIVE, &n);
 
-	for (size_t i = 0; i < p.n; i++) {
-		struct session *s = session_by_sid(m, p.sids[i]);
+	for (size_t i = 0; i < n; i++) {
+		struct session *s = session_by_sid(m, sids[i]);
 
 		if (s == NULL)
 			continue;
 		s->place.lane_stale = true;
 		session_touch(m, s);
 	}
-	free(p.sids);
+	free(sids);
 	if (lanes_reset(m->lanes, name))
 		(void)note(m, name);
 	session_pump_lanes(m);
 	return cleared;
-}
-
-/* ----------------------------------------------------------------- blockers */
-
-static bool
-on_blocker(void *arg, struct sid sid)
-{
-	struct blockers *b = arg;
-
-	if (b->n < BLOCKERS_NAMED)
-		b->sids[b->n++] = sid;
-	b->total++;
-	return true;
-}
-
-/* May a connection of this scope know whose it is? */
-static bool
-may_know(const char *scope, const struct session *s)
-{
-	return scope == NULL || strcmp(scope, s->id.scope) == 0;
-}
-
-/* For how long it has had its place. */
-static uint64_t
-age_ms(const struct session *s, uint64_t now)
-{
-	uint64_t from = s->facts.started_ms != 0 ? s->facts.started_ms
-						 : s->id.created_ms;
-
-	return now > from ? now - from : 0;
-}
-
-/* One of them. */
-static void
-blocker_encode(const char *scope, const struct session *s, struct enc *e)
-{
-	char instance[SESSION_INSTANCE_MAX];
-
-	enc_map(e);
-	if (may_know(scope, s)) {
-		session_instance(s, instance);
-		enc_kv_str(e, "sessionId", s->id.slug);
-		enc_kv_str(e, "instanceId", instance);
-		if (s->id.scope[0] != '\0')
-			enc_kv_str(e, "scopeKey", s->id.scope);
-		if (s->id.session_key[0] != '\0')
-			enc_kv_str(e, "sessionKey", s->id.session_key);
-		enc_kv_str(e, "lane", s->wish.lane);
-	}
-	enc_kv_str(e, "state", state_name(s->state));
-	enc_kv_uint(e, "ageMs", age_ms(s, clock_wall_ms()));
-	enc_end(e);
-}
-
-/* As data. */
-void
-blockers_encode(struct master *m, const char *scope, const struct blockers *b,
-    struct enc *e)
-{
-	enc_array(e);
-	for (uint32_t i = 0; i < b->n; i++) {
-		struct session *s = session_by_sid(m, b->sids[i]);
-
-		if (s != NULL)
-			blocker_encode(scope, s, e);
-	}
-	enc_end(e);
-}
-
-/* "nova-gulf (running 12s, scope a), ... and 5 more"; nothing where nobody
- * does. */
-void
-blockers_text(struct master *m, const char *scope, const struct blockers *b,
-    struct sbuf *text)
-{
-	uint64_t now = clock_wall_ms();
-	uint32_t said = 0;
-
-	for (uint32_t i = 0; i < b->n && said < SAID_MAX; i++) {
-		struct session *s = session_by_sid(m, b->sids[i]);
-		char age[32];
-
-		if (s == NULL)
-			continue;
-		text_duration(age_ms(s, now), age, sizeof(age));
-		sbuf_addf(text, "%s%s (%s %s", said > 0 ? ", " : "",
-		    may_know(scope, s) ? s->id.slug
-				       : "a session of another scope",
-		    state_name(s->state), age);
-		if (may_know(scope, s) && s->id.scope[0] != '\0')
-			sbuf_addf(text, ", scope %s", s->id.scope);
-		if (may_know(scope, s) && s->id.session_key[0] != '\0')
-			sbuf_addf(text, ", session key %s", s->id.session_key);
-		sbuf_add(text, ")");
-		said++;
-	}
-	if (b->total > said)
-		sbuf_addf(text, " and %u more", b->total - said);
-}
-
-/* Those of a lane, as data. */
-void
-lane_blockers_encode(struct master *m, const char *scope, const char *lane,
-    struct enc *e)
-{
-	struct blockers b = {0};
-
-	lanes_each(m->lanes, lane, LANE_THE_BLOCKERS, on_blocker, &b);
-	blockers_encode(m, scope, &b, e);
-}
-
-/* And in words. */
-void
-lane_blockers_text(struct master *m, const char *scope, const char *lane,
-    struct sbuf *text)
-{
-	struct blockers b = {0};
-
-	lanes_each(m->lanes, lane, LANE_THE_BLOCKERS, on_blocker, &b);
-	blockers_text(m, scope, &b, text);
 }
 
 /* ---------------------------------------------------------------- the board */

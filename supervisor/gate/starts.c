@@ -308,8 +308,7 @@ start(struct master *m, struct worker *w, struct session *s, uint64_t now)
 	if (r == 0)
 		r = order_start(m, w, s);
 	if (r < 0) {
-		s->facts.error = -r;
-		s->facts.stage = STAGE_PREPARE;
+		facts_failed(s, -r, STAGE_PREPARE, NULL);
 		session_end_here(m, s, END_SPAWN_ERROR, "START not made");
 		return;
 	}

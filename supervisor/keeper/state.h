@@ -3,7 +3,8 @@
  * What the keeper's own files share: the state of the one loop. Only the keeper
  * includes this.
  *
- *     loop.c              the loop, timers, signals, the end of everything
+ *     loop.c              the loop, timers, signals
+ *     stop.c              the end of everything
  *     rundir.c            lock, socket, log, incarnation
  *     mend.c              what a stray write damaged, made again
  *     leftovers.c         what a dead keeper left running
@@ -312,9 +313,13 @@ bool pids_may_be(const struct keeper *k, int32_t pid);
 void pids_find(struct keeper *k, const struct proc *dead);
 bool pids_awaited(const struct keeper *k, uint32_t slot);
 
+/* --- stop.c */
+/* Begins the end, or hastens it; its next step. */
+void keeper_stop(struct keeper *k, uint32_t grace_ms, uint32_t sig);
+void keeper_stop_run(struct keeper *k, uint64_t now);
+
 /* --- loop.c */
 void keeper_note_page(struct keeper *k);
-void keeper_stop(struct keeper *k, uint32_t grace_ms, uint32_t sig);
 int keeper_epoll_add(struct keeper *k, int fd, const struct proc *p, int kind);
 void keeper_epoll_out(struct keeper *k, const struct proc *p, bool on);
 void keeper_epoll_del(struct keeper *k, int fd);

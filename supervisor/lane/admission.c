@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places for running sessions. A scope with somebody waiting and room of its
- * own stands in a ring; the next start is the first of the scope whose turn it
- * is. The rate is a bucket of thousandths of a start. Every operation is
- * O(log n).
+ * The bounds on what runs, as lanes of a group, and the rate of starts, a bucket
+ * of thousandths of a start. Called by gate/.
  */
 #include "supervisor/lane/admission.h"
 
@@ -11,180 +9,112 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define START_MILLI 1000u /* what one start takes out of the bucket */
+#include "common/config.h"
+#include "supervisor/lane/store.h"
 
-struct admission_scope {
-	struct rank_node by_name;
-	struct admission_scope *ready_next, *ready_prev; /* NULL: not ready */
-	struct rank_tree waiting;
-	uint64_t running;
-	uint64_t own_max; /* where configured */
-	bool configured;
-	char name[ADMISSION_SCOPE_MAX];
-};
+#define START_MILLI 1000u /* what one start takes out of the bucket */
+#define GROUP       "all"
 
 struct admission {
+	struct lanes *places;
 	struct admission_limits limits;
-	struct rank_tree by_name;
-	struct admission_scope ready; /* head of the ring */
-	uint64_t running, waiting, last_seq;
+	uint64_t last_seq;
 	uint64_t level_milli, level_at_ms;
 	bool started; /* the bucket has been filled once */
 	bool pressure;
 };
-
-static int
-cmp_name(const void *key, const struct rank_node *n)
-{
-	return strcmp(key,
-	    RANK_OWNER_C(n, struct admission_scope, by_name)->name);
-}
-
-static int
-cmp_seq(const void *key, const struct rank_node *n)
-{
-	uint64_t a = *(const uint64_t *)key;
-	uint64_t b = RANK_OWNER_C(n, struct admission_entry, place)->seq;
-
-	return a < b ? -1 : a > b;
-}
 
 struct admission *
 admission_new(void)
 {
 	struct admission *a = calloc(1, sizeof(*a));
 
-	if (a == NULL)
-		return NULL;
-	rank_init(&a->by_name, cmp_name);
-	a->ready.ready_next = a->ready.ready_prev = &a->ready;
+	if (a != NULL)
+		a->places = lanes_new();
+	if (a != NULL && (a->places == NULL ||
+	    admission_configure(a, &a->limits, NULL, 0) < 0))
+		admission_free(&a);
 	return a;
 }
 
 void
 admission_free(struct admission **a)
 {
-	struct rank_node *n;
-
-	if (*a == NULL)
-		return;
-	while ((n = rank_first(&(*a)->by_name)) != NULL) {
-		rank_erase(&(*a)->by_name, n);
-		free(RANK_OWNER(n, struct admission_scope, by_name));
-	}
+	if (*a != NULL)
+		lanes_free(&(*a)->places);
 	free(*a);
 	*a = NULL;
 }
 
-/* ---------------------------------------------------------------- scopes */
-
-/* The bound in force; 0: none. Sessions without a scope have none. */
-static uint64_t
-scope_max(const struct admission *a, const struct admission_scope *s)
+struct lanes *
+admission_lanes(struct admission *a)
 {
-	if (s->configured)
-		return s->own_max;
-	return s->name[0] != '\0' ? a->limits.scope_max_running : 0;
+	return a->places;
 }
 
-/* Has the scope used all its places? */
-static bool
-scope_is_full(const struct admission *a, const struct admission_scope *s)
-{
-	uint64_t max = scope_max(a, s);
-
-	return max != 0 && s->running >= max;
-}
-
-/* Into or out of the ring, as its numbers now say. */
-static void
-update_ready(struct admission *a, struct admission_scope *s)
-{
-	bool ready = rank_size(&s->waiting) > 0 && !scope_is_full(a, s);
-
-	if (ready == (s->ready_next != NULL))
-		return;
-	if (ready) {
-		s->ready_next = &a->ready;
-		s->ready_prev = a->ready.ready_prev;
-		s->ready_prev->ready_next = s;
-		a->ready.ready_prev = s;
-	} else {
-		s->ready_next->ready_prev = s->ready_prev;
-		s->ready_prev->ready_next = s->ready_next;
-		s->ready_next = s->ready_prev = NULL;
-	}
-}
-
-/* The scope of this name, or NULL. */
-static struct admission_scope *
-scope_find(const struct admission *a, const char *name)
-{
-	struct rank_node *n = rank_find(&a->by_name, name);
-
-	return n != NULL ? RANK_OWNER(n, struct admission_scope, by_name)
-			 : NULL;
-}
-
-/* The scope of this name, made where needed; NULL: no memory. */
-static struct admission_scope *
-scope_get(struct admission *a, const char *name)
-{
-	struct admission_scope *s = scope_find(a, name);
-	size_t len = strnlen(name, ADMISSION_SCOPE_MAX - 1);
-
-	if (s != NULL)
-		return s;
-	s = calloc(1, sizeof(*s));
-	if (s == NULL)
-		return NULL;
-	memcpy(s->name, name, len);
-	rank_init(&s->waiting, cmp_seq);
-	rank_insert(&a->by_name, &s->by_name, s->name);
-	return s;
-}
-
-/* Forgets a scope that nobody uses and nobody configured. */
-static void
-scope_drop_idle(struct admission *a, struct admission_scope *s)
-{
-	if (s->configured || s->running > 0 || rank_size(&s->waiting) > 0)
-		return;
-	rank_erase(&a->by_name, &s->by_name);
-	free(s);
-}
-
+/* A scope's name has none but printing characters: what follows it keeps one
+ * that ends with '*' from being a pattern, and lanes in order of scopes. */
 void
-admission_configure(struct admission *a, const struct admission_limits *l)
+admission_lane(const char *scope, char ret[LANE_NAME_MAX])
 {
-	struct rank_node *n, *next;
+	size_t len = strnlen(scope, LANE_NAME_MAX - 2);
 
+	memcpy(ret, scope, len);
+	memcpy(ret + len, "\1", 2);
+}
+
+/* As the scheduler has a bound, and back. */
+static uint32_t
+width_of(uint64_t max)
+{
+	return max != 0 && max < UINT32_MAX ? (uint32_t)max : UINT32_MAX;
+}
+
+static uint64_t
+max_of(uint32_t width)
+{
+	return width != UINT32_MAX ? width : 0;
+}
+
+/* A lane of the group. */
+static struct lane_conf
+conf_of(const char *name, uint64_t max)
+{
+	struct lane_conf c = {.group = GROUP, .width = width_of(max),
+	    .queue_max = UINT32_MAX};
+
+	memcpy(c.name, name, strnlen(name, sizeof(c.name) - 1));
+	return c;
+}
+
+int
+admission_configure(struct admission *a, const struct admission_limits *l,
+    const struct config_scope *scopes, size_t n)
+{
+	struct lane_conf *c = calloc(n + 2, sizeof(*c));
+	struct lane_group_conf all = {.name = GROUP,
+	    .width = width_of(l->max_running)};
+	char name[LANE_NAME_MAX];
+	int r;
+
+	if (c == NULL)
+		return -ENOMEM;
+	admission_lane("", name); /* sessions without a scope have no bound */
+	c[n] = conf_of(name, 0);
+	c[n + 1] = conf_of("*", l->scope_max_running);
+	for (size_t i = 0; i < n; i++) {
+		admission_lane(scopes[i].name, name);
+		c[i] = conf_of(name, scopes[i].max_running);
+	}
+	r = lanes_setup(a->places, &all, 1, c, n + 2);
+	free(c);
+	if (r < 0)
+		return r;
 	a->limits = *l;
 	if (a->limits.burst == 0)
 		a->limits.burst = 1;
 	if (a->level_milli > a->limits.burst * START_MILLI)
 		a->level_milli = a->limits.burst * START_MILLI;
-	for (n = rank_first(&a->by_name); n != NULL; n = next) {
-		struct admission_scope *s =
-		    RANK_OWNER(n, struct admission_scope, by_name);
-
-		next = rank_next(n);
-		s->configured = false;
-		update_ready(a, s);
-		scope_drop_idle(a, s);
-	}
-}
-
-int
-admission_set_scope(struct admission *a, const char *scope, uint64_t max)
-{
-	struct admission_scope *s = scope_get(a, scope);
-
-	if (s == NULL)
-		return -ENOMEM;
-	s->configured = true;
-	s->own_max = max;
-	update_ready(a, s);
 	return 0;
 }
 
@@ -217,12 +147,24 @@ refill(struct admission *a, uint64_t now_ms)
 		a->level_milli += dt * a->limits.rate;
 }
 
+/* One start more, of those the rate is about. */
+static void
+spend(struct admission *a)
+{
+	if (a->limits.rate != 0)
+		a->level_milli -= a->level_milli < START_MILLI
+		    ? a->level_milli
+		    : START_MILLI;
+}
+
 /* What holds for everybody. */
 static enum admission_why
 judge_all(struct admission *a, uint64_t now_ms)
 {
+	const struct group *all = a->places->groups;
+
 	refill(a, now_ms);
-	if (a->limits.max_running != 0 && a->running >= a->limits.max_running)
+	if (all->active >= all->width)
 		return ADMISSION_GLOBAL;
 	if (a->pressure)
 		return ADMISSION_PRESSURE;
@@ -234,7 +176,7 @@ judge_all(struct admission *a, uint64_t now_ms)
 uint64_t
 admission_due(struct admission *a, uint64_t now_ms)
 {
-	if (a->ready.ready_next == &a->ready ||
+	if (lane_turn(a->places) == NULL ||
 	    judge_all(a, now_ms) != ADMISSION_RATE)
 		return UINT64_MAX;
 	return now_ms +
@@ -247,212 +189,105 @@ admission_due(struct admission *a, uint64_t now_ms)
 enum admission_why
 admission_judge(struct admission *a, const char *scope, uint64_t now_ms)
 {
-	const struct admission_scope *s = scope_find(a, scope);
+	struct admission_view v;
 	enum admission_why why;
 
-	if (s != NULL && scope_is_full(a, s))
+	admission_view(a, scope, &v);
+	if (v.max != 0 && v.running >= v.max)
 		return ADMISSION_SCOPE;
 	why = judge_all(a, now_ms);
-	if (why == ADMISSION_FREE && a->ready.ready_next != &a->ready)
+	if (why == ADMISSION_FREE && lane_turn(a->places) != NULL)
 		return ADMISSION_GLOBAL; /* somebody's turn comes first */
 	return why;
 }
 
-/* Counts one more that runs. */
-static void
-count_start(struct admission *a, struct admission_entry *e, bool counted)
-{
-	e->running = true;
-	e->scope->running++;
-	a->running++;
-	if (counted && a->limits.rate != 0)
-		a->level_milli -= a->level_milli < START_MILLI
-		    ? a->level_milli
-		    : START_MILLI;
-}
-
 int
-admission_start(struct admission *a, struct admission_entry *e,
-    const char *scope, bool counted, uint64_t now_ms)
+admission_start(struct admission *a, struct sid sid, const char *scope,
+    bool counted, uint64_t now_ms)
 {
-	admission_leave(a, e);
-	e->scope = scope_get(a, scope);
-	if (e->scope == NULL)
-		return -ENOMEM;
+	char name[LANE_NAME_MAX];
+	int r;
+
+	admission_lane(scope, name);
+	r = lanes_restore_active(a->places, name, sid);
+	if (r < 0)
+		return r;
 	refill(a, now_ms);
-	count_start(a, e, counted);
-	update_ready(a, e->scope);
+	if (counted)
+		spend(a);
 	return 0;
 }
 
 int
-admission_wait(struct admission *a, struct admission_entry *e,
-    const char *scope)
+admission_wait(struct admission *a, struct sid sid, const char *scope,
+    uint64_t since_ms)
 {
-	admission_leave(a, e);
-	e->scope = scope_get(a, scope);
-	if (e->scope == NULL)
-		return -ENOMEM;
-	e->running = false;
-	e->seq = ++a->last_seq;
-	rank_insert(&e->scope->waiting, &e->place, &e->seq);
-	a->waiting++;
-	update_ready(a, e->scope);
-	return 0;
+	char name[LANE_NAME_MAX];
+
+	admission_lane(scope, name);
+	/* with a number of its own it waits, whatever there is room for */
+	return lanes_enter(a->places, name, 0, sid, ++a->last_seq, since_ms,
+		   NULL, NULL) == LANE_QUEUED ? 0 : -ENOMEM;
 }
 
-void
-admission_leave(struct admission *a, struct admission_entry *e)
-{
-	struct admission_scope *s = e->scope;
-
-	if (s == NULL)
-		return;
-	if (e->running) {
-		s->running--;
-		a->running--;
-	} else {
-		rank_erase(&s->waiting, &e->place);
-		a->waiting--;
-	}
-	e->scope = NULL;
-	e->running = false;
-	update_ready(a, s);
-	scope_drop_idle(a, s);
-}
-
-struct admission_entry *
+struct sid
 admission_next(struct admission *a, uint64_t now_ms)
 {
-	struct admission_scope *s = a->ready.ready_next;
-	struct admission_entry *e;
-	struct rank_node *n;
+	struct sid sid = {0};
 
-	if (s == &a->ready || judge_all(a, now_ms) != ADMISSION_FREE)
-		return NULL;
-	n = rank_first(&s->waiting);
-	e = RANK_OWNER(n, struct admission_entry, place);
-	rank_erase(&s->waiting, n);
-	a->waiting--;
-	count_start(a, e, true);
-	/* to the end of the ring: the next scope's turn */
-	s->ready_next->ready_prev = s->ready_prev;
-	s->ready_prev->ready_next = s->ready_next;
-	s->ready_next = s->ready_prev = NULL;
-	update_ready(a, s);
-	return e;
+	if (lane_turn(a->places) != NULL &&
+	    judge_all(a, now_ms) == ADMISSION_FREE) {
+		sid = lanes_next(a->places, now_ms);
+		spend(a);
+	}
+	return sid;
 }
 
 enum admission_why
-admission_waits_for(struct admission *a, const struct admission_entry *e,
-    uint64_t now_ms)
+admission_waits_for(struct admission *a, struct sid sid, uint64_t now_ms)
 {
+	const struct entry *e = lane_entry_find(a->places, sid);
 	enum admission_why why;
 
-	if (!admission_is_waiting(e))
+	if (e == NULL || e->active)
 		return ADMISSION_FREE;
-	if (scope_is_full(a, e->scope))
+	if (e->lane->active >= e->lane->width)
 		return ADMISSION_SCOPE;
 	why = judge_all(a, now_ms);
 	return why == ADMISSION_FREE ? ADMISSION_GLOBAL : why;
 }
 
-uint32_t
-admission_position(const struct admission_entry *e)
-{
-	return admission_is_waiting(e) ? rank_of(&e->place) + 1 : 0;
-}
-
 /* -------------------------------------------------------------- the views */
+
+void
+admission_view(const struct admission *a, const char *scope,
+    struct admission_view *ret)
+{
+	char name[LANE_NAME_MAX];
+	struct lane_view v = {.width = width_of(a->limits.scope_max_running)};
+
+	admission_lane(scope, name);
+	lanes_find(a->places, name, &v);
+	*ret = (struct admission_view){.max = max_of(v.width),
+	    .running = v.active, .waiting = v.queued};
+}
 
 uint64_t
 admission_running(const struct admission *a)
 {
-	return a->running;
+	return a->places->groups->active;
 }
 
 uint64_t
 admission_waiting(const struct admission *a)
 {
-	return a->waiting;
-}
-
-size_t
-admission_scopes(const struct admission *a)
-{
-	return rank_size(&a->by_name);
-}
-
-/* The numbers of one scope. */
-static void
-view(const struct admission *a, const struct admission_scope *s,
-    struct admission_view *ret)
-{
-	memcpy(ret->name, s->name, sizeof(ret->name));
-	ret->max = scope_max(a, s);
-	ret->running = s->running;
-	ret->waiting = rank_size(&s->waiting);
-}
-
-void
-admission_view(const struct admission *a, size_t i, struct admission_view *ret)
-{
-	const struct rank_node *n = rank_at(&a->by_name, (uint32_t)i);
-
-	view(a, RANK_OWNER_C(n, struct admission_scope, by_name), ret);
-}
-
-void
-admission_view_of(const struct admission *a, const char *scope,
-    struct admission_view *ret)
-{
-	const struct admission_scope *s = scope_find(a, scope);
-
-	memset(ret, 0, sizeof(*ret));
-	memcpy(ret->name, scope, strnlen(scope, sizeof(ret->name) - 1));
-	if (s != NULL)
-		view(a, s, ret);
-	else if (scope[0] != '\0')
-		ret->max = a->limits.scope_max_running;
-}
-
-/* One scope's invariants. */
-static const char *
-check_scope(const struct admission *a, const struct admission_scope *s)
-{
-	const char *why = rank_check(&s->waiting);
-	bool ready = rank_size(&s->waiting) > 0 && !scope_is_full(a, s);
-
-	if (why != NULL)
-		return why;
-	if (ready != (s->ready_next != NULL))
-		return "a scope is in the ring without a reason, or not in it";
-	if (!s->configured && s->running == 0 && rank_size(&s->waiting) == 0)
-		return "an idle scope is kept";
-	return NULL;
+	return a->places->queued;
 }
 
 const char *
 admission_check(const struct admission *a)
 {
-	uint64_t running = 0, waiting = 0;
-	const struct rank_node *n;
-	const char *why = rank_check(&a->by_name);
-
-	for (n = rank_first(&a->by_name); n != NULL && why == NULL;
-	     n = rank_next(n)) {
-		const struct admission_scope *s =
-		    RANK_OWNER_C(n, struct admission_scope, by_name);
-
-		running += s->running;
-		waiting += rank_size(&s->waiting);
-		why = check_scope(a, s);
-	}
-	if (why != NULL)
-		return why;
-	if (running != a->running || waiting != a->waiting)
-		return "the sums are not the sums of the scopes";
-	if (a->level_milli > a->limits.burst * START_MILLI)
-		return "the bucket is over its rim";
-	return NULL;
+	return a->level_milli > a->limits.burst * START_MILLI
+	    ? "the bucket is over its rim"
+	    : lanes_check(a->places);
 }

@@ -210,7 +210,8 @@ lanes_check(const struct lanes *ls)
 	if (broken == NULL && of_lanes != active)
 		broken = "slots are held by nobody, or by strangers";
 	if (broken == NULL &&
-	    (entries != ls->entry_count || active + queued != entries))
+	    (entries != ls->entry_count || active + queued != entries ||
+		queued != ls->queued))
 		broken = "an entry is neither queued nor active";
 	return broken;
 }

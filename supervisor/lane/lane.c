@@ -173,16 +173,18 @@ lanes_restore_active(struct lanes *ls, const char *lane, struct sid sid)
 }
 
 /* Frees the slot or the place. */
-void
+bool
 lanes_leave(struct lanes *ls, struct sid sid)
 {
 	struct entry *e = lane_entry_find(ls, sid);
 	struct lane *l;
+	bool active;
 
 	if (e == NULL)
-		return;
+		return false;
 	l = e->lane;
-	if (e->active)
+	active = e->active;
+	if (active)
 		lane_deactivate(e);
 	else
 		lane_queue_out(ls, e);
@@ -190,6 +192,7 @@ lanes_leave(struct lanes *ls, struct sid sid)
 	lane_entry_free(ls, e);
 	lane_update_ready(ls, l);
 	lane_drop_idle(ls, l);
+	return active;
 }
 
 /* The first of the lane that has waited longest for its turn; lanes with more

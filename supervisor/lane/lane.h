@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The lane scheduler: pure. Events and a clock value in, decisions out; no
- * I/O, no clock of its own. The caller (session*.c) carries decisions out and
- * feeds their outcome back.
+ * I/O, no clock of its own. The caller carries decisions out and feeds their
+ * outcome back. There are two of it: the lanes of sessions (session.c), and the
+ * places of those that run (admission.h).
  *
  * A session without a lane never comes here. A slot is held by a session and
  * freed by its end, whatever ended it, so it cannot leak.
@@ -24,7 +25,7 @@
 #include "common/ids.h"
 #include "shm/layout.h"
 
-#define LANE_NAME_MAX 32
+#define LANE_NAME_MAX 52 /* operators' have 31 bytes, those of places more */
 #define LANE_AGE_MS   30000u
 
 struct lanes; /* all lanes */
@@ -36,7 +37,7 @@ void lanes_free(struct lanes **ls);
  * configured lane is not forgotten when idle. cron:<job>, session:<key> and
  * unknown names have width 1 and queue 100 000; main (1) and subagent (8) are
  * there from the start. Width 0: nobody starts. A width below what runs ends
- * nobody. Errors: -EINVAL (name not 1..31 bytes), -ENOMEM. */
+ * nobody. Errors: -EINVAL (name not 1..51 bytes), -ENOMEM. */
 int lanes_configure(struct lanes *ls, const char *name, uint32_t width,
     uint32_t queue_max);
 
@@ -86,7 +87,7 @@ enum lane_verdict { LANE_ADMIT, LANE_QUEUED, LANE_FULL, LANE_NOMEM,
  * only lanes_next() knows who is first once all are back; it restores the
  * active ones first. now_ms may then be the time it first came, so that it
  * goes on ageing. A sid that is known already hears where it stands.
- * ret_seq and ret_pos may be NULL; ADMIT says place 0. `lane`: 1..31 bytes.
+ * ret_seq and ret_pos may be NULL; ADMIT says place 0. `lane`: 1..51 bytes.
  */
 enum lane_verdict lanes_enter(struct lanes *ls, const char *lane, int priority,
     struct sid sid, uint64_t seq, uint64_t now_ms, uint64_t *ret_seq,
@@ -94,8 +95,9 @@ enum lane_verdict lanes_enter(struct lanes *ls, const char *lane, int priority,
 /* A session that held a slot when the master restarted: takes one even above
  * the width. */
 int lanes_restore_active(struct lanes *ls, const char *lane, struct sid sid);
-/* It ended, was cancelled while queued, or was removed. Unknown: nothing. */
-void lanes_leave(struct lanes *ls, struct sid sid);
+/* It ended, was cancelled while queued, or was removed. Unknown: nothing. true:
+ * it was active. */
+bool lanes_leave(struct lanes *ls, struct sid sid);
 /* Next session that may start now, or {0}; it holds a slot from here on.
  * Call until {0} after every leave, configure and on lanes_due(). */
 struct sid lanes_next(struct lanes *ls, uint64_t now_ms);
@@ -154,6 +156,10 @@ enum lane_which { LANE_THE_QUEUED, LANE_THE_ACTIVE, LANE_THE_STALE,
 typedef bool lane_fn(void *arg, struct sid sid);
 void lanes_each(const struct lanes *ls, const char *name,
     enum lane_which which, lane_fn *fn, void *arg);
+/* A copy of the queued or the active, for who changes them one by one; the
+ * caller's to free. NULL: none, or no memory. */
+struct sid *lanes_list(const struct lanes *ls, const char *name,
+    enum lane_which which, size_t *ret_n);
 
 /* Every invariant, for tests: 0, or a sentence about the first broken one. */
 const char *lanes_check(const struct lanes *ls);

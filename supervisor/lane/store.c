@@ -185,7 +185,7 @@ heap_remove(struct lanes *ls, struct entry *e)
 
 /* --------------------------------------------------------------- the lanes */
 
-/* 1 to 31 bytes. */
+/* 1 to 51 bytes. */
 bool
 lane_name_ok(const char *name)
 {
@@ -278,6 +278,7 @@ lane_queue_in(struct lanes *ls, struct entry *e, uint8_t tier)
 	e->tier = tier;
 	rank_insert(&e->lane->tiers[tier], &e->place, e);
 	e->lane->queued++;
+	ls->queued++;
 	if (tier == TIER_LOW)
 		heap_settle(ls, ls->ageing_count++, e);
 }
@@ -326,6 +327,7 @@ lane_queue_out(struct lanes *ls, struct entry *e)
 {
 	rank_erase(&e->lane->tiers[e->tier], &e->place);
 	e->lane->queued--;
+	ls->queued--;
 	heap_remove(ls, e);
 }
 

@@ -81,7 +81,7 @@ struct lanes {
 	struct turn ready;       /* head */
 	struct entry **buckets;
 	size_t bucket_count;     /* a power of two */
-	size_t entry_count;
+	size_t entry_count, queued;
 	struct entry **ageing;   /* binary heap by since_ms, then seq */
 	size_t ageing_count, ageing_cap;
 	struct entry *wait_first, *wait_last; /* by since_ms */

@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* As of the last call that brought a time. */
@@ -180,4 +181,36 @@ lanes_each(const struct lanes *ls, const char *name, enum lane_which which,
 		each_blocker(l, fn, arg);
 		break;
 	}
+}
+
+/* A list that is being made. */
+struct list {
+	struct sid *sids;
+	size_t n, cap;
+};
+
+/* One more; there is room. */
+static bool
+on_listed(void *arg, struct sid sid)
+{
+	struct list *l = arg;
+
+	if (l->n < l->cap)
+		l->sids[l->n++] = sid;
+	return l->n < l->cap;
+}
+
+struct sid *
+lanes_list(const struct lanes *ls, const char *name, enum lane_which which,
+    size_t *ret_n)
+{
+	const struct lane *l = lane_of(ls, name);
+	struct list list = {.cap = l == NULL ? 0
+		: which == LANE_THE_QUEUED ? l->queued : l->active};
+
+	list.sids = list.cap > 0 ? calloc(list.cap, sizeof(*list.sids)) : NULL;
+	if (list.sids != NULL)
+		lanes_each(ls, name, which, on_listed, &list);
+	*ret_n = list.n;
+	return list.sids;
 }

@@ -83,6 +83,12 @@ session_kill_left(struct master *m, struct session *s, int sig,
 	session_order_kill(m, s, sig, grace_ms, END_NONE, flags);
 }
 
+void
+session_killed_left(struct session *s)
+{
+	s->ending.killing_left = false;
+}
+
 /* Notes that the exit event is due, unless the rules say none is. */
 static void
 exit_event(struct master *m, struct session *s)
@@ -114,11 +120,12 @@ exit_event(struct master *m, struct session *s)
 	    .exit_code = s->facts.exit_code, .at_ms = s->facts.ended_ms};
 	if (in.session_key[0] == '\0')
 		in.session_key = NULL;
-	s->shown.exit_notified = FAULT_FAILS("lie.event-lost") ||
-	    events_append(m->events, &in) >= 0;
-	if (FAULT_FAILS("lie.event-twice"))
-		(void)events_append(m->events, &in);
-	if (!s->shown.exit_notified) {
+	if (FAULT_FAILS("lie.event-lost") ||
+	    events_append(m->events, &in) >= 0) {
+		shown_notified(s);
+		if (FAULT_FAILS("lie.event-twice"))
+			(void)events_append(m->events, &in);
+	} else {
 		log_event(LOG_WARN, "exit-event-waits", KV_SESSION(s));
 		m->events_due = true;
 	}
@@ -146,44 +153,39 @@ session_ended(struct master *m, struct session *s, const char *why)
 {
 	struct worker *w =
 	    custody_has(&s->custody.hand) ? pool_get(m, s->custody.hand.who) : NULL;
-	bool held = s->wish.lane[0] != '\0' &&
-	    lanes_position(m->lanes, s->id.sid) == 0;
-	bool narrow;
+	bool held, narrow;
 	char lane[LANE_NAME_MAX];
 
 	snprintf(lane, sizeof(lane), "%s", s->wish.lane);
 	if (w != NULL && w->live > 0)
 		w->live--;
-	s->facts.status = session_status_of(s->facts.reason,
-	    s->facts.exit_code);
-	tally_add(m, TALLY(ended) + s->facts.reason, 1);
-	tally_add(m, TALLY(dropped), s->output.dropped_nospace);
+	facts_over(s, session_status_of(s->facts.reason, s->facts.exit_code));
+	tally_add(m, TALLY_ENDED + s->facts.reason, 1);
+	tally_add(m, TALLY_DROPPED, s->output.dropped_nospace);
 	if (s->facts.started_ms != 0)
 		stats_observe(&m->stats->duration, METRIC_CUT_LIFE,
 		    s->facts.duration_ms * 1000);
-	s->input.closed = true;
+	stdin_closed(s);
 	terminal_uncertain(m, s);
 	session_set_state(m, s, STATE_ENDED, why);
 	custody_over(&s->custody.hand);
 	spares_lost(m, s);
 	m->live--;
-	s->facts.ended_ns = clock_boot_ns();
-	spec_free(&s->record.spec);
-	lanes_leave(m->lanes, s->id.sid);
-	narrow = s->place.admission.scope != NULL && s->place.admission.running;
-	gate_leave(m, s);
-	narrow = narrow && gate_still_full(m, s);
+	record_spec_drop(s);
+	held = lanes_leave(m->lanes, s->id.sid);
+	narrow = gate_leave(m, s);
 	news_deadline_off(s);
-	s->shown.hidden |= session_never_was(s);
+	if (session_never_was(s))
+		shown_hide(m, s);
 	exit_event(m, s);
 	sweep_ended(m, s);
 	session_wake(m, s, WAKE_STATE);
 	if (s->shown.hidden)
 		registry_forget(m, s);
 	if (held)
-		lane_deadlock_look(m, lane);
+		deadlock_look(m, m->lanes, lane);
 	if (narrow)
-		gate_deadlock_look(m);
+		deadlock_look_all(m, admission_lanes(m->gate.admission));
 	session_pump_lanes(m);
 }
 
@@ -194,28 +196,12 @@ session_end_here(struct master *m, struct session *s, uint32_t reason,
 {
 	if (!session_live(s))
 		return;
-	s->facts.reason = s->ending.forced != END_NONE && reason != END_LOST
-	    ? s->ending.forced
-	    : reason;
-	s->facts.ended_ms = clock_wall_ms();
-	if (s->facts.started_ms != 0 && s->facts.ended_ms > s->facts.started_ms)
-		s->facts.duration_ms = s->facts.ended_ms - s->facts.started_ms;
+	facts_here(s, s->ending.forced != END_NONE && reason != END_LOST
+	        ? s->ending.forced
+	        : reason);
 	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
 	    memory_order_relaxed);
 	session_ended(m, s, why);
-}
-
-/* Takes exit facts as waitid tells them. */
-void
-session_take_exit(struct session *s, int32_t code, int32_t status)
-{
-	s->facts.exit_code = -1;
-	s->facts.exit_signal = 0;
-	if (code == CLD_EXITED)
-		s->facts.exit_code = status & 0xff;
-	else if ((code == CLD_KILLED || code == CLD_DUMPED) && status > 0 &&
-	    status < NSIG)
-		s->facts.exit_signal = status;
 }
 
 /* Bytes that a ring of these facts takes, about. */
@@ -237,23 +223,9 @@ session_end_by_ring(struct master *m, struct session *s)
 	bool known = false;
 
 	if (r != NULL && ring_facts(r, f) == RING_OK) {
-		int32_t code = f->raw.exit_code;
-
-		s->output.total = f->head;
-		s->output.ring_bytes = ring_bytes_of(f);
-		if (s->facts.started_ms == 0)
-			s->facts.started_ms = f->raw.started_ms;
-		if (code == CLD_EXITED || code == CLD_KILLED ||
-		    code == CLD_DUMPED) {
-			session_take_exit(s, code, f->raw.exit_status);
-			known = true;
-			s->facts.reason = f->raw.end_reason;
-			if (s->facts.reason == END_NONE ||
-			    s->facts.reason >= END_REASONS)
-				s->facts.reason = s->facts.exit_signal != 0
-				    ? END_SIGNAL
-				    : END_EXIT;
-		}
+		output_ended(s, f->head, s->output.dropped_nospace,
+		    ring_bytes_of(f));
+		known = facts_by_ring(s, &f->raw);
 	}
 	if (known) {
 		uint32_t reason = s->facts.reason;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the master knows of a session, in groups. Nothing here is in shared
- * memory; the board and the index hold what others and the next master need.
+ * What the master knows of a session, in groups. What is kept in the index
+ * stands in session.def, and where a group takes its rows in, that is what it
+ * has beside the members of this file. Nothing here is in shared memory; the
+ * board holds what others need.
  */
 #ifndef PSUP_SUPERVISOR_SESSION_FIELDS_H
 #define PSUP_SUPERVISOR_SESSION_FIELDS_H
@@ -13,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/codec.h"
 #include "common/ctl.h"
 #include "common/ids.h"
 #include "common/slug.h"
@@ -24,6 +27,16 @@
 struct event;
 struct master;
 struct req;
+
+/* ------------------------------------------------------------- session.def */
+/* How the member of a row of session.def is declared. */
+#define SESSION_STR(member)  char *member;
+#define SESSION_U64(member)  uint64_t member;
+#define SESSION_I64(member)  int64_t member;
+#define SESSION_U32(member)  uint32_t member;
+#define SESSION_I32(member)  int32_t member;
+#define SESSION_BOOL(member) bool member;
+#define SESSION_MEMBER(kind, member, ...) SESSION_##kind(member)
 
 /* What START needs. The blob is as in ctl.h. */
 struct spec {
@@ -51,6 +64,12 @@ struct session_limits {
 	int64_t value[CTL_LIMITS];
 };
 
+/* A map, encoded. NULL: none. */
+struct session_map {
+	char *p;
+	size_t bytes;
+};
+
 /* Why a session counts as waiting for input. */
 enum input_wait {
 	INPUT_WAIT_NONE,
@@ -66,82 +85,53 @@ struct input_probe {
 	enum input_wait found;
 };
 
+/* Of which module of supervisor/ a group is: all others read it, and have it
+ * written by that one's functions (tools/dev/check_owners). */
+#ifndef OWNED
+#define OWNED(group, module)
+#endif
+
 struct session {
 	RB_ENTRY(session) by_sid;
 	RB_ENTRY(session) by_slug;
 	LIST_HEAD(, watch) watches;
 
+	OWNED(state, "session/session.c")
 	uint32_t state; /* enum board_state; session_set_state() alone */
 
 	/* Who it is; set once. */
-	struct {
+	OWNED(id, "session/make.c") struct session_id {
 		struct sid sid;
-		uint64_t incarnation; /* of the keeper it was made under */
 		char slug[SLUG_MAX];
-		char *scope;       /* "": none */
 		struct sid parent; /* its client ran in this session; 0: in
 		                    * none */
-		uint64_t created_ms;
-		char *name;
-		char *label;       /* "": none; so the next two */
-		char *session_key;
-		char *request_key;
-		char *tags;        /* an encoded map; NULL: none */
-		size_t tags_bytes;
+		struct session_map tags;
+#define ID SESSION_MEMBER
+#include "supervisor/session/session.def"
 	} id;
 
 	/* What was asked for. */
-	struct {
-		char *command;     /* as shown, cut to 4096 */
-		char *cwd;
-		char *lane;        /* "": none */
-		int priority;
-		uint64_t timeout_ms, no_output_timeout_ms;
-		uint32_t grace_ms;
-		uint64_t ttl_ms;
-		uint32_t head_bytes, tail_bytes;
-		char *spill_path;  /* absolute; "" or NULL: none */
-		uint64_t spill_max;
+	OWNED(wish, "session/make.c") struct session_wish {
 		struct session_limits limits;
-		bool stdin_pipe;   /* write may feed it */
-		bool stream;       /* lossless, or was for a while */
-		bool notify, notify_empty;
+#define WISH SESSION_MEMBER
+#include "supervisor/session/session.def"
 	} wish;
 
 	/* What became of it. */
-	struct {
-		uint32_t status;   /* enum board_status */
-		uint32_t reason;   /* enum end_reason */
-		int32_t pid;
-		int32_t exit_code;   /* -1: none */
-		int32_t exit_signal; /* 0: none */
-		int32_t error;       /* errno of a failed spawn */
-		uint32_t stage;      /* enum spawn_stage of it */
-		char *hung_at;       /* ... and the path at which it hung; ""
-		                      * or NULL: it did not, or that is not
-		                      * known */
-		uint64_t started_ms, ended_ms, duration_ms;
-		uint64_t ended_ns;   /* boot; 0: ended before this master */
-		uint32_t holders;
-		char *holder_list;   /* "PID NAME\n" of the first ones */
-		uint64_t ladder_ms;  /* from its first signal to the end; 0:
-		                      * none */
-		bool killed;         /* it came to SIGKILL */
-		uint32_t remaining;  /* after a ladder: members still alive */
-		int32_t remaining_pids[CTL_END_PIDS]; /* of this master's
-		                                       * time */
-		bool in_leaf;        /* a control group vouches for that */
-		uint32_t maxrss_kib;
-		uint64_t utime_us, stime_us, io_blocks;
+	OWNED(facts, "session/facts.c") struct {
+		uint64_t ended_ns; /* boot; 0: ended before this master */
+		/* of `remaining`; of this master's time */
+		int32_t remaining_pids[CTL_END_PIDS];
+#define FACT SESSION_MEMBER
+#include "supervisor/session/session.def"
 	} facts;
 
 	/* The end that was asked for. */
-	struct {
-		uint32_t forced;   /* its reason; END_NONE */
-		int32_t signal;    /* ... and how: 0 in older records */
-		uint32_t grace_ms;
+	OWNED(ending, "session/end.c") struct {
 		bool killing_left; /* LEFT will say what became of its
 		                    * holders */
+#define ENDING SESSION_MEMBER
+#include "supervisor/session/session.def"
 	} ending;
 
 	/* Who has it, and how it came to that. */
@@ -157,7 +147,7 @@ struct session {
 	} custody;
 
 	/* The turn of its start. */
-	struct {
+	OWNED(start, "gate/starts.c") struct {
 		enum start_is is;
 		TAILQ_ENTRY(session) link; /* of those that wait; quick ones */
 		struct wid at;             /* QUICK, SLOW: its worker */
@@ -165,7 +155,7 @@ struct session {
 	} start;
 
 	/* The ring of another session that its worker has open. */
-	struct {
+	OWNED(spares, "session/spares.c") struct {
 		uint64_t ring_kept; /* its worker has its ring open, as its
 		                     * n-th: spares.h; 0: it has not */
 		struct sid offered; /* whose ring START offers it; 0:
@@ -173,39 +163,32 @@ struct session {
 	} spares;
 
 	/* The terminal that it runs on. */
-	struct {
-		bool pty;            /* on a terminal, or to be */
-		uint32_t cols, rows; /* of it */
-		int32_t pty_error;   /* errno: it got pipes instead */
-		uint32_t pty_eof;    /* spooled ^D that only a terminal may
-		                      * get */
-		uint64_t line_at;    /* spool position: the line in hand */
-		uint64_t uncertain;  /* bytes: given to the terminal, or
-		                      * lost */
+	OWNED(terminal, "session/terminal.c") struct {
+#define TERMINAL SESSION_MEMBER
+#include "supervisor/session/session.def"
 	} terminal;
 
 	/* What it is fed. */
-	struct {
+	OWNED(input, "session/stdin.c") struct {
 		bool closed;
-		uint64_t spool_end;
-		bool spool_eof;
 		bool spooled;      /* there may be a spool file, whatever was
 		                    * committed */
 		uint64_t consumed;
 		uint64_t fed_ms;   /* wall: fed last; of this master */
 		bool watching;     /* CTL_WATCH of stdin is out */
+#define INPUT SESSION_MEMBER
+#include "supervisor/session/session.def"
 	} input;
 
 	/* Does it wait for input? */
-	struct {
+	OWNED(input_wait, "session/input_wait.c") struct {
 		struct input_probe probe;
 		enum input_wait shown; /* as last shown */
 		uint64_t node;         /* stdin's, as in ctl_running */
 	} input_wait;
 
 	/* What it wrote. */
-	struct {
-		uint64_t total, dropped_nospace, ring_bytes;
+	OWNED(output, "session/output.c") struct {
 		bool no_space;
 		bool watching;     /* CTL_WATCH is out */
 		uint64_t watch_pos;
@@ -213,41 +196,39 @@ struct session {
 		uint64_t tail_at;  /* total when it was read */
 		size_t tail_len;
 		bool tail_read;
+#define OUTPUT SESSION_MEMBER
+#include "supervisor/session/session.def"
 	} output;
 
-	/* Its places in its lane and among those that run. */
+	/* Its place in its lane. */
 	struct {
 		uint64_t lane_seq;
 		bool lane_stale; /* runs, but its lane was reset since */
-		struct admission_entry admission;
 	} place;
 
 	/* How it waits for one. */
 	struct {
-		bool warned;       /* somebody was told that it waits */
-		uint64_t since_ms; /* boot clock; waits at the gate since */
-		bool unwarned;     /* and nobody was told */
-		bool deadlock;     /* ended for END_DEADLOCK there */
-		TAILQ_ENTRY(session) link; /* gate_unwarned */
+		bool warned;   /* somebody was told that it waits */
+		bool deadlock; /* ended for END_DEADLOCK at the gate */
 	} queued;
 
 	/* Its time-out. */
-	struct {
-		uint64_t at_ms;
-		bool warned;
+	OWNED(deadline, "session/news.c") struct {
 		struct event *timer;   /* before it; NULL: none */
 		struct master *master; /* for `timer` */
+#define DEADLINE SESSION_MEMBER
+#include "supervisor/session/session.def"
 	} deadline;
 
 	/* To whom it is shown. */
-	struct {
-		bool backgrounded, exit_notified, hidden;
-		bool answered; /* its exec request has been answered */
+	OWNED(shown, "session/shown.c") struct {
 		uint32_t slot; /* of the board; UINT32_MAX: none */
+#define SHOWN SESSION_MEMBER
+#include "supervisor/session/session.def"
 	} shown;
 
 	/* How long it is kept once it has ended. */
-	struct {
+	OWNED(retention, "session/sweep.c") struct {
 		bool read;            /* its result has reached a client */
 		bool in_ended;
 		TAILQ_ENTRY(session) ended_link; /* oldest end first */
@@ -260,7 +241,7 @@ struct session {
 	} retention;
 
 	/* What it takes of its scope's share. */
-	struct {
+	OWNED(share, "share/room.c") struct {
 		struct room *room;   /* its scope's */
 		uint64_t lent[SHARE_RESOURCES]; /* what it counts with there */
 		uint64_t text_bytes; /* of its texts; 0: not measured */
@@ -268,7 +249,7 @@ struct session {
 	} share;
 
 	/* What of it is in the index. */
-	struct {
+	OWNED(record, "store/record.c") struct {
 		struct spec *spec;
 		bool spec_kept;     /* the index may have its spec */
 		bool fresh;         /* its record was never committed */
@@ -281,10 +262,21 @@ struct session {
 	} record;
 
 	/* Its memory. */
-	struct {
+	OWNED(over, "over.c") struct {
 		bool forgotten; /* in no tree or list; freed soon (over.c) */
 		SLIST_ENTRY(session) link;
 	} over;
 };
+
+/* The rows of session.def, of the record: what is empty or 0 is left out. */
+void fields_encode(const struct session *s, struct enc *e);
+/* 0 or -ENOMEM: then s is good for session_free(). */
+int fields_decode(struct session *s, const struct val *map);
+/* ... and those that a row of list shows as they are. */
+void fields_list(const struct session *s, struct enc *e);
+/* Keeps a map as it is encoded; none where there is none. 0 or -ENOMEM. */
+int fields_map(const struct val *map, struct session_map *ret);
+/* Frees the texts and maps among them. */
+void fields_free(struct session *s);
 
 #endif

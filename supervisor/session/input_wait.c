@@ -245,6 +245,18 @@ find_evidence(struct master *m, struct session *s)
 	return INPUT_WAIT_NONE;
 }
 
+void
+input_wait_running(struct session *s, uint64_t node)
+{
+	s->input_wait.node = node;
+}
+
+enum input_wait
+input_wait_show(struct session *s, enum input_wait found)
+{
+	return s->input_wait.shown = found;
+}
+
 enum input_wait
 input_wait_look(struct master *m, struct session *s, uint64_t max_age_ms,
     bool may_look)

@@ -24,6 +24,10 @@
  * since. */
 enum input_wait input_wait_look(struct master *m, struct session *s,
     uint64_t max_age_ms, bool may_look);
+/* RUNNING says which file its stdin is. */
+void input_wait_running(struct session *s, uint64_t node);
+/* Lists and marks show what was found; returned. */
+enum input_wait input_wait_show(struct session *s, enum input_wait found);
 /* "stdin-read", "tty-read", "idle"; NULL for none. */
 const char *input_wait_name(enum input_wait w);
 

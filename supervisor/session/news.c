@@ -74,12 +74,12 @@ on_warning(int fd, short what, void *arg)
 	    s->deadline.at_ms);
 }
 
-/* It has a deadline, as its worker says. */
 void
-news_deadline(struct master *m, struct session *s)
+news_deadline(struct master *m, struct session *s, uint64_t at_ms)
 {
 	uint64_t before = warning_ms(m, s), now = clock_wall_ms();
 
+	s->deadline.at_ms = at_ms;
 	if (s->deadline.at_ms == 0 || before == 0 || s->deadline.warned ||
 	    s->shown.hidden || s->deadline.timer != NULL ||
 	    now >= s->deadline.at_ms)

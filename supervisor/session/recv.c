@@ -13,6 +13,8 @@
 #include "common/log.h"
 #include "shm/state_names.h"
 #include "supervisor/master.h"
+#include "supervisor/session/input_wait.h"
+#include "supervisor/session/spares.h"
 
 /* Owes ENDED for that turn to the worker, after the commit. */
 static void
@@ -123,10 +125,10 @@ session_on_running(struct master *m, struct worker *w,
 	if (s->state == STATE_QUEUED ||
 	    !counts(m, s, w, msg->turn, custody_word))
 		return;
-	s->facts.pid = msg->pid > 0 ? msg->pid : 0;
-	s->facts.started_ms = msg->started_ms;
-	s->deadline.at_ms = msg->deadline_ms;
-	s->output.watching = s->input.watching = false;
+	facts_running(s, msg);
+	news_deadline(m, s, msg->deadline_ms);
+	output_unwatched(s);
+	stdin_unwatched(s);
 	if (msg->starting != 0) {
 		starts_found(m, s, w);
 		/* what it is told now it does as soon as it runs */
@@ -135,30 +137,23 @@ session_on_running(struct master *m, struct worker *w,
 		return;
 	}
 	terminal_running(m, s, msg);
-	s->input_wait.node = msg->stdin_node;
-	news_deadline(m, s);
-	s->spares.offered.v = 0;
+	input_wait_running(s, msg->stdin_node);
+	spares_used(s);
 	if (s->state == STATE_STARTING) {
 		/* a worker that died had made a ring, too, and a poll may have
 		 * opened that one: this one is another file */
 		readers_forget(m, s->id.sid);
 		session_set_state(m, s,
 		    msg->exited != 0 ? STATE_EXITED : STATE_RUNNING, "spawned");
-		spec_free(&s->record.spec);
-		s->record.count_started = true;
+		record_started(s);
 		atomic_fetch_add_explicit(&m->board.hdr->started_total, 1,
 		    memory_order_relaxed);
 		news_started(m, s);
 	} else if (s->state == STATE_RUNNING && msg->exited != 0) {
 		session_set_state(m, s, STATE_EXITED, "told by its worker");
 	}
-	if (s->input.spool_end > 0 || s->input.spool_eof) {
-		struct ctl_stdin in = {.head = CTL_INIT(CTL_STDIN, s->id.sid,
-					   struct ctl_stdin),
-		    .pos = s->input.spool_end, .eof = s->input.spool_eof};
-
-		pool_order(m, s, &in, sizeof(in), true, -1);
-	}
+	if (s->input.spool_end > 0 || s->input.spool_eof)
+		stdin_order(m, s);
 	if (moved && s->ending.forced != END_NONE)
 		order_forced(m, s);
 	api_exec_running(s);
@@ -170,6 +165,7 @@ void
 session_on_failed(struct master *m, struct worker *w,
     const struct ctl_failed *msg)
 {
+	char path[sizeof(msg->path) + 1];
 	struct session *s;
 
 	s = live_one(m, w, msg->head.sid, msg->turn);
@@ -181,7 +177,7 @@ session_on_failed(struct master *m, struct worker *w,
 	if (s->state != STATE_STARTING) {
 		log_event(LOG_WARN, "session-not-taken-over", KV_SESSION(s),
 		    KV("error", strerror(abs(msg->error))));
-		s->facts.error = msg->error;
+		facts_failed(s, msg->error, s->facts.stage, NULL);
 		session_end_by_ring(m, s);
 		return;
 	}
@@ -191,11 +187,10 @@ session_on_failed(struct master *m, struct worker *w,
 		session_again(m, s);
 		return;
 	}
-	s->facts.error = msg->error;
-	s->facts.stage = msg->stage;
-	free(s->facts.hung_at);
-	s->facts.hung_at = strndup(msg->path, sizeof(msg->path));
-	tally_add(m, TALLY(spawn_failed), 1);
+	snprintf(path, sizeof(path), "%.*s", (int)sizeof(msg->path),
+	    msg->path);
+	facts_failed(s, msg->error, msg->stage, path);
+	tally_add(m, TALLY_SPAWN_FAILED, 1);
 	atomic_fetch_add_explicit(&m->board.hdr->failed_total, 1,
 	    memory_order_relaxed);
 	log_event(LOG_NOTE, "session-not-spawned", KV_SESSION(s),
@@ -224,32 +219,9 @@ session_on_exited(struct master *m, struct worker *w,
 	if (s == NULL || !counts(m, s, w, msg->turn, custody_word) ||
 	    s->state == STATE_EXITED)
 		return;
-	session_take_exit(s, e->code, e->status);
+	facts_exited(s, e->code, e->status);
 	session_set_state(m, s, STATE_EXITED, "its root exited");
 	session_wake(m, s, WAKE_STATE);
-}
-
-/* Who holds its output: "PID NAME" each, fit to be shown. */
-static void
-take_holders(struct session *s, uint32_t holders, uint32_t named,
-    const struct ctl_holder *list)
-{
-	struct sbuf b = SBUF_INIT;
-	size_t i, k;
-
-	s->facts.holders = holders;
-	for (i = 0; i < named && i < CTL_END_HOLDERS; i++) {
-		char name[sizeof(list[i].name)];
-
-		snprintf(name, sizeof(name), "%.*s",
-		    (int)sizeof(list[i].name) - 1, list[i].name);
-		for (k = 0; name[k] != '\0'; k++)
-			if (name[k] < 0x20 || name[k] > 0x7e)
-				name[k] = '?';
-		sbuf_addf(&b, "%d %s\n", (int)list[i].pid, name);
-	}
-	free(s->facts.holder_list);
-	s->facts.holder_list = b.p;
 }
 
 /* Fewer are left of those that outlived its end, or a kill for them is over. */
@@ -265,11 +237,8 @@ session_on_left(struct master *m, struct worker *w, const struct ctl_left *msg)
 		custody_rest(&s->custody.hand, w->wid);
 	if (!wid_eq(s->custody.hand.who, w->wid))
 		return;
-	s->ending.killing_left = false;
-	take_holders(s, msg->holders, msg->named, msg->holder);
-	s->facts.remaining = msg->remaining;
-	memcpy(s->facts.remaining_pids, msg->remaining_pids,
-	    sizeof(s->facts.remaining_pids));
+	session_killed_left(s);
+	facts_left(s, msg);
 	session_touch(m, s);
 	session_wake(m, s, WAKE_STATE);
 }
@@ -286,35 +255,9 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 		return;
 	own = counts(m, s, w, msg->turn, custody_word);
 	FAULT("master.end");
-	session_take_exit(s, msg->exit.code, msg->exit.status);
-	s->facts.reason = msg->reason;
-	if (s->facts.reason == END_NONE || s->facts.reason >= END_REASONS)
-		s->facts.reason = s->facts.exit_signal != 0 ? END_SIGNAL
-		    : s->facts.exit_code >= 0		? END_EXIT
-						: END_LOST;
-	take_holders(s, msg->holders, msg->named, msg->holder);
-	s->facts.ladder_ms = msg->ladder_ms;
-	s->facts.killed = msg->killed != 0;
-	s->facts.remaining = msg->remaining;
-	s->facts.in_leaf = msg->in_leaf != 0;
-	memcpy(s->facts.remaining_pids, msg->remaining_pids,
-	    sizeof(s->facts.remaining_pids));
-	s->output.total = msg->total;
-	s->output.dropped_nospace = msg->dropped_nospace;
-	s->output.ring_bytes = msg->ring_bytes;
-	w->kept += msg->ring_kept != 0;
-	s->spares.ring_kept = own && msg->ring_kept != 0 ? w->kept : 0;
-	s->facts.utime_us = msg->exit.utime_us;
-	s->facts.stime_us = msg->exit.stime_us;
-	s->facts.io_blocks = msg->exit.io_blocks;
-	s->facts.maxrss_kib = msg->exit.maxrss_kib;
-	if (msg->exit.pid > 0 && s->facts.pid == 0)
-		s->facts.pid = msg->exit.pid;
-	if (msg->started_ms != 0)
-		s->facts.started_ms = msg->started_ms;
-	s->facts.ended_ms = msg->ended_ms != 0 ? msg->ended_ms
-					       : clock_wall_ms();
-	s->facts.duration_ms = msg->duration_ms;
+	facts_end(s, msg);
+	output_ended(s, msg->total, msg->dropped_nospace, msg->ring_bytes);
+	spares_ended(w, s, msg->ring_kept != 0, own);
 	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
 	    memory_order_relaxed);
 	order_ended(w, s->id.sid, msg->turn);

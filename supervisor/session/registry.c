@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who there is: the sessions by instance id, by slug and by request key, and
- * their slots on the board. session.c changes their state; this file finds,
- * adds, shows and forgets them.
+ * Who there is: the sessions by instance id, by slug and by request key.
+ * session.c changes their state; this file finds, adds and forgets them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,26 +50,40 @@ RB_GENERATE_INTERNAL(slug_tree, session, by_slug, slug_cmp, static)
 RB_GENERATE_INTERNAL(key_tree, keyed, by_key, key_cmp, static)
 #pragma GCC diagnostic pop
 
+/* The oldest one of this instance id or a younger one, or NULL. */
+static struct session *
+from_sid(struct master *m, uint64_t sid)
+{
+	struct session *s = RB_ROOT(&m->by_sid), *found = NULL;
+
+	while (s != NULL) {
+		if (s->id.sid.v >= sid)
+			found = s;
+		s = s->id.sid.v >= sid ? RB_LEFT(s, by_sid)
+				       : RB_RIGHT(s, by_sid);
+	}
+	return found;
+}
+
 /* The session of an instance id, or NULL. */
 struct session *
 session_by_sid(struct master *m, struct sid sid)
 {
-	struct session probe;
+	struct session *s = from_sid(m, sid.v);
 
-	probe.id.sid = sid;
-	return RB_FIND(sid_tree, &m->by_sid, &probe);
+	return s != NULL && sid_eq(s->id.sid, sid) ? s : NULL;
 }
 
 /* The session of a slug, or NULL. */
 struct session *
 session_by_slug(struct master *m, const char *slug)
 {
-	struct session probe;
+	struct session *s = RB_ROOT(&m->by_slug);
+	int c;
 
-	if (strlen(slug) >= sizeof(probe.id.slug))
-		return NULL;
-	strcpy(probe.id.slug, slug);
-	return RB_FIND(slug_tree, &m->by_slug, &probe);
+	while (s != NULL && (c = strcmp(slug, s->id.slug)) != 0)
+		s = c < 0 ? RB_LEFT(s, by_slug) : RB_RIGHT(s, by_slug);
+	return s;
 }
 
 /* The oldest session, or NULL. */
@@ -92,10 +105,7 @@ registry_next(struct session *s)
 struct session *
 registry_after(struct master *m, struct sid sid)
 {
-	struct session probe;
-
-	probe.id.sid.v = sid.v + 1;
-	return RB_NFIND(sid_tree, &m->by_sid, &probe);
+	return from_sid(m, sid.v + 1);
 }
 
 /* "<incarnation>.<sid>" or "<sid>", in 16 hex digits each. */
@@ -178,15 +188,20 @@ slug_taken(void *arg, const char *slug)
 	return session_by_slug(arg, slug) != NULL;
 }
 
+void
+registry_slug(struct master *m, struct sid sid, char ret[SLUG_MAX])
+{
+	slug_make(sid.v + m->names, slug_taken, m, ret);
+}
+
 /* Puts a session into the trees. */
 int
 registry_add(struct master *m, struct session *s)
 {
 	struct keyed *k = NULL;
+	char slug[SLUG_MAX];
 
-	if (s->share.room == NULL)
-		s->share.room = room_hold(m, s->id.scope);
-	if (s->share.room == NULL)
+	if (room_join(m, s) < 0)
 		return -ENOMEM;
 	if (s->id.request_key[0] != '\0') {
 		k = keyed_new(s->id.scope, s->id.request_key);
@@ -194,8 +209,10 @@ registry_add(struct master *m, struct session *s)
 			return -ENOMEM;
 		k->s = s;
 	}
-	if (s->id.slug[0] == '\0' || session_by_slug(m, s->id.slug) != NULL)
-		slug_make(s->id.sid.v + m->names, slug_taken, m, s->id.slug);
+	if (s->id.slug[0] == '\0' || session_by_slug(m, s->id.slug) != NULL) {
+		registry_slug(m, s->id.sid, slug);
+		session_name(s, slug);
+	}
 	if (RB_INSERT(sid_tree, &m->by_sid, s) != NULL) {
 		free(k);
 		return -EEXIST;
@@ -208,31 +225,6 @@ registry_add(struct master *m, struct session *s)
 		m->live++;
 	room_count(s);
 	return 0;
-}
-
-/* Frees a session that is in no tree and no list. */
-void
-session_free(struct session *s)
-{
-	if (s == NULL)
-		return;
-	room_leave(s);
-	free(s->id.scope);
-	free(s->wish.command);
-	free(s->id.name);
-	free(s->wish.cwd);
-	free(s->id.label);
-	free(s->id.session_key);
-	free(s->id.request_key);
-	free(s->facts.holder_list);
-	free(s->facts.hung_at);
-	free(s->wish.lane);
-	free(s->wish.spill_path);
-	free(s->id.tags);
-	free(s->output.tail);
-	news_deadline_off(s);
-	spec_free(&s->record.spec);
-	free(s);
 }
 
 /* Whoever asks with its key again starts something new. */
@@ -289,59 +281,6 @@ files_forget(struct master *m, struct session *s)
 	(void)unlinkat(m->dirfd, name, 0);
 }
 
-/* What was to be written of it is not, or otherwise. */
-static void
-undirty(struct master *m, struct session *s)
-{
-	if (s->record.dirty) {
-		TAILQ_REMOVE(&m->dirty, s, record.link);
-		m->dirty_count--;
-	} else if (s->record.soon_ns != 0) {
-		TAILQ_REMOVE(&m->soon, s, record.link);
-	}
-	s->record.soon_ns = 0;
-}
-
-/* For the timer of what is written soon: the turn's end does it. */
-static void
-on_soon(int fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	turn_begin(arg);
-}
-
-/* Has its record and slot written a little later. */
-void
-session_touch_soon(struct master *m, struct session *s)
-{
-	if (s->record.dirty || s->record.soon_ns != 0 || s->over.forgotten)
-		return;
-	s->record.soon_ns = clock_boot_ns() + SOON_MS * NSEC_PER_MSEC;
-	if (TAILQ_EMPTY(&m->soon))
-		timer_in(m, &m->soon_timer, on_soon, m, SOON_MS);
-	TAILQ_INSERT_TAIL(&m->soon, s, record.link);
-}
-
-/* Before a commit: for whom it is time. */
-void
-registry_soon(struct master *m)
-{
-	struct session *s = TAILQ_FIRST(&m->soon);
-	uint64_t now;
-
-	if (s == NULL)
-		return;
-	now = clock_boot_ns();
-	while (s != NULL && s->record.soon_ns <= now) {
-		session_touch(m, s);
-		s = TAILQ_FIRST(&m->soon);
-	}
-	if (s != NULL)
-		timer_in(m, &m->soon_timer, on_soon, m,
-		    (s->record.soon_ns - now) / NSEC_PER_MSEC + 1);
-}
-
 /* Forgets a session for good. */
 void
 registry_forget(struct master *m, struct session *s)
@@ -367,19 +306,15 @@ registry_forget(struct master *m, struct session *s)
 		free(k);
 	}
 	files_forget(m, s);
-	if (s->shown.slot != UINT32_MAX) {
-		board_clear(&m->board, s->shown.slot);
-		m->board_free[m->board_free_count++] = s->shown.slot;
-	}
-	session_count_started(m, s);
-	undirty(m, s);
+	shown_gone(m, s);
+	record_gone(m, s);
 	starts_over(m, s);
 	sweep_gone(m, s);
 	room_count(s);
 	if (live) {
 		m->live--;
 		lanes_leave(m->lanes, s->id.sid);
-		gate_leave(m, s);
+		(void)gate_leave(m, s);
 	}
 	m->counts[s->state]--;
 	RB_REMOVE(sid_tree, &m->by_sid, s);
@@ -403,104 +338,4 @@ registry_drop(struct master *m, struct session *s)
 	RB_REMOVE(sid_tree, &m->by_sid, s);
 	RB_REMOVE(slug_tree, &m->by_slug, s);
 	session_free(s);
-}
-
-/* Has its record and slot written at the end of this turn. */
-void
-session_touch(struct master *m, struct session *s)
-{
-	if (s->record.dirty || s->over.forgotten)
-		return;
-	undirty(m, s);
-	s->record.dirty = true;
-	TAILQ_INSERT_TAIL(&m->dirty, s, record.link);
-	m->dirty_count++;
-}
-
-/* Room for the list of free board slots. */
-int
-registry_board_init(struct master *m)
-{
-	m->board_free = calloc(m->board.slot_count + 1,
-	    sizeof(*m->board_free));
-	return m->board_free != NULL ? 0 : -ENOMEM;
-}
-
-/* Each session has the slot that shows it already; the others are free, and the
- * lowest are given out first. */
-void
-registry_board_take(struct master *m)
-{
-	uint32_t i = m->board.slot_count;
-	uint32_t high = atomic_load(&m->board.hdr->slots_high);
-	struct board_slot row;
-	struct session *s;
-	int r;
-
-	while (i-- > 0) {
-		r = i < high ? board_get(&m->board, i, &row) : 0;
-		s = r == 1 ? session_by_sid(m, (struct sid){row.sid}) : NULL;
-		if (s != NULL && s->shown.slot == UINT32_MAX &&
-		    !s->shown.hidden) {
-			s->shown.slot = i;
-			continue;
-		}
-		if (r != 0)
-			board_clear(&m->board, i);
-		m->board_free[m->board_free_count++] = i;
-	}
-}
-
-/* Copies a string into a fixed field of a slot, cut on a character border. */
-static void
-slot_text(char *dst, size_t size, const char *src)
-{
-	size_t len = strlen(src);
-	size_t n = text_cut_back(src, len, size - 1);
-
-	memcpy(dst, src, n);
-	dst[n] = '\0';
-}
-
-/* Writes the session's slot of the board. */
-void
-board_show(struct master *m, struct session *s)
-{
-	struct board_slot b = {0};
-
-	if (s->shown.hidden)
-		return;
-	if (s->shown.slot == UINT32_MAX) {
-		if (m->board_free_count == 0)
-			return;
-		s->shown.slot = m->board_free[--m->board_free_count];
-	}
-	b.sid = s->id.sid.v;
-	b.state = s->state;
-	b.status = s->facts.status;
-	b.reason = s->facts.reason;
-	b.pid = s->facts.pid;
-	b.exit_code = s->facts.exit_code;
-	b.exit_signal = s->facts.exit_signal;
-	b.worker_slot = custody_has(&s->custody.hand) ? s->custody.hand.who.slot
-					      : UINT32_MAX;
-	b.worker_generation =
-	    custody_has(&s->custody.hand) ? s->custody.hand.who.generation : 0;
-	b.created_ms = s->id.created_ms;
-	b.started_ms = s->facts.started_ms;
-	b.ended_ms = s->facts.ended_ms;
-	b.deadline_ms = s->deadline.at_ms;
-	b.total = s->output.total;
-	b.flags = (s->shown.backgrounded ? BOARD_BACKGROUNDED : 0u) |
-	    (s->wish.stdin_pipe && !s->input.closed ? BOARD_STDIN_OPEN : 0u) |
-	    (s->terminal.pty ? BOARD_PTY : 0u);
-	if (s->state == STATE_QUEUED)
-		b.lane_pos = gate_position(m, s);
-	slot_text(b.slug, sizeof(b.slug), s->id.slug);
-	slot_text(b.name, sizeof(b.name), s->id.name);
-	slot_text(b.scope, sizeof(b.scope), s->id.scope);
-	slot_text(b.lane, sizeof(b.lane), s->wish.lane);
-	slot_text(b.label, sizeof(b.label), s->id.label);
-	slot_text(b.command, sizeof(b.command), s->wish.command);
-	board_put(&m->board, s->shown.slot, &b);
 }

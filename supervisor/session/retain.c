@@ -24,9 +24,9 @@ static const struct region {
 	size_t at;
 } regions[] = {
     {"headBytes", "retain.headBytes", 0,
-	offsetof(struct session, wish.head_bytes)},
+	offsetof(struct session_wish, head_bytes)},
     {"tailBytes", "retain.tailBytes", 4096,
-	offsetof(struct session, wish.tail_bytes)},
+	offsetof(struct session_wish, tail_bytes)},
 };
 
 /* A key that the map does not have. */
@@ -42,7 +42,7 @@ unknown(const char *map, const char *expected, const struct val *key,
 
 /* One number of retain. */
 static int
-take_region(const struct region *r, const struct val *v, struct session *s,
+take_region(const struct region *r, const struct val *v, struct session_wish *w,
     struct proto_problem *why)
 {
 	char expected[80];
@@ -59,13 +59,13 @@ take_region(const struct region *r, const struct val *v, struct session *s,
 		return -EINVAL;
 	}
 	bytes = (uint32_t)n;
-	memcpy((char *)s + r->at, &bytes, sizeof(bytes));
+	memcpy((char *)w + r->at, &bytes, sizeof(bytes));
 	return 0;
 }
 
 /* {headBytes, tailBytes} */
 static int
-take_retain(const struct master *m, const struct val *map, struct session *s,
+take_retain(const struct master *m, const struct val *map, struct session_wish *w,
     struct proto_problem *why)
 {
 	uint64_t sum, most;
@@ -80,11 +80,11 @@ take_retain(const struct master *m, const struct val *map, struct session *s,
 		if (k == 2)
 			return unknown("retain", "headBytes, tailBytes", key,
 			    why);
-		r = take_region(&regions[k], key + 1, s, why);
+		r = take_region(&regions[k], key + 1, w, why);
 		if (r < 0)
 			return r;
 	}
-	sum = (uint64_t)s->wish.head_bytes + s->wish.tail_bytes;
+	sum = (uint64_t)w->head_bytes + w->tail_bytes;
 	most = m->budget - m->budget / 8 - SHM_PAGE; /* for one scope, alone */
 	if (sum <= most)
 		return 0;
@@ -97,7 +97,8 @@ take_retain(const struct master *m, const struct val *map, struct session *s,
 
 /* Where the file is to be: as said, or a new one in the configured place. */
 static int
-spill_path(const struct master *m, const struct val *path, struct session *s,
+spill_path(const struct master *m, const struct val *path,
+    const struct session_id *id, struct session_wish *w,
     struct proto_problem *why)
 {
 	char at[4096];
@@ -111,13 +112,13 @@ spill_path(const struct master *m, const struct val *path, struct session *s,
 			return -EINVAL;
 		}
 		n = snprintf(at, sizeof(at), "%s/%s-%" PRIx64 "-%" PRIx64
-		    ".log", m->cfg.spill_dir, s->id.slug, m->h.incarnation,
-		    s->id.sid.v);
+		    ".log", m->cfg.spill_dir, id->slug, m->h.incarnation,
+		    id->sid.v);
 	} else if (path->s.ptr[0] == '/') {
 		n = snprintf(at, sizeof(at), "%.*s", (int)path->s.len,
 		    path->s.ptr);
 	} else {
-		n = snprintf(at, sizeof(at), "%s/%.*s", s->wish.cwd,
+		n = snprintf(at, sizeof(at), "%s/%.*s", w->cwd,
 		    (int)path->s.len, path->s.ptr);
 	}
 	if (n < 0 || (size_t)n >= sizeof(at)) {
@@ -125,8 +126,8 @@ spill_path(const struct master *m, const struct val *path, struct session *s,
 		    "spill.path has more than 4095 bytes");
 		return -EINVAL;
 	}
-	s->wish.spill_path = strdup(at);
-	if (s->wish.spill_path != NULL)
+	w->spill_path = strdup(at);
+	if (w->spill_path != NULL)
 		return 0;
 	proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
 	return -ENOMEM;
@@ -134,7 +135,8 @@ spill_path(const struct master *m, const struct val *path, struct session *s,
 
 /* {path, maxBytes} */
 static int
-take_spill(const struct master *m, const struct val *map, struct session *s,
+take_spill(const struct master *m, const struct val *map,
+    const struct session_id *id, struct session_wish *w,
     struct proto_problem *why)
 {
 	const struct val *path = NULL, *max = NULL;
@@ -156,20 +158,21 @@ take_spill(const struct master *m, const struct val *map, struct session *s,
 		    path, "a file name of 1 to 4095 bytes");
 		return -EINVAL;
 	}
-	s->wish.spill_max = m->cfg.spill_max_bytes;
+	w->spill_max = m->cfg.spill_max_bytes;
 	if (max != NULL && max->type == VAL_UINT)
-		s->wish.spill_max = max->u;
-	if ((max != NULL && max->type != VAL_UINT) || s->wish.spill_max == 0 ||
-	    s->wish.spill_max > RETAIN_SPILL_MAX) {
+		w->spill_max = max->u;
+	if ((max != NULL && max->type != VAL_UINT) || w->spill_max == 0 ||
+	    w->spill_max > RETAIN_SPILL_MAX) {
 		proto_problem_value(why, PROTO_E_INVALID_PARAMS,
 		    "spill.maxBytes", max, "bytes from 1 to 1125899906842624");
 		return -EINVAL;
 	}
-	return spill_path(m, path, s, why);
+	return spill_path(m, path, id, w, why);
 }
 
 int
-retain_take(struct master *m, const struct val *params, struct session *s,
+retain_take(struct master *m, const struct val *params,
+    const struct session_id *id, struct session_wish *w,
     struct proto_problem *why)
 {
 	const struct val *retain = val_get(params, "retain");
@@ -177,9 +180,9 @@ retain_take(struct master *m, const struct val *params, struct session *s,
 	int r = 0;
 
 	if (retain != NULL)
-		r = take_retain(m, retain, s, why);
+		r = take_retain(m, retain, w, why);
 	if (r == 0 && spill != NULL)
-		r = take_spill(m, spill, s, why);
+		r = take_spill(m, spill, id, w, why);
 	return r;
 }
 

@@ -8,9 +8,10 @@
 
 #include "supervisor/master.h"
 
-/* `retain` and `spill` of exec into a session that has slug and cwd. 0, or
+/* `retain` and `spill` of exec into what has a cwd, of what has a slug. 0, or
  * -EINVAL, -ENOMEM, -ENOSPC with *why filled. */
-int retain_take(struct master *m, const struct val *params, struct session *s,
+int retain_take(struct master *m, const struct val *params,
+    const struct session_id *id, struct session_wish *w,
     struct proto_problem *why);
 /* The same into details: retain, and spill with how far it has come. */
 void retain_encode(struct master *m, struct session *s, struct enc *e);

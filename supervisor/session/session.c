@@ -30,19 +30,6 @@ static const uint8_t moves[STATE_COUNT] = {
     [STATE_ENDED] = 0,
 };
 
-struct session *
-session_new(void)
-{
-	struct session *s = calloc(1, sizeof(*s));
-
-	if (s == NULL)
-		return NULL;
-	LIST_INIT(&s->watches);
-	s->facts.exit_code = -1;
-	s->shown.slot = UINT32_MAX;
-	return s;
-}
-
 /* Is this move in the table? */
 bool
 session_may_move(uint32_t from, uint32_t to)
@@ -70,14 +57,6 @@ session_set_state(struct master *m, struct session *s, uint32_t state,
 		session_touch_soon(m, s);
 	else
 		session_touch(m, s);
-}
-
-void
-session_count_started(struct master *m, struct session *s)
-{
-	if (s->record.count_started)
-		tally_add(m, TALLY(started), 1);
-	s->record.count_started = false;
 }
 
 /* Tells every request that watches the session. */
@@ -144,14 +123,18 @@ session_admit(struct master *m, struct session *s, struct proto_problem *why)
 	return -ENOMEM;
 }
 
-/* For the lane timer: an ageing step may let somebody through. */
+/* For the lane timer: an ageing step may let somebody through, or one has waited
+ * for too long. */
 static void
 on_lane_timer(int fd, short what, void *arg)
 {
+	struct master *m = arg;
+
 	(void)fd;
 	(void)what;
-	turn_begin(arg);
-	session_pump_lanes(arg);
+	turn_begin(m);
+	wait_warn(m, m->lanes, clock_wall_ms());
+	session_pump_lanes(m);
 }
 
 /* Starts what may start now, and arms the timer of the next ageing step. */
@@ -174,12 +157,11 @@ session_pump_lanes(struct master *m)
 					   : 0);
 		if (gate_enter(m, s, false, "its turn has come", NULL) < 0)
 			session_end_here(m, s, END_LOST, "out of memory");
-		else if (gate_deadlock_end(m, s))
+		else if (deadlock_end(m, s))
 			continue;
 		else if (s->state != STATE_QUEUED)
 			session_wake(m, s, WAKE_STATE);
 	}
-	lane_wait_warn(m, now);
 	due = lanes_due(m->lanes);
 	if (lanes_warn_due(m->lanes) < due)
 		due = lanes_warn_due(m->lanes);
@@ -192,9 +174,8 @@ session_pump_lanes(struct master *m)
 void
 session_background(struct master *m, struct session *s)
 {
-	if (s->shown.backgrounded)
+	if (!shown_background(s))
 		return;
-	s->shown.backgrounded = true;
 	log_event(LOG_DEBUG, "session-backgrounded", KV_SESSION(s));
 	if (s->wish.stream && session_live(s)) {
 		struct ctl_pos c = {.head = CTL_INIT(CTL_CREDIT, s->id.sid,
@@ -211,7 +192,8 @@ void
 session_again(struct master *m, struct session *s)
 {
 	custody_back(&s->custody.hand);
-	s->output.watching = s->input.watching = false;
+	output_unwatched(s);
+	stdin_unwatched(s);
 	spares_lost(m, s);
 	if (s->ending.forced != END_NONE) {
 		session_end_here(m, s, s->ending.forced, "before it started");

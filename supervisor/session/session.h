@@ -67,6 +67,8 @@ struct session *registry_next(struct session *s);
 /* The oldest one younger than `sid`, which may be gone: for walks that end
  * sessions, which may evict others. */
 struct session *registry_after(struct master *m, struct sid sid);
+/* A slug that nobody has. */
+void registry_slug(struct master *m, struct sid sid, char ret[SLUG_MAX]);
 /* Into the trees; `s` has sid, scope, request_key; an empty slug is made. */
 int registry_add(struct master *m, struct session *s);
 /* Its request key is free again. */
@@ -76,27 +78,28 @@ void registry_drop_key(struct master *m, struct session *s);
 void registry_forget(struct master *m, struct session *s);
 /* Out of the trees and freed; index and files stay (the master ends). */
 void registry_drop(struct master *m, struct session *s);
+
+/* --------------------------------------------------------------- make.c */
+/* One of which nothing is known yet, for a record. NULL: no memory. */
+struct session *session_new(void);
+/* One that is so, without a state: takes the texts, all of which but
+ * spill_path are to be there, also where it fails. NULL: no memory. */
+struct session *session_make(struct session_id *id, struct session_wish *wish);
+/* It is not made after all. */
+void session_unmake(struct session_id *id, struct session_wish *wish);
+/* It is in no tree and no list. */
 void session_free(struct session *s);
-/* The record and the board slot are written at the end of this turn. */
-void session_touch(struct master *m, struct session *s);
-/* The same, within SOON_MS: of what its worker would say again, and nobody was
- * told. What ends until then is written once. */
-void session_touch_soon(struct master *m, struct session *s);
-/* Before a commit: for whom it is time. */
-void registry_soon(struct master *m);
-void board_show(struct master *m, struct session *s);
-int registry_board_init(struct master *m);
-void registry_board_take(struct master *m); /* once all are known */
+/* It is called so, and not as its record or the board has it. */
+void session_name(struct session *s, const char slug[SLUG_MAX]);
+/* It was made under this keeper; its record did not say. */
+void session_of_keeper(struct session *s, uint64_t incarnation);
+/* Its output is somebody's stream: its background lifts the credit. */
+void session_streams(struct master *m, struct session *s);
 
 /* ------------------------------------------------------------ session.c */
-/* One of which nothing is known yet: by a request, a record or a ring. Its texts
- * are the caller's to fill, each. NULL: no memory. */
-struct session *session_new(void);
 bool session_may_move(uint32_t from, uint32_t to);
 void session_set_state(struct master *m, struct session *s, uint32_t state,
     const char *why);
-/* Counts a start with what records it, so that neither is without the other. */
-void session_count_started(struct master *m, struct session *s);
 static inline bool
 session_live(const struct session *s)
 {
@@ -145,6 +148,8 @@ session_has_left(const struct session *s)
 /* The stop ladder for these. */
 void session_kill_left(struct master *m, struct session *s, int sig,
     uint32_t grace_ms, uint32_t flags);
+/* LEFT has said what became of that. */
+void session_killed_left(struct session *s);
 /* The end by this master's own decision (never ran, lost, cancelled). */
 void session_end_here(struct master *m, struct session *s, uint32_t reason,
     const char *why);
@@ -161,10 +166,27 @@ session_never_was(const struct session *s)
 	return s->facts.reason == END_SPAWN_ERROR && s->facts.stage == STAGE_CHDIR &&
 	    abs(s->facts.error) != ETIMEDOUT && !s->shown.answered;
 }
-/* Exit facts as waitid tells them, into *s. */
-void session_take_exit(struct session *s, int32_t code, int32_t status);
 /* Exit events that found no room are tried again. */
 void session_events_due(struct master *m);
+
+/* -------------------------------------------------------------- facts.c */
+void facts_begin(struct session *s);
+void facts_pid(struct session *s, int32_t pid);
+void facts_running(struct session *s, const struct ctl_running *msg);
+/* It was not spawned, or not taken over. `path`: where it hung, or NULL. */
+void facts_failed(struct session *s, int32_t error, uint32_t stage,
+    const char *path);
+/* Its root's exit, as waitid tells it. */
+void facts_exited(struct session *s, int32_t code, int32_t status);
+void facts_end(struct session *s, const struct ctl_end *msg);
+/* Fewer are left of those that outlived its end. */
+void facts_left(struct session *s, const struct ctl_left *msg);
+/* It ends now, by this master. */
+void facts_here(struct session *s, uint32_t reason);
+/* What its ring's header says. True: of its end, too. */
+bool facts_by_ring(struct session *s, const struct ring_header *h);
+/* It has ended. */
+void facts_over(struct session *s, uint32_t status);
 
 /* ------------------------------------------------------- recv.c */
 void session_on_running(struct master *m, struct worker *w,
@@ -180,14 +202,52 @@ void session_on_left(struct master *m, struct worker *w,
 
 /* --------------------------------------------------------------- news.c */
 void news_started(struct master *m, struct session *s);
-/* Arms the warning before s->deadline_ms, once. */
-void news_deadline(struct master *m, struct session *s);
+/* Its worker says when it will be ended, or 0: arms the warning, once. */
+void news_deadline(struct master *m, struct session *s, uint64_t at_ms);
 void news_deadline_off(struct session *s);
 /* `sessions` of its go on under another one. */
 void news_worker_down(struct master *m, const struct ctl_peer *msg,
     uint64_t sessions);
 
+/* -------------------------------------------------------------- shown.c */
+/* A new one, to nobody. */
+void shown_begin(struct session *s);
+/* The request that began it has no say any more. True: for the first time. */
+bool shown_background(struct session *s);
+/* That request has been answered. */
+void shown_answered(struct master *m, struct session *s);
+/* Its exit event is written. */
+void shown_notified(struct session *s);
+/* To nobody from now on, though it is not gone yet. */
+void shown_hide(struct master *m, struct session *s);
+/* Its slot of the board is free. */
+void shown_gone(struct master *m, struct session *s);
+/* Its slot says how it is. */
+void board_show(struct master *m, struct session *s);
+int shown_open(struct master *m); /* 0 or -ENOMEM */
+void shown_take(struct master *m); /* once all are known */
+
 /* ------------------------------------------------------------- record.c */
+/* The record and the board slot are written at the end of this turn. */
+void session_touch(struct master *m, struct session *s);
+/* The same, within SOON_MS: of what its worker would say again, and nobody was
+ * told. What ends until then is written once. */
+void session_touch_soon(struct master *m, struct session *s);
+/* Before a commit: for whom it is time; starts are counted with what records
+ * them, so that neither is without the other; */
+void record_due(struct master *m);
+/* after it: what was to be written is. */
+void record_committed(struct master *m, struct session *s);
+/* There is none of it yet, but by the end of this turn. */
+void record_new(struct master *m, struct session *s);
+/* It takes what START needs; ... */
+void record_spec(struct session *s, struct spec *spec);
+/* ... which nobody needs any more, ... */
+void record_spec_drop(struct session *s);
+/* ... since its command has begun to run: that is to be counted. */
+void record_started(struct session *s);
+/* It is forgotten: nothing of it is to be written. */
+void record_gone(struct master *m, struct session *s);
 void record_encode(const struct session *s, struct enc *e);
 /* A new session from a record; NULL: does not decode. */
 struct session *record_decode(const void *data, size_t size);
@@ -211,16 +271,58 @@ readers_of(struct master *m, const struct session *s)
 const char *readers_fault(struct master *m, const struct session *s);
 void readers_forget(struct master *m, struct sid sid);
 void readers_close(struct master *m);
-/* The tail field, cleaned, into b. head_known: s->total was just read
+
+/* ------------------------------------------------------------- output.c */
+/* The ring was read, and this is the position after its newest byte. */
+void output_head(struct session *s, uint64_t head);
+/* It writes no more: so many bytes in all, lost for want of space, kept. */
+void output_ended(struct session *s, uint64_t total, uint64_t dropped_nospace,
+    uint64_t ring_bytes);
+/* The tmpfs is full. True: for the first time. */
+bool output_no_space(struct session *s);
+/* Has the worker say when there is output beyond a position; ... */
+void output_watch(struct master *m, struct session *s, uint64_t pos);
+/* ... it has, or is not the one that was asked. */
+void output_unwatched(struct session *s);
+/* The tail field, cleaned, into b. head_known: output.total was just read
  * from the ring. */
 void session_tail(struct master *m, struct session *s, struct sbuf *b,
     size_t max, bool head_known);
 
-/* ----------------------------------------------------------- terminal.c */
-/* A line too long for the terminal's mode: the refusal is sent. */
-bool terminal_refuses(struct req *r, struct session *s, const char *data,
+/* -------------------------------------------------------------- stdin.c */
+/* A record or a ring's header says what was accepted; the spool's own length,
+ * what is there where no worker was told any more. */
+void stdin_loaded(struct session *s);
+void stdin_found(struct master *m, struct session *s,
+    const struct ring_header *h);
+/* Into the spool: accepted once the index says so. 0 or -errno. */
+int stdin_append(struct master *m, struct session *s, const char *data,
     size_t n);
-/* These bytes were accepted, up to s->spool_end. */
+/* The last `n` bytes are not given to it after all. */
+void stdin_take_back(struct session *s, uint64_t n);
+/* What is accepted is all. */
+void stdin_eof(struct session *s);
+/* It has closed it. */
+void stdin_closed(struct session *s);
+/* The command has taken bytes up to `pos`, if that can be. */
+void stdin_consumed(struct session *s, uint64_t pos);
+/* Tells the worker that the spool has grown, or ends: once the index says so,
+ * or a later master would write over what the command was given; ... */
+void stdin_order(struct master *m, struct session *s);
+/* ... that just now. */
+void stdin_fed(struct master *m, struct session *s);
+/* Has the worker tell when the queue shrinks; ... */
+void stdin_watch(struct master *m, struct session *s);
+/* ... it has, or is not the one that was asked. */
+void stdin_unwatched(struct session *s);
+
+/* ----------------------------------------------------------- terminal.c */
+/* Would they make a line too long for the terminal's mode? *why. */
+bool terminal_refuses(struct master *m, struct session *s,
+    const char *data, size_t n, struct proto_problem *why);
+/* exec asks for one, or its ring says that it has. */
+void terminal_begin(struct session *s, bool pty, uint32_t cols, uint32_t rows);
+/* These bytes were accepted, up to input.spool_end. */
 void terminal_accepted(struct session *s, const char *data, size_t n);
 /* The end of file, as a terminal has it. 0 or -errno. */
 int terminal_eof(struct master *m, struct session *s);
@@ -230,8 +332,9 @@ void terminal_uncertain(struct master *m, struct session *s);
 enum cursor_mode session_cursor_mode(struct master *m, struct session *s);
 /* Does its program read lines at this moment, as far as can be known? */
 bool terminal_reads_lines(struct master *m, struct session *s);
+void terminal_resize(struct master *m, struct session *s, uint32_t cols,
+    uint32_t rows);
 /* RUNNING: did it get its terminal? */
-void terminal_order_size(struct master *m, struct session *s);
 void terminal_running(struct master *m, struct session *s,
     const struct ctl_running *msg);
 

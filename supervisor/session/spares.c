@@ -70,6 +70,13 @@ spares_keep(struct master *m, const struct session *s)
 }
 
 void
+spares_ended(struct worker *w, struct session *s, bool kept, bool own)
+{
+	w->kept += kept;
+	s->spares.ring_kept = kept && own ? w->kept : 0;
+}
+
+void
 spares_take(struct master *m, struct worker *w, struct session *s)
 {
 	struct spare *sp = TAILQ_FIRST(&w->spares);
@@ -84,6 +91,12 @@ spares_take(struct master *m, struct worker *w, struct session *s)
 		}
 		sp = TAILQ_NEXT(sp, link);
 	}
+}
+
+void
+spares_used(struct session *s)
+{
+	s->spares.offered.v = 0;
 }
 
 void

@@ -18,11 +18,16 @@ struct master;
 struct session;
 struct worker;
 
+/* w has said END: has it kept the session's ring open, and is it the one that
+ * has the session? */
+void spares_ended(struct worker *w, struct session *s, bool kept, bool own);
 /* The session is being forgotten: is its ring put aside? Else it is the caller's
  * to unlink. */
 bool spares_keep(struct master *m, const struct session *s);
 /* START is about to be made for w: which one does it offer? */
 void spares_take(struct master *m, struct worker *w, struct session *s);
+/* It runs: what START offered is its worker's. */
+void spares_used(struct session *s);
 /* Nobody will use what START offered. */
 void spares_lost(struct master *m, struct session *s);
 /* The worker is gone: so are those that it had open. */

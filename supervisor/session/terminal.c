@@ -19,7 +19,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "shm/spool.h"
 #include "supervisor/master.h"
 
 #define LINE_MAX_BYTES 4095u
@@ -95,14 +94,15 @@ longest_line(uint64_t begun, const char *data, size_t n)
 }
 
 bool
-terminal_refuses(struct req *r, struct session *s, const char *data, size_t n)
+terminal_refuses(struct master *m, struct session *s, const char *data,
+    size_t n, struct proto_problem *why)
 {
 	static struct ring_facts f; /* a page: used and forgotten here */
 	uint64_t line = s->terminal.line_at, longest;
 
 	if (longest_line(s->input.spool_end - line, data, n) <=
 		LINE_MAX_BYTES ||
-	    !header_of(r->m, s, &f))
+	    !header_of(m, s, &f))
 		return false;
 	/* what was taken in another mode belongs to no line */
 	if (f.raw.pty_line > line && f.raw.pty_line <= s->input.spool_end)
@@ -110,12 +110,20 @@ terminal_refuses(struct req *r, struct session *s, const char *data, size_t n)
 	longest = longest_line(s->input.spool_end - line, data, n);
 	if (longest <= LINE_MAX_BYTES || !is_canonical(&f.raw))
 		return false;
-	req_refuse(r, PROTO_E_LINE_TOO_LONG, s->id.slug,
+	proto_problem_set(why, PROTO_E_LINE_TOO_LONG, "data",
 	    "a line of %llu bytes: the terminal of session %s reads lines now "
 	    "and keeps %u bytes of each; send shorter lines, or wait until its "
 	    "program takes single bytes",
 	    (unsigned long long)longest, s->id.slug, LINE_MAX_BYTES);
 	return true;
+}
+
+void
+terminal_begin(struct session *s, bool pty, uint32_t cols, uint32_t rows)
+{
+	s->terminal.pty = pty;
+	s->terminal.cols = cols;
+	s->terminal.rows = rows;
 }
 
 void
@@ -137,30 +145,20 @@ terminal_eof(struct master *m, struct session *s)
 	static struct ring_facts f;
 	bool canonical = true;
 	size_t n;
-	int fd, r;
+	int r;
 
 	if (header_of(m, s, &f))
 		canonical = is_canonical(&f.raw);
 	n = canonical && s->input.spool_end > s->terminal.line_at ? 2 : 1;
-	s->input.spooled = true;
-	fd = spool_open_append(m->dirfd, s->id.sid);
-	if (fd < 0)
-		return fd;
-	r = spool_append(fd, s->input.spool_end, "\004\004", n);
-	close(fd);
-	if (r < 0)
-		return r;
-	s->input.spool_end += n;
-	s->terminal.line_at = s->input.spool_end;
-	if (s->state == STATE_FREE)
+	r = stdin_append(m, s, "\004\004", n);
+	if (r == 0 && s->state == STATE_FREE)
 		s->terminal.pty_eof = (uint32_t)n;
-	session_touch(m, s);
-	return 0;
+	return r;
 }
 
 /* The size, to the worker. */
-void
-terminal_order_size(struct master *m, struct session *s)
+static void
+order_size(struct master *m, struct session *s)
 {
 	struct ctl_size msg = {
 	    .head = CTL_INIT(CTL_RESIZE, s->id.sid, struct ctl_size),
@@ -171,12 +169,22 @@ terminal_order_size(struct master *m, struct session *s)
 }
 
 void
+terminal_resize(struct master *m, struct session *s, uint32_t cols,
+    uint32_t rows)
+{
+	s->terminal.cols = cols;
+	s->terminal.rows = rows;
+	order_size(m, s);
+	session_touch(m, s);
+}
+
+void
 terminal_running(struct master *m, struct session *s,
     const struct ctl_running *msg)
 {
 	if (msg->pty != 0) {
 		s->terminal.pty = true;
-		terminal_order_size(m, s); /* it may have changed meanwhile */
+		order_size(m, s); /* it may have changed meanwhile */
 		return;
 	}
 	if (!s->terminal.pty)
@@ -187,8 +195,7 @@ terminal_running(struct master *m, struct session *s,
 	    ? (int32_t)msg->pty_error
 	    : EIO;
 	/* a pipe ends without a character */
-	s->input.spool_end -=
-	    s->terminal.pty_eof <= s->input.spool_end ? s->terminal.pty_eof : 0;
+	stdin_take_back(s, s->terminal.pty_eof);
 	s->terminal.pty_eof = 0;
 	session_touch(m, s);
 }

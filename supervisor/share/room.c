@@ -92,6 +92,14 @@ room_hold(struct master *m, const char *scope)
 	return room;
 }
 
+int
+room_join(struct master *m, struct session *s)
+{
+	if (s->share.room == NULL)
+		s->share.room = room_hold(m, s->id.scope);
+	return s->share.room != NULL ? 0 : -ENOMEM;
+}
+
 void
 room_release(struct room **room)
 {
@@ -166,7 +174,7 @@ measure(struct session *s)
 	    s->wish.lane};
 
 	if (s->share.text_bytes == 0) {
-		s->share.text_bytes = s->id.tags_bytes;
+		s->share.text_bytes = s->id.tags.bytes;
 		for (size_t i = 0; i < NELEMS(texts); i++)
 			s->share.text_bytes += texts[i] != NULL
 			    ? strlen(texts[i]) + 1 : 0;

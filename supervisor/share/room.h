@@ -59,6 +59,8 @@ void rooms_configure(struct master *m);
 /* The room of a scope, made where needed. NULL: no memory. */
 struct room *room_hold(struct master *m, const char *scope);
 void room_release(struct room **room);
+/* The session is its scope's. 0 or -ENOMEM; until room_leave(). */
+int room_join(struct master *m, struct session *s);
 static inline uint64_t
 room_used(const struct room *room, enum share_resource r)
 {

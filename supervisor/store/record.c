@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session as the index holds it: one msgpack map with a schema version `v`,
- * from one table of fields. The spec (argv, environment, directory) is a
+ * of the rows of session.def. The spec (argv, environment, directory) is a
  * record of its own, gone once the command runs. What does not decode is the
- * caller's to count and skip.
+ * caller's to count and skip. Which records the next commit writes, or one soon,
+ * is decided here, too.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -14,228 +15,18 @@
 #include "common/check.h"
 #include "supervisor/master.h"
 
-enum kind { K_STR, K_U64, K_I64, K_U32, K_I32, K_BOOL };
-
-/* Every field that survives the master: its key, its kind, its place. */
-static const struct field {
-	const char *key;
-	enum kind kind;
-	size_t at;
-} fields[] = {
-#define F(key, kind, member) {key, kind, offsetof(struct session, member)}
-    F("inc", K_U64, id.incarnation),
-    F("scope", K_STR, id.scope),
-    F("cmd", K_STR, wish.command),
-    F("name", K_STR, id.name),
-    F("cwd", K_STR, wish.cwd),
-    F("label", K_STR, id.label),
-    F("skey", K_STR, id.session_key),
-    F("rkey", K_STR, id.request_key),
-    F("lane", K_STR, wish.lane),
-    F("prio", K_I32, wish.priority),
-    F("lseq", K_U64, place.lane_seq),
-    F("created", K_U64, id.created_ms),
-    F("tmo", K_U64, wish.timeout_ms),
-    F("ntmo", K_U64, wish.no_output_timeout_ms),
-    F("ttl", K_U64, wish.ttl_ms),
-    F("hbytes", K_U32, wish.head_bytes),
-    F("tbytes", K_U32, wish.tail_bytes),
-    F("spath", K_STR, wish.spill_path),
-    F("smax", K_U64, wish.spill_max),
-    F("grace", K_U32, wish.grace_ms),
-    F("pty", K_BOOL, terminal.pty),
-    F("cols", K_U32, terminal.cols),
-    F("rows", K_U32, terminal.rows),
-    F("ptyeof", K_U32, terminal.pty_eof),
-    F("line", K_U64, terminal.line_at),
-    F("ptyerr", K_I32, terminal.pty_error),
-    F("pipe", K_BOOL, wish.stdin_pipe),
-    F("stream", K_BOOL, wish.stream),
-    F("state", K_U32, state),
-    F("status", K_U32, facts.status),
-    F("reason", K_U32, facts.reason),
-    F("pid", K_I32, facts.pid),
-    F("code", K_I32, facts.exit_code),
-    F("sig", K_I32, facts.exit_signal),
-    F("err", K_I32, facts.error),
-    F("stage", K_U32, facts.stage),
-    F("hung", K_STR, facts.hung_at),
-    F("try", K_U32, custody.attempt),
-    F("ftry", K_U32, custody.failed_starts),
-    F("dtry", K_U32, custody.deadly_starts),
-    F("holders", K_U32, facts.holders),
-    F("lmask", K_U32, wish.limits.mask),
-    F("lim0", K_I64, wish.limits.value[0]),
-    F("lim1", K_I64, wish.limits.value[1]),
-    F("lim2", K_I64, wish.limits.value[2]),
-    F("lim3", K_I64, wish.limits.value[3]),
-    F("lim4", K_I64, wish.limits.value[4]),
-    F("lim5", K_I64, wish.limits.value[5]),
-    F("left", K_U32, facts.remaining),
-    F("leaf", K_BOOL, facts.in_leaf),
-    F("rss", K_U32, facts.maxrss_kib),
-    F("ut", K_U64, facts.utime_us),
-    F("st", K_U64, facts.stime_us),
-    F("io", K_U64, facts.io_blocks),
-    F("started", K_U64, facts.started_ms),
-    F("ended", K_U64, facts.ended_ms),
-    F("dur", K_U64, facts.duration_ms),
-    F("deadline", K_U64, deadline.at_ms),
-    F("total", K_U64, output.total),
-    F("nospace", K_U64, output.dropped_nospace),
-    F("ring", K_U64, output.ring_bytes),
-    F("bg", K_BOOL, shown.backgrounded),
-    F("notify", K_BOOL, wish.notify),
-    F("nempty", K_BOOL, wish.notify_empty),
-    F("notified", K_BOOL, shown.exit_notified),
-    F("hidden", K_BOOL, shown.hidden),
-    F("warned", K_BOOL, deadline.warned),
-    F("read", K_BOOL, retention.read),
-    F("sbytes", K_U32, share.spec_bytes),
-    F("answered", K_BOOL, shown.answered),
-    F("spool", K_U64, input.spool_end),
-    F("eof", K_BOOL, input.spool_eof),
-    F("forced", K_U32, ending.forced),
-    F("parent", K_U64, id.parent.v),
-    F("lstale", K_BOOL, place.lane_stale),
-    F("lwarned", K_BOOL, queued.warned),
-    F("wslot", K_U32, custody.hand.who.slot),
-    F("wgen", K_U32, custody.hand.who.generation),
-    F("unsure", K_U64, terminal.uncertain),
-    F("hlist", K_STR, facts.holder_list),
-    F("lms", K_U64, facts.ladder_ms),
-    F("lkill", K_BOOL, facts.killed),
-    F("fsig", K_I32, ending.signal),
-    F("fgrace", K_U32, ending.grace_ms),
-#undef F
-};
-
-/* The place of a field in a session. */
-#define AT(s, f, type) ((type *)(void *)((char *)(s) + (f)->at))
-#define CAT(s, f, type) \
-	((type const *)(const void *)((const char *)(s) + (f)->at))
-
-/* Appends one field; what is empty or 0 is left out. */
-static void
-field_encode(const struct session *s, const struct field *f, struct enc *e)
-{
-	switch (f->kind) {
-	case K_STR: {
-		const char *v = *CAT(s, f, char *);
-
-		if (v != NULL && v[0] != '\0')
-			enc_kv_str(e, f->key, v);
-		break;
-	}
-	case K_U64:
-		if (*CAT(s, f, uint64_t) != 0)
-			enc_kv_uint(e, f->key, *CAT(s, f, uint64_t));
-		break;
-	case K_I64:
-		if (*CAT(s, f, int64_t) != 0)
-			enc_kv_int(e, f->key, *CAT(s, f, int64_t));
-		break;
-	case K_U32:
-		if (*CAT(s, f, uint32_t) != 0)
-			enc_kv_uint(e, f->key, *CAT(s, f, uint32_t));
-		break;
-	case K_I32:
-		if (*CAT(s, f, int32_t) != 0)
-			enc_kv_int(e, f->key, *CAT(s, f, int32_t));
-		break;
-	case K_BOOL:
-		if (*CAT(s, f, bool))
-			enc_kv_bool(e, f->key, true);
-		break;
-	}
-}
-
 /* Appends the whole record. */
 void
 record_encode(const struct session *s, struct enc *e)
 {
 	enc_map(e);
 	enc_kv_uint(e, "v", abi_table[ABI_INDEX].version);
-	enc_kv_uint(e, "sid", s->id.sid.v);
-	enc_kv_str(e, "slug", s->id.slug);
 #if defined(PSUP_LAYOUT_BUMP) && PSUP_LAYOUT_BUMP == 1
 	/* in a test of upgrades the next build has one more field */
 	enc_kv_uint(e, "next", s->id.sid.v);
 #endif
-	for (size_t i = 0; i < NELEMS(fields); i++)
-		field_encode(s, &fields[i], e);
-	if (s->id.tags != NULL) {
-		enc_key(e, "tags");
-		enc_raw(e, s->id.tags, s->id.tags_bytes);
-	}
+	fields_encode(s, e);
 	enc_end(e);
-}
-
-/* A copy of a str of the map; "" where absent. NULL: no memory. */
-static char *
-copy_str(const struct val *map, const char *key)
-{
-	struct val_str v = val_str(map, key);
-
-	return strndup(v.ptr != NULL ? v.ptr : "", v.len);
-}
-
-/* gcc 12 loses what is stored at an offset into a struct. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
-#endif
-
-/* Takes one field from the map. */
-static int
-field_decode(struct session *s, const struct field *f, const struct val *map)
-{
-	char *text;
-
-	switch (f->kind) {
-	case K_STR:
-		text = copy_str(map, f->key);
-		*AT(s, f, char *) = text;
-		return text != NULL ? 0 : -ENOMEM;
-	case K_U64:
-		*AT(s, f, uint64_t) = val_uint(map, f->key, 0);
-		return 0;
-	case K_I64:
-		*AT(s, f, int64_t) = val_int(map, f->key, 0);
-		return 0;
-	case K_U32:
-		*AT(s, f, uint32_t) = (uint32_t)val_uint(map, f->key, 0);
-		return 0;
-	case K_I32:
-		*AT(s, f, int32_t) = (int32_t)val_int(map, f->key, 0);
-		return 0;
-	case K_BOOL:
-		*AT(s, f, bool) = val_bool(map, f->key, false);
-		return 0;
-	}
-	UNREACHABLE();
-}
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-
-/* Keeps the tags as they are encoded. */
-static int
-tags_decode(struct session *s, const struct val *tags)
-{
-	struct enc e = ENC_INIT;
-
-	if (tags == NULL || tags->type != VAL_MAP)
-		return 0;
-	enc_val(&e, tags);
-	if (e.failed) {
-		enc_fini(&e);
-		return -ENOMEM;
-	}
-	s->id.tags = e.buf;
-	s->id.tags_bytes = e.len;
-	return 0;
 }
 
 /* Fills a session from a decoded map. */
@@ -244,21 +35,19 @@ record_fill(struct session *s, const struct val *map)
 {
 	if (!abi_record_ok(val_uint(map, "v", 0)))
 		return -EPROTO;
-	s->id.sid.v = val_uint(map, "sid", 0);
-	val_copy(map, "slug", s->id.slug, sizeof(s->id.slug));
-	for (size_t i = 0; i < NELEMS(fields); i++)
-		if (field_decode(s, &fields[i], map) < 0)
-			return -ENOMEM;
+	if (fields_decode(s, map) < 0)
+		return -ENOMEM;
 	if (s->id.sid.v == 0 ||
 	    !slug_is_valid(s->id.slug, strlen(s->id.slug)) ||
 	    s->state == STATE_FREE || s->state >= STATE_COUNT ||
 	    s->wish.limits.mask >= 1u << CTL_LIMITS ||
-	    s->facts.status >= STATUS_COUNT || s->facts.reason >= END_REASONS)
+	    s->facts.status >= STATUS_COUNT ||
+	    s->facts.reason >= END_REASONS ||
+	    s->wish.spill_max > RETAIN_SPILL_MAX ||
+	    (s->wish.spill_max != 0) != (s->wish.spill_path[0] != '\0'))
 		return -EBADMSG;
-	if (s->wish.spill_path[0] == '\0' ||
-	    s->wish.spill_max > RETAIN_SPILL_MAX)
-		s->wish.spill_max = 0;
-	return tags_decode(s, val_get(map, "tags"));
+	s->record.spec_kept = session_is_before_start(s);
+	return 0;
 }
 
 /* A session from its record; NULL: errno is ENOMEM, or it is damaged. */
@@ -357,8 +146,7 @@ spec_decode(const void *data, size_t size)
 		sp->path_count = (uint32_t)val_uint(map, "paths", 0);
 		sp->shell_argc = (uint32_t)val_uint(map, "sargc", 0);
 		sp->flags = (uint32_t)val_uint(map, "flags", 0) &
-		    (CTL_START_SHELL | CTL_START_DIRECT |
-		        CTL_START_NO_NEW_PRIVS);
+		    CTL_START_OF_SPEC;
 		sp->umask = (uint32_t)val_uint(map, "umask", 022) & 0777;
 		sp->blob = malloc(blob.len != 0 ? blob.len : 1);
 		memory = sp->blob != NULL;
@@ -465,4 +253,135 @@ key_write(struct master *m, struct session *s)
 	return index_put(m->ix, INDEX_KEYS,
 	    (struct index_bytes){key, a + 1 + b},
 	    (struct index_bytes){id.b, 8});
+}
+
+/* ------------------------------------------------------------------- due */
+
+/* What was to be written of it is not, or otherwise. */
+static void
+undirty(struct master *m, struct session *s)
+{
+	if (s->record.dirty) {
+		TAILQ_REMOVE(&m->dirty, s, record.link);
+		m->dirty_count--;
+	} else if (s->record.soon_ns != 0) {
+		TAILQ_REMOVE(&m->soon, s, record.link);
+	}
+	s->record.soon_ns = 0;
+}
+
+/* Has its record and slot written at the end of this turn. */
+void
+session_touch(struct master *m, struct session *s)
+{
+	if (s->record.dirty || s->over.forgotten)
+		return;
+	undirty(m, s);
+	s->record.dirty = true;
+	TAILQ_INSERT_TAIL(&m->dirty, s, record.link);
+	m->dirty_count++;
+}
+
+/* For the timer of what is written soon: the turn's end does it. */
+static void
+on_soon(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	turn_begin(arg);
+}
+
+/* Has its record and slot written a little later. */
+void
+session_touch_soon(struct master *m, struct session *s)
+{
+	if (s->record.dirty || s->record.soon_ns != 0 || s->over.forgotten)
+		return;
+	s->record.soon_ns = clock_boot_ns() + SOON_MS * NSEC_PER_MSEC;
+	if (TAILQ_EMPTY(&m->soon))
+		timer_in(m, &m->soon_timer, on_soon, m, SOON_MS);
+	TAILQ_INSERT_TAIL(&m->soon, s, record.link);
+}
+
+/* For whom it is time; arms the timer for the next one. */
+static void
+look_soon(struct master *m)
+{
+	struct session *s = TAILQ_FIRST(&m->soon);
+	uint64_t now;
+
+	if (s == NULL)
+		return;
+	now = clock_boot_ns();
+	while (s != NULL && s->record.soon_ns <= now) {
+		session_touch(m, s);
+		s = TAILQ_FIRST(&m->soon);
+	}
+	if (s != NULL)
+		timer_in(m, &m->soon_timer, on_soon, m,
+		    (s->record.soon_ns - now) / NSEC_PER_MSEC + 1);
+}
+
+/* Counts its start in what this turn writes. */
+static void
+count_started(struct master *m, struct session *s)
+{
+	if (s->record.count_started)
+		tally_add(m, TALLY_STARTED, 1);
+	s->record.count_started = false;
+}
+
+void
+record_due(struct master *m)
+{
+	struct session *s;
+
+	look_soon(m);
+	TAILQ_FOREACH(s, &m->dirty, record.link)
+		count_started(m, s);
+}
+
+void
+record_committed(struct master *m, struct session *s)
+{
+	CHECK(s->record.dirty && m->dirty_count > 0);
+	undirty(m, s);
+	s->record.dirty = s->record.fresh = false;
+	s->record.spec_kept = s->record.spec_kept && session_is_before_start(s);
+	if (s->state == STATE_QUEUED)
+		spec_free(&s->record.spec);
+}
+
+void
+record_new(struct master *m, struct session *s)
+{
+	s->record.fresh = true;
+	session_touch(m, s);
+}
+
+void
+record_spec(struct session *s, struct spec *spec)
+{
+	CHECK(s->record.spec == NULL);
+	s->record.spec = spec;
+}
+
+void
+record_spec_drop(struct session *s)
+{
+	spec_free(&s->record.spec);
+}
+
+void
+record_started(struct session *s)
+{
+	record_spec_drop(s);
+	s->record.count_started = true;
+}
+
+void
+record_gone(struct master *m, struct session *s)
+{
+	count_started(m, s);
+	undirty(m, s);
 }

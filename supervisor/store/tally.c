@@ -12,8 +12,7 @@
 
 #define KEY "tally"
 
-static_assert(sizeof(struct stats_tally) == TALLY_FIELDS * sizeof(uint64_t),
-    "a tally is numbers alone");
+static_assert(TALLY_ENDED + END_REASONS <= TALLY_SLOTS, "reasons in a tally");
 
 /* Sessions that this turn's commit puts on record. */
 static uint64_t
@@ -39,9 +38,9 @@ tally_write(struct master *m)
 		return 0;
 	m->tally_dirty = true;
 	enc_array(&e);
-	for (size_t i = 0; i < TALLY_FIELDS; i++)
+	for (size_t i = 0; i < TALLY_SLOTS; i++)
 		enc_uint(&e, m->tally[i] +
-		    (i == TALLY(accepted) ? m->tally_fresh : 0));
+		    (i == TALLY_ACCEPTED ? m->tally_fresh : 0));
 	enc_end(&e);
 	if (!e.failed)
 		r = index_put_last(m->ix, INDEX_META,
@@ -55,14 +54,14 @@ tally_write(struct master *m)
 void
 tally_written(struct master *m)
 {
-	_Atomic uint64_t *shown = &m->stats->tally.accepted;
+	_Atomic uint64_t *shown = m->stats->tally.count;
 
 	if (!m->tally_dirty)
 		return;
 	m->tally_dirty = false;
-	m->tally[TALLY(accepted)] += m->tally_fresh;
+	m->tally[TALLY_ACCEPTED] += m->tally_fresh;
 	m->tally_fresh = 0;
-	for (size_t i = 0; i < TALLY_FIELDS; i++)
+	for (size_t i = 0; i < TALLY_SLOTS; i++)
 		atomic_store_explicit(&shown[i], m->tally[i],
 		    memory_order_relaxed);
 }
@@ -73,7 +72,7 @@ tally_written(struct master *m)
 void
 tally_load(struct master *m, bool ours)
 {
-	const _Atomic uint64_t *shown = &m->stats->tally.accepted;
+	const _Atomic uint64_t *shown = m->stats->tally.count;
 	struct codec_arena *arena = NULL;
 	const struct val *v = NULL;
 	struct index_bytes val;
@@ -84,7 +83,7 @@ tally_load(struct master *m, bool ours)
 	m->tally_dirty = true;
 	if (!ours && !m->set_aside)
 		return;
-	for (size_t i = 0; i < TALLY_FIELDS; i++)
+	for (size_t i = 0; i < TALLY_SLOTS; i++)
 		m->tally[i] = shown[i];
 	if (!ours || index_get(m->ix, INDEX_META,
 	        (struct index_bytes){KEY, strlen(KEY)}, &val) < 0 ||
@@ -92,7 +91,7 @@ tally_load(struct master *m, bool ours)
 	        &arena, &v, why, sizeof(why)) != CODEC_OK)
 		return;
 	for (size_t i = 0; v->type == VAL_ARRAY && i < v->a.count &&
-	     i < TALLY_FIELDS; i++)
+	     i < TALLY_SLOTS; i++)
 		if (v->a.items[i].type == VAL_UINT)
 			m->tally[i] = v->a.items[i].u;
 	codec_arena_free(&arena);

@@ -92,8 +92,7 @@ output_read(struct master *m, struct session *s, size_t max,
 		ret->fault = readers_fault(m, s);
 		return;
 	}
-	if (k.to > s->output.total)
-		s->output.total = k.to;
+	output_head(s, k.to);
 	if (k.gap_at < k.len)
 		at = k.gap_at;
 	if (k.len - at > max)
@@ -224,12 +223,14 @@ result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
 static void
 add_queued(struct master *m, const struct session *s, struct sbuf *b)
 {
+	const char *what = gate_queued_for(m, s);
+
 	sbuf_addf(b, "Command queued (session %s, ", s->id.slug);
 	if (s->wish.lane[0] != '\0')
 		sbuf_addf(b, "lane %s, ", s->wish.lane);
 	sbuf_addf(b, "place %u", gate_position(m, s));
-	if (admission_is_waiting(&s->place.admission))
-		sbuf_addf(b, ", for %s", gate_queued_for(m, s));
+	if (strcmp(what, "lane") != 0)
+		sbuf_addf(b, ", for %s", what);
 	sbuf_add(b, ").");
 }
 

@@ -44,22 +44,20 @@ result_input_wait(struct master *m, struct session *s, uint64_t max_age_ms,
 	*ret_idle_ms = 0;
 	*ret_last_ms = 0;
 	if (s->state != STATE_RUNNING && s->state != STATE_EXITED)
-		return s->input_wait.shown = INPUT_WAIT_NONE;
+		return input_wait_show(s, INPUT_WAIT_NONE);
 	r = readers_get(m, s->id.sid);
 	if (r != NULL && ring_glance(r, &f) == RING_OK) {
 		last = f.last_output_ms;
-		s->output.total = f.head > s->output.total ? f.head
-							   : s->output.total;
+		output_head(s, f.head);
 		if (f.stdin_state == STDIN_CLOSED)
-			s->input.closed = true;
+			stdin_closed(s);
 	}
 	if (last > since)
 		since = last;
 	*ret_last_ms = last;
 	*ret_idle_ms = now > since ? now - since : 0;
-	s->input_wait.shown = judge_input_wait(m, s, max_age_ms, may_look,
-	    *ret_idle_ms, now);
-	return s->input_wait.shown;
+	return input_wait_show(s, judge_input_wait(m, s, max_age_ms, may_look,
+	    *ret_idle_ms, now));
 }
 
 void

@@ -25,15 +25,6 @@ result_instance(const struct session *s, struct enc *e)
 	enc_kv_str(e, "instanceId", buf);
 }
 
-/* A key whose value is nil where the text is empty. */
-static void
-enc_opt(struct enc *e, const char *key, const char *v)
-{
-	if (v[0] == '\0')
-		return;
-	enc_kv_str(e, key, v);
-}
-
 /* Input of which nobody knows whether it arrived. */
 void
 result_uncertain(struct master *m, struct session *s, struct enc *e)
@@ -171,9 +162,6 @@ result_row_open(struct master *m, struct session *s,
 	enc_kv_uint(e, "startedAt",
 	    s->facts.started_ms != 0 ? s->facts.started_ms : s->id.created_ms);
 	enc_kv_uint(e, "runtimeMs", runtime_ms(s, clock_wall_ms()));
-	enc_kv_str(e, "cwd", s->wish.cwd);
-	enc_kv_str(e, "command", s->wish.command);
-	enc_kv_str(e, "name", s->id.name);
 	if (s->state == STATE_ENDED)
 		row_ended(s, e);
 	else
@@ -183,25 +171,14 @@ result_row_open(struct master *m, struct session *s,
 	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
 	enc_kv_bool(e, "truncated", dropped_bytes(s) > 0);
 	enc_kv_uint(e, "droppedBytes", dropped_bytes(s));
-	enc_kv_uint(e, "totalOutputChars", s->output.total);
 	enc_kv_bool(e, "exited",
 	    s->state == STATE_EXITED || s->state == STATE_ENDED);
 	enc_kv_bool(e, "closed", s->state == STATE_ENDED);
-	enc_kv_bool(e, "backgrounded", s->shown.backgrounded);
+	fields_list(s, e); /* after the tail: reading it may raise `total` */
 	result_pty(m, s, e);
-	enc_kv_bool(e, "notifyOnExit", s->wish.notify);
-	enc_kv_bool(e, "exitNotified", s->shown.exit_notified);
-	enc_opt(e, "scopeKey", s->id.scope);
-	enc_opt(e, "sessionKey", s->id.session_key);
 	limits_encode(&m->h, &s->wish.limits, e);
 	retain_encode(m, s, e);
-	enc_opt(e, "lane", s->wish.lane);
 	enc_parent(m, s, e);
-	enc_opt(e, "label", s->id.label);
-	if (s->id.tags != NULL) {
-		enc_key(e, "tags");
-		enc_raw(e, s->id.tags, s->id.tags_bytes);
-	}
 	sbuf_fini(&tail);
 }
 

@@ -58,3 +58,22 @@ like "$(psup exec --json 'echo x; exit 4')" \
 like "$(psup exec --json --env PATH=x true 2>/dev/null)" \
     '*"error":"forbidden","field":"env"*"isError":true}' "a refusal as JSON"
 like "$(psup exec --yield 50 'sleep 60' 2>&1)" "*background as *" "--yield"
+
+# Somebody else waits for more than there will be: the worker is asked for both.
+step() { until [ -e "$scratch/$1" ]; do sleep 0.02; done; }
+connected() { psup status --json | grep -q '"connections":3,'; }
+psup exec "$(declare -f step); scratch=$scratch; echo zero; step a; echo one
+	step b; echo two; step c" >"$scratch/steps" &
+pid=$!
+becomes grep -q zero "$scratch/steps"
+psup wait --bytes 1000000 --timeout 600000 "$(psup list --all | sed -n 's/ .*//;2p')" \
+    >"$scratch/more" &
+becomes connected
+touch "$scratch/a"
+becomes grep -q one "$scratch/steps"
+touch "$scratch/b"
+is "$(becomes grep -q two "$scratch/steps" && echo shown)" shown \
+    "output comes while a wait is for more"
+touch "$scratch/c"
+wait $pid
+wait

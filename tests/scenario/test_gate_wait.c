@@ -43,6 +43,11 @@ SCENARIO(gate_wait, behind_its_own_parent)
 	expect_deadlock(a, "server.max_running");
 	a = ask("exec", STR("command", inner("--lane other")), NIL("yieldMs"));
 	expect_deadlock(a, "server.max_running");
+	/* in a scope that has nobody yet; it is told of no stranger */
+	a = ask("exec", STR("command", inner("--scope t")), NIL("yieldMs"));
+	expect_int(a, "exitCode", 125);
+	expect(strstr(text_of(a, "aggregated"), "behind a session of another "
+	                                        "scope") != NULL);
 	/* and the place is free again */
 	a = ask("exec", STR("command", "echo ran"), NIL("yieldMs"));
 	expect_str(a, "aggregated", "ran\n");

@@ -17,6 +17,7 @@
 
 static const char *const kind_words[] = {
 	[PROTO_TOOL] = "any connection",
+	[PROTO_ACTION] = "any connection",
 	[PROTO_SYSTEM] = "any connection",
 	[PROTO_ADMIN] = "admin connections",
 };
@@ -47,6 +48,25 @@ cell(const char *s)
 	}
 	fputs(" |", stdout);
 }
+
+/* What a row of list shows of a session as it is kept. */
+static const struct {
+	const char *type, *key, *doc;
+} shown[] = {
+#define TYPE_STR         "str"
+#define TYPE_SLUG        "str"
+#define TYPE_MAP         "map"
+#define TYPE_U64         "int"
+#define TYPE_I64         "int"
+#define TYPE_U32         "int"
+#define TYPE_I32         "int"
+#define TYPE_BOOL        "bool"
+#define UNSHOWN          NULL, NULL
+#define ALWAYS(key, doc) key, doc
+#define IF_SET(key, doc) key, doc " Absent where there is none."
+#define KEPT(kind, path, key, ...) { TYPE_##kind, __VA_ARGS__ },
+#include "supervisor/session/session.def"
+};
 
 /* Copies the introduction. */
 static bool
@@ -191,6 +211,32 @@ type_words(const struct proto_param *p, char *dst, size_t size)
 	}
 }
 
+/* One field of a result, in its table. */
+static void
+print_field(const char *name, const char *type, const char *doc)
+{
+	putchar('|');
+	cell(name);
+	cell(type);
+	cell(doc);
+	putchar('\n');
+}
+
+/* The fields of a row of list that are told as they are kept. */
+static void
+print_shown(void)
+{
+	char name[64];
+
+	for (size_t i = 0; i < NELEMS(shown); i++) {
+		if (shown[i].key == NULL)
+			continue;
+		(void)snprintf(name, sizeof(name), "details.sessions[].%s",
+		    shown[i].key);
+		print_field(name, shown[i].type, shown[i].doc);
+	}
+}
+
 /* The tables of one method. */
 static void
 print_method(enum proto_method m)
@@ -230,14 +276,12 @@ print_method(enum proto_method m)
 	puts(any ? "" : "No parameters.\n");
 	puts("| result | type | |\n|---|---|---|");
 	for (i = 0; i < proto_field_count; i++) {
-		if (proto_fields[i].method != m)
-			continue;
-		putchar('|');
-		cell(proto_fields[i].name);
-		cell(proto_fields[i].type);
-		cell(proto_fields[i].doc);
-		putchar('\n');
+		if (proto_fields[i].method == m)
+			print_field(proto_fields[i].name, proto_fields[i].type,
+			    proto_fields[i].doc);
 	}
+	if (m == PROTO_LIST)
+		print_shown();
 	putchar('\n');
 }
 
@@ -250,13 +294,9 @@ print_note(const struct note *note)
 	printf("### %s\n\n%s (%s)\n\n| field | type | |\n|---|---|---|\n",
 	    note->name, note->doc, note->direction);
 	for (i = 0; i < NELEMS(note_fields); i++) {
-		if (strcmp(note_fields[i].note, note->name) != 0)
-			continue;
-		putchar('|');
-		cell(note_fields[i].name);
-		cell(note_fields[i].type);
-		cell(note_fields[i].doc);
-		putchar('\n');
+		if (strcmp(note_fields[i].note, note->name) == 0)
+			print_field(note_fields[i].name, note_fields[i].type,
+			    note_fields[i].doc);
 	}
 	putchar('\n');
 }

@@ -27,8 +27,8 @@ enum {
 struct cli;
 
 /* A command: one row of what parses, explains, documents and completes it
- * (option.h). To add one: a file cmd_NAME.c with its row and function, its
- * name here, and its place in the table of psup.c. */
+ * (option.h). To add one: a file cmd_NAME.c with its row and function, and its
+ * place in commands.def. */
 struct command {
 	const char *name;
 	const char *args;    /* operands, as the usage line shows them */
@@ -70,13 +70,9 @@ struct cli {
 	psup *p;
 };
 
-extern const struct command cmd_exec, cmd_tool, cmd_list, cmd_poll, cmd_log,
-    cmd_write, cmd_attach, cmd_background, cmd_send_keys, cmd_submit,
-    cmd_paste, cmd_resize,
-    cmd_kill, cmd_clear, cmd_remove, cmd_wait, cmd_events, cmd_status,
-    cmd_shutdown, cmd_token, cmd_drain_scope, cmd_bridge;
-extern const struct command cmd_doctor, cmd_lanes, cmd_metrics, cmd_screen,
-    cmd_help, cmd_completion, cmd_upgrade;
+#define COMMAND(id) extern const struct command cmd_##id;
+#define SESSION_COMMAND(name, summary, about) COMMAND(name)
+#include "commands.def"
 
 /* All of them, in the order of the help; NULL at end (psup.c). */
 extern const struct command *const commands[];

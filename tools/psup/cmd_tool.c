@@ -261,9 +261,10 @@ const struct command cmd_tool = {
 	    "  {\"tool\":\"exec\",\"command\":\"make\",\"yieldMs\":1000}\n"
 	    "  {\"tool\":\"process\",\"action\":\"poll\",\"sessionId\":"
 	    "\"...\"}\n\n"
-	    "Actions: list, poll, log, write, send-keys, submit, paste, resize, "
-	    "screen, background, kill, killScope, clear, remove, wait, lanes. "
-	    "Each line is answered by {\"text\":..., \"details\":{...}, "
+	    "Actions: "
+#define ACTION(name) name ", "
+#include "tool_actions.def"
+	    "each with the parameters of that method. Each line is answered by {\"text\":..., \"details\":{...}, "
 	    "\"isError\":...}. A call with an \"id\" (echoed) runs beside the "
 	    "others; calls without one are answered in order. A mistake is an "
 	    "answer too; the next line goes on.",

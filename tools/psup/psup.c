@@ -14,15 +14,10 @@
 #include "cli.h"
 
 const struct command *const commands[] = {
-	&cmd_exec, &cmd_list, &cmd_poll, &cmd_log, &cmd_write,
-	&cmd_attach, &cmd_background, &cmd_screen,
-	&cmd_send_keys,
-	&cmd_submit, &cmd_paste, &cmd_resize, &cmd_kill, &cmd_clear,
-	&cmd_remove, &cmd_wait, &cmd_events, &cmd_lanes, &cmd_status,
-	&cmd_metrics,
-	&cmd_shutdown, &cmd_upgrade, &cmd_drain_scope, &cmd_token, &cmd_bridge,
-	&cmd_tool,
-	&cmd_doctor, &cmd_completion, &cmd_help, NULL,
+#define COMMAND(id) &cmd_##id,
+#define SESSION_COMMAND(name, summary, about) COMMAND(name)
+#include "commands.def"
+	NULL,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

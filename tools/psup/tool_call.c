@@ -16,16 +16,9 @@ struct call {
 	json_t *id; /* NULL: none */
 };
 
-/* The actions of the process tool, and the method of each. */
-static const struct action {
-	const char *name, *method;
-} actions[] = {
-	{"list", "list"}, {"poll", "poll"}, {"log", "log"}, {"write", "write"},
-	{"send-keys", "send-keys"}, {"submit", "submit"}, {"paste", "paste"},
-	{"resize", "resize"}, {"screen", "screen"},
-	{"background", "background"}, {"kill", "kill"}, {"killScope", "killScope"},
-	{"clear", "clear"}, {"remove", "remove"},
-	{"wait", "wait"}, {"lanes", "lanes"},
+static const char *const actions[] = {
+#define ACTION(name) name,
+#include "tool_actions.def"
 };
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -137,8 +130,8 @@ process_method(const json_t *request, const char **ret_code, char *text,
 	int n;
 
 	for (size_t i = 0; name != NULL && i < COUNT(actions); i++)
-		if (strcmp(name, actions[i].name) == 0)
-			return actions[i].method;
+		if (strcmp(name, actions[i]) == 0)
+			return actions[i];
 	*ret_code = "invalid-params";
 	if (name != NULL)
 		n = snprintf(text, size, "Invalid process action \"%s\".",
@@ -148,7 +141,7 @@ process_method(const json_t *request, const char **ret_code, char *text,
 		    action == NULL ? "Missing" : "Invalid");
 	for (size_t i = 0; i < COUNT(actions) && (size_t)n < size; i++)
 		n += snprintf(text + n, size - (size_t)n, "%s%s",
-		    i > 0 ? ", " : " Expected one of: ", actions[i].name);
+		    i > 0 ? ", " : " Expected one of: ", actions[i]);
 	if ((size_t)n < size)
 		snprintf(text + n, size - (size_t)n, ".");
 	return NULL;

@@ -271,12 +271,12 @@ Test(lane, entering_twice_says_where_it_stands)
 Test(lane, bad_names_are_refused)
 {
 	struct lanes *ls = lanes_new();
-	const char *longest = "0123456789012345678901234567890";
+	const char *longest = "012345678901234567890123456789012345678901234567"
+			      "890";
 
 	cr_assert_eq(lanes_configure(ls, "", 1, 1), -EINVAL);
-	cr_assert_eq(lanes_configure(ls, "01234567890123456789012345678901", 1,
-	                 1),
-	    -EINVAL);
+	cr_assert_eq(lanes_configure(ls, "0123456789012345678901234567890123456"
+			 "789012345678901", 1, 1), -EINVAL);
 	cr_assert_eq(lanes_restore_active(ls, "", sid(1)), -EINVAL);
 	cr_assert_eq(enter(ls, longest, 0, 1, 0), LANE_ADMIT);
 	cr_assert_eq(view_of(ls, longest).active, 1);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shm/stats.h"
+#include "supervisor/api/method.h"
 #include "supervisor/gate/gate.h"
 
 #include "lib_far.h"

@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* psup kill, clear and remove: the end of a session. */
+/* psup kill: the end of a session, or of all of a scope. */
 #include "cli.h"
 
 #define KILL_MS 120000 /* the longest grace, and what follows it */
-
-/* The params that begin with the session id. */
-static psup_args *
-session_args(const char *id)
-{
-	psup_args *a = psup_args_new();
-
-	if (a != NULL)
-		psup_args_str(a, "sessionId", id);
-	return a;
-}
 
 static struct {
 	const char *signal, *scope;
@@ -30,9 +19,11 @@ run_kill(struct cli *c, int argc, char **argv)
 		return cli_usage(c, o.scope == NULL
 			? "it needs one session id"
 			: "--scope names them all: no session id beside it");
-	a = o.scope == NULL ? session_args(argv[0]) : psup_args_new();
+	a = psup_args_new();
 	if (o.scope != NULL)
 		psup_args_str(a, "scope", o.scope);
+	else
+		psup_args_str(a, "sessionId", argv[0]);
 	if (o.signal != NULL)
 		psup_args_str(a, "signal", o.signal);
 	if (o.grace >= 0)
@@ -41,14 +32,6 @@ run_kill(struct cli *c, int argc, char **argv)
 		psup_args_bool(a, "wait", false);
 	return cli_simple(c, o.scope == NULL ? "kill" : "killScope", a,
 	    KILL_MS);
-}
-
-/* clear and remove: the method is the command's own name. */
-static int
-run_forget(struct cli *c, int argc, char **argv)
-{
-	(void)argc;
-	return cli_simple(c, c->command->name, session_args(argv[0]), KILL_MS);
 }
 
 static const struct opt kill_options[] = {
@@ -69,26 +52,4 @@ const struct command cmd_kill = {
 	.summary = "End a running session: a signal, some grace, SIGKILL",
 	.options = kill_options,
 	.run = run_kill,
-};
-
-const struct command cmd_clear = {
-	.name = "clear",
-	.args = "ID",
-	.words = "@session",
-	.min_args = 1,
-	.max_args = 1,
-	.wants = "it needs one session id",
-	.summary = "Forget a finished session and its output",
-	.run = run_forget,
-};
-
-const struct command cmd_remove = {
-	.name = "remove",
-	.args = "ID",
-	.words = "@session",
-	.min_args = 1,
-	.max_args = 1,
-	.wants = "it needs one session id",
-	.summary = "End a session if it runs, then forget it",
-	.run = run_forget,
 };

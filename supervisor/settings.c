@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What psup.conf and the environment say: read at the start and at SIGHUP, and
+ * put in force. Called by master.c, master_reload() by link.c.
+ */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/envpolicy.h"
+#include "common/log.h"
+#include "supervisor/master.h"
+
+extern char **environ;
+
+/* The server's own environment, filtered, as the base where a client sends
+ * none. */
+int
+settings_base_env(struct master *m)
+{
+	const struct passwd *pw = getpwuid(geteuid());
+	const char *v;
+	size_t at = 0;
+
+	for (char **e = environ; *e != NULL; e++) {
+		size_t key = strcspn(*e, "=");
+
+		if ((*e)[key] == '=' && env_is_basic(*e, key))
+			m->base_env_bytes += strlen(*e) + 1;
+	}
+	m->base_env = malloc(m->base_env_bytes + 1);
+	if (m->base_env == NULL)
+		return -ENOMEM;
+	for (char **e = environ; *e != NULL; e++) {
+		size_t key = strcspn(*e, "=");
+
+		if ((*e)[key] != '=' || !env_is_basic(*e, key))
+			continue;
+		memcpy(m->base_env + at, *e, strlen(*e) + 1);
+		at += strlen(*e) + 1;
+	}
+	v = getenv("HOME");
+	if (v == NULL || v[0] != '/')
+		v = pw != NULL ? pw->pw_dir : "/";
+	snprintf(m->home, sizeof(m->home), "%s", v);
+	v = getenv("SHELL");
+	if (v == NULL)
+		v = pw != NULL ? pw->pw_shell : "";
+	snprintf(m->user_shell, sizeof(m->user_shell), "%s", v);
+	v = getenv("PATH");
+	snprintf(m->server_path, sizeof(m->server_path), "%s",
+	    v != NULL && v[0] != '\0' ? v : "/usr/local/bin:/usr/bin:/bin");
+	return 0;
+}
+
+/* Reads file and environment over the defaults. */
+int
+settings_read(struct master *m, struct config *ret, char *why, size_t why_size)
+{
+	struct config *c = malloc(sizeof(*c));
+	int r = 0;
+
+	if (c == NULL)
+		return -ENOMEM;
+	config_defaults(c);
+	if (m->h.config_path[0] != '\0')
+		r = config_read_file(c, m->h.config_path, why, why_size);
+	if (r == 0)
+		r = config_read_env(c, why, why_size);
+	if (r == 0)
+		*ret = *c;
+	free(c);
+	return r;
+}
+
+/* Gives the lanes what is configured. */
+int
+settings_lanes(struct master *m)
+{
+	const struct config *cfg = &m->cfg;
+	struct lane_conf *lanes = calloc(CONFIG_LANES, sizeof(*lanes));
+	struct lane_group_conf groups[CONFIG_GROUPS];
+	int r = -ENOMEM;
+
+	for (uint32_t i = 0; i < cfg->group_count; i++) {
+		groups[i].width = cfg->groups[i].width;
+		strlcpy(groups[i].name, cfg->groups[i].name,
+		    sizeof(groups[i].name));
+	}
+	for (uint32_t i = 0; lanes != NULL && i < cfg->lane_count; i++) {
+		const struct config_lane *c = &cfg->lanes[i];
+
+		memcpy(lanes[i].name, c->name, sizeof(c->name));
+		memcpy(lanes[i].group, c->group, sizeof(c->group));
+		lanes[i].width = c->width;
+		lanes[i].queue_max = c->queue;
+		lanes[i].reserve = c->reserve;
+	}
+	if (lanes != NULL)
+		r = lanes_setup(m->lanes, groups, cfg->group_count, lanes,
+		    cfg->lane_count);
+	if (r < 0)
+		log_event(LOG_ERROR, "lanes-not-set",
+		    KV("error", strerror(-r)));
+	lanes_set_warn(m->lanes, cfg->lane_warn_ms);
+	free(lanes);
+	return r;
+}
+
+/* The keeper knows whether a command line goes first, and tells everybody. */
+static void
+tell_log(struct master *m)
+{
+	struct ctl_log msg = {.head = CTL_INIT(CTL_LOG, (struct sid){0},
+				  struct ctl_log),
+	    .how = LOG_PACK(m->cfg.log_level, m->cfg.log_format)};
+	int r = link_send(m, &msg, sizeof(msg));
+
+	if (r < 0)
+		log_event(LOG_WARN, "log-stays-as-it-is",
+		    KV("error", strerror(-r)));
+}
+
+/* SIGHUP: new values, or the old ones and a reason in the log. */
+void
+master_reload(struct master *m)
+{
+	char why[512] = "";
+
+	if (settings_read(m, &m->cfg, why, sizeof(why)) < 0) {
+		log_event(LOG_ERROR, "config-refused", KV("why", why));
+		return;
+	}
+	tell_log(m);
+	(void)settings_lanes(m);
+	gate_configure(m);
+	events_set_keep(m->events, m->cfg.events);
+	api_events_recount(m);
+	sweep_budget(m);
+	deadlock_look_all(m, m->lanes);
+	deadlock_look_all(m, admission_lanes(m->gate.admission));
+	session_pump_lanes(m);
+	log_event(LOG_NOTE, "config-read");
+}
