@@ -154,7 +154,7 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	}
 	session_set_state(m, s, STATE_STARTING, "adopted");
 	if (live)
-		custody_load(&s->custody.hand, 0);
+		custody_load(&s->custody, 0);
 	stdin_loaded(s);
 	if (h != NULL) {
 		terminal_begin(s, (h->pty_flags & PTY_OPEN) != 0,
@@ -206,7 +206,7 @@ adopt_shown(struct master *m)
 
 		if (session_by_sid(m, sid) == NULL)
 			s = adopt(m, sid, row, row->state != STATE_ENDED);
-		if (s != NULL && s->custody.hand.state != CUSTODY_UNKNOWN)
+		if (s != NULL && s->custody.state != CUSTODY_UNKNOWN)
 			session_end_by_ring(m, s);
 		FAULT("adopt.shown");
 	}

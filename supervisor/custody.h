@@ -30,6 +30,13 @@
 
 #include "common/ids.h"
 
+/* Of which module of supervisor/ this is, or a group of a session's fields: all
+ * others read it, and have it written by that one's functions
+ * (tools/dev/check_owners). */
+#ifndef OWNED
+#define OWNED(group, module)
+#endif
+
 enum custody_state {
 	CUSTODY_NOBODY,  /* not given yet, or to be given again */
 	CUSTODY_UNKNOWN, /* of a new master: nobody has spoken of it */
@@ -64,9 +71,11 @@ enum custody_answer {
 };
 
 struct custody {
-	enum custody_state state;
-	struct wid who; /* generation 0: nobody; UNKNOWN: it has failed */
-	uint64_t turn;  /* of `who`, or the last one */
+	OWNED(custody, "custody.c") enum custody_state state;
+	/* generation 0: nobody; UNKNOWN: it has failed */
+	OWNED(custody, "custody.c") struct wid who;
+	/* of `who`, or the last one */
+	OWNED(custody, "custody.c") uint64_t turn;
 };
 
 /* A new one is all 0: NOBODY. That of a live session of which the index says

@@ -325,8 +325,8 @@ turn_undo(struct master *m)
 			continue;
 		log_event(LOG_WARN, "session-taken-back", KV_SESSION(s),
 		    KV("why", "the index is full"));
-		w = custody_has(&s->custody.hand) ? pool_get(m, s->custody.hand.who)
-					  : NULL;
+		w = custody_has(&s->custody) ? pool_get(m, s->custody.who)
+					     : NULL;
 		if (w != NULL && w->live > 0 && session_live(s))
 			w->live--;
 		pool_drop_orders(m, s->id.sid);

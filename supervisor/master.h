@@ -292,11 +292,10 @@ int recover_index(struct master *m); /* opens it; set aside: not for us */
 int recover_scan(struct master *m);
 int recover_meta_put(struct master *m, const char *key, uint64_t v);
 void recover_on_held(struct master *m, const struct ctl_held *msg);
-/* That worker is dead. Was it to speak of the session next, as the last of
- * several who took it over? The keeper has no row of it then: it said CLOSED
- * there, and what it had to say here died with it. Ends the session or, where
- * nothing but an exec that failed ever was, has it started again. */
-/* A worker is dead for sure. `in_hand`: while it worked at this session. */
+/* A worker is dead for sure. Had it this session, or was it to have it, and the
+ * keeper has no row that says who follows? Ends it or, where nothing but a start
+ * that failed ever was, has it started again. `in_hand`: it died while it worked
+ * at it. */
 void recover_down(struct master *m, struct session *s, struct wid dead,
     bool in_hand);
 void recover_step(struct master *m);

@@ -118,7 +118,7 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 		break;
 	case CTL_OUTPUT:
 		s = session_by_sid(m, msg->head.sid);
-		if (s == NULL || !wid_eq(s->custody.hand.who, w->wid))
+		if (s == NULL || !wid_eq(s->custody.who, w->wid))
 			break;
 		output_unwatched(s);
 		session_wake(m, s, WAKE_OUTPUT);
@@ -127,7 +127,7 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 		const struct ctl_stdin *in = (const void *)msg->bytes;
 
 		s = session_by_sid(m, msg->head.sid);
-		if (s == NULL || !wid_eq(s->custody.hand.who, w->wid))
+		if (s == NULL || !wid_eq(s->custody.who, w->wid))
 			break;
 		stdin_unwatched(s);
 		stdin_consumed(s, in->pos);
@@ -140,7 +140,7 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 	}
 	case CTL_NO_SPACE:
 		s = session_by_sid(m, msg->head.sid);
-		if (s != NULL && wid_eq(s->custody.hand.who, w->wid) &&
+		if (s != NULL && wid_eq(s->custody.who, w->wid) &&
 		    output_no_space(s))
 			log_event(LOG_WARN, "output-dropped", KV_SESSION(s),
 			    KV("why", "the tmpfs is full"));
@@ -389,7 +389,7 @@ pool_order(struct master *m, struct session *s, const void *msg, size_t size,
     bool committed_only, int fd)
 {
 	struct worker *w =
-	    custody_has(&s->custody.hand) ? pool_get(m, s->custody.hand.who) : NULL;
+	    custody_has(&s->custody) ? pool_get(m, s->custody.who) : NULL;
 
 	if (w == NULL || w->fd < 0) {
 		if (fd >= 0)

@@ -48,9 +48,9 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 	}
 	if (s->id.sid.v >= sc->m->next_sid)
 		sc->m->next_sid = s->id.sid.v + 1;
-	custody_load(&s->custody.hand, s->custody.attempt + 1);
+	custody_load(&s->custody, s->tries.attempt + 1);
 	if (!session_live(s))
-		custody_over(&s->custody.hand);
+		custody_over(&s->custody);
 	stdin_loaded(s);
 	sc->loaded++;
 	return 0;
@@ -223,7 +223,6 @@ restore_lanes(struct master *m)
 {
 	struct session *s, **v;
 	size_t n;
-	uint32_t pos;
 
 	for (s = registry_first(m); s != NULL; s = registry_next(s)) {
 		if (!session_live(s) || s->state == STATE_QUEUED)
@@ -234,16 +233,13 @@ restore_lanes(struct master *m)
 	}
 	v = collect(m, is_queued, by_lane_seq, &n);
 	for (size_t i = 0; i < n; i++) {
-		uint64_t seq = v[i]->place.lane_seq;
-
 		if (v[i]->wish.lane[0] == '\0') {
 			if (gate_restore_waiting(m, v[i]) < 0)
 				session_end_here(m, v[i], END_LOST, "no place");
 			continue;
 		}
-		switch (lanes_enter(m->lanes, v[i]->wish.lane,
-		    v[i]->wish.priority, v[i]->id.sid, seq, v[i]->id.created_ms,
-		    &v[i]->place.lane_seq, &pos)) {
+		switch (lane_enter(m, v[i], v[i]->wish.priority,
+		    v[i]->id.created_ms)) {
 		case LANE_ADMIT:
 			if (gate_enter(m, v[i], false, "admitted", NULL) < 0)
 				session_end_here(m, v[i], END_LOST, "no place");
@@ -408,7 +404,7 @@ recover_scan(struct master *m)
 static bool
 heir_of(const struct master *m, const struct session *s, bool down)
 {
-	return down || pool_is_gone(m, s->custody.hand.who);
+	return down || pool_is_gone(m, s->custody.who);
 }
 
 /* One row of the keeper's table. One without a pid says nothing: its worker is
@@ -430,8 +426,8 @@ recover_on_held(struct master *m, const struct ctl_held *msg)
 	facts_pid(s, msg->pid);
 	if (down)
 		m->going_on++;
-	if (custody_row(&s->custody.hand, msg->next, msg->turn, heir_of(m, s,
-	    down)) != CUSTODY_MOVED)
+	if (custody_row(&s->custody, msg->next, msg->turn,
+	    heir_of(m, s, down)) != CUSTODY_MOVED)
 		return;
 	starts_over(m, s);
 	output_unwatched(s);
@@ -477,10 +473,10 @@ void
 recover_down(struct master *m, struct session *s, struct wid dead,
     bool in_hand)
 {
-	bool expected = s->custody.hand.state == CUSTODY_EXPECT;
+	bool expected = s->custody.state == CUSTODY_EXPECT;
 
 	if (!session_live(s) ||
-	    custody_down(&s->custody.hand, dead) != CUSTODY_ORPHAN)
+	    custody_down(&s->custody, dead) != CUSTODY_ORPHAN)
 		return;
 	starts_over(m, s);
 	output_unwatched(s);
@@ -549,9 +545,9 @@ recover_step(struct master *m)
 	m->reconciled = true;
 	for (s = registry_first(m); s != NULL; s = registry_after(m, at)) {
 		at = s->id.sid;
-		failed = s->custody.hand.who.generation != 0;
+		failed = s->custody.who.generation != 0;
 		if (session_live(s) &&
-		    custody_settled(&s->custody.hand) == CUSTODY_ORPHAN)
+		    custody_settled(&s->custody) == CUSTODY_ORPHAN)
 			/* by an older worker, which may have killed it */
 			decide(m, s, failed && may_have_run(m, s, false));
 	}

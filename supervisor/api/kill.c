@@ -143,7 +143,7 @@ static bool
 is_out_of_reach(struct master *m, const struct session *s)
 {
 	return session_live(s) && s->state != STATE_QUEUED &&
-	    (!custody_has(&s->custody.hand) || pool_get(m, s->custody.hand.who) == NULL);
+	    (!custody_has(&s->custody) || pool_get(m, s->custody.who) == NULL);
 }
 
 /* The session of a waiting kill has ended, or what it had left behind; or the

@@ -153,7 +153,8 @@ deadlock_end(struct master *m, struct session *s)
 
 	if (held == NULL)
 		return false;
-	s->queued.deadlock = strcmp(held, "lane") != 0;
+	if (strcmp(held, "lane") != 0)
+		gate_deadlocked(s);
 	if (s->queued.deadlock)
 		log_event(LOG_NOTE, "session-deadlocked", KV_SESSION(s),
 		    KV("bound", "max_running"));

@@ -147,7 +147,7 @@ gate_pump(struct master *m)
 		CHECK(s != NULL);
 		(void)sweep_admit(m, s, NULL);
 		session_set_state(m, s, STATE_STARTING, "there is a place");
-		custody_back(&s->custody.hand);
+		custody_back(&s->custody);
 		starts_enter(m, s);
 		session_wake(m, s, WAKE_STATE);
 	}
@@ -261,7 +261,7 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 		}
 		if (arrives && room_for(s, STATE_QUEUED, why) < 0)
 			return -EBUSY;
-		s->queued.warned &= s->custody.hand.state == CUSTODY_UNKNOWN;
+		s->queued.warned &= s->custody.state == CUSTODY_UNKNOWN;
 		return wait_here(m, s, arrives, now, why);
 	}
 	/* what was accepted before starts, whatever room there is */
@@ -275,9 +275,21 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 		return -ENOMEM;
 	}
 	session_set_state(m, s, STATE_STARTING, reason);
-	custody_back(&s->custody.hand);
+	custody_back(&s->custody);
 	starts_enter(m, s);
 	return 0;
+}
+
+void
+gate_warned(struct session *s)
+{
+	s->queued.warned = true;
+}
+
+void
+gate_deadlocked(struct session *s)
+{
+	s->queued.deadlock = true;
 }
 
 void

@@ -43,6 +43,10 @@ int gate_enter(struct master *m, struct session *s, bool arrives,
 void gate_restore(struct master *m, struct session *s);
 /* Waited for a place without a lane before this master. -ENOMEM */
 int gate_restore_waiting(struct master *m, struct session *s);
+/* Somebody was told that it waits; it is to end, for only its own ancestors have
+ * places. */
+void gate_warned(struct session *s);
+void gate_deadlocked(struct session *s);
 /* It ended, or is being forgotten. true: it had a place, and even without it more
  * run than may. */
 bool gate_leave(struct master *m, const struct session *s);
@@ -90,6 +94,10 @@ void blockers_text(struct master *m, const char *scope, struct lanes *ls,
 void wait_warn(struct master *m, struct lanes *ls, uint64_t now);
 
 /* --------------------------------------------------------------- lanes.c */
+/* Into its lane, which may know it by the number that it gave it before.
+ * `since_ms`: since when it waits (wall). */
+enum lane_verdict lane_enter(struct master *m, struct session *s,
+    int priority, uint64_t since_ms);
 /* An operator's wish: in force at once, in the index with this turn. */
 int lane_admin_put(struct master *m, const char *name,
     const struct lane_state *state);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What operators do to lanes, kept in the index over a master's death; the
- * lanes' entries of the board. Called by api/lanes.c, recover.c and the turn's
- * end.
+ * The places of sessions in their lanes; what operators do to lanes, kept in the
+ * index over a master's death; the lanes' entries of the board. Called by
+ * api/lanes.c, session.c, recover.c and the turn's end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +14,14 @@
 
 #define STATE_PREFIX "lane:" /* of the keys in INDEX_META */
 #define PREFIX_LEN   (sizeof(STATE_PREFIX) - 1)
+
+enum lane_verdict
+lane_enter(struct master *m, struct session *s, int priority,
+    uint64_t since_ms)
+{
+	return lanes_enter(m->lanes, s->wish.lane, priority, s->id.sid,
+	    s->place.lane_seq, since_ms, &s->place.lane_seq, NULL);
+}
 
 /* ---------------------------------------------------------------- the state */
 

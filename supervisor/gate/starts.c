@@ -81,7 +81,7 @@ start_of(const struct master *m, const struct session *s)
 	    .cols = (uint16_t)s->terminal.cols,
 	    .rows = (uint16_t)s->terminal.rows,
 	    .pty_eof = s->terminal.pty_eof,
-	    .attempt = s->custody.attempt,
+	    .attempt = s->tries.attempt,
 	    .head_bytes = s->wish.head_bytes,
 	    .tail_bytes = s->wish.tail_bytes,
 	    .oom_score_adj = m->cfg.child_oom_score_adj ? 1000 : INT32_MIN,
@@ -285,7 +285,7 @@ next(struct master *m, struct worker **ret_w)
 
 	TAILQ_FOREACH(room, &m->starts.rooms, starting_link) {
 		struct session *s = TAILQ_FIRST(&room->starting);
-		uint32_t tried = s->custody.tried;
+		uint32_t tried = s->tries.tried;
 
 		if (!m->stopping && !scope_may(m, room, all))
 			continue;
@@ -312,7 +312,7 @@ start(struct master *m, struct worker *w, struct session *s, uint64_t now)
 		session_end_here(m, s, END_SPAWN_ERROR, "START not made");
 		return;
 	}
-	custody_given(&s->custody.hand, w->wid, s->custody.attempt + 1);
+	custody_given(&s->custody, w->wid, s->tries.attempt + 1);
 	s->start.at = w->wid;
 	w->live++;
 	w->quick++;

@@ -159,7 +159,7 @@ warn(struct master *m, struct lanes *ls, struct session *s, uint64_t now)
 
 	if (deadlock_end(m, s))
 		return;
-	s->queued.warned = true;
+	gate_warned(s);
 	if (ls == m->lanes)
 		tally_add(m, TALLY_LANE_WARNED, 1);
 	else

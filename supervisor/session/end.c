@@ -64,7 +64,7 @@ session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
 	}
 	if (s->state == STATE_QUEUED ||
 	    (s->state == STATE_STARTING &&
-	        s->custody.hand.state == CUSTODY_NOBODY)) {
+	        s->custody.state == CUSTODY_NOBODY)) {
 		if ((flags & CTL_KILL_ESCALATE) != 0)
 			session_end_here(m, s, reason, "before it started");
 		return;
@@ -79,7 +79,7 @@ session_kill_left(struct master *m, struct session *s, int sig,
     uint32_t grace_ms, uint32_t flags)
 {
 	s->ending.killing_left = (flags & CTL_KILL_ESCALATE) != 0 &&
-	    pool_get(m, s->custody.hand.who) != NULL;
+	    pool_get(m, s->custody.who) != NULL;
 	session_order_kill(m, s, sig, grace_ms, END_NONE, flags);
 }
 
@@ -152,7 +152,7 @@ void
 session_ended(struct master *m, struct session *s, const char *why)
 {
 	struct worker *w =
-	    custody_has(&s->custody.hand) ? pool_get(m, s->custody.hand.who) : NULL;
+	    custody_has(&s->custody) ? pool_get(m, s->custody.who) : NULL;
 	bool held, narrow;
 	char lane[LANE_NAME_MAX];
 
@@ -168,7 +168,7 @@ session_ended(struct master *m, struct session *s, const char *why)
 	stdin_closed(s);
 	terminal_uncertain(m, s);
 	session_set_state(m, s, STATE_ENDED, why);
-	custody_over(&s->custody.hand);
+	custody_over(&s->custody);
 	spares_lost(m, s);
 	m->live--;
 	record_spec_drop(s);

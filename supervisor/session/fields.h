@@ -85,12 +85,6 @@ struct input_probe {
 	enum input_wait found;
 };
 
-/* Of which module of supervisor/ a group is: all others read it, and have it
- * written by that one's functions (tools/dev/check_owners). */
-#ifndef OWNED
-#define OWNED(group, module)
-#endif
-
 struct session {
 	RB_ENTRY(session) by_sid;
 	RB_ENTRY(session) by_slug;
@@ -134,9 +128,10 @@ struct session {
 #include "supervisor/session/session.def"
 	} ending;
 
-	/* Who has it, and how it came to that. */
-	struct {
-		struct custody hand; /* custody.c writes it */
+	struct custody custody; /* who has it */
+
+	/* How often its start was tried. */
+	OWNED(tries, "session/session.c") struct {
 		uint32_t tried;  /* slots that could not spawn it, a bit
 		                  * each */
 		uint32_t attempt;       /* how often it was ordered again */
@@ -144,7 +139,7 @@ struct session {
 		                         * reason in vain */
 		uint32_t deadly_starts; /* a worker had its start in hand and
 		                         * died */
-	} custody;
+	} tries;
 
 	/* The turn of its start. */
 	OWNED(start, "gate/starts.c") struct {
@@ -201,13 +196,13 @@ struct session {
 	} output;
 
 	/* Its place in its lane. */
-	struct {
+	OWNED(place, "gate/lanes.c") struct {
 		uint64_t lane_seq;
 		bool lane_stale; /* runs, but its lane was reset since */
 	} place;
 
 	/* How it waits for one. */
-	struct {
+	OWNED(queued, "gate/gate.c") struct {
 		bool warned;   /* somebody was told that it waits */
 		bool deadlock; /* ended for END_DEADLOCK at the gate */
 	} queued;

@@ -45,7 +45,7 @@ output_watch(struct master *m, struct session *s, uint64_t pos)
 	struct ctl_pos w = {.head = CTL_INIT(CTL_WATCH, s->id.sid,
 				struct ctl_pos), .pos = pos};
 
-	if (!session_live(s) || !custody_has(&s->custody.hand) ||
+	if (!session_live(s) || !custody_has(&s->custody) ||
 	    s->state == STATE_QUEUED ||
 	    (s->output.watching && s->output.watch_pos <= pos))
 		return;

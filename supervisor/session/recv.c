@@ -43,8 +43,7 @@ moved_to(struct master *m, struct session *s, struct wid had, struct worker *w)
 static struct wid
 who_has(const struct session *s)
 {
-	return custody_has(&s->custody.hand) ? s->custody.hand.who
-					     : (struct wid){0};
+	return custody_has(&s->custody) ? s->custody.who : (struct wid){0};
 }
 
 /* Does this word count? `ask` is custody_word() or custody_failed(). */
@@ -53,10 +52,10 @@ counts(struct master *m, struct session *s, struct worker *w, uint64_t turn,
     enum custody_answer (*ask)(struct custody *, struct wid, uint64_t, bool))
 {
 	struct wid had = who_has(s);
-	bool heir = pool_is_gone(m, s->custody.hand.who) &&
+	bool heir = pool_is_gone(m, s->custody.who) &&
 	    !pool_is_gone(m, w->wid);
 
-	if (ask(&s->custody.hand, w->wid, turn, heir) != CUSTODY_COUNTS)
+	if (ask(&s->custody, w->wid, turn, heir) != CUSTODY_COUNTS)
 		return false;
 	if (!wid_eq(had, w->wid))
 		moved_to(m, s, had, w);
@@ -113,7 +112,7 @@ session_on_running(struct master *m, struct worker *w,
 	if (s == NULL || !session_live(s)) {
 		/* what its command left behind goes on, as it did before */
 		if (s != NULL && s->state == STATE_ENDED)
-			custody_rest(&s->custody.hand, w->wid);
+			custody_rest(&s->custody, w->wid);
 		if (msg->exited != 0)
 			order_ended(w, msg->head.sid, msg->turn);
 		else
@@ -197,11 +196,9 @@ session_on_failed(struct master *m, struct worker *w,
 	    KV("error", strerror(abs(msg->error))),
 	    KV("stage", stage_name(msg->stage)));
 	if (msg->transient != CTL_FOR_GOOD &&
-	    ++s->custody.failed_starts < MASTER_ATTEMPTS) {
+	    session_may_again(s, w->wid)) {
 		if (w->live > 0)
 			w->live--;
-		/* it paused and tried again itself: somebody else's turn */
-		s->custody.tried |= 1u << w->wid.slot % 32;
 		session_again(m, s);
 		return;
 	}
@@ -233,9 +230,9 @@ session_on_left(struct master *m, struct worker *w, const struct ctl_left *msg)
 	if (s == NULL || session_live(s))
 		return;
 	/* after a new master's start an older worker says this alone */
-	if (s->custody.hand.who.generation == 0)
-		custody_rest(&s->custody.hand, w->wid);
-	if (!wid_eq(s->custody.hand.who, w->wid))
+	if (s->custody.who.generation == 0)
+		custody_rest(&s->custody, w->wid);
+	if (!wid_eq(s->custody.who, w->wid))
 		return;
 	session_killed_left(s);
 	facts_left(s, msg);

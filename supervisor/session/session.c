@@ -84,14 +84,12 @@ session_instance(const struct session *s, char ret[SESSION_INSTANCE_MAX])
 int
 session_admit(struct master *m, struct session *s, struct proto_problem *why)
 {
-	uint32_t pos = 0;
 	int r;
 
 	if (s->wish.lane[0] == '\0')
 		return gate_enter(m, s, true, "no lane", why);
-	switch (lanes_enter(m->lanes, s->wish.lane,
-	    s->wish.priority + FAULT_FAILS("lie.order"), s->id.sid,
-	    s->place.lane_seq, clock_wall_ms(), &s->place.lane_seq, &pos)) {
+	switch (lane_enter(m, s, s->wish.priority + FAULT_FAILS("lie.order"),
+	    clock_wall_ms())) {
 	case LANE_ADMIT:
 		stats_observe(&m->stats->lane_wait, METRIC_CUT_LIFE, 0);
 		r = gate_enter(m, s, true, "admitted", why);
@@ -191,7 +189,7 @@ session_background(struct master *m, struct session *s)
 void
 session_again(struct master *m, struct session *s)
 {
-	custody_back(&s->custody.hand);
+	custody_back(&s->custody);
 	output_unwatched(s);
 	stdin_unwatched(s);
 	spares_lost(m, s);
@@ -199,7 +197,7 @@ session_again(struct master *m, struct session *s)
 		session_end_here(m, s, s->ending.forced, "before it started");
 		return;
 	}
-	s->custody.attempt++;
+	s->tries.attempt++;
 	session_touch(m, s);
 	starts_enter(m, s);
 }
@@ -209,8 +207,15 @@ void
 session_again_after(struct master *m, struct session *s, bool in_hand)
 {
 	if (!in_hand || s->ending.forced != END_NONE ||
-	    ++s->custody.deadly_starts < MASTER_RESTARTS)
+	    ++s->tries.deadly_starts < MASTER_RESTARTS)
 		session_again(m, s);
 	else
 		session_end_here(m, s, END_SPAWN_ERROR, "no worker starts it");
+}
+
+bool
+session_may_again(struct session *s, struct wid tried)
+{
+	s->tries.tried |= 1u << tried.slot % 32;
+	return ++s->tries.failed_starts < MASTER_ATTEMPTS;
 }

@@ -122,6 +122,9 @@ void session_background(struct master *m, struct session *s);
 void session_again(struct master *m, struct session *s);
 /* The same where its worker died: `in_hand`, while that was starting it. */
 void session_again_after(struct master *m, struct session *s, bool in_hand);
+/* That worker could not spawn it, though it paused and tried again itself: has
+ * another one a turn? */
+bool session_may_again(struct session *s, struct wid tried);
 void session_wake(struct master *m, struct session *s, unsigned wake);
 /* Its instance id as everybody spells it, for as long as it is known, under
  * later keepers too: INCARNATION.NUMBER. */
@@ -142,7 +145,7 @@ void session_order_kill(struct master *m, struct session *s, int sig,
 static inline bool
 session_has_left(const struct session *s)
 {
-	return !session_live(s) && custody_has(&s->custody.hand) &&
+	return !session_live(s) && custody_has(&s->custody) &&
 	    (s->facts.holders > 0 || s->facts.remaining > 0);
 }
 /* The stop ladder for these. */

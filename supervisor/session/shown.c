@@ -126,9 +126,9 @@ board_show(struct master *m, struct session *s)
 	b.exit_code = s->facts.exit_code;
 	b.exit_signal = s->facts.exit_signal;
 	b.worker_slot = UINT32_MAX;
-	if (custody_has(&s->custody.hand)) {
-		b.worker_slot = s->custody.hand.who.slot;
-		b.worker_generation = s->custody.hand.who.generation;
+	if (custody_has(&s->custody)) {
+		b.worker_slot = s->custody.who.slot;
+		b.worker_generation = s->custody.who.generation;
 	}
 	b.created_ms = s->id.created_ms;
 	b.started_ms = s->facts.started_ms;

@@ -45,7 +45,7 @@ spares_keep(struct master *m, const struct session *s)
 {
 	char from[RUNDIR_NAME_MAX], to[RUNDIR_NAME_MAX];
 	struct worker *w =
-	    s->spares.ring_kept != 0 ? pool_get(m, s->custody.hand.who) : NULL;
+	    s->spares.ring_kept != 0 ? pool_get(m, s->custody.who) : NULL;
 	struct spare *sp;
 
 	/* what it kept long ago it has closed by now */

@@ -100,8 +100,8 @@ row_running(struct master *m, struct session *s, struct enc *e)
 		enc_nil(e);
 	if (s->deadline.at_ms != 0)
 		enc_kv_uint(e, "deadlineAt", s->deadline.at_ms);
-	if (custody_has(&s->custody.hand))
-		enc_kv_uint(e, "worker", s->custody.hand.who.slot);
+	if (custody_has(&s->custody))
+		enc_kv_uint(e, "worker", s->custody.who.slot);
 	if (s->state == STATE_QUEUED)
 		result_queued(m, s, e);
 }

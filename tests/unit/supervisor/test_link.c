@@ -132,7 +132,7 @@ given(uint32_t state)
 	s->id.request_key = strdup("");
 	s->wish.lane = strdup("");
 	s->state = state;
-	custody_given(&s->custody.hand, (struct wid){3, 5}, 1);
+	custody_given(&s->custody, (struct wid){3, 5}, 1);
 	cr_assert_eq(registry_add(m, s), 0);
 	return s;
 }
@@ -142,7 +142,7 @@ static void
 know(struct session *s, bool known)
 {
 	if (!known)
-		custody_load(&s->custody.hand, s->custody.attempt + 1);
+		custody_load(&s->custody, s->tries.attempt + 1);
 }
 
 #define FIRST  TURN_OF_START(1) /* its start */
@@ -169,7 +169,7 @@ Test(link, the_last_words_of_the_dead_do_not_undo_the_keepers_row)
 	cr_assert_eq(ctl_send(keeper, &row, sizeof(row), NULL, 0), 0);
 	recover_on_held(m, &row);
 	session_on_running(m, pool_get(m, row.wid), &last);
-	cr_expect_eq(s->custody.hand.state, CUSTODY_EXPECT,
+	cr_expect_eq(s->custody.state, CUSTODY_EXPECT,
 	    "the row is forgotten");
 	pool_on_down(m, &down);
 	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING,
@@ -210,9 +210,9 @@ expect_heir(bool known, const char *order)
 	}
 	pool_on_down(m, &down);
 	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING, "%s: ended", order);
-	cr_expect(s->custody.hand.state == CUSTODY_HAS &&
-		wid_eq(s->custody.hand.who, heir), "%s: belongs to %u.%u",
-	    order, s->custody.hand.who.slot, s->custody.hand.who.generation);
+	cr_expect(s->custody.state == CUSTODY_HAS &&
+		wid_eq(s->custody.who, heir), "%s: belongs to %u.%u",
+	    order, s->custody.who.slot, s->custody.who.generation);
 	close(far[0]);
 	close(far[1]);
 	TAILQ_INIT(&m->dirty); /* nothing is written here */
@@ -360,7 +360,7 @@ expect_stale(const char *order)
 	struct session *s = given(STATE_STARTING);
 	int far[2] = {send_peer(), send_peer_of(second)};
 
-	s->custody.attempt = 1;
+	s->tries.attempt = 1;
 	know(s, false);
 	event_base_loop(m->base, EVLOOP_NONBLOCK);
 	for (const char *c = order; *c != '\0'; c++) {
@@ -370,8 +370,8 @@ expect_stale(const char *order)
 			session_on_failed(m, pool_get(m, first), &failed);
 	}
 	cr_expect_eq(s->state, (uint32_t)STATE_RUNNING, "%s: ended", order);
-	cr_expect_eq(s->custody.attempt, 1, "%s: started again", order);
-	cr_expect(wid_eq(s->custody.hand.who, second),
+	cr_expect_eq(s->tries.attempt, 1, "%s: started again", order);
+	cr_expect(wid_eq(s->custody.who, second),
 	    "%s", order);
 	pool_turn_end(m, true);
 	cr_assert_eq(ctl_recv(far[0], &msg), 1, "%s", order);

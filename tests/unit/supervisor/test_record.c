@@ -31,7 +31,7 @@ somebody(void)
 	s->facts.exit_signal = 15;
 	s->output.total = 1ull << 50;
 	s->shown.backgrounded = true;
-	s->custody.hand.who = (struct wid){3, 9};
+	s->custody.who = (struct wid){3, 9};
 	return s;
 }
 
@@ -58,7 +58,7 @@ Test(record, round_trip, .timeout = 10)
 	cr_assert_eq(b->output.total, 1ull << 50);
 	cr_assert(b->shown.backgrounded);
 	cr_assert_not(b->wish.notify);
-	cr_assert_eq(b->custody.hand.who.generation, 9);
+	cr_assert_eq(b->custody.who.generation, 9);
 	enc_fini(&e);
 	session_free(a);
 	session_free(b);
