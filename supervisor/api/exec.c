@@ -25,8 +25,8 @@ answer_workdir(struct req *r, const struct session *s)
 	int error = abs(s->facts.error);
 	char shown[200];
 
-	text_escape(s->wish.cwd, strlen(s->wish.cwd), false, shown,
-	    sizeof(shown));
+	text_escape(s->wish.cwd, strlen(s->wish.cwd), false, shown, sizeof(shown));
+	((struct exec *)r->state)->cwd = s->wish.cwd;
 	req_refuse(r, PROTO_E_WORKDIR, NULL, "workdir %s%s%s; nothing was run",
 	    shown, error == ENOTDIR ? " is not a directory" : ": ",
 	    error == ENOTDIR ? "" : strerror(error));
@@ -147,6 +147,15 @@ exec_abandon(struct req *r)
 	req_unwatch(r);
 	session_kill(r->m, s, SIGTERM, s->wish.grace_ms, END_ABORTED,
 	    CTL_KILL_ESCALATE);
+}
+
+/* What was not run is said in the shape of what has ended. */
+static void
+exec_refusal(const struct req *r, struct enc *e)
+{
+	const struct exec *x = r->state;
+
+	result_not_run(x->cwd != NULL ? x->cwd : "", e);
 }
 
 static void
@@ -317,7 +326,7 @@ exec_call(struct api_call *c)
 	struct proto_problem why;
 	struct req *r = c->req;
 	struct exec *x = r->state;
-	char cwd[4096];
+	char cwd[4096] = "";
 
 	if (!api_text_rule(c, &x->text))
 		return;
@@ -330,6 +339,7 @@ exec_call(struct api_call *c)
 		return;
 	}
 	if (exec_workdir(&b, c->params, cwd, sizeof(cwd), &why) < 0) {
+		x->cwd = cwd;
 		req_refuse(r, PROTO_E_WORKDIR, NULL, "%s", why.message);
 		return;
 	}
@@ -358,7 +368,8 @@ exec_call(struct api_call *c)
 }
 
 const struct method method_EXEC = {.call = exec_call, .wake = exec_wake,
-    .drop = exec_drop, .abandon = exec_abandon, .room = stream_room,
+    .drop = exec_drop, .refused = exec_refusal, .abandon = exec_abandon,
+    .room = stream_room,
     .committed = stream_committed, .written = stream_written,
     .state_size = sizeof(struct exec)};
 

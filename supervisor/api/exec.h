@@ -8,6 +8,7 @@
 struct exec {
 	enum text_rule text;
 	bool bg; /* answered as soon as there is a pid */
+	const char *cwd; /* where it is not run, while that is said */
 	struct sbuf warnings;
 	/* stream.c */
 	bool streaming, said;

@@ -70,6 +70,8 @@ void result_exec_ended(struct master *m, struct session *s,
     enum text_rule rule, const char *warnings, struct enc *e);
 void result_exec_running(struct master *m, struct session *s,
     const char *warnings, struct enc *e);
+/* The fields of an exec that was refused, beside why. */
+void result_not_run(const char *cwd, struct enc *e);
 void result_event_text(struct master *m, struct session *s, struct sbuf *b);
 
 /* Retained output by a text rule, its last `max` bytes. */

@@ -266,6 +266,19 @@ result_exec_running(struct master *m, struct session *s, const char *warnings,
 	sbuf_fini(&tail);
 }
 
+void
+result_not_run(const char *cwd, struct enc *e)
+{
+	enc_kv_str(e, "failureKind", "runtime-error");
+	enc_kv_nil(e, "exitCode");
+	enc_kv_nil(e, "exitSignal");
+	enc_kv_uint(e, "durationMs", 0);
+	enc_kv_str(e, "aggregated", "");
+	enc_kv_bool(e, "timedOut", false);
+	enc_kv_bool(e, "noOutputTimedOut", false);
+	enc_kv_str(e, "cwd", cwd);
+}
+
 /* Exec completed (nova-gulf, code 0) :: <end of the output> */
 void
 result_event_text(struct master *m, struct session *s, struct sbuf *b)

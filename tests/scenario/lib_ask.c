@@ -518,7 +518,7 @@ scn_refused(const char *file, int line, const struct answer *a,
 const char *
 code_of(const struct answer *a)
 {
-	return a->status == PSUP_OK ? text_of(a, "error") : a->code;
+	return a->status == PSUP_OK ? text_of(a, "code") : a->code;
 }
 
 const char *

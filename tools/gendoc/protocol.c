@@ -350,5 +350,6 @@ main(int argc, char **argv)
 		putchar('\n');
 	}
 	print_keys();
+	print_tools();
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

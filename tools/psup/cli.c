@@ -80,14 +80,15 @@ json_t *
 cli_error_object(const char *code, const char *field, const char *message)
 {
 	json_t *details = json_object();
+	json_t *text = json_of_text(message, strlen(message));
 
 	json_object_set_new(details, "status", json_string("failed"));
-	json_object_set_new(details, "error", json_of_text(code, strlen(code)));
+	json_object_set(details, "error", text);
+	json_object_set_new(details, "code", json_of_text(code, strlen(code)));
 	if (field[0] != '\0')
 		json_object_set_new(details, "field",
 		    json_of_text(field, strlen(field)));
-	return json_pack("{s:o, s:o, s:b}", "text",
-	    json_of_text(message, strlen(message)), "details", details,
+	return json_pack("{s:o, s:o, s:b}", "text", text, "details", details,
 	    "isError", 1);
 }
 
@@ -134,7 +135,7 @@ cli_exit_code(const psup_reply *reply)
 {
 	if (!psup_reply_is_error(reply))
 		return EXIT_OK;
-	return psup_get_is(psup_reply_details(reply), "error", "not-found")
+	return psup_get_is(psup_reply_details(reply), "code", "not-found")
 	    ? EXIT_NOT_FOUND
 	    : EXIT_FAILED;
 }
