@@ -72,7 +72,7 @@ like "$(echo '{"tool":"process","action":"f\u001b"}' | tool)" \
 for a in resize screen background killScope lanes; do
 	like "$(echo '{"tool":"process"}' | tool)" \
 	    "*Missing process action*Expected one of: *$a*" "$a is listed"
-	like "$(echo "{\"tool\":\"process\",\"action\":\"$a\"}" | tool)" \
+	like "$(echo "{\"tool\":\"process\",\"action\":\"$a\",\"sessionId\":\"x\",\"cols\":1,\"rows\":1}" | tool)" \
 	    '*no server runs*' "$a is known"
 done
 like "$(echo '[]' | tool)" '*"isError":true*' "an array is no call"
