@@ -149,6 +149,15 @@ print_as_is(const char *text, size_t len)
 		putchar('\n');
 }
 
+void
+cli_print_output(const struct cli *c, const char *s, size_t len)
+{
+	if (c->as_is)
+		print_as_is(s, len);
+	else
+		cli_print_text(s, len);
+}
+
 int
 cli_answer(struct cli *c, psup_reply **reply)
 {
@@ -159,10 +168,8 @@ cli_answer(struct cli *c, psup_reply **reply)
 	text = psup_reply_text(*reply, &len);
 	if (c->json)
 		cli_print_json(json_of_value(psup_reply_value(*reply)));
-	else if (code == EXIT_OK && c->as_is)
-		print_as_is(text, len);
 	else if (code == EXIT_OK)
-		cli_print_text(text, len);
+		cli_print_output(c, text, len);
 	if (code != EXIT_OK)
 		cli_say("%.*s%s", len > 2000 ? 2000 : (int)len,
 		    text != NULL ? text : "",

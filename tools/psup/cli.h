@@ -148,6 +148,8 @@ int cli_simple(struct cli *c, const char *method, psup_args *a, int wait_ms);
  * and LF goes out, whoever reads: a pipe often ends at a terminal. CR stays
  * where stdout is none. */
 void cli_print_text(const char *s, size_t len);
+/* The same, or as it is where control characters were asked for. */
+void cli_print_output(const struct cli *c, const char *s, size_t len);
 /* The same of a part of a text: no end of line. */
 void cli_put_text(const char *s, size_t len);
 /* As printf, then as cli_put_text. */
