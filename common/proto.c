@@ -48,6 +48,50 @@ const struct proto_field proto_fields[] = {
 };
 const size_t proto_field_count = NELEMS(proto_fields);
 
+const struct proto_detail proto_details[] = {
+#define DETAIL(group, name, type, doc) { group, name, type, doc },
+#include "proto.def"
+};
+const size_t proto_detail_count = NELEMS(proto_details);
+
+static const struct {
+	enum proto_method method;
+	const char *group;
+} detail_groups[] = {
+#define DETAILS(method, group) { PROTO_##method, group },
+#include "proto.def"
+};
+
+static const char *const row_groups[] = {
+#define ROW(group) group,
+#include "proto.def"
+};
+
+bool
+proto_detail_of(const struct proto_detail *d, enum proto_method m)
+{
+	size_t i;
+
+	for (i = 0; i < NELEMS(detail_groups); i++) {
+		if (detail_groups[i].method == m &&
+		    strcmp(detail_groups[i].group, d->group) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+proto_detail_of_row(const struct proto_detail *d)
+{
+	size_t i;
+
+	for (i = 0; i < NELEMS(row_groups); i++) {
+		if (strcmp(row_groups[i], d->group) == 0)
+			return true;
+	}
+	return false;
+}
+
 const struct proto_action proto_actions[] = {
 #define ACTION(tool, method) { tool, PROTO_##method },
 #include "proto.def"

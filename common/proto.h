@@ -70,6 +70,16 @@ struct proto_field {
 extern const struct proto_field proto_fields[];
 extern const size_t proto_field_count;
 
+/* Fields of `details`: what answers of a method, and rows of list, may have. */
+struct proto_detail {
+	const char *group, *name, *type, *doc;
+};
+extern const struct proto_detail proto_details[];
+extern const size_t proto_detail_count;
+/* Is it among those of the method's answers; of a row? */
+bool proto_detail_of(const struct proto_detail *d, enum proto_method m);
+bool proto_detail_of_row(const struct proto_detail *d);
+
 /* How models call: rows of tools (tools/calls). */
 struct proto_action {
 	const char *tool;
