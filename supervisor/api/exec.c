@@ -25,7 +25,8 @@ answer_workdir(struct req *r, const struct session *s)
 	int error = abs(s->facts.error);
 	char shown[200];
 
-	text_escape(s->wish.cwd, strlen(s->wish.cwd), false, shown, sizeof(shown));
+	text_escape(
+	    s->wish.cwd, strlen(s->wish.cwd), false, shown, sizeof(shown));
 	((struct exec *)r->state)->cwd = s->wish.cwd;
 	req_refuse(r, PROTO_E_WORKDIR, NULL, "workdir %s%s%s; nothing was run",
 	    shown, error == ENOTDIR ? " is not a directory" : ": ",

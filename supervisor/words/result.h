@@ -51,7 +51,8 @@ void result_line(const struct session *s, uint64_t now_ms, struct sbuf *b);
 /* Is it waiting for input, and since when is it silent? */
 struct input_state {
 	enum input_wait waits;
-	uint64_t idle_ms, last_ms; /* last_ms: wall; of output, else its start */
+	uint64_t idle_ms,
+	    last_ms; /* last_ms: wall; of output, else its start */
 };
 /* By evidence that is no older than max_age_ms, or by silence. `may_look`:
  * input_wait.h. */

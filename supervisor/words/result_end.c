@@ -84,7 +84,8 @@ static void
 add_spawn_error(const struct session *s, struct sbuf *b)
 {
 	int e = s->facts.error < 0 ? -s->facts.error : s->facts.error;
-	const char *what = s->facts.hung_at != NULL && s->facts.hung_at[0] != '\0'
+	const char *what = s->facts.hung_at != NULL &&
+		s->facts.hung_at[0] != '\0'
 	    ? s->facts.hung_at
 	    : s->facts.stage == STAGE_CHDIR ? s->wish.cwd
 	    : s->facts.stage == STAGE_SPILL && s->wish.spill_path != NULL
@@ -129,14 +130,16 @@ add_stopped(const struct session *s, const char *who, struct sbuf *b)
 	sbuf_addf(b, "%s stopped by request (signal %s).", who,
 	    text_signal_name(sig));
 	if (s->facts.exit_signal == 0 && s->facts.exit_code >= 0)
-		sbuf_addf(b, " It exited with code %d.", (int)s->facts.exit_code);
+		sbuf_addf(
+		    b, " It exited with code %d.", (int)s->facts.exit_code);
 }
 
 /* The limit that ended it, as the worker has judged (worker/limits.c). */
 static const char *
 limit_hit(const struct session *s)
 {
-	int sig = s->facts.exit_signal != 0 ? s->facts.exit_signal : s->facts.exit_code - 128;
+	int sig = s->facts.exit_signal != 0 ? s->facts.exit_signal
+					    : s->facts.exit_code - 128;
 
 	return sig == SIGXCPU ? "cpuSeconds"
 	    : sig == SIGXFSZ  ? "fileSizeBytes"
@@ -336,7 +339,9 @@ result_remaining(const struct session *s, struct enc *e)
 static void
 enc_holders(const struct session *s, struct enc *e)
 {
-	const char *p = s->facts.holder_list != NULL ? s->facts.holder_list : "", *name;
+	const char *p = s->facts.holder_list != NULL ? s->facts.holder_list
+						     : "",
+		   *name;
 	char *end;
 	long pid;
 
@@ -377,7 +382,8 @@ result_was_forced(const struct session *s)
 	return s->facts.pid > 0 &&
 	    (s->facts.reason == END_OVERALL_TIMEOUT ||
 		s->facts.reason == END_NO_OUTPUT_TIMEOUT ||
-		s->facts.reason == END_MANUAL_CANCEL || s->facts.reason == END_ABORTED ||
+		s->facts.reason == END_MANUAL_CANCEL ||
+		s->facts.reason == END_ABORTED ||
 		s->facts.reason == END_SHUTDOWN);
 }
 
@@ -388,12 +394,14 @@ result_exit_fields(const struct session *s, struct enc *e)
 	if (s->facts.exit_code >= 0)
 		enc_kv_int(e, "exitCode", s->facts.exit_code);
 	if (s->facts.exit_signal != 0)
-		enc_kv_str(e, "exitSignal", text_signal_name(s->facts.exit_signal));
+		enc_kv_str(
+		    e, "exitSignal", text_signal_name(s->facts.exit_signal));
 	enc_kv_str(e, "exitReason", result_exit_reason(s));
 	enc_kv_bool(e, "timedOut",
 	    s->facts.reason == END_OVERALL_TIMEOUT ||
 		s->facts.reason == END_NO_OUTPUT_TIMEOUT);
-	enc_kv_bool(e, "noOutputTimedOut", s->facts.reason == END_NO_OUTPUT_TIMEOUT);
+	enc_kv_bool(
+	    e, "noOutputTimedOut", s->facts.reason == END_NO_OUTPUT_TIMEOUT);
 	if (result_was_forced(s)) {
 		result_remaining(s, e);
 		enc_ladder(s, e);

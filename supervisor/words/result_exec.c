@@ -177,7 +177,8 @@ ended_text(const struct session *s, const struct output *o,
 	if (o->text.len > 0)
 		sbuf_addn(b, o->text.p, o->text.len);
 	result_end_words(s, &how);
-	if (o->text.len == 0 && o->fault == NULL && s->facts.reason != END_SPAWN_ERROR)
+	if (o->text.len == 0 && o->fault == NULL &&
+	    s->facts.reason != END_SPAWN_ERROR)
 		sbuf_add(b, "(no output)");
 	if (how.len > 0) {
 		while (b->len > 0 && b->p[b->len - 1] == '\n')
@@ -253,10 +254,12 @@ static void
 follow_up(const struct session *s, void (*say)(void *to, const char *action),
     void *to)
 {
-	bool input = s->wish.stdin_pipe && !s->input.closed && !s->input.spool_eof;
+	bool input = s->wish.stdin_pipe && !s->input.closed &&
+	    !s->input.spool_eof;
 
 	for (size_t i = 0; i < NELEMS(actions); i++)
-		if ((input || !actions[i].input) && (s->terminal.pty || !actions[i].pty))
+		if ((input || !actions[i].input) &&
+		    (s->terminal.pty || !actions[i].pty))
 			say(to, actions[i].action);
 }
 
@@ -292,8 +295,9 @@ result_exec_running(struct master *m, struct session *s, const char *warnings,
 	else
 		sbuf_addf(&text, "Command still running (session %s, pid n/a).",
 		    s->id.slug);
-	sbuf_add(&text, s->wish.notify ? " An exit event will tell when it ends;"
-				  : " No exit event will come;");
+	sbuf_add(&text,
+	    s->wish.notify ? " An exit event will tell when it ends;"
+			   : " No exit event will come;");
 	sbuf_add(&text, " use process (");
 	follow_up(s, add_action, &text);
 	sbuf_add(&text, s->wish.notify ? ") to follow it."
@@ -336,7 +340,8 @@ result_event_text(struct master *m, struct session *s, struct sbuf *b)
 
 	sbuf_addf(b, "Exec %s (%s, ", result_status(s), s->id.slug);
 	if (s->facts.exit_signal != 0)
-		sbuf_addf(b, "signal %s)", text_signal_name(s->facts.exit_signal));
+		sbuf_addf(
+		    b, "signal %s)", text_signal_name(s->facts.exit_signal));
 	else if (s->facts.exit_code >= 0)
 		sbuf_addf(b, "code %d)", (int)s->facts.exit_code);
 	else

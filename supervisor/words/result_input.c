@@ -12,8 +12,8 @@
 bool
 result_stdin_writable(const struct session *s)
 {
-	return session_live(s) && s->state != STATE_EXITED && s->wish.stdin_pipe &&
-	    !s->input.closed && !s->input.spool_eof;
+	return session_live(s) && s->state != STATE_EXITED &&
+	    s->wish.stdin_pipe && !s->input.closed && !s->input.spool_eof;
 }
 
 /* Evidence first, then the rule of silence. */
@@ -50,13 +50,14 @@ result_input_state(struct master *m, struct session *s, uint64_t max_age_ms,
 	if (r != NULL && ring_glance(r, &f) == RING_OK) {
 		if (f.last_output_ms > i.last_ms)
 			i.last_ms = f.last_output_ms;
-		s->output.total = f.head > s->output.total ? f.head : s->output.total;
+		s->output.total = f.head > s->output.total ? f.head
+							   : s->output.total;
 		if (f.stdin_state == STDIN_CLOSED)
 			s->input.closed = true;
 	}
 	i.idle_ms = now > i.last_ms ? now - i.last_ms : 0;
-	i.waits = s->input_wait.shown = judge_input_wait(m, s, max_age_ms, may_look,
-	    i.idle_ms, now);
+	i.waits = s->input_wait.shown = judge_input_wait(
+	    m, s, max_age_ms, may_look, i.idle_ms, now);
 	return i;
 }
 

@@ -61,14 +61,16 @@ result_pty(struct master *m, struct session *s, struct enc *e)
 static const char *
 row_status(const struct session *s)
 {
-	return s->state == STATE_ENDED ? status_name(s->facts.status) : "running";
+	return s->state == STATE_ENDED ? status_name(s->facts.status)
+				       : "running";
 }
 
 /* How long it ran, or has run. */
 static uint64_t
 runtime_ms(const struct session *s, uint64_t now)
 {
-	uint64_t from = s->facts.started_ms != 0 ? s->facts.started_ms : s->id.created_ms;
+	uint64_t from = s->facts.started_ms != 0 ? s->facts.started_ms
+						 : s->id.created_ms;
 
 	if (s->state == STATE_ENDED)
 		return s->facts.duration_ms;
@@ -117,7 +119,8 @@ dropped_bytes(const struct session *s)
 	uint64_t kept = (uint64_t)s->wish.head_bytes + s->wish.tail_bytes +
 	    RING_MAX_SPLICE;
 
-	return (s->output.total > kept ? s->output.total - kept : 0) + s->output.dropped_nospace;
+	return (s->output.total > kept ? s->output.total - kept : 0) +
+	    s->output.dropped_nospace;
 }
 
 /* Where its client ran, as far as its own scope may know. */
