@@ -42,6 +42,7 @@ enum proto_type {
 	PT_STRLIST, /* array of str without NUL; min..max: items */
 	PT_OBJECT,  /* map; its handler looks closer */
 	PT_STDIN,   /* "open", "closed" or {text: str} */
+	PT_STREAM,  /* a boolean, or "tail" */
 	PT_SIGNAL   /* a signal's name (str), or its number, min..max */
 };
 

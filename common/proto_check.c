@@ -210,6 +210,9 @@ expect(const struct proto_param *row, char *dst, size_t size)
 	case PT_OBJECT:
 		(void)snprintf(dst, size, "a map");
 		break;
+	case PT_STREAM:
+		(void)snprintf(dst, size, "true, false or \"tail\"");
+		break;
 	case PT_SIGNAL:
 		(void)snprintf(dst, size, "a signal's name, or its number from "
 		    "%lld to %lld", min, max);
@@ -395,6 +398,9 @@ check_value(const struct checking *c, const struct val *v)
 		break;
 	case PT_BOOL:
 		ok = v->type == VAL_BOOL;
+		break;
+	case PT_STREAM:
+		ok = v->type == VAL_BOOL || val_is_str(v, "tail");
 		break;
 	case PT_OBJECT:
 		ok = v->type == VAL_MAP;

@@ -84,6 +84,7 @@ exec_wake(struct req *r, struct session *s, unsigned wake)
 		req_failf(r, PROTO_E_NOT_FOUND, "", "the session was removed");
 		return;
 	}
+	tail_session(r, s);
 	if (x->streaming && !stream_pump(r, s) && !session_live(s))
 		return; /* the answer comes after the last byte */
 	if (!session_live(s))
@@ -166,6 +167,8 @@ exec_drop(struct req *r)
 
 	if (x->stall != NULL)
 		event_free(x->stall);
+	if (x->tick != NULL)
+		event_free(x->tick);
 	sbuf_fini(&x->warnings);
 }
 
@@ -196,13 +199,28 @@ exec_wait(struct api_call *c, struct session *s)
 				 "yieldMs", (int64_t)c->m->cfg.background_ms));
 }
 
+/* Does the request ask for notifications of that kind? */
+static bool
+wants_stream(const struct api_call *c)
+{
+	return val_bool(c->params, "stream", false);
+}
+
+static bool
+wants_tail(const struct api_call *c)
+{
+	const struct val *v = val_get(c->params, "stream");
+
+	return v != NULL && val_is_str(v, "tail");
+}
+
 /* The same request key again: the first one's answer, nothing new. Who asks
  * for the stream gets it from the first byte that is kept, also where the
  * first request had none, and where the command has ended meanwhile. */
 static void
 exec_attach(struct api_call *c, struct session *s)
 {
-	bool wanted = val_bool(c->params, "stream", false);
+	bool wanted = wants_stream(c);
 	struct req *r = c->req;
 
 	if (!session_live(s) && !wanted) {
@@ -229,6 +247,8 @@ exec_attach(struct api_call *c, struct session *s)
 	} else if (s->wish.stream && !others_wait(r, s)) {
 		stream_end(r, s);
 	}
+	if (wants_tail(c))
+		tail_begin(r, s);
 	exec_wait(c, s);
 }
 
@@ -349,7 +369,7 @@ exec_call(struct api_call *c)
 		req_fail(r, &why);
 		return;
 	}
-	s->wish.stream = val_bool(c->params, "stream", false);
+	s->wish.stream = wants_stream(c);
 	if (req_watch(r, s) < 0 ||
 	    lane_deadlock_refuse(m, s, conn_scope(c->conn), &why) < 0 ||
 	    session_admit(m, s, &why) < 0) {
@@ -365,6 +385,8 @@ exec_call(struct api_call *c)
 	}
 	if (s->wish.stream)
 		stream_begin(r, s);
+	if (wants_tail(c))
+		tail_begin(r, s);
 	exec_wait(c, s);
 }
 

@@ -24,6 +24,7 @@ property_of(const struct proto_param *row)
 			  (json_int_t)row->min, "maximum",
 			  (json_int_t)row->max);
 	case PT_BOOL:
+	case PT_STREAM:
 		return json_pack("{s:s}", "type", "boolean");
 	case PT_STRMAP:
 		return json_pack("{s:s, s:{s:s}}", "type", "object",

@@ -182,6 +182,9 @@ type_words(const struct proto_param *p, char *dst, size_t size)
 	case PT_OBJECT:
 		(void)snprintf(dst, size, "map");
 		break;
+	case PT_STREAM:
+		(void)snprintf(dst, size, "bool or str");
+		break;
 	case PT_SIGNAL:
 		(void)snprintf(dst, size, "str, or int, %lld..%lld", min, max);
 		break;

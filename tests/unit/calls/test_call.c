@@ -113,6 +113,7 @@ sample(const struct proto_param *row)
 {
 	switch (row->type) {
 	case PT_BOOL:
+	case PT_STREAM:
 		return json_true();
 	case PT_INT:
 	case PT_NUM:
