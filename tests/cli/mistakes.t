@@ -29,7 +29,7 @@ for try in "psup list --jsno:--json" "psup --jsno list:--json" \
     "psup exec --stdin opne x:open" "psup --colour=always list:--color" \
     "psup log x --stream stdot:stdout" "psup events --kind exitd:exited" \
     "psupd --runtime-dri x:--runtime-dir" "psup-top --sotr x:--sort" \
-    "psup-chaos --sesions 3:--sessions" "psup-bench --quik:--quick"; do
+    "psup-mcp --skope x:--scope" "psup-chaos --sesions 3:--sessions" "psup-bench --quik:--quick"; do
 	# shellcheck disable=SC2086
 	like "$(${try%%:*} 2>&1)" "*did you mean ${try#*:}?*" "${try%%:*}"
 done
