@@ -220,14 +220,28 @@ config_read_file(struct config *c, const char *path, char *why,
 	return error;
 }
 
+/* Appends "NAME: reason". */
+static void
+add_reason(const char *name, const char *reason, char *why, size_t why_size)
+{
+	size_t n = strlen(why);
+	char raw[400];
+
+	(void)snprintf(raw, sizeof(raw), "%s%s: %s", n > 0 ? "; " : "", name,
+	    reason);
+	(void)text_escape(raw, strlen(raw), false, why + n, why_size - n);
+}
+
 int
 config_read_env(struct config *c, char *why, size_t why_size)
 {
-	char reason[300], raw[400];
 	struct config copy = *c;
 	const char *value;
+	char reason[300];
 	size_t i, k;
 
+	CHECK(why_size > 0);
+	why[0] = '\0';
 	for (i = 0; i < config_option_count; i++) {
 		for (k = 0; k < NELEMS(config_options[i].env); k++) {
 			const char *name = config_options[i].env[k];
@@ -238,11 +252,11 @@ config_read_env(struct config *c, char *why, size_t why_size)
 			if (config_set(&copy, &config_options[i], value, true,
 			    reason, sizeof(reason)) == 0)
 				break; /* the first family that is set */
-			(void)snprintf(raw, sizeof(raw), "%s: %s", name,
-			    reason);
-			(void)text_escape(raw, strlen(raw), false, why,
-			    why_size);
-			return -EINVAL;
+			if (strncmp(name, "PSUP_", 5) == 0)
+				why[0] = '\0'; /* what is wrong, alone */
+			add_reason(name, reason, why, why_size);
+			if (strncmp(name, "PSUP_", 5) == 0)
+				return -EINVAL;
 		}
 	}
 	*c = copy;

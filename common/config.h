@@ -132,7 +132,9 @@ const struct config_lane *config_lane_for(const struct config *c,
 int config_read_file(struct config *c, const char *path, char *why,
     size_t why_size);
 /* The three families of variable names over *c; what is out of range is
- * clamped, what is no number is refused: -EINVAL and why, *c unchanged. */
+ * clamped. PSUP_* that is no number is refused: -EINVAL and why, *c unchanged.
+ * Of the older families it counts as not set, and why says so where this
+ * returns 0; else it is "". */
 int config_read_env(struct config *c, char *why, size_t why_size);
 /* $PSUP_CONFIG, else $XDG_CONFIG_HOME/psup/psup.conf, else
  * ~/.config/psup/psup.conf, else /etc/psup/psup.conf; "" where none exists.

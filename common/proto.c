@@ -31,12 +31,14 @@ static const struct {
 #define RAW   8
 #define SECRET 16
 #define PRINT 32
+#define PROG 64
 
 const struct proto_param proto_params[] = {
 #define PARAM(method, name, type, flags, min, max, dflt, doc)                  \
 	{ PROTO_##method, name, PT_##type, ((flags)&REQ) != 0,                 \
 	    ((flags)&NIL) != 0, ((flags)&CLAMP) != 0, ((flags)&RAW) != 0, \
-	    ((flags)&SECRET) != 0, ((flags)&PRINT) != 0, min, max, dflt, doc },
+	    ((flags)&SECRET) != 0, ((flags)&PRINT) != 0,                   \
+	    ((flags)&PROG) != 0, min, max, dflt, doc },
 #include "proto.def"
 };
 const size_t proto_param_count = NELEMS(proto_params);
@@ -47,12 +49,93 @@ const struct proto_field proto_fields[] = {
 };
 const size_t proto_field_count = NELEMS(proto_fields);
 
+const struct proto_detail proto_details[] = {
+#define DETAIL(group, name, type, doc) { group, name, type, doc },
+#include "proto.def"
+};
+const size_t proto_detail_count = NELEMS(proto_details);
+
+static const struct {
+	enum proto_method method;
+	const char *group;
+} detail_groups[] = {
+#define DETAILS(method, group) { PROTO_##method, group },
+#include "proto.def"
+};
+
+static const char *const row_groups[] = {
+#define ROW(group) group,
+#include "proto.def"
+};
+
+bool
+proto_detail_of(const struct proto_detail *d, enum proto_method m)
+{
+	size_t i;
+
+	for (i = 0; i < NELEMS(detail_groups); i++) {
+		if (detail_groups[i].method == m &&
+		    strcmp(detail_groups[i].group, d->group) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+proto_detail_of_row(const struct proto_detail *d)
+{
+	size_t i;
+
+	for (i = 0; i < NELEMS(row_groups); i++) {
+		if (strcmp(row_groups[i], d->group) == 0)
+			return true;
+	}
+	return false;
+}
+
+const struct proto_action proto_actions[] = {
+#define OF_TOOL(id)   { "exec", PROTO_##id },
+#define OF_ACTION(id) { "process", PROTO_##id },
+#define OF_SYSTEM(id)
+#define OF_ADMIN(id)
+#define METHOD(id, name, kind, repeat, doc) OF_##kind(id)
+#include "proto.def"
+};
+const size_t proto_action_count = NELEMS(proto_actions);
+
+const struct proto_extra proto_extras[] = {
+#define EXTRA(tool, name, type, as, doc) { tool, name, PT_##type, as, doc },
+#include "proto.def"
+};
+const size_t proto_extra_count = NELEMS(proto_extras);
+
+static const struct {
+	enum proto_method method;
+	const char *name, *tool_name;
+} renamed[] = {
+#define RENAMED(method, name, tool_name) { PROTO_##method, name, tool_name },
+#include "proto.def"
+};
+
 static const struct {
 	const char *name, *doc;
 } errors[] = {
 #define ERRCODE(id, name, doc) { name, doc },
 #include "proto.def"
 };
+
+const char *
+proto_tool_name(const struct proto_param *row)
+{
+	size_t i;
+
+	for (i = 0; i < NELEMS(renamed); i++) {
+		if (renamed[i].method == row->method &&
+		    strcmp(renamed[i].name, row->name) == 0)
+			return renamed[i].tool_name;
+	}
+	return row->name;
+}
 
 const char *
 proto_method_name(enum proto_method m)

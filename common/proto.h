@@ -42,6 +42,7 @@ enum proto_type {
 	PT_STRLIST, /* array of str without NUL; min..max: items */
 	PT_OBJECT,  /* map; its handler looks closer */
 	PT_STDIN,   /* "open", "closed" or {text: str} */
+	PT_STREAM,  /* a boolean, or "tail" */
 	PT_SIGNAL   /* a signal's name (str), or its number, min..max */
 };
 
@@ -55,6 +56,7 @@ struct proto_param {
 	bool any_bytes;    /* STRMAP: values need not be UTF-8, bin is taken */
 	bool secret;       /* no complaint shows the value */
 	bool printable;    /* STR: no control characters */
+	bool program;      /* a program sets it, not a model */
 	double min, max;
 	const char *dflt;  /* as text, for the docs */
 	const char *doc;
@@ -68,6 +70,41 @@ struct proto_field {
 };
 extern const struct proto_field proto_fields[];
 extern const size_t proto_field_count;
+
+/* Fields of `details`: what answers of a method, and rows of list, may have. */
+struct proto_detail {
+	const char *group, *name, *type, *doc;
+};
+extern const struct proto_detail proto_details[];
+extern const size_t proto_detail_count;
+/* Is it among those of the method's answers; of a row? */
+bool proto_detail_of(const struct proto_detail *d, enum proto_method m);
+bool proto_detail_of_row(const struct proto_detail *d);
+
+/* How models call: rows of tools (tools/calls). */
+struct proto_action {
+	const char *tool;
+	enum proto_method method;
+};
+extern const struct proto_action proto_actions[];
+extern const size_t proto_action_count;
+
+struct proto_extra {
+	const char *tool, *name;
+	enum proto_type type;
+	const char *as; /* the parameter it stands for, or "" */
+	const char *doc;
+};
+extern const struct proto_extra proto_extras[];
+extern const size_t proto_extra_count;
+
+/* A parameter's name among those of a tool: its own, or another (RENAMED). */
+const char *proto_tool_name(const struct proto_param *row);
+/* The parameter of the method that somebody who wrote `name` may have meant,
+ * or NULL. *ret_wrong (may be NULL): whoever ignored it would do the wrong
+ * thing. */
+const struct proto_param *proto_hint(enum proto_method m, const char *name,
+    bool *ret_wrong);
 
 const char *proto_method_name(enum proto_method m);
 const char *proto_method_doc(enum proto_method m);

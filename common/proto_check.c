@@ -20,18 +20,10 @@
 /* What clients of other tools call it. */
 static const struct {
 	const char *said, *meant;
+	bool wrong;
 } slips[] = {
-	{ "cwd", "workdir" }, { "dir", "workdir" }, { "directory", "workdir" },
-	{ "timeoutMs", "timeout" }, { "timeout_ms", "timeout" },
-	{ "timeoutSec", "timeout" }, { "session", "sessionId" },
-	{ "id", "sessionId" }, { "instanceId", "sessionId" },
-	{ "sessions", "sessionIds" }, { "cmd", "command" },
-	{ "script", "command" }, { "args", "argv" }, { "environment", "env" },
-	{ "yield", "yieldMs" }, { "yieldSeconds", "yieldMs" },
-	{ "bg", "background" }, { "text", "data" }, { "input", "data" }, { "data", "text" },
-	{ "delay", "delayMs" }, { "key", "keys" },
-	{ "grace", "graceMs" }, { "key", "requestKey" }, { "name", "label" },
-	{ "sig", "signal" }, { "max", "limit" }, { "count", "limit" },
+#define SLIP(said, meant, wrong) { said, meant, wrong },
+#include "proto.def"
 };
 
 static const char *const type_names[] = {
@@ -217,6 +209,9 @@ expect(const struct proto_param *row, char *dst, size_t size)
 		break;
 	case PT_OBJECT:
 		(void)snprintf(dst, size, "a map");
+		break;
+	case PT_STREAM:
+		(void)snprintf(dst, size, "true, false or \"tail\"");
 		break;
 	case PT_SIGNAL:
 		(void)snprintf(dst, size, "a signal's name, or its number from "
@@ -404,6 +399,9 @@ check_value(const struct checking *c, const struct val *v)
 	case PT_BOOL:
 		ok = v->type == VAL_BOOL;
 		break;
+	case PT_STREAM:
+		ok = v->type == VAL_BOOL || val_is_str(v, "tail");
+		break;
 	case PT_OBJECT:
 		ok = v->type == VAL_MAP;
 		break;
@@ -426,22 +424,27 @@ find_row(enum proto_method m, const char *name, size_t len)
 	return NULL;
 }
 
-/* What somebody who wrote `name` may have meant, or NULL. */
-static const char *
-find_hint(enum proto_method m, const char *name)
+const struct proto_param *
+proto_hint(enum proto_method m, const char *name, bool *ret_wrong)
 {
+	const struct proto_param *row;
 	size_t i;
 
+	if (ret_wrong != NULL)
+		*ret_wrong = true;
 	for (i = 0; i < proto_param_count; i++) {
 		if (proto_params[i].method == m &&
 		    strcasecmp(proto_params[i].name, name) == 0)
-			return proto_params[i].name;
+			return &proto_params[i];
 	}
 	for (i = 0; i < NELEMS(slips); i++) {
-		if (strcasecmp(slips[i].said, name) == 0 &&
-		    find_row(m, slips[i].meant, strlen(slips[i].meant)) !=
-		    NULL)
-			return slips[i].meant;
+		row = strcasecmp(slips[i].said, name) != 0 ? NULL
+		    : find_row(m, slips[i].meant, strlen(slips[i].meant));
+		if (row == NULL)
+			continue;
+		if (ret_wrong != NULL)
+			*ret_wrong = slips[i].wrong;
+		return row;
 	}
 	return NULL;
 }
@@ -451,6 +454,7 @@ static int
 complain_unknown(enum proto_method m, const struct val *key,
     struct proto_problem *ret)
 {
+	const struct proto_param *row;
 	char name[64], all[320] = "";
 	const char *hint;
 	size_t i;
@@ -461,7 +465,8 @@ complain_unknown(enum proto_method m, const struct val *key,
 			append(all, sizeof(all), "%s%s",
 			    all[0] != '\0' ? ", " : "", proto_params[i].name);
 	}
-	hint = find_hint(m, name);
+	row = proto_hint(m, name, NULL);
+	hint = row != NULL ? row->name : NULL;
 	proto_problem_set(ret, PROTO_E_INVALID_PARAMS, name,
 	    "%s: unknown parameter \"%s\"%s%s%s; expected %s%s",
 	    proto_method_name(m), name,

@@ -34,7 +34,7 @@ static const char *const nouns[] = {
 	"atlas", "basil", "bison", "bloom", "breeze", "canyon", "cedar",
 	"claw", "cloud", "comet", "coral", "cove", "crest", "crustacean",
 	"daisy", "dune", "ember", "falcon", "fjord", "forest", "glade", "gulf",
-	"harbor", "haven", "kelp", "lagoon", "lantern", "meadow", "mist",
+	"harbor", "haven", "kelp", "lagoon", "lobster", "meadow", "mist",
 	"nudibranch", "nexus", "ocean", "orbit", "otter", "pine", "prairie",
 	"reef", "ridge", "river", "rook", "sable", "sage", "seaslug", "shell",
 	"shoal", "shore", "slug", "summit", "tidepool", "trail", "valley",

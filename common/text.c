@@ -2,8 +2,8 @@
 /*
  * UTF-8 borders, repair and escaping, small formats. Called wherever text of
  * a command or a client is shown. Pure: no state, no allocation.
- * What utf8proc calls a character is one here; a byte that belongs to none is
- * invalid by itself.
+ * What utf8proc calls a character is one here; of what is none, a sequence as
+ * far as it goes is one mistake.
  */
 #include "text.h"
 
@@ -41,6 +41,28 @@ expected_length(unsigned char c)
 	if (c >= 0xf0 && c <= 0xf4)
 		return 4;
 	return 0;
+}
+
+size_t
+text_mistake(const char *s, size_t len)
+{
+	unsigned char first = (unsigned char)s[0];
+	size_t n, want = expected_length(first);
+
+	for (n = 1; n < want && n < len; n++) {
+		unsigned char c = (unsigned char)s[n];
+
+		if ((c & 0xc0) != 0x80)
+			break;
+		/* too long a form, a surrogate, or beyond Unicode */
+		if (n == 1 &&
+		    ((first == 0xe0 && c < 0xa0) ||
+			(first == 0xed && c > 0x9f) ||
+			(first == 0xf0 && c < 0x90) ||
+			(first == 0xf4 && c > 0x8f)))
+			break;
+	}
+	return n;
 }
 
 static bool
@@ -108,7 +130,7 @@ text_repair(const char *s, size_t len, char *dst)
 		if (n == 0) {
 			memcpy(dst + out, REPLACEMENT, 3);
 			out += 3;
-			i++;
+			i += text_mistake(s + i, len - i);
 			continue;
 		}
 		memcpy(dst + out, s + i, n);

@@ -21,8 +21,12 @@ size_t text_skip_partial(const char *s, size_t len);
 /* How many bytes at the end of s are the beginning of an unfinished
  * sequence (0..3). */
 size_t text_unfinished(const char *s, size_t len);
-/* Copies with every invalid byte as U+FFFD. dst needs 3 * len bytes. Returns
- * the bytes written. */
+/* How many bytes at the start of s, where no valid character is, are one
+ * mistake: a sequence as far as it goes, else a byte (Unicode's maximal
+ * subpart). len > 0. */
+size_t text_mistake(const char *s, size_t len);
+/* Copies with every mistake as U+FFFD. dst needs 3 * len bytes. Returns the
+ * bytes written. */
 size_t text_repair(const char *s, size_t len, char *dst);
 
 /* Is it neither a control character nor a bidi control nor a line separator? */

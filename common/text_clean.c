@@ -138,12 +138,12 @@ sequence(const unsigned char *s, size_t len)
 	return s[1] >= 0x30 && s[1] <= 0x7e ? 2 : 0;
 }
 
-/* The next whole thing at s: a sequence, a character, a byte that is none.
+/* The next whole thing at s: a sequence, a character, a mistake.
  * OPEN: what is there is not whole. */
 static size_t
 element(const unsigned char *s, size_t len)
 {
-	size_t n;
+	size_t n, whole;
 
 	if (s[0] >= 0x20 && s[0] < 0x7f)
 		return 1;
@@ -153,13 +153,9 @@ element(const unsigned char *s, size_t len)
 	if (s[0] < 0xc2 || s[0] > 0xf4)
 		return 1;
 	n = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	for (size_t i = 1; i < n; i++) {
-		if (i == len)
-			return OPEN;
-		if ((s[i] & 0xc0) != 0x80)
-			return 1;
-	}
-	return n;
+	/* as long as it goes on it is no mistake yet */
+	whole = text_mistake((const char *)s, len);
+	return whole < n && whole == len ? OPEN : whole;
 }
 
 size_t
@@ -275,12 +271,13 @@ put_character(struct copy *c)
 	    (utf8proc_ssize_t)(c->len - c->at < 4 ? c->len - c->at : 4), &cp);
 	if (n <= 0) {
 		if (c->rule->show_invalid) {
-			put_hex(c, c->s[c->at]);
-		} else {
-			memcpy(c->dst + c->out, "\xef\xbf\xbd", 3);
-			c->out += 3;
+			put_hex(c, c->s[c->at++]);
+			return;
 		}
-		c->at++;
+		memcpy(c->dst + c->out, "\xef\xbf\xbd", 3);
+		c->out += 3;
+		c->at += text_mistake((const char *)c->s + c->at,
+		    c->len - c->at);
 	} else if (cp <= 0x9f) {
 		put_as(c, c->rule->controls, (size_t)n);
 	} else if (utf8proc_category(cp) == UTF8PROC_CATEGORY_CF) {

@@ -218,3 +218,9 @@ psup_resumed(const struct psup *p)
 {
 	return p->resume.count;
 }
+
+bool
+psup_is_resuming(const struct psup *p)
+{
+	return p->resume.state != RESUME_NONE;
+}

@@ -29,7 +29,7 @@ set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
 "For agent gateways, CI drivers and operators: commands live in a small tree
 of processes around shared memory, so that neither a restart of the gateway
 nor the death of a worker loses a command, a byte of output or an exit
-status. With psup, psup-top and the server, psupd.")
+status. With psup, psup-top, psup-mcp for MCP clients, and the server, psupd.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
   ${deb}/postinst ${deb}/prerm ${deb}/postrm)
 

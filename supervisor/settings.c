@@ -70,6 +70,8 @@ settings_read(struct master *m, struct config *ret, char *why, size_t why_size)
 		r = config_read_file(c, m->h.config_path, why, why_size);
 	if (r == 0)
 		r = config_read_env(c, why, why_size);
+	if (r == 0 && why[0] != '\0')
+		log_event(LOG_WARN, "setting-ignored", KV("why", why));
 	if (r == 0)
 		*ret = *c;
 	free(c);

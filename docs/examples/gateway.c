@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gateway DIR: a gateway that may be killed at any instant.
+ * gateway DIR [SCOPE]: a gateway that may be killed at any instant.
  *
  * DIR/jobs has a job a line, "name<TAB>shell command". Each is run once by
  * psup, in the background, and gets one line in DIR/results: "name<TAB>status
  * <TAB>exit code". The program ends when every job has its result. Killed and
  * started again it neither runs a job twice nor reports one twice; see
- * docs/gateways.md.
+ * docs/gateways.md. Without SCOPE it is an administrator, and its sessions are
+ * in no scope.
  *
  *     cc -o gateway gateway.c $(pkg-config --cflags --libs psup)
  */
@@ -29,6 +30,7 @@ static struct job {
 } jobs[JOBS_MAX];
 static size_t job_count;
 static FILE *results;
+static const char *scope; /* NULL: none */
 static int64_t seen; /* the last event handled */
 
 static void
@@ -129,8 +131,10 @@ handle(const psup_value *event)
 	char job[64];
 
 	psup_get_copy(event, "sessionKey", job, sizeof(job));
-	if (psup_get_is(event, "kind", "exited") ||
-	    psup_get_is(event, "kind", "lost"))
+	/* an administrator hears of every scope; a quiet end is one, too */
+	if ((psup_get_is(event, "kind", "exited") ||
+		psup_get_is(event, "kind", "lost")) &&
+	    psup_get_is(event, "scope", scope != NULL ? scope : ""))
 		report(job, event);
 	seen = psup_get_int(event, "seq", 0);
 }
@@ -191,7 +195,10 @@ start_job(psup *p, const struct job *j)
 	x.background = true;
 	x.request_key = x.session_key = j->name;
 	rc = psup_exec(p, &x, &r);
-	if (rc == PSUP_OK && psup_reply_is_error(r)) /* it did not start */
+	/* It did not start; or its key is known, and it has ended: whoever ran
+	 * it before may have acknowledged its event. */
+	if (rc == PSUP_OK &&
+	    !psup_get_is(psup_reply_details(r), "status", "running"))
 		report(j->name, psup_reply_details(r));
 	psup_reply_free(&r);
 	return rc;
@@ -217,7 +224,7 @@ serve(psup *p)
 
 	o.start = true;
 	o.client = "gateway.c";
-	o.scope = "example";
+	o.scope = scope;
 	rc = psup_connect(p, &o);
 	if (rc == PSUP_OK)
 		rc = catch_up(p);
@@ -247,10 +254,11 @@ main(int argc, char **argv)
 	char path[4096];
 	psup *p;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: gateway DIR\n");
+	if (argc != 2 && argc != 3) {
+		fprintf(stderr, "usage: gateway DIR [SCOPE]\n");
 		return 2;
 	}
+	scope = argv[2]; /* NULL: none, we are an administrator */
 	snprintf(path, sizeof(path), "%s/jobs", argv[1]);
 	read_jobs(path);
 	snprintf(path, sizeof(path), "%s/results", argv[1]);

@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: MIT
 //
-// gateway.mjs DIR: a gateway that may be killed at any instant.
+// gateway.mjs DIR [SCOPE]: a gateway that may be killed at any instant.
 //
 // DIR/jobs has a job a line, "name<TAB>shell command". Each is run once by
 // psup, in the background, and gets one line in DIR/results: "name<TAB>status
 // <TAB>exit code". The program ends when every job has its result. Killed and
 // started again it neither runs a job twice nor reports one twice; see
-// docs/gateways.md.
+// docs/gateways.md. Without SCOPE it is an administrator, and its sessions are
+// in no scope.
 //
 // Needs nothing but Node and a psup to start where no server runs.
 import {execFileSync} from 'node:child_process';
@@ -175,7 +176,8 @@ class Psup {
 // --- The gateway -------------------------------------------------------------
 
 class Gateway {
-  constructor(dir) {
+  constructor(dir, scope = '') {
+    this.scope = scope;
     this.seen = 0;
     this.jobs = new Map(fs.readFileSync(`${dir}/jobs`, 'utf8').split('\n')
         .filter(line => line !== '').map(line => {
@@ -200,7 +202,9 @@ class Gateway {
   }
 
   onEvent(event) {
-    if (event.kind === 'exited' || event.kind === 'lost') {
+    // an administrator hears of every scope; a quiet end is one, too
+    if ((event.kind === 'exited' || event.kind === 'lost') &&
+        event.scope === this.scope) {
       this.report(event.sessionKey, event.status, event.exitCode);
     }
     this.seen = event.seq;
@@ -209,7 +213,8 @@ class Gateway {
 
   async connect() {
     const psup = await Psup.connect(event => this.onEvent(event));
-    await psup.call('hello', {client: 'gateway.mjs', scope: 'example'});
+    await psup.call('hello', {client: 'gateway.mjs',
+      ...(this.scope && {scope: this.scope})});
     // First hear what happened meanwhile, then start what has no result: the
     // same request key starts nothing twice.
     for (;;) {
@@ -222,9 +227,13 @@ class Gateway {
     await psup.call('subscribe', {subscriber: 'gateway'});
     for (const [job, command] of this.jobs) {
       if (this.done.has(job)) continue;
-      const {isError, details} = await psup.call('exec',
+      const {details} = await psup.call('exec',
           {command, background: true, requestKey: job, sessionKey: job});
-      if (isError) this.report(job, details.status, details.exitCode);
+      // It did not start; or its key is known, and it has ended: whoever ran
+      // it before may have acknowledged its event.
+      if (details.status !== 'running') {
+        this.report(job, details.status, details.exitCode);
+      }
     }
     return psup;
   }
@@ -259,4 +268,4 @@ class Gateway {
   }
 }
 
-await new Gateway(process.argv[2]).run();
+await new Gateway(...process.argv.slice(2, 4)).run();

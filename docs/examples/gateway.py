@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""gateway.py DIR: a gateway that may be killed at any instant.
+"""gateway.py DIR [SCOPE]: a gateway that may be killed at any instant.
 
 DIR/jobs has a job a line, "name<TAB>shell command". Each is run once by psup,
 in the background, and gets one line in DIR/results: "name<TAB>status<TAB>exit
 code". The program ends when every job has its result. Killed and started again
-it neither runs a job twice nor reports one twice; see docs/gateways.md.
+it neither runs a job twice nor reports one twice; see docs/gateways.md. Without
+SCOPE it is an administrator, and its sessions are in no scope.
 
 Needs nothing but Python and a psup to start where no server runs.
 """
@@ -145,8 +146,8 @@ class Psup:
 # --- The gateway --------------------------------------------------------------
 
 class Gateway:
-    def __init__(self, directory):
-        self.directory, self.seen = directory, 0
+    def __init__(self, directory, scope=''):
+        self.directory, self.scope, self.seen = directory, scope, 0
         with open(f'{directory}/jobs', encoding='utf-8') as f:
             self.jobs = dict(line.rstrip('\n').split('\t', 1) for line in f)
         self.results = open(f'{directory}/results', 'a+', encoding='utf-8')
@@ -168,14 +169,17 @@ class Gateway:
         self.done.add(job)
 
     def on_event(self, event):
-        if event['kind'] in ('exited', 'lost'):
+        # an administrator hears of every scope; a quiet end is one, too
+        if (event['kind'] in ('exited', 'lost') and
+                event['scope'] == self.scope):
             self.report(event['sessionKey'], event['status'],
                         event['exitCode'])
         self.seen = event['seq']
 
     def connect(self):
         psup = Psup(self.on_event)
-        psup.call('hello', client='gateway.py', scope='example')
+        scope = {'scope': self.scope} if self.scope else {}
+        psup.call('hello', client='gateway.py', **scope)
         # First hear what happened meanwhile, then start what has no result:
         # the same request key starts nothing twice.
         events = psup.call('events', subscriber='gateway', limit=1000)['events']
@@ -192,7 +196,9 @@ class Gateway:
             answer = psup.call('exec', command=command, background=True,
                                requestKey=job, sessionKey=job)
             details = answer['details']
-            if answer['isError']:  # it did not start
+            # It did not start; or its key is known, and it has ended: whoever
+            # ran it before may have acknowledged its event.
+            if details['status'] != 'running':
                 self.report(job, details['status'], details.get('exitCode'))
         return psup
 
@@ -215,4 +221,4 @@ class Gateway:
 
 
 if __name__ == '__main__':
-    Gateway(sys.argv[1]).run()
+    Gateway(*sys.argv[1:3]).run()

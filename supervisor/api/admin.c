@@ -17,9 +17,9 @@
 #include "supervisor/session/limits.h"
 #include "supervisor/words/result.h"
 
-/* {text, details {status completed, sessionId}} */
+/* {text, details {status completed, sessionId, name unless NULL}} */
 static void
-done(struct req *r, const char *slug, const char *fmt_before,
+done(struct req *r, const char *slug, const char *name, const char *fmt_before,
     const char *fmt_after)
 {
 	struct enc e = ENC_INIT;
@@ -29,6 +29,8 @@ done(struct req *r, const char *slug, const char *fmt_before,
 	result_open(&e, text, strlen(text));
 	enc_kv_str(&e, "status", "completed");
 	enc_kv_str(&e, "sessionId", slug);
+	if (name != NULL)
+		enc_kv_str(&e, "name", name);
 	result_close(&e, false);
 	req_done(r, &e);
 }
@@ -51,7 +53,7 @@ clear_call(struct api_call *c)
 	events_ack_session(c->m->events, s->id.scope, s->id.sid);
 	if (!FAULT_FAILS("lie.record"))
 		registry_forget(c->m, s);
-	done(c->req, slug, "Cleared session", ".");
+	done(c->req, slug, NULL, "Cleared session", ".");
 }
 
 const struct method method_CLEAR = {.call = clear_call};
@@ -69,7 +71,7 @@ remove_call(struct api_call *c)
 	events_ack_session(c->m->events, s->id.scope, s->id.sid);
 	if (!session_live(s)) {
 		registry_forget(c->m, s);
-		done(c->req, slug, "Removed session", ".");
+		done(c->req, slug, NULL, "Removed session", ".");
 		return;
 	}
 	shown_hide(c->m, s);
@@ -78,7 +80,8 @@ remove_call(struct api_call *c)
 	registry_drop_key(c->m, s);
 	session_kill(c->m, s, SIGTERM, s->wish.grace_ms, END_MANUAL_CANCEL,
 	    CTL_KILL_ESCALATE);
-	done(c->req, slug, "Removed session", " (termination requested).");
+	done(c->req, slug, s->id.name, "Removed session",
+	    " (termination requested).");
 }
 
 const struct method method_REMOVE = {.call = remove_call};

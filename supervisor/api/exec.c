@@ -25,8 +25,9 @@ answer_workdir(struct req *r, const struct session *s)
 	int error = abs(s->facts.error);
 	char shown[200];
 
-	text_escape(s->wish.cwd, strlen(s->wish.cwd), false, shown,
-	    sizeof(shown));
+	text_escape(
+	    s->wish.cwd, strlen(s->wish.cwd), false, shown, sizeof(shown));
+	((struct exec *)r->state)->cwd = s->wish.cwd;
 	req_refuse(r, PROTO_E_WORKDIR, NULL, "workdir %s%s%s; nothing was run",
 	    shown, error == ENOTDIR ? " is not a directory" : ": ",
 	    error == ENOTDIR ? "" : strerror(error));
@@ -79,6 +80,7 @@ exec_wake(struct req *r, struct session *s, unsigned wake)
 		req_failf(r, PROTO_E_NOT_FOUND, "", "the session was removed");
 		return;
 	}
+	tail_session(r, s);
 	if (x->streaming && !stream_pump(r, s) && !session_live(s))
 		return; /* the answer comes after the last byte */
 	if (!session_live(s))
@@ -145,6 +147,15 @@ exec_abandon(struct req *r)
 	    CTL_KILL_ESCALATE);
 }
 
+/* What was not run is said in the shape of what has ended. */
+static void
+exec_refusal(const struct req *r, struct enc *e)
+{
+	const struct exec *x = r->state;
+
+	result_not_run(x->cwd != NULL ? x->cwd : "", e);
+}
+
 static void
 exec_drop(struct req *r)
 {
@@ -152,6 +163,8 @@ exec_drop(struct req *r)
 
 	if (x->stall != NULL)
 		event_free(x->stall);
+	if (x->tick != NULL)
+		event_free(x->tick);
 	sbuf_fini(&x->warnings);
 }
 
@@ -182,13 +195,28 @@ exec_wait(struct api_call *c, struct session *s)
 				 "yieldMs", (int64_t)c->m->cfg.background_ms));
 }
 
+/* Does the request ask for notifications of that kind? */
+static bool
+wants_stream(const struct api_call *c)
+{
+	return val_bool(c->params, "stream", false);
+}
+
+static bool
+wants_tail(const struct api_call *c)
+{
+	const struct val *v = val_get(c->params, "stream");
+
+	return v != NULL && val_is_str(v, "tail");
+}
+
 /* The same request key again: the first one's answer, nothing new. Who asks
  * for the stream gets it from the first byte that is kept, also where the
  * first request had none, and where the command has ended meanwhile. */
 static void
 exec_attach(struct api_call *c, struct session *s)
 {
-	bool wanted = val_bool(c->params, "stream", false);
+	bool wanted = wants_stream(c);
 	struct req *r = c->req;
 
 	if (!session_live(s) && !wanted) {
@@ -214,6 +242,8 @@ exec_attach(struct api_call *c, struct session *s)
 	} else if (s->wish.stream && !others_wait(r, s)) {
 		stream_end(r, s);
 	}
+	if (wants_tail(c))
+		tail_begin(r, s);
 	exec_wait(c, s);
 }
 
@@ -312,7 +342,7 @@ exec_call(struct api_call *c)
 	struct proto_problem why;
 	struct req *r = c->req;
 	struct exec *x = r->state;
-	char cwd[4096];
+	char cwd[4096] = "";
 
 	if (!api_text_rule(c, &x->text))
 		return;
@@ -325,6 +355,7 @@ exec_call(struct api_call *c)
 		return;
 	}
 	if (exec_workdir(&b, c->params, cwd, sizeof(cwd), &why) < 0) {
+		x->cwd = cwd;
 		req_refuse(r, PROTO_E_WORKDIR, NULL, "%s", why.message);
 		return;
 	}
@@ -348,11 +379,14 @@ exec_call(struct api_call *c)
 	}
 	if (s->wish.stream)
 		stream_begin(r, s);
+	if (wants_tail(c))
+		tail_begin(r, s);
 	exec_wait(c, s);
 }
 
 const struct method method_EXEC = {.call = exec_call, .wake = exec_wake,
-    .drop = exec_drop, .abandon = exec_abandon, .room = stream_room,
+    .drop = exec_drop, .refused = exec_refusal, .abandon = exec_abandon,
+    .room = stream_room,
     .committed = stream_committed, .written = stream_written,
     .state_size = sizeof(struct exec)};
 

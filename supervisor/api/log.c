@@ -14,6 +14,7 @@
 #include "supervisor/search/show.h"
 #include "supervisor/words/result.h"
 
+#define LOG_AGE_MS 100u /* evidence of waiting may be so old */
 #define BUSY_MAX 10u /* reads that met the writer, one after the other */
 
 /* One log under way. */
@@ -30,7 +31,8 @@ struct logging {
 
 /* The details of a log. */
 static void
-log_details(const struct log_show *l, struct session *s, struct enc *e)
+log_details(const struct log_show *l, struct session *s, const char *page,
+    size_t page_len, const struct input_state *input, struct enc *e)
 {
 	enc_kv_str(e, "status", result_status(s));
 	enc_kv_str(e, "sessionId", s->id.slug);
@@ -40,6 +42,8 @@ log_details(const struct log_show *l, struct session *s, struct enc *e)
 	enc_kv_uint(e, "firstLine", l->first_line);
 	enc_kv_uint(e, "lines", l->line_count);
 	enc_kv_uint(e, "totalOutputChars", s->output.total);
+	enc_kv_uint(e, "totalChars",
+	    s->output.total > l->dropped ? s->output.total - l->dropped : 0);
 	enc_kv_uint(e, "droppedBytes", l->dropped);
 	enc_kv_bool(e, "truncated", l->dropped > 0);
 	enc_key(e, "gapAt");
@@ -48,10 +52,11 @@ log_details(const struct log_show *l, struct session *s, struct enc *e)
 	else
 		enc_nil(e);
 	enc_kv_uint(e, "mixedBytes", l->mixed);
-	if (l->raw) {
-		enc_key(e, "output");
+	enc_key(e, "output");
+	if (l->raw)
 		enc_bin(e, l->text.p != NULL ? l->text.p : "", l->text.len);
-	}
+	else
+		enc_strn(e, page, page_len);
 	if (l->cut)
 		enc_kv_uint(e, "nextOffset", l->finds ? l->hit
 			: l->first_line + l->line_count);
@@ -63,7 +68,9 @@ log_details(const struct log_show *l, struct session *s, struct enc *e)
 			enc_uint(e, l->numbers[i]);
 		enc_end(e);
 	}
-	if (!session_live(s))
+	if (session_live(s))
+		result_input_fields(s, input, e);
+	else
 		result_exit_fields(s, e);
 }
 
@@ -91,19 +98,38 @@ add_notes(const struct log_show *l, const struct session *s, struct sbuf *b)
 		    shown, total, l->finds ? "matching " : "");
 }
 
+/* And of the session. */
+static void
+add_state(const struct session *s, const struct input_state *input,
+    struct sbuf *b)
+{
+	if (!session_live(s)) {
+		result_log_words(s, b);
+	} else if (input->waits != INPUT_WAIT_NONE) {
+		sbuf_add(b, "\n\n");
+		result_waiting_words(input, b);
+	}
+}
+
 /* Answers with one page. */
 static void
 log_answer(struct logging *lg)
 {
 	struct log_show *l = &lg->l;
 	struct sbuf raw = SBUF_INIT, *text = l->raw ? &raw : &l->text;
+	struct input_state input = result_input_state(lg->r->m, lg->s,
+	    LOG_AGE_MS, true);
 	struct enc e = ENC_INIT;
+	size_t page_len;
 
 	if (!l->raw && text->len > 0 && text->p[text->len - 1] == '\n')
 		text->p[--text->len] = '\0';
 	add_notes(l, lg->s, text);
+	page_len = text->len;
+	add_state(lg->s, &input, text);
 	result_open(&e, text->p, text->len);
-	log_details(l, lg->s, &e);
+	log_details(l, lg->s, text->p != NULL ? text->p : "", page_len, &input,
+	    &e);
 	result_close(&e, false);
 	e.failed = e.failed || text->failed;
 	req_done(lg->r, &e);

@@ -53,8 +53,7 @@ reader_name(struct api_call *c, struct session *s, char *ret, size_t size)
 /* The words of a poll. */
 static void
 poll_text(struct session *s, const struct delivery *d,
-    const struct sbuf *out, enum input_wait waits, uint64_t idle,
-    struct sbuf *b)
+    const struct sbuf *out, const struct input_state *input, struct sbuf *b)
 {
 	result_note(d->omitted + d->dropped, d->dropped, b);
 	result_fault_words(d->fault, b);
@@ -68,19 +67,35 @@ poll_text(struct session *s, const struct delivery *d,
 		sbuf_add(b, "\n\n");
 	if (!session_live(s)) {
 		result_exit_words(s, b);
-	} else if (waits != INPUT_WAIT_NONE) {
-		result_waiting_words(waits, idle, b);
+	} else if (input->waits != INPUT_WAIT_NONE) {
+		result_waiting_words(input, b);
 	} else {
 		sbuf_add(b, s->state == STATE_QUEUED ? "Still queued."
 						     : "Process still running.");
 	}
 }
 
+/* All that is retained. */
+static void
+enc_aggregated(struct req *r, struct session *s, struct enc *e)
+{
+	const struct polling *p = r->state;
+	struct output o;
+
+	output_read(r->m, s, r->m->cfg.max_output_chars, p->wish.text,
+	    &o);
+	enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
+	    o.text.len);
+	enc_kv_bool(e, "truncated", o.omitted > 0);
+	enc_kv_uint(e, "droppedBytes", o.dropped);
+	sbuf_fini(&o.text);
+}
+
 /* The details of a poll. */
 static void
 poll_details(struct req *r, struct session *s, const struct delivery *d,
-    const struct sbuf *out, uint64_t ack, enum input_wait waits,
-    uint64_t idle, struct enc *e)
+    const struct sbuf *out, uint64_t ack, const struct input_state *input,
+    struct enc *e)
 {
 	const struct polling *p = r->state;
 	struct cursor cur = cursors_get(r->m->cursors, s->id.sid, p->reader);
@@ -104,7 +119,6 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 	enc_kv_bool(e, "closed", !session_live(s));
 	result_pty(r->m, s, e);
 	enc_kv_uint(e, "totalOutputChars", s->output.total);
-	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
 	if (ack != 0) {
 		char buf[24];
 
@@ -114,21 +128,16 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 	usage_encode(s, p->usage, e);
 	spill_encode(r->m, s, e);
 	if (session_live(s)) {
-		result_waiting_fields(waits, e);
-		enc_kv_uint(e, "idleMs", idle);
+		result_input_fields(s, input, e);
 		enc_kv_uint(e, "retryInMs", cursors_retry_ms(&cur));
 	} else {
-		struct output o;
-
+		enc_kv_bool(e, "stdinWritable", false);
 		result_exit_fields(s, e);
-		output_read(r->m, s, r->m->cfg.max_output_chars, p->wish.text, &o);
-		enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
-		    o.text.len);
-		enc_kv_bool(e, "truncated", o.omitted > 0);
-		enc_kv_uint(e, "droppedBytes", o.dropped);
 		enc_kv_uint(e, "durationMs", s->facts.duration_ms);
-		sbuf_fini(&o.text);
 	}
+	/* who reads by position has the rest already */
+	if (!session_live(s) || (!p->wish.have_since && !p->wish.raw))
+		enc_aggregated(r, s, e);
 }
 
 /* Polls of this reader that were held may go on, in the next turn. */
@@ -199,9 +208,9 @@ poll_answer(struct req *r, struct session *s, struct delivery *d)
 {
 	struct sbuf out = SBUF_INIT, text = SBUF_INIT;
 	struct enc e = ENC_INIT;
-	uint64_t ack = 0, idle, last;
-	enum input_wait waits = result_input_wait(r->m, s, POLL_AGE_MS, true,
-	    &idle, &last);
+	uint64_t ack = 0;
+	struct input_state input = result_input_state(r->m, s, POLL_AGE_MS,
+	    true);
 	const struct polling *p = r->state;
 	bool ended = !session_live(s);
 	struct master *m = r->m;
@@ -212,9 +221,9 @@ poll_answer(struct req *r, struct session *s, struct delivery *d)
 	if (!p->wish.have_since)
 		ack = cursors_stage(m->cursors, s->id.sid, p->reader, d->from,
 		    d->next, ended);
-	poll_text(s, d, &out, waits, idle, &text);
+	poll_text(s, d, &out, &input, &text);
 	result_open(&e, text.p, text.len);
-	poll_details(r, s, d, &out, ack, waits, idle, &e);
+	poll_details(r, s, d, &out, ack, &input, &e);
 	result_close(&e, ended && s->facts.status != STATUS_COMPLETED);
 	if (ended && p->wish.have_since && !e.failed)
 		sweep_read(m, s);

@@ -181,7 +181,8 @@ refuse(struct req *r, enum proto_error code, const char *session,
 	text_escape(text, strlen(text), true, shown, sizeof(shown));
 	result_open(&e, shown, strlen(shown));
 	enc_kv_str(&e, "status", "failed");
-	enc_kv_str(&e, "error", proto_error_name(code));
+	enc_kv_str(&e, "error", shown);
+	enc_kv_str(&e, "code", proto_error_name(code));
 	if (session != NULL)
 		enc_kv_str(&e, "sessionId", session);
 	if (r->row->refused != NULL)

@@ -91,6 +91,17 @@ stream_begin(struct req *r, struct session *s)
 		say_session(r, s);
 }
 
+void
+stream_say_session(struct req *r, struct session *s)
+{
+	struct exec *x = r->state;
+
+	if (s->facts.pid <= 0 || x->said)
+		return;
+	x->said = true;
+	say_session(r, s);
+}
+
 /* One stretch of one stream. */
 static void
 say_output(struct req *r, enum ring_stream stream, uint64_t pos,
@@ -150,10 +161,7 @@ stream_pump(struct req *r, struct session *s)
 	struct ring_facts *f;
 	bool dry = true;
 
-	if (s->facts.pid > 0 && !x->said) {
-		x->said = true;
-		say_session(r, s);
-	}
+	stream_say_session(r, s);
 	rd = readers_of(r->m, s);
 	f = rd != NULL ? malloc(sizeof(*f)) : NULL;
 	if (f == NULL || ring_facts(rd, f) != RING_OK) {

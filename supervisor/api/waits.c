@@ -224,7 +224,7 @@ look_pause(struct waited *w, uint64_t base, uint64_t now)
 static uint64_t
 look_input(struct waited *w, uint64_t base, uint64_t now)
 {
-	uint64_t idle, last;
+	struct input_state i;
 
 	if (!w->of->input)
 		return UINT64_MAX;
@@ -237,8 +237,8 @@ look_input(struct waited *w, uint64_t base, uint64_t now)
 	if (w->of->probes == 0)
 		return now + WAITS_PROBE_MS;
 	w->of->probes--;
-	if (result_input_wait(w->of->r->m, w->s, 0, true, &idle, &last) !=
-	    INPUT_WAIT_NONE) {
+	i = result_input_state(w->of->r->m, w->s, 0, true);
+	if (i.waits != INPUT_WAIT_NONE) {
 		set_met(w, MET_INPUT);
 		return UINT64_MAX;
 	}

@@ -18,9 +18,12 @@ const char *result_exit_reason(const struct session *s);
 void result_end_words(const struct session *s, struct sbuf *b);
 /* "Process exited with code 1." for poll. */
 void result_exit_words(const struct session *s, struct sbuf *b);
+/* What log says of an end that was not the command's own; else nothing. */
+void result_log_words(const struct session *s, struct sbuf *b);
 /* "[12 bytes of earlier output ...]" where some are not shown. */
 void result_note(uint64_t omitted, uint64_t dropped, struct sbuf *b);
-/* exitCode, exitSignal, exitReason, timedOut, noOutputTimedOut. */
+/* exitCode, exitSignal (where there are), exitReason, timedOut,
+ * noOutputTimedOut. */
 void result_exit_fields(const struct session *s, struct enc *e);
 /* By a kill, a time-out, a cancel or the shutdown, once it ran? */
 bool result_was_forced(const struct session *s);
@@ -45,16 +48,21 @@ void result_row_open(struct master *m, struct session *s,
     const struct usage_sample *u, struct enc *e);
 /* The line of list's text. */
 void result_line(const struct session *s, uint64_t now_ms, struct sbuf *b);
-/* Is it waiting for input, by evidence that is no older than max_age_ms, or by
- * silence? `may_look`: input_wait.h. */
-enum input_wait result_input_wait(struct master *m, struct session *s,
-    uint64_t max_age_ms, bool may_look, uint64_t *ret_idle_ms,
-    uint64_t *ret_last_ms);
-/* waitingForInput, waitReason. */
-void result_waiting_fields(enum input_wait w, struct enc *e);
+/* Is it waiting for input, and since when is it silent? */
+struct input_state {
+	enum input_wait waits;
+	uint64_t idle_ms,
+	    last_ms; /* last_ms: wall; of output, else its start */
+};
+/* By evidence that is no older than max_age_ms, or by silence. `may_look`:
+ * input_wait.h. */
+struct input_state result_input_state(struct master *m, struct session *s,
+    uint64_t max_age_ms, bool may_look);
+/* stdinWritable, waitingForInput, waitReason, idleMs, lastOutputAt. */
+void result_input_fields(const struct session *s, const struct input_state *i,
+    struct enc *e);
 /* The hint for a model. */
-void result_waiting_words(enum input_wait w, uint64_t idle_ms,
-    struct sbuf *b);
+void result_waiting_words(const struct input_state *i, struct sbuf *b);
 bool result_stdin_writable(const struct session *s);
 
 /* {text, details {...}, isError}: the begin and the end of an answer, and what
@@ -70,6 +78,8 @@ void result_exec_ended(struct master *m, struct session *s,
     enum text_rule rule, const char *warnings, struct enc *e);
 void result_exec_running(struct master *m, struct session *s,
     const char *warnings, struct enc *e);
+/* The fields of an exec that was refused, beside why. */
+void result_not_run(const char *cwd, struct enc *e);
 void result_event_text(struct master *m, struct session *s, struct sbuf *b);
 
 /* Retained output by a text rule, its last `max` bytes. */

@@ -34,7 +34,7 @@ result_failure_kind(const struct session *s)
 	case END_EXIT:
 		return s->facts.exit_code == 127 ? "shell-command-not-found"
 		    : s->facts.exit_code == 126  ? "shell-not-executable"
-						 : NULL;
+					   : NULL;
 	case END_SIGNAL:
 		return "signal";
 	case END_OVERALL_TIMEOUT:
@@ -115,6 +115,37 @@ add_left(const struct session *s, struct sbuf *b)
 		sbuf_add(b, " Nothing of it is left running.");
 }
 
+/* What a kill or remove has ended, whatever it made of the signal. */
+static void
+add_stopped(const struct session *s, const char *who, struct sbuf *b)
+{
+	int sig = s->facts.exit_signal != 0 ? s->facts.exit_signal
+	    : s->ending.signal != 0   ? s->ending.signal
+				      : SIGTERM;
+
+	if (s->facts.pid <= 0) {
+		sbuf_addf(b, "%s stopped by request before it ran.", who);
+		return;
+	}
+	sbuf_addf(b, "%s stopped by request (signal %s).", who,
+	    text_signal_name(sig));
+	if (s->facts.exit_signal == 0 && s->facts.exit_code >= 0)
+		sbuf_addf(
+		    b, " It exited with code %d.", (int)s->facts.exit_code);
+}
+
+/* The limit that ended it, as the worker has judged (worker/limits.c). */
+static const char *
+limit_hit(const struct session *s)
+{
+	int sig = s->facts.exit_signal != 0 ? s->facts.exit_signal
+					    : s->facts.exit_code - 128;
+
+	return sig == SIGXCPU ? "cpuSeconds"
+	    : sig == SIGXFSZ  ? "fileSizeBytes"
+			      : "pids";
+}
+
 /* How it ended, for the end of the text; nothing for exit 0. */
 void
 result_end_words(const struct session *s, struct sbuf *b)
@@ -154,7 +185,7 @@ result_end_words(const struct session *s, struct sbuf *b)
 				    "killer)");
 		break;
 	case END_MANUAL_CANCEL:
-		sbuf_add(b, "Command was ended on request");
+		add_stopped(s, "Command", b);
 		break;
 	case END_ABORTED:
 		sbuf_add(b, "Command was ended: its request was given up");
@@ -177,10 +208,11 @@ result_end_words(const struct session *s, struct sbuf *b)
 		sbuf_add(b, guidance);
 		break;
 	case END_OOM:
-		sbuf_add(b, "Command ended by the out-of-memory killer");
+		sbuf_add(b, "Command ended: out of memory (limit "
+			    "memoryBytes)");
 		break;
 	case END_LIMIT:
-		sbuf_add(b, "Command ended by a resource limit");
+		sbuf_addf(b, "Command ended by the limit %s", limit_hit(s));
 		break;
 	case END_LANE_CLEARED:
 		sbuf_addf(b, "Command lane \"%s\" was cleared: the command was "
@@ -203,11 +235,33 @@ result_end_words(const struct session *s, struct sbuf *b)
 	}
 }
 
+/* Is the exit alone not what happened? */
+static bool
+needs_reason(const struct session *s)
+{
+	switch (s->facts.reason) {
+	case END_OVERALL_TIMEOUT:
+	case END_NO_OUTPUT_TIMEOUT:
+	case END_LOST:
+	case END_OOM:
+	case END_LIMIT:
+	case END_ABORTED:
+	case END_SHUTDOWN:
+	case END_LANE_CLEARED:
+	case END_DEADLOCK:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* How it ended, for poll. */
 void
 result_exit_words(const struct session *s, struct sbuf *b)
 {
-	if (s->facts.exit_signal != 0)
+	if (s->facts.reason == END_MANUAL_CANCEL)
+		add_stopped(s, "Process", b);
+	else if (s->facts.exit_signal != 0)
 		sbuf_addf(b, "Process exited with signal %s.",
 		    text_signal_name(s->facts.exit_signal));
 	else if (s->facts.exit_code >= 0)
@@ -217,12 +271,25 @@ result_exit_words(const struct session *s, struct sbuf *b)
 		add_spawn_error(s, b);
 	else
 		sbuf_add(b, "Process exited with unknown exit code.");
-	if (s->facts.reason == END_OVERALL_TIMEOUT ||
-	    s->facts.reason == END_NO_OUTPUT_TIMEOUT ||
-	    s->facts.reason == END_LOST) {
-		sbuf_add(b, "\n\n");
-		result_end_words(s, b);
-	}
+	if (!needs_reason(s))
+		return;
+	sbuf_add(b, "\n\n");
+	result_end_words(s, b);
+}
+
+/* For log, whose lines say what it made of an exit of its own. */
+void
+result_log_words(const struct session *s, struct sbuf *b)
+{
+	struct sbuf how = SBUF_INIT;
+
+	if (s->facts.reason == END_MANUAL_CANCEL)
+		add_stopped(s, "Process", &how);
+	else if (needs_reason(s))
+		result_end_words(s, &how);
+	if (how.len > 0)
+		sbuf_addf(b, "\n\n%s", how.p);
+	sbuf_fini(&how);
 }
 
 /* What is missing, exactly. */
@@ -252,7 +319,7 @@ const char *
 result_exit_reason(const struct session *s)
 {
 	return reason_name(s->facts.reason == END_ABORTED ? END_MANUAL_CANCEL
-							  : s->facts.reason);
+						    : s->facts.reason);
 }
 
 /* Who is left of a session that was ended by force. */
@@ -272,8 +339,9 @@ result_remaining(const struct session *s, struct enc *e)
 static void
 enc_holders(const struct session *s, struct enc *e)
 {
-	const char *list = s->facts.holder_list, *name;
-	const char *p = list != NULL ? list : "";
+	const char *p = s->facts.holder_list != NULL ? s->facts.holder_list
+						     : "",
+		   *name;
 	char *end;
 	long pid;
 
@@ -323,22 +391,17 @@ result_was_forced(const struct session *s)
 void
 result_exit_fields(const struct session *s, struct enc *e)
 {
-	enc_key(e, "exitCode");
 	if (s->facts.exit_code >= 0)
-		enc_int(e, s->facts.exit_code);
-	else
-		enc_nil(e);
-	enc_key(e, "exitSignal");
+		enc_kv_int(e, "exitCode", s->facts.exit_code);
 	if (s->facts.exit_signal != 0)
-		enc_str(e, text_signal_name(s->facts.exit_signal));
-	else
-		enc_nil(e);
+		enc_kv_str(
+		    e, "exitSignal", text_signal_name(s->facts.exit_signal));
 	enc_kv_str(e, "exitReason", result_exit_reason(s));
 	enc_kv_bool(e, "timedOut",
 	    s->facts.reason == END_OVERALL_TIMEOUT ||
 		s->facts.reason == END_NO_OUTPUT_TIMEOUT);
-	enc_kv_bool(e, "noOutputTimedOut",
-	    s->facts.reason == END_NO_OUTPUT_TIMEOUT);
+	enc_kv_bool(
+	    e, "noOutputTimedOut", s->facts.reason == END_NO_OUTPUT_TIMEOUT);
 	if (result_was_forced(s)) {
 		result_remaining(s, e);
 		enc_ladder(s, e);

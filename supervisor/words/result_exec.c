@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "common/check.h"
 #include "common/err.h"
 #include "common/text.h"
 #include "shm/state_names.h"
@@ -128,11 +129,8 @@ exec_common(struct master *m, struct session *s, const char *warnings,
 	enc_kv_str(e, "name", s->id.name);
 	enc_kv_str(e, "state", state_name(s->state));
 	enc_kv_str(e, "cwd", s->wish.cwd);
-	enc_key(e, "pid");
 	if (s->facts.pid > 0)
-		enc_int(e, s->facts.pid);
-	else
-		enc_nil(e);
+		enc_kv_int(e, "pid", s->facts.pid);
 	enc_kv_uint(e, "startedAt",
 	    s->facts.started_ms != 0 ? s->facts.started_ms : s->id.created_ms);
 	limits_encode(&m->h, &s->wish.limits, e);
@@ -203,6 +201,11 @@ result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
 	result_open(e, text.p, text.len);
 	exec_common(m, s, warnings, e);
 	result_exit_fields(s, e);
+	/* exec alone says so where there is none */
+	if (s->facts.exit_code < 0)
+		enc_kv_nil(e, "exitCode");
+	if (s->facts.exit_signal == 0)
+		enc_kv_nil(e, "exitSignal");
 	if (kind != NULL)
 		enc_kv_str(e, "failureKind", kind);
 	enc_kv_uint(e, "durationMs", s->facts.duration_ms);
@@ -234,6 +237,49 @@ add_queued(struct master *m, const struct session *s, struct sbuf *b)
 	sbuf_add(b, ").");
 }
 
+/* What a client may do with a session that runs. */
+static const struct {
+	const char *action;
+	bool input, pty; /* it takes input; it has a terminal */
+} actions[] = {
+	{"list", false, false}, {"poll", false, false}, {"log", false, false},
+	{"wait", false, false}, {"write", true, false},
+	{"send-keys", true, true}, {"submit", true, true},
+	{"paste", true, true}, {"screen", false, true},
+	{"resize", false, true}, {"kill", false, false},
+	{"remove", false, false},
+};
+
+/* Each that fits it. */
+static void
+follow_up(const struct session *s, void (*say)(void *to, const char *action),
+    void *to)
+{
+	bool input = s->wish.stdin_pipe && !s->input.closed &&
+	    !s->input.spool_eof;
+
+	for (size_t i = 0; i < NELEMS(actions); i++)
+		if ((input || !actions[i].input) &&
+		    (s->terminal.pty || !actions[i].pty))
+			say(to, actions[i].action);
+}
+
+static void
+add_action(void *to, const char *action)
+{
+	struct sbuf *b = to;
+
+	if (b->len > 0 && b->p[b->len - 1] != '(')
+		sbuf_add(b, ", ");
+	sbuf_add(b, action);
+}
+
+static void
+enc_action(void *to, const char *action)
+{
+	enc_str(to, action);
+}
+
 /* The answer of an exec whose session goes on in the background. */
 void
 result_exec_running(struct master *m, struct session *s, const char *warnings,
@@ -250,11 +296,13 @@ result_exec_running(struct master *m, struct session *s, const char *warnings,
 	else
 		sbuf_addf(&text, "Command still running (session %s, pid n/a).",
 		    s->id.slug);
-	sbuf_add(&text, s->wish.notify
-		? " An exit event will tell when it ends; use process (list, "
-		  "poll, log, write, kill, clear, remove) to follow it."
-		: " No exit event will come; use process poll with a timeout "
-		  "to follow it.");
+	sbuf_add(&text,
+	    s->wish.notify ? " An exit event will tell when it ends;"
+			   : " No exit event will come;");
+	sbuf_add(&text, " use process (");
+	follow_up(s, add_action, &text);
+	sbuf_add(&text, s->wish.notify ? ") to follow it."
+				  : ") to follow it, poll with a timeout.");
 	session_tail(m, s, &tail, MASTER_TAIL, false);
 	result_open(e, text.p, text.len);
 	exec_common(m, s, warnings, e);
@@ -262,9 +310,26 @@ result_exec_running(struct master *m, struct session *s, const char *warnings,
 		result_queued(m, s, e);
 	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
 	enc_kv_uint(e, "totalOutputChars", s->output.total);
+	enc_key(e, "followUp");
+	enc_array(e);
+	follow_up(s, enc_action, e);
+	enc_end(e);
 	result_close(e, false);
 	sbuf_fini(&text);
 	sbuf_fini(&tail);
+}
+
+void
+result_not_run(const char *cwd, struct enc *e)
+{
+	enc_kv_str(e, "failureKind", "runtime-error");
+	enc_kv_nil(e, "exitCode");
+	enc_kv_nil(e, "exitSignal");
+	enc_kv_uint(e, "durationMs", 0);
+	enc_kv_str(e, "aggregated", "");
+	enc_kv_bool(e, "timedOut", false);
+	enc_kv_bool(e, "noOutputTimedOut", false);
+	enc_kv_str(e, "cwd", cwd);
 }
 
 /* Exec completed (nova-gulf, code 0) :: <end of the output> */
@@ -276,8 +341,8 @@ result_event_text(struct master *m, struct session *s, struct sbuf *b)
 
 	sbuf_addf(b, "Exec %s (%s, ", result_status(s), s->id.slug);
 	if (s->facts.exit_signal != 0)
-		sbuf_addf(b, "signal %s)",
-		    text_signal_name(s->facts.exit_signal));
+		sbuf_addf(
+		    b, "signal %s)", text_signal_name(s->facts.exit_signal));
 	else if (s->facts.exit_code >= 0)
 		sbuf_addf(b, "code %d)", (int)s->facts.exit_code);
 	else

@@ -33,56 +33,58 @@ judge_input_wait(struct master *m, struct session *s, uint64_t max_age_ms,
 	return found;
 }
 
-enum input_wait
-result_input_wait(struct master *m, struct session *s, uint64_t max_age_ms,
-    bool may_look, uint64_t *ret_idle_ms, uint64_t *ret_last_ms)
+struct input_state
+result_input_state(struct master *m, struct session *s, uint64_t max_age_ms,
+    bool may_look)
 {
+	struct input_state i = {INPUT_WAIT_NONE, 0,
+	    s->facts.started_ms != 0 ? s->facts.started_ms : s->id.created_ms};
 	struct ring_glance f;
 	struct ring_reader *r;
-	uint64_t now = clock_wall_ms(), since = s->facts.started_ms, last = 0;
+	uint64_t now = clock_wall_ms();
 
-	*ret_idle_ms = 0;
-	*ret_last_ms = 0;
+	(void)input_wait_show(s, INPUT_WAIT_NONE);
 	if (s->state != STATE_RUNNING && s->state != STATE_EXITED)
-		return input_wait_show(s, INPUT_WAIT_NONE);
+		return i;
 	r = readers_get(m, s->id.sid);
 	if (r != NULL && ring_glance(r, &f) == RING_OK) {
-		last = f.last_output_ms;
+		if (f.last_output_ms > i.last_ms)
+			i.last_ms = f.last_output_ms;
 		output_head(s, f.head);
 		if (f.stdin_state == STDIN_CLOSED)
 			stdin_closed(s);
 	}
-	if (last > since)
-		since = last;
-	*ret_last_ms = last;
-	*ret_idle_ms = now > since ? now - since : 0;
-	return input_wait_show(s, judge_input_wait(m, s, max_age_ms, may_look,
-	    *ret_idle_ms, now));
+	i.idle_ms = now > i.last_ms ? now - i.last_ms : 0;
+	i.waits = input_wait_show(s, judge_input_wait(m, s, max_age_ms,
+	    may_look, i.idle_ms, now));
+	return i;
 }
 
 void
-result_waiting_fields(enum input_wait w, struct enc *e)
+result_input_fields(const struct session *s, const struct input_state *i,
+    struct enc *e)
 {
-	enc_kv_bool(e, "waitingForInput", w != INPUT_WAIT_NONE);
-	if (w != INPUT_WAIT_NONE)
-		enc_kv_str(e, "waitReason", input_wait_name(w));
-	else
-		enc_kv_nil(e, "waitReason");
+	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
+	enc_kv_bool(e, "waitingForInput", i->waits != INPUT_WAIT_NONE);
+	if (i->waits != INPUT_WAIT_NONE)
+		enc_kv_str(e, "waitReason", input_wait_name(i->waits));
+	enc_kv_uint(e, "idleMs", i->idle_ms);
+	enc_kv_uint(e, "lastOutputAt", i->last_ms);
 }
 
 void
-result_waiting_words(enum input_wait w, uint64_t idle_ms, struct sbuf *b)
+result_waiting_words(const struct input_state *i, struct sbuf *b)
 {
 	char dur[32];
 
-	text_duration(idle_ms, dur, sizeof(dur));
-	if (w == INPUT_WAIT_IDLE)
+	text_duration(i->idle_ms, dur, sizeof(dur));
+	if (i->waits == INPUT_WAIT_IDLE)
 		sbuf_addf(b, "No new output for %s; this session may be "
 			     "waiting for input.", dur);
 	else
 		sbuf_addf(b, "This session is waiting for input: one of its "
 			     "processes reads %s.",
-		    w == INPUT_WAIT_TTY ? "the terminal" : "stdin");
+		    i->waits == INPUT_WAIT_TTY ? "the terminal" : "stdin");
 	sbuf_add(b, " Use process write, send-keys, submit, or paste to "
 		    "provide input.");
 }

@@ -80,24 +80,12 @@ result_queued(struct master *m, const struct session *s, struct enc *e)
 static void
 row_running(struct master *m, struct session *s, struct enc *e)
 {
-	uint64_t idle, last;
-	bool may_look = m->probes_left > 0;
-	enum input_wait waits = result_input_wait(m, s, ROW_AGE_MS, may_look,
-	    &idle, &last);
+	struct input_state i = result_input_state(m, s, ROW_AGE_MS,
+	    m->probes_left > 0);
 
-	enc_key(e, "pid");
 	if (s->facts.pid > 0)
-		enc_int(e, s->facts.pid);
-	else
-		enc_nil(e);
-	enc_kv_bool(e, "stdinWritable", result_stdin_writable(s));
-	result_waiting_fields(waits, e);
-	enc_kv_uint(e, "idleMs", idle);
-	enc_key(e, "lastOutputAt");
-	if (last != 0)
-		enc_uint(e, last);
-	else
-		enc_nil(e);
+		enc_kv_int(e, "pid", s->facts.pid);
+	result_input_fields(s, &i, e);
 	if (s->deadline.at_ms != 0)
 		enc_kv_uint(e, "deadlineAt", s->deadline.at_ms);
 	if (custody_has(&s->custody))

@@ -56,7 +56,7 @@ is "$(psup log --raw "$id")" "in the back" "its output is kept"
 like "$(psup exec --json 'echo x; exit 4')" \
     '*"status":"completed"*"exitCode":4*' "--json"
 like "$(psup exec --json --env PATH=x true 2>/dev/null)" \
-    '*"error":"forbidden","field":"env"*"isError":true}' "a refusal as JSON"
+    '*"code":"forbidden","field":"env"*"isError":true}' "a refusal as JSON"
 like "$(psup exec --yield 50 'sleep 60' 2>&1)" "*background as *" "--yield"
 
 # Somebody else waits for more than there will be: the worker is asked for both.

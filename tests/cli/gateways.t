@@ -23,7 +23,7 @@ story() {
 		"$name-failing	echo $name >>$dir/failing; until [ -e $dir/gate ]; do sleep 0.02; done; exit 3" \
 		"$name-killed	echo $name >>$dir/killed; until [ -e $dir/gate ]; do sleep 0.02; done; kill -9 \$\$" \
 		>"$dir/jobs"
-	"$@" "$dir" 2>"$dir/said" &
+	"$@" "$dir" example 2>"$dir/said" &
 	pid=$!
 	becomes test -s "$dir/killed" && becomes test -s "$dir/failing" &&
 		becomes has "$name-quick" "$dir/results"
@@ -36,7 +36,7 @@ story() {
 	psup wait --timeout 60000 $(psup list --json |
 		grep -oE '"sessionId": ?"[^"]*"' | cut -d'"' -f4) >/dev/null
 	printf '%s-failing\tfailed\t3\nkill' "$name" >>"$dir/results"
-	timeout 300 "$@" "$dir" 2>>"$dir/said"
+	timeout 300 "$@" "$dir" example 2>>"$dir/said"
 	is $? 0 "$name: started again, it comes to its end"
 	is "$(sed "s/^$name-//" "$dir/results" | sort | tr '\t\n' ' ;')" \
 		"failing failed 3;killed failed -;quick completed 0;silent completed 0;" \
@@ -54,7 +54,7 @@ $name" "$name: each job ran once"
 	mkdir "$dir.2"
 	printf '%s\n' "$name-lost	echo up >>$dir.2/up; exec sleep 1000" \
 		>"$dir.2/jobs"
-	"$@" "$dir.2" 2>"$dir.2/said" &
+	"$@" "$dir.2" example 2>"$dir.2/said" &
 	pid=$!
 	becomes has up "$dir.2/up"
 	kill -KILL "$(cat "$PSUP_RUNTIME_DIR/lock")"
@@ -64,6 +64,32 @@ $name" "$name: each job ran once"
 		"$name: a lost session is reported as lost"
 }
 
+# The same jobs again, their results forgotten: the keys are known, and every
+# event is acknowledged. NAME COMMAND...
+twice() {
+	local name=$1 scope dir run
+	shift
+	for scope in "" "$name"; do
+		dir=$scratch/$name.twice$scope
+		mkdir "$dir"
+		printf '%s\n' \
+			"$name$scope-ok	echo ok >>$dir/ran; echo done" \
+			"$name$scope-silent	echo silent >>$dir/ran" \
+			"$name$scope-bad	echo bad >>$dir/ran; exit 3" \
+			>"$dir/jobs"
+		for run in first second; do
+			rm -f "$dir/results"
+			timeout 300 "$@" "$dir" $scope 2>"$dir/said"
+			is "$? $(sed "s/^$name$scope-//" "$dir/results" |
+				sort | tr '\t\n' ' ;')" \
+				"0 bad completed 3;ok completed 0;silent completed 0;" \
+				"$name, scope '$scope': the $run run"
+		done
+		is "$(sort "$dir/ran" | tr '\n' ' ')" "bad ok silent " \
+			"$name, scope '$scope': each job ran once"
+	done
+}
+
 # A program without the sanitizer does not run with a library that has it.
 if [ "${PSUP_TEST_SANITIZE:-0}" = 0 ]; then
 	cc -std=c11 -Wall -Wextra -Werror -I"$include" -o "$scratch/gateway" \
@@ -71,6 +97,13 @@ if [ "${PSUP_TEST_SANITIZE:-0}" = 0 ]; then
 		>"$scratch/log" 2>&1
 	is "$(cat "$scratch/log")" "" "c: it builds"
 	LD_LIBRARY_PATH=$PSUP_TEST_BUILD/lib story c "$scratch/gateway"
+	LD_LIBRARY_PATH=$PSUP_TEST_BUILD/lib twice c "$scratch/gateway"
 fi
-command -v "$system_python" >/dev/null && story python "$system_python" "$here/gateway.py"
-command -v node >/dev/null && story node node "$here/gateway.mjs"
+if command -v "$system_python" >/dev/null; then
+	story python "$system_python" "$here/gateway.py"
+	twice python "$system_python" "$here/gateway.py"
+fi
+if command -v node >/dev/null; then
+	story node node "$here/gateway.mjs"
+	twice node node "$here/gateway.mjs"
+fi

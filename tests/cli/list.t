@@ -90,7 +90,7 @@ first=$(psup list --format '{id}' | cut -c1 | sort | uniq -d | head -1)
 like "$(psup kill "$first" 2>&1; echo $?)" "*$first may be $first*, $first*4" \
     "an ambiguous one lists them"
 like "$(psup kill "$first" --json 2>/dev/null)" \
-    '*"error":"ambiguous","field":"sessionId"*' "as JSON, too"
+    '*"code":"ambiguous","field":"sessionId"*' "as JSON, too"
 like "$(PSUP_SCOPE=other psup poll "${bad%?}" 2>&1; echo $?)" \
     "*No session found for ${bad%?}
 4" "another scope's is not there, and not named"

@@ -21,7 +21,7 @@ for page in "$pages"/*.[1-8]; do
 done
 
 # Every program has its page, and each page every option of its program.
-for program in psupd.8 psup-bench.1 psup-chaos.1 psup-top.1; do
+for program in psupd.8 psup-bench.1 psup-chaos.1 psup-mcp.1 psup-top.1; do
 	tool=${program%.*}
 	is "$("$tool" --help 2>&1 | grep -oE -- '--[a-z][a-z-]+' | sort -u |
 		while read -r option; do

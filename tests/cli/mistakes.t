@@ -29,7 +29,7 @@ for try in "psup list --jsno:--json" "psup --jsno list:--json" \
     "psup exec --stdin opne x:open" "psup --colour=always list:--color" \
     "psup log x --stream stdot:stdout" "psup events --kind exitd:exited" \
     "psupd --runtime-dri x:--runtime-dir" "psup-top --sotr x:--sort" \
-    "psup-chaos --sesions 3:--sessions" "psup-bench --quik:--quick"; do
+    "psup-mcp --skope x:--scope" "psup-chaos --sesions 3:--sessions" "psup-bench --quik:--quick"; do
 	# shellcheck disable=SC2086
 	like "$(${try%%:*} 2>&1)" "*did you mean ${try#*:}?*" "${try%%:*}"
 done
@@ -44,7 +44,7 @@ like "$(psup log -z x 2>&1; echo $?)" "*-z is no option*2" "a letter"
 # options of every command, before it or behind it
 is "$(code psup --token-file "$scratch/none" list)" 125 "--token-file first"
 is "$(code psup list --token-file "$scratch/none")" 125 "--token-file last"
-like "$(psup --json list 2>/dev/null)" '*"error":"no-server"*' "--json first"
+like "$(psup --json list 2>/dev/null)" '*"code":"no-server"*' "--json first"
 is "$(code psup --runtime-dir "$scratch/other" --no-start exec true)" 3 \
     "--no-start first"
 
@@ -56,7 +56,7 @@ for c in list status events shutdown; do
 done
 like "$(psup list 2>&1)" "*no server runs at $PSUP_RUNTIME_DIR*" \
     "it says where"
-like "$(psup status --json 2>/dev/null)" '*"error":"no-server"*' "as JSON too"
+like "$(psup status --json 2>/dev/null)" '*"code":"no-server"*' "as JSON too"
 is "$(code psup exec --no-start true)" 3 "--no-start forbids a server"
 is "$(ls -A "$PSUP_RUNTIME_DIR")" "" "nobody started one"
 
@@ -72,7 +72,7 @@ like "$(echo '{"tool":"process","action":"f\u001b"}' | tool)" \
 for a in resize screen background killScope lanes; do
 	like "$(echo '{"tool":"process"}' | tool)" \
 	    "*Missing process action*Expected one of: *$a*" "$a is listed"
-	like "$(echo "{\"tool\":\"process\",\"action\":\"$a\"}" | tool)" \
+	like "$(echo "{\"tool\":\"process\",\"action\":\"$a\",\"sessionId\":\"x\",\"cols\":1,\"rows\":1}" | tool)" \
 	    '*no server runs*' "$a is known"
 done
 like "$(echo '[]' | tool)" '*"isError":true*' "an array is no call"

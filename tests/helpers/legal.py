@@ -68,7 +68,7 @@ class Legal:
             "spill": lambda: {"maxBytes": 100000},
             "tags": lambda: {"k": "v"},
             "ack": lambda: r.choice(["explicit"] + self.acks[-5:]),
-            "stream": lambda: r.random() < 0.5
+            "stream": lambda: r.choice([True, False, "tail"])
             if method == "exec" else r.choice(["stdout", "stderr"]),
             "mode": lambda: r.choice(["any", "all"]),
             "regex": lambda: r.choice(["t[a-z]+k", "^$", "(a|b)*c", "h."]),

@@ -131,7 +131,7 @@ async function session(client, name) {
   const gone = await client.call('poll', {sessionId: id});
   assert.strictEqual(gone.isError, true);
   assert.strictEqual(gone.details.status, 'failed');
-  assert.strictEqual(gone.details.error, 'not-found');
+  assert.strictEqual(gone.details.code, 'not-found');
   // ... a request that is wrong is an error of the protocol.
   await assert.rejects(client.call('exec', {command: 7}),
       error => error.code === 'invalid-params' && error.field === 'command');

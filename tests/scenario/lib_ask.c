@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/proto.h"
 #include "lib_inner.h"
 
 #define PEERS_MAX  1100
@@ -249,6 +250,77 @@ args_from(const struct arg *args)
 	return to;
 }
 
+/* Is the value of one of the row's types, "str|nil"? */
+static bool
+is_of_type(const psup_value *v, const char *types)
+{
+	static const struct {
+		enum psup_type type;
+		const char *word;
+	} words[] = {
+		{PSUP_NIL, "nil"}, {PSUP_BOOL, "bool"}, {PSUP_INT, "int"},
+		{PSUP_STR, "str"}, {PSUP_BYTES, "bin"}, {PSUP_MAP, "map"},
+		{PSUP_ARRAY, "array"},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i].type == psup_value_type(v)) {
+			const char *at = strstr(types, words[i].word);
+
+			/* of "array of maps" the first word counts */
+			return at != NULL && (at == types || at[-1] == '|');
+		}
+	return false;
+}
+
+/* Every field of details, or of a row of them, has its row in the table; exec
+ * alone says nil where there is no exit. */
+static void
+check_fields(const char *method, const psup_value *map, bool row)
+{
+	enum proto_method m = proto_method_find(method, strlen(method));
+
+	for (size_t i = 0; i < psup_value_count(map); i++) {
+		const psup_value *v = psup_value_at(map, i);
+		size_t len;
+		const char *key = psup_value_key(map, i, &len);
+		bool known = false;
+
+		for (size_t k = 0; k < proto_detail_count && !known; k++) {
+			const struct proto_detail *d = &proto_details[k];
+
+			known = strlen(d->name) == len &&
+			    memcmp(d->name, key, len) == 0 &&
+			    (row ? proto_detail_of_row(d)
+				 : proto_detail_of(d, m)) &&
+			    (is_of_type(v, d->type) ||
+				(m == PROTO_EXEC &&
+				    strcmp(d->group, "exit") == 0));
+		}
+		expect(known, "%s: %.*s has no row, or another type", method,
+		    (int)len, key);
+	}
+}
+
+/* The same of a whole answer of a tool's method. */
+static void
+check_details(const char *method, const psup_reply *reply)
+{
+	const psup_value *d = psup_reply_details(reply), *rows;
+
+	for (size_t i = 0; i < proto_action_count; i++)
+		if (strcmp(proto_method_name(proto_actions[i].method),
+			method) == 0) {
+			check_fields(method, d, false);
+			rows = psup_value_get(d, "sessions");
+			if (psup_value_type(rows) != PSUP_ARRAY)
+				return;
+			for (size_t k = 0; k < psup_value_count(rows); k++)
+				check_fields(method, psup_value_at(rows, k),
+				    true);
+		}
+}
+
 /* Remembers an answer, so that it can be shown and freed. */
 static struct answer *
 keep_answer(const char *method, psup *handle, int status, psup_reply *reply,
@@ -264,6 +336,8 @@ keep_answer(const char *method, psup *handle, int status, psup_reply *reply,
 		snprintf(a->message, sizeof(a->message), "%s",
 		    psup_error_message(handle));
 	}
+	if (status == PSUP_OK)
+		check_details(method, reply);
 	a->method = method;
 	a->before = last_answer;
 	last_answer = a;
@@ -518,7 +592,7 @@ scn_refused(const char *file, int line, const struct answer *a,
 const char *
 code_of(const struct answer *a)
 {
-	return a->status == PSUP_OK ? text_of(a, "error") : a->code;
+	return a->status == PSUP_OK ? text_of(a, "code") : a->code;
 }
 
 const char *

@@ -456,8 +456,8 @@ SCENARIO(exec, keeps_a_whole_record)
 	static const char *const running[] = {"pid", "stdinWritable",
 	    "waitingForInput", "idleMs", "lastOutputAt", "deadlineAt",
 	    "worker"};
-	static const char *const ended[] = {"exitCode", "exitSignal",
-	    "exitReason", "timedOut", "endedAt", "holders", "usage"};
+	static const char *const ended[] = {"exitCode", "exitReason",
+	    "timedOut", "endedAt", "holders", "usage"};
 	const psup_value *row;
 	const char *id;
 	char name[64];

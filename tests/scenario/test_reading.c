@@ -222,7 +222,7 @@ SCENARIO(reading, a_poll_does_not_repeat_an_answer_that_is_under_way)
 	while (number_of(a, "totalOutputChars") < 190000);
 	fd = poll_unread(id);
 	a = ask_as(peer(NULL), "poll", STR("sessionId", id));
-	expect_str(a, "error", "busy");
+	expect_str(a, "code", "busy");
 	expect_int(ask("poll", STR("sessionId", id), STR("reader", "other")),
 	    "next", 190000);
 	q = ask_later(NULL, "poll", STR("sessionId", id),

@@ -94,6 +94,7 @@ random_param(const struct proto_param *p, struct enc *e)
 		enc_kv_int(e, p->name, (int64_t)p->min + rand() % 2);
 		break;
 	case PT_BOOL:
+	case PT_STREAM:
 		enc_kv_bool(e, p->name, rand() % 2 != 0);
 		break;
 	case PT_STRLIST:

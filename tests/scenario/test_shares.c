@@ -427,7 +427,7 @@ SCENARIO(shares, who_asks_is_not_closed_for_it)
 	}
 	enc_map(&e);
 	enc_kv_str(&e, "sessionId", id);
-	enc_kv_uint(&e, "limit", 11000);
+	enc_kv_uint(&e, "limit", 5500);
 	enc_kv_bool(&e, "timestamps", true);
 	enc_end(&e);
 	w = deaf("hog", "log", &e, 1);

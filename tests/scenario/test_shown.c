@@ -268,8 +268,8 @@ SCENARIO(shown, a_hard_search_of_a_log_holds_nobody_up)
 	expect(strcmp(answer_of(q[0])->code, "cancelled") == 0);
 	hang_up(p[1]);
 	expect_ok(ask("remove", STR("sessionId", id)));
-	expect_str(answer_of(q[2]), "error", "not-found");
-	expect_str(answer_of(q[3]), "error", "not-found");
+	expect_str(answer_of(q[2]), "code", "not-found");
+	expect_str(answer_of(q[3]), "code", "not-found");
 	/* Longer than a slice, and done. */
 	id = background(PUPPET("lines 100000"),
 	    ONE("retain", "tailBytes", 8000000));

@@ -144,3 +144,55 @@ SCENARIO(tool, ids_are_echoed_and_several_run_at_once)
 	has(strstr(line[1], "\"id\":1") != NULL ? line[2] : line[1],
 	    "\"id\":\"b\"");
 }
+
+SCENARIO(tool, a_call_under_way_is_given_up)
+{
+	char *line[8];
+	struct run *r;
+
+	psupd();
+	r = tool("{\"id\":[1],\"tool\":\"exec\",\"command\":\"sleep 1000\","
+	         "\"yieldMs\":null}\n"
+	         "{\"id\":2,\"tool\":\"process\",\"action\":\"wait\","
+	         "\"sessionIds\":[],\"timeout\":\"1\",\"sessionId\":\"x\"}\n"
+	         "{\"cancel\":\"nobody\"}\n"
+	         "{\"cancel\":[1]}\n");
+	expect_exit(r, 0);
+	expect(lines_of(r, line, 8) == 2, "%s", r->out);
+	if (strstr(line[0], "\"id\":2") != NULL)
+		line[0] = line[1];
+	has(line[0], "\"id\":[1]");
+	has(line[0], "\"code\":\"cancelled\"");
+	has(line[0], "\"failureKind\":\"aborted\"");
+	has(line[0], "\"isError\":true");
+}
+
+/* What a kill has ended is said whatever the command made of it; meanwhile all
+ * that gateways' schemas name is there. */
+SCENARIO(tool, says_what_stopped_it)
+{
+	const struct answer *a;
+	const char *id;
+
+	psupd();
+	id = background(STR("command", "trap 'exit 7' TERM; echo up; "
+				       "while :; do read x; done"));
+	await_output(id, "up\n");
+	a = ask("poll", STR("sessionId", id));
+	expect_str(a, "aggregated", "up\n");
+	expect(number_of(a, "lastOutputAt") > 0, "none");
+	a = ask("log", STR("sessionId", id));
+	expect_str(a, "output", "up");
+	expect_int(a, "totalChars", 3);
+	expect(psup_get_bool(details(a), "stdinWritable", false), "closed");
+	ask("kill", STR("sessionId", id));
+	a = ask("poll", STR("sessionId", id));
+	expect(strstr(words_of(a), "Process stopped by request (signal "
+	    "SIGTERM). It exited with code 7.") != NULL, "%s", words_of(a));
+	expect_str(a, "exitReason", "manual-cancel");
+	expect(psup_value_get(details(a), "exitSignal") == NULL, "a signal");
+	a = ask("log", STR("sessionId", id));
+	expect_text(a, "up\n\nProcess stopped by request (signal SIGTERM). It "
+	    "exited with code 7.");
+	expect_str(a, "output", "up");
+}

@@ -26,6 +26,7 @@ static const struct family {
     {"output", output_round, "MB/s of one and of 100 children"},
     {"idle", idle_round, "memory of idle sessions; list and poll"},
     {"events", events_round, "exit to event; server start to first command"},
+    {"calls", calls_round, "calls of models a second: psup tool, psup-mcp"},
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
@@ -314,7 +315,7 @@ parse_options(int argc, char **argv)
 		    "1 to 51 (5)"),
 		FLAG("json", 0, own.json,
 		    "one JSON object instead of the table"),
-		TEXT("only", 0, "FAMILY", "starts|output|idle|events", own.only,
+		TEXT("only", 0, "FAMILY", "starts|output|idle|events|calls", own.only,
 		    "one family of figures"),
 		OPT_END};
 	static const struct command_line line = {

@@ -9,6 +9,7 @@
  *     raw.c      the raw loops          node.c    Node's
  *     starts.c   sessions per second    output.c  bytes per second
  *     idle.c     memory, list, poll     events.c  exit to event, server start
+ *     calls.c    calls of models through psup tool and psup-mcp
  */
 #ifndef PSUP_BENCH_H
 #define PSUP_BENCH_H
@@ -123,11 +124,15 @@ struct measure node_starts(int at_once, double sec);
 
 /* --------------------------------------------------------------- families */
 
+/* starts.c: the closed loop through libpsup, on one connection. */
+struct measure psup_starts(struct bench *b, const struct psup_exec *x,
+    int at_once);
 /* Each runs one round and adds to its rows. */
 void starts_round(struct bench *b);
 void output_round(struct bench *b);
 void idle_round(struct bench *b);
 void events_round(struct bench *b);
+void calls_round(struct bench *b);
 
 /* The other lives of this program: `psup-bench --child write BLOCK TOTAL`
  * and `--child stamp`. */

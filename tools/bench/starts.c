@@ -47,7 +47,7 @@ on_ended(void *arg, int status, psup_reply *r)
 }
 
 /* The closed loop through libpsup, on one connection. */
-static struct measure
+struct measure
 psup_starts(struct bench *b, const struct psup_exec *x, int at_once)
 {
 	struct loop l = {.b = b, .args = psup_exec_args(x)};

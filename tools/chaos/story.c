@@ -40,8 +40,8 @@ is_full(const psup *p, int rc, const psup_reply *r)
 	if (rc == PSUP_ERR_REFUSED)
 		return chaos.no_index &&
 		    strcmp(psup_error_code(p), "no-space") == 0;
-	return psup_get_is(d, "error", "no-space") ||
-	    psup_get_is(d, "error", "busy");
+	return psup_get_is(d, "code", "no-space") ||
+	    psup_get_is(d, "code", "busy");
 }
 
 const char *
@@ -390,8 +390,8 @@ story_clear(struct story *s)
 
 	psup_args_str(a, "sessionId", s->id);
 	if (ask(s->p, "clear", a, &r) == PSUP_OK && psup_reply_is_error(r) &&
-	    !psup_get_is(psup_reply_details(r), "error", "not-found") &&
-	    !psup_get_is(psup_reply_details(r), "error", "not-finished"))
+	    !psup_get_is(psup_reply_details(r), "code", "not-found") &&
+	    !psup_get_is(psup_reply_details(r), "code", "not-finished"))
 		lost(LOSS_ANSWER, "clear of session %u (%s, %s): %s", s->n,
 		    s->id, kind_name(s->kind), said(s->p, r));
 	psup_reply_free(&r);

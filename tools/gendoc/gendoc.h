@@ -7,5 +7,7 @@
 void cell(const char *s);
 /* The rows of metrics.def. */
 void print_metrics(void);
+/* tools.c */
+void print_tools(void);
 
 #endif

@@ -202,6 +202,9 @@ type_words(const struct proto_param *p, char *dst, size_t size)
 	case PT_OBJECT:
 		(void)snprintf(dst, size, "map");
 		break;
+	case PT_STREAM:
+		(void)snprintf(dst, size, "bool or str");
+		break;
 	case PT_SIGNAL:
 		(void)snprintf(dst, size, "str, or int, %lld..%lld", min, max);
 		break;
@@ -235,6 +238,55 @@ print_shown(void)
 		    shown[i].key);
 		print_field(name, shown[i].type, shown[i].doc);
 	}
+}
+
+/* The groups of fields that its details have. */
+static void
+print_groups(enum proto_method m)
+{
+	const char *last = "";
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < proto_detail_count; i++) {
+		const struct proto_detail *d = &proto_details[i];
+
+		if (strcmp(d->group, last) == 0)
+			continue;
+		last = d->group;
+		if (!proto_detail_of(d, m))
+			continue;
+		printf("%s%s", any ? ", " : "Groups of fields in its details: ",
+		    d->group);
+		any = true;
+	}
+	if (any)
+		puts(".\n");
+}
+
+/* All fields of details. */
+static void
+print_details(void)
+{
+	size_t i;
+
+	puts("### Fields of details\n\nA method's answer may have those of its "
+	    "groups, where they have something to say; a client ignores those "
+	    "that it does not know. Groups marked row are those of the rows of "
+	    "`list` and `wait`.\n\n| group | field | type | |\n|---|---|---|---|");
+	for (i = 0; i < proto_detail_count; i++) {
+		const struct proto_detail *d = &proto_details[i];
+
+		printf("| %s%s |", d->group,
+		    proto_detail_of_row(d) && strcmp(d->group, "row") != 0
+			? ", row"
+			: "");
+		cell(d->name);
+		cell(d->type);
+		cell(d->doc);
+		putchar('\n');
+	}
+	putchar('\n');
 }
 
 /* The tables of one method. */
@@ -283,6 +335,7 @@ print_method(enum proto_method m)
 	if (m == PROTO_LIST)
 		print_shown();
 	putchar('\n');
+	print_groups(m);
 }
 
 /* The table of one notification. */
@@ -379,6 +432,7 @@ main(int argc, char **argv)
 	    "otherwise.\n\n## 10. Methods\n");
 	for (i = 0; i < PROTO_METHOD_COUNT; i++)
 		print_method((enum proto_method)i);
+	print_details();
 	puts("## 11. Notifications\n");
 	for (i = 0; i < NELEMS(notes); i++)
 		print_note(&notes[i]);
@@ -390,5 +444,6 @@ main(int argc, char **argv)
 		putchar('\n');
 	}
 	print_keys();
+	print_tools();
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

@@ -175,7 +175,7 @@ on_written(void *arg, int status, psup_reply *reply)
 	if (status == PSUP_OK && !psup_reply_is_error(reply)) {
 		keys_done(a, a->in_flight);
 		a->in_pos = psup_get_int(details, "position", -1);
-	} else if (psup_get_is(details, "error", "stdin-full") &&
+	} else if (psup_get_is(details, "code", "stdin-full") &&
 	    accepted <= a->in_flight) {
 		keys_done(a, accepted);
 		a->in_pos = -1;

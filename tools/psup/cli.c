@@ -80,14 +80,15 @@ json_t *
 cli_error_object(const char *code, const char *field, const char *message)
 {
 	json_t *details = json_object();
+	json_t *text = json_of_text(message, strlen(message));
 
 	json_object_set_new(details, "status", json_string("failed"));
-	json_object_set_new(details, "error", json_of_text(code, strlen(code)));
+	json_object_set(details, "error", text);
+	json_object_set_new(details, "code", json_of_text(code, strlen(code)));
 	if (field[0] != '\0')
 		json_object_set_new(details, "field",
 		    json_of_text(field, strlen(field)));
-	return json_pack("{s:o, s:o, s:b}", "text",
-	    json_of_text(message, strlen(message)), "details", details,
+	return json_pack("{s:o, s:o, s:b}", "text", text, "details", details,
 	    "isError", 1);
 }
 
@@ -134,7 +135,7 @@ cli_exit_code(const psup_reply *reply)
 {
 	if (!psup_reply_is_error(reply))
 		return EXIT_OK;
-	return psup_get_is(psup_reply_details(reply), "error", "not-found")
+	return psup_get_is(psup_reply_details(reply), "code", "not-found")
 	    ? EXIT_NOT_FOUND
 	    : EXIT_FAILED;
 }
@@ -148,6 +149,15 @@ print_as_is(const char *text, size_t len)
 		putchar('\n');
 }
 
+void
+cli_print_output(const struct cli *c, const char *s, size_t len)
+{
+	if (c->as_is)
+		print_as_is(s, len);
+	else
+		cli_print_text(s, len);
+}
+
 int
 cli_answer(struct cli *c, psup_reply **reply)
 {
@@ -158,10 +168,8 @@ cli_answer(struct cli *c, psup_reply **reply)
 	text = psup_reply_text(*reply, &len);
 	if (c->json)
 		cli_print_json(json_of_value(psup_reply_value(*reply)));
-	else if (code == EXIT_OK && c->as_is)
-		print_as_is(text, len);
 	else if (code == EXIT_OK)
-		cli_print_text(text, len);
+		cli_print_output(c, text, len);
 	if (code != EXIT_OK)
 		cli_say("%.*s%s", len > 2000 ? 2000 : (int)len,
 		    text != NULL ? text : "",

@@ -6,10 +6,8 @@
 #ifndef PSUP_CLI_H
 #define PSUP_CLI_H
 
-#include <jansson.h>
-#include <psup/psup.h>
-
 #include "common/option.h"
+#include "tools/calls/json.h"
 
 /* Exit codes; `psup --help` lists them. */
 enum {
@@ -146,6 +144,8 @@ int cli_simple(struct cli *c, const char *method, psup_args *a, int wait_ms);
  * and LF goes out, whoever reads: a pipe often ends at a terminal. CR stays
  * where stdout is none. */
 void cli_print_text(const char *s, size_t len);
+/* The same, or as it is where control characters were asked for. */
+void cli_print_output(const struct cli *c, const char *s, size_t len);
 /* The same of a part of a text: no end of line. */
 void cli_put_text(const char *s, size_t len);
 /* As printf, then as cli_put_text. */
@@ -157,14 +157,6 @@ void cli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The object that stands for a failure before a tool was reached. */
 json_t *cli_error_object(const char *code, const char *field,
     const char *message);
-
-/* ------------------------------------------------------------------- JSON */
-
-/* Text that is no UTF-8 is repaired. A new reference. */
-json_t *json_of_text(const char *s, size_t len);
-json_t *json_of_value(const psup_value *v);
-/* Adds a member; whatever JSON it is. */
-void args_add_json(psup_args *a, const char *key, const json_t *v);
 
 /* ------------------------------------------------------------------- view */
 

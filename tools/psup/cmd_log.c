@@ -147,12 +147,21 @@ static int
 print_lines(struct cli *c, const struct log_options *o, int connected)
 {
 	psup_reply *reply;
+	const char *page;
+	size_t len;
 	int rc = connected;
 
 	if (rc == PSUP_OK)
 		rc = psup_log_page(c->p, o->id, &o->page, &reply);
-	if (rc == PSUP_OK)
-		return cli_answer(c, &reply);
+	if (rc == PSUP_OK) {
+		/* the lines, without what a model is told of the session */
+		page = psup_get_str(psup_reply_details(reply), "output", &len);
+		if (c->json || page == NULL || psup_reply_is_error(reply))
+			return cli_answer(c, &reply);
+		cli_print_output(c, page, len);
+		psup_reply_free(&reply);
+		return EXIT_OK;
+	}
 	if (c->json || o->page.offset >= 0 || o->page.limit >= 0 ||
 	    searches(&o->page) || o->page.timestamps || o->page.since_ms > 0 ||
 	    (rc != PSUP_ERR_TIMEOUT && rc != PSUP_ERR_LOST))

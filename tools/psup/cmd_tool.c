@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tool.h"
+#include "tools/calls/call.h"
 
 #define LINE_BYTES   4194304u  /* what a line may have */
 #define PARSE_BYTES  16777216u /* up to here its mistake can be named */
@@ -231,6 +232,15 @@ loop(struct tool *t)
 
 static struct tool the_tool;
 
+/* What the tools take. */
+static int
+print_schemas(void)
+{
+	cli_print_json(json_pack("{s:o, s:o}", "exec", toolcall_schema("exec"),
+	    "process", toolcall_schema("process")));
+	return EXIT_OK;
+}
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
@@ -238,6 +248,8 @@ run(struct cli *c, int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
+	if (the_tool.schema)
+		return print_schemas();
 	the_tool.c = c;
 	the_tool.last = &the_tool.first;
 	if (getcwd(the_tool.cwd, sizeof(the_tool.cwd)) == NULL ||
@@ -251,6 +263,8 @@ run(struct cli *c, int argc, char **argv)
 static const struct opt options[] = {
 	TEXT("scope", 0, "NAME", "@scope", the_tool.scope,
 	    "see and start sessions of this scope only"),
+	FLAG("schema", 0, the_tool.schema,
+	    "print the JSON schemas of the tools' arguments, and end"),
 	OPT_END};
 
 const struct command cmd_tool = {
@@ -267,7 +281,17 @@ const struct command cmd_tool = {
 	    "each with the parameters of that method. Each line is answered by {\"text\":..., \"details\":{...}, "
 	    "\"isError\":...}. A call with an \"id\" (echoed) runs beside the "
 	    "others; calls without one are answered in order. A mistake is an "
-	    "answer too; the next line goes on.",
+	    "answer too; the next line goes on.\n\n"
+	    "Arguments are flat: what another action of the tool knows is taken "
+	    "and has no meaning, null and \"\" are absent, \"10\" is a number, "
+	    "\"true\" is true; a name that nobody knows is ignored and named in "
+	    "the answer. How output is shown is \"display\", the rows of a "
+	    "list are \"rows\".\n\n"
+	    "  {\"cancel\":ID}\n\n"
+	    "gives up the call of that id, which is answered by that: the "
+	    "command of an exec in the foreground is ended. Without --scope, a "
+	    "token or $PSUP_SCOPE the calls are an administrator's, who sees "
+	    "every scope: give each agent its own.",
 	.options = options,
 	.run = run,
 };

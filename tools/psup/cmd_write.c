@@ -25,7 +25,7 @@ send_piece(struct cli *c, const char *id, const char *data, size_t size,
 			return rc;
 		accepted = psup_get_int(psup_reply_details(reply), "accepted",
 		    0);
-		if (!psup_get_is(psup_reply_details(reply), "error",
+		if (!psup_get_is(psup_reply_details(reply), "code",
 		        "stdin-full") ||
 		    accepted < 0 || (uint64_t)accepted > size)
 			break;

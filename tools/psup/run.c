@@ -132,8 +132,8 @@ on_written(void *arg, int status, psup_reply *reply)
 	const psup_value *details = psup_reply_details(reply);
 	int64_t accepted = psup_get_int(details, "accepted", -1);
 	bool ok = status == PSUP_OK && !psup_reply_is_error(reply);
-	bool full = psup_get_is(details, "error", "stdin-full");
-	bool refused = psup_get_is(details, "error", "line-too-long");
+	bool full = psup_get_is(details, "code", "stdin-full");
+	bool refused = psup_get_is(details, "code", "line-too-long");
 
 	r->in_busy = false;
 	r->in_again = status == PSUP_ERR_LOST && psup_is_connected(r->c->p);

@@ -12,11 +12,15 @@ struct queued {
 	json_t *request, *answer;
 };
 
+struct call;
+
 struct tool {
 	struct cli *c;
 	const char *scope;
 	bool end_of_input, out_broken;
 	size_t calls; /* under way or waiting */
+	struct call *under_way; /* tool_call.c */
+	bool schema; /* --schema */
 	/* calls without an id */
 	bool busy;
 	struct queued *first, **last;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of psup tool: from a JSON object to a request, from its answer to a
- * line. Called by cmd_tool.c for every line that is a call.
+ * Calls of psup tool: from a line to a request, from its answer to a line.
+ * Called by cmd_tool.c for every line that is a call. What a call means is
+ * tools/calls' to say.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,18 +10,16 @@
 #include <unistd.h>
 
 #include "tool.h"
+#include "tools/calls/call.h"
 
 /* One call under way. */
 struct call {
 	struct tool *t;
 	json_t *id; /* NULL: none */
+	struct toolcall of;
+	uint32_t request;
+	struct call *next, **where; /* among those under way */
 };
-
-static const char *const actions[] = {
-#define ACTION(name) name,
-#include "tool_actions.def"
-};
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ----------------------------------------------------------------- answers */
 
@@ -39,14 +38,6 @@ answer(struct tool *t, const json_t *id, json_t *object)
 		t->out_broken = true;
 }
 
-/* A call that failed before it reached a tool. */
-static void
-answer_error(struct tool *t, const json_t *id, const char *code,
-    const char *field, const char *message)
-{
-	answer(t, id, cli_error_object(code, field, message));
-}
-
 /* Puts a call or an answer behind the calls that came before it. */
 static void
 enqueue(struct tool *t, json_t *request, json_t *ready)
@@ -56,7 +47,7 @@ enqueue(struct tool *t, json_t *request, json_t *ready)
 	if (q == NULL) {
 		json_decref(request);
 		json_decref(ready);
-		answer_error(t, NULL, "no-memory", "", "no memory");
+		answer(t, NULL, cli_error_object("no-memory", "", "no memory"));
 		return;
 	}
 	q->request = request;
@@ -80,12 +71,22 @@ tool_refuse_line(struct tool *t, const json_t *id, const char *code,
 		enqueue(t, NULL, object);
 }
 
-/* What libpsup says of the last failure. */
+/* Answers a call that is over, and forgets it. */
 static void
-answer_failure(struct tool *t, const json_t *id)
+end_call(struct call *call, json_t *object)
 {
-	answer_error(t, id, psup_error_code(t->c->p),
-	    psup_error_field(t->c->p), psup_error_message(t->c->p));
+	struct tool *t = call->t;
+
+	answer(t, call->id, object);
+	if (call->id == NULL)
+		t->busy = false;
+	t->calls--;
+	*call->where = call->next;
+	if (call->next != NULL)
+		call->next->where = call->where;
+	json_decref(call->id);
+	toolcall_fini(&call->of);
+	free(call);
 }
 
 /* The answer of a call. */
@@ -93,115 +94,30 @@ static void
 on_answer(void *arg, int status, psup_reply *reply)
 {
 	struct call *call = arg;
-	struct tool *t = call->t;
+	psup *p = call->t->c->p;
 
-	if (status == PSUP_OK)
-		answer(t, call->id, json_of_value(psup_reply_value(reply)));
-	else
-		answer_failure(t, call->id);
+	end_call(call, status == PSUP_OK
+	    ? toolcall_answer(&call->of, json_of_value(psup_reply_value(reply)))
+	    : toolcall_failure(&call->of, call->t->cwd, psup_error_code(p),
+		  psup_error_field(p), psup_error_message(p)));
 	psup_reply_free(&reply);
-	if (call->id == NULL)
-		t->busy = false;
-	t->calls--;
-	json_decref(call->id);
-	free(call);
 }
 
 /* ---------------------------------------------------------------- requests */
 
-/* A name as it came, cut and fit to be shown; "" for none. */
-static const char *
-shown_name(const char *name, char *ret, size_t size)
-{
-	ret[0] = '\0';
-	if (name != NULL)
-		psup_escape(name, strlen(name), false, ret, size);
-	return ret;
-}
-
-/* The method of a process action; NULL: `text` says why not. */
-static const char *
-process_method(const json_t *request, const char **ret_code, char *text,
-    size_t size)
-{
-	const json_t *action = json_object_get(request, "action");
-	const char *name = json_string_value(action);
-	char shown[64];
-	int n;
-
-	for (size_t i = 0; name != NULL && i < COUNT(actions); i++)
-		if (strcmp(name, actions[i]) == 0)
-			return actions[i];
-	*ret_code = "invalid-params";
-	if (name != NULL)
-		n = snprintf(text, size, "Invalid process action \"%s\".",
-		    shown_name(name, shown, sizeof(shown)));
-	else
-		n = snprintf(text, size, "%s process action.",
-		    action == NULL ? "Missing" : "Invalid");
-	for (size_t i = 0; i < COUNT(actions) && (size_t)n < size; i++)
-		n += snprintf(text + n, size - (size_t)n, "%s%s",
-		    i > 0 ? ", " : " Expected one of: ", actions[i]);
-	if ((size_t)n < size)
-		snprintf(text + n, size - (size_t)n, ".");
-	return NULL;
-}
-
-/* The method that a line asks for; NULL: it was answered with an error. */
-static const char *
-method_of(struct tool *t, const json_t *request)
-{
-	const json_t *id = json_object_get(request, "id");
-	const json_t *tool = json_object_get(request, "tool");
-	const char *name = json_string_value(tool);
-	const char *method, *code = "";
-	char text[300], shown[64];
-
-	if (name != NULL && strcmp(name, "exec") == 0)
-		return "exec";
-	if (name != NULL && strcmp(name, "process") == 0) {
-		method = process_method(request, &code, text, sizeof(text));
-		if (method == NULL)
-			answer_error(t, id, code, "action", text);
-		return method;
-	}
-	snprintf(text, sizeof(text), "%s tool%s%s%s: expected exec or "
-	                             "process.",
-	    tool == NULL ? "Missing" : "Unknown", name != NULL ? " \"" : "",
-	    shown_name(name, shown, sizeof(shown)), name != NULL ? "\"" : "");
-	answer_error(t, id, "invalid-params", "tool", text);
-	return NULL;
-}
-
-/* poll's timeout may be an integer in a string; what is none counts as 0. */
-static bool
-add_poll_timeout(psup_args *a, const char *method, const char *key,
-    const json_t *v)
-{
-	const char *text = json_string_value(v);
-	long long ms;
-
-	if (strcmp(method, "poll") != 0 || strcmp(key, "timeout") != 0 ||
-	    text == NULL)
-		return false;
-	ms = strtoll(text, NULL, 10);
-	psup_args_int(a, key, ms > 0 ? ms : 0);
-	return true;
-}
-
 /* Our own environment and directory, where the call names none. */
 static void
-add_surroundings(const struct tool *t, psup_args *a, const json_t *request)
+add_surroundings(const struct tool *t, psup_args *a, const json_t *params)
 {
 	char name[256], mask[8];
 
-	if (json_object_get(request, "umask") == NULL) {
+	if (json_object_get(params, "umask") == NULL) {
 		snprintf(mask, sizeof(mask), "%03o", (unsigned)cli_umask());
 		psup_args_str(a, "umask", mask);
 	}
-	if (json_object_get(request, "baseDir") == NULL && t->cwd[0] != '\0')
+	if (json_object_get(params, "baseDir") == NULL && t->cwd[0] != '\0')
 		psup_args_str(a, "baseDir", t->cwd);
-	if (json_object_get(request, "baseEnv") != NULL)
+	if (json_object_get(params, "baseEnv") != NULL)
 		return;
 	psup_args_map_begin(a, "baseEnv");
 	for (char **v = environ; v != NULL && *v != NULL; v++) {
@@ -218,26 +134,18 @@ add_surroundings(const struct tool *t, psup_args *a, const json_t *request)
 	psup_args_map_end(a);
 }
 
-/* The members of a line that are parameters. */
+/* What goes over the wire. */
 static psup_args *
-args_of(const struct tool *t, const char *method, const json_t *request)
+args_of(const struct call *call)
 {
 	psup_args *a = psup_args_new();
-	json_t *v, *r = json_incref((json_t *)(uintptr_t)request);
-	bool exec = strcmp(method, "exec") == 0;
 	const char *key;
+	json_t *v;
 
-	json_object_foreach(r, key, v)
-	{
-		if (strcmp(key, "id") == 0 || strcmp(key, "tool") == 0 ||
-		    (!exec && strcmp(key, "action") == 0) ||
-		    add_poll_timeout(a, method, key, v))
-			continue;
+	json_object_foreach(call->of.params, key, v)
 		args_add_json(a, key, v);
-	}
-	json_decref(r);
-	if (exec)
-		add_surroundings(t, a, request);
+	if (call->of.method == PROTO_EXEC)
+		add_surroundings(call->t, a, call->of.params);
 	return a;
 }
 
@@ -258,31 +166,61 @@ ensure_connected(struct tool *t)
 	return psup_connect(t->c->p, &o);
 }
 
+/* Sends a call that is one. */
+static void
+send_call(struct call *call)
+{
+	struct tool *t = call->t;
+	psup_args *a = args_of(call);
+
+	if (ensure_connected(t) != PSUP_OK ||
+	    psup_send(t->c->p, toolcall_method(&call->of), a, on_answer, call,
+		&call->request) != PSUP_OK)
+		on_answer(call, PSUP_ERR_SYSTEM, NULL);
+	psup_args_free(&a);
+}
+
+/* Takes a call's own members out of its line; a new one among those under
+ * way, or NULL. */
+static struct call *
+new_call(struct tool *t, json_t *request)
+{
+	struct call *call = calloc(1, sizeof(*call));
+
+	if (call == NULL)
+		return NULL;
+	call->t = t;
+	call->id = json_incref(json_object_get(request, "id"));
+	json_object_del(request, "id");
+	call->next = t->under_way;
+	call->where = &t->under_way;
+	if (call->next != NULL)
+		call->next->where = &call->next;
+	t->under_way = call;
+	t->calls++;
+	t->busy = t->busy || call->id == NULL;
+	return call;
+}
+
 /* Sends one call; takes the reference. It is answered in any case. */
 static void
 start_call(struct tool *t, json_t *request)
 {
-	const json_t *id = json_object_get(request, "id");
-	const char *method = method_of(t, request);
-	struct call *call = calloc(1, sizeof(*call));
-	psup_args *a;
+	json_t *tool = json_incref(json_object_get(request, "tool"));
+	struct call *call = new_call(t, request);
+	struct proto_problem why;
 
-	if (method == NULL || call == NULL) {
-		if (method != NULL)
-			answer_error(t, id, "no-memory", "", "no memory");
-		free(call);
-		json_decref(request);
-		return;
-	}
-	call->t = t;
-	call->id = json_incref((json_t *)(uintptr_t)id);
-	t->calls++;
-	t->busy = t->busy || id == NULL;
-	a = args_of(t, method, request);
-	if (ensure_connected(t) != PSUP_OK ||
-	    psup_send(t->c->p, method, a, on_answer, call, NULL) != PSUP_OK)
-		on_answer(call, PSUP_ERR_SYSTEM, NULL);
-	psup_args_free(&a);
+	json_object_del(request, "tool");
+	if (call == NULL)
+		answer(t, json_object_get(request, "id"),
+		    cli_error_object("no-memory", "", "no memory"));
+	else if (toolcall_take(json_string_value(tool), request, &call->of,
+		     &why) < 0)
+		end_call(call, toolcall_failure(&call->of, t->cwd,
+		    proto_error_name(why.code), why.field, why.message));
+	else
+		send_call(call);
+	json_decref(tool);
 	json_decref(request);
 }
 
@@ -305,12 +243,30 @@ tool_start_queued(struct tool *t)
 	}
 }
 
+/* Gives up the call of that id, which is answered by that; one that is over
+ * already stays as it was. */
+static void
+cancel(struct tool *t, const json_t *id)
+{
+	struct call *call;
+
+	for (call = t->under_way; call != NULL; call = call->next)
+		if (call->id != NULL && json_equal(call->id, id))
+			psup_cancel(t->c->p, call->request);
+}
+
 /* A valid object: runs now, or waits for those before it. */
 void
 tool_take_request(struct tool *t, json_t *request)
 {
 	const json_t *id = json_object_get(request, "id");
+	const json_t *cancelled = json_object_get(request, "cancel");
 
+	if (cancelled != NULL && json_object_get(request, "tool") == NULL) {
+		cancel(t, cancelled);
+		json_decref(request);
+		return;
+	}
 	if (id != NULL && json_is_null(id)) {
 		json_object_del(request, "id");
 		id = NULL;

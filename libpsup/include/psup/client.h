@@ -123,6 +123,8 @@ PSUP_API int psup_connect(psup *p, const struct psup_options *o);
  * How often that happened since psup_connect().
  */
 PSUP_API unsigned psup_resumed(const psup *p);
+/* Is that under way: the connection broke, and no other one is there yet? */
+PSUP_API bool psup_is_resuming(const psup *p);
 
 /* A scope token from a file that is the user's own (or root's) and has mode
  * 0600 or less, or from a descriptor, read to its end. Errors: SYSTEM. */

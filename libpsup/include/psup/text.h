@@ -21,7 +21,7 @@ extern "C" {
 PSUP_API size_t psup_escape(const char *s, size_t len, bool keep_lines,
     char *dst, size_t size);
 
-/* Copies with every invalid byte of UTF-8 as U+FFFD; dst needs 3 * len bytes.
+/* Copies with every mistake in UTF-8 as one U+FFFD; dst needs 3 * len bytes.
  * Returns the bytes written. */
 PSUP_API size_t psup_repair(const char *s, size_t len, char *dst);
 PSUP_API bool psup_is_utf8(const char *s, size_t len);

@@ -155,6 +155,18 @@ Test(config, environment)
 	cr_assert_eq(config.pending_max_output_chars, 1000);
 	cr_assert_eq(config.max_output_chars, 200000);
 	cr_assert(!config.child_oom_score_adj);
+	cr_assert_str_eq(why, "");
+	/* the older families count as not set, and it is said */
+	(void)setenv("PI_BASH_YIELD_MS", "soon", 1);
+	(void)setenv("OPENCLAW_BASH_JOB_TTL_MS", "1h", 1);
+	(void)unsetenv("PSUP_JOB_TTL_MS");
+	(void)setenv("PI_BASH_JOB_TTL_MS", "70000", 1);
+	cr_assert_eq(config_read_env(&config, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(config.background_ms, 500);
+	cr_assert_eq(config.cleanup_ms, 70000);
+	cr_assert_str_eq(why, "PI_BASH_YIELD_MS: \"soon\" is no number; "
+	    "expected 10 to 120000; OPENCLAW_BASH_JOB_TTL_MS: \"1h\" is no "
+	    "number; expected 60000 to 10800000");
 	(void)setenv("PSUP_YIELD_MS", "12a", 1);
 	(void)setenv("OPENCLAW_CHILD_OOM_SCORE_ADJ", "500", 1);
 	cr_assert_eq(config_read_env(&config, why, sizeof(why)), -EINVAL);

@@ -9,6 +9,7 @@
 #include "common/err.h"
 #include "common/slug.h"
 #include "common/text.h"
+#include "common/text_clean.h"
 
 static char out[4096];
 
@@ -43,10 +44,34 @@ Test(text, borders, .timeout = 10)
 
 Test(text, repair, .timeout = 10)
 {
-	size_t n = text_repair(S("a\xff€\xe2\x82z"), out);
+#define R "\xef\xbf\xbd"
+	/* a sequence that is cut short is one; what cannot follow is another:
+	 * the examples of Unicode 3.9 and of WHATWG's decoder */
+	static const struct {
+		const char *in, *want;
+	} rows[] = {
+		{"a\xff€\xe2\x82z", "a" R "€" R "z"},
+		{"\xf0\x9f\x98", R}, {"\xf0\x9f", R}, {"\xe2", R},
+		{"\xc0\xaf\xe0\x80\xbf\xf0\x81\x82\x41",
+		    R R R R R R R R "A"},
+		{"\xed\xa0\x80\xed\xbf\xbf\xed\xaf\x41",
+		    R R R R R R R R "A"},
+		{"\xf4\x91\x92\x93\xff\x41\x80\xbf\x42",
+		    R R R R R "A" R R "B"},
+		{"\xe1\x80\xe2\xf0\x91\x92\xf1\xbf\x41", R R R R "A"},
+	};
 
-	out[n] = '\0';
-	cr_expect_str_eq(out, "a\xef\xbf\xbd€\xef\xbf\xbd\xef\xbf\xbdz");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t n = text_repair(rows[i].in, strlen(rows[i].in), out);
+
+		out[n] = '\0';
+		cr_expect_str_eq(out, rows[i].want, "row %zu", i);
+		n = text_clean(TEXT_CLEAN, rows[i].in, strlen(rows[i].in),
+		    false, out);
+		out[n] = '\0';
+		cr_expect_str_eq(out, rows[i].want, "clean, row %zu", i);
+	}
+#undef R
 }
 
 Test(text, escape, .timeout = 10)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Between JSON and libpsup's values, both ways. Called by the commands. */
+/* Between JSON and libpsup's values, both ways. */
+#include "tools/calls/json.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli.h"
 
 json_t *
 json_of_text(const char *s, size_t len)
