@@ -216,6 +216,9 @@ bool reach(psup *p);
 /* What an answer says, cut, or, where there is none, the error's words. Until
  * the next call of this thread. */
 const char *said(const psup *p, const psup_reply *r);
+/* Is that the code of an answer's details? Builds of before `code` had it as
+ * `error`, which is a sentence now. */
+bool answer_is(const psup_value *details, const char *code);
 
 /* ----------------------------------------------------------------- ledger */
 

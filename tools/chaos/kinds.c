@@ -116,7 +116,7 @@ feed_bytes(struct story *s, uint64_t pos, const char *data, size_t n, bool eof,
 	psup_args_free(&a);
 	*ret_taken = n;
 	if (rc == PSUP_OK && psup_reply_is_error(r) &&
-	    !psup_get_is(psup_reply_details(r), "code", "stdin-full")) {
+	    !answer_is(psup_reply_details(r), "stdin-full")) {
 		/* A repeat of the last piece may come after the end. */
 		if (!last && keeper_dies(s->keepers))
 			*ret_taken = OVER;

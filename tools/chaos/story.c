@@ -30,6 +30,12 @@ reach(psup *p)
 	return psup_connect(p, &o) == PSUP_OK;
 }
 
+bool
+answer_is(const psup_value *d, const char *code)
+{
+	return psup_get_is(d, "code", code) || psup_get_is(d, "error", code);
+}
+
 /* Answers that ask for patience: too many sessions for the memory, or a turn
  * that, by --fault, could not be written. */
 static bool
@@ -40,8 +46,7 @@ is_full(const psup *p, int rc, const psup_reply *r)
 	if (rc == PSUP_ERR_REFUSED)
 		return chaos.no_index &&
 		    strcmp(psup_error_code(p), "no-space") == 0;
-	return psup_get_is(d, "code", "no-space") ||
-	    psup_get_is(d, "code", "busy");
+	return answer_is(d, "no-space") || answer_is(d, "busy");
 }
 
 const char *
@@ -390,8 +395,8 @@ story_clear(struct story *s)
 
 	psup_args_str(a, "sessionId", s->id);
 	if (ask(s->p, "clear", a, &r) == PSUP_OK && psup_reply_is_error(r) &&
-	    !psup_get_is(psup_reply_details(r), "code", "not-found") &&
-	    !psup_get_is(psup_reply_details(r), "code", "not-finished"))
+	    !answer_is(psup_reply_details(r), "not-found") &&
+	    !answer_is(psup_reply_details(r), "not-finished"))
 		lost(LOSS_ANSWER, "clear of session %u (%s, %s): %s", s->n,
 		    s->id, kind_name(s->kind), said(s->p, r));
 	psup_reply_free(&r);
