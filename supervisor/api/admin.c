@@ -78,6 +78,7 @@ remove_call(struct api_call *c)
 	session_touch(c->m, s);
 	room_count(s);
 	registry_drop_key(c->m, s);
+	session_kill_is_of(s, conn_scope(c->conn));
 	session_kill(c->m, s, SIGTERM, s->wish.grace_ms, END_MANUAL_CANCEL,
 	    CTL_KILL_ESCALATE);
 	done(c->req, slug, s->id.name, "Removed session",

@@ -66,6 +66,7 @@ take_numbers(const struct config *cfg, const struct val *p,
 	    : 4096;
 	w->grace_ms = (uint32_t)cfg->grace_ms;
 	w->notify = val_bool(p, "notifyOnExit", cfg->notify_on_exit);
+	w->notify_asked = val_bool(p, "notifyOnExit", false);
 	w->notify_empty = cfg->notify_on_exit_empty_success;
 	w->stream = val_bool(p, "stream", false);
 	w->stdin_pipe = in == NULL || val_is_str(in, "open") ||

@@ -214,6 +214,8 @@ kill_call(struct api_call *c)
 	k->alone = !escalate;
 	k->grace_ms = (uint32_t)proto_int(PROTO_KILL, c->params, "graceMs",
 	    (int64_t)c->m->cfg.grace_ms);
+	if (escalate)
+		session_kill_is_of(s, conn_scope(c->conn));
 	k->flags = (escalate ? CTL_KILL_ESCALATE : 0) +
 	    CTL_KILL_ID * (uint32_t)val_int(c->params, "killId", 0);
 	if (k->grace_ms == 0 && escalate)

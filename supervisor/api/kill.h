@@ -17,6 +17,7 @@ int kill_signal(struct api_call *c);
 struct scope_end {
 	char scope[48]; /* drainScope */
 	bool kill;      /* drainScope: at the end of the wait */
+	bool own;       /* a connection of the scope asked for it */
 	bool answers_early; /* it does not wait for all that it ends */
 	int signal;
 	uint32_t grace_ms;

@@ -111,6 +111,7 @@ struct ending {
 	TAILQ_ENTRY(ending) link;
 	struct req *r; /* NULL: nobody waits for it any more */
 	size_t n, at;
+	bool own;     /* by a connection of the scope */
 	bool waiting; /* first those that wait, so that none of them starts */
 	int signal;
 	uint32_t grace_ms;
@@ -152,6 +153,8 @@ end_one(struct master *m, struct ending *end, struct session *s)
 	if (st != NULL && !st->answers_early && !end->waiting &&
 	    req_watch(r, s) < 0)
 		st->answers_early = true;
+	if (end->own)
+		session_kill_is_of(s, s->id.scope);
 	if (session_live(s))
 		session_kill(m, s, end->signal, end->grace_ms,
 		    END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
@@ -259,6 +262,7 @@ scope_end_all(struct req *r, const char *scope, bool left,
 		return false;
 	end->r = r;
 	st->ending = end;
+	end->own = st->own;
 	end->waiting = true;
 	end->signal = st->signal;
 	end->grace_ms = st->grace_ms;
@@ -304,6 +308,7 @@ kill_scope_call(struct api_call *c)
 	    "graceMs", (int64_t)c->m->cfg.grace_ms);
 	if (st->grace_ms == 0)
 		st->signal = SIGKILL;
+	st->own = conn_scope(c->conn) != NULL;
 	st->answers_early = !val_bool(c->params, "wait", true);
 	if (!scope_end_all(r, scope, true, scope_told, &st->asked))
 		req_nomem(r);

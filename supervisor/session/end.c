@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "common/fault.h"
@@ -49,6 +50,16 @@ session_order_kill(struct master *m, struct session *s, int sig,
 	pool_order(m, s, &k, sizeof(k), false, -1);
 }
 
+/* The end that will be asked for is a wish of this scope (NULL: of none), which
+ * knows of it, if the session is its own. The first wish counts. */
+void
+session_kill_is_of(struct session *s, const char *scope)
+{
+	if (session_live(s) && s->ending.forced == END_NONE)
+		s->ending.by_own =
+		    strcmp(s->id.scope, scope != NULL ? scope : "") == 0;
+}
+
 /* Asks for the end of a session. */
 void
 session_kill(struct master *m, struct session *s, int sig, uint32_t grace_ms,
@@ -89,7 +100,31 @@ session_killed_left(struct session *s)
 	s->ending.killing_left = false;
 }
 
-/* Notes that the exit event is due, unless the rules say none is. */
+/* Why an end is none to wake anybody for; NULL: it is. */
+static const char *
+quiet_reason(const struct session *s)
+{
+	if (s->wish.notify_asked)
+		return NULL;
+	if (s->facts.reason == END_MANUAL_CANCEL && s->ending.by_own)
+		return "own-kill";
+	if (!s->wish.notify)
+		return "not-asked";
+	if (s->facts.reason == END_EXIT && s->facts.exit_code == 0 &&
+	    s->output.total == 0 && !s->wish.notify_empty)
+		return "empty-success";
+	return NULL;
+}
+
+/* Is its exit event still to be written? */
+static bool
+owes_event(const struct session *s)
+{
+	return s->shown.backgrounded && !s->shown.exit_notified &&
+	    !session_never_was(s);
+}
+
+/* Writes the exit event, which every end of a backgrounded session has. */
 static void
 exit_event(struct master *m, struct session *s)
 {
@@ -97,12 +132,7 @@ exit_event(struct master *m, struct session *s)
 	struct sbuf text = SBUF_INIT;
 	struct event_in in;
 
-	if (!s->shown.backgrounded || !s->wish.notify ||
-	    s->shown.exit_notified || s->shown.hidden ||
-	    s->facts.reason == END_MANUAL_CANCEL)
-		return;
-	if (s->facts.reason == END_EXIT && s->facts.exit_code == 0 &&
-	    s->output.total == 0 && !s->wish.notify_empty)
+	if (!owes_event(s))
 		return;
 	result_event_text(m, s, &text);
 	session_instance(s, instance);
@@ -117,7 +147,9 @@ exit_event(struct master *m, struct session *s)
 		? text_signal_name(s->facts.exit_signal)
 		: NULL,
 	    .exit_reason = result_exit_reason(s),
-	    .exit_code = s->facts.exit_code, .at_ms = s->facts.ended_ms};
+	    .exit_code = s->facts.exit_code,
+	    .quiet = quiet_reason(s),
+	    .at_ms = s->facts.ended_ms};
 	if (in.session_key[0] == '\0')
 		in.session_key = NULL;
 	if (FAULT_FAILS("lie.event-lost") ||
@@ -136,15 +168,19 @@ exit_event(struct master *m, struct session *s)
 void
 session_events_due(struct master *m)
 {
-	struct session *s;
+	struct session *s, *next;
 
 	m->events_due = false;
-	TAILQ_FOREACH(s, &m->ended, retention.ended_link)
-		if (!s->shown.exit_notified) {
-			exit_event(m, s);
-			if (s->shown.exit_notified)
-				session_touch(m, s);
-		}
+	TAILQ_FOREACH_SAFE(s, &m->ended, retention.ended_link, next) {
+		if (!owes_event(s))
+			continue;
+		exit_event(m, s);
+		if (owes_event(s))
+			continue;
+		session_touch(m, s);
+		if (s->shown.hidden)
+			registry_forget(m, s);
+	}
 }
 
 /* Everything an end brings with it, whatever ended the session. */
@@ -180,7 +216,7 @@ session_ended(struct master *m, struct session *s, const char *why)
 	exit_event(m, s);
 	sweep_ended(m, s);
 	session_wake(m, s, WAKE_STATE);
-	if (s->shown.hidden)
+	if (s->shown.hidden && !owes_event(s))
 		registry_forget(m, s);
 	if (held)
 		deadlock_look(m, m->lanes, lane);

@@ -153,6 +153,7 @@ void session_kill_left(struct master *m, struct session *s, int sig,
     uint32_t grace_ms, uint32_t flags);
 /* LEFT has said what became of that. */
 void session_killed_left(struct session *s);
+void session_kill_is_of(struct session *s, const char *scope);
 /* The end by this master's own decision (never ran, lost, cancelled). */
 void session_end_here(struct master *m, struct session *s, uint32_t reason,
     const char *why);

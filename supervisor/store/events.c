@@ -212,6 +212,10 @@ put_map(struct enc *e, const struct event_in *in, uint64_t seq, bool is_end)
 		enc_kv_nil(e, "exitCode");
 	put_text(e, "exitSignal", in->exit_signal);
 	enc_kv_str(e, "exitReason", events_name(in->exit_reason));
+	if (in->quiet != NULL) {
+		enc_kv_bool(e, "quiet", true);
+		enc_kv_str(e, "quietReason", in->quiet);
+	}
 	enc_end(e);
 }
 

@@ -56,6 +56,7 @@ struct event_in {
 	const char *slug, *session_key, *text, *status, *exit_signal,
 	    *exit_reason;
 	int exit_code; /* -1: none */
+	const char *quiet; /* why nobody need be woken for it; NULL: told */
 	uint64_t at_ms;
 	/* fields of a kind that is no end, which has no exit fields; key NULL:
 	 * none */

@@ -5,9 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")/../../docs/examples" && pwd)
 include=$here/../../libpsup/include
-export PSUP_CONFIG="$scratch/psup.conf"
-# an end without output and with code 0 is to be told, too
-printf '[exec]\nnotify_on_exit_empty_success = yes\n' >"$PSUP_CONFIG"
 
 has() { grep -q "$1" "$2" 2>/dev/null; }
 

@@ -54,6 +54,8 @@ forget_others(void)
 	while (psup_value_count(psup_value_get(
 	           details(ask("list", YES("all"))), "sessions")) > 3)
 		expect(now_ms() < until, "they stay");
+	/* nor do their events stay */
+	expect_ok(ask("ack", INT("seq", 9007199254740991)));
 }
 
 /* The blocks that a process has in use once it has nothing to do. */

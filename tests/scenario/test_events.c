@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Exit events: exactly one for each backgrounded session that ended, in
  * order, kept until acknowledged. Compatibility point 12, as far as built. */
+#include "lib_inner.h"
 #include "lib_scn.h"
 
+#include "common/check.h"
+
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,26 +67,103 @@ SCENARIO(events, none_for_a_foreground_session)
 	           unacknowledged("gw")), "events")) == 0);
 }
 
-SCENARIO(events, none_where_none_is_wanted)
+/* Why this session's end is quiet, or "told", or how many events it has. */
+static const char *
+quiet_of(const struct answer *a, const char *id)
 {
-	const char *killed, *empty, *quiet, *loud;
+	const psup_value *events = psup_value_get(details(a), "events"), *e;
+	char reason[32] = "";
+
+	if (count_of(a, id) != 1)
+		return scn_format("%d events", count_of(a, id));
+	for (size_t i = 0; i < psup_value_count(events); i++) {
+		e = psup_value_at(events, i);
+		if (!psup_get_is(e, "sessionId", id))
+			continue;
+		psup_get_copy(e, "quietReason", reason, sizeof(reason));
+		expect(psup_get_bool(e, "quiet", false) == (reason[0] != '\0'));
+	}
+	return scn_format("%s", reason[0] != '\0' ? reason : "told");
+}
+
+/* One that runs until it is ended. */
+static const char *
+hanging(struct peer *p, bool asked)
+{
+	return id_of(
+	    asked ? ask_as(p, "exec", PUPPET("hang"), YES("background"),
+			YES("notifyOnExit"))
+		  : ask_as(p, "exec", PUPPET("hang"), YES("background")));
+}
+
+SCENARIO(events, every_end_has_one_and_some_are_quiet)
+{
+	static const struct {
+		const char *command, *reason;
+		bool off, on;
+	} cases[] = {
+	    {"true", "empty-success", false, false},
+	    {"true", "told", false, true},
+	    {"echo out", "told", false, false},
+	    {"echo out", "not-asked", true, false},
+	    {"exit 1", "told", false, false},
+	    {"exit 1", "not-asked", true, false},
+	    {"kill -9 $$", "told", false, false},
+	};
+	const char *id[NELEMS(cases)];
 	struct answer *a;
 
 	psupd();
-	killed = background(PUPPET("print up; hang"));
-	await_output(killed, "up\n");
-	expect_ok(ask("kill", STR("sessionId", killed), INT("graceMs", 0)));
-	empty = background(STR("command", "true"));
-	quiet = background(STR("command", "echo out"), NO("notifyOnExit"));
-	loud = background(STR("command", "exit 1"));
-	await_end(empty);
-	await_end(quiet);
-	await_end(loud);
+	for (size_t i = 0; i < NELEMS(cases); i++) {
+		id[i] = cases[i].off
+			    ? background(STR("command", cases[i].command),
+				  NO("notifyOnExit"))
+			: cases[i].on
+			    ? background(STR("command", cases[i].command),
+				  YES("notifyOnExit"))
+			    : background(STR("command", cases[i].command));
+		await_end(id[i]);
+	}
 	a = unacknowledged("gw");
-	expect(count_of(a, killed) == 0, "a manual kill");
-	expect(count_of(a, empty) == 0, "exit 0 without output");
-	expect(count_of(a, quiet) == 0, "notifyOnExit false");
-	expect(count_of(a, loud) == 1);
+	for (size_t i = 0; i < NELEMS(cases); i++)
+		expect(strcmp(quiet_of(a, id[i]), cases[i].reason) == 0,
+		    "%s: %s", cases[i].command, quiet_of(a, id[i]));
+}
+
+/* Who subscribes never waits for an end that somebody else has made. */
+SCENARIO(events, an_end_by_hand_is_quiet_to_its_own_scope_alone)
+{
+	struct peer *own;
+	const char *of_own, *of_other, *asked, *removed, *removed_by_other,
+	    *with_all;
+	struct answer *a;
+
+	psupd();
+	own = peer("a");
+	of_own = hanging(own, false);
+	of_other = hanging(own, false);
+	asked = hanging(own, true);
+	removed = hanging(own, false);
+	removed_by_other = hanging(own, false);
+	expect_ok(
+	    ask_as(own, "kill", STR("sessionId", of_own), INT("graceMs", 0)));
+	expect_ok(ask("kill", STR("sessionId", of_other), INT("graceMs", 0)));
+	expect_ok(
+	    ask_as(own, "kill", STR("sessionId", asked), INT("graceMs", 0)));
+	expect_ok(ask_as(own, "remove", STR("sessionId", removed)));
+	expect_ok(ask("remove", STR("sessionId", removed_by_other)));
+	with_all = hanging(own, false);
+	expect_ok(ask_as(own, "killScope", INT("graceMs", 0)));
+	do {
+		a = ask_as(own, "events", STR("subscriber", "gw"));
+		poll(NULL, 0, 1);
+	} while (count_of(a, removed) + count_of(a, removed_by_other) < 2);
+	expect(strcmp(quiet_of(a, of_own), "own-kill") == 0);
+	expect(strcmp(quiet_of(a, of_other), "told") == 0);
+	expect(strcmp(quiet_of(a, asked), "told") == 0);
+	expect(strcmp(quiet_of(a, removed), "own-kill") == 0);
+	expect(strcmp(quiet_of(a, removed_by_other), "told") == 0);
+	expect(strcmp(quiet_of(a, with_all), "own-kill") == 0);
 }
 
 SCENARIO(events, an_empty_success_where_it_is_wanted)
@@ -92,7 +173,7 @@ SCENARIO(events, an_empty_success_where_it_is_wanted)
 	psupd(.conf = "[exec]\nnotify_on_exit_empty_success = true\n");
 	id = background(STR("command", "true"));
 	await_end(id);
-	expect(count_of(unacknowledged("gw"), id) == 1);
+	expect(strcmp(quiet_of(unacknowledged("gw"), id), "told") == 0);
 }
 
 SCENARIO(events, are_kept_until_acknowledged)

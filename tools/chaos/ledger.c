@@ -15,7 +15,7 @@
 struct entry {
 	uint8_t kind, events, starts;
 	bool ended;
-	bool silent; /* ended well without a byte: that makes no event */
+	bool silent; /* owes nothing: it warmed up */
 	bool lost;   /* by the keeper's death: one after so many, up to */
 	uint32_t after, upto;
 };
@@ -94,15 +94,12 @@ ledger_event(const char *session_key)
 	atomic_fetch_add(&chaos.events_seen, 1);
 }
 
-/* What is killed by hand makes no event; one in the foreground owes none, but
- * may have gone to the background while its key was waited for. */
+/* One in the foreground owes none, but may have gone to the background while its
+ * key was waited for. */
 static bool
 owes_event(const struct entry *e)
 {
-	bool by_hand = e->kind == KIND_TICK || e->kind == KIND_HIDE;
-
-	return e->ended && !e->silent && e->kind != KIND_FRONT &&
-	    (e->lost || !by_hand);
+	return e->ended && !e->silent && e->kind != KIND_FRONT;
 }
 
 long

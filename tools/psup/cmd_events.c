@@ -12,7 +12,7 @@ void
 events_print(struct cli *c, const psup_value *event)
 {
 	const char *text;
-	char line[1200];
+	char line[1200], quiet[32] = "";
 	size_t len;
 	int n;
 
@@ -21,9 +21,12 @@ events_print(struct cli *c, const psup_value *event)
 		return;
 	}
 	text = psup_get_str(event, "text", &len);
-	n = snprintf(line, sizeof(line), "%lld %.*s",
+	psup_get_copy(event, "quietReason", quiet, sizeof(quiet));
+	n = snprintf(line, sizeof(line), "%lld %.*s%s%s%s",
 	    (long long)psup_get_int(event, "seq", 0),
-	    len > 1000 ? 1000 : (int)len, text != NULL ? text : "");
+	    len > 1000 ? 1000 : (int)len, text != NULL ? text : "",
+	    quiet[0] != '\0' ? " (quiet: " : "", quiet,
+	    quiet[0] != '\0' ? ")" : "");
 	cli_print_text(line, n < 0 ? 0 : (size_t)n);
 	fflush(stdout);
 }

@@ -356,7 +356,7 @@ export interface ExecParams {
   timeoutSeconds?: number;
   /** Seconds of silence after which the command is ended; 0: no limit */
   noOutputTimeout?: number;
-  /** Write an exit event when a backgrounded session ends */
+  /** Is the exit event of a backgrounded session one to be told? false: it is quiet; true: it is not, whatever ends it */
   notifyOnExit?: boolean;
   /** open: a pipe that write can feed; closed: EOF at once; {text}: that text, then EOF */
   stdin?: 'open' | 'closed' | {text: string};
@@ -930,6 +930,10 @@ export interface EventNote {
   exitCode?: number | null;
   exitSignal?: string | null;
   exitReason?: string;
+  /** An agent need not be woken for it */
+  quiet?: boolean;
+  /** Of a quiet one */
+  quietReason?: string;
   /** Of started */
   pid?: number;
   /** Of timeout-warning: when the command will be ended; wall clock, ms */

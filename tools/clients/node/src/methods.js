@@ -21,7 +21,7 @@ export const METHODS = {
     timeout: ['number', 'Seconds of life in all, the background part included, what it waited to be started not; 0: no limit'],
     timeoutSeconds: ['number', 'The same parameter as timeout'],
     noOutputTimeout: ['number', 'Seconds of silence after which the command is ended; 0: no limit'],
-    notifyOnExit: ['bool', 'Write an exit event when a backgrounded session ends'],
+    notifyOnExit: ['bool', 'Is the exit event of a backgrounded session one to be told? false: it is quiet; true: it is not, whatever ends it'],
     stdin: ['stdin', 'open: a pipe that write can feed; closed: EOF at once; {text}: that text, then EOF'],
     lane: ['str', 'The queue the session waits in: main, subagent, cron:<job>, session:<key>, or a name of your own'],
     priority: ['int', '1 foreground, 0 normal, -1 background'],
