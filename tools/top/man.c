@@ -55,7 +55,8 @@ man_print_page(void)
 	    "running/width, +queued, and what holds the queue back.\n"
 	    ".PP\n"
 	    "Everything that a command, its name or its output says is "
-	    "escaped: a control character is shown as \\ex1b. In the pane a "
+	    "escaped: a control character is shown as \\ex1b, of emoji that are "
+	    "joined the first, of a flag its letters. In the pane a "
 	    "terminal's screen is drawn as its program wants; other output "
 	    "is shown as psup log shows it.\n";
 	static const char after[] =
@@ -70,7 +71,8 @@ man_print_page(void)
 	    "memory is of another version, which is said and never misread.\n"
 	    ".SH ENVIRONMENT\n"
 	    "PSUP_RUNTIME_DIR, XDG_RUNTIME_DIR: where the server is. "
-	    "NO_COLOR: no colours. TERM.\n"
+	    "NO_COLOR: no colours. TERM: a terminal whose cursor can be placed; "
+	    "on others there is \\-\\-batch.\n"
 	    ".SH EXAMPLES\n"
 	    "What writes most, once a minute, into a file:\n"
 	    ".PP\n.EX\n"
