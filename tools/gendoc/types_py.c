@@ -11,47 +11,47 @@
 #include "tools/gendoc/types.h"
 
 static const char *const words[][2] = {
-	{"str", "str"},
-	{"int", "int"},
-	{"number", "float"},
-	{"bool", "bool"},
-	{"bin", "bytes"},
-	{"nil", "None"},
-	{"data", "Data"},
-	{"map", "Dict[str, Any]"},
-	{"map of str", "Mapping[str, str]"},
-	{"map of data", "Mapping[str, Data]"},
-	{"array of str", "Sequence[str]"},
-	{"array of int", "List[int]"},
-	{"array of maps", "List[Dict[str, Any]]"},
-	{"array of arrays", "List[List[Any]]"},
-	{"array of rows", "List[Row]"},
-	{"array of events", "List[EventNote]"},
-	{"stream", "Union[bool, str]"},
-	{"signal", "Union[str, int]"},
-	{"stdin", "Union[str, Dict[str, str]]"},
+    {"str", "str"},
+    {"int", "int"},
+    {"number", "float"},
+    {"bool", "bool"},
+    {"bin", "bytes"},
+    {"nil", "None"},
+    {"data", "Data"},
+    {"map", "Dict[str, Any]"},
+    {"map of str", "Mapping[str, str]"},
+    {"map of data", "Mapping[str, Data]"},
+    {"array of str", "Sequence[str]"},
+    {"array of int", "List[int]"},
+    {"array of maps", "List[Dict[str, Any]]"},
+    {"array of arrays", "List[List[Any]]"},
+    {"array of rows", "List[Row]"},
+    {"array of events", "List[EventNote]"},
+    {"stream", "Union[bool, str]"},
+    {"signal", "Union[str, int]"},
+    {"stdin", "Union[str, Dict[str, str]]"},
 };
 
 /* As the walker names it, and short among the tables. */
 static const char *const param_types[][2] = {
-	[PT_STR] = {"str", "str"},
-	[PT_DATA] = {"data", "data"},
-	[PT_INT] = {"int", "int"},
-	[PT_NUM] = {"number", "num"},
-	[PT_BOOL] = {"bool", "bool"},
-	[PT_STRMAP] = {"map of str", "strmap"},
-	[PT_STRLIST] = {"array of str", "strlist"},
-	[PT_OBJECT] = {"map", "map"},
-	[PT_STDIN] = {"stdin", "stdin"},
-	[PT_STREAM] = {"stream", "stream"},
-	[PT_SIGNAL] = {"signal", "signal"},
+    [PT_STR] = {"str", "str"},
+    [PT_DATA] = {"data", "data"},
+    [PT_INT] = {"int", "int"},
+    [PT_NUM] = {"number", "num"},
+    [PT_BOOL] = {"bool", "bool"},
+    [PT_STRMAP] = {"map of str", "strmap"},
+    [PT_STRLIST] = {"array of str", "strlist"},
+    [PT_OBJECT] = {"map", "map"},
+    [PT_STDIN] = {"stdin", "stdin"},
+    [PT_STREAM] = {"stream", "stream"},
+    [PT_SIGNAL] = {"signal", "signal"},
 };
 
 static const struct {
 	const char *said, *meant;
 	bool wrong;
 } slips[] = {
-#define SLIP(said, meant, wrong) { said, meant, wrong },
+#define SLIP(said, meant, wrong) {said, meant, wrong},
 #include "common/proto.def"
 };
 
@@ -107,8 +107,8 @@ print_type(const char *type)
 		size_t n = strcspn(type, "|"), i = 0;
 
 		while (i < NELEMS(words) &&
-		    (strlen(words[i][0]) != n ||
-			strncmp(words[i][0], type, n) != 0))
+		       (strlen(words[i][0]) != n ||
+			   strncmp(words[i][0], type, n) != 0))
 			i++;
 		CHECK(i < NELEMS(words));
 		printf("%s%s", first ? "" : ", ", words[i][1]);
@@ -128,9 +128,8 @@ snake(const char *name)
 	for (; *name != '\0' && n + 2 < sizeof(text); name++) {
 		if (isupper((unsigned char)*name))
 			text[n++] = '_';
-		text[n++] = *name == '-'
-		    ? '_'
-		    : (char)tolower((unsigned char)*name);
+		text[n++] =
+		    *name == '-' ? '_' : (char)tolower((unsigned char)*name);
 	}
 	text[n] = '\0';
 	return text;
@@ -173,7 +172,8 @@ py_begin(void)
 	     "from ._answer import ABSENT, Absent, Answer, Calls\n\n"
 	     "Data = Union[str, bytes]\n\n"
 	     "# Of each method: the rule by which it may be asked for again "
-	     "after a lost\n# answer, the tool that it belongs to, or \"\", and of "
+	     "after a lost\n# answer, the tool that it belongs to, or \"\", "
+	     "and of "
 	     "those its parameters: name\n# among the tool's, (type, what it "
 	     "means, its name of the wire). A type ends by !\n# where the "
 	     "parameter is required, ? where nil means something, ~ where it "
@@ -252,7 +252,8 @@ py_shape_end(void)
 			puts("}, total=False)");
 		else if (groups[0] != '\0')
 			printf("\n\nclass %sDetails(%s, total=False):\n"
-			       "    pass\n", camel, groups);
+			       "    pass\n",
+			    camel, groups);
 	}
 }
 
@@ -261,15 +262,15 @@ static bool
 is_positional(const struct proto_param *row)
 {
 	return row->required || row->type == PT_DATA ||
-	    strcmp(row->name, "command") == 0 ||
-	    strcmp(row->name, "sessionId") == 0;
+	       strcmp(row->name, "command") == 0 ||
+	       strcmp(row->name, "sessionId") == 0;
 }
 
 static void
 print_param(const struct proto_param *row)
 {
-	const char *type = row->any_bytes ? "map of data"
-	                                  : param_types[row->type][0];
+	const char *type =
+	    row->any_bytes ? "map of data" : param_types[row->type][0];
 
 	printf(",\n        %s: ", snake(row->name));
 	if (row->required) {
@@ -312,7 +313,8 @@ print_def(enum proto_method m)
 	printf(":\n        \"\"\"%s\"\"\"\n", proto_method_doc(m));
 	if (has_text(m))
 		printf("        return Answer(await self._ask(\"%s\", "
-		       "locals()))\n", name);
+		       "locals()))\n",
+		    name);
 	else
 		printf("        ret: %sAnswer = await self._ask(\"%s\", "
 		       "locals())\n        return ret\n",
@@ -333,8 +335,8 @@ py_end(void)
 	for (size_t i = 0; i < proto_extra_count; i++) {
 		const struct proto_extra *x = &proto_extras[i];
 
-		printf("    \"%s\": (\"%s\", \"%s\", ", x->name, x->tool,
-		    x->as);
+		printf(
+		    "    \"%s\": (\"%s\", \"%s\", ", x->name, x->tool, x->as);
 		print_quoted(x->doc);
 		puts("),");
 	}
@@ -346,8 +348,7 @@ py_end(void)
 			    slips[i].meant);
 	puts(")\n\nCODES = (");
 	for (size_t i = 0; i < PROTO_ERROR_COUNT; i++)
-		printf("    \"%s\",\n",
-		    proto_error_name((enum proto_error)i));
+		printf("    \"%s\",\n", proto_error_name((enum proto_error)i));
 	puts(")");
 }
 

@@ -64,6 +64,10 @@ class _Packer:
 
     def put(self, v: Any, field: str, depth: int) -> None:
         self.elements += 1
+        if self.elements > ELEMENTS_MAX:
+            raise PsupError(
+                "limit-exceeded", f"{field or 'the message'}: the message has "
+                f"over {ELEMENTS_MAX} elements", field)
         if v is None:
             self.out.append(b"\xc0")
         elif isinstance(v, str):
@@ -86,10 +90,10 @@ class _Packer:
                 "list, tuple or dict", field)
 
     def put_many(self, v: Any, field: str, depth: int) -> None:
-        if depth >= DEPTH_MAX or self.elements > ELEMENTS_MAX:
+        if depth >= DEPTH_MAX:
             raise PsupError(
-                "limit-exceeded", f"{field or 'the message'}: over "
-                f"{DEPTH_MAX} levels, or {ELEMENTS_MAX} elements", field)
+                "limit-exceeded", f"{field or 'the message'}: the message has "
+                f"over {DEPTH_MAX} levels", field)
         if isinstance(v, dict):
             self.out.append(struct.pack(">BI", 0xdf, len(v)))
             for key, item in v.items():
