@@ -61,6 +61,11 @@ psup wait "$bad" "$talk" "$evil" --any --text two --timeout 30000 >/dev/null 2>&
 # ----------------------------------------------------------------- 80 x 24
 display 80 24
 shows "psup  running  up *
+running 7 * queued 1 * ended 1 *failed 0 *out *budget *load *
+lanes main 1/1 +1 held by $one *
+SESSION *STATE *CPU%*OUT/s▾*INPUT*NAME*" "a header of three lines"
+keys H
+shows "psup  running  up *
 keeper * gen 1 restarts 0 beat *master * gen 1 restarts 0 beat *
 w0 * g1 r0 *
 sessions running 7 * queued 1 * ended 1 *failed 0*
@@ -79,6 +84,9 @@ shows "*: *x1b]0;*" "hostile ones as text"
 is "$(mux display-message -p '#{pane_title}' | grep -c pwned)" 0 \
     "no title is set by them"
 shows_styled "*"$'\033'"\[38;5;71mrunning*" "in colours"
+keys H
+shows "psup*
+running 7 *" "three lines again"
 
 keys h
 shows "*psup-top: keys*up  *the one above*sort by the column*" "the help"
@@ -208,7 +216,7 @@ shows "psup  running*" "until it runs again"
 psup kill "$talk" --grace 0 >/dev/null
 filter ""
 kill -KILL "$(master_pid)"
-shows "psup  running*master * gen [2-9]* restarts [1-9]*" "a new master is told of"
+shows "psup  running * restarts [1-9]*" "a new master is told of"
 
 # --------------------------------------------------------- without colours
 display 80 24 NO_COLOR=1

@@ -159,7 +159,8 @@ show(struct display *d)
 	if (d->ui.pane != PANE_NONE)
 		read_pane(d);
 	draw(&d->ui, &d->pane, &d->frame);
-	view_frame(&d->frame);
+	view_frame(&d->frame, d->ui.redraw);
+	d->ui.redraw = false;
 	return 0;
 }
 

@@ -178,7 +178,7 @@ use_style(uint32_t style)
 }
 
 void
-view_frame(const struct frame *f)
+view_frame(const struct frame *f, bool all)
 {
 	const struct line *l;
 	size_t end;
@@ -199,6 +199,7 @@ view_frame(const struct frame *f)
 		}
 	}
 	attr_set(A_NORMAL, 0, NULL);
+	clearok(stdscr, all ? TRUE : FALSE);
 	refresh();
 }
 
