@@ -266,7 +266,7 @@ METHODS["exec"] = ("requestKey", "exec", {
     "timeout": ("num", "Seconds of life in all, the background part included, what it waited to be started not; 0: no limit", "timeout"),
     "timeoutSeconds": ("num", "The same parameter as timeout", "timeoutSeconds"),
     "noOutputTimeout": ("num", "Seconds of silence after which the command is ended; 0: no limit", "noOutputTimeout"),
-    "notifyOnExit": ("bool", "Write an exit event when a backgrounded session ends", "notifyOnExit"),
+    "notifyOnExit": ("bool", "Is the exit event of a backgrounded session one to be told? false: it is quiet; true: it is not, whatever ends it", "notifyOnExit"),
     "stdin": ("stdin", "open: a pipe that write can feed; closed: EOF at once; {text}: that text, then EOF", "stdin"),
     "lane": ("str", "The queue the session waits in: main, subagent, cron:<job>, session:<key>, or a name of your own", "lane"),
     "priority": ("int", "1 foreground, 0 normal, -1 background", "priority"),
@@ -607,6 +607,8 @@ class EventNote(TypedDict, total=False):
     exitCode: Union[int, None]
     exitSignal: Union[str, None]
     exitReason: str
+    quiet: bool
+    quietReason: str
     pid: int
     deadlineAt: int
     worker: int
