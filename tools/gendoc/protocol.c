@@ -422,7 +422,7 @@ main(int argc, char **argv)
 		return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 	if (argc != 2 + of_metrics || !print_file(argv[argc - 1])) {
 		fputs("usage: psup-gendoc [--metrics] INTRODUCTION\n"
-		      "       psup-gendoc types ts|js\n", stderr);
+		      "       psup-gendoc types ts|js|py\n", stderr);
 		return 2;
 	}
 	if (of_metrics) {

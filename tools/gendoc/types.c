@@ -9,7 +9,8 @@
 #include "common/check.h"
 #include "tools/gendoc/gendoc.h"
 
-static const struct types_printer *const printers[] = {&types_ts, &types_js};
+static const struct types_printer *const printers[] = {&types_ts, &types_js,
+	&types_py};
 
 static const struct {
 	const char *name, *direction, *doc;

@@ -48,7 +48,7 @@ struct types_printer {
 	void (*shape_end)(void);
 	void (*end)(void);
 };
-extern const struct types_printer types_ts, types_js;
+extern const struct types_printer types_ts, types_js, types_py;
 
 /* "send-keys" as SendKeys. */
 const char *types_camel(const char *name);
