@@ -3,7 +3,8 @@
 // through the package's (tools/clients/node), 8 and 64 at once, in turns, each
 // in a process of its own: calls a second, cpu of the Node process a call, p99
 // of the event loop's delay. Prints medians as a table, and the ratios. Needs
-// PSUP_TEST_BIN; run from BUILD/openclaw (tests/openclaw/run puts it there).
+// PSUP_TEST_BIN and PSUP_PACKAGE, the path of tools/clients/node/index.js; run
+// from BUILD/openclaw, where tests/openclaw/run puts it.
 import {execFile, spawn} from 'node:child_process';
 import {once} from 'node:events';
 import fs from 'node:fs';
