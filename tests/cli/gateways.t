@@ -101,6 +101,12 @@ if command -v "$system_python" >/dev/null; then
 	twice python "$system_python" "$here/gateway.py"
 fi
 if command -v node >/dev/null; then
-	story node node "$here/gateway.mjs"
-	twice node node "$here/gateway.mjs"
+	story bare node "$here/bare.mjs"
+	twice bare node "$here/bare.mjs"
+	# as if it were installed by npm
+	mkdir -p "$scratch/node_modules"
+	ln -s "$here/../../tools/clients/node" "$scratch/node_modules/psup"
+	cp "$here/gateway.mjs" "$scratch/"
+	story node node "$scratch/gateway.mjs"
+	twice node node "$scratch/gateway.mjs"
 fi
