@@ -254,6 +254,9 @@ line_sessions(const struct top_model *m, struct line *l)
 	count_fact(l, "of them failed", m->failed, STYLE_BAD);
 	if (t->failed_ever > 0)
 		count_fact(l, "spawn errors", t->failed_ever, STYLE_BAD);
+	if (l->width > 0)
+		history_line(&m->history, m->history.running, "running",
+		    l->width - l->cols, l);
 }
 
 /* Rates, "-" for what is not known yet. */
@@ -270,11 +273,8 @@ rate_fact(struct line *l, const char *name, double rate, const char *unit)
 
 /* "[|||||       ]" */
 static void
-bar(struct line *l, double part)
+bar(struct line *l, uint32_t style, double part)
 {
-	uint32_t style = part < 0.7 ? STYLE_GOOD
-	    : part < 0.9            ? STYLE_WARN
-	                            : STYLE_BAD;
 	int full = (int)(part * BAR_CELLS + 0.5);
 
 	line_put(l, STYLE_LABEL, " [");
@@ -300,7 +300,16 @@ line_output(const struct top_model *m, struct line *l)
 	snprintf(of, sizeof(of), "%s/%s", text[0], text[1]);
 	fact(l, "budget", STYLE_VALUE, of);
 	if (budget > 0)
-		bar(l, used > budget ? 1 : used / budget);
+		bar(l, used < 0.7 * budget ? STYLE_GOOD
+		        : used < 0.9 * budget ? STYLE_WARN
+		                              : STYLE_BAD,
+		    used > budget ? 1 : used / budget);
+	if (l->width == 0)
+		return;
+	history_line(&m->history, m->history.starts, "starts",
+	    (l->width - l->cols) / 2, l);
+	history_line(&m->history, m->history.output, "output",
+	    l->width - l->cols, l);
 }
 
 /* Sessions, output and load: what there is none of is left out. */
@@ -371,6 +380,15 @@ held_by(const struct top_lane *l)
 		if (strcmp(rows[i].block, l->l.blocked_by) == 0)
 			return rows[i].words;
 	return "";
+}
+
+void
+header_lane_bar(const struct top_lane *l, struct line *ret)
+{
+	bar(ret, l->l.queued > 0 ? STYLE_WARN : STYLE_GOOD,
+	    l->l.width == 0 || l->l.active > l->l.width
+	        ? l->l.active > 0
+	        : (double)l->l.active / l->l.width);
 }
 
 void

@@ -22,5 +22,7 @@ void header_advice(const struct top_model *m, char *dst, size_t size);
  * holds it back. */
 void header_process(const struct top_process *p, bool few, struct line *ret);
 void header_lane(const struct top_lane *l, struct line *ret);
+/* How much of it is taken, as a bar. */
+void header_lane_bar(const struct top_lane *l, struct line *ret);
 
 #endif
