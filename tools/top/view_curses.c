@@ -18,6 +18,7 @@
 #define FIRST_FREE 32  /* pairs below are the styles' */
 #define PAIRS_MAX  224 /* for cells of terminals */
 
+static int mouse_row, mouse_col;
 static SCREEN *screen; /* curses keeps one of its own, too */
 static bool coloured;
 static attr_t attrs[STYLES];
@@ -85,7 +86,7 @@ has_addressing(void)
 }
 
 int
-view_open(bool monochrome)
+view_open(bool monochrome, bool mouse)
 {
 	/* not initscr(), which ends the program where it fails */
 	screen = newterm(NULL, stdout, stdin);
@@ -104,6 +105,11 @@ view_open(bool monochrome)
 	nonl();
 	keypad(stdscr, TRUE);
 	curs_set(0);
+	if (mouse) {
+		mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED,
+		    NULL);
+		mouseinterval(0); /* no double clicks to wait for */
+	}
 	make_styles(monochrome);
 	return 0;
 }
@@ -227,6 +233,45 @@ key_of(wint_t code)
 	return TOPKEY_OTHER;
 }
 
+/* A click or a turn of the wheel. */
+static int
+mouse_key(void)
+{
+	MEVENT e;
+
+	if (getmouse(&e) != OK)
+		return TOPKEY_OTHER;
+	mouse_row = e.y;
+	mouse_col = e.x;
+	if (e.bstate & BUTTON1_PRESSED)
+		return TOPKEY_CLICK;
+	if (e.bstate & BUTTON4_PRESSED)
+		return TOPKEY_WHEEL_UP;
+	return e.bstate & BUTTON5_PRESSED ? TOPKEY_WHEEL_DOWN : TOPKEY_OTHER;
+}
+
+void
+view_mouse(int *ret_row, int *ret_col)
+{
+	*ret_row = mouse_row;
+	*ret_col = mouse_col;
+}
+
+void
+view_suspend(void)
+{
+	def_prog_mode();
+	endwin();
+}
+
+void
+view_resume(void)
+{
+	reset_prog_mode();
+	clearok(stdscr, TRUE);
+	refresh();
+}
+
 int
 view_key(int timeout_ms)
 {
@@ -239,7 +284,7 @@ view_key(int timeout_ms)
 	if (rc == ERR) /* the time is over, or the terminal is gone */
 		return poll(&in, 1, 0) > 0 ? TOPKEY_END_OF_INPUT : TOPKEY_NONE;
 	if (rc == KEY_CODE_YES)
-		return key_of(code);
+		return code == KEY_MOUSE ? mouse_key() : key_of(code);
 	if (code == '\r')
 		return '\n';
 	return code == 127 || code == 8 ? TOPKEY_BACK : (int)code;
