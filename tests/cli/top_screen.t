@@ -83,7 +83,7 @@ shows "*${joined:0:14}* "$'\U1f468 \u2764 e\u0301: sl*' \
 shows "*: *x1b]0;*" "hostile ones as text"
 is "$(mux display-message -p '#{pane_title}' | grep -c pwned)" 0 \
     "no title is set by them"
-shows_styled "*"$'\033'"\[38;5;71mrunning*" "in colours"
+shows_styled "*"$'\033'"\[38;5;28mrunning*" "in colours"
 keys H
 shows "psup*
 running 7 *" "three lines again"

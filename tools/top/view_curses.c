@@ -28,7 +28,9 @@ static struct {
 } cell_pairs[PAIRS_MAX];
 static size_t cell_pair_count;
 
-/* One row a style: without colours; with 8 of them; with 256. */
+/* One row a style: without colours; with 8 of them; with 256. Those of the 256
+ * without a ground of their own have a contrast of 3.3 at least on black and on
+ * white. */
 static const struct look {
 	attr_t mono, attr;
 	short fg, bg;
@@ -39,15 +41,15 @@ static const struct look {
     [STYLE_DIM] = {A_DIM, A_DIM, -1, -1, 245, -1},
     [STYLE_LABEL] = {A_NORMAL, A_NORMAL, COLOR_CYAN, -1, 67, -1},
     [STYLE_VALUE] = {A_NORMAL, A_NORMAL, -1, -1, -1, -1},
-    [STYLE_GOOD] = {A_BOLD, A_NORMAL, COLOR_GREEN, -1, 71, -1},
-    [STYLE_WARN] = {A_BOLD, A_NORMAL, COLOR_YELLOW, -1, 179, -1},
+    [STYLE_GOOD] = {A_BOLD, A_NORMAL, COLOR_GREEN, -1, 28, -1},
+    [STYLE_WARN] = {A_BOLD, A_NORMAL, COLOR_YELLOW, -1, 136, -1},
     [STYLE_BAD] = {A_BOLD | A_UNDERLINE, A_BOLD, COLOR_RED, -1, 167, -1},
     [STYLE_HEAD] = {A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_CYAN, 253, 238},
     [STYLE_SORTED] = {A_REVERSE | A_BOLD, A_BOLD, COLOR_BLACK, COLOR_CYAN,
         117, 238},
     [STYLE_CHOSEN] = {A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_WHITE, 255, 24},
-    [STYLE_KEY] = {A_BOLD, A_BOLD, COLOR_CYAN, -1, 117, -1},
-    [STYLE_ASK] = {A_REVERSE | A_BOLD, A_BOLD, COLOR_YELLOW, -1, 221, -1},
+    [STYLE_KEY] = {A_BOLD, A_BOLD, COLOR_CYAN, -1, 32, -1},
+    [STYLE_ASK] = {A_REVERSE | A_BOLD, A_BOLD, COLOR_YELLOW, -1, 166, -1},
 };
 
 /* Attributes and pairs of the styles. */
