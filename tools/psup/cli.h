@@ -31,7 +31,8 @@ struct command {
 	const char *name;
 	const char *args;    /* operands, as the usage line shows them */
 	const char *words;   /* how each is completed, as an opt's words, with a
-	                      * blank between; "..." behind the last: again */
+	                      * blank between; "..." behind the last, or the
+	                      * last but one: again */
 	int min_args, max_args; /* operands; max < 0: any number */
 	const char *wants;   /* "it needs ...", where their number is wrong */
 	const char *summary; /* one line of psup --help */
