@@ -93,6 +93,9 @@ extern const struct opt shared_options[];
 	{(c)->command != NULL ? (c)->command->options : NULL, shared_options}
 /* Says what is wrong, and where help is. Returns EXIT_USAGE. */
 #define cli_usage(c, ...) usage_wrong(&(c)->usage, __VA_ARGS__)
+/* An option's moment (moment.h): a duration before now, or a time. */
+void cli_take_moment(struct usage *u, const char *option, const char *text,
+    int64_t *ret_ms);
 /* Our file mode creation mask. */
 int cli_umask(void);
 /* The option --text RULE. */

@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "bulk.h"
-#include "common/clock.h"
-#include "moment.h"
 
 #define WAIT_MS 30000
 
@@ -18,9 +16,7 @@ static struct {
 static void
 take_older(struct usage *u, const char *text)
 {
-	if (!moment_parse(text, (int64_t)clock_wall_ms(), &o.before_ms))
-		usage_wrong(u, "--older: \"%.40s\" is neither a duration, like "
-		    "90, 10m or 2h, nor a time, like 14:30", text);
+	cli_take_moment(u, "--older", text, &o.before_ms);
 }
 
 /* Has it ended, and long enough ago? */

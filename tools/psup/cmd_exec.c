@@ -12,6 +12,7 @@
 
 #define ENV_MAX    1024
 #define LIMITS_MAX 8
+#define TAGS_MAX   16
 
 enum exec_stdin { STDIN_INHERIT, STDIN_OPEN, STDIN_CLOSED, STDIN_DEFAULT };
 
@@ -24,6 +25,8 @@ struct exec_options {
 		int64_t value;
 	} limits[LIMITS_MAX];
 	size_t limit_count;
+	const char *tags[TAGS_MAX]; /* KEY=VALUE */
+	size_t tag_count;
 	enum exec_stdin stdin_mode;
 	char key[40];  /* where the user gave none */
 	char cwd[4096];
@@ -54,6 +57,18 @@ take_env(struct usage *u, const char *text)
 		usage_wrong(u, "--env: at most %d variables", ENV_MAX);
 	else
 		o.env[o.env_count++] = text;
+}
+
+/* --tag KEY=VALUE */
+static void
+take_tag(struct usage *u, const char *text)
+{
+	if (strchr(text, '=') == NULL || text[0] == '=')
+		usage_wrong(u, "--tag: \"%.40s\" is not KEY=VALUE", text);
+	else if (o.tag_count == TAGS_MAX)
+		usage_wrong(u, "--tag: at most %d of them", TAGS_MAX);
+	else
+		o.tags[o.tag_count++] = text;
 }
 
 /* --limit NAME=N; the server knows which there are. */
@@ -111,17 +126,32 @@ take_spill(struct usage *u, const char *text)
 		usage_wrong(u, "--spill: \"%.40s\" is no file name", text);
 }
 
+static void
+add_tags(psup_args *a)
+{
+	char key[1024];
+
+	psup_args_map_begin(a, "tags");
+	for (size_t i = 0; i < o.tag_count; i++) {
+		snprintf(key, sizeof(key), "%.*s",
+		    (int)strcspn(o.tags[i], "="), o.tags[i]);
+		psup_args_str(a, key, strchr(o.tags[i], '=') + 1);
+	}
+	psup_args_map_end(a);
+}
+
 /* The params of the call. */
 static psup_args *
 exec_args(void)
 {
 	psup_args *a = psup_exec_args(&o.x);
-	size_t i;
 
+	if (a != NULL && o.tag_count > 0)
+		add_tags(a);
 	if (a == NULL || o.limit_count == 0)
 		return a;
 	psup_args_map_begin(a, "limits");
-	for (i = 0; i < o.limit_count; i++)
+	for (size_t i = 0; i < o.limit_count; i++)
 		psup_args_int(a, o.limits[i].name, o.limits[i].value);
 	psup_args_map_end(a);
 	return a;
@@ -273,6 +303,8 @@ static const struct opt options[] = {
 	CALL("detach-key", 0, "KEY", NULL, take_detach_key,
 	    "leave it to the background (see psup attach --help; none)"),
 	TEXT("label", 0, "TEXT", NULL, o.x.label, "shown by list"),
+	CALL("tag", 0, "KEY=VALUE", NULL, take_tag,
+	    "kept with it, for list --tag; may be repeated"),
 	TEXT("scope", 0, "NAME", "@scope", o.x.scope, "who may see it"),
 	CALL("limit", 0, "NAME=N", "?memoryBytes=|pids=|cpuSeconds=|"
 	    "fileSizeBytes=|openFiles=|nice=", take_limit,

@@ -102,7 +102,7 @@ print_row(const json_t *row)
 		cli_putf("%s is gone\n", id);
 		return;
 	}
-	ended_words(row, words, sizeof(words));
+	ended_words(row, false, words, sizeof(words));
 	psup_duration((uint64_t)json_integer_value(ms), time, sizeof(time));
 	cli_putf("%s %s %s %s :: %s\n", id, words, ended ? "after" : "for",
 	    time, name);

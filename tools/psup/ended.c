@@ -9,16 +9,19 @@
  * of it under `key`. */
 static const struct reason {
 	const char *reason, *words, *key;
+	const char *brief; /* for a column; NULL: the same */
 } reasons[] = {
-	{"overall-timeout", "timed out", NULL},
-	{"no-output-timeout", "timed out (silent for too long)", NULL},
-	{"oom", "out of memory", "limitHit"},
-	{"limit", "ended by a limit", "limitHit"},
-	{"lost", "lost (its exit is not known)", NULL},
-	{"shutdown", "ended by the server's shutdown", NULL},
-	{"spawn-error", "could not be started", "errno"},
-	{"lane-cleared", "not run (its lane was cleared)", NULL},
-	{"deadlock", "not run (it would have waited for itself)", NULL},
+	{"overall-timeout", "timed out", NULL, NULL},
+	{"no-output-timeout", "timed out (silent for too long)", NULL,
+	    "timed out (silent)"},
+	{"oom", "out of memory", "limitHit", "out of memory"},
+	{"limit", "ended by a limit", "limitHit", NULL},
+	{"lost", "lost (its exit is not known)", NULL, "lost"},
+	{"shutdown", "ended by the server's shutdown", NULL, "shutdown"},
+	{"spawn-error", "could not be started", "errno", "not started"},
+	{"lane-cleared", "not run (its lane was cleared)", NULL, "not run"},
+	{"deadlock", "not run (it would have waited for itself)", NULL,
+	    "not run"},
 };
 
 static const char *
@@ -37,22 +40,25 @@ ended_signal(const char *name)
 
 /* By its exit alone. */
 static void
-exit_words(const json_t *row, const char *status, char *ret, size_t size)
+exit_words(const json_t *row, bool brief, char *ret, size_t size)
 {
 	const char *signal = ended_signal(text_of(row, "exitSignal"));
 	const json_t *code = json_object_get(row, "exitCode");
+	const char *status = text_of(row, "status");
+	long long n = json_integer_value(code);
 
 	if (signal[0] != '\0')
 		snprintf(ret, size, "killed by %s", signal);
+	else if (json_is_integer(code) && brief)
+		snprintf(ret, size, "exited %lld", n);
 	else if (json_is_integer(code))
-		snprintf(ret, size, "%s (exit %lld)", status,
-		    (long long)json_integer_value(code));
+		snprintf(ret, size, "%s (exit %lld)", status, n);
 	else
 		snprintf(ret, size, "%s", status);
 }
 
 void
-ended_words(const json_t *row, char *ret, size_t size)
+ended_words(const json_t *row, bool brief, char *ret, size_t size)
 {
 	const char *state = text_of(row, "state"), *more;
 	const char *why = text_of(row, "exitReason");
@@ -66,9 +72,13 @@ ended_words(const json_t *row, char *ret, size_t size)
 			continue;
 		more = reasons[i].key != NULL ? text_of(row, reasons[i].key)
 		                              : "";
+		if (brief && reasons[i].brief != NULL) {
+			snprintf(ret, size, "%s", reasons[i].brief);
+			return;
+		}
 		snprintf(ret, size, more[0] != '\0' ? "%s (%s)" : "%s",
 		    reasons[i].words, more);
 		return;
 	}
-	exit_words(row, text_of(row, "status"), ret, size);
+	exit_words(row, brief, ret, size);
 }
