@@ -44,7 +44,7 @@ help=$(psup help)
 missing=
 while IFS=$'\t' read -r command _; do
 	[[ $help == *"
-  $command "* ]] || missing="$missing help:$command"
+  $command"[\ ,]* ]] || missing="$missing help:$command"
 	[[ $man == *".SS psup ${command//-/\\-}"* ]] ||
 	    missing="$missing man:$command"
 	own=$(psup "$command" --help)

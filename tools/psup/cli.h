@@ -29,6 +29,7 @@ struct cli;
  * place in commands.def. */
 struct command {
 	const char *name;
+	const char *also;    /* what others call it, "ps|ls"; NULL: nothing */
 	const char *args;    /* operands, as the usage line shows them */
 	const char *words;   /* how each is completed, as an opt's words, with a
 	                      * blank between; "..." behind the last, or the

@@ -98,3 +98,27 @@ const struct command cmd_clear = {
 	.options = options,
 	.run = run,
 };
+
+/* ------------------------------------------------------------------ prune */
+
+static int
+run_prune(struct cli *c, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return clear_finished(c);
+}
+
+static const struct opt prune_options[] = {
+	CALL("older", 0, "DURATION", "?10m|1h|1d", take_older,
+	    "those that ended so long ago (90, 10m, 1h30m, 2d) or longer, or "
+	    "by a time (14:30)"),
+	OPT_END};
+
+const struct command cmd_prune = {
+	.name = "prune",
+	.wants = "it takes no argument",
+	.summary = "Forget all finished sessions: clear --finished",
+	.options = prune_options,
+	.run = run_prune,
+};

@@ -178,6 +178,26 @@ make_key(char *key, size_t size)
 		n += (size_t)snprintf(key + n, size - n, "%02x", random[i]);
 }
 
+/* "exec sleep 5": the line that was meant. */
+static int
+say_dashes(struct cli *c, int argc, char **argv)
+{
+	char line[200] = "";
+	size_t n = 0;
+
+	for (int i = 0; i < argc && n < sizeof(line) - 1; i++) {
+		bool plain = argv[i][0] != '\0' && strspn(argv[i], "abcdefghijkl"
+		    "mnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./:,"
+		    "@%") == strlen(argv[i]);
+		const char *quote = plain ? "" : "'";
+
+		n += (size_t)snprintf(line + n, sizeof(line) - n, " %s%s%s",
+		    quote, argv[i], quote);
+	}
+	return cli_usage(c, "one shell string, or -- and a program with its "
+	    "arguments: psup exec --%s", line);
+}
+
 /* Everything that the command line does not say. */
 static int
 complete(struct cli *c, int argc, char **argv)
@@ -187,8 +207,7 @@ complete(struct cli *c, int argc, char **argv)
 	else if (argc == 1)
 		o.x.command = argv[0];
 	else
-		return cli_usage(c, "one shell string, or -- and a program with "
-		                    "its arguments");
+		return say_dashes(c, argc, argv);
 	if (o.x.background && o.stdin_mode == STDIN_INHERIT)
 		return cli_usage(c, "--stdin inherit needs the foreground");
 	if (o.stdin_mode == STDIN_DEFAULT)
@@ -323,6 +342,7 @@ static const struct opt options[] = {
 
 const struct command cmd_exec = {
 	.name = "exec",
+	.also = "run",
 	.args = "'SHELL STRING' | -- PROGRAM [ARG...]",
 	.words = "@program @file...",
 	.min_args = 1,

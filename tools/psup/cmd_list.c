@@ -230,6 +230,7 @@ static const struct opt options[] = {
 
 const struct command cmd_list = {
 	.name = "list",
+	.also = "ps",
 	.wants = "it takes no argument",
 	.summary = "List the backgrounded sessions, running and finished",
 	.about = "On a terminal the table is as wide as that; elsewhere "
@@ -237,4 +238,42 @@ const struct command cmd_list = {
 	.options = options,
 	.more_help = print_columns,
 	.run = run,
+};
+
+/* ------------------------------------------------------------------ stats */
+
+static bool once;
+
+static int
+run_stats(struct cli *c, int argc, char **argv)
+{
+	o.usage = o.all = true;
+	o.filter.ids = (const char *const *)argv;
+	o.filter.id_count = (size_t)argc;
+	if (argc == 0)
+		o.filter.status = "running";
+	if (!c->json)
+		o.format = "id,how,time,cpu,memory,processes,io,output,what";
+	if (!once && isatty(STDOUT_FILENO) == 1)
+		o.watch = true;
+	return run(c, 0, argv);
+}
+
+static const struct opt stats_options[] = {
+	CALL("watch", 'w', "[S]", NULL, take_watch,
+	    "again every S seconds (2), until ended; on a terminal unasked"),
+	FLAG("once", 0, once, "once, on a terminal, too"),
+	OPT_END};
+
+const struct command cmd_stats = {
+	.name = "stats",
+	.args = "[ID...]",
+	.words = "@session...",
+	.max_args = -1,
+	.wants = "it takes session ids or none",
+	.summary = "Show what sessions use now: cpu, memory, processes, output",
+	.about = "Of those that run, or of these; on a terminal again and "
+	         "again. psup top shows more.",
+	.options = stats_options,
+	.run = run_stats,
 };

@@ -261,6 +261,7 @@ static const struct opt options[] = {
 
 const struct command cmd_log = {
 	.name = "log",
+	.also = "logs",
 	.args = "ID",
 	.words = "@session",
 	.min_args = 1,

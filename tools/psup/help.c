@@ -65,7 +65,9 @@ help_print(void)
 	text_wrap(stdout, help_about, 0, 0);
 	puts("\nCommands:");
 	for (size_t i = 0; commands[i] != NULL; i++) {
-		snprintf(label, sizeof(label), "  %s", commands[i]->name);
+		snprintf(label, sizeof(label), "  %s%s%s", commands[i]->name,
+		    commands[i]->also != NULL ? ", " : "",
+		    commands[i]->also != NULL ? commands[i]->also : "");
 		printf("%-13s %s\n", label, commands[i]->summary);
 	}
 	puts("\nOptions of every command:");
@@ -83,6 +85,8 @@ help_print_command(const struct command *cmd)
 	printf("Usage: psup %s [OPTIONS]%s%s\n\n%s.\n\n", cmd->name,
 	    cmd->args != NULL ? " " : "", cmd->args != NULL ? cmd->args : "",
 	    cmd->summary);
+	if (cmd->also != NULL)
+		printf("psup %s is the same.\n\n", cmd->also);
 	if (cmd->about != NULL) {
 		text_wrap(stdout, cmd->about, 0, 0);
 		putchar('\n');

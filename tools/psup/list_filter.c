@@ -55,6 +55,15 @@ has_tag(const json_t *row, const char *tag)
 }
 
 static bool
+has_id(const json_t *row, const struct list_filter *f)
+{
+	for (size_t i = 0; i < f->id_count; i++)
+		if (strcmp(text_of(row, "sessionId"), f->ids[i]) == 0)
+			return true;
+	return f->id_count == 0;
+}
+
+static bool
 is_meant(const struct list_filter *f, const json_t *row)
 {
 	int64_t ended = number_of(row, "endedAt");
@@ -63,7 +72,8 @@ is_meant(const struct list_filter *f, const json_t *row)
 	for (size_t i = 0; i < f->tag_count; i++)
 		if (!has_tag(row, f->tags[i]))
 			return false;
-	return (f->status == NULL || has_status(row, f->status)) &&
+	return has_id(row, f) &&
+	    (f->status == NULL || has_status(row, f->status)) &&
 	    (f->lane == NULL || strcmp(text_of(row, "lane"), f->lane) == 0) &&
 	    (f->scope == NULL ||
 	        strcmp(text_of(row, "scopeKey"), f->scope) == 0) &&
@@ -78,8 +88,8 @@ bool
 list_filters(const struct list_filter *f)
 {
 	return f->status != NULL || f->lane != NULL || f->scope != NULL ||
-	    f->label != NULL || f->tag_count > 0 || f->since_ms != 0 ||
-	    f->before_ms != 0;
+	    f->label != NULL || f->tag_count > 0 ||
+	    f->id_count > 0 || f->since_ms != 0 || f->before_ms != 0;
 }
 
 void

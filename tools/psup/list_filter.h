@@ -14,6 +14,8 @@ struct list_filter {
 	const char *label;  /* with * and ? as a shell's patterns have them */
 	const char *tags[LIST_TAGS_MAX]; /* "key" or "key=value", all of them */
 	size_t tag_count;
+	const char *const *ids;
+	size_t id_count;    /* 0: any */
 	int64_t since_ms;   /* started then or later */
 	int64_t before_ms;  /* ended, or where it runs started, by then */
 };

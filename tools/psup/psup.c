@@ -74,7 +74,8 @@ const struct command *
 command_find(const char *name)
 {
 	for (size_t i = 0; commands[i] != NULL; i++)
-		if (strcmp(name, commands[i]->name) == 0)
+		if (strcmp(name, commands[i]->name) == 0 ||
+		    words_have(commands[i]->also, name))
 			return commands[i];
 	return NULL;
 }
