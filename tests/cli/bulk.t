@@ -25,7 +25,7 @@ like "$(psup wait --json "$limited")" '*"limitHit":"cpuSeconds"*' "as JSON, too"
 like "$(psup wait --any "$seven" "$doomed")" \
     "$seven completed (exit 7)*
 $doomed running for *" "--any"
-is "$(code psup wait --timeout 10ms "$doomed")" 2 "a wrong time"
+is "$(code psup wait --timeout 10ms "$doomed")" 124 "a time with its unit"
 like "$(psup wait --timeout 10 "$doomed"; echo $?)" "$doomed running for *124" \
     "one that goes on"
 

@@ -71,6 +71,19 @@ take_tag(struct usage *u, const char *text)
 		o.tags[o.tag_count++] = text;
 }
 
+/* A size, a time or a count, by the limit's name. */
+static int64_t
+limit_value(struct usage *u, const char *name, const char *text)
+{
+	if (strncmp(name, "memoryBytes=", 12) == 0 ||
+	    strncmp(name, "fileSizeBytes=", 14) == 0)
+		return usage_size(u, "--limit", text, 0, INT64_C(1) << 50);
+	if (strncmp(name, "cpuSeconds=", 11) == 0)
+		return (int64_t)usage_duration(u, "--limit", text, 1000, 1000,
+		    31536000e3) / 1000;
+	return usage_number(u, "--limit", text, -20, INT64_C(1) << 50);
+}
+
 /* --limit NAME=N; the server knows which there are. */
 static void
 take_limit(struct usage *u, const char *text)
@@ -84,8 +97,7 @@ take_limit(struct usage *u, const char *text)
 		usage_wrong(u, "--limit: at most %d of them", LIMITS_MAX);
 	} else {
 		memcpy(o.limits[o.limit_count].name, text, n);
-		o.limits[o.limit_count++].value = usage_number(u, "--limit",
-		    eq + 1, -20, INT64_C(1) << 50);
+		o.limits[o.limit_count++].value = limit_value(u, text, eq + 1);
 	}
 }
 
@@ -101,9 +113,9 @@ take_retain(struct usage *u, const char *text)
 		return;
 	}
 	snprintf(head, sizeof(head), "%.*s", (int)(comma - text), text);
-	o.x.retain_head = usage_number(u, "--retain", head, 0, 16 << 20);
+	o.x.retain_head = usage_size(u, "--retain", head, 0, 16 << 20);
 	o.x.retain_tail =
-	    usage_number(u, "--retain", comma + 1, 4096, 16 << 20);
+	    usage_size(u, "--retain", comma + 1, 4096, 16 << 20);
 }
 
 /* --spill FILE: of our directory, not of the command's. */
@@ -327,14 +339,14 @@ static const struct opt options[] = {
 	TEXT("scope", 0, "NAME", "@scope", o.x.scope, "who may see it"),
 	CALL("limit", 0, "NAME=N", "?memoryBytes=|pids=|cpuSeconds=|"
 	    "fileSizeBytes=|openFiles=|nice=", take_limit,
-	    "memoryBytes, pids, cpuSeconds, fileSizeBytes, openFiles, nice; "
-	    "may be repeated"),
+	    "memoryBytes (512M), pids, cpuSeconds (10m), fileSizeBytes, "
+	    "openFiles, nice; may be repeated"),
 	CALL("retain", 0, "HEAD,TAIL", NULL, take_retain,
 	    "bytes of its output that stay in memory"),
 	CALL("spill", 0, "FILE", "@file", take_spill,
 	    "every byte of it into this new file (-: one in the server's "
 	    "[spill] dir)"),
-	NUMBER("spill-max", 0, "N", o.x.spill_max, 1, INT64_C(1) << 50,
+	SIZE("spill-max", 0, o.x.spill_max, 1, INT64_C(1) << 50,
 	    "at most so many bytes (1 GiB)"),
 	TEXT("key", 0, "KEY", NULL, o.x.request_key,
 	    "the same key again starts nothing twice"),

@@ -166,7 +166,7 @@ static const struct opt options[] = {
 	    "until this matches it: . [] () | * + ? {n,m} ^ $ \\b \\d \\w \\s"),
 	NUMBER("idle", 0, "MS", u.idle_ms, 1, DAY_MS,
 	    "until it was silent for so long"),
-	NUMBER("bytes", 0, "N", u.bytes, 1, POSITION_MAX,
+	SIZE("bytes", 0, u.bytes, 1, POSITION_MAX,
 	    "until there is so much output"),
 	FLAG("input", 0, u.input, "until it waits for input"),
 	CALL("since", 0, "N", "?now", take_since,

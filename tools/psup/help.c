@@ -10,7 +10,9 @@
 const char help_about[] =
     "Runs and babysits shell commands. A server is started when none runs.\n\n"
     "A session is named by its id, or by the beginning of it that no other "
-    "session shares.";
+    "session shares.\n\n"
+    "Durations (MS, S) may have units, 500ms, 10s, 1h30m, 2d; so may sizes "
+    "(BYTES): 20K, 100M, 1.5G.";
 
 const struct help_row help_exit_codes[] = {
 	{"0", "done"},
