@@ -47,6 +47,8 @@ bad=$(psup exec --background 'exit 7')
 talk=$(psup exec --background --scope chatty --label talker \
     'while :; do echo 0123456789; sleep 0.02; done')
 wide=$(psup exec --background --scope chatty --label '日本語' 'sleep 600')
+joined=$(psup exec --background \
+    --label $'\U1f468\u200d\U1f469\u200d\U1f467 \u2764\ufe0f e\u0301' 'sleep 600')
 cat=$(psup exec --background --label echoer -- cat)
 evil=$(psup exec --background \
     $': \'\033]0;pwned\007\033[2J\''"; printf 'two\\033[31mred\\033[2J\\033]0;pwned\\007\\n'; exec sleep 600")
@@ -59,22 +61,32 @@ psup wait "$bad" "$talk" "$evil" --any --text two --timeout 30000 >/dev/null 2>&
 # ----------------------------------------------------------------- 80 x 24
 display 80 24
 shows "psup  running  up *
+running 7 * queued 1 * ended 1 *failed 0 *out *budget *load *
+lanes main 1/1 +1 held by $one *
+SESSION *STATE *CPU%*OUT/s▾*INPUT*NAME*" "a header of three lines"
+keys H
+shows "psup  running  up *
 keeper * gen 1 restarts 0 beat *master * gen 1 restarts 0 beat *
 w0 * g1 r0 *
-sessions running 6 * queued 1 * ended 1 *failed 0*
+sessions running 7 * queued 1 * ended 1 *failed 0*
 starts *output *MB/s  budget *
 pressure cpu *load *
 lanes main 1/1 +1 held by $one *
 SESSION *STATE *CPU%*OUT/s▾*INPUT*NAME*
 ${talk:0:14}* running *talker: wh*
-*8 of 8 * h help *" "the header, the table, the foot"
+*9 of 9 * h help *" "the header, the table, the foot"
 is "$(echo "$screen" | wc -l), $(echo "$screen" | LC_ALL=C.UTF-8 wc -L)" \
-    "24, 80" "24 lines of 80 columns"
+    "24, 80" "24 lines of 90 columns"
 shows "*日本語: sl*" "wide characters as they are"
+shows "*${joined:0:14}* "$'\U1f468 \u2764 e\u0301: sl*' \
+    "of joined characters the first, in its columns"
 shows "*: *x1b]0;*" "hostile ones as text"
 is "$(mux display-message -p '#{pane_title}' | grep -c pwned)" 0 \
     "no title is set by them"
 shows_styled "*"$'\033'"\[38;5;71mrunning*" "in colours"
+keys H
+shows "psup*
+running 7 *" "three lines again"
 
 keys h
 shows "*psup-top: keys*up  *the one above*sort by the column*" "the help"
@@ -85,23 +97,23 @@ shows "*SESSION*" "and back"
 
 keys /
 typed talker
-shows "*SESSION*${talk:0:14}*/talker_  1 of 8*" "the filter is typed"
+shows "*SESSION*${talk:0:14}*/talker_  1 of 9*" "the filter is typed"
 lacks "first:" "the others are gone"
 typed x
 shows "*no session matches*/talkerx_*" "it is typed on"
 keys BSpace Enter f
-shows "*${talk:0:14}*output of $talk*0123456789*1 of 8  /talker*" \
+shows "*${talk:0:14}*output of $talk*0123456789*1 of 9  /talker*" \
     "its output is followed"
 keys d
 shows "*details of $talk*scope chatty*command *while :;*process *pipes*" \
     "its details"
 keys z
-shows "*details of $talk*processes *sh*1 of 8*" "the pane alone"
+shows "*details of $talk*processes *sh*1 of 9*" "the pane alone"
 lacks "CPU%" "without the table"
 keys Escape
-shows "*CPU%*1 of 8*" "back to the table"
+shows "*CPU%*1 of 9*" "back to the table"
 keys Escape
-shows "*8 of 8*" "and without a filter"
+shows "*9 of 9*" "and without a filter"
 
 keys I
 shows "*SESSION▴*sorted by session" "a letter sorts"
@@ -204,7 +216,7 @@ shows "psup  running*" "until it runs again"
 psup kill "$talk" --grace 0 >/dev/null
 filter ""
 kill -KILL "$(master_pid)"
-shows "psup  running*master * gen [2-9]* restarts [1-9]*" "a new master is told of"
+shows "psup  running * restarts [1-9]*" "a new master is told of"
 
 # --------------------------------------------------------- without colours
 display 80 24 NO_COLOR=1
@@ -213,6 +225,14 @@ is "$(mux capture-pane -e -p | grep -cE $'\033''\[([0-9;]*;)?[34][0-8][;m]')" 0 
     "no colour is used"
 shows_styled "*"$'\033'"\[0;7m*SESSION*" "but others looks"
 
+# ------------------------------------------- a terminal without addressing
+# shellcheck disable=SC2016
+terminal 80 24 env TERM=dumb \
+    sh -c 'psup-top; echo "ended with $?"; exec sleep 60'
+shows "psup-top: on this terminal (TERM=dumb) no cursor can be placed; *--batch*
+ended with 1*" "TERM=dumb gets an answer"
+
+display 80 24
 psup shutdown --grace 100 >/dev/null
 shows "psup  down  psupd or any psup exec starts it*SESSION*${two:0:14}*" \
     "a server that ended is said, and what it left"

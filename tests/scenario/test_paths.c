@@ -302,6 +302,25 @@ pid_in_a_ring(const char **ret_path)
 	return pid;
 }
 
+/* The child touches its ring for the last time when it says that it goes to its
+ * directory: whoever cuts the ring before that kills the child by it. */
+static void
+await_chdir(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	uint32_t stage = 0;
+
+	expect(fd >= 0);
+	while (stage != STAGE_CHDIR) {
+		expect(now_ms() < until, "the child is at stage %u", stage);
+		expect(pread(fd, &stage, sizeof(stage), offsetof(
+		    struct ring_header, exec_stage)) == sizeof(stage));
+		poll(NULL, 0, 1);
+	}
+	close(fd);
+}
+
 /* A child hangs before its exec, nobody knows its pid yet but the header of its
  * ring, and that is cut; its worker dies. It must not run once it can: another
  * has been started in its place. */
@@ -318,6 +337,7 @@ SCENARIO(paths, a_hung_child_that_nobody_can_name_does_not_live_on)
 	expect_str(a, "status", "running");
 	id = id_of(a);
 	pid = pid_in_a_ring(&path);
+	await_chdir(path);
 	worker = worker_of(id);
 	kill_now(worker, SIGSTOP);
 	expect(truncate(path, 0) == 0);

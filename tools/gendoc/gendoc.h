@@ -3,11 +3,15 @@
 #ifndef PSUP_GENDOC_H
 #define PSUP_GENDOC_H
 
+#include <stdbool.h>
+
 /* Text in a table's cell. */
 void cell(const char *s);
 /* The rows of metrics.def. */
 void print_metrics(void);
 /* tools.c */
 void print_tools(void);
+/* types.c: false where there is no such language. */
+bool print_types(const char *language);
 
 #endif

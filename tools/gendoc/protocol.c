@@ -2,8 +2,9 @@
 /*
  * psup-gendoc INTRODUCTION: prints docs/protocol.md: the introduction, an
  * example encoded by the real encoder, and every row of the protocol table;
- * psup-gendoc --metrics INTRODUCTION: docs/metrics.md. A build tool, never
- * installed; the one tool that includes common/.
+ * psup-gendoc --metrics INTRODUCTION: docs/metrics.md; psup-gendoc types
+ * LANGUAGE: the types of clients. A build tool, never installed; the one tool
+ * that includes common/.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -417,8 +418,11 @@ main(int argc, char **argv)
 	size_t i;
 	bool of_metrics = argc == 3 && strcmp(argv[1], "--metrics") == 0;
 
+	if (argc == 3 && strcmp(argv[1], "types") == 0 && print_types(argv[2]))
+		return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 	if (argc != 2 + of_metrics || !print_file(argv[argc - 1])) {
-		fputs("usage: psup-gendoc [--metrics] INTRODUCTION\n", stderr);
+		fputs("usage: psup-gendoc [--metrics] INTRODUCTION\n"
+		      "       psup-gendoc types ts|js|py\n", stderr);
 		return 2;
 	}
 	if (of_metrics) {

@@ -9,69 +9,146 @@
 #include <wchar.h>
 
 #define TAB_COLUMNS 8
-#define MARKS_MAX   3 /* combining characters on one letter */
+#define MARKS_MAX   3 /* on one letter */
+#define GLYPH_BYTES 24 /* a letter and its marks, or a tab */
 #define TEXT_MAX    8192
 #define ELLIPSIS    "\xe2\x80\xa6"
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* One character as it is shown. */
+/* A grapheme cluster as it is shown. */
 struct glyph {
-	const char *shown;
+	size_t taken; /* bytes of the text */
 	size_t bytes; /* of shown */
-	size_t taken; /* of the text */
-	int wide;
+	int wide, marks;
+	char shown[GLYPH_BYTES];
 };
 
-/* The next character; a byte that is none, or what the C library does not
- * know, is shown as the replacement character. */
-static struct glyph
-next_glyph(const char *p)
+static void
+show(struct glyph *g, const char *text, size_t bytes, int wide)
 {
-	struct glyph g = {REPLACEMENT, sizeof(REPLACEMENT) - 1, 1, 1};
-	utf8proc_int32_t cp;
-	utf8proc_ssize_t n;
-	int ours, theirs;
+	memcpy(g->shown + g->bytes, text, bytes);
+	g->bytes += bytes;
+	g->wide += wide;
+}
 
-	if ((unsigned char)*p < 0x80) {
-		if (*p >= ' ' && *p < 0x7f)
-			g = (struct glyph){p, 1, 1, 1};
-		return g;
+static bool
+is_regional(utf8proc_int32_t cp)
+{
+	return cp >= 0x1f1e6 && cp <= 0x1f1ff;
+}
+
+/* A sign that stands before the character it belongs to. */
+static bool
+is_prepended(utf8proc_int32_t cp)
+{
+	return utf8proc_get_property(cp)->boundclass ==
+	    UTF8PROC_BOUNDCLASS_PREPEND;
+}
+
+/* A character that stands for itself. Halves of flags are letters: terminals
+ * give a flag one, two or four columns. */
+static void
+show_base(struct glyph *g, utf8proc_int32_t cp, const char *text, size_t bytes)
+{
+	int ours = utf8proc_charwidth(cp), theirs = wcwidth((wchar_t)cp);
+	char letter;
+
+	if (is_regional(cp)) {
+		letter = (char)('A' + (cp - 0x1f1e6));
+		show(g, &letter, 1, 1);
+	} else if (theirs < 0)
+		show(g, REPLACEMENT, sizeof(REPLACEMENT) - 1, 1);
+	else if (theirs > 0 || ours > 0)
+		show(g, text, bytes, theirs > ours ? theirs : ours);
+}
+
+/* What belongs to the character before. Shown are marks alone: of emoji that
+ * are joined the first, without its colour of skin, and without selectors,
+ * since how wide the whole is each terminal says otherwise. */
+static void
+show_rest(struct glyph *g, utf8proc_int32_t cp, const char *text, size_t bytes)
+{
+	utf8proc_category_t kind = utf8proc_category(cp);
+	int wide = wcwidth((wchar_t)cp);
+	bool selector = (cp >= 0xfe00 && cp <= 0xfe0f) ||
+	    (cp >= 0xe0100 && cp <= 0xe01ef) || (cp >= 0x180b && cp <= 0x180f);
+	bool mark = kind == UTF8PROC_CATEGORY_MN ||
+	    kind == UTF8PROC_CATEGORY_MC || kind == UTF8PROC_CATEGORY_ME ||
+	    (kind == UTF8PROC_CATEGORY_LO && wide == 0);
+
+	if (is_regional(cp))
+		show_base(g, cp, text, bytes);
+	else if (mark && !selector && wide >= 0 && g->marks++ < MARKS_MAX)
+		show(g, text, bytes, wide);
+}
+
+/* The next character. How many bytes; 0: there is none. */
+static size_t
+take(const char *p, utf8proc_int32_t *ret_cp)
+{
+	utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)p,
+	    (utf8proc_ssize_t)strnlen(p, 4), ret_cp);
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* The next cluster; a byte that is no character, or what the C library does
+ * not know, is shown as the replacement character. */
+static void
+next_glyph(const char *p, struct glyph *g)
+{
+	utf8proc_int32_t before, cp, state = 0;
+	size_t n;
+
+	g->taken = g->bytes = 1;
+	g->wide = 1;
+	g->marks = 0;
+	g->shown[0] = *p;
+	if (*p >= ' ' && *p < 0x7f && (unsigned char)p[1] < 0x80)
+		return;
+	g->bytes = 0;
+	g->wide = 0;
+	n = take(p, &before);
+	if (n == 0) {
+		show(g, REPLACEMENT, sizeof(REPLACEMENT) - 1, 1);
+		return;
 	}
-	n = utf8proc_iterate((const utf8proc_uint8_t *)p,
-	    (utf8proc_ssize_t)strnlen(p, 4), &cp);
-	if (n <= 0)
-		return g;
-	g.taken = (size_t)n;
-	ours = utf8proc_charwidth(cp);
-	theirs = wcwidth((wchar_t)cp);
-	if (theirs < 0)
-		return g;
-	g.shown = p;
-	g.bytes = g.taken;
-	g.wide = theirs > ours ? theirs : ours;
-	return g;
+	g->taken = n;
+	show_base(g, before, p, n);
+	while ((n = take(p + g->taken, &cp)) > 0 && cp != '\t' &&
+	    !utf8proc_grapheme_break_stateful(before, cp, &state)) {
+		if (g->wide > 0 && !is_prepended(before))
+			show_rest(g, cp, p + g->taken, n);
+		else
+			show_base(g, cp, p + g->taken, n);
+		g->taken += n;
+		before = cp;
+	}
+}
+
+/* Blanks to the next stop. */
+static void
+tab_glyph(int col, struct glyph *g)
+{
+	g->taken = 1;
+	g->wide = TAB_COLUMNS - col % TAB_COLUMNS;
+	g->bytes = (size_t)g->wide;
+	memset(g->shown, ' ', g->bytes);
 }
 
 int
 cells_copy(const char *p, int at, int width, char *dst, size_t size,
     const char **ret_rest)
 {
-	size_t len = 0, marks = MARKS_MAX; /* no letter yet */
 	struct glyph g;
+	size_t len = 0;
 	int used = 0;
 
 	while (*p != '\0') {
 		if (*p == '\t')
-			g = (struct glyph){"        ", 0, 1,
-			    TAB_COLUMNS - (at + used) % TAB_COLUMNS};
+			tab_glyph(at + used, &g);
 		else
-			g = next_glyph(p);
-		if (*p == '\t')
-			g.bytes = (size_t)g.wide;
-		if (g.wide == 0 && marks++ >= MARKS_MAX) {
-			p += g.taken;
-			continue;
-		}
+			next_glyph(p, &g);
 		if ((width > 0 && used + g.wide > width) ||
 		    len + g.bytes + 1 > size)
 			break;
@@ -79,8 +156,6 @@ cells_copy(const char *p, int at, int width, char *dst, size_t size,
 		len += g.bytes;
 		used += g.wide;
 		p += g.taken;
-		if (g.wide > 0)
-			marks = 0;
 	}
 	dst[len] = '\0';
 	if (ret_rest != NULL)

@@ -2,8 +2,10 @@
 /*
  * Text in the columns of a terminal, and figures in four characters. Pure.
  * Widths are utf8proc's, or the C library's where that says more: curses
- * counts by it, and nothing may run into its neighbour. Needs a locale whose
- * characters are UTF-8.
+ * counts by it, and nothing may run into its neighbour. Text is cut
+ * between grapheme clusters, and of a cluster that stands is shown what every
+ * terminal gives the same columns: a letter with its marks, of joined emoji the
+ * first. Needs a locale whose characters are UTF-8.
  */
 #ifndef PSUP_TOOLS_CELLS_H
 #define PSUP_TOOLS_CELLS_H
@@ -13,7 +15,7 @@
 #include <stdint.h>
 
 /* Copies what is safe already (psup_escape) while it fits: `width` columns
- * (0: no limit) beginning at column `at`, which tabs need. Half a character is
+ * (0: no limit) beginning at column `at`, which tabs need. Half a cluster is
  * never shown, nor a mark without its letter. Returns the columns used;
  * *ret_rest (may be NULL) is where it stopped. */
 int cells_copy(const char *safe, int at, int width, char *dst, size_t size,

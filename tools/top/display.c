@@ -159,7 +159,8 @@ show(struct display *d)
 	if (d->ui.pane != PANE_NONE)
 		read_pane(d);
 	draw(&d->ui, &d->pane, &d->frame);
-	view_frame(&d->frame);
+	view_frame(&d->frame, d->ui.redraw);
+	d->ui.redraw = false;
 	return 0;
 }
 
@@ -222,6 +223,21 @@ loop(struct display *d)
 	return rc;
 }
 
+/* What a person without a usable terminal does. */
+static void
+refuse_terminal(void)
+{
+	const char *term = getenv("TERM");
+	char safe[80];
+
+	term = term != NULL ? term : "";
+	psup_escape(term, strnlen(term, 16), false, safe, sizeof(safe));
+	fprintf(stderr,
+	    "psup-top: on this terminal (TERM=%s) no cursor can be placed; "
+	    "psup-top --batch shows the same as text\n",
+	    safe);
+}
+
 int
 display_run(struct top_model *m, struct top_options *o)
 {
@@ -238,8 +254,7 @@ display_run(struct top_model *m, struct top_options *o)
 		return 1;
 	}
 	if (view_open(o->monochrome) < 0) {
-		fprintf(stderr, "psup-top: this terminal cannot be used (TERM); "
-		                "try --batch\n");
+		refuse_terminal();
 		sample_free(&d.sampler);
 		return 1;
 	}

@@ -160,11 +160,14 @@ draw_foot(const struct ui *u, struct line *l)
 static void
 draw_body(struct ui *u, const struct pane *p, struct frame *f)
 {
-	struct line *body = &f->lines[HEADER_LINES];
-	size_t lines = (size_t)f->rows - HEADER_LINES - 1, pane;
+	size_t header = ui_header_lines(u), pane;
+	size_t lines = (size_t)f->rows - header - 1;
+	struct line *body = &f->lines[header];
+	void (*write)(const struct top_model *, size_t, int, struct line *) =
+	    ui_header_is_short(u) ? header_short_line : header_line;
 
-	for (size_t i = 0; i < HEADER_LINES; i++)
-		header_line(u->model, i, f->cols, &f->lines[i]);
+	for (size_t i = 0; i < header; i++)
+		write(u->model, i, f->cols, &f->lines[i]);
 	if (u->screen == SCREEN_LANES)
 		draw_lanes(u, body, lines);
 	else if (u->screen == SCREEN_PROCESSES)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The server, its processes, sessions, output, pressure and lanes in seven
- * lines. Called by draw.c and batch.c.
+ * lines, or in three. Called by draw.c and batch.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -69,9 +69,41 @@ header_advice(const struct top_model *m, char *dst, size_t size)
 	}
 }
 
+/* How a process's heartbeat looks. */
+static uint32_t
+beat_style(const struct top_process *p)
+{
+	if (!p->exists || p->state == 'T')
+		return STYLE_BAD;
+	return p->p.heartbeat_age_ms > BEAT_LATE_MS ? STYLE_WARN : STYLE_VALUE;
+}
+
+/* Of all processes: how many, which are down, how often they were restarted. */
+static void
+workers_brief(const struct top_model *m, struct line *l)
+{
+	uint64_t up = 0, down = 0, restarts = 0, late = 0;
+
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct top_process *p = &m->processes[i];
+
+		up += p->exists && strcmp(p->p.role, "worker") == 0;
+		down += !p->exists;
+		restarts += p->p.restarts;
+		late += p->exists && beat_style(p) != STYLE_VALUE;
+	}
+	count_fact(l, "workers", up, STYLE_VALUE);
+	if (down > 0)
+		count_fact(l, "down", down, STYLE_BAD);
+	if (late > 0)
+		count_fact(l, "silent", late, STYLE_WARN);
+	if (restarts > 0)
+		count_fact(l, "restarts", restarts, STYLE_WARN);
+}
+
 /* How it is, since when, where or what to do; what time it is. */
 static void
-line_server(const struct top_model *m, struct line *l)
+server_words(const struct top_model *m, bool brief, struct line *l)
 {
 	uint64_t since = m->totals.created_ms;
 	time_t now = (time_t)(m->now_ms / 1000);
@@ -87,6 +119,8 @@ line_server(const struct top_model *m, struct line *l)
 		fact(l, "up", STYLE_VALUE, text);
 	}
 	header_advice(m, text, sizeof(text));
+	if (brief && text[0] == '\0')
+		workers_brief(m, l);
 	line_put(l, STYLE_PLAIN, "  ");
 	line_text(l, text[0] != '\0' ? STYLE_WARN : STYLE_DIM,
 	    text[0] != '\0' ? text : m->dir);
@@ -98,15 +132,6 @@ line_server(const struct top_model *m, struct line *l)
 	else
 		return;
 	line_put(l, STYLE_DIM, "%s", clock);
-}
-
-/* How a process's heartbeat looks. */
-static uint32_t
-beat_style(const struct top_process *p)
-{
-	if (!p->exists || p->state == 'T')
-		return STYLE_BAD;
-	return p->p.heartbeat_age_ms > BEAT_LATE_MS ? STYLE_WARN : STYLE_VALUE;
 }
 
 void
@@ -140,6 +165,18 @@ header_process(const struct top_process *p, bool few, struct line *l)
 		line_put(l, STYLE_VALUE, "%llu",
 		    (unsigned long long)p->p.sessions);
 	}
+}
+
+static void
+line_server(const struct top_model *m, struct line *l)
+{
+	server_words(m, false, l);
+}
+
+static void
+line_server_brief(const struct top_model *m, struct line *l)
+{
+	server_words(m, true, l);
 }
 
 /* Keeper and master. */
@@ -266,6 +303,33 @@ line_output(const struct top_model *m, struct line *l)
 		bar(l, used > budget ? 1 : used / budget);
 }
 
+/* Sessions, output and load: what there is none of is left out. */
+static void
+line_figures(const struct top_model *m, struct line *l)
+{
+	const struct psup_view_totals *t = &m->totals;
+	char used[16], budget[16], text[40];
+
+	count_fact(l, "running", t->running, STYLE_GOOD);
+	if (t->starting > 0)
+		count_fact(l, "starting", t->starting, STYLE_GOOD);
+	count_fact(l, "queued", t->queued, STYLE_WARN);
+	if (t->exited > 0)
+		count_fact(l, "exited", t->exited, STYLE_WARN);
+	count_fact(l, "ended", t->ended, STYLE_VALUE);
+	count_fact(l, "failed", m->failed, STYLE_BAD);
+	cells_bytes(m->output_rate, text, sizeof(text));
+	fact(l, "out", STYLE_VALUE, text);
+	line_put(l, STYLE_LABEL, "/s");
+	cells_bytes((double)t->budget_used, used, sizeof(used));
+	cells_bytes((double)t->budget_bytes, budget, sizeof(budget));
+	snprintf(text, sizeof(text), "%s/%s", used, budget);
+	fact(l, "budget", STYLE_VALUE, text);
+	snprintf(text, sizeof(text), "%.1f", m->pressure.load);
+	if (m->pressure.load >= 0)
+		fact(l, "load", STYLE_VALUE, text);
+}
+
 /* One kind of pressure. */
 static void
 pressure_fact(struct line *l, const char *name, double v)
@@ -369,6 +433,17 @@ line_lanes(const struct top_model *m, struct line *l)
 		}
 }
 
+/* Line i of `count`. */
+static void
+write_line(void (*const *lines)(const struct top_model *, struct line *),
+    size_t count, const struct top_model *m, size_t i, int width,
+    struct line *ret)
+{
+	line_init(ret, width);
+	if (i < count && (i == 0 || m->view != NULL))
+		lines[i](m, ret);
+}
+
 void
 header_line(const struct top_model *m, size_t i, int width, struct line *ret)
 {
@@ -376,7 +451,15 @@ header_line(const struct top_model *m, size_t i, int width, struct line *ret)
 	    struct line *) = {line_server, line_heads, line_workers,
 	    line_sessions, line_output, line_pressure, line_lanes};
 
-	line_init(ret, width);
-	if (i < HEADER_LINES && (i == 0 || m->view != NULL))
-		lines[i](m, ret);
+	write_line(lines, HEADER_LINES, m, i, width, ret);
+}
+
+void
+header_short_line(const struct top_model *m, size_t i, int width,
+    struct line *ret)
+{
+	static void (*const lines[HEADER_SHORT])(const struct top_model *,
+	    struct line *) = {line_server_brief, line_figures, line_lanes};
+
+	write_line(lines, HEADER_SHORT, m, i, width, ret);
 }

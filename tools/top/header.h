@@ -7,9 +7,13 @@
 #include "model.h"
 
 #define HEADER_LINES 7
+#define HEADER_SHORT 3 /* of small terminals */
 
 /* Line i of the header, `width` columns wide (0: no limit). */
 void header_line(const struct top_model *m, size_t i, int width,
+    struct line *ret);
+/* The same in three lines: what is wrong, who runs and waits, the lanes. */
+void header_short_line(const struct top_model *m, size_t i, int width,
     struct line *ret);
 /* What an operator does about the server's state, or "". */
 void header_advice(const struct top_model *m, char *dst, size_t size);

@@ -342,6 +342,13 @@ do_processes(struct ui *u)
 }
 
 static void
+do_header(struct ui *u)
+{
+	u->other_header = !u->other_header;
+	ui_rebuild(u);
+}
+
+static void
 do_help(struct ui *u)
 {
 	toggle_screen(u, SCREEN_HELP);
@@ -373,6 +380,12 @@ static void
 do_refresh(struct ui *u)
 {
 	u->refresh = true;
+}
+
+static void
+do_redraw(struct ui *u)
+{
+	u->redraw = true;
 }
 
 /* One step back. */

@@ -177,6 +177,28 @@ make_tree(struct top_list *l)
 	return 0;
 }
 
+/* How wide the columns of names must be: of all sessions, so that a filter
+ * moves nothing. */
+static void
+measure_names(struct top_list *l, const struct top_model *m)
+{
+	int session = 0, scope = 0, lane = 0, n;
+
+	for (size_t i = 0; i < m->count; i++) {
+		const struct psup_view_session *s = &m->rows[i].s;
+
+		n = (int)strlen(s->id);
+		session = n > session ? n : session;
+		n = (int)strlen(s->scope);
+		scope = n > scope ? n : scope;
+		n = (int)strlen(s->lane);
+		lane = n > lane ? n : lane;
+	}
+	l->widest[column_find("session")] = session;
+	l->widest[column_find("scope")] = scope;
+	l->widest[column_find("lane")] = lane;
+}
+
 int
 list_build(struct top_list *l, const struct top_model *m)
 {
@@ -198,6 +220,7 @@ list_build(struct top_list *l, const struct top_model *m)
 			l->entries[l->count++] =
 			    (struct list_entry){&m->rows[i], 0};
 	l->matching = l->count;
+	measure_names(l, m);
 	if (l->tree)
 		rc = make_tree(l);
 	if (l->count > 1)

@@ -41,7 +41,8 @@ struct top_list {
 	size_t matching; /* sessions, folded ones too */
 	struct list_scope *scopes;
 	size_t scope_count, scope_room;
-	/* of each column's texts, where scripts get all of them */
+	/* of each column's texts: where scripts get all of them; on the display
+	 * of session, scope and lane, in bytes */
 	int widest[LIST_COLUMNS];
 };
 

@@ -6,8 +6,9 @@
 #include "tools/lib/cells.h"
 #include "list.h"
 
-#define FIRST_MAX 26 /* of the first column on a wide terminal */
-#define OTHER_MAX 14 /* of scope and lane */
+#define FIRST_MAX  32 /* of the first column on a wide terminal */
+#define OTHER_MAX  24 /* of scope and lane */
+#define ROOMY_COLS 132
 
 /* Is a column shown on a terminal this wide? The order's always is. */
 static bool
@@ -18,20 +19,22 @@ is_shown(const struct top_list *l, size_t i, int width)
 	return width == 0 || columns[i].from_width <= width || l->sort == i;
 }
 
-/* Terminals with room to spare give some of it to names. */
+/* Columns of names are as wide as what stands in them, within what a terminal
+ * can spare; all that is left is the last one's. */
 static int
 width_of(const struct top_list *l, size_t i, int width)
 {
 	const struct column *c = &columns[i];
-	int more = width > 110 ? (width - 110) / 10 : 0, wide = c->width;
-	int most = i == 0 ? FIRST_MAX : OTHER_MAX;
+	int least = (int)strlen(c->title) + 1; /* and the order's arrow */
+	int indent = l->tree && i == 0 ? 2 : 0;
+	int wide = l->widest[i] + indent, most = c->width + indent;
 
-	if (c->width == 0 || c->right)
+	if (width == 0 || c->width == 0 || c->right ||
+	    strcmp(c->name, "state") == 0 || strcmp(c->name, "input") == 0)
 		return c->width;
-	if (i == 0)
-		wide += l->tree ? 2 + more : more;
-	else if (c->from_width > 0)
-		wide += 2 * more;
+	if (width >= ROOMY_COLS)
+		most = i == 0 ? FIRST_MAX : OTHER_MAX;
+	wide = wide > least ? wide : least;
 	return wide < most ? wide : most;
 }
 

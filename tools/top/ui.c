@@ -33,12 +33,25 @@ ui_lane(const struct ui *u)
 	                                      : NULL;
 }
 
+bool
+ui_header_is_short(const struct ui *u)
+{
+	return (u->rows < ROOMY) != u->other_header;
+}
+
+size_t
+ui_header_lines(const struct ui *u)
+{
+	return ui_header_is_short(u) ? HEADER_SHORT : HEADER_LINES;
+}
+
 /* Lines between the header and the last line. */
 static size_t
 body_lines(const struct ui *u)
 {
-	return u->rows > HEADER_LINES + 1 ? (size_t)u->rows - HEADER_LINES - 1
-	                                  : 0;
+	size_t lines = (size_t)u->rows, other = ui_header_lines(u) + 1;
+
+	return lines > other ? lines - other : 0;
 }
 
 size_t

@@ -24,6 +24,7 @@ struct ui {
 	enum ui_prompt prompt;
 	enum ui_pane pane;
 	bool zoom;
+	bool other_header;  /* the long one on a small terminal, or short */
 	size_t chosen, top; /* of the table */
 	bool holds;         /* to what is chosen; else to the first line */
 	uint64_t chosen_instance;
@@ -39,7 +40,7 @@ struct ui {
 	bool carry_out;        /* action: a yes was said */
 	char message[512];
 	bool message_bad;
-	bool quit, refresh;
+	bool quit, refresh, redraw;
 };
 
 /* The entry that is chosen, or NULL; its session, or NULL. */
@@ -47,6 +48,9 @@ const struct list_entry *ui_entry(const struct ui *u);
 struct top_row *ui_row(const struct ui *u);
 /* The lane that is chosen, or NULL. */
 const struct top_lane *ui_lane(const struct ui *u);
+/* Is the header short? How many lines it has. */
+bool ui_header_is_short(const struct ui *u);
+size_t ui_header_lines(const struct ui *u);
 /* How many lines the table, or the pane, has; 0: it is not shown. */
 size_t ui_table_lines(const struct ui *u);
 size_t ui_pane_lines(const struct ui *u);

@@ -9,8 +9,8 @@
 int view_open(bool monochrome);
 void view_close(void);
 void view_size(int *ret_rows, int *ret_cols);
-/* Shows it: what did not change is not sent. */
-void view_frame(const struct frame *f);
+/* Shows it: what did not change is not sent, unless all is to be. */
+void view_frame(const struct frame *f, bool all);
 /* A character, an enum top_key, or TOPKEY_NONE after timeout_ms. */
 int view_key(int timeout_ms);
 

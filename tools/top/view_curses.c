@@ -75,6 +75,15 @@ make_styles(bool monochrome)
 	cell_pair_count = 0;
 }
 
+/* Can the terminal's cursor be placed? */
+static bool
+has_addressing(void)
+{
+	const char *cup = tigetstr("cup");
+
+	return cup != NULL && cup != (const char *)-1;
+}
+
 int
 view_open(bool monochrome)
 {
@@ -83,6 +92,12 @@ view_open(bool monochrome)
 	if (screen == NULL)
 		return -1;
 	set_term(screen);
+	if (!has_addressing()) { /* nothing was sent yet */
+		reset_shell_mode();
+		delscreen(screen);
+		screen = NULL;
+		return -1;
+	}
 	set_escdelay(ESCAPE_MS);
 	cbreak();
 	noecho();
@@ -163,7 +178,7 @@ use_style(uint32_t style)
 }
 
 void
-view_frame(const struct frame *f)
+view_frame(const struct frame *f, bool all)
 {
 	const struct line *l;
 	size_t end;
@@ -184,6 +199,7 @@ view_frame(const struct frame *f)
 		}
 	}
 	attr_set(A_NORMAL, 0, NULL);
+	clearok(stdscr, all ? TRUE : FALSE);
 	refresh();
 }
 

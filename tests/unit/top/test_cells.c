@@ -3,6 +3,7 @@
 #include "lib_top.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "tools/lib/cells.h"
 #include "tools/top/proc.h"
@@ -45,6 +46,63 @@ Test(top_cells, count_wide_characters_twice, .timeout = 20, .init = top_use_utf8
 	/* what the C library takes for wider than utf8proc: U+4DC9 */
 	fits("\xe4\xb7\x89x", 4, false, "\xe4\xb7\x89x ", 4);
 	cr_assert_eq(cells_width("日本\033"), 8);
+}
+
+Test(top_cells, clusters_are_shown_and_cut_whole, .timeout = 20,
+    .init = top_use_utf8)
+{
+	/* a family, joined by U+200D: its first */
+	fits("\U0001f468\u200d\U0001f469\u200d\U0001f467x", 4, false,
+	    "\U0001f468x ", 4);
+	/* a thumb with a colour of skin; a heart and a digit with selectors */
+	fits("\U0001f44d\U0001f3fdx", 0, false, "\U0001f44dx", 3);
+	fits("\u2764\ufe0fx", 3, false, "\u2764x ", 3);
+	fits("1\ufe0f\u20e3x", 3, false, "1\u20e3x ", 3);
+	/* flags; one and a half */
+	fits("\U0001f1e9\U0001f1ea\U0001f1ebx", 5, false, "DEFx ", 5);
+	/* jamo that make one syllable, a vowel sign with a column of its own */
+	fits("\u1112\u1161\u11abx", 4, false, "\u1112\u1161\u11abx ", 4);
+	fits("\u0915\u093fx", 4, false, "\u0915\u093fx ", 4);
+	fits("\u0915\u093fxy", 2, false, "\u2026 ", 2);
+	/* joiners, selectors and marks that stand alone */
+	fits("\u200d\ufe0fx", 2, false, "x ", 2);
+	/* a sign that is put before what it belongs to */
+	fits("\u060012", 0, false, "\u0600" "12", 3);
+}
+
+/* Whatever is cut: never more columns than there are, and the rest goes on
+ * where it stopped. */
+Test(top_cells, any_text_can_be_shown_in_pieces, .timeout = 60,
+    .init = top_use_utf8)
+{
+	static const char *const parts[] = {"a", "\u65e5", "\u0301", "\u200d",
+	    "\ufe0f", "\U0001f468", "\U0001f3fd", "\U0001f1e9", "\u1161",
+	    "\u0600", "\u093f", "\t", "\xff", "\xf0\x9f"};
+	char text[256], whole[1024], piece[1024];
+	unsigned seed = 15;
+
+	for (int round = 0; round < 20000; round++) {
+		const char *rest = text;
+		int cols, used = 0;
+
+		text[0] = '\0';
+		for (int i = 0; i < 16; i++)
+			strcat(text, parts[(seed = seed * 1103515245 + 12345) /
+			        65536 %
+			    (sizeof(parts) / sizeof(parts[0]))]);
+		cols = cells_copy(text, 0, 0, whole, sizeof(whole), NULL);
+		while (*rest != '\0') {
+			const char *from = rest;
+			int n = cells_copy(rest, used, 8, piece,
+			    sizeof(piece), &rest);
+
+			cr_assert_leq(n, 8);
+			cr_assert_gt(rest, from, "round %d stands still", round);
+			used += n;
+		}
+		cr_assert_eq(used, cols, "round %d: %d columns, in pieces %d",
+		    round, cols, used);
+	}
 }
 
 Test(top_cells, show_what_is_hostile_as_text, .timeout = 20, .init = top_use_utf8)

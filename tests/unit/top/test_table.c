@@ -96,6 +96,17 @@ Test(top_list, shows_more_where_there_is_room)
 	list.sort = (size_t)column_find("scope");
 	list_head(&list, 80, &l);
 	cr_assert_not_null(strstr(l.text, "SCOPE▴"));
+	/* the name has room on every terminal, and more on a wide one */
+	list.sort = (size_t)column_find("rate");
+	for (int cols = 40; cols <= 200; cols++) {
+		int least = cols < 80 ? 10 : 20;
+
+		list_head(&list, cols, &l);
+		cr_assert_str_eq(strstr(l.text, "NAME") != NULL ? "NAME" : "",
+		    "NAME");
+		cr_assert_geq(cols - (int)l.runs[l.run_count - 1].col, least,
+		    "%d columns", cols);
+	}
 	/* scripts get all of a name */
 	snprintf(rows[0].s.id, sizeof(rows[0].s.id),
 	    "a-very-long-name-of-a-session");
@@ -175,8 +186,28 @@ Test(top_draw, fits_every_terminal)
 			}
 }
 
+Test(top_draw, has_a_short_header_on_a_small_terminal)
+{
+	cr_assert(shows("psup  running  up 10s  workers 1  restarts 2"));
+	cr_assert(shows("running 0  queued 0  ended 0  failed 0  out 0/s"));
+	cr_assert(shows("main 2/2 +1 held by c-name 19s and 1"));
+	cr_assert_not(shows("gen 3"));
+	model.processes[2].exists = false;
+	model.processes[1].p.heartbeat_age_ms = 4000;
+	cr_assert(shows("workers 0  down 1  silent 1  restarts 2"));
+	/* five of ten lines are left */
+	ui.rows = frame.rows = 10;
+	ui_rebuild(&ui);
+	cr_assert_eq(ui_table_lines(&ui), 5);
+	ui.rows = frame.rows = 32;
+	cr_assert(shows("gen 3"));
+	type("H");
+	cr_assert_not(shows("gen 3"));
+}
+
 Test(top_draw, has_a_header_that_says_all)
 {
+	type("H");
 	cr_assert(shows("psup  running  up 10s"));
 	cr_assert(shows("master 11 gen 3 restarts 2 beat 0.4s"));
 	cr_assert(shows("worker 0 12 gen 1 restarts 0"));

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// What a server may do to its client: a typed error each time, never a hang.
+import assert from 'node:assert/strict';
+import {once} from 'node:events';
+import {test} from 'node:test';
+import {Psup} from '../index.js';
+import {pack} from '../src/codec.js';
+import {hello, imposter} from './lib.js';
+
+const connect = ({dir}, options) => Psup.connect({runtimeDir: dir, start: false,
+  patienceMs: 300, ...options});
+
+test('a server of another version', async () => {
+  const it = await imposter(([, id], socket) => socket.write(
+      pack([1, id, null, {protocol: 2, server: '9.9.9'}])));
+  await assert.rejects(connect(it), {code: 'unsupported', field: 'protocol'});
+});
+
+test('a server that refuses hello', async () => {
+  const it = await imposter(([, id], socket) => socket.end(pack([1, id,
+    {code: 'forbidden', message: 'no such token', field: 'token'}, null])));
+  await assert.rejects(connect(it, {token: '0'.repeat(64)}),
+      {code: 'forbidden', field: 'token', message: 'no such token'});
+});
+
+test('a server that never answers hello', async () => {
+  const it = await imposter(() => {});
+  await assert.rejects(connect(it), {code: 'no-server'});
+});
+
+test('nobody there', async () => {
+  await assert.rejects(connect({dir: '/dev/shm/psup-test-nowhere'}),
+      {code: 'no-server', field: 'runtimeDir'});
+  await assert.rejects(connect({dir: '/dev/shm/psup-test-nowhere'},
+      {start: true, psupd: '/nonexistent/psupd'}),
+  {code: 'no-server', field: 'psupd', message: /not installed/});
+  await assert.rejects(connect({dir: 'relative'}),
+      {code: 'invalid-params', field: 'runtimeDir'});
+  await assert.rejects(connect({dir: '/tmp'}), {code: 'forbidden'});
+});
+
+for (const [name, bytes] of Object.entries({
+  'no MessagePack': Buffer.from([0xc1]),
+  'no message': pack(['x']),
+  'half a message of four gigabytes': Buffer.from([0xdd, 0xff, 0xff, 0xff, 0xff]),
+  'a map with numbers for keys': Buffer.from([0x94, 1, 1, 0xc0, 0x81, 1, 1]),
+})) {
+  test(`a frame that is ${name}`, async () => {
+    const it = await imposter(([, id, method], socket) =>
+      socket.write(method === 'hello' ? hello(id) : bytes));
+    const psup = await connect(it);
+    await assert.rejects(psup.status(), {code: 'bad-request'});
+    await assert.rejects(psup.call('clear', {sessionId: 'x'}),
+        {code: 'bad-request'});
+    await psup.close();
+  });
+}
+
+test('a socket that closes at each byte of an answer', async () => {
+  const answer = id => pack([1, id, null, {text: 'x', details:
+    {status: 'completed', exitCode: 0}, isError: false}]);
+  const length = answer(2).length;
+  let cut = 0, asked = 0, keys = new Set();
+  const it = await imposter(([, id, method, params], socket) => {
+    if (method === 'hello') return socket.write(hello(id));
+    asked++;
+    if (params.requestKey) keys.add(params.requestKey);
+    const bytes = answer(id);
+    if (cut >= bytes.length) return socket.write(bytes);
+    socket.end(bytes.subarray(0, cut++));
+  });
+  const psup = await connect(it);
+  // may be asked for again: until it is whole
+  const {details} = await psup.exec({command: 'true'});
+  assert.equal(details.exitCode, 0);
+  assert.equal(asked, length + 1);
+  assert.equal(keys.size, 1);
+  for (cut = 0; cut < length;) { // may not
+    await assert.rejects(psup.clear({sessionId: 'x'}),
+        {code: 'connection-lost'});
+  }
+  assert.equal((await psup.clear({sessionId: 'x'})).text, 'x');
+  await psup.close();
+});
+
+test('a server that is gone for good', async () => {
+  const it = await imposter(([, id, method], socket) => {
+    if (method === 'hello') return socket.write(hello(id));
+    it.listener.close();
+    socket.destroy();
+  });
+  const psup = await connect(it);
+  await assert.rejects(psup.list(), {code: 'no-server'});
+  await assert.rejects(psup.list(), {code: 'no-server'});
+  await psup.close();
+  await assert.rejects(psup.list(), {code: 'connection-lost'});
+});
+
+test('one that never reads: its client waits, and can give up', async () => {
+  const it = await imposter(([, id, method], socket) => {
+    if (method === 'hello') {
+      socket.write(hello(id));
+      socket.pause();
+    }
+  });
+  const psup = await connect(it), stop = new AbortController();
+  const data = 'x'.repeat(1 << 20);
+  const calls = Array.from({length: 100}, () => psup.call('write',
+      {sessionId: 'x', data, position: 0}, {signal: stop.signal}));
+  const ends = Promise.allSettled(calls);
+  await new Promise(setImmediate);
+  const [link] = psup.links;
+  assert.ok(link.socket.writableLength < 8 << 20, 'what waits is bounded');
+  stop.abort();
+  await psup.close();
+  for (const {reason} of await ends) {
+    assert.match(reason.code, /^(cancelled|connection-lost)$/);
+  }
+});
+
+test('answers to nobody, notifications of nothing', async () => {
+  const it = await imposter(([, id, method], socket) => {
+    if (method === 'hello') return socket.write(hello(id));
+    socket.write(Buffer.concat([pack([1, 999, null, {}]),
+      pack([2, 'output', [{msgid: 7}]]), pack([2, 'news', []]),
+      pack([1, id, null, {version: '1'}])]));
+  });
+  const psup = await connect(it);
+  assert.equal((await psup.status()).version, '1');
+  await psup.close();
+});
+
+test('an error has all that the wire says', async () => {
+  const it = await imposter(([, id, method], socket) =>
+    socket.write(method === 'hello' ? hello(id) : pack([1, id,
+      {code: 'share-used-up', message: 'too much', field: 'scope', value: 'x',
+        expected: 'less', details: {resource: 'memory'}}, null])));
+  const psup = await connect(it);
+  await assert.rejects(psup.list(), {name: 'PsupError', code: 'share-used-up',
+    message: 'too much', field: 'scope', value: 'x', expected: 'less',
+    details: {resource: 'memory'}});
+  await psup.close();
+});
+
+test('values that cannot be sent hurt nobody else', async () => {
+  const it = await imposter(([, id, method], socket) =>
+    socket.write(method === 'hello' ? hello(id) : pack([1, id, null, {}])));
+  const psup = await connect(it);
+  const [bad, good] = await Promise.allSettled([
+    psup.exec({command: 'x', tags: {a: () => {}}}), psup.exec({command: 'y'})]);
+  assert.equal(bad.reason.code, 'invalid-params');
+  assert.equal(bad.reason.field, 'tags');
+  assert.equal(good.status, 'fulfilled');
+  await psup.close();
+});
+
+test('a listener that throws, or rejects', async () => {
+  const it = await imposter(([, id, method], socket) => {
+    socket.write(method === 'hello' ? hello(id) : pack([1, id, null, {}]));
+    if (method === 'subscribe') {
+      socket.write(pack([2, 'event', [{seq: 1, kind: 'exited'}]]));
+    }
+  });
+  const psup = await connect(it);
+  const failed = once(psup, 'error');
+  psup.on('error', () => {});
+  psup.on('event', async () => { throw new Error('of the listener'); });
+  assert.equal((await failed)[0].message, 'of the listener');
+  await psup.close();
+});
