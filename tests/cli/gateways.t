@@ -100,6 +100,13 @@ if [ "${PSUP_TEST_SANITIZE:-0}" = 0 ]; then
 	LD_LIBRARY_PATH=$PSUP_TEST_BUILD/lib twice c "$scratch/gateway"
 fi
 if command -v "$system_python" >/dev/null; then
+	story wire "$system_python" "$here/gateway_wire.py"
+	twice wire "$system_python" "$here/gateway_wire.py"
+fi
+# With the package, from where it lies.
+if "$system_python" -c 'import sys; sys.exit(sys.version_info < (3, 9))'; then
+	export PYTHONPATH=$here/../../tools/clients/python
+	export PYTHONDONTWRITEBYTECODE=1
 	story python "$system_python" "$here/gateway.py"
 	twice python "$system_python" "$here/gateway.py"
 fi
