@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // gateway.mjs DIR [SCOPE]: a gateway that may be killed at any instant, by the
-// package psup (tools/clients/node); bare.mjs is the same without it.
+// package psup (tools/clients/node); gateway_wire.py is the same without any.
 //
 // DIR/jobs has a job a line, "name<TAB>shell command". Each is run once by
 // psup, in the background, and gets one line in DIR/results: "name<TAB>status
