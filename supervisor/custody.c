@@ -15,6 +15,7 @@ struct custody_move {
 /* A simulation has a table of its own, in which it breaks one move at a time. */
 #ifndef CUSTODY_TABLE
 #define CUSTODY_TABLE static const
+#define SPOKE_FIRST   true
 #endif
 
 #define ON(event, state_, answer_)                                             \
@@ -145,6 +146,11 @@ custody_row(struct custody *c, struct wid next, uint64_t turn, bool heir)
 		return CUSTODY_PAST; /* it has failed */
 	if (turn < TURN_OF_START(1))
 		turn = guess(c, next, turn, heir);
+	if (SPOKE_FIRST && c->state == CUSTODY_HAS && wid_eq(c->who, next) &&
+	    turn > c->turn) {
+		c->turn = turn; /* it said none, and spoke before its row */
+		return CUSTODY_PAST;
+	}
 	return move(c, by_turn(c, CUSTODY_ROW_PAST, turn), next, turn);
 }
 

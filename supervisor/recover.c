@@ -532,6 +532,23 @@ be_whole(struct master *m)
 	m->damaged = false;
 }
 
+/* Of a damaged record: has its worker closed it after the keeper told its table,
+ * and before it heard of us? Then nobody will speak of it; where somebody does,
+ * the end is what its ring says all the same. */
+static bool
+is_closed(struct master *m, const struct session *s)
+{
+	static struct ring_facts facts;
+	struct ring_reader *r;
+
+	if (!m->damaged || !session_live(s) ||
+	    s->custody.state != CUSTODY_EXPECT)
+		return false;
+	r = readers_get(m, s->id.sid);
+	return r != NULL && ring_facts(r, &facts) == RING_OK &&
+	    facts.raw.closed_ms != 0;
+}
+
 /* Where keeper and workers have all spoken: decides about the rest. */
 void
 recover_step(struct master *m)
@@ -550,6 +567,8 @@ recover_step(struct master *m)
 		    custody_settled(&s->custody) == CUSTODY_ORPHAN)
 			/* by an older worker, which may have killed it */
 			decide(m, s, failed && may_have_run(m, s, false));
+		else if (is_closed(m, s))
+			session_end_by_ring(m, s);
 	}
 	files_sweep(m, "rings", m->damaged);
 	files_sweep(m, "spool", false);
