@@ -150,6 +150,10 @@ struct master {
 	struct slug_tree by_slug;
 	struct key_tree by_key;
 	struct session_list dirty, ended;
+	/* whose end still has effects, and whether one made a bound narrow:
+	 * session/end.c */
+	struct session_list ends;
+	bool ends_narrow;
 	uint32_t dirty_count;
 	struct session_list soon; /* dirty a little later: registry.c */
 	struct event *soon_timer;

@@ -394,6 +394,7 @@ recover_scan(struct master *m)
 	if (r < 0)
 		return r;
 	session_pump_lanes(m); /* nobody who ends may be left to do it */
+	session_ends_drain(m);
 	for (struct session *s = registry_first(m); s != NULL;
 	     s = registry_next(s))
 		board_show(m, s);
