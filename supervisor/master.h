@@ -295,6 +295,8 @@ void over_free(struct master *m);
 int recover_index(struct master *m); /* opens it; set aside: not for us */
 int recover_scan(struct master *m);
 int recover_meta_put(struct master *m, const char *key, uint64_t v);
+
+/* ---------------------------------------------------------- reconcile.c */
 void recover_on_held(struct master *m, const struct ctl_held *msg);
 /* A worker is dead for sure. Had it this session, or was it to have it, and the
  * keeper has no row that says who follows? Ends it or, where nothing but a start
