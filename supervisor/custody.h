@@ -25,7 +25,7 @@
  * speak of a session before the row comes that says how often it went on.
  *
  * What a damaged record left to a row alone is over where its ring is closed
- * (recover.c): its worker may have said CLOSED between row and channel.
+ * (reconcile.c): its worker may have said CLOSED between row and channel.
  */
 #ifndef PSUP_SUPERVISOR_CUSTODY_H
 #define PSUP_SUPERVISOR_CUSTODY_H
@@ -81,6 +81,8 @@ struct custody {
 	OWNED(custody, "custody.c") struct wid who;
 	/* of `who`, or the last one */
 	OWNED(custody, "custody.c") uint64_t turn;
+	/* said so without a turn, before the row that gave it to it was read */
+	OWNED(custody, "custody.c") struct wid failed;
 };
 
 /* A new one is all 0: NOBODY. That of a live session of which the index says

@@ -198,10 +198,11 @@ bool sim_play(uint64_t seed);
 extern char sim_why[160];
 /* Rules that the world goes without, 1 << rule. */
 enum rule {
-	RULE_CLOSED_RINGS, /* a closed ring ends what was adopted */
-	RULE_READ_OTHERS,  /* before an older worker's HOLD */
+	RULE_CLOSED_RINGS,   /* a closed ring ends what was adopted */
+	RULE_READ_OTHERS,    /* before an older worker's HOLD */
 	RULE_ROW_OF_ITS_OWN, /* who spoke before its row has the session */
-	RULE_UNHELD /* what no row holds is killed */
+	RULE_FAILED_FIRST,   /* who failed before its row does not get it */
+	RULE_UNHELD          /* what no row holds is killed */
 };
 extern uint32_t sim_without;
 #define RULE(name) ((sim_without >> RULE_##name & 1) == 0)

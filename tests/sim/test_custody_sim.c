@@ -57,7 +57,7 @@ Test(custody_sim, orders_that_were_bad_once)
 		enum rule rule;
 	} was[] = {{4270955, RULE_CLOSED_RINGS}, {5142982, RULE_READ_OTHERS},
 	    {5412483, RULE_READ_OTHERS}, {6850079, RULE_UNHELD},
-	    {9060127, RULE_ROW_OF_ITS_OWN}};
+	    {9060127, RULE_ROW_OF_ITS_OWN}, {9480830, RULE_FAILED_FIRST}};
 
 	for (size_t i = 0; i < sizeof(was) / sizeof(was[0]); i++) {
 		sim_without = 1u << was[i].rule;
