@@ -100,12 +100,11 @@ warm_up(void)
 
 	if (psup_new(&p) != PSUP_OK)
 		die("no memory");
-	atomic_store(&chaos.warming, true);
 	atomic_store(&chaos.tending, true);
 	watcher = start_thread(faults_tend_thread, NULL);
+	subscriber_known(p);
 	for (enum kind k = 0; k < KIND_QUEUE; k++)
 		story_run(p, k, &random);
-	atomic_store(&chaos.warming, false);
 	atomic_store(&chaos.tending, false);
 	pthread_join(watcher, NULL);
 	psup_free(&p);

@@ -121,7 +121,6 @@ struct campaign {
 	char dir[256];  /* the runtime directory */
 	char work[64];  /* files of the commands: starts, order */
 	bool own;       /* the server is ours */
-	_Atomic bool warming; /* nobody waits for events yet */
 	_Atomic bool tending; /* while nobody is killed: faults_tend_thread() */
 	bool by_points; /* whom --fault names dies, nobody else */
 	bool full;      /* by --fault the tmpfs is full: output is dropped */
@@ -242,9 +241,8 @@ enum kind {
 
 /* A new session's number, from 1. Thread-safe. */
 uint32_t ledger_new(enum kind kind);
-/* Its end was seen: only such a one is owed an event, unless it ended well
- * and in silence. */
-void ledger_ended(uint32_t n, bool silent);
+/* Its end was seen: only such a one is owed an event. */
+void ledger_ended(uint32_t n);
 /* As above, by a death of the keeper, one after the first `after` of them, up
  * to the `upto`-th: it need not have run. */
 void ledger_lost(uint32_t n, long after, long upto);
@@ -270,6 +268,8 @@ void *queue_thread(void *arg);
 void *tick_thread(void *arg);
 void idle_start(void);
 void idle_end(void);
+/* From here on events are kept for it. */
+void subscriber_known(psup *p);
 void *subscriber_thread(void *arg);
 /* Ids of the ticking sessions, for the killer. */
 #define TICKS_MAX 16

@@ -15,7 +15,6 @@
 struct entry {
 	uint8_t kind, events, starts;
 	bool ended;
-	bool silent; /* owes nothing: it warmed up */
 	bool lost;   /* by the keeper's death: one after so many, up to */
 	uint32_t after, upto;
 };
@@ -49,11 +48,10 @@ ledger_key(uint32_t n, char *buf, size_t size)
 }
 
 void
-ledger_ended(uint32_t n, bool silent)
+ledger_ended(uint32_t n)
 {
 	pthread_mutex_lock(&lock);
 	entries[n].ended = true;
-	entries[n].silent = silent;
 	pthread_mutex_unlock(&lock);
 	atomic_fetch_add(&chaos.ended, 1);
 }
@@ -94,12 +92,12 @@ ledger_event(const char *session_key)
 	atomic_fetch_add(&chaos.events_seen, 1);
 }
 
-/* One in the foreground owes none, but may have gone to the background while its
- * key was waited for. */
+/* Every end makes one, quiet or not; a session in the foreground owes none, but
+ * may have gone to the background while its key was waited for. */
 static bool
 owes_event(const struct entry *e)
 {
-	return e->ended && !e->silent && e->kind != KIND_FRONT;
+	return e->ended && e->kind != KIND_FRONT;
 }
 
 long

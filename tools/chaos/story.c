@@ -233,7 +233,7 @@ is_lost(struct story *s, const char *reason, const char *signal, int64_t code)
 		return false;
 	s->over = true;
 	atomic_fetch_add(&chaos.lost_sessions, 1);
-	ledger_ended(s->n, chaos.warming);
+	ledger_ended(s->n);
 	ledger_lost(s->n, s->keepers, atomic_load(&chaos.kills_keeper));
 	return true;
 }
@@ -319,7 +319,7 @@ check_end(struct story *s, const psup_value *d)
 	check_timeout(s, d);
 	check_spill(s);
 	s->over = true;
-	ledger_ended(s->n, chaos.warming);
+	ledger_ended(s->n);
 }
 
 /* Takes what a poll gave. Returns its bytes. */

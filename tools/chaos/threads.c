@@ -173,6 +173,21 @@ tick_thread(void *arg)
 
 /* ------------------------------------------------------------- subscriber */
 
+#define SUBSCRIBER "psup-chaos"
+
+void
+subscriber_known(psup *p)
+{
+	psup_args *a = psup_args_new();
+	psup_reply *r = NULL;
+
+	psup_args_str(a, "subscriber", SUBSCRIBER);
+	if (ask(p, "events", a, &r) == PSUP_ERR_REFUSED)
+		lost(LOSS_ANSWER, "events: %s", said(p, r));
+	psup_reply_free(&r);
+	psup_args_free(&a);
+}
+
 /* The place up to which events were taken, and what the server was told. */
 struct place {
 	int64_t taken, told;
@@ -212,7 +227,7 @@ subscribe(psup *p)
 	bool was = psup_is_connected(p);
 	int rc = PSUP_OK;
 
-	psup_args_str(a, "subscriber", "psup-chaos");
+	psup_args_str(a, "subscriber", SUBSCRIBER);
 	if (!was && reach(p))
 		rc = psup_call(p, "subscribe", a, PATIENCE_MS, &r);
 	psup_reply_free(&r);
@@ -229,7 +244,7 @@ acknowledge(psup *p, struct place *place)
 	if (place->told == place->taken)
 		return;
 	a = psup_args_new();
-	psup_args_str(a, "subscriber", "psup-chaos");
+	psup_args_str(a, "subscriber", SUBSCRIBER);
 	psup_args_int(a, "seq", place->taken);
 	if (psup_call(p, "ack", a, PATIENCE_MS, &r) == PSUP_OK)
 		place->told = psup_get_int(psup_reply_value(r),
