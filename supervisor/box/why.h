@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#define BOX_WHY_MAX  256
+#define BOX_WHY_MAX 256
 
 /* From what bwrap said before it ended, or from why it could not be executed
  * (an errno, else 0). What is not known is its last line, escaped. */
