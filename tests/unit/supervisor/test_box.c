@@ -229,7 +229,7 @@ Test(box, holds_in_any_order)
 			    was);
 		}
 	}
-	for (int s = BOX_MAKING; s < BOX_GONE; s++)
+	for (enum box_state s = BOX_MAKING; s < BOX_GONE; s++)
 		for (int e = 0; e < BOX_EVENTS; e++)
 			cr_assert(seen[s][e] > 0 || e == BOX_LEFT,
 			    "%s never met event %d", box_state_name(s), e);
