@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -44,7 +45,7 @@ answer(const struct sock_fprog *prog, const struct seccomp_data *data)
 
 	while (at < prog->len) {
 		const struct sock_filter *f = &prog->filter[at++];
-		int yes;
+		bool yes = false;
 
 		switch (f->code) {
 		case BPF_LD | BPF_W | BPF_ABS:
