@@ -43,7 +43,7 @@ like "$(cat "$scratch/out")" "*no server*psup exec starts one*" \
     "it says so, and how to start one"
 psup-top --delay soon --batch >/dev/null 2>"$scratch/err"
 is $? 2 "a delay that is none"
-like "$(cat "$scratch/err")" "*--delay*soon*0.05 to 3600*" "names what it wants"
+like "$(cat "$scratch/err")" "*--delay*soon*50ms to 1h*" "names what it wants"
 psup-top --batch -n 1.5 2>/dev/null
 is $? 2 "half a refresh"
 psup-top --sort 'x'$'\033' --batch 2>"$scratch/err"
