@@ -4,7 +4,7 @@
 # a screen drawn from nothing. Names of every width are on it.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tmux.sh"
-rounds=${PSUP_RESIZES:-200}
+rounds=${PSUP_RESIZES:-80}
 
 for label in $'\U1f468\u200d\U1f469\u200d\U1f467' $'\u2764\ufe0f' '日本語' \
     $'\U1f1e9\U1f1ea' $'e\u0301\u0301' $'\u1112\u1161\u11ab' $'\u0915\u093f' \
@@ -22,9 +22,9 @@ pressed() {
 	local until=$((SECONDS + patience))
 	keys "$1"
 	while [ $SECONDS -lt $until ]; do
-		# a blank is a blank, whether it was written or cleared
-		screen=$(mux capture-pane -e -p |
-			sed -E 's/(\x1b\[(0|39|49)m| )+$//')
+		# characters alone: the attributes of a blank depend on whether it was
+		# written or cleared
+		screen=$(mux capture-pane -p | sed -E 's/ +$//')
 		case "$screen" in *"sorted by $2"*) return ;; esac
 		sleep 0.01
 	done
@@ -61,7 +61,7 @@ tty=$(mux display-message -p '#{pane_tty}')
 RANDOM=15 # the same sizes each time
 wrong=
 for ((i = 0; i < rounds; i++)); do
-	# every view is drawn at fifty sizes
+	# every view is drawn at a quarter of the sizes
 	case $((i * 4 / rounds)).$((i % (rounds / 4))) in
 	1.0) keys f ;;
 	2.0) keys d ;;
