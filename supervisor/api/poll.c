@@ -15,6 +15,7 @@
 #include "supervisor/words/result.h"
 
 #define POLL_AGE_MS 100u /* evidence of waiting may be so old */
+#define MOMENT_MS  25u   /* output waits so long for an end that follows it */
 #define HELD_MS    1000u /* another answer to the same reader takes so long */
 #define SAMPLE_NS  (NSEC_PER_MSEC / 2) /* of its usage, in the first unit */
 
@@ -29,6 +30,7 @@ struct polling {
 	uint64_t due_ns; /* boot; when there was something to answer */
 	uint64_t deadline_ns; /* boot */
 	uint64_t held_ns; /* boot: so long it waits for another's answer */
+	uint64_t moment_ns; /* boot: output waits until then; 0: none came */
 };
 
 /* Behind an answer: its cursor, which outlives the request. */
@@ -287,6 +289,24 @@ poll_sample(struct req *r, uint64_t until)
 	return 0;
 }
 
+/* A job's last line and its end come in one answer: output gives the end a
+ * moment. Who reads by position asks for output alone. */
+static bool
+awaits_end(struct req *r)
+{
+	struct polling *p = r->state;
+	uint64_t until = clock_boot_ns() + MOMENT_MS * NSEC_PER_MSEC;
+
+	if (p->wish.have_since)
+		return false;
+	if (p->moment_ns == 0)
+		p->moment_ns = until < p->deadline_ns ? until : p->deadline_ns;
+	if (ms_until(p->moment_ns) == 0)
+		return false;
+	req_timer(r, ms_until(p->moment_ns));
+	return true;
+}
+
 /* Answers if there is anything to say, or no time left. */
 static void
 poll_try(struct req *r, struct session *s, bool final)
@@ -304,7 +324,9 @@ poll_try(struct req *r, struct session *s, bool final)
 		cur = cursors_get(r->m->cursors, s->id.sid, p->reader);
 	d.from = p->wish.have_since ? p->since : cur.pos;
 	delivery_read(r->m, s, &p->wish, &d);
-	if (final || !session_live(s) || d.len > 0 || d.dropped > 0 ||
+	if (!final && session_live(s) && d.len > 0 && awaits_end(r)) {
+		/* its end or the timer wakes it */
+	} else if (final || !session_live(s) || d.len > 0 || d.dropped > 0 ||
 	    d.fault != NULL) {
 		if (p->usage != NULL && !usage_sample(r->m, s, p->usage,
 		    clock_boot_ns() + SAMPLE_NS))

@@ -349,7 +349,7 @@ cursors_confirm(struct cursors *c, struct sid sid, const char *reader,
 
 	if (!unstage(r, ack, &s))
 		return false;
-	r->cur.empty_polls = s.is_empty ? r->cur.empty_polls + 1 : 0;
+	r->cur.empty_polls = s.is_empty ? r->cur.empty_polls + 1 : 1;
 	if (s.to <= r->cur.pos && (!s.tells_end || r->cur.end_told))
 		return true;
 	if (s.to > r->cur.pos)
@@ -372,7 +372,7 @@ cursors_unstage(struct cursors *c, struct sid sid, const char *reader,
 		reader_drop(c, r);
 }
 
-/* As the seeds: 5 s for the first empty poll in a row, 60 s from the fourth. */
+/* As OpenClaw: 5 s where there was output, or nothing yet; then 10, 30, 60 s. */
 uint32_t
 cursors_retry_ms(const struct cursor *cur)
 {

@@ -26,7 +26,8 @@ uint64_t cursors_skipped(const struct cursors *c);
 
 struct cursor {
 	uint64_t pos;       /* confirmed: the next poll reads from here */
-	uint32_t empty_polls; /* in a row; retryInMs comes from it */
+	uint32_t empty_polls; /* answers in a row without output, and the one
+	                       * before them; retryInMs comes from it */
 	bool end_told;      /* the session's end was delivered and confirmed */
 };
 

@@ -79,11 +79,12 @@ SCENARIO(process, poll_gives_what_is_new)
 	a = ask("poll", STR("sessionId", id));
 	expect_str(a, "status", "running");
 	expect_str(a, "output", "one\n");
-	a = ask("poll", STR("sessionId", id));
-	expect_str(a, "output", "");
 	expect_int(a, "retryInMs", 5000);
 	a = ask("poll", STR("sessionId", id));
+	expect_str(a, "output", "");
 	expect_int(a, "retryInMs", 10000);
+	a = ask("poll", STR("sessionId", id));
+	expect_int(a, "retryInMs", 30000);
 	fclose(fopen(gate, "we"));
 	o = poll_to_the_end(id, "r2");
 	expect(o.len == 8 && memcmp(o.bytes, "one\ntwo\n", 8) == 0);
@@ -108,6 +109,45 @@ SCENARIO(process, poll_is_woken_by_output)
 	expect(!is_answered(q));
 	fclose(fopen(gate, "we"));
 	expect_str(answer_of(q), "output", "now\n");
+}
+
+/* The end is 25 ms behind at most, but for a machine that is busy: 99 of 100. */
+SCENARIO(process, a_last_line_and_the_end_come_in_one_poll)
+{
+	enum { JOBS = 100 };
+	const char *id, *gate;
+	char name[24], script[300];
+	struct question *q;
+	struct answer *a;
+	int once = 0;
+
+	psupd();
+	for (int i = 0; i < JOBS; i++) {
+		snprintf(name, sizeof(name), "gate%d", i);
+		gate = file_in_scenario(name);
+		snprintf(script, sizeof(script), "await %s; print last", gate);
+		id = background(PUPPET(script));
+		q = ask_later(NULL, "poll", STR("sessionId", id),
+		    INT("timeout", 30000));
+		fclose(fopen(gate, "we"));
+		a = answer_of(q);
+		expect_str(a, "output", "last\n");
+		once += strcmp(text_of(a, "status"), "completed") == 0;
+	}
+	expect(once >= JOBS - 1, "%d of %d", once, JOBS);
+}
+
+/* Output alone is told after that moment, though the job goes on. */
+SCENARIO(process, a_line_does_not_wait_for_the_end)
+{
+	struct answer *a;
+	const char *id;
+
+	psupd();
+	id = background(PUPPET("print one; hang"));
+	a = ask("poll", STR("sessionId", id), INT("timeout", 30000));
+	expect_str(a, "output", "one\n");
+	expect_str(a, "status", "running");
 }
 
 SCENARIO(process, poll_of_an_unknown_id_answers_at_once)

@@ -191,8 +191,9 @@ Test(cursors, empty_polls_slow_the_next_one_down)
 	struct cursor cur;
 
 	rig_open(&rig);
-	for (int round = 0; round < 2; round++) {
-		for (size_t i = 0; i < NELEMS(want); i++) {
+	/* output counts as the first of them: the next is 10 s */
+	for (size_t round = 0; round < 2; round++) {
+		for (size_t i = round; i < NELEMS(want); i++) {
 			cur = cursors_get(rig.c, one, "a");
 			cr_assert_eq(cur.empty_polls, i);
 			cr_assert_eq(cursors_retry_ms(&cur), want[i]);
