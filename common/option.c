@@ -56,6 +56,105 @@ usage_number(struct usage *u, const char *option, const char *text, int64_t lo,
 	return v;
 }
 
+/* What a number may be followed by. */
+struct unit {
+	const char *name;
+	double of;
+};
+static const struct unit durations[] = {{"ms", 1}, {"s", 1000}, {"m", 60000},
+	{"h", 3600000}, {"d", 86400000}, {"w", 604800000}, {NULL, 0}};
+static const struct unit sizes[] = {{"K", 1024.0}, {"M", 1048576.0},
+	{"G", 1073741824.0}, {"T", 1099511627776.0}, {NULL, 0}};
+
+/* "1h30m" as a sum; a number alone counts `alone`. Negative: it is none. */
+static double
+in_units(const char *text, const struct unit *units, double alone)
+{
+	const char *begin = text;
+	double sum = 0, v;
+	char number[24];
+
+	do {
+		const struct unit *unit = units;
+		size_t len = strspn(text, "0123456789."), name;
+		char *end;
+
+		if (len == 0 || len >= sizeof(number))
+			return -1;
+		memcpy(number, text, len);
+		number[len] = '\0';
+		v = strtod(number, &end);
+		if (*end != '\0')
+			return -1;
+		text += len;
+		name = strcspn(text, "0123456789.");
+		while (unit->name != NULL && (strlen(unit->name) != name ||
+		    strncasecmp(unit->name, text, name) != 0))
+			unit++;
+		if (unit->name == NULL &&
+		    (name != 0 || text - len != begin))
+			return -1;
+		sum += v * (unit->name != NULL ? unit->of : alone);
+		text += name;
+	} while (*text != '\0');
+	return sum;
+}
+
+double
+duration_parse(const char *text, int unit_ms)
+{
+	return in_units(text, durations, unit_ms);
+}
+
+/* A number in the largest unit that it is whole in. */
+static const char *
+unit_words(double v, const struct unit *units, char *buf, size_t size)
+{
+	const struct unit *best = NULL;
+
+	for (; units->name != NULL; units++)
+		if (v >= units->of &&
+		    v / units->of == (double)(int64_t)(v / units->of))
+			best = units;
+	snprintf(buf, size, "%.15g%s", best != NULL ? v / best->of : v,
+	    best != NULL ? best->name : "");
+	return buf;
+}
+
+int64_t
+usage_size(struct usage *u, const char *option, const char *text, int64_t lo,
+    int64_t hi)
+{
+	double v = in_units(text, sizes, 1);
+	char from[40], to[40];
+
+	if (v >= (double)lo && v <= (double)hi && v == (double)(int64_t)v)
+		return (int64_t)v;
+	usage_wrong(u, "%s: \"%.40s\" is no size from %s to %s, like 4096, "
+	               "20K or 1.5G", option, text,
+	    unit_words((double)lo, sizes, from, sizeof(from)),
+	    unit_words((double)hi, sizes, to, sizeof(to)));
+	return lo;
+}
+
+double
+usage_duration(struct usage *u, const char *option, const char *text,
+    int unit_ms, double lo_ms, double hi_ms)
+{
+	double v = duration_parse(text, unit_ms);
+	char from[40], to[40];
+
+	if (v >= lo_ms && v <= hi_ms &&
+	    (unit_ms != 1 || v == (double)(int64_t)v))
+		return v;
+	usage_wrong(u, "%s: \"%.40s\" is no duration from %s to %s, like "
+	               "500ms, 10s or 1h30m (a number alone: %s)", option, text,
+	    unit_words(lo_ms, durations, from, sizeof(from)),
+	    unit_words(hi_ms, durations, to, sizeof(to)),
+	    unit_ms == 1 ? "ms" : "seconds");
+	return lo_ms;
+}
+
 double
 usage_decimal(struct usage *u, const char *option, const char *text, double lo,
     double hi, const char *what)
@@ -149,6 +248,18 @@ is_wrong_word(struct usage *u, const struct opt *o, const char *text)
 	return true;
 }
 
+/* A whole number: of ms, of bytes, or as it stands. */
+static int64_t
+whole(struct usage *u, const struct opt *o, const char *name, const char *text)
+{
+	if (strcmp(o->value, "MS") == 0)
+		return (int64_t)usage_duration(u, name, text, 1, o->lo, o->hi);
+	if (strcmp(o->value, "BYTES") == 0)
+		return usage_size(u, name, text, (int64_t)o->lo,
+		    (int64_t)o->hi);
+	return usage_number(u, name, text, (int64_t)o->lo, (int64_t)o->hi);
+}
+
 /* One option, into where its row says. */
 static void
 take(struct usage *u, const struct opt *o, const char *text)
@@ -163,17 +274,16 @@ take(struct usage *u, const struct opt *o, const char *text)
 		*(bool *)o->into = true;
 		break;
 	case OPT_OF_INT:
-		*(int *)o->into = (int)usage_number(u, name, text,
-		    (int64_t)o->lo, (int64_t)o->hi);
+		*(int *)o->into = (int)whole(u, o, name, text);
 		break;
 	case OPT_OF_INT64:
-		*(int64_t *)o->into = usage_number(u, name, text,
-		    (int64_t)o->lo, (int64_t)o->hi);
+		*(int64_t *)o->into = whole(u, o, name, text);
 		break;
 	case OPT_OF_DOUBLE:
-		*(double *)o->into = usage_decimal(u, name, text, o->lo,
-		    o->hi, strchr(o->value, 'S') != NULL ? "number of seconds"
-		                                          : "number");
+		*(double *)o->into = strcmp(o->value, "S") == 0
+		    ? usage_duration(u, name, text, 1000, o->lo * 1000,
+		          o->hi * 1000) / 1000
+		    : usage_decimal(u, name, text, o->lo, o->hi, "number");
 		break;
 	case OPT_OF_TEXT:
 		*(const char **)o->into = text;

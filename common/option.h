@@ -34,6 +34,14 @@ int usage_wrong(struct usage *u, const char *fmt, ...)
 /* A whole number in lo..hi; `lo`, and it was said, where it is none. */
 int64_t usage_number(struct usage *u, const char *option, const char *text,
     int64_t lo, int64_t hi);
+/* "1h30m" in ms; a number alone counts `unit_ms`. Negative: it is none. */
+double duration_parse(const char *text, int unit_ms);
+/* A size, "4096", "20K", "1.5G" (of 1024), or a duration, "90", "1h30m", "2.5s",
+ * whose number alone counts `unit_ms`; the range is said in such words. */
+int64_t usage_size(struct usage *u, const char *option, const char *text,
+    int64_t lo, int64_t hi);
+double usage_duration(struct usage *u, const char *option, const char *text,
+    int unit_ms, double lo_ms, double hi_ms);
 /* A number with a fraction where given; `what`: "number", "number of
  * seconds". */
 double usage_decimal(struct usage *u, const char *option, const char *text,
@@ -60,7 +68,8 @@ enum opt_type {
 struct opt {
 	const char *name;  /* NULL: the last row */
 	char letter;       /* 0: none */
-	const char *value; /* "MS"; NULL: it takes none; "[S]": it may */
+	const char *value; /* "MS", "S": a duration; "BYTES": a size; NULL: it
+	                    * takes none; "[S]": it may */
 	const char *words; /* of the value */
 	enum opt_type type;
 	void *into;        /* a static of the command's */
@@ -84,6 +93,8 @@ struct opt {
 	OPT_ROW(name, letter, value, NULL, var, lo, hi, help)
 #define DECIMAL(name, letter, value, var, lo, hi, help)                        \
 	OPT_ROW(name, letter, value, NULL, var, lo, hi, help)
+#define SIZE(name, letter, var, lo, hi, help)                                  \
+	OPT_ROW(name, letter, "BYTES", NULL, var, lo, hi, help)
 #define SECONDS(name, letter, var, help)                                       \
 	OPT_ROW(name, letter, "S", NULL, var, 0, 31536000, help)
 #define TEXT(name, letter, value, words, var, help)                            \

@@ -15,6 +15,8 @@ struct custody_move {
 /* A simulation has a table of its own, in which it breaks one move at a time. */
 #ifndef CUSTODY_TABLE
 #define CUSTODY_TABLE static const
+#define SPOKE_FIRST   true
+#define FAILED_FIRST  true
 #endif
 
 #define ON(event, state_, answer_)                                             \
@@ -81,7 +83,8 @@ move(struct custody *c, enum custody_event event, struct wid who,
 		return CUSTODY_PAST;
 	CHECK(turn >= c->turn);
 	CHECK((who.generation == 0) == (m->to == CUSTODY_NOBODY));
-	*c = (struct custody){.state = m->to, .who = who, .turn = turn};
+	*c = (struct custody){.state = m->to, .who = who, .turn = turn,
+	    .failed = c->failed};
 	return m->answer;
 }
 
@@ -104,6 +107,7 @@ custody_given(struct custody *c, struct wid w, uint32_t start)
 {
 	CHECK(move(c, CUSTODY_START, w, TURN_OF_START(start)) !=
 	    CUSTODY_PAST);
+	c->failed = (struct wid){0};
 }
 
 /* The turn of what says none, or of no start that its keeper knew: it can only
@@ -134,17 +138,23 @@ custody_failed(struct custody *c, struct wid w, uint64_t turn, bool heir)
 
 	if (known || c->state != CUSTODY_UNKNOWN)
 		return custody_word(c, w, turn, heir);
-	c->who = w;
+	c->who = c->failed = w;
 	return CUSTODY_PAST;
 }
 
 enum custody_answer
 custody_row(struct custody *c, struct wid next, uint64_t turn, bool heir)
 {
-	if (c->state == CUSTODY_UNKNOWN && wid_eq(c->who, next))
-		return CUSTODY_PAST; /* it has failed */
+	if (FAILED_FIRST && wid_eq(c->failed, next) &&
+	    (c->state == CUSTODY_UNKNOWN || turn < TURN_OF_START(1)))
+		return CUSTODY_PAST;
 	if (turn < TURN_OF_START(1))
 		turn = guess(c, next, turn, heir);
+	if (SPOKE_FIRST && c->state == CUSTODY_HAS && wid_eq(c->who, next) &&
+	    turn > c->turn) {
+		c->turn = turn; /* it said none, and spoke before its row */
+		return CUSTODY_PAST;
+	}
 	return move(c, by_turn(c, CUSTODY_ROW_PAST, turn), next, turn);
 }
 

@@ -20,7 +20,12 @@
  *     - CLOSED and ENDED count for their own turn alone.
  *
  * A build before these turns says none. Its words are believed where the worker
- * that had the session is dead, and the speaker is not (`heir`).
+ * that had the session is dead, and the speaker is not (`heir`). Before its HOLD
+ * is taken, what other workers sent before is read (keeper/recv.c), and it may
+ * speak of a session before the row comes that says how often it went on.
+ *
+ * What a damaged record left to a row alone is over where its ring is closed
+ * (reconcile.c): its worker may have said CLOSED between row and channel.
  */
 #ifndef PSUP_SUPERVISOR_CUSTODY_H
 #define PSUP_SUPERVISOR_CUSTODY_H
@@ -76,6 +81,8 @@ struct custody {
 	OWNED(custody, "custody.c") struct wid who;
 	/* of `who`, or the last one */
 	OWNED(custody, "custody.c") uint64_t turn;
+	/* said so without a turn, before the row that gave it to it was read */
+	OWNED(custody, "custody.c") struct wid failed;
 };
 
 /* A new one is all 0: NOBODY. That of a live session of which the index says

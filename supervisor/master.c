@@ -208,6 +208,7 @@ master_init(struct master *m, const struct heritage *h)
 	TAILQ_INIT(&m->dirty);
 	TAILQ_INIT(&m->soon);
 	TAILQ_INIT(&m->ended);
+	TAILQ_INIT(&m->ends);
 	starts_init(m);
 	STAILQ_INIT(&m->lane_notes);
 	LIST_INIT(&m->lane_drains);
@@ -334,6 +335,7 @@ turn_undo(struct master *m)
 	}
 	sweep_squeeze(m);
 	session_pump_lanes(m); /* what was taken back held a place */
+	session_ends_drain(m);
 	timer_in(m, &m->retry_timer, on_retry, m, RETRY_MS);
 }
 
@@ -391,7 +393,10 @@ turn_end(struct master *m)
 		int r;
 
 		api_lanes_step(m);
-		starts_pump(m);
+		do {
+			session_ends_drain(m);
+			starts_pump(m); /* one that cannot be made ends */
+		} while (!TAILQ_EMPTY(&m->ends));
 		r = turn_commit(m);
 		m->again = false;
 		if (r < 0 && m->failing_ns == 0)
@@ -435,6 +440,7 @@ master_loop(struct master *m)
 		if (event_base_loop(m->base, EVLOOP_ONCE |
 			(turn_waits(m) ? EVLOOP_NONBLOCK : 0)) < 0)
 			break;
+		session_ends_drain(m); /* those who wait are told in this turn */
 		turn_run(m);
 		atomic_fetch_add_explicit(&m->stats->loop_turns, 1,
 		    memory_order_relaxed);

@@ -150,6 +150,10 @@ struct master {
 	struct slug_tree by_slug;
 	struct key_tree by_key;
 	struct session_list dirty, ended;
+	/* whose end still has effects, and whether one made a bound narrow:
+	 * session/end.c */
+	struct session_list ends;
+	bool ends_narrow;
 	uint32_t dirty_count;
 	struct session_list soon; /* dirty a little later: registry.c */
 	struct event *soon_timer;
@@ -291,6 +295,8 @@ void over_free(struct master *m);
 int recover_index(struct master *m); /* opens it; set aside: not for us */
 int recover_scan(struct master *m);
 int recover_meta_put(struct master *m, const char *key, uint64_t v);
+
+/* ---------------------------------------------------------- reconcile.c */
 void recover_on_held(struct master *m, const struct ctl_held *msg);
 /* A worker is dead for sure. Had it this session, or was it to have it, and the
  * keeper has no row that says who follows? Ends it or, where nothing but a start

@@ -86,6 +86,7 @@ unit_run(struct master *m, struct conn *c, uint64_t now)
 	turn_in_hand(m, "read", 0);
 	m->unit_until_ns = now + turns_slice_ns(t);
 	more = conn_unit(c, m->unit_until_ns);
+	session_ends_drain(m);
 	over_free(m);
 	if (FAULT_FAILS("turn.of-3-seconds"))
 		(void)sleep(3);

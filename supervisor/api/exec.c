@@ -373,7 +373,7 @@ exec_call(struct api_call *c)
 		return;
 	}
 	if (!session_live(s)) {
-		/* START could not even be made; its end may have answered */
+		/* its start could not even be staged */
 		answer_ended(r, s);
 		return;
 	}

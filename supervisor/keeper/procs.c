@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Master and workers: started, found dead, replaced, their sessions given to
- * an heir. The loop calls it with events and times.
+ * Master and workers: started, found dead, replaced. The loop calls it with
+ * events and times.
  *
  * A dead worker's channel is read until it is empty before anything is
  * concluded from it, then the headers of what it held. To EOF, where it was
@@ -25,9 +25,6 @@
 
 #define DRAIN_NS     (2 * NSEC_PER_SEC)
 #define YOUNG_NS     NSEC_PER_SEC
-#define HUNG_NS      (5 * NSEC_PER_SEC)
-#define PROD_NS      (2 * NSEC_PER_SEC)
-#define OOM_FRESH_NS NSEC_PER_SEC
 /* Three deaths by its own fault bring back-off. SIGKILL from outside says nothing
  * about the program: however many there were, it is back in a moment; one that
  * is killed again and again while it starts (an OOM killer may mean it) makes
@@ -86,8 +83,8 @@ procs_init(struct keeper *k)
 }
 
 /* The keeper's fields of a stats page. */
-static void
-note_page(struct proc *p)
+void
+procs_note_page(struct proc *p)
 {
 	struct stats_page *s = p->page;
 
@@ -102,9 +99,9 @@ void
 procs_note_pages(struct keeper *k)
 {
 	keeper_note_page(k);
-	note_page(&k->master);
+	procs_note_page(&k->master);
 	for (uint32_t i = 0; i < k->slots; i++)
-		note_page(&k->slot[i]);
+		procs_note_page(&k->slot[i]);
 }
 
 /* How long this one has to wait after its deaths. */
@@ -176,7 +173,7 @@ start(struct keeper *k, struct proc *p, uint64_t now)
 	}
 	p->state = PROC_STARTING;
 	p->next_start_ns = NEVER;
-	note_page(p);
+	procs_note_page(p);
 	CHECK(keeper_epoll_add(k, p->chan, p, EV_CHAN) == 0);
 	CHECK(keeper_epoll_add(k, p->pidfd, p, EV_PIDFD) == 0);
 	log_event(LOG_NOTE, "process-started", KV_PROC(p));
@@ -272,91 +269,6 @@ procs_ready(struct keeper *k, struct proc *p)
 	}
 }
 
-/* Who gets the sessions of a dead worker: the standby, ready if possible,
- * else its own replacement. */
-static struct proc *
-heir_of(struct keeper *k, struct proc *dead)
-{
-	struct proc *best = dead;
-	uint32_t i;
-
-	for (i = 0; i < k->slots; i++) {
-		struct proc *p = &k->slot[i];
-
-		if (p->role != HERITAGE_STANDBY || p == dead)
-			continue;
-		if (p->state == PROC_READY)
-			return p;
-		if (p->state == PROC_STARTING)
-			best = p;
-	}
-	return best;
-}
-
-/* The worker may have died before it made the command the OOM killer's
- * choice; doing it twice does no harm. */
-static void
-set_oom_adj(const struct keeper *k, const struct row *r)
-{
-	if (!k->opt->config.child_oom_score_adj || r->exit.code != 0 ||
-	    clock_boot_ns() - r->spawned_ns > OOM_FRESH_NS)
-		return;
-	(void)procfs_write(r->pid, "oom_score_adj", "1000");
-}
-
-/* Drops what never ran and hands over what did. */
-static void
-hand_over(struct keeper *k, struct proc *dead, uint32_t heir)
-{
-	uint32_t n;
-	struct row *r;
-
-	pids_find(k, dead);
-	n = table_owned(k->table, dead->wid.slot);
-	while (n-- > 0) {
-		r = table_first_owned(k->table, dead->wid.slot);
-		if (r->pid == 0) {
-			log_event(LOG_NOTE, "session-never-ran",
-			    KV("session", r->sid.v));
-			reap_forget(k, r);
-			continue;
-		}
-		set_oom_adj(k, r);
-		table_unmark(k->table, r, ROW_TELL);
-		table_mark(k->table, r, ROW_GIVE);
-		r->prev = dead->wid;
-		r->turn++;
-		/* to its own replacement too: moves it to the list's end */
-		table_set_owner(k->table, r, heir);
-	}
-}
-
-/* An active worker is gone for sure: heir, sessions, word to the master. */
-static void
-succeed(struct keeper *k, struct proc *dead, const struct down *d)
-{
-	struct proc *heir = dead;
-
-	if (dead->role == HERITAGE_WORKER && k->stop <= STOP_LADDER)
-		heir = heir_of(k, dead);
-	if (heir != dead) {
-		heir->role = HERITAGE_WORKER;
-		heir->todo |= TODO_ROLE;
-		if (k->stop != STOP_NO)
-			heir->todo |= TODO_STOP; /* for what it inherits */
-		heir->tell_role = heir->state == PROC_READY;
-		dead->role = HERITAGE_STANDBY;
-		note_page(heir);
-	}
-	log_event(LOG_NOTE, "worker-succeeded", KV_PROC(dead),
-	    KV("sessions", table_owned(k->table, dead->wid.slot)),
-	    KV("heir_slot", heir->wid.slot));
-	FAULT("keeper.before-hand-over");
-	hand_over(k, dead, heir->wid.slot);
-	FAULT("keeper.after-hand-over");
-	send_down(k, d);
-}
-
 /* Counts a death against the process, or forgives older ones. */
 static void
 judge(struct proc *p, const struct down *d)
@@ -427,10 +339,10 @@ finish_death(struct keeper *k, struct proc *p, uint64_t now)
 		send_reset_master(k);
 	} else {
 		blame_session(k, p, &d);
-		succeed(k, p, &d);
+		heirs_succeed(k, p, &d);
 	}
 	p->hung = false;
-	note_page(p);
+	procs_note_page(p);
 	upgrade_death(k, p, d.code == CLD_KILLED && d.status == SIGKILL);
 	not_coming_up(k, p, path_of(k, p));
 }
@@ -470,64 +382,6 @@ procs_chan_eof(struct keeper *k, struct proc *p)
 		log_event(LOG_WARN, "channel-closed", KV_PROC(p));
 		procs_signal(p, SIGKILL);
 	}
-}
-
-/* It is hung, whatever it does: one that is busy beats after each piece of
- * work. A master has said what the piece in hand is. */
-static void
-say_silent(const struct proc *p, uint64_t ms)
-{
-	char method[sizeof(p->page->unit_method)] = "";
-
-	if (p->role == HERITAGE_MASTER &&
-	    atomic_load(&p->page->unit_began_ns) != 0)
-		memcpy(method, p->page->unit_method, sizeof(method));
-	method[sizeof(method) - 1] = '\0';
-	log_event(LOG_WARN, "worker-silent", KV_PROC(p), KV("silent_ms", ms),
-	    KV("method", method));
-}
-
-/* Kills a process that has stopped beating. A worker that is merely idle answers
- * a prod by a turn of its loop, the master beats by itself; who was stopped with
- * all of us gets the time from the prod on. True: an answer is waited for. */
-static bool
-watch_one(struct proc *p, uint64_t now)
-{
-	uint64_t beat = atomic_load(&p->page->heartbeat_ns);
-
-	/* a standby, too, is given sessions where no other worker is there */
-	if (p->state != PROC_READY || beat == 0 || now < beat + PROD_NS) {
-		p->probed_ns = 0;
-		return false;
-	}
-	if (p->probed_ns == 0) {
-		p->probed_ns = now;
-		if (p->role != HERITAGE_MASTER)
-			p->todo |= TODO_ROLE;
-		return true;
-	}
-	if (beat >= p->probed_ns) {
-		p->probed_ns = 0;
-		return false;
-	}
-	if (now < beat + HUNG_NS || now < p->probed_ns + PROD_NS)
-		return true;
-	say_silent(p, (now - beat) / NSEC_PER_MSEC);
-	p->probed_ns = 0;
-	p->hung = true;
-	procs_signal(p, SIGKILL);
-	return false;
-}
-
-/* Once a tick. */
-void
-procs_watch(struct keeper *k, uint64_t now)
-{
-	uint32_t i;
-
-	k->waiting = watch_one(&k->master, now);
-	for (i = 0; i < k->slots; i++)
-		k->waiting |= watch_one(&k->slot[i], now);
 }
 
 /* Will nobody say anything any more on a dead one's channel? */

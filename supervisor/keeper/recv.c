@@ -72,12 +72,33 @@ on_ready(struct keeper *k, struct proc *p)
 static bool
 is_replaced(const struct proc *p, const struct row *r, const struct ctl_fds *m)
 {
-	/* a row of before an upgrade has no turn */
+	/* a row of before an upgrade, or of an older worker, has no turn */
 	if (m->turn > r->turn &&
 	    (r->turn >= TURN_OF_START(1) || r->pid == 0))
 		return true;
 	return (m->flags & CTL_HOLD_AGAIN) != 0 && r->owner == p->wid.slot &&
 	    wid_eq(r->spawner, p->wid);
+}
+
+/* An older worker's HOLD says no turn: what others sent before it is read before,
+ * so that whatever comes after it is of a later start. */
+static void
+read_others(struct keeper *k, const struct proc *p)
+{
+	static struct ctl_msg own;
+	static bool within;
+	uint32_t i;
+
+	if (within)
+		return;
+	within = true;
+	own = msg;
+	for (i = 0; i < k->slots; i++)
+		if (&k->slot[i] != p && k->slot[i].chan >= 0 &&
+		    !k->slot[i].chan_eof)
+			(void)recv_from(k, &k->slot[i]);
+	msg = own;
+	within = false;
 }
 
 /* HOLD: descriptors of a session that is about to be spawned. */
@@ -96,6 +117,8 @@ on_hold(struct keeper *k, struct proc *p)
 		malformed(k, p, "descriptors do not fit the mask");
 		return;
 	}
+	if (m.turn == 0)
+		read_others(k, p);
 	r = table_find(k->table, m.head.sid);
 	if (r != NULL && is_replaced(p, r, &m))
 		reap_forget(k, r);

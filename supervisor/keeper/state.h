@@ -16,7 +16,9 @@
  *     upgrade/save.c      the state for a successor
  *     upgrade/restore.c   the state of a predecessor
  *     upgrade/exec.c      the exec in place, and what follows it
- *     procs.c             master and workers: start, ready, death, heirs
+ *     procs.c             master and workers: start, ready, death
+ *     heirs.c             who gets the sessions of a dead worker
+ *     silent.c            master and workers that do not beat
  *     recv.c              what they say
  *     send.c              what they are told
  *     reap.c              exits of commands, orphans
@@ -261,13 +263,13 @@ int exec_successor(struct keeper *k);
 
 /* --- procs.c */
 void procs_init(struct keeper *k);
+void procs_note_page(struct proc *p);
 void procs_note_pages(struct keeper *k);
 void procs_run_due(struct keeper *k, uint64_t now);
 void procs_died(struct keeper *k, struct proc *p);
 void procs_ready(struct keeper *k, struct proc *p);
 void procs_link_again(struct keeper *k, struct proc *w);
 void procs_chan_eof(struct keeper *k, struct proc *p);
-void procs_watch(struct keeper *k, uint64_t now);
 uint64_t procs_next_ns(const struct keeper *k);
 bool procs_alive(const struct proc *p);
 const char *procs_name(const struct proc *p);
@@ -277,6 +279,12 @@ const char *procs_name(const struct proc *p);
 	    KV("role_generation", (p)->wid.generation),                        \
 	    KV("role_pid", (p)->pid)
 void procs_signal(const struct proc *p, int sig);
+
+/* --- heirs.c: a worker is gone for sure */
+void heirs_succeed(struct keeper *k, struct proc *dead, const struct down *d);
+
+/* --- silent.c: once a tick */
+void procs_watch(struct keeper *k, uint64_t now);
 
 /* --- recv.c: reads what is there, up to a bound; true: all of it */
 bool recv_from(struct keeper *k, struct proc *p);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/check.h"
 #include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
@@ -172,7 +173,7 @@ session_events_due(struct master *m)
 
 	m->events_due = false;
 	TAILQ_FOREACH_SAFE(s, &m->ended, retention.ended_link, next) {
-		if (!owes_event(s))
+		if (s->ending.due || !owes_event(s))
 			continue;
 		exit_event(m, s);
 		if (owes_event(s))
@@ -183,16 +184,13 @@ session_events_due(struct master *m)
 	}
 }
 
-/* Everything an end brings with it, whatever ended the session. */
+/* What others get back at once, whatever ended the session. */
 void
 session_ended(struct master *m, struct session *s, const char *why)
 {
 	struct worker *w =
 	    custody_has(&s->custody) ? pool_get(m, s->custody.who) : NULL;
-	bool held, narrow;
-	char lane[LANE_NAME_MAX];
 
-	snprintf(lane, sizeof(lane), "%s", s->wish.lane);
 	if (w != NULL && w->live > 0)
 		w->live--;
 	facts_over(s, session_status_of(s->facts.reason, s->facts.exit_code));
@@ -208,21 +206,48 @@ session_ended(struct master *m, struct session *s, const char *why)
 	spares_lost(m, s);
 	m->live--;
 	record_spec_drop(s);
-	held = lanes_leave(m->lanes, s->id.sid);
-	narrow = gate_leave(m, s);
+	s->ending.left_lane = lanes_leave(m->lanes, s->id.sid);
+	m->ends_narrow |= gate_leave(m, s);
 	news_deadline_off(s);
 	if (session_never_was(s))
 		shown_hide(m, s);
+	CHECK(!s->ending.due && !s->over.forgotten);
+	s->ending.due = true;
+	TAILQ_INSERT_TAIL(&m->ends, s, ending.link);
+}
+
+void
+session_end_take(struct master *m, struct session *s)
+{
+	if (!s->ending.due)
+		return;
+	s->ending.due = false;
+	TAILQ_REMOVE(&m->ends, s, ending.link);
 	exit_event(m, s);
 	sweep_ended(m, s);
 	session_wake(m, s, WAKE_STATE);
-	if (s->shown.hidden && !owes_event(s))
-		registry_forget(m, s);
-	if (held)
-		deadlock_look(m, m->lanes, lane);
-	if (narrow)
-		deadlock_look_all(m, admission_lanes(m->gate.admission));
-	session_pump_lanes(m);
+	if (s->ending.left_lane)
+		deadlock_look(m, m->lanes, s->wish.lane);
+}
+
+void
+session_ends_drain(struct master *m)
+{
+	struct session *s;
+
+	while (!TAILQ_EMPTY(&m->ends)) {
+		while ((s = TAILQ_FIRST(&m->ends)) != NULL) {
+			session_end_take(m, s);
+			if (s->shown.hidden && !owes_event(s))
+				registry_forget(m, s);
+		}
+		if (m->ends_narrow) {
+			m->ends_narrow = false;
+			deadlock_look_all(m,
+			    admission_lanes(m->gate.admission));
+		}
+		session_pump_lanes(m);
+	}
 }
 
 /* The end by the master's own decision. */

@@ -124,6 +124,9 @@ struct session {
 	OWNED(ending, "session/end.c") struct {
 		bool killing_left; /* LEFT will say what became of its
 		                    * holders */
+		bool due;       /* its end is in m->ends */
+		bool left_lane; /* it had a place there */
+		TAILQ_ENTRY(session) link;
 #define ENDING SESSION_MEMBER
 #include "supervisor/session/session.def"
 	} ending;

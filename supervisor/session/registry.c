@@ -291,6 +291,7 @@ registry_forget(struct master *m, struct session *s)
 
 	if (s->over.forgotten)
 		return;
+	session_end_take(m, s);
 	over_session(m, s);
 	session_wake(m, s, WAKE_GONE);
 	while ((w = LIST_FIRST(&s->watches)) != NULL)

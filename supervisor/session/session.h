@@ -159,8 +159,17 @@ void session_end_here(struct master *m, struct session *s, uint32_t reason,
     const char *why);
 /* No row and no worker speaks of it: what the ring's header says, or lost. */
 void session_end_by_ring(struct master *m, struct session *s);
-/* All that follows, once reason, exit and times are in *s. */
+/* The end, once reason, exit and times are in *s: it gives its places back, which
+ * the next request of the same turn may ask for. What else follows comes with
+ * session_ends_drain(). */
 void session_ended(struct master *m, struct session *s, const char *why);
+/* What ends bring about: their events, retention and wakes, then what is hidden is
+ * forgotten, who waits in vain ends, and whose turn has come starts; until none
+ * is left. Before each commit, and after a unit, when no function below holds a
+ * session. */
+void session_ends_drain(struct master *m);
+/* That of one alone, which is to be forgotten. */
+void session_end_take(struct master *m, struct session *s);
 /* Was it refused by its child, which found no such directory, before anybody
  * was told of it? Its exec is answered so, and it is forgotten. A directory
  * that did not answer may be there. */

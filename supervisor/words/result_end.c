@@ -134,13 +134,18 @@ add_stopped(const struct session *s, const char *who, struct sbuf *b)
 		    b, " It exited with code %d.", (int)s->facts.exit_code);
 }
 
-/* The limit that ended it, as the worker has judged (worker/limits.c). */
+/* The limit that ended it, as the worker has judged (worker/limits.c); NULL:
+ * none did. */
 static const char *
 limit_hit(const struct session *s)
 {
 	int sig = s->facts.exit_signal != 0 ? s->facts.exit_signal
 					    : s->facts.exit_code - 128;
 
+	if (s->facts.reason == END_OOM)
+		return "memoryBytes";
+	if (s->facts.reason != END_LIMIT)
+		return NULL;
 	return sig == SIGXCPU ? "cpuSeconds"
 	    : sig == SIGXFSZ  ? "fileSizeBytes"
 			      : "pids";
@@ -208,8 +213,8 @@ result_end_words(const struct session *s, struct sbuf *b)
 		sbuf_add(b, guidance);
 		break;
 	case END_OOM:
-		sbuf_add(b, "Command ended: out of memory (limit "
-			    "memoryBytes)");
+		sbuf_addf(b, "Command ended: out of memory (limit %s)",
+		    limit_hit(s));
 		break;
 	case END_LIMIT:
 		sbuf_addf(b, "Command ended by the limit %s", limit_hit(s));
@@ -397,6 +402,8 @@ result_exit_fields(const struct session *s, struct enc *e)
 		enc_kv_str(
 		    e, "exitSignal", text_signal_name(s->facts.exit_signal));
 	enc_kv_str(e, "exitReason", result_exit_reason(s));
+	if (limit_hit(s) != NULL)
+		enc_kv_str(e, "limitHit", limit_hit(s));
 	enc_kv_bool(e, "timedOut",
 	    s->facts.reason == END_OVERALL_TIMEOUT ||
 		s->facts.reason == END_NO_OUTPUT_TIMEOUT);

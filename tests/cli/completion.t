@@ -17,7 +17,7 @@ like "$(psup completion query -- psup kill "$one")" "$one	running sleep 600" \
 is "$(ask wait x "$theirs")" "$theirs " "a further one"
 is "$(PSUP_SCOPE=theirs ask kill "$one")" "" "not another scope's"
 is "$(PSUP_SCOPE=theirs ask kill "${theirs%?}")" "$theirs " "our own"
-is "$(ask kill "$one" "$one")" "" "no second where there is one"
+is "$(ask poll "$one" "$one")" "" "no second where there is one"
 is "$(ask lanes pau)" "pause " "an operation"
 is "$(ask lanes pause sub)" "subagent " "a lane"
 is "$(ask exec --lane sub)" "subagent " "a lane as a value"
@@ -44,7 +44,7 @@ help=$(psup help)
 missing=
 while IFS=$'\t' read -r command _; do
 	[[ $help == *"
-  $command "* ]] || missing="$missing help:$command"
+  $command"[\ ,]* ]] || missing="$missing help:$command"
 	[[ $man == *".SS psup ${command//-/\\-}"* ]] ||
 	    missing="$missing man:$command"
 	own=$(psup "$command" --help)

@@ -97,10 +97,21 @@ if [ "${PSUP_TEST_SANITIZE:-0}" = 0 ]; then
 	LD_LIBRARY_PATH=$PSUP_TEST_BUILD/lib twice c "$scratch/gateway"
 fi
 if command -v "$system_python" >/dev/null; then
+	story wire "$system_python" "$here/gateway_wire.py"
+	twice wire "$system_python" "$here/gateway_wire.py"
+fi
+# With the package, from where it lies.
+if "$system_python" -c 'import sys; sys.exit(sys.version_info < (3, 9))'; then
+	export PYTHONPATH=$here/../../tools/clients/python
+	export PYTHONDONTWRITEBYTECODE=1
 	story python "$system_python" "$here/gateway.py"
 	twice python "$system_python" "$here/gateway.py"
 fi
 if command -v node >/dev/null; then
-	story node node "$here/gateway.mjs"
-	twice node node "$here/gateway.mjs"
+	# as if it were installed by npm
+	mkdir -p "$scratch/node_modules"
+	ln -s "$here/../../tools/clients/node" "$scratch/node_modules/psup"
+	cp "$here/gateway.mjs" "$scratch/"
+	story node node "$scratch/gateway.mjs"
+	twice node node "$scratch/gateway.mjs"
 fi

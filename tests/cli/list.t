@@ -57,7 +57,7 @@ like "$(tty 60 'psup list')" "* 漢字*…*" "a wide character is not halved"
 # colours
 shown() { tty 100 "$1" | grep -c "$esc"; }
 is "$(psup list | grep -c "$esc")" 0 "a pipe gets no colours"
-is "$(psup list --color always | grep -c "$esc\[31mfailed")" 1 \
+is "$(psup list --color always | grep -c "$esc\[31mnot started")" 1 \
     "unless they are asked for"
 is "$(shown 'psup list')" 4 "a terminal gets them"
 is "$(shown 'psup list --color never')" 0 "--color never"
@@ -67,6 +67,38 @@ is "$(shown 'NO_COLOR=1 psup --color=always list')" 4 "the option wins"
 is "$(shown 'TERM=dumb psup list')" 0 "a dumb terminal"
 like "$(psup list --color blue 2>&1; echo $?)" "*auto always never*2" \
     "no such colour"
+
+# what is shown of many
+both=$(psup exec --background --tag kind=build --tag who=me 'exit 7')
+psup wait "$both" >/dev/null
+like "$(psup list | grep "^$both")" "$both *exited 7 *now* exit 7" \
+    "how it ended, and when; its command"
+like "$(psup list | grep "^$wide")" "*subagent *漢字 label" "its label, if any"
+is "$(psup list -q --tag kind=build)" "$both" "--tag KEY=VALUE"
+is "$(psup list -q --tag who --tag kind=no)" "" "all of several"
+is "$(psup list --tag who --format '{tags}')" "kind=build,who=me" "shown"
+like "$(psup list --tag kind=no)" "0 of 4 sessions." "none"
+is "$(psup list -q --status finished | wc -l)" 3 "--status finished"
+is "$(psup list -q --status running)" "$wide" "--status running"
+is "$(psup list -q --lane subagent --label '漢*')" "$wide" "--lane, --label"
+is "$(psup list -q --scope other)$(psup list -q --older 1h)" "" \
+    "--scope, --older"
+is "$(psup list -q --since 1h | wc -l)" 4 "--since"
+is "$(psup list --json --status running | grep -o '"sessionId"' | wc -l)" 1 \
+    "as JSON"
+like "$(psup list --status gone 2>&1; echo $?)" "*running queued finished*2" \
+    "no such status"
+is "$(code psup list -q --json)" 2 "-q is no JSON"
+is "$(psup list --format '{lane}x' --tag who)" "x" "a column that is asked for"
+like "$(psup list --tag who)" "ID *STATUS *OUTPUT  WHAT
+*" "one with nothing in it is left out"
+psup exec 'touch '"$scratch"'/up; exec sleep 600' &
+foreground=$!
+becomes test -e "$scratch/up"
+like "$(psup list --all)" "* foreground * touch *" "--all"
+kill $foreground
+wait $foreground
+psup clear "$both" >/dev/null
 
 # again and again
 psup list --watch=0.1 --format '{id}' 2>&1 | head -5 >"$scratch/watched"

@@ -50,6 +50,16 @@ is "$(code psup --runtime-dir "$scratch/other" --no-start exec true)" 3 \
 
 is "$(code psup poll)" 2 "poll needs an id"
 is "$(code psup kill x --grace soon)" 2 "a number must be one"
+like "$(psup kill x --grace 2m 2>&1)" "*\"2m\" is no duration from 0 to 1m, \
+like 500ms, 10s or 1h30m (a number alone: ms)*" "a duration out of its range"
+like "$(psup exec --timeout soon true 2>&1)" "*from 0 to 365d*(*: seconds)*" \
+    "none at all"
+like "$(psup exec --spill-max 2000T true 2>&1)" \
+    '*"2000T" is no size from 1 to 1024T*' "a size out of its range"
+for size in 1.5.5K 5KK K -1 0x10 1e3 ''; do
+	is "$(code psup exec --spill-max "$size" true)" 2 "no size: $size"
+done
+is "$(code psup kill x --grace 0.5)" 2 "half a millisecond"
 is "$(code psup list --nope)" 2 "an unknown option"
 for c in list status events shutdown; do
 	is "$(code psup $c)" 3 "$c: no server is exit code 3"

@@ -83,14 +83,14 @@ shows "*${joined:0:14}* "$'\U1f468 \u2764 e\u0301: sl*' \
 shows "*: *x1b]0;*" "hostile ones as text"
 is "$(mux display-message -p '#{pane_title}' | grep -c pwned)" 0 \
     "no title is set by them"
-shows_styled "*"$'\033'"\[38;5;71mrunning*" "in colours"
+shows_styled "*"$'\033'"\[38;5;28mrunning*" "in colours"
 keys H
 shows "psup*
 running 7 *" "three lines again"
 
 keys h
 shows "*psup-top: keys*up  *the one above*sort by the column*" "the help"
-keys PageDown
+keys PageDown PageDown
 shows "*q F10*quit*Sort by a column*I  *session*" "it scrolls"
 keys h
 shows "*SESSION*" "and back"
@@ -167,7 +167,7 @@ shows "*pause lane main? * \[y/N]" "pausing a lane asks"
 keys y
 shows "*lanes main 1/1 +1 paused*" "and pauses it"
 keys l
-shows "*LANE *RUNNING/WIDTH*main 1/1 +1 paused*" "the lanes"
+shows "*LANE RUNNING/WIDTH*\[||||||||||||] main 1/1 +1 paused, longest wait *" "the lanes"
 keys p
 shows "*resume lane main? * \[y/N]" "the same key lets it go on"
 keys y
@@ -187,6 +187,66 @@ keys x y
 shows "*Removed session $one*" "remove removes"
 psup poll "$one" >/dev/null 2>&1
 is $? 4 "it is no more"
+keys Escape
+
+# --------------------------------------------------------- marks, the mouse
+many1=$(psup exec --background --scope bulk --label bulk1 'sleep 600')
+many2=$(psup exec --background --scope bulk --label bulk2 'sleep 600')
+many3=$(psup exec --background --scope bulk --label bulk3 'sleep 600')
+filter bulk
+shows "*3 of [1-9]*" "three of a scope"
+keys N
+shows "*bulk1*bulk2*bulk3*sorted by name*" "in order"
+keys Up Up Up Space Space
+shows "* 2 marked*" "two are marked"
+keys Escape
+lacks marked "escape lets them go"
+keys Up Up Up Space Space
+shows "* 2 marked*" "two are marked again"
+keys k
+shows "*kill 2 marked sessions? TERM, in 5 s KILL \[y/N]" "a kill of many asks"
+keys y
+shows "*kill 2 marked sessions: 2 done*" "and kills"
+psup wait "$many1" "$many2" --timeout 30000 >/dev/null
+is $? 0 "both end"
+like "$(psup list --all)" "*$many3*running*" "the third lives"
+# mouse BUTTON COLUMN ROW, from 1, as terminals of TERM=xterm-256color tell it
+# (all at once: half of a sequence would be an escape)
+mouse() {
+	local bytes
+	bytes=$(printf '\033[<%d;%d;%dM\033[<%d;%d;%dm' "$@" "$@" | od -An -v -tx1)
+	# shellcheck disable=SC2086
+	mux send-keys -H $bytes
+}
+screen=$(mux capture-pane -p)
+row=$(echo "$screen" | grep -n "bulk3" | cut -d: -f1)
+head=$(echo "$screen" | grep -n "^SESSION" | cut -d: -f1)
+mouse 0 3 "$head"
+shows "*SESSION▴*sorted by session*" "a click on a title sorts"
+mouse 0 3 "$head"
+shows "*SESSION▾*" "one more turns the order round"
+keys r N
+shows "*NAME▴*" "as it was"
+mouse 0 5 "$row"
+keys d
+shows "*details of $many3*" "a click chooses"
+mouse 64 5 5
+shows "*details of $many1*" "the wheel moves up"
+mouse 65 5 5
+shows "*details of $many3*" "and down"
+keys Escape O
+psup kill "$many3" --grace 0 >/dev/null
+
+# ------------------------------------------------------------------ attach
+filter inner
+keys a
+shows "ten *last*" "a: the session's terminal, alone"
+lacks "SESSION" "without the display"
+keys 'C-]'
+shows "*SESSION*detached*" "^] leads back"
+filter echoer
+keys a
+shows "*$cat has no terminal: f follows its output*" "pipes are no terminal"
 keys Escape
 
 # ------------------------------------------------------------------- sizes

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The two that are compared: OpenClaw's tools, as its package has them, and
-// psup tool. Each side is made for one sequence, with a scope of its own, and
-// answers call(tool, args) with {text, details, isError}.
+// psup tool, or with $PSUP_PACKAGE the package's tools. Each side is made for one
+// sequence, with a scope of its own, and answers call(tool, args) with {text,
+// details, isError}.
 import {spawn} from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -49,7 +50,25 @@ export function openClaw(scope, cwd) {
   };
 }
 
+// The same side by the tools of the package for Node.
+function packaged(scope, cwd) {
+  const made = import(process.env.PSUP_PACKAGE).then(async it => {
+    const psup = await it.Psup.connect({scope});
+    return {psup, exec: it.createExecTool({psup, cwd}),
+      process: it.createProcessTool({psup})};
+  });
+  return {
+    async call(tool, args) {
+      const {content, details} = await (await made)[tool].execute('id', args);
+      return {text: content[0].text, details,
+        isError: details.status === 'failed'};
+    },
+    close: async () => (await made).psup.close(),
+  };
+}
+
 export function psup(scope, cwd) {
+  if (process.env.PSUP_PACKAGE) return packaged(scope, cwd);
   const child = spawn(path.join(process.env.PSUP_TEST_BIN, 'psup'),
       ['tool', '--scope', scope], {cwd, stdio: ['pipe', 'pipe', 'inherit']});
   const lines = readline.createInterface({input: child.stdout});

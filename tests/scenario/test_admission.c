@@ -197,7 +197,7 @@ SCENARIO(admission, a_scope_has_a_bound_of_its_own)
 	/* who has no scope has no such bound */
 	for (int i = 0; i < 3; i++)
 		background(PUPPET("hang"));
-	r = cli("status");
+	r = cli("status", "--verbose");
 	expect(strstr(r->out, "\nadmission: maxRunning 0 running 6 waiting 2 "
 			      "scopeMaxRunning 1 ") != NULL &&
 	        strstr(r->out, "\nadmission.scopes: scope big maxRunning 2 "

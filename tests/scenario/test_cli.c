@@ -128,7 +128,7 @@ SCENARIO(cli, status_as_json_has_what_scripts_need)
 	        strstr(r->out, "\"unavailable\"") != NULL,
 	    "%s", r->out);
 	/* for people, too, what is inside */
-	r = cli("status");
+	r = cli("status", "--verbose");
 	expect(strstr(r->out, "cgroup.limits: memoryBytes ") != NULL, "%s",
 	    r->out);
 }

@@ -325,7 +325,7 @@ SCENARIO(lane_admin, the_command_line_does_it)
 	expect_exit(cli("lanes", "reset", "main"), 0);
 	expect(strstr(cli("lanes", "--json")->out, "\"generation\":2") !=
 	    NULL);
-	expect(strstr(cli("status")->out, "generation 2") != NULL);
+	expect(strstr(cli("status", "--verbose")->out, "generation 2") != NULL);
 	expect_exit(cli("lanes", "resume", "main"), 0);
 	expect_exit(cli("lanes", "drain"), 2);
 	expect_exit(cli("lanes", "set-width", "main", "many"), 2);

@@ -418,7 +418,7 @@ SCENARIO(scopes, the_cli_drains)
 	r = cli("drain-scope", "gw", "--timeout", "0.05");
 	expect_exit(r, 1);
 	expect(strstr(r->err, "1 sessions are left") != NULL, "%s", r->err);
-	r = cli("status");
+	r = cli("status", "--verbose");
 	expect(strstr(r->out, "\ndraining: gw\n") != NULL, "%s", r->out);
 	expect_exit(cli("drain-scope", "gw", "--timeout", "0", "--kill",
 	    "--grace", "100"), 0);

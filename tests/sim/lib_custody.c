@@ -18,6 +18,7 @@
 struct world W;
 bool sim_trace;
 char sim_why[160];
+uint32_t sim_without;
 static jmp_buf bad;
 
 const char *const sim_types[] = {[T_READY] = "READY", [T_HOLD] = "HOLD",

@@ -67,6 +67,7 @@ struct msg {
 	uint32_t link;
 	struct wid wid, next;
 	uint64_t turn; /* 0: not said */
+	uint32_t child; /* SPAWNED */
 };
 
 struct queue {
@@ -125,7 +126,7 @@ struct truth {
 	uint8_t program; /* 0 no, 1 runs, 2 over */
 	uint32_t starts;
 	bool exec_fails, asked_kill, kill_wish, quarantine, killed;
-	bool ring, ring_exit, ring_errno, ring_pid;
+	bool ring, ring_exit, ring_errno, ring_pid, ring_closed;
 	bool asked, forgotten, lost;
 	uint32_t tries_fail;
 	struct record rec;
@@ -138,7 +139,7 @@ struct world {
 	struct child children[CHILDREN];
 	uint32_t child_count;
 	/* keeper */
-	bool old_keeper, by_header;
+	bool old_keeper, by_header, draining;
 	uint32_t standby;
 	struct row rows[SESSIONS];
 	struct wid downs[DOWNS];
@@ -195,6 +196,16 @@ void sim_given_up(uint32_t session, const char *why);
 /* One order of steps; false and why in sim_why. */
 bool sim_play(uint64_t seed);
 extern char sim_why[160];
+/* Rules that the world goes without, 1 << rule. */
+enum rule {
+	RULE_CLOSED_RINGS,   /* a closed ring ends what was adopted */
+	RULE_READ_OTHERS,    /* before an older worker's HOLD */
+	RULE_ROW_OF_ITS_OWN, /* who spoke before its row has the session */
+	RULE_FAILED_FIRST,   /* who failed before its row does not get it */
+	RULE_UNHELD          /* what no row holds is killed */
+};
+extern uint32_t sim_without;
+#define RULE(name) ((sim_without >> RULE_##name & 1) == 0)
 
 /* keeper */
 bool keeper_hears_master(void);

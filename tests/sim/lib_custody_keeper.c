@@ -44,7 +44,8 @@ read_pid(uint32_t s)
 		r->pid = true;
 }
 
-/* A later start: the master knows that nothing of the one before runs. */
+/* A later start: the master knows that nothing of the one before runs. What was
+ * read before an older worker's HOLD was sent before. */
 static bool
 is_replaced(const struct row *r, const struct msg *m)
 {
@@ -60,16 +61,45 @@ is_replaced(const struct row *r, const struct msg *m)
 }
 
 static void
+read_others(uint32_t n)
+{
+	if (W.draining)
+		return;
+	W.draining = true;
+	for (uint32_t k = 0; k < SLOTS; k++)
+		while (k != n && LEN(&W.w[k].to_keeper) > 0)
+			keeper_recv(k);
+	W.draining = false;
+}
+
+static void
 on_hold(uint32_t n, const struct msg *m)
 {
 	struct row *r = &W.rows[m->session];
 
+	if (!W.old_keeper && m->turn == 0 && RULE(READ_OTHERS))
+		read_others(n);
 	if (r->used && !is_replaced(r, m)) {
 		SAY("keeper: HOLD of %u refused", m->session);
 		return;
 	}
 	*r = (struct row){.used = true, .owner = n, .spawner = m->wid,
 	    .turn = W.old_keeper ? 0 : m->turn};
+}
+
+/* A command that no row can hold must not run unsupervised. */
+static void
+kill_unheld(const struct msg *m)
+{
+	struct child *c = &W.children[m->child];
+
+	SAY("keeper: kills what nobody holds of %u", m->session);
+	if (c->step != 3) {
+		c->step = 3;
+		c->failed = true;
+	} else if (!c->failed && W.of[m->session].program == 1) {
+		W.of[m->session].program = 2;
+	}
 }
 
 /* CLOSED and ENDED count for their own turn, where both sides know of turns. */
@@ -88,6 +118,8 @@ keeper_recv(uint32_t n)
 
 	(void)sim_pop(&w->to_keeper, &m);
 	r = &W.rows[m.session];
+	SAY("keeper: %s of %u from w%u, turn %llx", sim_types[m.type], m.session,
+	    n, (unsigned long long)m.turn);
 	switch (m.type) {
 	case T_READY:
 		if (w->state == PROC_STARTING)
@@ -99,6 +131,8 @@ keeper_recv(uint32_t n)
 	case T_SPAWNED:
 		if (r->used && wid_eq(r->spawner, m.wid))
 			r->pid = true;
+		else if (RULE(UNHELD))
+			kill_unheld(&m);
 		break;
 	case T_CLOSED:
 		if (r->used && r->owner == n &&

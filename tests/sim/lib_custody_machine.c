@@ -10,6 +10,8 @@
 #undef CHECK
 #define CHECK(expr) ((expr) ? (void)0 : sim_bad("the machine: %s", #expr))
 #define CUSTODY_TABLE static
+#define SPOKE_FIRST   RULE(ROW_OF_ITS_OWN)
+#define FAILED_FIRST  RULE(FAILED_FIRST)
 #include "supervisor/custody.c"
 
 /* What else might be thought to be a move. */

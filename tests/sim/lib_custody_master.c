@@ -114,6 +114,14 @@ orphan(uint32_t s, bool ran)
 		ended(s, "nobody has it");
 }
 
+/* Its worker has closed it, perhaps before it heard of us. */
+static bool
+is_over(uint32_t s)
+{
+	return RULE(CLOSED_RINGS) && W.of[s].ring_closed &&
+	    M.of[s].c.state == CUSTODY_EXPECT;
+}
+
 static void
 recover_step(void)
 {
@@ -129,6 +137,8 @@ recover_step(void)
 		if (is_live(v) && v->rec.life != LIFE_QUEUED &&
 		    custody_settled(&v->c) == CUSTODY_ORPHAN)
 			orphan(s, false);
+		else if (is_live(v) && W.damaged && is_over(s))
+			ended(s, NULL);
 	}
 }
 

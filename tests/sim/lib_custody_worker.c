@@ -38,6 +38,7 @@ fail(uint32_t n, uint32_t s, enum transient transient)
 	struct held *h = &W.w[n].of[s];
 
 	h->transient = (uint8_t)transient;
+	W.of[s].ring_closed |= h->held;
 	h->has = HAS_FAILED;
 	h->owes = !W.w[n].old && h->held && h->ran;
 	if (h->held && !h->owes)
@@ -273,7 +274,7 @@ worker_hold(uint32_t n, uint32_t s)
 	    .wid = sim_wid(n), .turn = h->turn};
 
 	W.of[s].ring = true;
-	W.of[s].ring_errno = W.of[s].ring_pid = false;
+	W.of[s].ring_errno = W.of[s].ring_pid = W.of[s].ring_closed = false;
 	if (sim_push(&W.w[n].to_keeper, &m))
 		h->held = true;
 }
@@ -312,9 +313,9 @@ worker_settle(uint32_t n, uint32_t s)
 {
 	struct held *h = &W.w[n].of[s];
 
-	if (W.of[s].ring_errno) {
+	if (W.of[s].ring_errno || W.children[h->child].failed) {
 		h->ran = false;
-		fail(n, s, FOR_GOOD);
+		fail(n, s, W.of[s].ring_errno ? FOR_GOOD : TRY_AGAIN);
 		return;
 	}
 	h->ran = true;
@@ -338,6 +339,7 @@ worker_end(uint32_t n, uint32_t s)
 {
 	struct held *h = &W.w[n].of[s];
 
+	W.of[s].ring_closed = true;
 	h->has = h->committed ? HAS_COMMITTED : HAS_ENDED;
 	if (!h->committed)
 		say(n, s, T_END);
@@ -429,7 +431,8 @@ child_step(uint32_t i)
 {
 	struct child *c = &W.children[i];
 	struct truth *t = &W.of[c->session];
-	struct msg m = {.type = T_SPAWNED, .session = c->session, .wid = c->by};
+	struct msg m = {.type = T_SPAWNED, .session = c->session, .wid = c->by,
+	    .child = i};
 
 	if (c->step == 1) {
 		if (!W.by_header &&

@@ -30,16 +30,43 @@ Test(custody_sim, no_order_is_bad)
 {
 	uint64_t seed = number("PSUP_SIM_SEED", 0);
 	uint64_t n = number("PSUP_SIM_ORDERS", ORDERS), steps = 0;
+	uint64_t first = number("PSUP_SIM_FIRST", 1);
 
 	sim_trace = seed != 0;
-	for (uint64_t s = 1; s <= (seed != 0 ? 1 : n); s++) {
-		bool good = sim_play(seed != 0 ? seed : s);
+	sim_without = (uint32_t)number("PSUP_SIM_WITHOUT", 0);
+	if (seed != 0) {
+		first = seed;
+		n = 1;
+	}
+	for (uint64_t s = first; s < first + n; s++) {
+		bool good = sim_play(s);
 
 		steps += W.steps;
 		cr_assert(good, "PSUP_SIM_SEED=%" PRIu64 ", step %" PRIu64
 		    ": %s", W.seed, W.steps, sim_why);
 	}
-	cr_log_info("%" PRIu64 " orders, %" PRIu64 " steps", n, steps);
+	cr_log_info("orders %" PRIu64 " to %" PRIu64 ": %" PRIu64 " steps", first,
+	    first + n - 1, steps);
+}
+
+/* Each was bad before there was the rule, and is without it. */
+Test(custody_sim, orders_that_were_bad_once)
+{
+	static const struct {
+		uint64_t seed;
+		enum rule rule;
+	} was[] = {{4270955, RULE_CLOSED_RINGS}, {5142982, RULE_READ_OTHERS},
+	    {5412483, RULE_READ_OTHERS}, {6850079, RULE_UNHELD},
+	    {9060127, RULE_ROW_OF_ITS_OWN}, {9480830, RULE_FAILED_FIRST}};
+
+	for (size_t i = 0; i < sizeof(was) / sizeof(was[0]); i++) {
+		sim_without = 1u << was[i].rule;
+		cr_expect(!sim_play(was[i].seed), "%" PRIu64 " needs no rule",
+		    was[i].seed);
+		sim_without = 0;
+		cr_expect(sim_play(was[i].seed), "%" PRIu64 ": %s", W.seed,
+		    sim_why);
+	}
 }
 
 /* The first bad order with this mutant, or 0. */

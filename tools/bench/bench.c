@@ -198,6 +198,34 @@ median_ratio(const struct row *r)
 	return median(v, n);
 }
 
+/* By how much it was above raw within each round, the median. */
+static double
+median_above(const struct row *r)
+{
+	double v[ROUNDS_MAX];
+	int n = r->psup_n < r->raw_n ? r->psup_n : r->raw_n;
+
+	for (int i = 0; i < n; i++)
+		v[i] = r->psup[i] > r->raw[i] ? r->psup[i] - r->raw[i] : 0;
+	return median(v, n);
+}
+
+struct medians {
+	double psup, raw, node, ratio, above;
+};
+
+/* What belongs to one round first: a median sorts. */
+static struct medians
+medians_of(struct row *r)
+{
+	struct medians m = {.ratio = median_ratio(r), .above = median_above(r)};
+
+	m.psup = median(r->psup, r->psup_n);
+	m.raw = median(r->raw, r->raw_n);
+	m.node = median(r->node, r->node_n);
+	return m;
+}
+
 /* A figure in at most four digits before a point, or a dash. */
 static const char *
 shown(double v, char buf[32])
@@ -215,6 +243,12 @@ goal_text(const struct row *r, char buf[32])
 	case GOAL_RATIO_MIN:
 		snprintf(buf, 32, ">= %.2f x", r->goal_value);
 		return buf;
+	case GOAL_RATIO_MAX:
+		snprintf(buf, 32, "<= %.2f x", r->goal_value);
+		return buf;
+	case GOAL_ABOVE_MAX:
+		snprintf(buf, 32, "<= raw+%g", r->goal_value);
+		return buf;
 	case GOAL_VALUE_MAX:
 		snprintf(buf, 32, "<= %g", r->goal_value);
 		return buf;
@@ -224,15 +258,35 @@ goal_text(const struct row *r, char buf[32])
 	return "";
 }
 
+/* What is held against the goal; -1: nothing. */
+static double
+judged(const struct row *r, const struct medians *m)
+{
+	switch (r->goal) {
+	case GOAL_RATIO_MIN:
+	case GOAL_RATIO_MAX:
+		return m->ratio;
+	case GOAL_ABOVE_MAX:
+		return m->above;
+	case GOAL_VALUE_MAX:
+		return m->psup;
+	case GOAL_NONE:
+		break;
+	}
+	return -1;
+}
+
 /* "yes", "no", or "" without a goal. */
 static const char *
-met(const struct row *r, double mine, double ratio)
+met(const struct row *r, const struct medians *m)
 {
-	if (r->goal == GOAL_NONE || mine < 0)
+	double v = judged(r, m);
+
+	if (v < 0)
 		return "";
 	if (r->goal == GOAL_RATIO_MIN)
-		return ratio >= r->goal_value ? "yes" : "no";
-	return mine <= r->goal_value ? "yes" : "no";
+		return v >= r->goal_value ? "yes" : "no";
+	return v <= r->goal_value ? "yes" : "no";
 }
 
 static void
@@ -247,15 +301,12 @@ print_table(const struct bench *b)
 	for (int i = 0; i < row_count; i++) {
 		struct row *r = &rows[i];
 		char t[5][32];
-		double ratio = median_ratio(r);
-		double mine = median(r->psup, r->psup_n);
+		struct medians m = medians_of(r);
 
 		printf("%-38s %-6s %8s %8s %8s %6s  %-10s %s\n", r->figure,
-		    r->unit, shown(mine, t[0]),
-		    shown(median(r->raw, r->raw_n), t[1]),
-		    shown(median(r->node, r->node_n), t[2]),
-		    shown(ratio, t[3]), goal_text(r, t[4]),
-		    met(r, mine, ratio));
+		    r->unit, shown(m.psup, t[0]), shown(m.raw, t[1]),
+		    shown(m.node, t[2]), shown(m.ratio, t[3]),
+		    goal_text(r, t[4]), met(r, &m));
 	}
 	printf("\n");
 	for (int i = 0; i < row_count; i++) {
@@ -273,23 +324,22 @@ print_json(const struct bench *b)
 	    psup_version(), b->workers, b->rounds);
 	for (int i = 0; i < row_count; i++) {
 		struct row *r = &rows[i];
-		double ratio = median_ratio(r);
-		double mine = median(r->psup, r->psup_n);
-		double raw = median(r->raw, r->raw_n);
-		double node = median(r->node, r->node_n);
+		char t[32];
+		struct medians m = medians_of(r);
 
 		printf("%s\n{\"figure\":\"%s\",\"unit\":\"%s\"", i ? "," : "",
 		    r->figure, r->unit);
-		if (mine >= 0)
-			printf(",\"psup\":%.6g", mine);
-		if (raw >= 0)
-			printf(",\"raw\":%.6g,\"ratio\":%.4g", raw, ratio);
-		if (node >= 0)
-			printf(",\"node\":%.6g", node);
+		if (m.psup >= 0)
+			printf(",\"psup\":%.6g", m.psup);
+		if (m.raw >= 0)
+			printf(",\"raw\":%.6g,\"ratio\":%.4g,\"above\":%.6g",
+			    m.raw, m.ratio, m.above);
+		if (m.node >= 0)
+			printf(",\"node\":%.6g", m.node);
 		if (r->goal != GOAL_NONE)
-			printf(",\"goal\":%g,\"met\":%s", r->goal_value,
-			    strcmp(met(r, mine, ratio), "yes") == 0 ? "true"
-			                                            : "false");
+			printf(",\"goal\":%g,\"goalIs\":\"%s\",\"met\":%s",
+			    r->goal_value, goal_text(r, t),
+			    strcmp(met(r, &m), "yes") == 0 ? "true" : "false");
 		printf("}");
 	}
 	printf("\n]}\n");
@@ -359,6 +409,7 @@ main(int argc, char **argv)
 	running = &own;
 	server_start(&own);
 	for (int round = 0; round < own.rounds && !interrupted; round++) {
+		own.round = round;
 		for (size_t i = 0; i < FAMILIES; i++) {
 			if (!bench_wants(&own, families[i].name))
 				continue;

@@ -28,7 +28,7 @@
 struct bench {
 	bool quick, json;
 	const char *only; /* NULL: all */
-	int rounds;
+	int rounds, round; /* how many; which one this is */
 	double turn_sec;  /* length of one timed loop */
 	char self[4096];  /* this program: it is the writer, too */
 	char dir[64];     /* the runtime directory */
@@ -41,13 +41,22 @@ struct bench {
 
 /* -------------------------------------------------------------- results */
 
-/* What a loop measured. Latencies in µs; 0 where there is none. */
+/* What a loop measured. Times in µs; 0 where there is none. */
 struct measure {
 	double rate;
 	double p50_us, p99_us;
+	double sessions;
+	double cpu_us, master_us; /* of the starting processes, a session */
 };
 
-enum goal { GOAL_NONE, GOAL_RATIO_MIN, GOAL_VALUE_MAX };
+/* Against the raw loop of the same round, or by itself. */
+enum goal {
+	GOAL_NONE,
+	GOAL_RATIO_MIN,
+	GOAL_RATIO_MAX,
+	GOAL_ABOVE_MAX, /* so much above raw */
+	GOAL_VALUE_MAX
+};
 
 /* One line of the table: medians of what the rounds gave. */
 struct row {
@@ -106,6 +115,8 @@ void server_remove(struct bench *b, char (*ids)[48], int n);
 
 /* ------------------------------------------------------------------ raw.c */
 
+/* Where the program of this name lies, looked for in PATH. */
+void raw_find(const char *name, char ret[4096]);
 /* Sessions of argv, `at_once` in flight in `procs` processes, for `sec`. */
 struct measure raw_starts(const char *const *argv, int procs, int at_once,
     double sec);

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -34,6 +35,7 @@ extern char **environ;
 /* What a raw process tells its parent. */
 struct report {
 	uint64_t sessions;
+	uint64_t cpu_ns;
 	uint64_t sample_count;
 	float samples[SAMPLES_MAX];
 };
@@ -71,9 +73,9 @@ in_child(void *arg)
 	_exit(127);
 }
 
-/* The program's path, once: a vfork child should not search. */
-static void
-find_program(const char *name, char ret[4096])
+/* Once: a vfork child should not search. */
+void
+raw_find(const char *name, char ret[4096])
 {
 	char path[4096], *rest = path, *dir;
 
@@ -245,6 +247,17 @@ wait_all(const pid_t *pids, int procs)
 	}
 }
 
+/* Of this process and of its children until their exec. */
+static uint64_t
+own_cpu_ns(void)
+{
+	struct timespec t;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) != 0)
+		return 0;
+	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
 struct measure
 raw_starts(const char *const *argv, int procs, int at_once, double sec)
 {
@@ -253,25 +266,29 @@ raw_starts(const char *const *argv, int procs, int at_once, double sec)
 	struct samples all = {0};
 	struct measure m = {0};
 	pid_t pids[WORKERS_MAX] = {0};
-	uint64_t start = clock_boot_ns(), sessions = 0;
+	uint64_t start = clock_boot_ns(), sessions = 0, cpu = 0;
 
-	find_program(argv[0], how.path);
+	raw_find(argv[0], how.path);
 	for (int i = 0; i < procs; i++) {
 		int share = at_once / procs + (i < at_once % procs);
 
 		pids[i] = fork();
 		if (pids[i] == 0) {
 			starts_loop(&how, share, sec, &r[i]);
+			r[i].cpu_ns = own_cpu_ns();
 			_exit(0);
 		}
 	}
 	wait_all(pids, procs);
 	for (int i = 0; i < procs; i++) {
 		sessions += r[i].sessions;
+		cpu += r[i].cpu_ns;
 		for (uint64_t k = 0; k < r[i].sample_count; k++)
 			samples_add(&all, (double)r[i].samples[k]);
 	}
-	m.rate = (double)sessions / ((double)(clock_boot_ns() - start) / 1e9);
+	m.sessions = (double)sessions;
+	m.cpu_us = (double)cpu / 1e3 / m.sessions;
+	m.rate = m.sessions / ((double)(clock_boot_ns() - start) / 1e9);
 	m.p50_us = samples_percentile(&all, 0.5);
 	m.p99_us = samples_percentile(&all, 0.99);
 	samples_free(&all);
@@ -365,7 +382,7 @@ raw_output(const char *const *argv, uint64_t bytes_each, int children,
 
 	if (procs > children)
 		procs = children;
-	find_program(argv[0], how.path);
+	raw_find(argv[0], how.path);
 	for (int i = 0; i < procs; i++) {
 		int share = children / procs + (i < children % procs);
 

@@ -12,6 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+#include "moment.h"
+
 /* A master that is only busy gets BRIEF_MS in all; one whose heartbeat (one a
  * second) is late is not waited for. */
 #define TRY_MS    300
@@ -28,6 +31,18 @@ cli_umask(void)
 
 	(void)umask(mask);
 	return (int)(mask & 0777);
+}
+
+void
+cli_take_moment(struct usage *u, const char *option, const char *text,
+    int64_t *ret_ms)
+{
+	if (!moment_parse(text, (int64_t)clock_wall_ms(), ret_ms))
+		usage_wrong(u, "%s: \"%.40s\" is neither a duration, like "
+		             "90, 10m or 1h30m, nor a time, like 14:30, "
+		             "2026-11-21, \"2026-11-21 14:30:00\", "
+		             "2026-11-21T14:30:00Z or @1795271400",
+		    option, text);
 }
 
 /* ------------------------------------------------------------- connecting */

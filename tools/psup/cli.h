@@ -29,9 +29,11 @@ struct cli;
  * place in commands.def. */
 struct command {
 	const char *name;
+	const char *also;    /* what others call it, "ps|ls"; NULL: nothing */
 	const char *args;    /* operands, as the usage line shows them */
 	const char *words;   /* how each is completed, as an opt's words, with a
-	                      * blank between; "..." behind the last: again */
+	                      * blank between; "..." behind the last, or the
+	                      * last but one: again */
 	int min_args, max_args; /* operands; max < 0: any number */
 	const char *wants;   /* "it needs ...", where their number is wrong */
 	const char *summary; /* one line of psup --help */
@@ -92,6 +94,9 @@ extern const struct opt shared_options[];
 	{(c)->command != NULL ? (c)->command->options : NULL, shared_options}
 /* Says what is wrong, and where help is. Returns EXIT_USAGE. */
 #define cli_usage(c, ...) usage_wrong(&(c)->usage, __VA_ARGS__)
+/* An option's moment (moment.h): a duration before now, or a time. */
+void cli_take_moment(struct usage *u, const char *option, const char *text,
+    int64_t *ret_ms);
 /* Our file mode creation mask. */
 int cli_umask(void);
 /* The option --text RULE. */

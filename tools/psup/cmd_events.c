@@ -5,25 +5,44 @@
  * a line.
  */
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 
 #include "events_follow.h"
+
+static int64_t since_ms; /* none from before; 0: all */
+
+/* Local time, to the second. */
+static void
+when_words(int64_t ms, char *ret, size_t size)
+{
+	time_t t = (time_t)(ms / 1000);
+	struct tm tm;
+
+	if (localtime_r(&t, &tm) == NULL ||
+	    strftime(ret, size, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+		snprintf(ret, size, "-");
+}
 
 void
 events_print(struct cli *c, const psup_value *event)
 {
 	const char *text;
-	char line[1200], quiet[32] = "";
+	char line[1200], when[32], quiet[32] = "";
 	size_t len;
 	int n;
 
+	if (psup_get_int(event, "at", 0) < since_ms)
+		return;
 	if (c->json) {
 		cli_print_json(json_of_value(event));
 		return;
 	}
 	text = psup_get_str(event, "text", &len);
 	psup_get_copy(event, "quietReason", quiet, sizeof(quiet));
-	n = snprintf(line, sizeof(line), "%lld %.*s%s%s%s",
-	    (long long)psup_get_int(event, "seq", 0),
+	when_words(psup_get_int(event, "at", 0), when, sizeof(when));
+	n = snprintf(line, sizeof(line), "%lld %s %.*s%s%s%s",
+	    (long long)psup_get_int(event, "seq", 0), when,
 	    len > 1000 ? 1000 : (int)len, text != NULL ? text : "",
 	    quiet[0] != '\0' ? " (quiet: " : "", quiet,
 	    quiet[0] != '\0' ? ")" : "");
@@ -99,6 +118,19 @@ take_kind(struct usage *u, const char *text)
 		usage_wrong(u, "too many kinds");
 }
 
+/* --since N|WHEN */
+static void
+take_since(struct usage *u, const char *text)
+{
+	if (text[0] != '\0' && strspn(text, "0123456789") == strlen(text)) {
+		o.since = usage_number(u, "--since", text, 0,
+		    9007199254740991);
+		return;
+	}
+	cli_take_moment(u, "--since", text, &since_ms);
+	o.since = 0; /* acknowledged or not */
+}
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
@@ -106,6 +138,9 @@ run(struct cli *c, int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
+	if (since_ms != 0 && c->json && !following)
+		return cli_usage(c, "--since a time goes without --json, but "
+		                    "for --follow");
 	if (o.kind_count == 0)
 		o.kinds[0] = "all";
 	c->resume = true;
@@ -124,8 +159,10 @@ static const struct opt options[] = {
 	    take_kind,
 	    "this kind alone, and others so named: exited, lost, started, "
 	    "timeout-warning, worker-restarted, lane-wait (all)"),
-	NUMBER("since", 0, "N", o.since, 0, 9007199254740991,
-	    "after sequence number N, acknowledged or not"),
+	CALL("since", 0, "N", "?10m|1h|1d", take_since,
+	    "after sequence number N, acknowledged or not; or since a time: "
+	    "a duration before now with its unit (90s, 10m, 1h30m, 2d), 14:30, "
+	    "2026-11-21"),
 	TEXT("subscriber", 0, "NAME", NULL, o.subscriber,
 	    "a place of your own among the events"),
 	FLAG("ack", 0, o.ack,

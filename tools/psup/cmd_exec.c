@@ -12,6 +12,7 @@
 
 #define ENV_MAX    1024
 #define LIMITS_MAX 8
+#define TAGS_MAX   16
 
 enum exec_stdin { STDIN_INHERIT, STDIN_OPEN, STDIN_CLOSED, STDIN_DEFAULT };
 
@@ -24,6 +25,8 @@ struct exec_options {
 		int64_t value;
 	} limits[LIMITS_MAX];
 	size_t limit_count;
+	const char *tags[TAGS_MAX]; /* KEY=VALUE */
+	size_t tag_count;
 	enum exec_stdin stdin_mode;
 	char key[40];  /* where the user gave none */
 	char cwd[4096];
@@ -56,6 +59,31 @@ take_env(struct usage *u, const char *text)
 		o.env[o.env_count++] = text;
 }
 
+/* --tag KEY=VALUE */
+static void
+take_tag(struct usage *u, const char *text)
+{
+	if (strchr(text, '=') == NULL || text[0] == '=')
+		usage_wrong(u, "--tag: \"%.40s\" is not KEY=VALUE", text);
+	else if (o.tag_count == TAGS_MAX)
+		usage_wrong(u, "--tag: at most %d of them", TAGS_MAX);
+	else
+		o.tags[o.tag_count++] = text;
+}
+
+/* A size, a time or a count, by the limit's name. */
+static int64_t
+limit_value(struct usage *u, const char *name, const char *text)
+{
+	if (strncmp(name, "memoryBytes=", 12) == 0 ||
+	    strncmp(name, "fileSizeBytes=", 14) == 0)
+		return usage_size(u, "--limit", text, 0, INT64_C(1) << 50);
+	if (strncmp(name, "cpuSeconds=", 11) == 0)
+		return (int64_t)usage_duration(u, "--limit", text, 1000, 1000,
+		    31536000e3) / 1000;
+	return usage_number(u, "--limit", text, -20, INT64_C(1) << 50);
+}
+
 /* --limit NAME=N; the server knows which there are. */
 static void
 take_limit(struct usage *u, const char *text)
@@ -69,8 +97,7 @@ take_limit(struct usage *u, const char *text)
 		usage_wrong(u, "--limit: at most %d of them", LIMITS_MAX);
 	} else {
 		memcpy(o.limits[o.limit_count].name, text, n);
-		o.limits[o.limit_count++].value = usage_number(u, "--limit",
-		    eq + 1, -20, INT64_C(1) << 50);
+		o.limits[o.limit_count++].value = limit_value(u, text, eq + 1);
 	}
 }
 
@@ -86,9 +113,9 @@ take_retain(struct usage *u, const char *text)
 		return;
 	}
 	snprintf(head, sizeof(head), "%.*s", (int)(comma - text), text);
-	o.x.retain_head = usage_number(u, "--retain", head, 0, 16 << 20);
+	o.x.retain_head = usage_size(u, "--retain", head, 0, 16 << 20);
 	o.x.retain_tail =
-	    usage_number(u, "--retain", comma + 1, 4096, 16 << 20);
+	    usage_size(u, "--retain", comma + 1, 4096, 16 << 20);
 }
 
 /* --spill FILE: of our directory, not of the command's. */
@@ -111,17 +138,32 @@ take_spill(struct usage *u, const char *text)
 		usage_wrong(u, "--spill: \"%.40s\" is no file name", text);
 }
 
+static void
+add_tags(psup_args *a)
+{
+	char key[1024];
+
+	psup_args_map_begin(a, "tags");
+	for (size_t i = 0; i < o.tag_count; i++) {
+		snprintf(key, sizeof(key), "%.*s",
+		    (int)strcspn(o.tags[i], "="), o.tags[i]);
+		psup_args_str(a, key, strchr(o.tags[i], '=') + 1);
+	}
+	psup_args_map_end(a);
+}
+
 /* The params of the call. */
 static psup_args *
 exec_args(void)
 {
 	psup_args *a = psup_exec_args(&o.x);
-	size_t i;
 
+	if (a != NULL && o.tag_count > 0)
+		add_tags(a);
 	if (a == NULL || o.limit_count == 0)
 		return a;
 	psup_args_map_begin(a, "limits");
-	for (i = 0; i < o.limit_count; i++)
+	for (size_t i = 0; i < o.limit_count; i++)
 		psup_args_int(a, o.limits[i].name, o.limits[i].value);
 	psup_args_map_end(a);
 	return a;
@@ -148,6 +190,26 @@ make_key(char *key, size_t size)
 		n += (size_t)snprintf(key + n, size - n, "%02x", random[i]);
 }
 
+/* "exec sleep 5": the line that was meant. */
+static int
+say_dashes(struct cli *c, int argc, char **argv)
+{
+	char line[200] = "";
+	size_t n = 0;
+
+	for (int i = 0; i < argc && n < sizeof(line) - 1; i++) {
+		bool plain = argv[i][0] != '\0' && strspn(argv[i], "abcdefghijkl"
+		    "mnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./:,"
+		    "@%") == strlen(argv[i]);
+		const char *quote = plain ? "" : "'";
+
+		n += (size_t)snprintf(line + n, sizeof(line) - n, " %s%s%s",
+		    quote, argv[i], quote);
+	}
+	return cli_usage(c, "one shell string, or -- and a program with its "
+	    "arguments: psup exec --%s", line);
+}
+
 /* Everything that the command line does not say. */
 static int
 complete(struct cli *c, int argc, char **argv)
@@ -157,8 +219,7 @@ complete(struct cli *c, int argc, char **argv)
 	else if (argc == 1)
 		o.x.command = argv[0];
 	else
-		return cli_usage(c, "one shell string, or -- and a program with "
-		                    "its arguments");
+		return say_dashes(c, argc, argv);
 	if (o.x.background && o.stdin_mode == STDIN_INHERIT)
 		return cli_usage(c, "--stdin inherit needs the foreground");
 	if (o.stdin_mode == STDIN_DEFAULT)
@@ -273,17 +334,19 @@ static const struct opt options[] = {
 	CALL("detach-key", 0, "KEY", NULL, take_detach_key,
 	    "leave it to the background (see psup attach --help; none)"),
 	TEXT("label", 0, "TEXT", NULL, o.x.label, "shown by list"),
+	CALL("tag", 0, "KEY=VALUE", NULL, take_tag,
+	    "kept with it, for list --tag; may be repeated"),
 	TEXT("scope", 0, "NAME", "@scope", o.x.scope, "who may see it"),
 	CALL("limit", 0, "NAME=N", "?memoryBytes=|pids=|cpuSeconds=|"
 	    "fileSizeBytes=|openFiles=|nice=", take_limit,
-	    "memoryBytes, pids, cpuSeconds, fileSizeBytes, openFiles, nice; "
-	    "may be repeated"),
+	    "memoryBytes (512M), pids, cpuSeconds (10m), fileSizeBytes, "
+	    "openFiles, nice; may be repeated"),
 	CALL("retain", 0, "HEAD,TAIL", NULL, take_retain,
 	    "bytes of its output that stay in memory"),
 	CALL("spill", 0, "FILE", "@file", take_spill,
 	    "every byte of it into this new file (-: one in the server's "
 	    "[spill] dir)"),
-	NUMBER("spill-max", 0, "N", o.x.spill_max, 1, INT64_C(1) << 50,
+	SIZE("spill-max", 0, o.x.spill_max, 1, INT64_C(1) << 50,
 	    "at most so many bytes (1 GiB)"),
 	TEXT("key", 0, "KEY", NULL, o.x.request_key,
 	    "the same key again starts nothing twice"),
@@ -291,6 +354,7 @@ static const struct opt options[] = {
 
 const struct command cmd_exec = {
 	.name = "exec",
+	.also = "run",
 	.args = "'SHELL STRING' | -- PROGRAM [ARG...]",
 	.words = "@program @file...",
 	.min_args = 1,

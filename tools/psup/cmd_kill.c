@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* psup kill: the end of a session, or of all of a scope. */
-#include "cli.h"
+/* psup kill: the end of sessions, or of all of a scope. psup signal: a signal,
+ * and nothing else. */
+#include "bulk.h"
 
-#define KILL_MS 120000 /* the longest grace, and what follows it */
+#define KILL_MS   120000 /* the longest grace, and what follows it */
+#define SIGNAL_MS 30000
 
 static struct {
 	const char *signal, *scope;
@@ -10,28 +12,33 @@ static struct {
 	bool no_wait;
 } o = {.grace = -1};
 
-static int
-run_kill(struct cli *c, int argc, char **argv)
+static void
+fill_kill(psup_args *a)
 {
-	psup_args *a;
-
-	if (argc + (o.scope != NULL) != 1)
-		return cli_usage(c, o.scope == NULL
-			? "it needs one session id"
-			: "--scope names them all: no session id beside it");
-	a = psup_args_new();
-	if (o.scope != NULL)
-		psup_args_str(a, "scope", o.scope);
-	else
-		psup_args_str(a, "sessionId", argv[0]);
 	if (o.signal != NULL)
 		psup_args_str(a, "signal", o.signal);
 	if (o.grace >= 0)
 		psup_args_int(a, "graceMs", o.grace);
 	if (o.no_wait)
 		psup_args_bool(a, "wait", false);
-	return cli_simple(c, o.scope == NULL ? "kill" : "killScope", a,
-	    KILL_MS);
+}
+
+static int
+run_kill(struct cli *c, int argc, char **argv)
+{
+	psup_args *a;
+
+	if ((argc > 0) == (o.scope != NULL))
+		return cli_usage(c, o.scope == NULL
+			? "it needs a session id"
+			: "--scope names them all: no session id beside it");
+	if (o.scope == NULL)
+		return bulk_call(c, "kill", (const char *const *)argv,
+		    (size_t)argc, fill_kill, KILL_MS);
+	a = psup_args_new();
+	psup_args_str(a, "scope", o.scope);
+	fill_kill(a);
+	return cli_simple(c, "killScope", a, KILL_MS);
 }
 
 static const struct opt kill_options[] = {
@@ -45,11 +52,50 @@ static const struct opt kill_options[] = {
 
 const struct command cmd_kill = {
 	.name = "kill",
-	.args = "ID | --scope S",
-	.words = "@session",
-	.max_args = 1,
-	.wants = "it needs one session id",
-	.summary = "End a running session: a signal, some grace, SIGKILL",
+	.args = "ID... | --scope S",
+	.words = "@session...",
+	.max_args = -1,
+	.wants = "it needs a session id",
+	.summary = "End running sessions: a signal, some grace, SIGKILL",
+	.about = "It ends them, whatever they make of the signal: what is left "
+	         "after the grace gets SIGKILL. psup signal sends a signal and "
+	         "lets them run.",
 	.options = kill_options,
 	.run = run_kill,
+};
+
+/* ----------------------------------------------------------------- signal */
+
+static const char *sent;
+
+static void
+fill_signal(psup_args *a)
+{
+	psup_args_str(a, "signal", sent);
+	psup_args_bool(a, "escalate", false);
+}
+
+static int
+run_signal(struct cli *c, int argc, char **argv)
+{
+	sent = argv[argc - 1];
+	if (psup_signal_number(sent) <= 0)
+		return cli_usage(c, "\"%.40s\" is no signal: INT, HUP, USR1, "
+		    "15, ...; it comes last", sent);
+	return bulk_call(c, "kill", (const char *const *)argv,
+	    (size_t)argc - 1, fill_signal, SIGNAL_MS);
+}
+
+const struct command cmd_signal = {
+	.name = "signal",
+	.args = "ID... SIGNAL",
+	.words = "@session... @signal",
+	.min_args = 2,
+	.max_args = -1,
+	.wants = "it needs session ids and a signal: psup signal ID INT",
+	.summary = "Send sessions a signal, and nothing else",
+	.about = "Every process of the session gets it: INT, HUP, USR1, STOP, "
+	         "CONT, 15, ... What they make of it is theirs; psup kill ends "
+	         "them.",
+	.run = run_signal,
 };

@@ -9,14 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "list.h"
+#include "list_filter.h"
 
 #define CALL_MS 30000
 
 static struct {
-	bool all, usage, watch;
+	bool all, usage, watch, quiet;
 	double seconds;
 	const char *format;
+	struct list_filter filter;
 } o = {.seconds = 2};
 static struct table table;
 
@@ -32,9 +35,32 @@ take_watch(struct usage *u, const char *text)
 		usage_wrong(u, "--watch: at least 0.1 seconds");
 }
 
+/* --tag KEY[=VALUE] */
+static void
+take_tag(struct usage *u, const char *text)
+{
+	if (o.filter.tag_count < LIST_TAGS_MAX)
+		o.filter.tags[o.filter.tag_count++] = text;
+	else
+		usage_wrong(u, "--tag: at most %d of them", LIST_TAGS_MAX);
+}
+
+/* --since WHEN, --older WHEN */
+static void
+take_since(struct usage *u, const char *text)
+{
+	cli_take_moment(u, "--since", text, &o.filter.since_ms);
+}
+
+static void
+take_older(struct usage *u, const char *text)
+{
+	cli_take_moment(u, "--older", text, &o.filter.before_ms);
+}
+
 /* The answer of the server, or of its shared memory. */
 static int
-fetch(struct cli *c, json_t **ret)
+ask(struct cli *c, json_t **ret)
 {
 	psup_args *a = psup_args_new();
 	psup_reply *reply;
@@ -59,6 +85,17 @@ fetch(struct cli *c, json_t **ret)
 	*ret = json_of_value(psup_reply_value(reply));
 	psup_reply_free(&reply);
 	return EXIT_OK;
+}
+
+/* What is meant of it. */
+static int
+fetch(struct cli *c, json_t **ret)
+{
+	int code = ask(c, ret);
+
+	if (code == EXIT_OK && *ret != NULL)
+		list_filter(&o.filter, *ret);
+	return code;
 }
 
 /* Shows one answer; takes the reference. */
@@ -131,6 +168,8 @@ choose_columns(struct cli *c)
 				    &list_columns[k];
 		table.count++;
 	}
+	if (o.quiet)
+		o.format = "{id}";
 	return o.format != NULL ? table_format(c, &table, o.format) : EXIT_OK;
 }
 
@@ -144,6 +183,8 @@ run(struct cli *c, int argc, char **argv)
 	(void)argv;
 	if (o.format != NULL && c->json)
 		return cli_usage(c, "--format goes without --json");
+	if (o.quiet && (o.format != NULL || c->json))
+		return cli_usage(c, "--quiet goes without --format and --json");
 	if (choose_columns(c) != EXIT_OK)
 		return EXIT_USAGE;
 	if (o.watch)
@@ -162,6 +203,22 @@ print_columns(void)
 
 static const struct opt options[] = {
 	FLAG("all", 'a', o.all, "foreground sessions too"),
+	FLAG("quiet", 'q', o.quiet, "ids alone: psup list -q | xargs psup ..."),
+	TEXT("status", 0, "WORD", LIST_STATUSES, o.filter.status,
+	    "only these: running, queued, finished (all that follow), "
+	    "completed, failed, killed, lost"),
+	TEXT("lane", 0, "NAME", "@lane", o.filter.lane, "only of that lane"),
+	TEXT("label", 0, "TEXT", NULL, o.filter.label,
+	    "only of that label; * and ? as in the shell"),
+	TEXT("scope", 0, "NAME", "@scope", o.filter.scope,
+	    "only of that scope"),
+	CALL("tag", 0, "KEY[=VALUE]", NULL, take_tag,
+	    "only with that tag; of several with all of them"),
+	CALL("since", 0, "WHEN", "?10m|1h|1d", take_since,
+	    "only started since: a duration before now (90, 10m, 1h30m, 2d), "
+	    "or a time (14:30, 2026-11-21)"),
+	CALL("older", 0, "WHEN", "?10m|1h|1d", take_older,
+	    "only ended so long ago or longer; of those that run, started"),
 	FLAG("usage", 'u', o.usage,
 	    "with what each uses now: cpu, memory, processes"),
 	TEXT("format", 0, "FORMAT", "?id|id,status,name|{id}", o.format,
@@ -173,11 +230,50 @@ static const struct opt options[] = {
 
 const struct command cmd_list = {
 	.name = "list",
+	.also = "ps",
 	.wants = "it takes no argument",
 	.summary = "List the backgrounded sessions, running and finished",
-	.about = "On a terminal the table is as wide as that; elsewhere nothing "
-	         "is cut.",
+	.about = "On a terminal the table is as wide as that; elsewhere "
+	         "nothing is cut. Columns in which there is nothing are left out.",
 	.options = options,
 	.more_help = print_columns,
 	.run = run,
+};
+
+/* ------------------------------------------------------------------ stats */
+
+static bool once;
+
+static int
+run_stats(struct cli *c, int argc, char **argv)
+{
+	o.usage = o.all = true;
+	o.filter.ids = (const char *const *)argv;
+	o.filter.id_count = (size_t)argc;
+	if (argc == 0)
+		o.filter.status = "running";
+	if (!c->json)
+		o.format = "id,how,time,cpu,memory,processes,io,output,what";
+	if (!once && isatty(STDOUT_FILENO) == 1)
+		o.watch = true;
+	return run(c, 0, argv);
+}
+
+static const struct opt stats_options[] = {
+	CALL("watch", 'w', "[S]", NULL, take_watch,
+	    "again every S seconds (2), until ended; on a terminal unasked"),
+	FLAG("once", 0, once, "once, on a terminal, too"),
+	OPT_END};
+
+const struct command cmd_stats = {
+	.name = "stats",
+	.args = "[ID...]",
+	.words = "@session...",
+	.max_args = -1,
+	.wants = "it takes session ids or none",
+	.summary = "Show what sessions use now: cpu, memory, processes, output",
+	.about = "Of those that run, or of these; on a terminal again and "
+	         "again. psup top shows more.",
+	.options = stats_options,
+	.run = run_stats,
 };

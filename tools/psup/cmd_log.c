@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "common/clock.h"
-#include "moment.h"
 
 #define FOLLOW_WAIT_MS 20000
 
@@ -206,12 +204,7 @@ static struct log_options o = {.page = PSUP_LOG_PAGE_INIT};
 static void
 take_since(struct usage *u, const char *text)
 {
-	if (!moment_parse(text, (int64_t)clock_wall_ms(),
-	    &o.page.since_ms))
-		usage_wrong(u, "--since: \"%.40s\" is neither a duration, like "
-		             "90, 10m or 1h30m, nor a time, like 14:30, "
-		             "2026-11-21, \"2026-11-21 14:30:00\", "
-		             "2026-11-21T14:30:00Z or @1795271400", text);
+	cli_take_moment(u, "--since", text, &o.page.since_ms);
 }
 
 static int
@@ -268,6 +261,7 @@ static const struct opt options[] = {
 
 const struct command cmd_log = {
 	.name = "log",
+	.also = "logs",
 	.args = "ID",
 	.words = "@session",
 	.min_args = 1,

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * psup status: the server's state. Where a server is there but its socket
- * does not answer, what shared memory says.
+ * psup status: the server's state, as a page (status_page.c) or, --verbose, as
+ * it is. Where a server is there but its socket does not answer, what shared
+ * memory says.
  */
 #include <stdio.h>
 
-#include "cli.h"
+#include "status_page.h"
+
+static bool verbose;
 
 /* A line an item: of objects their members, of texts the text. */
 static void print_items(const char *title, const json_t *array);
@@ -85,7 +88,10 @@ show(struct cli *c, json_t *status)
 	if (c->json) {
 		cli_print_json(status);
 	} else {
-		print_status(status);
+		if (verbose)
+			print_status(status);
+		else
+			status_page_print(c, status);
 		json_decref(status);
 	}
 	return EXIT_OK;
@@ -118,9 +124,15 @@ run(struct cli *c, int argc, char **argv)
 	return show(c, status);
 }
 
+static const struct opt options[] = {
+	FLAG("verbose", 'v', verbose,
+	    "everything that is known, layouts and shares too, a line each"),
+	OPT_END};
+
 const struct command cmd_status = {
 	.name = "status",
 	.wants = "it takes no argument",
 	.summary = "Show the state of the server",
+	.options = options,
 	.run = run,
 };

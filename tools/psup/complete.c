@@ -108,11 +108,17 @@ offer_operand(struct cli *c, const struct line *l, const char *begun)
 
 		len = strcspn(words, " ");
 		again = len > 3 && strncmp(words + len - 3, "...", 3) == 0;
-		if (i == l->operands || again) {
+		if (i == l->operands || again)
 			offer_words(c, words, len - (again ? 3 : 0), begun, "");
+		/* one that may be there again, or be the last before what
+		 * follows it */
+		if (i == l->operands || (again && words[len] == '\0'))
+			return;
+		words += len + (words[len] == ' ');
+		if (again) {
+			offer_words(c, words, strlen(words), begun, "");
 			return;
 		}
-		words += len + (words[len] == ' ');
 	}
 }
 

@@ -10,7 +10,9 @@
 const char help_about[] =
     "Runs and babysits shell commands. A server is started when none runs.\n\n"
     "A session is named by its id, or by the beginning of it that no other "
-    "session shares.";
+    "session shares.\n\n"
+    "Durations (MS, S) may have units, 500ms, 10s, 1h30m, 2d; so may sizes "
+    "(BYTES): 20K, 100M, 1.5G.";
 
 const struct help_row help_exit_codes[] = {
 	{"0", "done"},
@@ -65,7 +67,9 @@ help_print(void)
 	text_wrap(stdout, help_about, 0, 0);
 	puts("\nCommands:");
 	for (size_t i = 0; commands[i] != NULL; i++) {
-		snprintf(label, sizeof(label), "  %s", commands[i]->name);
+		snprintf(label, sizeof(label), "  %s%s%s", commands[i]->name,
+		    commands[i]->also != NULL ? ", " : "",
+		    commands[i]->also != NULL ? commands[i]->also : "");
 		printf("%-13s %s\n", label, commands[i]->summary);
 	}
 	puts("\nOptions of every command:");
@@ -83,6 +87,8 @@ help_print_command(const struct command *cmd)
 	printf("Usage: psup %s [OPTIONS]%s%s\n\n%s.\n\n", cmd->name,
 	    cmd->args != NULL ? " " : "", cmd->args != NULL ? cmd->args : "",
 	    cmd->summary);
+	if (cmd->also != NULL)
+		printf("psup %s is the same.\n\n", cmd->also);
 	if (cmd->about != NULL) {
 		text_wrap(stdout, cmd->about, 0, 0);
 		putchar('\n');

@@ -27,6 +27,11 @@ put_command(const struct command *cmd)
 	putchar('\n');
 	man_text(cmd->summary);
 	puts(".");
+	if (cmd->also != NULL) {
+		fputs("psup ", stdout);
+		man_text(cmd->also);
+		puts(" is the same.");
+	}
 	if (cmd->about != NULL) {
 		puts(".PP");
 		man_paragraphs(cmd->about);

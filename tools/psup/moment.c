@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/option.h"
+
 #define DAY_MS      86400000
 #define DURATION_MS (INT64_C(36525) * DAY_MS) /* a hundred years */
 
@@ -14,44 +16,11 @@
 static bool
 parse_duration(const char *text, int64_t *ret_ms)
 {
-	static const struct {
-		const char *name;
-		int64_t ms;
-	} units[] = {{"w", 7 * INT64_C(86400000)}, {"d", DAY_MS},
-	    {"h", 3600000}, {"ms", 1}, {"m", 60000}, {"s", 1000}};
-	double sum = 0;
+	double ms = duration_parse(text, 1000);
 
-	if (*text == '\0')
+	if (ms < 0 || ms > (double)DURATION_MS)
 		return false;
-	while (*text != '\0') {
-		char number[24];
-		size_t len = strspn(text, "0123456789."), i;
-		char *end;
-		double v;
-
-		if (len == 0 || len >= sizeof(number))
-			return false;
-		memcpy(number, text, len);
-		number[len] = '\0';
-		v = strtod(number, &end);
-		if (*end != '\0')
-			return false;
-		text += len;
-		for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-			if (strncmp(text, units[i].name,
-			        strlen(units[i].name)) == 0)
-				break;
-		if (i < sizeof(units) / sizeof(units[0]))
-			text += strlen(units[i].name);
-		else if (*text != '\0')
-			return false;
-		sum += v * (i < sizeof(units) / sizeof(units[0])
-		        ? (double)units[i].ms
-		        : 1000);
-		if (sum > (double)DURATION_MS)
-			return false;
-	}
-	*ret_ms = (int64_t)sum;
+	*ret_ms = (int64_t)ms;
 	return true;
 }
 

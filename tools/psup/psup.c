@@ -74,7 +74,8 @@ const struct command *
 command_find(const char *name)
 {
 	for (size_t i = 0; commands[i] != NULL; i++)
-		if (strcmp(name, commands[i]->name) == 0)
+		if (strcmp(name, commands[i]->name) == 0 ||
+		    words_have(commands[i]->also, name))
 			return commands[i];
 	return NULL;
 }
@@ -129,8 +130,10 @@ resolve_ids(struct cli *c, int argc, char **argv)
 			code = session_id_resolve(c, &argv[i]);
 		if (code != EXIT_OK)
 			return code;
-		if (!again)
-			words = words[len] == ' ' ? words + len + 1 : NULL;
+		/* what follows the repeated word is the last operand's */
+		if (again && (words[len] == '\0' || i + 2 < argc))
+			continue;
+		words = words[len] == ' ' ? words + len + 1 : NULL;
 	}
 	return c->ids != NULL ? EXIT_OK : EXIT_INTERNAL;
 }

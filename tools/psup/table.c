@@ -13,7 +13,7 @@
 
 #define COLUMNS_MAX 40
 #define GAP         2  /* blanks between columns */
-#define LAST_MIN    12 /* the last column's least width */
+#define LAST_MIN    20 /* the last column's least width */
 
 void
 table_default(struct table *t, const struct column *all, size_t count)
@@ -77,6 +77,7 @@ table_format(struct cli *c, struct table *t, const char *text)
 		return check_template(c, t, text);
 	}
 	t->count = 0;
+	t->asked = true;
 	for (;; text += len + 1) {
 		const struct column *column;
 
@@ -167,25 +168,42 @@ drop_one(struct layout *l)
 	l->count--;
 }
 
+/* How wide a column's widest cell is; 0: there is nothing in it. */
+static size_t
+widest(const struct column *column, const json_t *rows)
+{
+	char cell[TABLE_CELL], copy[TABLE_CELL];
+	size_t most = 0, w;
+
+	for (size_t k = 0; k < json_array_size(rows); k++) {
+		(void)shown_cell(column, json_array_get(rows, k), cell);
+		w = (size_t)cells_copy(cell, 0, 0, copy, sizeof(copy), NULL);
+		if (w > most)
+			most = w;
+	}
+	return most;
+}
+
+static const char *
+title_of(const struct column *column)
+{
+	return column->title != NULL ? column->title : column->name;
+}
+
 static void
 lay_out(const struct table *t, const json_t *rows, size_t columns,
     struct layout *ret)
 {
-	char cell[TABLE_CELL], copy[TABLE_CELL];
-	size_t w;
+	size_t w, title;
 
-	ret->count = t->count;
+	ret->count = 0;
 	for (size_t i = 0; i < t->count; i++) {
-		ret->columns[i] = t->columns[i];
-		ret->width[i] = strlen(t->columns[i]->name);
-		for (size_t k = 0; k < json_array_size(rows); k++) {
-			(void)shown_cell(t->columns[i],
-			    json_array_get(rows, k), cell);
-			w = (size_t)cells_copy(cell, 0, 0, copy, sizeof(copy),
-			    NULL);
-			if (w > ret->width[i])
-				ret->width[i] = w;
-		}
+		w = widest(t->columns[i], rows);
+		if (w == 0 && !t->asked && i + 1 < t->count)
+			continue;
+		title = strlen(title_of(t->columns[i]));
+		ret->columns[ret->count] = t->columns[i];
+		ret->width[ret->count++] = w > title ? w : title;
 	}
 	if (columns == 0)
 		return;
@@ -229,11 +247,11 @@ print_title(const struct cli *c, const struct layout *l)
 	char title[40];
 
 	for (size_t i = 0; i < l->count; i++) {
+		const char *text = title_of(l->columns[i]);
 		size_t n = 0;
 
-		for (; l->columns[i]->name[n] != '\0' && n < 39; n++)
-			title[n] = (char)toupper(
-			    (unsigned char)l->columns[i]->name[n]);
+		for (; text[n] != '\0' && n < 39; n++)
+			title[n] = (char)toupper((unsigned char)text[n]);
 		title[n] = '\0';
 		print_cell(c, l, i, title, STYLE_BOLD);
 	}

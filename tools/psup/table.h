@@ -20,12 +20,14 @@ struct column {
 	                    * by --format */
 	/* Fills the cell (any bytes; "": nothing to say); its style. */
 	enum style (*fill)(const json_t *row, char *cell, size_t size);
+	const char *title; /* NULL: the name */
 };
 
 /* Which columns, in which order, or a template. */
 struct table {
 	const struct column *columns[40];
 	size_t count;
+	bool asked;           /* for these columns: none is left out as empty */
 	const char *template; /* "{id} {status}"; NULL: the columns */
 	const struct column *all;
 	size_t all_count;

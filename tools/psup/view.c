@@ -109,7 +109,7 @@ json_of_row(const struct psup_view_session *s, uint64_t incarnation)
 		json_object_set_new(row, "lane",
 		    json_of_text(s->lane, strlen(s->lane)));
 	if (s->scope[0] != '\0')
-		json_object_set_new(row, "scope",
+		json_object_set_new(row, "scopeKey",
 		    json_of_text(s->scope, strlen(s->scope)));
 	if (s->label[0] != '\0')
 		json_object_set_new(row, "label",

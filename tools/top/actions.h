@@ -17,6 +17,7 @@ struct action {
 	enum action_kind kind;
 	uint64_t instance;     /* of a session; 0: a scope or a lane */
 	bool now;              /* KILL without grace */
+	bool marked;           /* of all that are marked */
 	char id[48];           /* as it is shown: session, scope or lane */
 	char keys[ACTION_KEYS]; /* of SEND */
 };

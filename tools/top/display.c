@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "attach.h"
 #include "display.h"
 #include "view.h"
 
 #define SLICE       64  /* further rows a refresh, where they are the order */
+#define MARKED_MS   5000 /* for all that are marked together */
 #define FOLLOW_MS   250 /* how often the pane looks for more */
 #define FOLLOW_COST 100 /* but it rests so many times what a look took */
 
@@ -164,6 +166,41 @@ show(struct display *d)
 	return 0;
 }
 
+/* Asks for each that is marked, while there is time: a server that does not
+ * answer does not stop the display. What was done is marked no longer. True:
+ * all were done. */
+static bool
+do_marked(struct display *d, char *ret_said, size_t size)
+{
+	struct ui *u = &d->ui;
+	size_t all = u->marked_count, kept = 0, done = 0;
+	uint64_t until = clock_boot_ms() + MARKED_MS;
+	char name[96], last[sizeof(u->message)] = "", said[sizeof(last)];
+
+	action_name(&u->action, name, sizeof(name));
+	for (size_t i = 0; i < all; i++) {
+		struct action one = u->action;
+
+		one.instance = u->marked[i];
+		if (clock_boot_ms() < until &&
+		    client_do(d->options->runtime_dir,
+		        d->model->totals.incarnation, &one, said,
+		        sizeof(said))) {
+			done++;
+			continue;
+		}
+		u->marked[kept++] = u->marked[i];
+		if (clock_boot_ms() < until)
+			memcpy(last, said, sizeof(last));
+	}
+	u->marked_count = kept;
+	if (kept > 0 && last[0] == '\0')
+		snprintf(last, sizeof(last), "the server is slow");
+	snprintf(ret_said, size, "%s: %zu done%s%.300s", name, done,
+	    kept > 0 ? ", the others not: " : "", last);
+	return kept == 0;
+}
+
 /* A yes was said. */
 static void
 carry_out(struct display *d)
@@ -177,10 +214,31 @@ carry_out(struct display *d)
 	ui_say(u, false, "%s: asking the server", name);
 	if (show(d) < 0)
 		return;
-	done = client_do(d->options->runtime_dir,
-	    d->model->totals.incarnation, &u->action, said, sizeof(said));
+	if (u->action.marked)
+		done = do_marked(d, said, sizeof(said));
+	else
+		done = client_do(d->options->runtime_dir,
+		    d->model->totals.incarnation, &u->action, said,
+		    sizeof(said));
 	ui_say(u, !done, "%s", said);
 	u->refresh = true;
+}
+
+/* Sits down at a session's terminal until the person leaves it. */
+static void
+attach(struct display *d)
+{
+	char session[40], said[96];
+
+	snprintf(session, sizeof(session), "%016llx.%016llx",
+	    (unsigned long long)d->model->totals.incarnation,
+	    (unsigned long long)d->ui.attach);
+	d->ui.attach = 0;
+	view_suspend();
+	attach_run(d->options->runtime_dir, session, said, sizeof(said));
+	view_resume();
+	ui_say(&d->ui, false, "%s", said);
+	d->ui.refresh = true;
 }
 
 /* When to wake without a key. */
@@ -200,7 +258,7 @@ loop(struct display *d)
 {
 	long left = d->options->refreshes;
 	uint64_t next = 0, now;
-	int rc = 0;
+	int rc = 0, key;
 
 	while (!d->ui.quit && rc == 0) {
 		now = clock_boot_ms();
@@ -216,9 +274,13 @@ loop(struct display *d)
 			rc = show(d);
 		if (rc < 0)
 			break;
-		keys_press(&d->ui, view_key(rest(d, next)));
+		key = view_key(rest(d, next));
+		view_mouse(&d->ui.mouse_row, &d->ui.mouse_col);
+		keys_press(&d->ui, key);
 		if (d->ui.carry_out)
 			carry_out(d);
+		if (d->ui.attach != 0)
+			attach(d);
 	}
 	return rc;
 }
@@ -253,7 +315,7 @@ display_run(struct top_model *m, struct top_options *o)
 		fprintf(stderr, "psup-top: %s\n", strerror(ENOMEM));
 		return 1;
 	}
-	if (view_open(o->monochrome) < 0) {
+	if (view_open(o->monochrome, !o->no_mouse) < 0) {
 		refuse_terminal();
 		sample_free(&d.sampler);
 		return 1;

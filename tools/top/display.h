@@ -9,7 +9,7 @@ struct top_options {
 	const char *runtime_dir;
 	unsigned delay_ms;
 	int64_t refreshes; /* < 0: without end */
-	bool batch, json, monochrome;
+	bool batch, json, monochrome, no_mouse;
 	struct top_list list; /* sort, filter */
 };
 

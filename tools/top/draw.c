@@ -38,6 +38,9 @@ draw_table(struct ui *u, struct line *to, size_t lines)
 			continue;
 		list_line(u->list, u->model, &u->list->entries[at], u->cols,
 		    &to[i + 1]);
+		if (u->list->entries[at].row != NULL &&
+		    ui_is_marked(u, u->list->entries[at].row->s.instance))
+			line_paint(&to[i + 1], STYLE_ASK);
 		if (at == u->chosen)
 			line_paint(&to[i + 1], STYLE_CHOSEN);
 	}
@@ -83,7 +86,7 @@ hints(const struct ui *u, struct line *l)
 		const char *key, *what;
 	} rows[] = {{"h", "help"}, {"q", "quit"}, {"/", "filter"},
 	    {"<>", "sort"}, {"f", "output"}, {"d", "details"}, {"k", "kill"},
-	    {"s", "send"}, {"t", "tree"}, {"l", "lanes"},
+	    {"a", "attach"}, {"space", "mark"}, {"s", "send"}, {"t", "tree"}, {"l", "lanes"},
 	    {"w", "processes"}, {"p", "pause lane"}, {"x", "remove"}};
 	int wide;
 
@@ -93,6 +96,8 @@ hints(const struct ui *u, struct line *l)
 		line_put(l, STYLE_KEY, "  /");
 		line_text(l, STYLE_WARN, u->list->filter);
 	}
+	if (u->marked_count > 0)
+		line_put(l, STYLE_ASK, "  %zu marked", u->marked_count);
 	if (u->list->live_only)
 		line_put(l, STYLE_WARN, "  live");
 	line_put(l, STYLE_PLAIN, "  ");

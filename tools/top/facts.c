@@ -142,13 +142,19 @@ facts_holders(struct top_model *m)
 
 		l->holders = 0;
 		l->holder[0] = '\0';
+		l->wait_ms = 0;
 		first = NULL;
-		for (size_t i = 0; i < m->count && l->l.active > 0; i++) {
+		for (size_t i = 0;
+		     i < m->count && l->l.active + l->l.queued > 0; i++) {
 			r = &m->rows[i];
-			if (!r->live || r->s.lane_position > 0 ||
-			    strcmp(r->s.state, "queued") == 0 ||
-			    strcmp(r->s.lane, l->l.name) != 0)
+			if (!r->live || strcmp(r->s.lane, l->l.name) != 0)
 				continue;
+			if (r->s.lane_position > 0 ||
+			    strcmp(r->s.state, "queued") == 0) {
+				if (facts_age(m, r) > l->wait_ms)
+					l->wait_ms = facts_age(m, r);
+				continue;
+			}
 			l->holders++;
 			if (first == NULL ||
 			    r->s.started_ms < first->s.started_ms)

@@ -11,7 +11,6 @@
 #include "header.h"
 
 #define BEAT_LATE_MS 3000u
-#define BAR_CELLS    12
 #define CLOCK_COLS   8
 
 /* "name value" */
@@ -254,6 +253,9 @@ line_sessions(const struct top_model *m, struct line *l)
 	count_fact(l, "of them failed", m->failed, STYLE_BAD);
 	if (t->failed_ever > 0)
 		count_fact(l, "spawn errors", t->failed_ever, STYLE_BAD);
+	if (l->width > 0)
+		history_line(&m->history, m->history.running, "running",
+		    l->width - l->cols, l);
 }
 
 /* Rates, "-" for what is not known yet. */
@@ -266,21 +268,6 @@ rate_fact(struct line *l, const char *name, double rate, const char *unit)
 		snprintf(text, sizeof(text), "%.*f%s", rate < 9.995 ? 2 : 1,
 		    rate, unit);
 	fact(l, name, rate > 0 ? STYLE_VALUE : STYLE_DIM, text);
-}
-
-/* "[|||||       ]" */
-static void
-bar(struct line *l, double part)
-{
-	uint32_t style = part < 0.7 ? STYLE_GOOD
-	    : part < 0.9            ? STYLE_WARN
-	                            : STYLE_BAD;
-	int full = (int)(part * BAR_CELLS + 0.5);
-
-	line_put(l, STYLE_LABEL, " [");
-	for (int i = 0; i < BAR_CELLS; i++)
-		line_put(l, style, "%s", i < full ? "|" : " ");
-	line_put(l, STYLE_LABEL, "]");
 }
 
 /* Starts, ends, output and its budget. */
@@ -300,7 +287,16 @@ line_output(const struct top_model *m, struct line *l)
 	snprintf(of, sizeof(of), "%s/%s", text[0], text[1]);
 	fact(l, "budget", STYLE_VALUE, of);
 	if (budget > 0)
-		bar(l, used > budget ? 1 : used / budget);
+		header_bar(l, used < 0.7 * budget ? STYLE_GOOD
+		        : used < 0.9 * budget ? STYLE_WARN
+		                              : STYLE_BAD,
+		    used > budget ? 1 : used / budget);
+	if (l->width == 0)
+		return;
+	history_line(&m->history, m->history.starts, "starts",
+	    (l->width - l->cols) / 2, l);
+	history_line(&m->history, m->history.output, "output",
+	    l->width - l->cols, l);
 }
 
 /* Sessions, output and load: what there is none of is left out. */
@@ -355,84 +351,6 @@ line_pressure(const struct top_model *m, struct line *l)
 	fact(l, "load", STYLE_VALUE, text);
 }
 
-/* ------------------------------------------------------------------- lanes */
-
-/* What holds its queue back, in words; "" where nothing does. */
-static const char *
-held_by(const struct top_lane *l)
-{
-	static const struct {
-		const char *block, *words;
-	} rows[] = {{"paused", "paused"}, {"width", "held by"},
-	    {"group", "its group is full"},
-	    {"reserved", "reserved in its group"}};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strcmp(rows[i].block, l->l.blocked_by) == 0)
-			return rows[i].words;
-	return "";
-}
-
-void
-header_lane(const struct top_lane *l, struct line *ret)
-{
-	const char *held = held_by(l);
-	char age[16];
-
-	line_text(ret, l->l.active + l->l.queued > 0 ? STYLE_PLAIN : STYLE_DIM,
-	    l->l.name);
-	line_put(ret, l->l.active > 0 ? STYLE_VALUE : STYLE_DIM, " %u/%u",
-	    l->l.active, l->l.width);
-	if (l->l.queued > 0)
-		line_put(ret, STYLE_WARN, " +%u", l->l.queued);
-	if (l->l.draining)
-		line_put(ret, STYLE_WARN, " draining");
-	if (l->l.paused)
-		line_put(ret, STYLE_BAD, " paused");
-	else if (l->l.queued > 0 && held[0] != '\0') {
-		line_put(ret, STYLE_LABEL, " %s", held);
-		if (strcmp(l->l.blocked_by, "width") != 0)
-			return;
-		if (l->holders == 0) {
-			line_put(ret, STYLE_LABEL, " its width");
-			return;
-		}
-		cells_age(l->holder_ms, age, sizeof(age));
-		line_put(ret, STYLE_PLAIN, " ");
-		line_text(ret, STYLE_PLAIN, l->holder);
-		line_put(ret, STYLE_VALUE, " %s", age);
-		if (l->holders > 1)
-			line_put(ret, STYLE_LABEL, " and %u", l->holders - 1);
-	}
-}
-
-/* Who waits stands first, then who runs. */
-static int
-lane_rank(const struct top_lane *l)
-{
-	if (l->l.queued > 0 || l->l.paused || l->l.draining)
-		return 0;
-	return l->l.active > 0 ? 1 : 2;
-}
-
-static void
-line_lanes(const struct top_model *m, struct line *l)
-{
-	size_t said = 0;
-
-	line_put(l, STYLE_LABEL, "lanes ");
-	if (m->lane_count == 0)
-		line_put(l, STYLE_DIM, "none");
-	for (int rank = 0; rank < 3; rank++)
-		for (size_t i = 0; i < m->lane_count; i++) {
-			if (lane_rank(&m->lanes[i]) != rank)
-				continue;
-			if (said++ > 0)
-				line_put(l, STYLE_DIM, " \xe2\x94\x82 ");
-			header_lane(&m->lanes[i], l);
-		}
-}
-
 /* Line i of `count`. */
 static void
 write_line(void (*const *lines)(const struct top_model *, struct line *),
@@ -449,7 +367,7 @@ header_line(const struct top_model *m, size_t i, int width, struct line *ret)
 {
 	static void (*const lines[HEADER_LINES])(const struct top_model *,
 	    struct line *) = {line_server, line_heads, line_workers,
-	    line_sessions, line_output, line_pressure, line_lanes};
+	    line_sessions, line_output, line_pressure, header_lanes};
 
 	write_line(lines, HEADER_LINES, m, i, width, ret);
 }
@@ -459,7 +377,7 @@ header_short_line(const struct top_model *m, size_t i, int width,
     struct line *ret)
 {
 	static void (*const lines[HEADER_SHORT])(const struct top_model *,
-	    struct line *) = {line_server_brief, line_figures, line_lanes};
+	    struct line *) = {line_server_brief, line_figures, header_lanes};
 
 	write_line(lines, HEADER_SHORT, m, i, width, ret);
 }

@@ -13,6 +13,7 @@
 #define DELAY_MIN_MS 100u
 #define DELAY_MAX_MS 60000u
 #define CODES        4 /* keys for the same */
+#define WHEEL        3 /* lines */
 
 /* -------------------------------------------------------------- the table */
 
@@ -210,7 +211,86 @@ do_pane_down(struct ui *u)
 	scroll_pane(u, true);
 }
 
+/* -------------------------------------------------------------- the mouse */
+
+/* Is it over the pane? */
+static bool
+over_pane(const struct ui *u)
+{
+	size_t pane = ui_pane_lines(u);
+
+	return pane > 0 && u->mouse_row + (int)pane + 1 >= u->rows;
+}
+
+static void
+do_wheel_up(struct ui *u)
+{
+	if (over_pane(u))
+		scroll_pane(u, false);
+	else
+		ui_move(u, -WHEEL);
+}
+
+static void
+do_wheel_down(struct ui *u)
+{
+	if (over_pane(u))
+		scroll_pane(u, true);
+	else
+		ui_move(u, WHEEL);
+}
+
+static void
+do_click(struct ui *u)
+{
+	/* the head of the table or of a view stands below the header */
+	long row = u->mouse_row - (long)ui_header_lines(u) - 1;
+	int column;
+
+	if (row == -1 && u->screen == SCREEN_TABLE) {
+		column = list_column_at(u->list, u->cols, u->mouse_col);
+		if (column >= 0 && u->list->sort != (size_t)column)
+			sort_by(u, (size_t)column);
+		else if (column >= 0)
+			do_reverse(u);
+	} else if (row >= 0 && u->screen == SCREEN_TABLE &&
+	    row < (long)ui_table_lines(u)) {
+		row += (long)u->top;
+		if (row < (long)u->list->count)
+			ui_move(u, row - (long)u->chosen);
+	} else if (row >= 0 && u->screen == SCREEN_LANES) {
+		row += (long)u->lane_top;
+		if (row < (long)u->model->lane_count)
+			ui_move(u, row - (long)u->lane);
+	}
+}
+
 /* ------------------------------------------------------------------ actions */
+
+/* Marks it, or no longer, and goes to the next. */
+static void
+do_mark(struct ui *u)
+{
+	const struct top_row *r = ui_row(u);
+
+	if (u->screen != SCREEN_TABLE || r == NULL)
+		return;
+	if (!ui_mark(u, r->s.instance))
+		ui_say(u, true, "%d are marked, and no more can be", UI_MARKED);
+	ui_move(u, 1);
+}
+
+/* Asks about all that are marked. */
+static void
+ask_marked(struct ui *u, enum action_kind kind)
+{
+	struct action a = {.kind = kind, .marked = true,
+	    .now = kind == ACTION_KILL_NOW};
+
+	snprintf(a.id, sizeof(a.id), "%zu marked session%s", u->marked_count,
+	    u->marked_count == 1 ? "" : "s");
+	ui_ask(u, &a);
+}
 
 /* Asks about the chosen session. */
 static void
@@ -219,6 +299,10 @@ ask_session(struct ui *u, enum action_kind kind)
 	struct action a = {.kind = kind, .now = kind == ACTION_KILL_NOW};
 	const struct top_row *r = ui_row(u);
 
+	if (u->screen == SCREEN_TABLE && u->marked_count > 0) {
+		ask_marked(u, kind);
+		return;
+	}
 	if (u->screen != SCREEN_TABLE || r == NULL) {
 		ui_say(u, true, "no session is chosen");
 		return;
@@ -235,7 +319,8 @@ ask_kill(struct ui *u, bool now)
 	struct action a = {.kind = ACTION_KILL_SCOPE, .now = now};
 	const struct list_entry *e = ui_entry(u);
 
-	if (u->screen != SCREEN_TABLE || e == NULL || e->row != NULL) {
+	if (u->screen != SCREEN_TABLE || e == NULL || e->row != NULL ||
+	    u->marked_count > 0) {
 		ask_session(u, now ? ACTION_KILL_NOW : ACTION_KILL);
 		return;
 	}
@@ -287,6 +372,23 @@ do_send(struct ui *u)
 	u->action = a;
 	u->typed[0] = '\0';
 	u->prompt = PROMPT_SEND;
+}
+
+static void
+do_attach(struct ui *u)
+{
+	const struct top_row *r = ui_row(u);
+
+	if (u->screen != SCREEN_TABLE || r == NULL)
+		ui_say(u, true, "no session is chosen");
+	else if (!r->live || r->s.ended_ms != 0)
+		ui_say(u, true, "%s is over", r->s.id);
+	else if (!r->s.pty)
+		ui_say(u, true,
+		    "%s has no terminal: f follows its output, s sends keys",
+		    r->s.id);
+	else
+		u->attach = r->s.instance;
 }
 
 /* The chosen lane, or the one of the chosen session. */
@@ -397,7 +499,9 @@ do_escape(struct ui *u)
 	else if (u->pane != PANE_NONE) {
 		u->pane = PANE_NONE;
 		u->zoom = false;
-	} else
+	} else if (u->marked_count > 0)
+		u->marked_count = 0;
+	else
 		u->list->filter[0] = '\0';
 	ui_rebuild(u);
 }
@@ -438,6 +542,8 @@ name_key(int code, char *dst, size_t size)
 	    {TOPKEY_DELETE, "delete"}, {TOPKEY_F1, "F1"}, {TOPKEY_F3, "F3"},
 	    {TOPKEY_F4, "F4"}, {TOPKEY_F5, "F5"}, {TOPKEY_F6, "F6"},
 	    {TOPKEY_F9, "F9"}, {TOPKEY_F10, "F10"},
+	    {TOPKEY_CLICK, "click"}, {TOPKEY_WHEEL_UP, "wheel-up"},
+	    {TOPKEY_WHEEL_DOWN, "wheel-down"},
 	    {TOPKEY_CTRL_L, "ctrl-L"}, {TOPKEY_ESCAPE, "escape"},
 	    {'\n', "enter"}, {'\t', "tab"}, {' ', "space"}};
 
@@ -583,6 +689,9 @@ keys_press(struct ui *u, int key)
 	}
 	if (key == TOPKEY_NONE || key == TOPKEY_RESIZE)
 		return;
+	if (u->prompt != PROMPT_NONE && key >= TOPKEY_CLICK &&
+	    key <= TOPKEY_WHEEL_DOWN)
+		return; /* it answers nothing */
 	u->message[0] = '\0';
 	press[u->prompt](u, key);
 }

@@ -57,6 +57,8 @@ void list_measure(struct top_list *l, const struct top_model *m);
 /* The table's head, or an entry, `width` columns wide (0: no limit, each
  * column as it was measured). */
 void list_head(const struct top_list *l, int width, struct line *ret);
+/* The column whose title stands there, or -1. */
+int list_column_at(const struct top_list *l, int width, int col);
 void list_line(const struct top_list *l, const struct top_model *m,
     const struct list_entry *e, int width, struct line *ret);
 

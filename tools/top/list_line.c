@@ -132,6 +132,23 @@ list_head(const struct top_list *l, int width, struct line *ret)
 	}
 }
 
+int
+list_column_at(const struct top_list *l, int width, int col)
+{
+	int at = 0;
+
+	for (size_t i = 0; i < column_count; i++) {
+		if (!is_shown(l, i, width))
+			continue;
+		if (columns[i].width == 0)
+			return (int)i; /* to the end */
+		at += width_of(l, i, width) + 1;
+		if (col < at)
+			return (int)i;
+	}
+	return -1;
+}
+
 /* "agent-7  12 sessions, 3 live, 1.2K/s, 30M" */
 static void
 scope_line(const struct top_list *l, const struct list_scope *s, int width,

@@ -129,6 +129,7 @@ forget(struct top_model *m)
 	m->process_count = m->lane_count = 0;
 	memset(&m->totals, 0, sizeof(m->totals));
 	m->refreshes = 0;
+	history_clear(&m->history);
 	m->starts_rate = m->ends_rate = m->output_rate = -1;
 }
 
@@ -195,6 +196,7 @@ model_refresh(struct top_model *m)
 	m->starts_rate = m->ends_rate = m->output_rate = -1;
 	if (m->refreshes++ > 0 && seconds > 0)
 		facts_rates(m, seconds);
+	history_add(&m->history, m);
 	facts_holders(m);
 	facts_failed(m);
 	return 0;

@@ -9,6 +9,7 @@
 
 #include <psup/psup.h>
 
+#include "history.h"
 #include "pressure.h"
 
 #define TOP_PROCESSES 64
@@ -46,6 +47,7 @@ struct top_lane {
 	uint32_t holders;
 	char holder[48];
 	uint64_t holder_ms; /* how long */
+	uint64_t wait_ms;   /* the longest of who waits; 0: nobody does */
 };
 
 enum server_state { SERVER_NONE, SERVER_OTHER_VERSION, SERVER_DOWN,
@@ -70,6 +72,7 @@ struct top_model {
 	struct psup_view_totals totals, totals_before;
 	struct pressure pressure;
 	enum server_state state;
+	struct history history;
 	double starts_rate, ends_rate, output_rate; /* a second; < 0: unknown */
 };
 

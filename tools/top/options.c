@@ -52,6 +52,9 @@ const struct opt top_rows[] = {
 	FLAG("live", 'l', o.list.live_only, "only what runs or waits"),
 	FLAG("tree", 't', o.list.tree, "sessions below their scopes"),
 	FLAG("mono", 'm', o.monochrome, "no colours; so does $NO_COLOR"),
+	FLAG("no-mouse", 0, o.no_mouse,
+	    "leave the mouse to the terminal (which with it wants shift to "
+	    "select)"),
 	FLAG("monochrome", 0, o.monochrome, "the same"),
 	TEXT("runtime-dir", 0, "DIR", "@dir", o.runtime_dir,
 	    "the server's directory ($PSUP_RUNTIME_DIR, $XDG_RUNTIME_DIR/psup, "

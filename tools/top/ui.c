@@ -121,9 +121,22 @@ was_chosen(const struct ui *u, const struct list_entry *e)
 	    strcmp(u->list->scopes[e->scope].name, u->chosen_scope) == 0;
 }
 
+/* Marks of sessions that are no more go. */
+static void
+sweep_marks(struct ui *u)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < u->marked_count; i++)
+		if (facts_find(u->model, u->marked[i]) != NULL)
+			u->marked[kept++] = u->marked[i];
+	u->marked_count = kept;
+}
+
 void
 ui_rebuild(struct ui *u)
 {
+	sweep_marks(u);
 	if (list_build(u->list, u->model) < 0)
 		ui_say(u, true, "%s", strerror(ENOMEM));
 	for (size_t i = 0; i < u->list->count && u->holds; i++)
@@ -161,6 +174,29 @@ ui_move(struct ui *u, long by)
 		break;
 	}
 	settle(u);
+}
+
+bool
+ui_is_marked(const struct ui *u, uint64_t instance)
+{
+	for (size_t i = 0; i < u->marked_count; i++)
+		if (u->marked[i] == instance)
+			return true;
+	return false;
+}
+
+bool
+ui_mark(struct ui *u, uint64_t instance)
+{
+	for (size_t i = 0; i < u->marked_count; i++)
+		if (u->marked[i] == instance) {
+			u->marked[i] = u->marked[--u->marked_count];
+			return true;
+		}
+	if (u->marked_count == UI_MARKED)
+		return false;
+	u->marked[u->marked_count++] = instance;
+	return true;
 }
 
 void

@@ -15,6 +15,8 @@ enum ui_screen { SCREEN_TABLE, SCREEN_LANES, SCREEN_PROCESSES, SCREEN_HELP };
 enum ui_prompt { PROMPT_NONE, PROMPT_FILTER, PROMPT_SEND, PROMPT_CONFIRM };
 enum ui_pane { PANE_NONE, PANE_OUTPUT, PANE_DETAILS };
 
+#define UI_MARKED 256 /* sessions at most */
+
 struct ui {
 	const struct top_model *model;
 	struct top_list *list;
@@ -35,9 +37,13 @@ struct ui {
 	/* Lines the pane is scrolled: back from the end of the output, or on
 	 * from the beginning of the details. */
 	size_t back, back_max;
+	uint64_t marked[UI_MARKED]; /* instances */
+	size_t marked_count;
+	int mouse_row, mouse_col; /* of the last click or turn of the wheel */
 	char typed[ACTION_KEYS]; /* keys to send */
 	struct action action;  /* that is asked about, or to be done */
 	bool carry_out;        /* action: a yes was said */
+	uint64_t attach;       /* sit down at the terminal of this instance */
 	char message[512];
 	bool message_bad;
 	bool quit, refresh, redraw;
@@ -58,6 +64,9 @@ size_t ui_pane_lines(const struct ui *u);
 void ui_rebuild(struct ui *u);
 /* Moves what is chosen, or scrolls. */
 void ui_move(struct ui *u, long by);
+/* Marks a session, or no longer. False: too many are. */
+bool ui_mark(struct ui *u, uint64_t instance);
+bool ui_is_marked(const struct ui *u, uint64_t instance);
 /* Says something in the last line. */
 void ui_say(struct ui *u, bool bad, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

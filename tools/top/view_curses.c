@@ -18,6 +18,7 @@
 #define FIRST_FREE 32  /* pairs below are the styles' */
 #define PAIRS_MAX  224 /* for cells of terminals */
 
+static int mouse_row, mouse_col;
 static SCREEN *screen; /* curses keeps one of its own, too */
 static bool coloured;
 static attr_t attrs[STYLES];
@@ -27,7 +28,9 @@ static struct {
 } cell_pairs[PAIRS_MAX];
 static size_t cell_pair_count;
 
-/* One row a style: without colours; with 8 of them; with 256. */
+/* One row a style: without colours; with 8 of them; with 256. Those of the 256
+ * without a ground of their own have a contrast of 3.3 at least on black and on
+ * white. */
 static const struct look {
 	attr_t mono, attr;
 	short fg, bg;
@@ -38,15 +41,15 @@ static const struct look {
     [STYLE_DIM] = {A_DIM, A_DIM, -1, -1, 245, -1},
     [STYLE_LABEL] = {A_NORMAL, A_NORMAL, COLOR_CYAN, -1, 67, -1},
     [STYLE_VALUE] = {A_NORMAL, A_NORMAL, -1, -1, -1, -1},
-    [STYLE_GOOD] = {A_BOLD, A_NORMAL, COLOR_GREEN, -1, 71, -1},
-    [STYLE_WARN] = {A_BOLD, A_NORMAL, COLOR_YELLOW, -1, 179, -1},
+    [STYLE_GOOD] = {A_BOLD, A_NORMAL, COLOR_GREEN, -1, 28, -1},
+    [STYLE_WARN] = {A_BOLD, A_NORMAL, COLOR_YELLOW, -1, 136, -1},
     [STYLE_BAD] = {A_BOLD | A_UNDERLINE, A_BOLD, COLOR_RED, -1, 167, -1},
     [STYLE_HEAD] = {A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_CYAN, 253, 238},
     [STYLE_SORTED] = {A_REVERSE | A_BOLD, A_BOLD, COLOR_BLACK, COLOR_CYAN,
         117, 238},
     [STYLE_CHOSEN] = {A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_WHITE, 255, 24},
-    [STYLE_KEY] = {A_BOLD, A_BOLD, COLOR_CYAN, -1, 117, -1},
-    [STYLE_ASK] = {A_REVERSE | A_BOLD, A_BOLD, COLOR_YELLOW, -1, 221, -1},
+    [STYLE_KEY] = {A_BOLD, A_BOLD, COLOR_CYAN, -1, 32, -1},
+    [STYLE_ASK] = {A_REVERSE | A_BOLD, A_BOLD, COLOR_YELLOW, -1, 166, -1},
 };
 
 /* Attributes and pairs of the styles. */
@@ -85,7 +88,7 @@ has_addressing(void)
 }
 
 int
-view_open(bool monochrome)
+view_open(bool monochrome, bool mouse)
 {
 	/* not initscr(), which ends the program where it fails */
 	screen = newterm(NULL, stdout, stdin);
@@ -104,6 +107,11 @@ view_open(bool monochrome)
 	nonl();
 	keypad(stdscr, TRUE);
 	curs_set(0);
+	if (mouse) {
+		mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED,
+		    NULL);
+		mouseinterval(0); /* no double clicks to wait for */
+	}
 	make_styles(monochrome);
 	return 0;
 }
@@ -227,6 +235,45 @@ key_of(wint_t code)
 	return TOPKEY_OTHER;
 }
 
+/* A click or a turn of the wheel. */
+static int
+mouse_key(void)
+{
+	MEVENT e;
+
+	if (getmouse(&e) != OK)
+		return TOPKEY_OTHER;
+	mouse_row = e.y;
+	mouse_col = e.x;
+	if (e.bstate & BUTTON1_PRESSED)
+		return TOPKEY_CLICK;
+	if (e.bstate & BUTTON4_PRESSED)
+		return TOPKEY_WHEEL_UP;
+	return e.bstate & BUTTON5_PRESSED ? TOPKEY_WHEEL_DOWN : TOPKEY_OTHER;
+}
+
+void
+view_mouse(int *ret_row, int *ret_col)
+{
+	*ret_row = mouse_row;
+	*ret_col = mouse_col;
+}
+
+void
+view_suspend(void)
+{
+	def_prog_mode();
+	endwin();
+}
+
+void
+view_resume(void)
+{
+	reset_prog_mode();
+	clearok(stdscr, TRUE);
+	refresh();
+}
+
 int
 view_key(int timeout_ms)
 {
@@ -239,7 +286,7 @@ view_key(int timeout_ms)
 	if (rc == ERR) /* the time is over, or the terminal is gone */
 		return poll(&in, 1, 0) > 0 ? TOPKEY_END_OF_INPUT : TOPKEY_NONE;
 	if (rc == KEY_CODE_YES)
-		return key_of(code);
+		return code == KEY_MOUSE ? mouse_key() : key_of(code);
 	if (code == '\r')
 		return '\n';
 	return code == 127 || code == 8 ? TOPKEY_BACK : (int)code;

@@ -8,6 +8,9 @@
 #include "draw.h"
 #include "header.h"
 
+#define HELP_KEYS 21  /* columns of a key in the help */
+#define HELP_TWO  120 /* of a terminal that has room for it twice */
+
 /* The bar on top of a view. */
 static void
 title(struct line *l, const char *text)
@@ -30,17 +33,24 @@ void
 draw_lanes(struct ui *u, struct line *to, size_t lines)
 {
 	const struct top_lane *l;
+	char wait[16];
 	size_t at;
 
-	title(&to[0], " LANE  RUNNING/WIDTH  +QUEUED    (p pauses the chosen "
+	title(&to[0], " TAKEN          LANE RUNNING/WIDTH  +QUEUED    (p pauses the chosen "
 	              "one, or lets it go on; escape goes back)");
 	for (size_t i = 0; i + 1 < lines; i++) {
 		at = u->lane_top + i;
 		if (at >= u->model->lane_count)
 			break;
 		l = &u->model->lanes[at];
+		header_lane_bar(l, &to[i + 1]);
 		line_put(&to[i + 1], STYLE_PLAIN, " ");
 		header_lane(l, &to[i + 1]);
+		if (l->wait_ms > 0) {
+			cells_age(l->wait_ms, wait, sizeof(wait));
+			line_put(&to[i + 1], STYLE_LABEL, ", longest wait ");
+			line_put(&to[i + 1], STYLE_WARN, "%s", wait);
+		}
 		if (l->l.queued == 0 && l->holders > 0) {
 			line_put(&to[i + 1], STYLE_LABEL, " run by ");
 			line_text(&to[i + 1], STYLE_PLAIN, l->holder);
@@ -100,23 +110,35 @@ draw_processes(struct ui *u, struct line *to, size_t lines)
 		process_line(&m->processes[from + i], &to[i + 1]);
 }
 
+/* A key and what it does, or a section's title, at a column. */
+static void
+help_cell(const struct key_row *row, int col, int width, struct line *l)
+{
+	line_pad(l, STYLE_PLAIN, col);
+	if (row->keys[0] == '\0') {
+		line_put(l, STYLE_BOLD, "%s", row->help);
+		return;
+	}
+	line_put(l, STYLE_KEY, "  %-18s ", row->keys);
+	line_cell(l, STYLE_PLAIN, row->help, width - HELP_KEYS, false);
+}
+
 void
 draw_help(struct ui *u, struct line *to, size_t lines)
 {
 	struct key_row row;
-	size_t count = 0, from;
+	size_t count = 0, each, from, beside = u->cols >= HELP_TWO ? 2 : 1;
+	int width = u->cols / (int)beside;
 
 	while (keys_row(count, &row))
 		count++;
-	from = scrolled(u, count, lines - 1);
+	each = (count + beside - 1) / beside;
+	from = scrolled(u, each, lines - 1);
 	title(&to[0], " psup-top: keys    (arrows scroll; h or escape goes "
 	              "back)");
-	for (size_t i = 0; i + 1 < lines && keys_row(from + i, &row); i++) {
-		if (row.keys[0] == '\0') {
-			line_put(&to[i + 1], STYLE_BOLD, "%s", row.help);
-			continue;
-		}
-		line_put(&to[i + 1], STYLE_KEY, "  %-18s ", row.keys);
-		line_put(&to[i + 1], STYLE_PLAIN, "%s", row.help);
-	}
+	for (size_t i = 0; i + 1 < lines && from + i < each; i++)
+		for (size_t c = 0; c < beside; c++)
+			if (keys_row(c * each + from + i, &row))
+				help_cell(&row, (int)c * width, width,
+				    &to[i + 1]);
 }

@@ -4,6 +4,7 @@ wants, a real one in a directory of its own, and an eye on forgotten tasks."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import shutil
@@ -104,6 +105,12 @@ class FakeCase(Case):
 
         self.server = await asyncio.start_unix_server(
             serve, self.dir + "/sock")
+
+    def stop(self) -> None:
+        assert self.server is not None
+        self.server.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.dir + "/sock")  # Python 3.13 has done it
 
     async def connect(self, timeout: float = PATIENCE) -> psup.Psup:
         return await psup.connect(runtime_dir=self.dir, start=False,

@@ -11,6 +11,7 @@ static struct {
 	int number;
 	int64_t large;
 	double seconds;
+	int64_t wait, size;
 	const char *text, *word, *called;
 	int calls;
 } o;
@@ -32,6 +33,8 @@ static const struct opt own[] = {
 	TEXT("text", 't', "TEXT", NULL, o.text, "anything"),
 	TEXT("word", 0, "WORD", "one|two", o.word, "one of two"),
 	CALL("call", 'c', "[WHAT]", NULL, take_call, "may have a value"),
+	NUMBER("wait", 0, "MS", o.wait, 10, 86400000, "a duration"),
+	SIZE("size", 0, o.size, 0, INT64_C(1) << 50, "bytes"),
 	OPT_END};
 
 static const struct opt shared[] = {
@@ -126,4 +129,34 @@ Test(option, is_found_by_its_whole_name)
 	cr_expect_null(option_find(tables, "tex", 3));
 	cr_expect(option_takes(&own[6]) && !option_needs(&own[6]));
 	cr_expect(option_needs(&own[1]) && !option_takes(&own[0]));
+}
+
+Test(option, takes_units)
+{
+	static const struct {
+		const char *line;
+		int64_t wait, size;
+		double seconds;
+	} rows[] = {
+		{"--wait 500", 500, 0, 0}, {"--wait 500ms", 500, 0, 0},
+		{"--wait 1h30m", 5400000, 0, 0}, {"--wait 1.5s", 1500, 0, 0},
+		{"--seconds 10m", 0, 0, 600}, {"--seconds 2.5", 0, 0, 2.5},
+		{"--seconds 250ms", 0, 0, 0.25}, {"--size 100M", 0, 104857600, 0},
+		{"--size 4096", 0, 4096, 0}, {"--size 1.5k", 0, 1536, 0},
+		{"--size 1024T", 0, INT64_C(1) << 50, 0},
+	};
+	static const char *const wrong[] = {"--wait 9", "--wait 2d",
+		"--wait 10x", "--wait s", "--wait 1h-5m", "--wait 0.05s1",
+		"--size 1025T", "--size 0.5", "--size 1M0.1", "--seconds 366d",
+		"--seconds nan", "--size 0x10"};
+	struct usage u;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_expect_eq(parse(rows[i].line, false, &u), 3, "%s",
+		    rows[i].line);
+		cr_expect(o.wait == rows[i].wait && o.size == rows[i].size &&
+		    o.seconds == rows[i].seconds, "%s", rows[i].line);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		cr_expect(is_refused(wrong[i]), "%s", wrong[i]);
 }

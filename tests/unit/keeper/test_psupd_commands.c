@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 TestSuite(psupd_commands, .init = setup, .fini = teardown, .timeout = 40);
@@ -192,6 +193,48 @@ Test(psupd_commands, a_later_start_has_the_row_and_its_own_closed)
 	expect_row(second, 7);
 	hold_turn(first, 5, TURN_OF_START(3));
 	expect_row(first, 5);
+}
+
+/* All that was told to it is in its channel to the keeper: its relay has read one
+ * word more, which the keeper refuses. */
+static void
+relayed(struct peer *p)
+{
+	int unread = 1;
+
+	tell_head(p, CTL_READY, 0);
+	for (int i = 0; i < DEADLINE_MS && unread != 0; i++) {
+		cr_assert_eq(ioctl(p->fd, TIOCOUTQ, &unread), 0);
+		poll(NULL, 0, 1);
+	}
+	cr_assert_eq(unread, 0);
+}
+
+/* It says no turn, and is read before what another worker had sent before. */
+Test(psupd_commands, an_older_workers_hold_overtakes_nobody)
+{
+	struct peer *older, *other;
+	pid_t keeper = up();
+
+	older = peer_of(HERITAGE_WORKER, 0, 1);
+	other = peer_of(HERITAGE_WORKER, 1, 1);
+	cr_assert_eq(kill(keeper, SIGSTOP), 0);
+	for (int i = 0; i < DEADLINE_MS && state_of(keeper) != 'T'; i++)
+		poll(NULL, 0, 1);
+	cr_assert_eq(state_of(keeper), 'T');
+	relayed(older);
+	relayed(older); /* so that its channel is the first */
+	hold_turn(other, 5, TURN_OF_START(1));
+	closed_turn(other, 5, TURN_OF_START(1));
+	relayed(other);
+	hold_turn(older, 5, 0);
+	relayed(older);
+	cr_assert_eq(kill(keeper, SIGCONT), 0);
+	hold_turn(other, 6, TURN_OF_START(1));
+	expect_row(other, 6);
+	expect_row(older, 5);
+	hold_turn(other, 5, TURN_OF_START(3)); /* later than all before it */
+	expect_row(other, 5);
 }
 
 Test(psupd_commands, unheld_command_is_killed)

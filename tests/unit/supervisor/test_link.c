@@ -40,6 +40,7 @@ begin(void)
 	starts_init(m);
 	TAILQ_INIT(&m->dirty);
 	TAILQ_INIT(&m->ended);
+	TAILQ_INIT(&m->ends);
 	rooms_init(m);
 	rank_init(&m->expiring, sweep_cmp);
 	pool_init(m);
@@ -268,6 +269,31 @@ Test(link, an_end_counts_though_the_dead_spoke_after_its_heir)
 	close(far[1]);
 }
 
+Test(link, an_end_gives_places_back_at_once_and_is_kept_when_drained)
+{
+	struct session *s = given(STATE_STARTING);
+	int far = send_peer();
+
+	can_end_sessions();
+	know(s, false);
+	event_base_loop(m->base, EVLOOP_NONBLOCK);
+	gate_restore(m, s);
+	m->live = 1;
+	cr_assert_eq(admission_running(m->gate.admission), 1);
+	session_end_here(m, s, END_MANUAL_CANCEL, "a test");
+	cr_expect_eq(admission_running(m->gate.admission), 0);
+	cr_expect_eq(m->live, 0);
+	cr_expect(!s->retention.in_ended && TAILQ_FIRST(&m->ends) == s);
+	session_end_here(m, s, END_LOST, "once only");
+	cr_expect_eq(s->facts.reason, (uint32_t)END_MANUAL_CANCEL);
+	session_ends_drain(m);
+	cr_expect(s->retention.in_ended && TAILQ_EMPTY(&m->ends));
+	cr_expect(TAILQ_FIRST(&m->ended) == s);
+	session_ends_drain(m);
+	cr_expect_null(TAILQ_NEXT(s, retention.ended_link));
+	close(far);
+}
+
 Test(link, a_death_is_half_told_when_the_last_worker_has_spoken)
 {
 	struct ctl_held row = {.head = CTL_INIT(CTL_HELD, (struct sid){9},
@@ -316,6 +342,7 @@ state_after(bool known, struct wid next, struct wid second)
 	down.wid = second;
 	pool_on_down(m, &down); /* and no row came with it */
 	state = s->state;
+	session_ends_drain(m);
 	TAILQ_INIT(&m->dirty); /* nothing is written here, nor swept */
 	sweep_gone(m, s);
 	registry_drop(m, s);

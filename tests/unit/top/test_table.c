@@ -140,6 +140,7 @@ Test(top_facts, know_who_holds_a_lane)
 	cr_assert_eq(model.lanes[0].holders, 2);
 	cr_assert_str_eq(model.lanes[0].holder, "c-name");
 	cr_assert_eq(model.lanes[0].holder_ms, 19000);
+	cr_assert_eq(model.lanes[0].wait_ms, 17000, "b-name waits");
 }
 
 Test(top_facts, know_rates_and_who_waits)
@@ -163,6 +164,36 @@ Test(top_facts, know_rates_and_who_waits)
 	cr_assert_eq(facts_age(&model, &rows[3]), 5000);
 	cr_assert_eq(facts_find(&model, 3), &rows[2]);
 	cr_assert_null(facts_find(&model, 5));
+}
+
+Test(top_facts, remember_a_minute)
+{
+	static struct line l;
+
+	history_clear(&model.history);
+	for (uint64_t s = 1; s <= 8; s++) {
+		model.mono_ns = s * 1000000000 + 1;
+		model.totals.running = (uint32_t)s - 1;
+		model.totals.started_ever = s * s; /* all of a second count */
+		history_add(&model.history, &model);
+		history_add(&model.history, &model); /* the same second */
+	}
+	line_init(&l, 80);
+	history_line(&model.history, model.history.running, "running", 40, &l);
+	cr_assert_str_eq(l.text, "  running ▁▂▃▄▅▆▇█");
+	line_init(&l, 80);
+	history_line(&model.history, model.history.starts, "starts", 40, &l);
+	cr_assert_str_eq(l.text, "  starts ▁▂▃▄▅▆▇█");
+	/* an hour without a look */
+	model.mono_ns += 3600u * 1000000000ull;
+	model.totals.running = 1;
+	history_add(&model.history, &model);
+	line_init(&l, 80);
+	history_line(&model.history, model.history.running, "r", 16, &l);
+	cr_assert_str_eq(l.text, "  r ████████████");
+	line_init(&l, 80);
+	history_line(&model.history, model.history.running, "r", 15, &l);
+	cr_assert_str_eq(l.text, "", "too narrow for a picture");
 }
 
 /* --------------------------------------------------------------------- draw */
@@ -224,6 +255,21 @@ Test(top_draw, has_a_header_that_says_all)
 		model.processes[i] = model.processes[2];
 	model.process_count = TOP_PROCESSES;
 	cr_assert(shows("workers 62  down 0"));
+}
+
+Test(top_draw, has_bars_of_lanes_and_help_beside_help)
+{
+	type("l");
+	cr_assert(shows("[||||||||||||] main 2/2 +1 held by c-name 19s and 1, "
+	                "longest wait 17s"));
+	model.lanes[0].l.active = 1;
+	cr_assert(shows("[||||||      ] main 1/2"));
+	type("h");
+	ui.rows = frame.rows = 50;
+	ui.cols = frame.cols = 160;
+	cr_assert(shows("the one above"));
+	cr_assert(shows("Sort by a column"), "all of it is there");
+	cr_assert_eq(ui.scroll_max, 0);
 }
 
 Test(top_draw, escapes_everything)

@@ -33,6 +33,8 @@ export interface ExitGroup {
   exitSignal?: string | null;
   /** exit, signal, overall-timeout, no-output-timeout, manual-cancel, spawn-error, oom, limit, lost, shutdown, lane-cleared, deadlock */
   exitReason?: string;
+  /** Of oom and limit: which one; memoryBytes, cpuSeconds, fileSizeBytes, pids */
+  limitHit?: string;
   /** By either time-out */
   timedOut?: boolean;
   /** By silence */

@@ -43,6 +43,7 @@ class ExitGroup(TypedDict, total=False):
     exitCode: Union[int, None]
     exitSignal: Union[str, None]
     exitReason: str
+    limitHit: str
     timedOut: bool
     noOutputTimedOut: bool
     holders: int

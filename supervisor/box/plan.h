@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a box is made of: the directories it shows, and bwrap's arguments for
+ * them. Pure: paths come in as the caller has found them.
+ */
+#ifndef PSUP_SUPERVISOR_BOX_PLAN_H
+#define PSUP_SUPERVISOR_BOX_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BOX_BINDS    32
+#define BOX_PATH_MAX 4096
+#define BOX_ARGS     256
+
+struct box_bind {
+	char host[BOX_PATH_MAX], inside[BOX_PATH_MAX];
+	bool writable;
+};
+
+/* HOST:INSIDE:ro or HOST:INSIDE:rw. -EINVAL, and why. */
+int box_bind_parse(
+    const char *text, struct box_bind *ret, char *why, size_t why_size);
+
+/* May a box show it? `real` is where its host path leads, without symbolic
+ * links; `rundir` the server's, likewise. -EPERM, and why. */
+int box_bind_check(const struct box_bind *bind, const char *real,
+    const char *rundir, char *why, size_t why_size);
+
+/* A directory of the root beside /usr: /bin, /lib64, ... */
+struct box_root {
+	const char *path;
+	const char *link; /* what it is a link to; NULL: a directory */
+};
+
+struct box_plan {
+	const char *bwrap, *program; /* on the host */
+	const char *workspace;	     /* shown as /workspace */
+	const struct box_root *roots;
+	size_t root_count;
+	/* checked; their host side is what was checked, without links */
+	const struct box_bind *binds;
+	size_t bind_count;
+	bool host_network;
+	bool disable_userns; /* where this bwrap knows it */
+	int info_fd, ready_fd;
+};
+
+struct box_argv {
+	const char *arg[BOX_ARGS]; /* a NULL follows the last one */
+	size_t count;
+	char numbers[2][12];
+};
+
+/* The texts of `plan` are not copied. */
+void box_plan_argv(const struct box_plan *plan, struct box_argv *ret);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Why there is no box, as clients, status and doctor are told. Pure. */
+#ifndef PSUP_SUPERVISOR_BOX_WHY_H
+#define PSUP_SUPERVISOR_BOX_WHY_H
+
+#include <stddef.h>
+
+#define BOX_WHY_MAX 256
+
+/* From what bwrap said before it ended, or from why it could not be executed
+ * (an errno, else 0). What is not known is its last line, escaped. */
+void
+box_why(int exec_errno, const char *said, size_t len, char ret[BOX_WHY_MAX]);
+
+#endif

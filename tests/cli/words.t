@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What people type who know other tools: run, ps, logs, inspect, stats, prune,
+# top.
+. "$(dirname "$0")/lib.sh"
+
+for word in run list ps logs wait kill inspect stats prune top attach; do
+	like "$(psup help | head -24 | cut -c1-13 | tr -s ' ,' ' ') " \
+	    "* $word[ 
+]*" "the first screen of psup help has $word"
+	like "$(psup $word --help)" "Usage: psup *" "$word --help"
+done
+is "$(psup help | sed -n '/^Commands/,/^$/p' | awk 'length > 80' | wc -l)" 0 \
+    "80 columns do"
+like "$(psup exec sleep 5 2>&1; echo $?)" "*: psup exec -- sleep 5;*2" \
+    "the line that was meant"
+like "$(psup run echo 'a b' 2>&1)" "*: psup exec -- echo 'a b';*" "with quotes"
+
+is "$(psup run 'echo hi')" hi "run"
+done=$(psup run --background --tag ci=1 --label build 'echo out; exit 7')
+busy=$(psup run --background --lane subagent -- sleep 600)
+psup wait "$done" "$busy" --any >/dev/null
+is "$(psup ps -q | sort)" "$(printf '%s\n' "$done" "$busy" | sort)" "ps"
+is "$(psup logs "$done")" out "logs"
+like "$(psup inspect "$done")" "session     $done
+label       build
+command     echo out; exit 7
+directory   *
+state       completed (exit 7) after *
+started     20*
+ended       20*
+used        *
+tags        ci=1 *
+output      4
+instance    *
+The last of its output:
+out" "inspect"
+like "$(psup inspect "$busy")" "*state       running for *
+process     [1-9]*, of worker [0-9]*
+used        *; processes: 1
+lane        subagent*" "of one that runs"
+is "$(psup poll "$done" | head -1)" out "inspect moved no cursor"
+is "$(psup inspect "$done" "$busy" --json | grep -c '"sessionId"')" 2 \
+    "as JSON, an object for each"
+is "$(psup inspect no-such-one >/dev/null 2>&1; echo $?)" 4 "one that is not"
+is "$(psup stats | awk '{ print $1 }')" "ID
+$busy" "stats: of those that run"
+like "$(psup stats "$done" | tr -s ' ')" "ID STATUS TIME CPU MEMORY PROCESSES \
+IO OUTPUT WHAT
+$done exited 7 *" "or of these"
+is "$(psup stats --json | grep -o '"rssBytes"' | wc -l)" 1 "as JSON"
+psup stats --watch=0.1 2>&1 | head -5 >"$scratch/watched"
+is "$(grep -c "^$busy" "$scratch/watched")" 2 "again and again"
+is "$(psup prune --older 1h)" "No finished sessions." "prune --older"
+like "$(psup prune)" "*Cleared session $done.*" "prune"
+is "$(psup ps -q)" "$busy" "leaves what runs"
+is "$(psup top 2>&1 </dev/null)" "$(psup-top 2>&1 </dev/null)" \
+    "top is psup-top"

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* What a box shows, and how bwrap is told. */
+#include "supervisor/box/plan.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define RUNDIR "/dev/shm/psup-1000"
+
+static char why[512];
+
+Test(box_plan, reads_a_bind)
+{
+	struct box_bind b;
+
+	cr_assert_eq(box_bind_parse("/srv/src:/src:ro", &b, why, sizeof(why)),
+	    0, "%s", why);
+	cr_expect_str_eq(b.host, "/srv/src");
+	cr_expect_str_eq(b.inside, "/src");
+	cr_expect_not(b.writable);
+	cr_assert_eq(box_bind_parse("/a:/b/c:rw", &b, why, sizeof(why)), 0);
+	cr_expect(b.writable);
+	cr_expect_eq(box_bind_parse("/a:/usr/local/x:ro", &b, why, sizeof(why)),
+	    0, "%s", why);
+	cr_expect_eq(box_bind_parse("/a:/workspaces:ro", &b, why, sizeof(why)),
+	    0, "%s", why);
+}
+
+Test(box_plan, says_what_is_wrong_with_a_bind)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+	    {"", "expected HOST:INSIDE:ro or HOST:INSIDE:rw"},
+	    {"/a:/b", "expected HOST:INSIDE:ro or HOST:INSIDE:rw"},
+	    {"/a:/b:r", "expected HOST:INSIDE:ro or HOST:INSIDE:rw"},
+	    {"/a:/b:c:ro", "expected HOST:INSIDE:ro or HOST:INSIDE:rw"},
+	    {"a:/b:ro", "the host's side \"a\"; expected an absolute path"},
+	    {":/b:ro", "the host's side \"\"; expected an absolute path"},
+	    {"/a/../etc:/b:ro", "the host's side \"/a/../etc\""},
+	    {"/a:/b/.:ro", "the box's side \"/b/.\""},
+	    {"/a:b:ro", "the box's side \"b\""},
+	    {"/a:/b\n:ro", "the box's side"},
+	    {"/a:/:ro", "/ would hide the box's own /proc"},
+	    {"/a://:ro", "would hide the box's own /proc"},
+	    {"/a:/proc/sys:ro", "/proc/sys would hide the box's own /proc"},
+	    {"/a:/run:rw", "/run would hide the box's own /run/psup"},
+	    {"/a:/run/psup/box:ro", "would hide the box's own /run/psup"},
+	    {"/a:/workspace:rw", "would hide the box's own /workspace"},
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct box_bind b;
+
+		why[0] = '\0';
+		cr_expect_eq(box_bind_parse(bad[i].text, &b, why, sizeof(why)),
+		    -EINVAL, "%s", bad[i].text);
+		cr_expect_not_null(
+		    strstr(why, bad[i].says), "%s: %s", bad[i].text, why);
+	}
+}
+
+Test(box_plan, refuses_a_path_without_end)
+{
+	char text[BOX_PATH_MAX + 64];
+	struct box_bind b;
+
+	memset(text, 'x', sizeof(text));
+	text[0] = '/';
+	strcpy(text + BOX_PATH_MAX, ":/b:ro");
+	cr_expect_eq(box_bind_parse(text, &b, why, sizeof(why)), -EINVAL);
+	cr_expect_not_null(strstr(why, "expected at most 4095"), "%s", why);
+}
+
+static int
+check(const char *real)
+{
+	struct box_bind b = {.host = "/as-written", .inside = "/b"};
+
+	why[0] = '\0';
+	return box_bind_check(&b, real, RUNDIR, why, sizeof(why));
+}
+
+Test(box_plan, shows_neither_the_runtime_directory_nor_an_engine)
+{
+	static const char *const bad[] = {"/", "/dev", "/dev/shm", RUNDIR,
+	    RUNDIR "/rings", "/run", "/run/docker.sock", "/run/podman",
+	    "/run/user", "/run/user/1000", "/run/user/7/podman", "/var",
+	    "/var/run", "/run/containerd/"};
+	static const char *const good[] = {"/dev/shm/psup-10",
+	    "/dev/shm/psup-10000", "/home/a", "/run/user/1000/x", "/var/lib",
+	    "/run/dock"};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		cr_expect_eq(check(bad[i]), -EPERM, "%s", bad[i]);
+		cr_expect_not_null(strstr(why, "/as-written"), "%s", why);
+	}
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		cr_expect_eq(check(good[i]), 0, "%s: %s", good[i], why);
+}
+
+static const struct box_root roots[] = {
+    {"/bin", "usr/bin"}, {"/lib", "usr/lib"}, {"/lib64", NULL}};
+
+Test(box_plan, tells_bwrap_word_for_word)
+{
+	static const struct box_bind binds[] = {
+	    {"/srv/a", "/a", false}, {"/srv/b", "/b", true}};
+	struct box_plan plan = {
+	    .bwrap = "/usr/bin/bwrap",
+	    .program = "/lib/psup-box",
+	    .workspace = "/ws/1",
+	    .roots = roots,
+	    .root_count = 3,
+	    .binds = binds,
+	    .bind_count = 2,
+	    .disable_userns = true,
+	    .info_fd = 9,
+	    .ready_fd = 8,
+	};
+	struct box_argv a;
+	char line[4096] = "";
+
+	box_plan_argv(&plan, &a);
+	for (size_t i = 0; i < a.count; i++) {
+		strcat(line, i > 0 ? " " : "");
+		strcat(line, a.arg[i]);
+	}
+	cr_expect_null(a.arg[a.count]);
+	cr_expect_str_eq(line,
+	    "/usr/bin/bwrap --unshare-user --unshare-pid --unshare-ipc "
+	    "--unshare-uts --unshare-cgroup-try --die-with-parent --as-pid-1 "
+	    "--new-session --clearenv --unshare-net --disable-userns "
+	    "--cap-drop ALL --ro-bind /usr /usr --ro-bind /etc /etc "
+	    "--symlink usr/bin /bin --symlink usr/lib /lib "
+	    "--ro-bind /lib64 /lib64 --dev /dev --proc /proc --tmpfs /tmp "
+	    "--tmpfs /run --tmpfs /var --perms 0555 --dir /run/psup "
+	    "--ro-bind /lib/psup-box /run/psup/box --bind /ws/1 /workspace "
+	    "--ro-bind /srv/a /a --bind /srv/b /b --chdir /workspace "
+	    "--remount-ro / --info-fd 9 -- /run/psup/box 8");
+	plan.host_network = true;
+	plan.disable_userns = false;
+	box_plan_argv(&plan, &a);
+	for (size_t i = 0; i < a.count; i++)
+		cr_expect(strcmp(a.arg[i], "--unshare-net") != 0 &&
+			  strcmp(a.arg[i], "--disable-userns") != 0);
+}
+
+/* The argument list has room for the most there can be. */
+Test(box_plan, has_room_for_every_bind)
+{
+	static struct box_bind binds[BOX_BINDS];
+	struct box_plan plan = {.bwrap = "b",
+	    .program = "p",
+	    .workspace = "w",
+	    .roots = roots,
+	    .root_count = 3,
+	    .binds = binds,
+	    .bind_count = BOX_BINDS,
+	    .disable_userns = true};
+	struct box_argv a;
+
+	box_plan_argv(&plan, &a);
+	cr_expect_lt(a.count, BOX_ARGS);
+}
+
+/* pid 1 of the box that the real bwrap makes: says what it sees. */
+static const char program_text[] =
+    "#!/bin/sh\n"
+    "no() { echo \"in the box: $*\" >&2; exit 9; }\n"
+    "[ $$ = 1 ] || no pid $$\n"
+    "[ \"$PWD\" = /workspace ] || no workdir \"$PWD\"\n"
+    "[ -z \"$PLAN_SECRET\" ] || no environment\n"
+    "grep -q '^CapEff:[[:space:]]*0*$' /proc/self/status || no capabilities\n"
+    "echo x >/workspace/made || no workspace\n"
+    "(echo x >/usr/made) 2>/dev/null && no /usr is writable\n"
+    "(echo x >/made) 2>/dev/null && no / is writable\n"
+    "(echo x >/shown/made) 2>/dev/null && no a bind is writable\n"
+    "[ -f /shown/program ] || no bind\n"
+    "[ \"$(ls /run)\" = psup ] || no run: $(ls /run)\n"
+    "[ \"$(ls /sys 2>/dev/null)\" = '' ] || no sys\n"
+    "[ \"$(tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ')\" = lo ] ||\n"
+    "	no network\n"
+    "echo R >&$1\n";
+
+/* Runs it; its exit status, what it said in `said`, and on `ready`. */
+static int
+run(const struct box_argv *a, char said[1024], char ready[8])
+{
+	int err[2], word[2], info[2], status = -1;
+	size_t n = 0;
+	ssize_t r;
+	pid_t pid;
+
+	cr_assert_eq(pipe(err) | pipe(word) | pipe(info), 0);
+	pid = fork();
+	if (pid == 0) {
+		/* first away from where they are to be */
+		int e = fcntl(err[1], F_DUPFD, 30);
+		int w = fcntl(word[1], F_DUPFD, 30);
+		int i = fcntl(info[1], F_DUPFD, 30);
+
+		(void)dup2(e, 2);
+		(void)dup2(w, 8);
+		(void)dup2(i, 9);
+		closefrom(10);
+		(void)setenv("PLAN_SECRET", "x", 1);
+		execv(a->arg[0], (char *const *)(uintptr_t)a->arg);
+		_exit(125);
+	}
+	(void)close(err[1]);
+	(void)close(word[1]);
+	(void)close(info[1]);
+	while (n < 1023 && (r = read(err[0], said + n, 1023 - n)) > 0)
+		n += (size_t)r;
+	said[n] = '\0';
+	r = read(word[0], ready, 7);
+	ready[r > 0 ? r : 0] = '\0';
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	(void)close(err[0]);
+	(void)close(word[0]);
+	(void)close(info[0]);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+/* Is it this machine that makes no boxes? */
+static bool
+machine_refuses(const char *said)
+{
+	return strstr(said, "No permissions to create new namespace") != NULL ||
+	       strstr(said, "Creating new namespace failed") != NULL ||
+	       strstr(said, "Can't mount proc") != NULL ||
+	       strstr(said, "setting up uid map") != NULL;
+}
+
+/* The directories beside /usr, as they are here. */
+static size_t
+find_roots(struct box_root *ret, char links[6][64])
+{
+	static const char *const paths[] = {
+	    "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+	size_t i, n = 0;
+
+	for (i = 0; i < 6; i++) {
+		ssize_t len = readlink(paths[i], links[i], 63);
+
+		if (len < 0 && access(paths[i], F_OK) != 0)
+			continue;
+		links[i][len > 0 ? len : 0] = '\0';
+		ret[n++] =
+		    (struct box_root){paths[i], len > 0 ? links[i] : NULL};
+	}
+	return n;
+}
+
+Test(box_plan, is_what_bwrap_makes_a_box_of)
+{
+	char dir[] = "/tmp/psup-plan-XXXXXX", program[64], made[64], said[1024];
+	char links[6][64], ready[8];
+	struct box_bind bind = {.inside = "/shown"};
+	struct box_root here[6];
+	struct box_plan plan = {.bwrap = "/usr/bin/bwrap",
+	    .program = program,
+	    .workspace = dir,
+	    .roots = here,
+	    .binds = &bind,
+	    .bind_count = 1,
+	    .info_fd = 9,
+	    .ready_fd = 8};
+	struct box_argv a;
+	FILE *f;
+	int rc;
+
+	if (access(plan.bwrap, X_OK) != 0)
+		cr_skip_test("bwrap is not installed");
+	cr_assert_not_null(mkdtemp(dir));
+	(void)snprintf(program, sizeof(program), "%s/program", dir);
+	(void)snprintf(made, sizeof(made), "%s/made", dir);
+	strcpy(bind.host, dir);
+	plan.root_count = find_roots(here, links);
+	f = fopen(program, "we");
+	cr_assert_not_null(f);
+	cr_assert_geq(fputs(program_text, f), 0);
+	cr_assert_eq(fchmod(fileno(f), 0755) | fclose(f), 0);
+	box_plan_argv(&plan, &a);
+	rc = run(&a, said, ready);
+	(void)unlink(program);
+	if (unlink(made) != 0)
+		cr_expect_neq(rc, 0, "the workspace is another one");
+	cr_expect_eq(rmdir(dir), 0);
+	if (rc != 0 && machine_refuses(said))
+		cr_skip_test("no box on this machine: %s", said);
+	cr_expect_eq(rc, 0, "%s", said);
+	cr_expect_str_eq(ready, "R\n");
+}

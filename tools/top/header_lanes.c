@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Lanes in the header and on their page, and bars. Called by header.c and
+ * views.c. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/lib/cells.h"
+#include "header.h"
+
+#define BAR_CELLS 12
+
+/* "[|||||       ]" */
+void
+header_bar(struct line *l, uint32_t style, double part)
+{
+	int full = (int)(part * BAR_CELLS + 0.5);
+
+	line_put(l, STYLE_LABEL, " [");
+	for (int i = 0; i < BAR_CELLS; i++)
+		line_put(l, style, "%s", i < full ? "|" : " ");
+	line_put(l, STYLE_LABEL, "]");
+}
+
+/* What holds its queue back, in words; "" where nothing does. */
+static const char *
+held_by(const struct top_lane *l)
+{
+	static const struct {
+		const char *block, *words;
+	} rows[] = {{"paused", "paused"}, {"width", "held by"},
+	    {"group", "its group is full"},
+	    {"reserved", "reserved in its group"}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(rows[i].block, l->l.blocked_by) == 0)
+			return rows[i].words;
+	return "";
+}
+
+void
+header_lane_bar(const struct top_lane *l, struct line *ret)
+{
+	header_bar(ret, l->l.queued > 0 ? STYLE_WARN : STYLE_GOOD,
+	    l->l.width == 0 || l->l.active > l->l.width
+	        ? l->l.active > 0
+	        : (double)l->l.active / l->l.width);
+}
+
+void
+header_lane(const struct top_lane *l, struct line *ret)
+{
+	const char *held = held_by(l);
+	char age[16];
+
+	line_text(ret, l->l.active + l->l.queued > 0 ? STYLE_PLAIN : STYLE_DIM,
+	    l->l.name);
+	line_put(ret, l->l.active > 0 ? STYLE_VALUE : STYLE_DIM, " %u/%u",
+	    l->l.active, l->l.width);
+	if (l->l.queued > 0)
+		line_put(ret, STYLE_WARN, " +%u", l->l.queued);
+	if (l->l.draining)
+		line_put(ret, STYLE_WARN, " draining");
+	if (l->l.paused)
+		line_put(ret, STYLE_BAD, " paused");
+	else if (l->l.queued > 0 && held[0] != '\0') {
+		line_put(ret, STYLE_LABEL, " %s", held);
+		if (strcmp(l->l.blocked_by, "width") != 0)
+			return;
+		if (l->holders == 0) {
+			line_put(ret, STYLE_LABEL, " its width");
+			return;
+		}
+		cells_age(l->holder_ms, age, sizeof(age));
+		line_put(ret, STYLE_PLAIN, " ");
+		line_text(ret, STYLE_PLAIN, l->holder);
+		line_put(ret, STYLE_VALUE, " %s", age);
+		if (l->holders > 1)
+			line_put(ret, STYLE_LABEL, " and %u", l->holders - 1);
+	}
+}
+
+/* Who waits stands first, then who runs. */
+static int
+lane_rank(const struct top_lane *l)
+{
+	if (l->l.queued > 0 || l->l.paused || l->l.draining)
+		return 0;
+	return l->l.active > 0 ? 1 : 2;
+}
+
+void
+header_lanes(const struct top_model *m, struct line *l)
+{
+	size_t said = 0;
+
+	line_put(l, STYLE_LABEL, "lanes ");
+	if (m->lane_count == 0)
+		line_put(l, STYLE_DIM, "none");
+	for (int rank = 0; rank < 3; rank++)
+		for (size_t i = 0; i < m->lane_count; i++) {
+			if (lane_rank(&m->lanes[i]) != rank)
+				continue;
+			if (said++ > 0)
+				line_put(l, STYLE_DIM, " \xe2\x94\x82 ");
+			header_lane(&m->lanes[i], l);
+		}
+}
