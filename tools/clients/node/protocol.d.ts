@@ -205,7 +205,7 @@ export interface PollGroup {
   closed?: boolean;
   /** For the ack of the next poll */
   ack?: string;
-  /** When to poll again: 5, 10, 30, 60 s after polls that brought nothing */
+  /** When to poll again: 5 s after output, then 10, 30, 60 s */
   retryInMs?: number;
   /** Once it ended */
   durationMs?: number;
