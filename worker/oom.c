@@ -72,9 +72,14 @@ raise_forked(struct child *c)
 void
 start_oom_score(struct child *c)
 {
-	int rc = write_score(c->pid, c->oom_score_adj);
+	int rc;
 
 	c->oom_ns = 0;
+	if (c->oom_written) {
+		raise_forked(c);
+		return;
+	}
+	rc = write_score(c->pid, c->oom_score_adj);
 	if (rc == -EACCES && ++c->oom_tries < START_OOM_TRIES) {
 		c->oom_ns = c->w->now_ns + NSEC_PER_MSEC;
 		return; /* else it is dead, or nobody may look at it */
@@ -82,4 +87,8 @@ start_oom_score(struct child *c)
 	if (rc < 0 && rc != -ENOENT && rc != -ESRCH)
 		log_event(LOG_DEBUG, "oom-score-kept", KV("session", c->sid.v));
 	raise_forked(c);
+	/* who was being forked meanwhile had the old score already, and was not
+	 * in the leaf yet */
+	c->oom_written = true;
+	c->oom_ns = c->w->now_ns + START_OOM_NS;
 }

@@ -556,3 +556,21 @@ SCENARIO(checklist, c17_the_size_of_the_gateway_does_not_matter)
 	expect(large < 3 * small + 5000, "%lld us, and %lld us with 512 MB",
 	    (long long)small, (long long)large);
 }
+
+/* Whom a command forks at once is taken first, too: each comes to 1000 though
+ * nobody forks any more. One that was being forked while its parent's score was
+ * written would stay at 0 for good, some in a hundred runs. */
+SCENARIO(checklist, all_forked_at_once_come_to_the_score)
+{
+	enum { RUNS = 10 };
+	static const char script[] =
+	    "i=0; while [ $i -lt 100 ]; do i=$((i+1)); sleep 1000 & "
+	    "pids=\"$pids $!\"; done; for p in $pids; do "
+	    "until read s </proc/$p/oom_score_adj && [ $s = 1000 ]; do "
+	    "sleep 0.05; done; done; echo all; kill $pids";
+
+	psupd();
+	for (int i = 0; i < RUNS; i++)
+		expect_str(ask("exec", STR("command", script),
+		    INT("yieldMs", 60000)), "aggregated", "all\n");
+}
