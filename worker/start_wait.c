@@ -123,7 +123,11 @@ settle(struct child *c)
 	c->ran = false;
 	child_close_pidfd(c);
 	tree_leave(c, doomed || error == 0);
-	if (doomed) {
+	if (doomed && stage == STAGE_FDS && !c->stop.wanted) {
+		/* it came to no path of the command's: it hung in our own
+		 * hands, or those of a dead worker, and another one starts it */
+		child_fail(c, EAGAIN, stage);
+	} else if (doomed) {
 		child_fail(c, c->stop.wanted ? ECANCELED : ETIMEDOUT, stage);
 	} else if (error == 0) {
 		start_failed(c, EAGAIN, STAGE_CLONE); /* killed by somebody */
