@@ -241,7 +241,8 @@ class Channel:
         return self._opening
 
     def _opened(self, task: "asyncio.Task[None]") -> None:
-        self._opening = None
+        if self._opening is task:
+            self._opening = None
         if task.cancelled():
             return
         e = task.exception()
@@ -352,7 +353,10 @@ class Channel:
             if self._on_fail is not None and not self.closed:
                 self._on_fail(why)
         elif self._calls or self._subscribe is not None:
-            if self._opening is None and not self.closed:
+            # one that is done has not been heard of yet: its link may break
+            # by its first word
+            if ((self._opening is None or self._opening.done()) and
+                    not self.closed):
                 self._begin()
 
     def _fail_all(self, why: PsupError, every: bool = True) -> None:
