@@ -197,7 +197,8 @@ faults_of_keeper(void)
 }
 
 /* Before the campaign and after its last kill, too, somebody must let them go
- * on: a session whose handling hangs three workers is quarantined. */
+ * on: a session whose handling hangs three workers is quarantined. And a keeper
+ * that has come to its point is followed by another. */
 void *
 faults_tend_thread(void *arg)
 {
@@ -206,6 +207,8 @@ faults_tend_thread(void *arg)
 
 	(void)arg;
 	while (atomic_load(&chaos.tending)) {
+		if (of_keeper && server_is_dead())
+			keeper_died(NULL);
 		if (v == NULL)
 			psup_view_open(chaos.dir, &v, NULL, 0);
 		if (v != NULL)
