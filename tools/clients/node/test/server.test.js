@@ -72,7 +72,9 @@ test('spawn: exit code, signal, stdin to its end, stderr apart', async () => {
 });
 
 test('spawn: what cannot start, and what is not built', async () => {
-  const none = psup.spawn('no-such-program', ['x']);
+  // a folder of PATH that may not be entered would make it EACCES
+  const none = psup.spawn('no-such-program', ['x'],
+    {env: {PATH: '/usr/bin:/bin'}});
   const [error] = await once(none, 'error');
   assert.equal(error.code, 'ENOENT');
   assert.equal(error.path, 'no-such-program');
