@@ -111,8 +111,8 @@ SCENARIO(process, poll_is_woken_by_output)
 	expect_str(answer_of(q), "output", "now\n");
 }
 
-/* The end is 25 ms behind at most, but for a machine that is busy, where not each
- * comes in time; without the moment hardly one does. */
+/* The end is 25 ms behind at most: 99 of 100, but for those of whose time the
+ * machine withheld some. */
 SCENARIO(process, a_last_line_and_the_end_come_in_one_poll)
 {
 	enum { JOBS = 100 };
@@ -120,10 +120,12 @@ SCENARIO(process, a_last_line_and_the_end_come_in_one_poll)
 	char name[24], script[300];
 	struct question *q;
 	struct answer *a;
+	int64_t withheld;
 	int once = 0;
 
 	psupd();
 	for (int i = 0; i < JOBS; i++) {
+		withheld = withheld_ms();
 		snprintf(name, sizeof(name), "gate%d", i);
 		gate = file_in_scenario(name);
 		snprintf(script, sizeof(script), "await %s; print last", gate);
@@ -133,9 +135,10 @@ SCENARIO(process, a_last_line_and_the_end_come_in_one_poll)
 		fclose(fopen(gate, "we"));
 		a = answer_of(q);
 		expect_str(a, "output", "last\n");
-		once += strcmp(text_of(a, "status"), "completed") == 0;
+		once += strcmp(text_of(a, "status"), "completed") == 0 ||
+		    withheld_ms() - withheld >= 5;
 	}
-	expect(once > JOBS / 2, "%d of %d", once, JOBS);
+	expect(once >= JOBS - 1, "%d of %d", once, JOBS);
 }
 
 /* Output alone is told after that moment, though the job goes on. */
