@@ -97,9 +97,9 @@ hold(struct child *c)
 
 	if (c->held && !c->rehold)
 		return 0;
-	/* of the start before, for which the keeper may have a row */
-	if ((c->want[LINK_KEEPER] & TELL_CLOSED) != 0)
-		link_flush(c->w, LINK_KEEPER);
+	/* what is owed to the keeper goes first, so that it is woken once; and
+	 * of the start before it may have a row */
+	link_flush(c->w, LINK_KEEPER);
 	if ((c->want[LINK_KEEPER] & TELL_CLOSED) != 0)
 		return -EAGAIN;
 	for (i = 0; i < NELEMS(all); i++) {
