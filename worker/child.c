@@ -179,7 +179,8 @@ child_close_pidfd(struct child *c)
 }
 
 /* It is a zombie now; only the keeper may ask what became of it. Many a command
- * is over before anybody has looked whether it has exec'd. */
+ * is over before anybody has looked whether it has exec'd: then nobody has begun
+ * to watch its output, which mostly is at its end. */
 static void
 child_pid_cb(evutil_socket_t fd, short what, void *arg)
 {
@@ -187,6 +188,7 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	worker_begin(c->w, c->sid);
+	c->pid_dead = true;
 	if (c->state == CHILD_SPAWNING)
 		start_wait(c);
 	c->pid_watched = false;
@@ -195,6 +197,7 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 		link_say(c, LINK_KEEPER, TELL_ASK_EXIT);
 		if (c->state == CHILD_RUNNING)
 			child_set_state(c, CHILD_EXITING, "pidfd is readable");
+		pump_finish(c);
 	}
 	worker_end(c->w);
 }

@@ -133,6 +133,7 @@ struct child {
 	bool owes;           /* FAILED: CLOSED is said once it is committed */
 	bool held;           /* the keeper has a row of it */
 	bool pid_watched;    /* pid_ev is added */
+	bool pid_dead;       /* pid_ev came */
 	bool committed;      /* the master said ENDED */
 	bool killed;         /* the ladder's KILL was sent */
 	uint32_t kill_id;    /* of the last KILL; 0: it had none */
