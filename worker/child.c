@@ -217,10 +217,13 @@ child_watch_pidfd(struct child *c)
 
 /* It runs, or ran: watch everything that is open. */
 void
-child_watch(struct child *c)
+child_watch(struct child *c, bool late)
 {
 	child_watch_pidfd(c);
-	link_say(c, LINK_MASTER, SAY_RUNNING);
+	if (late)
+		link_say_late(c, SAY_RUNNING);
+	else
+		link_say(c, LINK_MASTER, SAY_RUNNING);
 	pump_start(c);
 	input_start(c);
 	if (c->exit.code != 0)

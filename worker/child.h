@@ -227,8 +227,9 @@ void child_set_state(struct child *c, enum child_state to, const char *why);
 /* Its process, from the clone on; and no more. */
 void child_watch_pidfd(struct child *c);
 void child_close_pidfd(struct child *c);
-/* The command runs: watch it and say so. Also after a take-over. */
-void child_watch(struct child *c);
+/* The command runs: watch it and say so, `late` where nobody waits to hear it.
+ * Also after a take-over. */
+void child_watch(struct child *c, bool late);
 /* The spawn is given up. */
 void child_fail(struct child *c, int error, unsigned stage);
 void child_say_failed(struct child *c);

@@ -199,6 +199,13 @@ clone_command(struct child *c)
 	return rc;
 }
 
+bool
+start_is_awaited(const struct child *c)
+{
+	return c->ring.hdr == NULL ||
+	    (atomic_load(&c->ring.hdr->flags) & CTL_START_AWAITED) != 0;
+}
+
 void
 start_succeeded(struct child *c)
 {
@@ -214,7 +221,7 @@ start_succeeded(struct child *c)
 	c->plan = NULL;
 	worker_count(&c->w->stats->spawned, 1);
 	child_set_state(c, CHILD_RUNNING, "exec");
-	child_watch(c);
+	child_watch(c, !start_is_awaited(c));
 	/* what is over in a moment needs none; whom it forks until then is
 	 * found in its leaf */
 	if (c->oom_score_adj != INT32_MIN && c->leaf != 0)

@@ -204,7 +204,10 @@ start_wait(struct child *c)
 			return;
 	}
 	if (c->look_ns <= now) {
-		c->look_ns = now + c->look_step;
+		/* a crowd is looked at together where nobody waits for one */
+		c->look_ns = c->look_step == LOOK_MIN_NS && !start_is_awaited(c)
+		    ? worker_late_ns(c->w)
+		    : now + c->look_step;
 		if (c->look_step < LOOK_MAX_NS)
 			c->look_step *= 2;
 	}
