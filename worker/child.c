@@ -194,7 +194,12 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 	c->pid_watched = false;
 	if (c->pidfd == fd && c->state != CHILD_SPAWNING) {
 		child_close_pidfd(c);
-		link_say(c, LINK_KEEPER, TELL_ASK_EXIT);
+		/* in a crowd several ends are asked for, told and committed
+		 * together */
+		if (c->w->ways >= CHILD_CROWD)
+			link_say_late(c, LINK_KEEPER, TELL_ASK_EXIT);
+		else
+			link_say(c, LINK_KEEPER, TELL_ASK_EXIT);
 		if (c->state == CHILD_RUNNING)
 			child_set_state(c, CHILD_EXITING, "pidfd is readable");
 		pump_finish(c);
@@ -221,7 +226,7 @@ child_watch(struct child *c, bool late)
 {
 	child_watch_pidfd(c);
 	if (late)
-		link_say_late(c, SAY_RUNNING);
+		link_say_late(c, LINK_MASTER, SAY_RUNNING);
 	else
 		link_say(c, LINK_MASTER, SAY_RUNNING);
 	pump_start(c);

@@ -48,6 +48,8 @@
 #define CHILD_SILENCE_MS  250u  /* of holders, before the end record */
 #define CHILD_FINAL_MS    1000u /* after KILL: ended, whatever lives */
 #define CHILD_FORGET_MS   2000u /* how often a holder's ring is looked for */
+#define CHILD_CROWD       4u    /* so many before their exec: ends wait for each
+                                 * other, a little */
 #define CHILD_RETRY_ASK_MS 10u
 
 enum child_state {

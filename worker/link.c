@@ -369,12 +369,23 @@ mark(struct child *c, enum link_to to, unsigned bits)
 }
 
 void
-link_say_late(struct child *c, unsigned bits)
+link_say_late(struct child *c, enum link_to to, unsigned bits)
 {
-	struct link *l = &c->w->link[LINK_MASTER];
+	struct link *l = &c->w->link[to];
 
-	if (mark(c, LINK_MASTER, bits) && l->late_ns == 0)
+	if (mark(c, to, bits) && l->late_ns == 0)
 		l->late_ns = worker_late_ns(c->w);
+}
+
+uint64_t
+link_due_ns(const struct worker *w, uint64_t latest)
+{
+	enum link_to to;
+
+	for (to = 0; to < LINK_COUNT; to++)
+		if (w->link[to].late_ns != 0 && w->link[to].late_ns < latest)
+			latest = w->link[to].late_ns;
+	return latest;
 }
 
 /* Marks, to be sent. */

@@ -208,7 +208,7 @@ static void
 worker_between(struct worker *w)
 {
 	struct stats_page *s = w->stats;
-	uint64_t now, late;
+	uint64_t now;
 
 	start_wait_all(w);
 	taking_ends(w);
@@ -238,9 +238,7 @@ worker_between(struct worker *w)
 		spare_rest();
 		spill_reap();
 	}
-	late = w->link[LINK_MASTER].late_ns;
-	timers_arm(&w->timers,
-	    late != 0 && late < w->beat_ns ? late : w->beat_ns);
+	timers_arm(&w->timers, link_due_ns(w, w->beat_ns));
 }
 
 /* The loop. */

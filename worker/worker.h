@@ -83,6 +83,7 @@ struct worker {
 	size_t count; /* of them */
 	struct child_list buckets[WORKER_BUCKETS]; /* by sid */
 	struct child_list under_way; /* cloned, not known to have exec'd */
+	unsigned ways; /* of them */
 	struct child_list dead; /* to be freed between two turns */
 	struct ctl_msg msg;     /* the one being handled */
 };
