@@ -381,8 +381,9 @@ poll_call(struct api_call *c)
 	uint64_t timeout;
 	char ack[32];
 
-	if (s == NULL || !api_text_rule(c, &p->wish.text))
+	if (s == NULL)
 		return;
+	p->wish.text = api_text_rule(c);
 	if (val_copy(c->params, "ack", ack, sizeof(ack)) > 0 &&
 	    !ack_is_one(c, ack))
 		return;

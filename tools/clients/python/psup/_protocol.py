@@ -295,6 +295,14 @@ METHODS["list"] = ("*", "process", {
     "all": ("bool^", "", "all"),
     "rows": ("int", "At most so many rows", "limit"),
     "usage": ("bool", "Also what running sessions use now (the first 1000 rows): cpuMs, maxRssBytes (the most that one of its processes has had), rssBytes, ioBytes, pids", "usage"),
+    "sessionIds": ("strlist^", "", "sessionIds"),
+    "status": ("str^", "", "status"),
+    "lane": ("str^", "", "lane"),
+    "label": ("str^", "", "label"),
+    "scope": ("str^", "", "scope"),
+    "tags": ("strlist^", "", "tags"),
+    "sinceMs": ("int^", "", "sinceMs"),
+    "beforeMs": ("int^", "", "beforeMs"),
 })
 
 
@@ -662,7 +670,15 @@ class Methods(Calls):
         *,
         all: Union[bool, None] = None,
         limit: Union[int, None] = None,
-        usage: Union[bool, None] = None
+        usage: Union[bool, None] = None,
+        session_ids: Union[Sequence[str], None] = None,
+        status: Union[str, None] = None,
+        lane: Union[str, None] = None,
+        label: Union[str, None] = None,
+        scope: Union[str, None] = None,
+        tags: Union[Sequence[str], None] = None,
+        since_ms: Union[int, None] = None,
+        before_ms: Union[int, None] = None
     ) -> Answer[ListDetails]:
         """The backgrounded sessions of the scope, running and finished, newest start first. Of many it takes a while, in slices: none is shown twice, and who comes or goes meanwhile may be missing."""
         return Answer(await self._ask("list", locals()))
