@@ -209,6 +209,8 @@ export interface PollGroup {
   retryInMs?: number;
   /** Once it ended */
   durationMs?: number;
+  /** [position, ms since 1970]: from there on output began to arrive then (to 10 ms); 0: that is not known any more */
+  times?: unknown[][];
 }
 export interface LogGroup {
   /** The text; raw: the bytes of the page */
@@ -455,6 +457,8 @@ export interface PollParams {
   text?: string;
   /** Also what the session uses now, as in list */
   usage?: boolean;
+  /** With since and raw: also times */
+  times?: boolean;
 }
 export interface PollAnswer {
   /** The output and the state, for the model */

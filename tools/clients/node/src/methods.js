@@ -63,6 +63,7 @@ export const METHODS = {
     raw: ['bool^'],
     display: ['str', 'How output is shown: clean, ansi, shown, plain; section 6', 'text'],
     usage: ['bool', 'Also what the session uses now, as in list'],
+    times: ['bool^'],
   }],
   'log': ['*', {
     sessionId: ['str!', 'Slug, or instance id'],

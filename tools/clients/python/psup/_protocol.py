@@ -168,6 +168,7 @@ class PollGroup(TypedDict, total=False):
     ack: str
     retryInMs: int
     durationMs: int
+    times: List[List[Any]]
 
 
 class LogGroup(TypedDict, total=False):
@@ -319,6 +320,7 @@ METHODS["poll"] = ("*", "process", {
     "raw": ("bool^", "", "raw"),
     "display": ("str", "How output is shown: clean, ansi, shown, plain; section 6", "text"),
     "usage": ("bool", "Also what the session uses now, as in list", "usage"),
+    "times": ("bool^", "", "times"),
 })
 
 
@@ -694,7 +696,8 @@ class Methods(Calls):
         max_bytes: Union[int, None] = None,
         raw: Union[bool, None] = None,
         text: Union[str, None] = None,
-        usage: Union[bool, None] = None
+        usage: Union[bool, None] = None,
+        times: Union[bool, None] = None
     ) -> Answer[PollDetails]:
         """New output since this reader's last poll, and the status. With since: a repeatable read that moves no cursor."""
         return Answer(await self._ask("poll", locals()))
