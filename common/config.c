@@ -46,7 +46,7 @@ config_defaults(struct config *ret)
 
 		if (o->type == OPT_UINT || o->type == OPT_SECONDS ||
 		    o->type == OPT_KINDS || o->type == OPT_ACTION ||
-		    o->type == OPT_ADMIN ||
+		    o->type == OPT_STDIN || o->type == OPT_ADMIN ||
 		    o->type == OPT_LOG_LEVEL || o->type == OPT_LOG_FORMAT ||
 		    o->type == OPT_PERCENT)
 			memcpy((char *)ret + o->offset, &o->dflt,

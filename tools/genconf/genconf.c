@@ -99,6 +99,9 @@ default_of(const struct config_option *o, char *ret, size_t size)
 	case OPT_ACTION:
 		snprintf(ret, size, "queue");
 		return;
+	case OPT_STDIN:
+		snprintf(ret, size, "open");
+		return;
 	case OPT_ADMIN:
 		snprintf(ret, size, "uid");
 		return;
