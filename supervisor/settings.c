@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/box_facts.h"
 #include "common/envpolicy.h"
 #include "common/log.h"
 #include "supervisor/master.h"
@@ -56,6 +57,27 @@ settings_base_env(struct master *m)
 	return 0;
 }
 
+/* Why no box can be made, as far as can be known without making one. */
+void
+settings_sandbox(struct master *m)
+{
+	const struct config_sandbox *s = &m->cfg.sandbox;
+	struct box_facts facts;
+
+	if (s->mode == CONFIG_SANDBOX_OFF || s->mode == CONFIG_SANDBOX_UNKNOWN) {
+		(void)strlcpy(m->sandbox_why,
+		    s->mode == CONFIG_SANDBOX_OFF ?
+			"no sandbox: [sandbox] mode = off" :
+			"no sandbox: psup.conf was refused, and it may have "
+			"put scopes into one",
+		    sizeof(m->sandbox_why));
+		return;
+	}
+	box_facts_look(s, &facts);
+	if (box_facts_why(s, &facts, m->sandbox_why))
+		log_event(LOG_WARN, "no-sandbox", KV("why", m->sandbox_why));
+}
+
 /* Reads file and environment over the defaults. */
 int
 settings_read(struct master *m, struct config *ret, char *why, size_t why_size)
@@ -68,6 +90,9 @@ settings_read(struct master *m, struct config *ret, char *why, size_t why_size)
 	config_defaults(c);
 	if (m->h.config_path[0] != '\0')
 		r = config_read_file(c, m->h.config_path, why, why_size);
+	if (r == 0)
+		r = config_sandbox_resolve(&c->sandbox, m->h.runtime_dir, why,
+		    why_size);
 	if (r == 0)
 		r = config_read_env(c, why, why_size);
 	if (r == 0 && why[0] != '\0')
@@ -137,6 +162,7 @@ master_reload(struct master *m)
 		return;
 	}
 	tell_log(m);
+	settings_sandbox(m);
 	(void)settings_lanes(m);
 	gate_configure(m);
 	events_set_keep(m->events, m->cfg.events);

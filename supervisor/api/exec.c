@@ -14,6 +14,7 @@
 
 #include "common/text.h"
 #include "supervisor/api/exec.h"
+#include "supervisor/api/exec_host.h"
 #include "supervisor/api/exec_spec.h"
 #include "supervisor/words/result.h"
 
@@ -186,6 +187,15 @@ wants_tail(const struct api_call *c)
 	return v != NULL && val_is_str(v, "tail");
 }
 
+/* One more sentence beside the result. */
+static void
+warn(struct exec *x, const char *text)
+{
+	if (text[0] != '\0' && x->warnings.len > 0)
+		sbuf_add(&x->warnings, "; ");
+	sbuf_add(&x->warnings, text);
+}
+
 /* How long the foreground lasts; answers at once for background. */
 static void
 exec_wait(struct api_call *c, struct session *s)
@@ -206,8 +216,8 @@ exec_wait(struct api_call *c, struct session *s)
 		return;
 	}
 	if (!may && (yield != NULL || val_bool(c->params, "background", false)))
-		sbuf_add(&x->warnings, "continuation options are unavailable; "
-				       "running synchronously");
+		warn(x, "continuation options are unavailable; running "
+			"synchronously");
 	/* who streams sees for itself whether the command asks for something */
 	if (may && (yield == NULL || yield->type != VAL_NIL))
 		exec_yield_begin(r, (uint64_t)proto_int(PROTO_EXEC, c->params,
@@ -294,6 +304,25 @@ exec_drained(struct api_call *c, struct proto_problem *why)
 	return true;
 }
 
+/* Is there a host for it? */
+static bool
+exec_placed(struct api_call *c, struct proto_problem *why)
+{
+	struct exec *x = c->req->state;
+	struct box_answer host;
+	char own[48];
+
+	if (exec_host(&c->m->cfg, c->m->sandbox_why, c->params,
+	        scope_of(c, own), &host, why) < 0)
+		return false;
+	warn(x, host.text);
+	if (host.verdict != BOX_TO_SANDBOX)
+		return true;
+	proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
+	    "no sandbox: boxes are not built yet");
+	return false;
+}
+
 /* Refuses what cannot start now. */
 static bool
 exec_refused(struct api_call *c, struct proto_problem *why)
@@ -320,9 +349,7 @@ exec_refused(struct api_call *c, struct proto_problem *why)
 		    "this connection belongs to another scope");
 		return true;
 	}
-	if (exec_drained(c, why))
-		return true;
-	return false;
+	return exec_drained(c, why) || !exec_placed(c, why);
 }
 
 /* Does the key belong to a session already? */
