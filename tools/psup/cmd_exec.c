@@ -29,6 +29,8 @@ struct exec_options {
 	size_t limit_count;
 	const char *tags[TAGS_MAX]; /* KEY=VALUE */
 	size_t tag_count;
+	const char *host, *ask;
+	bool elevated;
 	enum exec_stdin stdin_mode;
 	char key[40];  /* where the user gave none */
 	char cwd[4096];
@@ -126,6 +128,22 @@ take_limit(struct usage *u, const char *text)
 	usage_no_word(u, "a limit", o.limits[o.limit_count].name, LIMIT_NAMES);
 }
 
+/* --host auto|gateway|sandbox */
+static void
+take_host(struct usage *u, const char *text)
+{
+	(void)u;
+	o.host = text;
+}
+
+/* --ask off|on-miss|always */
+static void
+take_ask(struct usage *u, const char *text)
+{
+	(void)u;
+	o.ask = text;
+}
+
 /* --retain HEAD,TAIL */
 static void
 take_retain(struct usage *u, const char *text)
@@ -185,6 +203,12 @@ exec_args(void)
 
 	if (a != NULL && o.tag_count > 0)
 		add_tags(a);
+	if (a != NULL && o.host != NULL)
+		psup_args_str(a, "host", o.host);
+	if (a != NULL && o.ask != NULL)
+		psup_args_str(a, "ask", o.ask);
+	if (a != NULL && o.elevated)
+		psup_args_bool(a, "elevated", true);
 	if (a == NULL || o.limit_count == 0)
 		return a;
 	psup_args_map_begin(a, "limits");
@@ -399,6 +423,14 @@ static const struct opt options[] = {
 	CALL("tag", 0, "KEY=VALUE", NULL, take_tag,
 	    "kept with it, for list --tag; may be repeated"),
 	TEXT("scope", 0, "NAME", "@scope", o.x.scope, "who may see it"),
+	CALL("host", 0, "HOST", "auto|gateway|sandbox", take_host,
+	    "auto (sandbox where psup.conf covers the scope, else gateway), "
+	    "gateway (this machine), sandbox (a box)"),
+	FLAG("elevated", 0, o.elevated,
+	    "out of the sandbox, where [elevated] of psup.conf allows it"),
+	CALL("ask", 0, "WHEN", "off|on-miss|always", take_ask,
+	    "whether a person is asked before an elevated command (as "
+	    "configured; nobody can be asked yet)"),
 	CALL("limit", 0, "NAME=N", "?memoryBytes=|pids=|cpuSeconds=|"
 	    "fileSizeBytes=|openFiles=|nice=", take_limit,
 	    "memoryBytes (512M, at least 1M), pids (1 to 4194304), cpuSeconds "
