@@ -48,8 +48,8 @@
 #define CHILD_SILENCE_MS  250u  /* of holders, before the end record */
 #define CHILD_FINAL_MS    1000u /* after KILL: ended, whatever lives */
 #define CHILD_FORGET_MS   2000u /* how often a holder's ring is looked for */
-#define CHILD_CROWD       4u    /* so many before their exec: ends wait for each
-                                 * other, a little */
+#define CHILD_CROWD       4u    /* so many young ones: ends wait for each other,
+                                 * a little */
 #define CHILD_RETRY_ASK_MS 10u
 
 enum child_state {
@@ -149,6 +149,7 @@ struct child {
 	struct start_plan *plan; /* while SPAWNING */
 	struct spawn *spawn;     /* cloned, has not let go of our memory */
 	bool adopted;            /* a dead worker cloned it; before its exec */
+	bool young;              /* under way, and not for long: in w->young */
 	bool rehold;             /* the keeper's row is of a failed try */
 	struct {
 		bool wanted;     /* the ladder is to begin */

@@ -145,6 +145,7 @@ spawn_fill(struct child *c, struct spawn *s)
 	    .cwd = plan->cwd,
 	    .search = search,
 	    .leaf_into = (c->w->heritage.flags & HERITAGE_TREE_INTO) != 0,
+	    .yields = c->w->yields,
 	    .stall = FAULT_FAILS("spawn.no-cut"),
 	    .no_pid = FAULT_FAILS("spawn.no-pid")};
 }
