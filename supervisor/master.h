@@ -52,7 +52,7 @@
 struct conn_list;
 struct event;
 struct ending;
-struct lane_drain;
+struct lane_work;
 struct event_base;
 
 /* Which worker an event of the log is about. */
@@ -138,7 +138,7 @@ struct master {
 	struct lanes *lanes;
 	struct lane_notes lane_notes; /* lanes whose state is to be written */
 	uint64_t lanes_shown;         /* on the board, as lanes_changes() */
-	LIST_HEAD(, lane_drain) lane_drains;
+	LIST_HEAD(, lane_work) lane_drains;
 	struct tokens *tokens;
 	struct drains *drains;
 	struct gate gate;

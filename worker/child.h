@@ -74,7 +74,8 @@ enum {
 	SAY_STDIN_AT = 16,
 	SAY_END = 32,
 	SAY_FAILED = 64,
-	SAY_LEFT = 128
+	SAY_LEFT = 128,
+	SAY_INPUT = 256
 };
 enum { TELL_ASK_EXIT = 1, TELL_DROP = 2, TELL_CLOSED = 4 };
 
@@ -93,6 +94,8 @@ struct child_in {
 	bool watching; /* ev waits for room in the pipe */
 	uint64_t punched;
 	uint64_t watch_pos; /* WATCH_STDIN; UINT64_MAX: none */
+	uint32_t waits;     /* as the last look found it, CTL_INPUT_* ... */
+	uint64_t stamp;     /* ... with its stamp */
 	struct event ev;
 };
 

@@ -22,6 +22,7 @@ union link_msg {
 	struct ctl_turn turn;
 	struct ctl_pos pos;
 	struct ctl_stdin in;
+	struct ctl_input input;
 	struct ctl_end end;
 	struct ctl_left left;
 	struct ctl_failed failed;
@@ -110,6 +111,16 @@ make_stdin_at(const struct child *c, unsigned type, union link_msg *ret)
 	    .eof = c->in.fd < 0};
 }
 
+/* INPUT: what was found when the master asked. */
+static void
+make_input(const struct child *c, unsigned type, union link_msg *ret)
+{
+	ret->input = (struct ctl_input){
+	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_input),
+	    .waits = c->in.waits,
+	    .stamp = c->in.stamp};
+}
+
 /* END: the frozen record. */
 static void
 make_end(const struct child *c, unsigned type, union link_msg *ret)
@@ -170,7 +181,7 @@ struct link_row {
 };
 
 /* In the order in which a session's bits are sent; bit 0 ends a row. */
-static const struct link_row rows[LINK_COUNT][9] = {
+static const struct link_row rows[LINK_COUNT][10] = {
     [LINK_KEEPER] =
         {
             {TELL_ASK_EXIT, CTL_ASK_EXIT, make_ask_exit},
@@ -184,6 +195,7 @@ static const struct link_row rows[LINK_COUNT][9] = {
             {SAY_NO_SPACE, CTL_NO_SPACE, make_head},
             {SAY_OUTPUT, CTL_OUTPUT, make_output},
             {SAY_STDIN_AT, CTL_STDIN_AT, make_stdin_at},
+            {SAY_INPUT, CTL_INPUT, make_input},
             {SAY_END, CTL_END, make_end},
             {SAY_LEFT, CTL_LEFT, make_left},
             {SAY_FAILED, CTL_FAILED, make_failed},
