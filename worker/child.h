@@ -140,6 +140,7 @@ struct child {
 	bool pid_watched;    /* pid_ev is added */
 	bool pid_dead;       /* pid_ev came */
 	bool committed;      /* the master said ENDED */
+	bool end_alone;      /* RUNNING need not be said where END is */
 	bool killed;         /* the ladder's KILL was sent */
 	uint32_t kill_id;    /* of the last KILL; 0: it had none */
 	bool all_said;       /* nothing will be added to `want` */
