@@ -335,8 +335,7 @@ exec_known(struct api_call *c)
 static void
 exec_call(struct api_call *c)
 {
-	struct exec_base b = {.cfg = &c->m->cfg, .base_env = c->m->base_env,
-	    .base_env_bytes = c->m->base_env_bytes, .home = c->m->home};
+	struct exec_base b = exec_base_of(c);
 	struct session *s = exec_known(c);
 	struct master *m = c->m;
 	struct proto_problem why;

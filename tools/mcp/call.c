@@ -273,6 +273,21 @@ take_arguments(struct call *c, enum tool_set set, const char *tool,
 	return ok;
 }
 
+/* What goes along depends on what the server has already. */
+static void
+send_tool(struct call *c)
+{
+	int rc = link_reach();
+
+	if (rc != PSUP_OK) {
+		answer_failure(c, rc, false);
+		end(c);
+		return;
+	}
+	send_call(c, proto_method_name(c->tool.method),
+	    arguments_of(&c->tool, c->key, c->progress.token != NULL));
+}
+
 void
 call_tool(const struct rpc_request *r, enum tool_set set, const char *tool,
     const json_t *args)
@@ -284,9 +299,7 @@ call_tool(const struct rpc_request *r, enum tool_set set, const char *tool,
 	c->tool.method = PROTO_METHOD_COUNT;
 	c->set = set;
 	if (take_arguments(c, set, tool, args))
-		send_call(c, proto_method_name(c->tool.method),
-		    arguments_of(&c->tool, c->key,
-		        c->progress.token != NULL));
+		send_tool(c);
 	else
 		end(c);
 }
