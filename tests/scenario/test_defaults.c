@@ -206,15 +206,20 @@ SCENARIO(defaults, are_counted_with_their_scope)
 	struct answer *a = NULL;
 	struct peer *hog[64], *quiet;
 	int64_t before;
+	const char *id;
 	int n = 0;
 
 	psupd(.conf = "[server]\nclient_memory = 16777216\n");
 	memset(much, 'x', sizeof(much) - 1);
 	quiet = peer("quiet");
 	expect_ok(ask_as(quiet, "defaults", MAP("baseEnv", "MARK", "one")));
+	id = background(PUPPET("hang"), STR("scope", "hog"));
 	before = share_in_status("memory", "used");
 	for (; n < 64; n++) {
 		hog[n] = peer("hog");
+		/* an idle one would be closed for the next */
+		(void)ask_later(hog[n], "wait", STR("sessionId", id),
+		    INT("timeout", 600000));
 		a = ask_as(hog[n], "defaults", base);
 		if (a->status != PSUP_OK)
 			break;
