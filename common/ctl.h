@@ -42,7 +42,7 @@
 
 #include "ids.h"
 
-#define CTL_VERSION   5u /* abi.c has the same */
+#define CTL_VERSION   6u /* abi.c has the same */
 #define CTL_READER    2u
 #define CTL_MAX_BYTES 65536u /* a larger START travels in a sealed memfd */
 #define CTL_MAX_FDS   253    /* SCM_MAX_FD */
@@ -99,6 +99,8 @@ enum ctl_type {
 	                  * consumed position > pos, or stdin is closed */
 	CTL_ENDED,       /* ctl_turn: END, or FAILED, is committed */
 	CTL_RESIZE,      /* ctl_size: the terminal has this size now */
+	CTL_LOOK_INPUT,  /* head only: does it go on by input alone? Tell me
+	                  * (CTL_INPUT) */
 
 	/* worker -> master */
 	CTL_RUNNING = 160, /* ctl_running; also in the dump to a new master */
@@ -111,6 +113,7 @@ enum ctl_type {
 	CTL_LEFT,          /* ctl_left: after END, when holders are fewer or a
 	                    * ladder was for them */
 	CTL_DUMP_END,      /* head only: a new master now knows all I have */
+	CTL_INPUT,         /* ctl_input: what a look has found */
 };
 
 struct ctl_head {
@@ -284,6 +287,7 @@ enum {
 	                            * and the last of argv, a command string */
 	CTL_START_DIRECT = 32,     /* with SHELL: plain words need none */
 	CTL_START_NO_NEW_PRIVS = 64, /* PR_SET_NO_NEW_PRIVS before exec */
+	CTL_START_AWAITED = 128,   /* somebody waits to hear that it runs */
 	/* those that are known when the session is made */
 	CTL_START_OF_SPEC =
 	    CTL_START_SHELL | CTL_START_DIRECT | CTL_START_NO_NEW_PRIVS,
@@ -349,6 +353,19 @@ struct ctl_stdin {
 	uint64_t pos; /* M->W: bytes in the spool ever; W->M: consumed */
 	uint32_t eof; /* M->W: no more will come; W->M: stdin is closed */
 	uint32_t pad;
+};
+
+enum ctl_input_waits {
+	CTL_INPUT_NONE,  /* it does something, or nobody knows */
+	CTL_INPUT_STDIN, /* somebody reads its stdin, nobody works */
+	CTL_INPUT_TTY    /* the same of its terminal */
+};
+
+struct ctl_input {
+	struct ctl_head head;
+	uint32_t waits; /* enum ctl_input_waits */
+	uint32_t pad;
+	uint64_t stamp; /* the same as before: nothing has moved since */
 };
 
 enum ctl_kill_flags {

@@ -54,9 +54,6 @@ int exec_umask(const struct val *params, uint32_t dflt, uint32_t *ret,
 int env_keep(const struct val *env, char **ret, size_t *ret_bytes,
     struct proto_problem *why);
 
-/* Hosts that are known, and not built; NULL at end. */
-extern const char *const exec_hosts_missing[];
-
 /* Is it a name that a lane may have? 0, or -EINVAL and *why. */
 int exec_check_lane(struct val_str name, struct proto_problem *why);
 

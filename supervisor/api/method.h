@@ -199,8 +199,8 @@ int defaults_make(const struct val *params, struct exec_defaults *ret,
     struct proto_problem *why);
 /* What the call's exec begins with. */
 struct exec_base exec_base_of(const struct api_call *c);
-/* The call's `text`; false: the refusal was sent. */
-bool api_text_rule(struct api_call *c, enum text_rule *ret);
+/* How the output of this call is to be shown: its `text`. */
+enum text_rule api_text_rule(struct api_call *c);
 /* What is looked for, one of both its `regex`; false: the refusal was sent. */
 bool api_match_spec(struct api_call *c, const struct match_wish *wish,
     struct match_spec **ret);
