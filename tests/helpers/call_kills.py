@@ -27,10 +27,8 @@ def psup(*words):
 def rows(scope):
     """What its sessions are, by instance id."""
     out = psup("list", "--all", "--json", "--scope", scope)
-    found = json.loads(out) if out else None
-    assert found is not None, "no list"
-    found = found["sessions"] if isinstance(found, dict) else found
-    return {r["instanceId"]: r for r in found}
+    return {r["instanceId"]: r
+            for r in json.loads(out)["details"]["sessions"]}
 
 
 class Tool:
@@ -146,9 +144,7 @@ class Round:
         """Events of its ends: name to how many."""
         found = {}
         out = psup("events", "--json", "--since", "0")
-        listed = json.loads(out)
-        listed = listed["events"] if isinstance(listed, dict) else listed
-        for e in listed:
+        for e in json.loads(out)["details"]["events"]:
             if e.get("scope") == self.scope and e["kind"] == "exited":
                 found[e["instanceId"]] = found.get(e["instanceId"], 0) + 1
         return found
