@@ -164,12 +164,10 @@ session_stdin(struct session *s, struct master *m, const struct val *params,
 
 /* The spec of a session. */
 static int
-session_spec(struct session *s, struct master *m, const struct val *params,
+session_spec(struct session *s, const struct api_call *c,
     struct proto_problem *why)
 {
-	struct exec_base b = {.cfg = &m->cfg, .base_env = m->base_env,
-	    .base_env_bytes = m->base_env_bytes, .home = m->home,
-	    .user_shell = m->user_shell, .path = m->server_path};
+	struct exec_base b = exec_base_of(c);
 	char instance[SESSION_INSTANCE_MAX];
 	struct spec *spec = NULL;
 	int r;
@@ -177,7 +175,7 @@ session_spec(struct session *s, struct master *m, const struct val *params,
 	    .instance = instance, .pty = s->terminal.pty};
 
 	session_instance(s, instance);
-	r = exec_spec_make(&b, params, s->wish.cwd, &ids, &spec, why);
+	r = exec_spec_make(&b, c->params, s->wish.cwd, &ids, &spec, why);
 	if (r == 0)
 		record_spec(s, spec);
 	return r;
@@ -210,7 +208,7 @@ exec_session(struct api_call *c, const char *cwd, struct proto_problem *why)
 	    (uint32_t)proto_int(PROTO_EXEC, p, "rows", 30));
 	r = session_stdin(s, m, p, why);
 	if (r == 0)
-		r = session_spec(s, m, p, why);
+		r = session_spec(s, c, why);
 	if (r < 0) {
 		registry_forget(m, s);
 		return NULL;
