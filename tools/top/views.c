@@ -110,6 +110,26 @@ draw_processes(struct ui *u, struct line *to, size_t lines)
 		process_line(&m->processes[from + i], &to[i + 1]);
 }
 
+void
+draw_columns(struct ui *u, struct line *to, size_t lines)
+{
+	size_t from = u->column + 2 > lines ? u->column + 2 - lines : 0, c;
+	struct line *l;
+
+	title(&to[0], " COLUMNS    (space: in or out; left, right: its place; c "
+	              "keeps them)");
+	for (size_t i = 0; i + 1 < lines && from + i < column_count; i++) {
+		c = list_columns_offer(u->list, from + i);
+		l = &to[i + 1];
+		line_put(l, STYLE_KEY, " [%s] ",
+		    list_column_is_chosen(u->list, c) ? "x" : " ");
+		line_put(l, STYLE_BOLD, "%-8s ", columns[c].name);
+		line_cell(l, STYLE_PLAIN, columns[c].doc, 0, false);
+		if (from + i == u->column)
+			line_paint(l, STYLE_CHOSEN);
+	}
+}
+
 /* A key and what it does, or a section's title, at a column. */
 static void
 help_cell(const struct key_row *row, int col, int width, struct line *l)
