@@ -226,6 +226,7 @@ master_init(struct master *m, const struct heritage *h)
 		if (config_may_sandbox(m->h.config_path))
 			m->cfg.sandbox.mode = CONFIG_SANDBOX_UNKNOWN;
 	}
+	settings_sandbox(m);
 	event_set_mem_functions(reserve_malloc, reserve_realloc, free);
 	(void)reserve_fill();
 	m->base = event_base_new();
@@ -293,6 +294,7 @@ master_fini(struct master *m)
 	timer_free(&m->retry_timer);
 	timer_free(&m->heartbeat);
 	timer_free(&m->key_timer);
+	timer_free(&m->late_timer);
 	readers_close(m);
 	while ((s = registry_first(m)) != NULL)
 		registry_drop(m, s);

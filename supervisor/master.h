@@ -66,6 +66,7 @@ struct order {
 	STAILQ_ENTRY(order) link;
 	struct sid sid;
 	bool committed_only; /* waits for a commit that succeeds */
+	bool may_wait;       /* for others, a little: pool_order_late() */
 	int fd;              /* sent beside it; -1: none */
 	size_t size;
 	unsigned char msg[];
@@ -84,6 +85,8 @@ struct worker {
 	int fd;
 	struct event *ev, *ev_write;
 	struct order_list staged, out;
+	uint64_t late_ns; /* since then one that may wait does; 0: none */
+	uint64_t flushes; /* times that all orders had left */
 	struct spare_list spares; /* spares.h */
 	uint32_t spare_count;
 	uint64_t kept;   /* rings that it said it keeps, ever */
@@ -106,6 +109,7 @@ struct reader_slot {
 struct master {
 	struct heritage h;
 	struct config cfg;
+	char sandbox_why[256]; /* why no box can be made; "": one can */
 	int dirfd;
 	struct event_base *base;
 	uint64_t going_on; /* sessions of the death that is being told */
@@ -179,7 +183,7 @@ struct master {
 	struct event *end_timer;
 	uint32_t probes_left; /* looks into /proc for rows of this answer */
 	struct event *lane_timer, *sweep_timer, *retry_timer, *heartbeat,
-	    *key_timer;
+	    *key_timer, *late_timer;
 
 	uint64_t nofile; /* how many descriptors we may have */
 	struct reader_slot readers[MASTER_READERS];
@@ -212,6 +216,8 @@ int settings_read(struct master *m, struct config *ret, char *why,
     size_t why_size);
 /* The lanes get what is configured. */
 int settings_lanes(struct master *m);
+/* Looks whether boxes can be made: sandbox_why. */
+void settings_sandbox(struct master *m);
 /* The environment of commands whose client sends none. -ENOMEM */
 int settings_base_env(struct master *m);
 /* SIGHUP: new values, or the old ones and a reason in the log. */
@@ -274,6 +280,10 @@ void pool_order(struct master *m, struct session *s, const void *msg,
 /* To a given worker, for a session we may not know. */
 void pool_order_to(struct worker *w, struct sid sid, const void *msg,
     size_t size, bool committed_only, int fd);
+/* What nobody waits for: it leaves with the next order for that worker, after
+ * LATE_MS (pool.c) by itself. */
+void pool_order_late(struct worker *w, struct sid sid, const void *msg,
+    size_t size);
 void pool_turn_end(struct master *m, bool committed);
 void pool_drop_orders(struct master *m, struct sid sid);
 bool pool_dumps_done(const struct master *m);

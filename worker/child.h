@@ -48,6 +48,8 @@
 #define CHILD_SILENCE_MS  250u  /* of holders, before the end record */
 #define CHILD_FINAL_MS    1000u /* after KILL: ended, whatever lives */
 #define CHILD_FORGET_MS   2000u /* how often a holder's ring is looked for */
+#define CHILD_CROWD       4u    /* so many before their exec: ends wait for each
+                                 * other, a little */
 #define CHILD_RETRY_ASK_MS 10u
 
 enum child_state {
@@ -136,6 +138,7 @@ struct child {
 	bool owes;           /* FAILED: CLOSED is said once it is committed */
 	bool held;           /* the keeper has a row of it */
 	bool pid_watched;    /* pid_ev is added */
+	bool pid_dead;       /* pid_ev came */
 	bool committed;      /* the master said ENDED */
 	bool killed;         /* the ladder's KILL was sent */
 	uint32_t kill_id;    /* of the last KILL; 0: it had none */
@@ -229,8 +232,9 @@ void child_set_state(struct child *c, enum child_state to, const char *why);
 /* Its process, from the clone on; and no more. */
 void child_watch_pidfd(struct child *c);
 void child_close_pidfd(struct child *c);
-/* The command runs: watch it and say so. Also after a take-over. */
-void child_watch(struct child *c);
+/* The command runs: watch it and say so, `late` where nobody waits to hear it.
+ * Also after a take-over. */
+void child_watch(struct child *c, bool late);
 /* The spawn is given up. */
 void child_fail(struct child *c, int error, unsigned stage);
 void child_say_failed(struct child *c);

@@ -14,6 +14,7 @@
 
 #include "common/text.h"
 #include "supervisor/api/exec.h"
+#include "supervisor/api/exec_host.h"
 #include "supervisor/api/exec_spec.h"
 #include "supervisor/words/result.h"
 
@@ -168,6 +169,15 @@ exec_drop(struct req *r)
 	sbuf_fini(&x->warnings);
 }
 
+/* One more sentence beside the result. */
+static void
+warn(struct exec *x, const char *text)
+{
+	if (text[0] != '\0' && x->warnings.len > 0)
+		sbuf_add(&x->warnings, "; ");
+	sbuf_add(&x->warnings, text);
+}
+
 /* How long the foreground lasts; answers at once for background. */
 static void
 exec_wait(struct api_call *c, struct session *s)
@@ -188,8 +198,8 @@ exec_wait(struct api_call *c, struct session *s)
 		return;
 	}
 	if (!may && (yield != NULL || val_bool(c->params, "background", false)))
-		sbuf_add(&x->warnings, "continuation options are unavailable; "
-				       "running synchronously");
+		warn(x, "continuation options are unavailable; running "
+			"synchronously");
 	if (may && (yield == NULL || yield->type != VAL_NIL))
 		req_timer(r, (uint64_t)proto_int(PROTO_EXEC, c->params,
 				 "yieldMs", (int64_t)c->m->cfg.background_ms));
@@ -289,18 +299,23 @@ exec_drained(struct api_call *c, struct proto_problem *why)
 	return true;
 }
 
-/* Is its scope to be in a sandbox? Nothing of it runs elsewhere. */
+/* Is there a host for it? */
 static bool
-exec_boxed(struct api_call *c, struct proto_problem *why)
+exec_placed(struct api_call *c, struct proto_problem *why)
 {
+	struct exec *x = c->req->state;
+	struct box_answer host;
 	char own[48];
 
-	if (!config_sandbox_covers(&c->m->cfg, scope_of(c, own)))
+	if (exec_host(&c->m->cfg, c->m->sandbox_why, c->params,
+	        scope_of(c, own), &host, why) < 0)
 		return false;
+	warn(x, host.text);
+	if (host.verdict != BOX_TO_SANDBOX)
+		return true;
 	proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
-	    "no sandbox: it is not built yet, and [sandbox] mode covers this "
-	    "scope");
-	return true;
+	    "no sandbox: boxes are not built yet");
+	return false;
 }
 
 /* Refuses what cannot start now. */
@@ -329,7 +344,7 @@ exec_refused(struct api_call *c, struct proto_problem *why)
 		    "this connection belongs to another scope");
 		return true;
 	}
-	return exec_drained(c, why) || exec_boxed(c, why);
+	return exec_drained(c, why) || !exec_placed(c, why);
 }
 
 /* Does the key belong to a session already? */
@@ -356,8 +371,7 @@ exec_call(struct api_call *c)
 	struct exec *x = r->state;
 	char cwd[4096] = "";
 
-	if (!api_text_rule(c, &x->text))
-		return;
+	x->text = api_text_rule(c);
 	if (s != NULL) {
 		exec_attach(c, s);
 		return;

@@ -33,8 +33,9 @@ export const METHODS = {
     pty: ['bool', 'A terminal instead of pipes: stdin, stdout and stderr are one, output is stream stdout'],
     cols: ['int', 'Columns of the terminal; resize changes them'],
     rows: ['int', 'Lines of the terminal'],
-    elevated: ['bool', 'Outside the sandbox'],
-    host: ['str', 'auto or gateway; sandbox and node are not built yet and refused'],
+    elevated: ['bool', 'Out of the sandbox, where [elevated] lets the scope; else refused'],
+    ask: ['str', 'off, on-miss or always: whether a person is asked before an elevated command'],
+    host: ['str', 'auto: sandbox where [sandbox] mode covers the scope, else gateway, which is this machine'],
     limits: ['map', 'memoryBytes, pids (of the session), cpuSeconds, fileSizeBytes, openFiles, nice (of each process)'],
     display: ['str', 'How output is shown in text and aggregated: clean, ansi, shown, plain; section 6', 'text'],
     retain: ['map^'],
@@ -44,6 +45,14 @@ export const METHODS = {
     all: ['bool^'],
     rows: ['int', 'At most so many rows', 'limit'],
     usage: ['bool', 'Also what running sessions use now (the first 1000 rows): cpuMs, maxRssBytes (the most that one of its processes has had), rssBytes, ioBytes, pids'],
+    sessionIds: ['array of str+^'],
+    status: ['str^'],
+    lane: ['str^'],
+    label: ['str^'],
+    scope: ['str^'],
+    tags: ['array of str+^'],
+    sinceMs: ['int^'],
+    beforeMs: ['int^'],
   }],
   'poll': ['*', {
     sessionId: ['str!', 'Slug, or instance id'],
@@ -55,6 +64,7 @@ export const METHODS = {
     raw: ['bool^'],
     display: ['str', 'How output is shown: clean, ansi, shown, plain; section 6', 'text'],
     usage: ['bool', 'Also what the session uses now, as in list'],
+    times: ['bool^'],
   }],
   'log': ['*', {
     sessionId: ['str!', 'Slug, or instance id'],
@@ -161,7 +171,6 @@ export const METHODS = {
 // Taken, though no method has it: the parameter it stands for, what it means.
 export const EXTRAS = {
   title: ['exec', 'label', 'What the command is for, in a few words.'],
-  ask: ['exec', '', 'Whether a person is asked first. Nobody asks here yet: without meaning.'],
   security: ['exec', '', 'What may run unasked. Nobody asks here yet: without meaning.'],
   node: ['exec', '', 'Which machine, for host node, which is not built yet.'],
 };

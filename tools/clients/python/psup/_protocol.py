@@ -168,6 +168,7 @@ class PollGroup(TypedDict, total=False):
     ack: str
     retryInMs: int
     durationMs: int
+    times: List[List[Any]]
 
 
 class LogGroup(TypedDict, total=False):
@@ -279,8 +280,9 @@ METHODS["exec"] = ("requestKey", "exec", {
     "pty": ("bool", "A terminal instead of pipes: stdin, stdout and stderr are one, output is stream stdout", "pty"),
     "cols": ("int", "Columns of the terminal; resize changes them", "cols"),
     "rows": ("int", "Lines of the terminal", "rows"),
-    "elevated": ("bool", "Outside the sandbox", "elevated"),
-    "host": ("str", "auto or gateway; sandbox and node are not built yet and refused", "host"),
+    "elevated": ("bool", "Out of the sandbox, where [elevated] lets the scope; else refused", "elevated"),
+    "ask": ("str", "off, on-miss or always: whether a person is asked before an elevated command", "ask"),
+    "host": ("str", "auto: sandbox where [sandbox] mode covers the scope, else gateway, which is this machine", "host"),
     "limits": ("map", "memoryBytes, pids (of the session), cpuSeconds, fileSizeBytes, openFiles, nice (of each process)", "limits"),
     "display": ("str", "How output is shown in text and aggregated: clean, ansi, shown, plain; section 6", "text"),
     "retain": ("map^", "", "retain"),
@@ -295,6 +297,14 @@ METHODS["list"] = ("*", "process", {
     "all": ("bool^", "", "all"),
     "rows": ("int", "At most so many rows", "limit"),
     "usage": ("bool", "Also what running sessions use now (the first 1000 rows): cpuMs, maxRssBytes (the most that one of its processes has had), rssBytes, ioBytes, pids", "usage"),
+    "sessionIds": ("strlist+^", "", "sessionIds"),
+    "status": ("str^", "", "status"),
+    "lane": ("str^", "", "lane"),
+    "label": ("str^", "", "label"),
+    "scope": ("str^", "", "scope"),
+    "tags": ("strlist+^", "", "tags"),
+    "sinceMs": ("int^", "", "sinceMs"),
+    "beforeMs": ("int^", "", "beforeMs"),
 })
 
 
@@ -311,6 +321,7 @@ METHODS["poll"] = ("*", "process", {
     "raw": ("bool^", "", "raw"),
     "display": ("str", "How output is shown: clean, ansi, shown, plain; section 6", "text"),
     "usage": ("bool", "Also what the session uses now, as in list", "usage"),
+    "times": ("bool^", "", "times"),
 })
 
 
@@ -648,6 +659,7 @@ class Methods(Calls):
         cols: Union[int, None] = None,
         rows: Union[int, None] = None,
         elevated: Union[bool, None] = None,
+        ask: Union[str, None] = None,
         host: Union[str, None] = None,
         limits: Union[Dict[str, Any], None] = None,
         text: Union[str, None] = None,
@@ -662,7 +674,15 @@ class Methods(Calls):
         *,
         all: Union[bool, None] = None,
         limit: Union[int, None] = None,
-        usage: Union[bool, None] = None
+        usage: Union[bool, None] = None,
+        session_ids: Union[Sequence[str], None] = None,
+        status: Union[str, None] = None,
+        lane: Union[str, None] = None,
+        label: Union[str, None] = None,
+        scope: Union[str, None] = None,
+        tags: Union[Sequence[str], None] = None,
+        since_ms: Union[int, None] = None,
+        before_ms: Union[int, None] = None
     ) -> Answer[ListDetails]:
         """The backgrounded sessions of the scope, running and finished, newest start first. Of many it takes a while, in slices: none is shown twice, and who comes or goes meanwhile may be missing."""
         return Answer(await self._ask("list", locals()))
@@ -678,7 +698,8 @@ class Methods(Calls):
         max_bytes: Union[int, None] = None,
         raw: Union[bool, None] = None,
         text: Union[str, None] = None,
-        usage: Union[bool, None] = None
+        usage: Union[bool, None] = None,
+        times: Union[bool, None] = None
     ) -> Answer[PollDetails]:
         """New output since this reader's last poll, and the status. With since: a repeatable read that moves no cursor."""
         return Answer(await self._ask("poll", locals()))
@@ -938,7 +959,6 @@ class Methods(Calls):
 # means.
 EXTRAS = {
     "title": ("exec", "label", "What the command is for, in a few words."),
-    "ask": ("exec", "", "Whether a person is asked first. Nobody asks here yet: without meaning."),
     "security": ("exec", "", "What may run unasked. Nobody asks here yet: without meaning."),
     "node": ("exec", "", "Which machine, for host node, which is not built yet."),
 }
