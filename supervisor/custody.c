@@ -68,6 +68,7 @@ custody_name(enum custody_state s)
 	static const char *const names[CUSTODY_STATES] = {"nobody", "unknown",
 	    "given", "has", "expect", "over"};
 
+	CHECK((unsigned)s < CUSTODY_STATES);
 	return names[s];
 }
 
@@ -98,6 +99,7 @@ by_turn(const struct custody *c, enum custody_event first, uint64_t turn)
 void
 custody_load(struct custody *c, uint32_t start)
 {
+	CHECK(c->state == CUSTODY_NOBODY);
 	*c = (struct custody){.state = CUSTODY_UNKNOWN,
 	    .turn = start != 0 ? TURN_OF_START(start) : 1};
 }
@@ -192,6 +194,7 @@ custody_back(struct custody *c)
 void
 custody_over(struct custody *c)
 {
+	CHECK(c->state != CUSTODY_OVER);
 	if (c->state == CUSTODY_UNKNOWN)
 		c->who = (struct wid){0};
 	c->state = CUSTODY_OVER;

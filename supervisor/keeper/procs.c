@@ -148,6 +148,7 @@ start(struct keeper *k, struct proc *p, uint64_t now)
 {
 	int r;
 
+	CHECK(p->state == PROC_NONE && p->chan < 0 && p->pidfd < 0);
 	p->wid.generation++;
 	p->started_ns = now;
 	p->set = p->role == HERITAGE_MASTER ? k->use_master : k->use_workers;
@@ -240,6 +241,7 @@ procs_ready(struct keeper *k, struct proc *p)
 {
 	uint32_t i;
 
+	CHECK(p->state == PROC_STARTING);
 	p->state = PROC_READY;
 	log_event(LOG_NOTE, "process-ready", KV_PROC(p));
 	if (p->role != HERITAGE_MASTER)
@@ -322,6 +324,7 @@ finish_death(struct keeper *k, struct proc *p, uint64_t now)
 {
 	struct down d;
 
+	CHECK(p->state == PROC_DYING && p->chan >= 0);
 	collect(p, &d);
 	say_last_words(p, &d, k->stop >= STOP_WORKERS || p->leaving);
 	if (!p->chan_eof)
