@@ -99,7 +99,6 @@ by_turn(const struct custody *c, enum custody_event first, uint64_t turn)
 void
 custody_load(struct custody *c, uint32_t start)
 {
-	CHECK(c->state == CUSTODY_NOBODY);
 	*c = (struct custody){.state = CUSTODY_UNKNOWN,
 	    .turn = start != 0 ? TURN_OF_START(start) : 1};
 }
