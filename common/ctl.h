@@ -288,6 +288,7 @@ enum {
 	CTL_START_DIRECT = 32,     /* with SHELL: plain words need none */
 	CTL_START_NO_NEW_PRIVS = 64, /* PR_SET_NO_NEW_PRIVS before exec */
 	CTL_START_AWAITED = 128,   /* somebody waits to hear that it runs */
+	CTL_START_END_ALONE = 256, /* where END is said RUNNING need not be */
 	/* those that are known when the session is made */
 	CTL_START_OF_SPEC =
 	    CTL_START_SHELL | CTL_START_DIRECT | CTL_START_NO_NEW_PRIVS,

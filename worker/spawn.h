@@ -95,6 +95,7 @@ struct spawn_args {
 	const struct search *search; /* what it execs */
 	int leaf_fd; /* control group to be in from the first moment; -1 */
 	bool leaf_into; /* by clone itself; else the child moves itself */
+	bool yields;          /* the worker does (SCHED_BATCH), and hands it on */
 	bool stall, no_pid; /* tests: never cut; the kernel writes no pid */
 };
 
