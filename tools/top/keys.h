@@ -31,12 +31,4 @@ struct key_row {
 };
 bool keys_row(size_t i, struct key_row *ret);
 
-void keys_sort_by(struct ui *u, size_t column);
-/* A function for each row of keys.def. */
-#define KEYS(title)
-#define KEY(function, help, ...) void do_##function(struct ui *u);
-#include "keys.def"
-#undef KEYS
-#undef KEY
-
 #endif
