@@ -5,6 +5,9 @@
 
 #include "cli.h"
 
+/* How more of a session's output is kept. */
+#define LOG_KEEP_MORE                                                          \
+	"psup exec --retain HEAD,TAIL keeps more in memory, --spill FILE all"
 #define LOG_FOLLOW_MAX 64 /* sessions; one request of each is under way */
 
 struct log_options {

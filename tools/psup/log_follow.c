@@ -37,6 +37,7 @@ struct following {
 	const struct follower *shown; /* the last that wrote; NULL: none yet */
 	bool mid_line;                /* so ends what we wrote */
 	bool stopped;                 /* answers come too late now */
+	int64_t dropped;              /* bytes, of all of them */
 	int code;
 };
 
@@ -161,6 +162,7 @@ take(struct follower *one, const psup_value *details, const char *data,
 	bool last = next == one->next &&
 	    !psup_get_is(details, "status", "running");
 
+	f->dropped += dropped;
 	if (dropped > 0) {
 		fflush(stdout);
 		cli_say("%s%s%lld bytes are not retained",
@@ -291,6 +293,9 @@ log_follow(struct cli *c, const struct log_options *o, const char *const *ids,
 			find_begin(&f.v[i]);
 	}
 	loop(&f);
+	if (f.dropped > 0)
+		cli_say("%lld bytes of output were not there any more; "
+		        LOG_KEEP_MORE, (long long)f.dropped);
 	for (size_t i = 0; i < count; i++)
 		free(f.v[i].held);
 	free(f.v);

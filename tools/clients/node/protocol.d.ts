@@ -362,7 +362,7 @@ export interface ExecParams {
   noOutputTimeout?: number;
   /** Is the exit event of a backgrounded session one to be told? false: it is quiet; true: it is not, whatever ends it */
   notifyOnExit?: boolean;
-  /** open: a pipe that write can feed; closed: EOF at once; {text}: that text, then EOF */
+  /** open (the default: [exec] stdin): a pipe that write can feed; closed: EOF at once; {text}: that text, then EOF */
   stdin?: 'open' | 'closed' | {text: string};
   /** The queue the session waits in: main, subagent, cron:<job>, session:<key>, or a name of your own */
   lane?: string;
@@ -800,6 +800,23 @@ export interface StatusAnswer {
   runtimeDir?: string;
   version?: string;
 }
+/** Which host a call of exec would get and why, and what its box would be made of */
+export interface ExplainSandboxParams {
+  /** Whose call; only an admin connection may choose */
+  scope?: string;
+  /** As exec has it */
+  host?: string;
+  /** As exec has it */
+  elevated?: boolean;
+  /** As exec has it */
+  ask?: string;
+}
+export interface ExplainSandboxAnswer {
+  text: string;
+  /** status; scope; covered: by [sandbox] mode; host: gateway, sandbox, or none, a refusal; reason */
+  details: Fields;
+  isError: boolean;
+}
 /** The scope takes no new sessions from now on, also after a restart of the master, until undrainScope; those that run or are queued are waited for */
 export interface DrainScopeParams {
   /** The scope */
@@ -990,6 +1007,7 @@ export interface Methods {
   'ack': [AckParams, AckAnswer];
   'lanes': [LanesParams, LanesAnswer];
   'status': [StatusParams, StatusAnswer];
+  'explainSandbox': [ExplainSandboxParams, ExplainSandboxAnswer];
   'drainScope': [DrainScopeParams, DrainScopeAnswer];
   'undrainScope': [UndrainScopeParams, UndrainScopeAnswer];
   'mintToken': [MintTokenParams, MintTokenAnswer];

@@ -269,7 +269,7 @@ METHODS["exec"] = ("requestKey", "exec", {
     "timeoutSeconds": ("num", "The same parameter as timeout", "timeoutSeconds"),
     "noOutputTimeout": ("num", "Seconds of silence after which the command is ended; 0: no limit", "noOutputTimeout"),
     "notifyOnExit": ("bool", "Is the exit event of a backgrounded session one to be told? false: it is quiet; true: it is not, whatever ends it", "notifyOnExit"),
-    "stdin": ("stdin", "open: a pipe that write can feed; closed: EOF at once; {text}: that text, then EOF", "stdin"),
+    "stdin": ("stdin", "open (the default: [exec] stdin): a pipe that write can feed; closed: EOF at once; {text}: that text, then EOF", "stdin"),
     "lane": ("str", "The queue the session waits in: main, subagent, cron:<job>, session:<key>, or a name of your own", "lane"),
     "priority": ("int", "1 foreground, 0 normal, -1 background", "priority"),
     "scope": ("str^", "", "scope"),
@@ -532,6 +532,8 @@ StatusAnswer = TypedDict("StatusAnswer", {
     "runtimeDir": "str",
     "version": "str",
 }, total=False)
+
+METHODS["explainSandbox"] = ("*", "", {})
 
 METHODS["drainScope"] = ("*", "", {})
 
@@ -886,6 +888,17 @@ class Methods(Calls):
         """The server's state. A scoped connection hears its own sessions' counts, its scope and its shares, cgroup, unavailable, runtimeDir and version."""
         ret: StatusAnswer = await self._ask("status", locals())
         return ret
+
+    async def explain_sandbox(
+        self,
+        *,
+        scope: Union[str, None] = None,
+        host: Union[str, None] = None,
+        elevated: Union[bool, None] = None,
+        ask: Union[str, None] = None
+    ) -> Answer[Dict[str, Any]]:
+        """Which host a call of exec would get and why, and what its box would be made of. Nothing is made or run."""
+        return Answer(await self._ask("explainSandbox", locals()))
 
     async def drain_scope(
         self,
