@@ -241,13 +241,16 @@ Test(start, without_a_pid_in_the_header_begins_nothing)
 	cr_assert_str_eq(puppet_output(&p, s), "");
 }
 
-/* The process of the first try is dead, that of the second is not. */
+/* The process of the first try is dead, that of the second is not. Of the first
+ * start of all the worker waits for the cut, and sees the death there. */
 Test(start, of_another_try_is_watched)
 {
 	struct psession *s;
 
 	puppet_kill_worker(&p);
-	puppet_worker(&p, "spawn.no-pid=once");
+	puppet_worker(&p, "spawn.no-pid=once@2");
+	s = puppet_start(&p, &(struct order){.sh = "exit 5"});
+	UNTIL(&p, s->closed);
 	s = puppet_start(&p, &(struct order){
 	    .sh = "echo on; read -r x; exit 4",
 	    .flags = CTL_START_STDIN_OPEN});
