@@ -112,6 +112,9 @@ struct child_pty {
 	int fd;            /* ptmx; -1: none, or closed */
 	uint64_t retry_ns; /* look again: input held, or no slave open */
 	uint64_t given;    /* bytes of input this worker gave */
+	uint64_t eof_at;   /* from there on the spool is ^D, held until somebody
+	                    * reads; UINT64_MAX: nothing is held */
+	unsigned eof_looks;
 	struct pty_scan scan;
 	char answer[256];  /* to queries, not yet given */
 	size_t answer_len;
