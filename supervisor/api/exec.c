@@ -376,8 +376,7 @@ exec_call(struct api_call *c)
 	struct exec *x = r->state;
 	char cwd[4096] = "";
 
-	if (!api_text_rule(c, &x->text))
-		return;
+	x->text = api_text_rule(c);
 	if (s != NULL) {
 		exec_attach(c, s);
 		return;
