@@ -212,6 +212,8 @@ struct child {
 	bool ran;             /* must not be started again */
 	int32_t oom_score_adj; /* INT32_MIN: leave */
 	unsigned oom_tries;
+	unsigned oom_mores; /* looks whose time was up ... */
+	int32_t oom_from;   /* ... at those with greater numbers; 0: none was */
 	unsigned oom_looks; /* since the command has it: for its children */
 	uint32_t drop_mask;    /* CTL_FD_* at EOF, not yet told */
 	unsigned want[LINK_COUNT];
