@@ -16,7 +16,7 @@ expect_waits(const char *id, const char *reason)
 	int64_t until = now_ms() + SCN_DEADLINE_MS;
 	const psup_value *row;
 	char got[24] = "nil";
-	struct answer *a;
+	struct answer *a, *list;
 
 	/* what it wrote before it read may come late: then once more */
 	do {
@@ -24,16 +24,18 @@ expect_waits(const char *id, const char *reason)
 		    INT("timeout", 30000));
 		expect_str(a, "met", "input");
 		a = ask("poll", STR("sessionId", id), INT("since", 0));
-	} while (psup_value_type(psup_value_get(details(a), "waitReason")) ==
-	        PSUP_NIL && now_ms() < until);
+		list = ask("list");
+		row = psup_value_at(psup_value_get(details(list), "sessions"),
+		    0);
+	} while ((!psup_get_is(details(a), "waitReason", reason) ||
+	             !psup_get_is(row, "waitReason", reason)) &&
+	    now_ms() < until);
 	expect_flag(a, "waitingForInput", true);
 	expect_str(a, "waitReason", reason);
 	expect_text(a, "process write, send-keys, submit, or paste");
-	a = ask("list");
-	row = psup_value_at(psup_value_get(details(a), "sessions"), 0);
 	psup_get_copy(row, "waitReason", got, sizeof(got));
 	expect(psup_get_is(row, "waitReason", reason), "list says %s", got);
-	expect_text(a, "[input-wait]");
+	expect_text(list, "[input-wait]");
 }
 
 /* Silent for a while, and yet it does not wait. */
