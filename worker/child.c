@@ -80,7 +80,7 @@ child_new(struct worker *w, struct sid sid)
 	c->pidfd = c->in.fd = c->in.spool_fd = c->pty.fd = -1;
 	c->out[0] = c->out[1] = (struct child_out){.child = c, .fd = -1};
 	c->ring.fd = -1;
-	c->watch_pos = c->in.watch_pos = UINT64_MAX;
+	c->watch_pos = c->in.watch_pos = c->pty.eof_at = UINT64_MAX;
 	LIST_INSERT_HEAD(&w->sessions, c, all);
 	LIST_INSERT_HEAD(bucket_of(w, sid), c, bucket);
 	w->count++;

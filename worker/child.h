@@ -112,6 +112,9 @@ struct child_pty {
 	int fd;            /* ptmx; -1: none, or closed */
 	uint64_t retry_ns; /* look again: input held, or no slave open */
 	uint64_t given;    /* bytes of input this worker gave */
+	uint64_t eof_at;   /* from there on the spool is ^D, held until somebody
+	                    * reads; UINT64_MAX: nothing is held */
+	unsigned eof_looks;
 	struct pty_scan scan;
 	char answer[256];  /* to queries, not yet given */
 	size_t answer_len;
@@ -211,6 +214,8 @@ struct child {
 	bool ran;             /* must not be started again */
 	int32_t oom_score_adj; /* INT32_MIN: leave */
 	unsigned oom_tries;
+	unsigned oom_mores; /* looks whose time was up ... */
+	int32_t oom_from;   /* ... at those with greater numbers; 0: none was */
 	unsigned oom_looks; /* since the command has it: for its children */
 	uint32_t drop_mask;    /* CTL_FD_* at EOF, not yet told */
 	unsigned want[LINK_COUNT];

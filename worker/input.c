@@ -14,10 +14,15 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/spool.h"
+#include "worker/input_look.h"
 #include "worker/ladder.h"
 #include "worker/link.h"
 #include "worker/pty.h"
 #include "worker/pump.h"
+
+/* Between two looks for who reads a terminal whose end of file is held. */
+#define EOF_LOOK_NS (20 * NSEC_PER_MSEC)
+#define EOF_SHIFT   5u
 
 /* What is writable when there is room. */
 static int
@@ -126,11 +131,42 @@ input_wait_pty(struct child *c, int rc, bool moved)
 	ladder_arm(c);
 }
 
+/* Up to where the spool may go to the terminal: not to the ^D at its end before
+ * somebody is there who sees it. */
+static uint64_t
+input_end_pty(struct child *c)
+{
+	uint64_t end = atomic_load(&c->ring.hdr->spool_end);
+
+	if (c->pty.eof_at >= end)
+		return end;
+	if (input_consumed(c) < c->pty.eof_at || !input_is_heard(c))
+		return c->pty.eof_at;
+	c->pty.eof_at = UINT64_MAX;
+	return end;
+}
+
+/* What is held is looked at again, ever more rarely. */
+static void
+input_hold_pty(struct child *c)
+{
+	unsigned shift = c->pty.eof_looks < EOF_SHIFT ? c->pty.eof_looks
+						      : EOF_SHIFT;
+	uint64_t due = c->w->now_ns + (EOF_LOOK_NS << shift);
+
+	if (c->pty.eof_at == UINT64_MAX)
+		return;
+	c->pty.eof_looks++;
+	if (c->pty.retry_ns == 0 || due < c->pty.retry_ns)
+		c->pty.retry_ns = due;
+	ladder_arm(c);
+}
+
 /* The terminal's stdin: it stays open, whatever was written. */
 static void
 input_feed_pty(struct child *c)
 {
-	uint64_t end = atomic_load(&c->ring.hdr->spool_end);
+	uint64_t end = input_end_pty(c);
 	uint64_t given = c->pty.given;
 	int rc = 0;
 
@@ -149,6 +185,7 @@ input_feed_pty(struct child *c)
 	if (input_consumed(c) >= c->in.punched + INPUT_PUNCH_BYTES)
 		spool_punch(c->in.spool_fd, input_consumed(c), &c->in.punched);
 	input_wait_pty(c, rc, c->pty.given != given);
+	input_hold_pty(c);
 	if (c->in.watch_pos != UINT64_MAX)
 		input_watch(c, c->in.watch_pos);
 }

@@ -30,6 +30,8 @@ struct look {
 	char link[40]; /* what a descriptor of its stdin shows as */
 	bool tty;
 	bool lines; /* the terminal takes lines */
+	bool hearers; /* it is for those who would see an end of file, and
+	               * ends with the first of them */
 	unsigned tasks;
 	struct input_look rule;
 };
@@ -142,16 +144,23 @@ source_of(const struct look *l, int task, unsigned long fd)
 					      : INPUT_FROM_ELSE;
 }
 
-/* Does it drive the session's terminal? */
+/* Is it in the foreground of the session's terminal, which is its stdin? */
 static bool
-task_drives(const struct look *l, int task, const struct procfs_stat *st)
+task_has_terminal(const struct look *l, int task, const struct procfs_stat *st)
 {
-	struct open_kinds open;
 	char link[64];
 
-	return l->tty && !l->lines && st->pgrp == st->tty_pgrp &&
-	       task_link(task, 0, link, sizeof(link)) && is_stdin(l, link) &&
-	       task_open(l, task, &open) && open.sockets == 0;
+	return l->tty && st->pgrp == st->tty_pgrp &&
+	    task_link(task, 0, link, sizeof(link)) && is_stdin(l, link);
+}
+
+/* Has it nothing else to wait for than its terminal, byte by byte? */
+static bool
+task_drives(const struct look *l, int task)
+{
+	struct open_kinds open;
+
+	return !l->lines && task_open(l, task, &open) && open.sockets == 0;
 }
 
 /* How it sleeps, by wchan first, which waits for nobody. */
@@ -177,8 +186,10 @@ task_sleep(const struct look *l, int task, const struct procfs_stat *st,
 	} else {
 		ret->sleep.timed = true; /* for all that is known */
 	}
-	if (ret->sleep.kind == SLEEP_POLL && ret->first && !ret->sleep.timed)
-		ret->drives = task_drives(l, task, st);
+	if (ret->sleep.kind == SLEEP_POLL && ret->first &&
+	    (l->hearers || !ret->sleep.timed))
+		ret->polls = task_has_terminal(l, task, st);
+	ret->drives = ret->polls && !ret->sleep.timed && task_drives(l, task);
 }
 
 /* One task of a process; `name` is its directory. False: the look is over. */
@@ -204,6 +215,8 @@ look_task(struct look *l, int dir, const char *name, int32_t pid)
 		if (task_file(task, "schedstat", text, sizeof(text)))
 			now.ran_ns = strtoull(text, NULL, 10);
 		more = input_look_task(&l->rule, &now);
+		if (l->hearers)
+			more = !l->rule.hears;
 	}
 	close(task);
 	return more;
@@ -287,26 +300,45 @@ name_stdin(struct child *c, struct look *l)
 	return true;
 }
 
+/* All of it. False: it was ended before. */
+static bool
+look_session(struct child *c, struct look *l)
+{
+	int32_t pids[PIDS_MAX];
+	size_t n = members(c, pids);
+	bool more = n < PIDS_MAX;
+
+	input_look_begin(&l->rule, atomic_load(&c->ring.hdr->head),
+	    (uint64_t)atomic_load(&c->ring.hdr->spool_off));
+	for (size_t i = 0; i < n && more; i++)
+		more = look_process(l, pids[i]);
+	return more;
+}
+
+bool
+input_is_heard(struct child *c)
+{
+	struct look l = {.hearers = true};
+
+	if (c->pty.fd < 0 || c->state != CHILD_RUNNING || !name_stdin(c, &l))
+		return false;
+	(void)look_session(c, &l);
+	return l.rule.hears;
+}
+
 uint32_t
 input_look(struct child *c, uint64_t *ret_stamp)
 {
 	struct look l = {.tasks = 0};
-	int32_t pids[PIDS_MAX];
-	bool more;
-	size_t n;
+	bool all;
 
 	*ret_stamp = 0;
 	if (c->in.fd < 0 || c->ring.hdr == NULL || c->state != CHILD_RUNNING ||
 	    !is_quiet(c) || has_input(c) || !name_stdin(c, &l))
 		return CTL_INPUT_NONE;
-	input_look_begin(&l.rule, atomic_load(&c->ring.hdr->head),
-	    (uint64_t)atomic_load(&c->ring.hdr->spool_off));
-	n = members(c, pids);
-	more = n < PIDS_MAX;
-	for (size_t i = 0; i < n && more; i++)
-		more = look_process(&l, pids[i]);
+	all = look_session(c, &l);
 	*ret_stamp = l.rule.stamp;
-	if (!more || !input_look_waits(&l.rule))
+	if (!all || !input_look_waits(&l.rule))
 		return CTL_INPUT_NONE;
 	return l.tty ? CTL_INPUT_TTY : CTL_INPUT_STDIN;
 }

@@ -16,5 +16,8 @@
 
 /* What it waits for, CTL_INPUT_*, and the stamp of that. */
 uint32_t input_look(struct child *c, uint64_t *ret_stamp);
+/* Does anybody read its terminal, or wait for that among others? What is typed
+ * before is lost to a program that sets its terminal up, or data to it. */
+bool input_is_heard(struct child *c);
 
 #endif

@@ -59,6 +59,10 @@ input_look_task(struct input_look *l, const struct input_task *t)
 {
 	if (t->state == 'Z' || t->state == 'X')
 		return true; /* it is over */
+	l->hears = l->hears ||
+	    (t->state == 'S' &&
+		(t->polls || (t->sleep.kind == SLEEP_READ &&
+				 t->source == INPUT_FROM_STDIN)));
 	stamp_add(&l->stamp, (uint64_t)t->tid);
 	stamp_add(&l->stamp, t->start);
 	stamp_add(&l->stamp, t->ticks);

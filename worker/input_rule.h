@@ -35,6 +35,8 @@ struct input_task {
 	uint64_t ran_ns; /* on a processor; 0: not known */
 	struct sleep sleep;
 	enum input_source source; /* of a read */
+	bool polls;  /* of a poll: its stdin is the session's terminal, of
+	              * which it is in the foreground */
 	bool drives; /* of a poll: its stdin is the session's terminal, it
 		      * is in that's foreground, takes bytes and no lines,
 		      * and has nothing else to wait for */
@@ -43,6 +45,7 @@ struct input_task {
 struct input_look {
 	bool reads;	/* somebody waits for input */
 	bool works;	/* somebody does something else */
+	bool hears;	/* somebody would see an end of file now */
 	uint64_t stamp; /* of everything that is to stay as it is */
 };
 

@@ -92,8 +92,11 @@ prepare_pty(struct child *c)
 	rc = pty_open(c, o->cols, o->rows, plan->child_end);
 	if ((rc == -EMFILE || rc == -ENFILE) && tree_shed(c->w))
 		rc = pty_open(c, o->cols, o->rows, plan->child_end);
-	if (rc == 0)
+	if (rc == 0) {
+		if (o->pty_eof > 0)
+			c->pty.eof_at = o->stdin_end - o->pty_eof;
 		return 0;
+	}
 	log_event(LOG_WARN, "terminal-not-made", KV("session", c->sid.v),
 	    KV("error", err_name(-rc)), KV("msg", "it gets pipes"));
 	atomic_store(&c->ring.hdr->pty_error, (uint32_t)-rc);

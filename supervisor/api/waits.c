@@ -407,6 +407,29 @@ owes_a_look(const struct waits *ws)
 	return false;
 }
 
+/* Does output that was met lie before an end that may follow at once? Who was
+ * woken by a job's last line is told its end in the same answer, if that comes
+ * within a moment. */
+static bool
+awaits_end(struct waits *ws)
+{
+	uint64_t now = clock_boot_ns(), wall = clock_wall_ms();
+	bool live = false;
+
+	for (uint32_t i = 0; i < ws->count && !live; i++)
+		live = ws->v[i].s != NULL && session_live(ws->v[i].s) &&
+		    (ws->v[i].met == MET_TEXT || ws->v[i].met == MET_REGEX ||
+			ws->v[i].met == MET_BYTES);
+	if (!live || !ws->woken || ws->timed_out)
+		return false;
+	if (ws->moment_ns == 0)
+		ws->moment_ns = now + WAITS_MOMENT_MS * NSEC_PER_MSEC;
+	if (now >= ws->moment_ns)
+		return false;
+	arm(ws, wall + (ws->moment_ns - now) / NSEC_PER_MSEC + 1, wall);
+	return true;
+}
+
 /* Answers where that can be done. */
 static void
 settle(struct waits *ws)
@@ -414,6 +437,8 @@ settle(struct waits *ws)
 	if (ws->begins || ws->answers ||
 	    !(waits_enough(ws) || ws->late ||
 		(ws->timed_out && !owes_a_look(ws))))
+		return;
+	if (awaits_end(ws))
 		return;
 	for (uint32_t i = 0; i < ws->count; i++)
 		dequeue(&ws->v[i]);
@@ -464,6 +489,7 @@ wake_one(struct waited *w, unsigned wake)
 		w->s = NULL;
 	} else if ((wake & (WAKE_OUTPUT | WAKE_STATE)) != 0 &&
 	    w->met == MET_NOT && !w->from_end && !ws->answers) {
+		ws->woken = ws->woken || (wake & WAKE_OUTPUT) != 0;
 		enqueue(w);
 		arm(ws, look(w, now), now);
 	}

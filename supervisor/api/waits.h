@@ -19,6 +19,7 @@
 #define WAITS_BYTES      (32u << 20) /* of memory for one wait's matching */
 #define WAITS_PAUSE_MS   100u /* after that an unfinished line has an end */
 #define WAITS_LATE_MS    1000u /* after its time-out a wait still looks */
+#define WAITS_MOMENT_MS  25u   /* output that is met waits so long for an end */
 #define WAITS_LONGER     4096u /* a match is made longer by so much at most */
 #define WAITS_EXCERPT    512u
 #define WAITS_UNIT       64u  /* sessions of a slice */
@@ -54,6 +55,9 @@ struct waits {
 	uint64_t idle_ms, bytes; /* 0: not asked for */
 	bool input, any, timed_out;
 	bool late;          /* and what was there then took too long */
+	bool woken;         /* by output */
+	uint64_t moment_ns; /* boot: what it has met gives the end until then;
+	                     * 0: nothing has yet */
 	struct event *tick;
 	uint64_t tick_at;   /* wall; UINT64_MAX: not armed */
 	uint32_t count, met_count;

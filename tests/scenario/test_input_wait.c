@@ -9,11 +9,12 @@
 
 TestSuite(input_wait);
 
-/* Waits for input, and poll and list say by which evidence. */
+/* Waits for input, and says by which evidence. */
 static void
 expect_waits(const char *id, const char *reason)
 {
 	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	const psup_value *row;
 	char got[24] = "nil";
 	struct answer *a, *list;
 
@@ -24,14 +25,16 @@ expect_waits(const char *id, const char *reason)
 		expect_str(a, "met", "input");
 		a = ask("poll", STR("sessionId", id), INT("since", 0));
 		list = ask("list");
-		psup_get_copy(psup_value_at(psup_value_get(details(list),
-		    "sessions"), 0), "waitReason", got, sizeof(got));
-	} while ((psup_value_type(psup_value_get(details(a), "waitReason")) ==
-	        PSUP_NIL || strcmp(got, reason) != 0) && now_ms() < until);
+		row = psup_value_at(psup_value_get(details(list), "sessions"),
+		    0);
+	} while ((!psup_get_is(details(a), "waitReason", reason) ||
+	             !psup_get_is(row, "waitReason", reason)) &&
+	    now_ms() < until);
 	expect_flag(a, "waitingForInput", true);
 	expect_str(a, "waitReason", reason);
 	expect_text(a, "process write, send-keys, submit, or paste");
-	expect(strcmp(got, reason) == 0, "list says %s", got);
+	psup_get_copy(row, "waitReason", got, sizeof(got));
+	expect(psup_get_is(row, "waitReason", reason), "list says %s", got);
 	expect_text(list, "[input-wait]");
 }
 

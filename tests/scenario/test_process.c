@@ -113,11 +113,13 @@ SCENARIO(process, poll_is_woken_by_output)
 
 /* The end is 25 ms behind at most: 99 of 100, but for those of whose time the
  * machine withheld some. */
-SCENARIO(process, a_last_line_and_the_end_come_in_one_poll)
+static void
+expect_in_one_answer(bool by_wait)
 {
 	enum { JOBS = 100 };
 	const char *id, *gate;
 	char name[24], script[300];
+	const psup_value *d;
 	struct question *q;
 	struct answer *a;
 	int64_t withheld;
@@ -130,15 +132,31 @@ SCENARIO(process, a_last_line_and_the_end_come_in_one_poll)
 		gate = file_in_scenario(name);
 		snprintf(script, sizeof(script), "await %s; print last", gate);
 		id = background(PUPPET(script));
-		q = ask_later(NULL, "poll", STR("sessionId", id),
-		    INT("timeout", 30000));
+		q = by_wait ? ask_later(NULL, "wait", STR("sessionId", id),
+				  STR("text", "last"), INT("timeout", 30000))
+			    : ask_later(NULL, "poll", STR("sessionId", id),
+				  INT("timeout", 30000));
 		fclose(fopen(gate, "we"));
 		a = answer_of(q);
-		expect_str(a, "output", "last\n");
-		once += strcmp(text_of(a, "status"), "completed") == 0 ||
+		expect_str(a, by_wait ? "met" : "output",
+		    by_wait ? "text" : "last\n");
+		d = by_wait ? psup_value_at(psup_value_get(details(a),
+				  "sessions"), 0)
+			    : details(a);
+		once += psup_get_is(d, "status", "completed") ||
 		    withheld_ms() - withheld >= 5;
 	}
 	expect(once >= JOBS - 1, "%d of %d", once, JOBS);
+}
+
+SCENARIO(process, a_last_line_and_the_end_come_in_one_poll)
+{
+	expect_in_one_answer(false);
+}
+
+SCENARIO(process, a_last_line_and_the_end_come_in_one_wait)
+{
+	expect_in_one_answer(true);
 }
 
 /* Output alone is told after that moment, though the job goes on. */

@@ -66,6 +66,27 @@ SCENARIO(terminal, text_then_end_of_file)
 	expect_str(a, "status", "completed");
 }
 
+/* What is typed before is lost to who empties its terminal first, and data to who
+ * takes single bytes by then. */
+SCENARIO(terminal, an_end_of_file_waits_for_who_reads_it)
+{
+	struct answer *a;
+
+	psupd();
+	a = ask("exec", STR("command", "stty raw; sleep 0.3; stty cooked; cat; "
+	    "echo over"), YES("pty"), STR("stdin", "closed"));
+	expect_str(a, "status", "completed");
+	expect_text(a, "over");
+	if (access("/usr/bin/python3", X_OK) != 0)
+		skip_scenario("there is no python3");
+	a = ask("exec", STR("command", "exec /usr/bin/python3 -c 'import "
+	    "termios,time,sys; time.sleep(0.3); termios.tcflush(0, "
+	    "termios.TCIFLUSH); print(len(sys.stdin.read()))'"), YES("pty"),
+	    STDIN_TEXT("lost\n"));
+	expect_str(a, "status", "completed");
+	expect_text(a, "0");
+}
+
 SCENARIO(terminal, bash_has_job_control)
 {
 	const char *id;

@@ -83,6 +83,28 @@ Test(input_rule, tells_who_waits_from_who_works)
 		    rows[i].what);
 }
 
+Test(input_rule, an_end_of_file_is_heard_by_any_thread_that_reads)
+{
+	static const struct {
+		bool hears;
+		struct input_task task;
+	} rows[] = {
+	    {true, {MAIN(2), READS(STDIN)}},
+	    {true, {THREAD(2), READS(STDIN)}},
+	    {true, {MAIN(2), IN(POLL), .polls = true}},
+	    {false, {MAIN(2), IN(POLL)}},
+	    {false, {MAIN(2), READS(PIPE)}},
+	    {false, {.tid = 2, .first = true, .state = 'R'}},
+	};
+	struct input_look l;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		input_look_begin(&l, 0, 0);
+		(void)input_look_task(&l, &rows[i].task);
+		cr_expect_eq(l.hears, rows[i].hears, "%zu", i);
+	}
+}
+
 Test(input_rule, the_stamp_tells_that_something_moved)
 {
 	struct input_task t[] = {{MAIN(2), IN(CHILD), .start = 5, .ticks = 1},
