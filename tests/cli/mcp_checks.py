@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, sys.argv[1])
 from mcp import MODERN, Gone, Mcp, becomes, details, lives  # noqa: E402
@@ -582,6 +581,14 @@ def servers_die():
 
 # --------------------------------------------------------------------- crowds
 
+def naps(pid):
+    """How often it has waited for something, where it waits now."""
+    with open(f"/proc/{pid}/status") as f:
+        status = f.read()
+    return (int(re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", status)[1])
+            if re.search(r"\nState:\s+S", status) else None)
+
+
 def crowds():
     m = Mcp(cwd=folder("crowds"))
     calls = [m.call("exec", command=f"echo {k}") for k in range(1000)]
@@ -592,18 +599,19 @@ def crowds():
     # nobody reads: it takes in no more, and goes on once somebody does
     os.set_blocking(m.p.stdin.fileno(), False)
     line = b'{"jsonrpc":"2.0","id":%d,"method":"tools/list"}\n'
-    sent = full = 0
-    data = b""
-    while full < 5 and sent < 20000:
+    sent, data, full = 0, b"", False
+    while not full and sent < 20000:
         if not data:
             sent += 1
             data = line % sent
+        before = naps(m.p.pid)
         try:
-            n = os.write(m.p.stdin.fileno(), data)
-            data, full = data[n:], 0
+            data = data[os.write(m.p.stdin.fileno(), data):]
         except BlockingIOError:
-            full += 1
-            time.sleep(0.1)
+            # asleep all the while, and its stdin is full: it is not that
+            # which it waits for
+            full = before is not None and naps(m.p.pid) == before
+            os.sched_yield()
     with open(f"/proc/{m.p.pid}/smaps_rollup") as f:
         pss = int(re.search(r"Pss:\s+(\d+)", f.read())[1])
     # a sanitizer keeps what was freed
