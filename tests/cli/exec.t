@@ -97,6 +97,8 @@ like "$(limit memoryBytes=1K)" '*memoryBytes: "1K" is no size from 1M to *' \
     "memoryBytes"
 like "$(limit cpuSeconds=0)" '*cpuSeconds: "0" is no duration from 1s to *' \
     "cpuSeconds"
+like "$(psup exec --limit cpuSeconds=1 'while :; do :; done' 2>&1; echo $?)" \
+    "*ended by a limit: cpuSeconds*152" "which one ended it is said"
 like "$(limit pidz=3)" '*did you mean pids*' "no such limit"
 
 # Somebody else waits for more than there will be: the worker is asked for both.

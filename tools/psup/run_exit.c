@@ -71,7 +71,7 @@ finish(struct run *r)
 {
 	const psup_value *details = psup_reply_details(r->reply);
 	const char *text;
-	char left[400];
+	char left[400], limit[40];
 	size_t len;
 	int code = run_exit_code(details);
 	bool ran = psup_value_type(psup_value_get(details, "exitCode")) ==
@@ -97,6 +97,8 @@ finish(struct run *r)
 	    psup_get_bool(details, "timedOut", false))
 		cli_say("timed out; %s; what it did so far may have had "
 		        "effects", left);
+	else if (psup_get_copy(details, "limitHit", limit, sizeof(limit)) > 0)
+		cli_say("ended by a limit: %s", limit);
 	else if (!ran && r->waiting_signal == 0)
 		cli_say("%.*s", len > 2000 ? 2000 : (int)len,
 		    text != NULL ? text : "it could not be run");
