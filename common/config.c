@@ -44,16 +44,14 @@ config_defaults(struct config *ret)
 		const struct config_option *o = &config_options[i];
 		bool on = o->dflt != 0;
 
-		if (o->type == OPT_UINT || o->type == OPT_SECONDS ||
-		    o->type == OPT_KINDS || o->type == OPT_ACTION ||
-		    o->type == OPT_ADMIN ||
-		    o->type == OPT_LOG_LEVEL || o->type == OPT_LOG_FORMAT ||
-		    o->type == OPT_PERCENT)
+		if (o->size == sizeof(o->dflt))
 			memcpy((char *)ret + o->offset, &o->dflt,
 			    sizeof(o->dflt));
 		else if (o->type == OPT_BOOL || o->type == OPT_OPT_OUT)
 			memcpy((char *)ret + o->offset, &on, sizeof(on));
 	}
+	(void)strcpy(ret->sandbox.workspace, "~/.local/share/psup/boxes");
+	(void)strcpy(ret->sandbox.env, "LANG=C.UTF-8\n");
 	config_get_lane(ret, "main", 4)->width = 1;
 	config_get_lane(ret, "subagent", 8)->width = 8;
 }
@@ -172,6 +170,7 @@ config_read_file(struct config *c, const char *path, char *why,
 	struct reading *r = calloc(1, sizeof(*r));
 	struct config_place at = { 0 };
 	char reason[300], *text = NULL;
+	const char *name;
 	size_t len = 0;
 	int error = r == NULL ? -ENOMEM : read_text(path, &text, &len);
 
@@ -213,6 +212,11 @@ config_read_file(struct config *c, const char *path, char *why,
 		    "server.admin_token: nobody would be an admin");
 		error = -EINVAL;
 	}
+	if (error == 0 && config_check_sandbox(&r->config, &name, reason,
+	        sizeof(reason)) < 0) {
+		fail(r, "sandbox", name, reason);
+		error = -EINVAL;
+	}
 	if (error == 0)
 		*c = r->config;
 	free(text);
@@ -230,6 +234,21 @@ add_reason(const char *name, const char *reason, char *why, size_t why_size)
 	(void)snprintf(raw, sizeof(raw), "%s%s: %s", n > 0 ? "; " : "", name,
 	    reason);
 	(void)text_escape(raw, strlen(raw), false, why + n, why_size - n);
+}
+
+bool
+config_may_sandbox(const char *path)
+{
+	char *text = NULL;
+	size_t len = 0;
+	bool may = true;
+
+	if (path[0] == '\0')
+		return false;
+	if (read_text(path, &text, &len) == 0)
+		may = memmem(text, len, "sandbox", 7) != NULL;
+	free(text);
+	return may;
 }
 
 int

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/config_sandbox.h"
 #include "common/ctl.h"
 
 #define CONFIG_LANES  64
@@ -85,7 +86,9 @@ struct config {
 	/* [scope "name"] */
 	struct config_scope {
 		char name[48];
+		bool bounded; /* by max_running; else as [scope] says */
 		uint64_t max_running;
+		uint64_t box; /* enum config_scope_box */
 	} scopes[CONFIG_SCOPES];
 	uint32_t scope_count;
 	uint64_t start_ms;           /* of [limits]; from the clone to the
@@ -119,6 +122,8 @@ struct config {
 		uint32_t width;
 	} groups[CONFIG_GROUPS];
 	uint32_t group_count;
+	struct config_sandbox sandbox;	 /* [sandbox] */
+	struct config_elevated elevated; /* [elevated] */
 };
 
 /* Defaults: main 1, subagent 8. */
@@ -131,6 +136,9 @@ const struct config_lane *config_lane_for(const struct config *c,
  * is "path:line: section.key: reason". Errors: -ENOENT, -EINVAL, -errno. */
 int config_read_file(struct config *c, const char *path, char *why,
     size_t why_size);
+/* A file that was refused: may it have put scopes into sandboxes? What cannot
+ * be read may. */
+bool config_may_sandbox(const char *path);
 /* The three families of variable names over *c; what is out of range is
  * clamped. PSUP_* that is no number is refused: -EINVAL and why, *c unchanged.
  * Of the older families it counts as not set, and why says so where this

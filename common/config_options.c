@@ -115,6 +115,48 @@ const struct config_option config_options[] = {
 	    LOG_DEBUG, 0, { "PSUP_LOG_LEVEL" } },
 	{ "server", "log_format", OPT_LOG_FORMAT, AT(log_format), LOG_LOGFMT,
 	    0, LOG_JSON, 0, { "PSUP_LOG_FORMAT" } },
+	{ "sandbox", "mode", OPT_BOX_MODE, AT(sandbox.mode),
+	    CONFIG_SANDBOX_OFF, 0, 0, 0, { NULL } },
+	{ "sandbox", "scope", OPT_BOX_OF, AT(sandbox.scope), CONFIG_BOX_AGENT,
+	    0, 0, 0, { NULL } },
+	{ "sandbox", "user", OPT_NAME, AT(sandbox.user), 0, 0, 0, 0,
+	    { NULL } },
+	{ "sandbox", "workspace", OPT_HOME, AT(sandbox.workspace), 0, 0, 0, 0,
+	    { NULL } },
+	{ "sandbox", "access", OPT_BOX_ACCESS, AT(sandbox.access),
+	    CONFIG_ACCESS_NONE, 0, 0, 0, { NULL } },
+	{ "sandbox", "bind", OPT_BIND, AT(sandbox.binds), 0, 0, 0, 0,
+	    { NULL } },
+	{ "sandbox", "network", OPT_BOX_NETWORK, AT(sandbox.network),
+	    CONFIG_NETWORK_NONE, 0, 0, 0, { NULL } },
+	{ "sandbox", "allow_host_network", OPT_BOOL,
+	    AT(sandbox.allow_host_network), 0, 0, 1, 0, { NULL } },
+	{ "sandbox", "env", OPT_VARIABLE, AT(sandbox.env), 0, 0, 0, 0,
+	    { NULL } },
+	{ "sandbox", "setup", OPT_TEXT, AT(sandbox.setup), 0, 0, 0, 0,
+	    { NULL } },
+	{ "sandbox", "memory", OPT_SIZE, AT(sandbox.memory), 1u << 30,
+	    16u << 20, ANY, 0, { NULL } },
+	{ "sandbox", "pids", OPT_UINT, AT(sandbox.pids), 256, 8, 1000000, 0,
+	    { NULL } },
+	{ "sandbox", "cpus", OPT_PERCENT, AT(sandbox.cpus), 100, 0, 102400, 0,
+	    { NULL } },
+	{ "sandbox", "idle_min", OPT_UINT, AT(sandbox.idle_min), 1440, 0,
+	    5256000, 0, { NULL } },
+	{ "sandbox", "max_age_min", OPT_UINT, AT(sandbox.max_age_min), 10080,
+	    0, 5256000, 0, { NULL } },
+	{ "sandbox", "backend", OPT_BOX_BACKEND, AT(sandbox.backend),
+	    CONFIG_BACKEND_BWRAP, 0, 0, 0, { NULL } },
+	{ "sandbox", "container", OPT_NAME, AT(sandbox.container), 0, 0, 0, 0,
+	    { NULL } },
+	{ "sandbox", "engine", OPT_BOX_ENGINE, AT(sandbox.engine),
+	    CONFIG_ENGINE_DOCKER, 0, 0, 0, { NULL } },
+	{ "elevated", "enabled", OPT_BOOL, AT(elevated.enabled), 0, 0, 1, 0,
+	    { NULL } },
+	{ "elevated", "scopes", OPT_SCOPES, AT(elevated.scopes), 0, 0, 0, 0,
+	    { NULL } },
+	{ "elevated", "ask", OPT_ASK, AT(elevated.ask), CONFIG_ASK_POLICY, 0,
+	    0, 0, { NULL } },
 	{ "server", "lane_warn_ms", OPT_UINT, AT(lane_warn_ms), 2000, 0,
 	    86400000, 0, { NULL } },
 };
@@ -152,9 +194,8 @@ config_parse_number(const char *s, int64_t *ret)
 	return true;
 }
 
-/* The words for yes and no. */
-static bool
-parse_bool(const char *s, bool *ret)
+bool
+config_parse_bool(const char *s, bool *ret)
 {
 	static const struct {
 		const char *word;
@@ -217,7 +258,7 @@ set_bool(struct config *c, const struct config_option *o, const char *value,
 {
 	bool v;
 
-	if (!parse_bool(value, &v)) {
+	if (!config_parse_bool(value, &v)) {
 		if (from_env && o->type == OPT_OPT_OUT)
 			return 0;
 		return config_refuse(why, why_size,
@@ -301,18 +342,52 @@ static const struct words {
 	    [LOG_NOTE] = "note", [LOG_DEBUG] = "debug" }, LOG_LEVEL_NAMES },
 	{ OPT_LOG_FORMAT, { [LOG_LOGFMT] = "logfmt", [LOG_JSON] = "json" },
 	    LOG_FORMAT_NAMES },
+	{ OPT_BOX_MODE, { [CONFIG_SANDBOX_OFF] = "off",
+	    [CONFIG_SANDBOX_ALL] = "all", [CONFIG_SANDBOX_NAMED] = "named" },
+	    "off, all or named" },
+	{ OPT_BOX_OF, { [CONFIG_BOX_AGENT] = "agent",
+	    [CONFIG_BOX_SESSION] = "session", [CONFIG_BOX_SHARED] = "shared" },
+	    "agent, session or shared" },
+	{ OPT_BOX_ACCESS, { [CONFIG_ACCESS_NONE] = "none",
+	    [CONFIG_ACCESS_RO] = "ro", [CONFIG_ACCESS_RW] = "rw" },
+	    "none, ro or rw" },
+	{ OPT_BOX_NETWORK, { [CONFIG_NETWORK_NONE] = "none",
+	    [CONFIG_NETWORK_HOST] = "host" }, "none or host" },
+	{ OPT_BOX_BACKEND, { [CONFIG_BACKEND_BWRAP] = "bwrap",
+	    [CONFIG_BACKEND_CONTAINER] = "container" }, "bwrap or container" },
+	{ OPT_BOX_ENGINE, { [CONFIG_ENGINE_DOCKER] = "docker",
+	    [CONFIG_ENGINE_PODMAN] = "podman" }, "docker or podman" },
+	{ OPT_ASK, { [CONFIG_ASK_POLICY] = "policy",
+	    [CONFIG_ASK_ON_MISS] = "on-miss", [CONFIG_ASK_ALWAYS] = "always" },
+	    "policy, on-miss or always" },
 };
+
+static const struct words *
+words_of(enum config_type type)
+{
+	for (size_t i = 0; i < NELEMS(word_types); i++)
+		if (word_types[i].type == type)
+			return &word_types[i];
+	return NULL;
+}
+
+const char *
+config_word(enum config_type type, uint64_t v)
+{
+	const struct words *w = words_of(type);
+
+	return w != NULL && v < NELEMS(w->words) ? w->words[v] : NULL;
+}
 
 /* One of some words. */
 static int
 set_word(struct config *c, const struct config_option *o, const char *value,
     char *why, size_t why_size)
 {
-	const struct words *w = word_types;
+	const struct words *w = words_of(o->type);
 	uint64_t v;
 
-	while (w->type != o->type)
-		CHECK(++w < word_types + NELEMS(word_types));
+	CHECK(w != NULL);
 	for (v = 0; w->words[v] != NULL; v++) {
 		if (strcasecmp(w->words[v], value) == 0)
 			return store(c, o, &v, sizeof(v));
@@ -368,7 +443,7 @@ set_percent(struct config *c, const struct config_option *o, const char *value,
 	const char *s = value;
 	uint64_t v;
 
-	for (; *s >= '0' && *s <= '9' && whole <= 100; s++, digits++)
+	for (; *s >= '0' && *s <= '9' && whole <= o->max; s++, digits++)
 		whole = whole * 10 + (unsigned)(*s - '0');
 	if (*s == '.')
 		for (s++; *s >= '0' && *s <= '9' && unit > 1; s++, digits++) {
@@ -378,8 +453,39 @@ set_percent(struct config *c, const struct config_option *o, const char *value,
 	v = whole * 100u + part;
 	if (*s != '\0' || digits == 0 || v > o->max)
 		return config_refuse(why, why_size,
-		    "\"%.80s\" is no percentage; expected 0 to 100, with up to "
-		    "two digits behind a point", value);
+		    "\"%.80s\" is no %s; expected 0 to %u, with up to two "
+		    "digits behind a point", value,
+		    o->max == 10000 ? "percentage" : "number", (unsigned)(o->max / 100));
+	return store(c, o, &v, sizeof(v));
+}
+
+/* SIZE. */
+static int
+set_size(struct config *c, const struct config_option *o, const char *value,
+    char *why, size_t why_size)
+{
+	static const char units[] = "kmgt";
+	size_t len = strlen(value);
+	const char *unit = len > 1 ? strchr(units, value[len - 1] | 0x20) :
+	    NULL;
+	char digits[24] = "";
+	uint64_t v;
+	int64_t n;
+
+	len -= unit != NULL;
+	memcpy(digits, value, len < sizeof(digits) ? len : 0);
+	if (!config_parse_number(digits, &n) || n < 0)
+		return config_refuse(why, why_size,
+		    "\"%.80s\" is no size; expected bytes, or a number with "
+		    "k, m, g or t", value);
+	v = (uint64_t)n;
+	for (const char *u = units; unit != NULL && u <= unit; u++)
+		v = v > o->max ? v : v * 1024;
+	if (v != 0 && (v < o->min || v > o->max))
+		return config_refuse(why, why_size,
+		    "%s is out of range; expected %llu to %llu bytes, or 0 for "
+		    "no bound", value, (unsigned long long)o->min,
+		    (unsigned long long)o->max);
 	return store(c, o, &v, sizeof(v));
 }
 
@@ -432,7 +538,23 @@ config_set(struct config *c, const struct config_option *o, const char *value,
 	case OPT_ADMIN:
 	case OPT_LOG_LEVEL:
 	case OPT_LOG_FORMAT:
+	case OPT_BOX_MODE:
+	case OPT_BOX_OF:
+	case OPT_BOX_ACCESS:
+	case OPT_BOX_NETWORK:
+	case OPT_BOX_BACKEND:
+	case OPT_BOX_ENGINE:
+	case OPT_ASK:
 		return set_word(c, o, value, why, why_size);
+	case OPT_SIZE:
+		return set_size(c, o, value, why, why_size);
+	case OPT_TEXT:
+	case OPT_NAME:
+	case OPT_HOME:
+	case OPT_BIND:
+	case OPT_VARIABLE:
+	case OPT_SCOPES:
+		return config_set_list(c, o, value, why, why_size);
 	case OPT_HASH:
 		return set_hash(c, o, value, why, why_size);
 	case OPT_GROUP:

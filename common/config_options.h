@@ -22,7 +22,21 @@ enum config_type {
 	OPT_PERCENT, /* 0 to 100, up to two digits behind a point: hundredths */
 	OPT_CGROUP,  /* a word of enum config_cgroup */
 	OPT_LOG_LEVEL, /* a word of enum log_level */
-	OPT_LOG_FORMAT /* a word of enum log_format */
+	OPT_LOG_FORMAT, /* a word of enum log_format */
+	OPT_SIZE,    /* bytes, perhaps with k, m, g or t behind */
+	OPT_TEXT,    /* printable, or empty */
+	OPT_NAME,    /* letters, digits, and _ . - behind the first, or empty */
+	OPT_HOME,    /* as DIR; ~/... is one, too */
+	OPT_BIND,    /* a line more: HOST:INSIDE:ro or HOST:INSIDE:rw */
+	OPT_VARIABLE, /* a line more: NAME=value */
+	OPT_SCOPES,  /* names of scopes between commas */
+	OPT_BOX_MODE, /* words of the enums of config_sandbox.h */
+	OPT_BOX_OF,
+	OPT_BOX_ACCESS,
+	OPT_BOX_NETWORK,
+	OPT_BOX_BACKEND,
+	OPT_BOX_ENGINE,
+	OPT_ASK
 };
 
 struct config_option {
@@ -41,6 +55,12 @@ extern const size_t config_option_count;
 int config_set(struct config *c, const struct config_option *o,
     const char *value, bool from_env, char *why, size_t why_size);
 
+/* Of a type whose values are words: the word of this value; NULL: no such
+ * type or value. */
+const char *config_word(enum config_type type, uint64_t v);
+
+/* The words for yes and no. */
+bool config_parse_bool(const char *s, bool *ret);
 /* Digits with an optional sign and nothing else. What is too large for an
  * int64 becomes a very large one. */
 bool config_parse_number(const char *s, int64_t *ret);
@@ -48,6 +68,10 @@ bool config_parse_number(const char *s, int64_t *ret);
 /* config_scope.c: is it a section `scope "NAME"`, and a value in it. */
 bool config_is_scope(const char *section);
 int config_set_scope(struct config *c, const char *section, const char *name,
+    const char *value, char *why, size_t why_size);
+
+/* config_lists.c: values of the types that hold several, or text. */
+int config_set_list(struct config *c, const struct config_option *o,
     const char *value, char *why, size_t why_size);
 
 /* Writes a sentence; -EINVAL, for callers that return it. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The bounds of single scopes, as psup.conf has them. Called by config.c for
+/* What psup.conf says of single scopes. Called by config.c for
  * sections that begin with `scope "`. */
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "config_options.h"
 #include "text.h"
@@ -35,6 +36,23 @@ config_is_scope(const char *section)
 	return strncmp(section, PREFIX, sizeof(PREFIX) - 1) == 0;
 }
 
+static int
+set_box(struct config_scope *scope, const char *value, char *why,
+    size_t why_size)
+{
+	bool yes;
+
+	if (strcasecmp(value, "required") == 0)
+		scope->box = CONFIG_SCOPE_BOX_REQUIRED;
+	else if (config_parse_bool(value, &yes))
+		scope->box = yes ? CONFIG_SCOPE_BOX_YES : CONFIG_SCOPE_BOX_NO;
+	else
+		return config_refuse(why, why_size,
+		    "\"%.80s\" is no choice; expected yes, no or required",
+		    value);
+	return 0;
+}
+
 int
 config_set_scope(struct config *c, const char *section, const char *name,
     const char *value, char *why, size_t why_size)
@@ -50,16 +68,19 @@ config_set_scope(struct config *c, const char *section, const char *name,
 		return config_refuse(why, why_size,
 		    "no such section; expected scope \"NAME\" with a name of 1 "
 		    "to 47 bytes without control characters and quotes");
-	if (strcmp(name, "max_running") != 0)
-		return config_refuse(why, why_size,
-		    "no such setting; expected max_running");
-	if (!config_parse_number(value, &v) || v < 0 || v > 1000000)
-		return config_refuse(why, why_size,
-		    "\"%.80s\" is no number from 0 to 1000000", value);
 	scope = get_scope(c, text, len - 1);
 	if (scope == NULL)
 		return config_refuse(why, why_size, "more than %d scopes",
 		    CONFIG_SCOPES);
+	if (strcmp(name, "sandbox") == 0)
+		return set_box(scope, value, why, why_size);
+	if (strcmp(name, "max_running") != 0)
+		return config_refuse(why, why_size,
+		    "no such setting; expected max_running or sandbox");
+	if (!config_parse_number(value, &v) || v < 0 || v > 1000000)
+		return config_refuse(why, why_size,
+		    "\"%.80s\" is no number from 0 to 1000000", value);
+	scope->bounded = true;
 	scope->max_running = (uint64_t)v;
 	return 0;
 }

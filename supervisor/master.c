@@ -223,6 +223,8 @@ master_init(struct master *m, const struct heritage *h)
 		log_event(LOG_ERROR, "config-refused", KV("why", why),
 		    KV("msg", "the defaults are in force"));
 		config_defaults(&m->cfg);
+		if (config_may_sandbox(m->h.config_path))
+			m->cfg.sandbox.mode = CONFIG_SANDBOX_UNKNOWN;
 	}
 	event_set_mem_functions(reserve_malloc, reserve_realloc, free);
 	(void)reserve_fill();

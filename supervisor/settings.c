@@ -69,6 +69,9 @@ settings_read(struct master *m, struct config *ret, char *why, size_t why_size)
 	if (m->h.config_path[0] != '\0')
 		r = config_read_file(c, m->h.config_path, why, why_size);
 	if (r == 0)
+		r = config_sandbox_resolve(&c->sandbox, m->h.runtime_dir, why,
+		    why_size);
+	if (r == 0)
 		r = config_read_env(c, why, why_size);
 	if (r == 0 && why[0] != '\0')
 		log_event(LOG_WARN, "setting-ignored", KV("why", why));

@@ -205,7 +205,7 @@ struct child {
 	bool ran;             /* must not be started again */
 	int32_t oom_score_adj; /* INT32_MIN: leave */
 	unsigned oom_tries;
-	bool oom_written; /* to the command; a second look is for its children */
+	unsigned oom_looks; /* since the command has it: for its children */
 	uint32_t drop_mask;    /* CTL_FD_* at EOF, not yet told */
 	unsigned want[LINK_COUNT];
 	bool queued[LINK_COUNT];

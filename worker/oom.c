@@ -40,8 +40,9 @@ is_in(const int32_t *list, size_t count, int32_t pid)
 }
 
 /* Everybody it forked before; who forks after that hands the score on. Again
- * while somebody new is there, since one that was not written to may fork. */
-static void
+ * while somebody new is there, since one that was not written to may fork.
+ * False: it has forked nobody. */
+static bool
 raise_forked(struct child *c)
 {
 	int32_t before[FORKED_MAX], now[FORKED_MAX];
@@ -62,6 +63,15 @@ raise_forked(struct child *c)
 		memcpy(before, now, n * sizeof(now[0]));
 		count = n;
 	}
+	return count > 1 || (count == 1 && before[0] != c->pid);
+}
+
+/* Who was being forked meanwhile had the old score already, and was not in the
+ * leaf yet; on a full machine a fork takes its time. */
+static void
+look_again(struct child *c)
+{
+	c->oom_ns = c->w->now_ns + (START_OOM_NS << c->oom_looks++);
 }
 
 /*
@@ -75,8 +85,9 @@ start_oom_score(struct child *c)
 	int rc;
 
 	c->oom_ns = 0;
-	if (c->oom_written) {
-		raise_forked(c);
+	if (c->oom_looks > 0) {
+		if (raise_forked(c) && c->oom_looks < START_OOM_LOOKS)
+			look_again(c);
 		return;
 	}
 	rc = write_score(c->pid, c->oom_score_adj);
@@ -86,9 +97,6 @@ start_oom_score(struct child *c)
 	}
 	if (rc < 0 && rc != -ENOENT && rc != -ESRCH)
 		log_event(LOG_DEBUG, "oom-score-kept", KV("session", c->sid.v));
-	raise_forked(c);
-	/* who was being forked meanwhile had the old score already, and was not
-	 * in the leaf yet */
-	c->oom_written = true;
-	c->oom_ns = c->w->now_ns + START_OOM_NS;
+	(void)raise_forked(c);
+	look_again(c);
 }

@@ -7,6 +7,7 @@
 
 #define START_TRIES     3u
 #define START_OOM_NS    UINT64_C(100000000) /* of a command's life */
+#define START_OOM_LOOKS 4u /* 0.1, 0.2, 0.4, 0.8 s later: where it has children */
 #define START_OOM_TRIES 20u /* a millisecond apart */
 #define START_MS        10000u /* to the exec, where the order does not say */
 

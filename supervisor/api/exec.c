@@ -289,6 +289,20 @@ exec_drained(struct api_call *c, struct proto_problem *why)
 	return true;
 }
 
+/* Is its scope to be in a sandbox? Nothing of it runs elsewhere. */
+static bool
+exec_boxed(struct api_call *c, struct proto_problem *why)
+{
+	char own[48];
+
+	if (!config_sandbox_covers(&c->m->cfg, scope_of(c, own)))
+		return false;
+	proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
+	    "no sandbox: it is not built yet, and [sandbox] mode covers this "
+	    "scope");
+	return true;
+}
+
 /* Refuses what cannot start now. */
 static bool
 exec_refused(struct api_call *c, struct proto_problem *why)
@@ -315,9 +329,7 @@ exec_refused(struct api_call *c, struct proto_problem *why)
 		    "this connection belongs to another scope");
 		return true;
 	}
-	if (exec_drained(c, why))
-		return true;
-	return false;
+	return exec_drained(c, why) || exec_boxed(c, why);
 }
 
 /* Does the key belong to a session already? */

@@ -9,23 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BOX_BINDS    32
-#define BOX_PATH_MAX 4096
+#include "common/box_bind.h"
+
 #define BOX_ARGS     256
-
-struct box_bind {
-	char host[BOX_PATH_MAX], inside[BOX_PATH_MAX];
-	bool writable;
-};
-
-/* HOST:INSIDE:ro or HOST:INSIDE:rw. -EINVAL, and why. */
-int box_bind_parse(
-    const char *text, struct box_bind *ret, char *why, size_t why_size);
-
-/* May a box show it? `real` is where its host path leads, without symbolic
- * links; `rundir` the server's, likewise. -EPERM, and why. */
-int box_bind_check(const struct box_bind *bind, const char *real,
-    const char *rundir, char *why, size_t why_size);
 
 /* A directory of the root beside /usr: /bin, /lib64, ... */
 struct box_root {

@@ -271,6 +271,19 @@ read_config(const struct args *a, struct keeper_options *o)
 	return 0;
 }
 
+/* The master reads it, too; what is wrong is to be known at the start. */
+static int
+look_at_sandbox(struct keeper_options *o)
+{
+	char why[600];
+	int r = config_sandbox_resolve(&o->config.sandbox, o->runtime_dir, why,
+	    sizeof(why));
+
+	return r < 0 ? keeper_fail(o, KEEPER_CONFIG, "%s%s%s", o->config_path,
+	    o->config_path[0] != '\0' ? ": " : "",
+	    r == -ENOMEM ? "out of memory" : why) : 0;
+}
+
 /* Active workers: as asked for, else one per core we may use. */
 static uint64_t
 worker_count(const struct args *a, const struct config *c)
@@ -301,6 +314,8 @@ gather(const struct args *a, struct keeper_options *o)
 			    "no usable runtime directory: %s", strerror(-r));
 	}
 	r = read_config(a, o);
+	if (r == 0)
+		r = look_at_sandbox(o);
 	if (r != 0)
 		return r;
 	o->config.workers = worker_count(a, &o->config);

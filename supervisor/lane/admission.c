@@ -104,7 +104,8 @@ admission_configure(struct admission *a, const struct admission_limits *l,
 	c[n + 1] = conf_of("*", l->scope_max_running);
 	for (size_t i = 0; i < n; i++) {
 		admission_lane(scopes[i].name, name);
-		c[i] = conf_of(name, scopes[i].max_running);
+		c[i] = conf_of(name, scopes[i].bounded ?
+		    scopes[i].max_running : l->scope_max_running);
 	}
 	r = lanes_setup(a->places, &all, 1, c, n + 2);
 	free(c);

@@ -57,8 +57,9 @@ rooms_configure(struct master *m)
 	share_set_limit(sh, SHARE_MEMORY, m->cfg.client_memory);
 	share_set_limit(sh, SHARE_CONNECTIONS, conn_room_limit(m));
 	share_set_limit(sh, SHARE_SESSIONS, m->h.max_sessions);
-	/* specs wait in the index, one of 2 KB in a page of its own; it must
-	 * have room for everybody's records beside them */
+	/* specs wait in the index, one of 2 KB in a page of its own, or, for
+	 * their turn to start, in memory; the index must have room for
+	 * everybody's records beside them */
 	share_set_limit(sh, SHARE_WAITING, m->budget < INDEX_MAP_BYTES
 	        ? m->budget / 4
 	        : INDEX_MAP_BYTES / 4);
@@ -197,7 +198,7 @@ counts_with(const struct session *s, uint32_t state,
 		return;
 	n[SHARE_MEMORY] = sizeof(*s) + s->share.text_bytes;
 	n[SHARE_SESSIONS] = runs;
-	if (state == STATE_QUEUED)
+	if (state == STATE_QUEUED || state == STATE_STARTING)
 		n[SHARE_WAITING] = s->share.spec_bytes;
 	if (state != STATE_ENDED && s->input.spool_end > s->input.consumed)
 		n[SHARE_WAITING] += s->input.spool_end - s->input.consumed;

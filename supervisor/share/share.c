@@ -123,21 +123,27 @@ share_give(struct shares *sh, struct share_scope *s, enum share_resource r,
 
 /* ---------------------------------------------------------------- asking */
 
+/* What shares are parts of: the last eighth is there for those who come. */
+static uint64_t
+lent(const struct share_row *row)
+{
+	return row->limit - row->limit / 8;
+}
+
 uint64_t
 share_fair(const struct shares *sh, const struct share_scope *s,
     enum share_resource r)
 {
 	const struct share_row *row = &sh->row[r];
-	uint32_t using = rank_size(&row->users) + (s->used[r] == 0);
 
-	return row->limit / (using < 2 ? 2 : using);
+	return lent(row) / (rank_size(&row->users) + (s->used[r] == 0));
 }
 
 /* Is there room for n more before anybody's share is looked at? */
 static bool
 is_free(const struct share_row *row, uint64_t n)
 {
-	return n <= row->limit && row->used + n <= row->limit - row->limit / 8;
+	return n <= row->limit && row->used + n <= lent(row);
 }
 
 /* Would it be over its share, and nothing free, whatever it gives back? */

@@ -5,12 +5,12 @@
  * no memory of its own.
  *
  * A scope may use what is free, up to seven eighths of a limit. Beyond, whoever
- * would come over an equal part of it is refused, unless ended results of its
+ * would come over an equal part of these is refused, unless ended results of its
  * own make room; for whoever stays within, the heaviest scope that is over that
  * part pays. A scope within its share never loses anything to another one.
  *
- * The last eighth is there for those who come: a scope that is alone counts as
- * one of two.
+ * The last eighth is there for those who come: where everybody has all of an
+ * equal part that cannot be taken back, a newcomer is served all the same.
  */
 #ifndef PSUP_SUPERVISOR_SHARE_SHARE_H
 #define PSUP_SUPERVISOR_SHARE_SHARE_H

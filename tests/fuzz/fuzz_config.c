@@ -7,6 +7,33 @@
 #include "common/config.h"
 #include "fuzz.h"
 
+/* Each line of a list is one that was checked. */
+static void
+check_sandbox(const struct config *c)
+{
+	const struct config_sandbox *s = &c->sandbox;
+	const char *at = s->binds;
+	struct box_bind bind;
+	char line[4096];
+	size_t n = 0, lines = 0;
+
+	EXPECT(memchr(s->binds, 0, sizeof(s->binds)) != NULL);
+	EXPECT(memchr(s->env, 0, sizeof(s->env)) != NULL);
+	for (const char *b = s->binds; *b != '\0'; b++)
+		lines += *b == '\n';
+	for (; config_next_bind(&at, &bind); n++)
+		EXPECT(box_path_plain(bind.host) && box_path_plain(bind.inside));
+	EXPECT(n == lines && n <= BOX_BINDS);
+	for (at = s->env; config_next_line(&at, line, sizeof(line));)
+		EXPECT(strchr(line, '=') != NULL);
+	for (at = c->elevated.scopes; config_next_line(&at, line, 48);)
+		EXPECT(config_elevated_has(&c->elevated, line));
+	EXPECT(s->mode < CONFIG_SANDBOX_UNKNOWN);
+	EXPECT(s->memory == 0 || s->memory >= 16u << 20);
+	for (uint32_t i = 0; i < c->scope_count; i++)
+		(void)config_sandbox_covers(c, c->scopes[i].name);
+}
+
 /* All NUL-terminated within their fields. */
 static void
 check(const struct config *c)
@@ -19,6 +46,7 @@ check(const struct config *c)
 	for (uint32_t i = 0; i < c->lane_count; i++)
 		EXPECT(config_lane_for(c, c->lanes[i].name) != NULL);
 	(void)config_lane_for(c, "nested:a:b");
+	check_sandbox(c);
 }
 
 int

@@ -114,6 +114,32 @@ SCENARIO(attach, detaches_with_a_key)
 	end(id);
 }
 
+/* On the last line, once what was there is drawn; not for long. Titles and the
+ * clipboard are the person's own. */
+SCENARIO(attach, the_hint_stands_below_for_a_while)
+{
+	const char *id, *me;
+	struct output o;
+
+	psupd();
+	id = on_terminal(STR("command", "stty -echo; "
+	    "printf '\033]0;title\a\033]52;c;Zm9v\abefore'; was=; "
+	    "while sleep 0.05; do now=$(stty size); "
+	    "[ \"$now\" = \"$was\" ] || echo $now; was=$now; done"));
+	await_output(id, "before");
+	me = person(id, "");
+	await_output(me, "before");
+	await_output(me, "\033[1;20r\033[21;1H\033[0;7mattached to ");
+	await_output(me, "20 77");
+	await_output(me, "\033[r\033[21;1H\033[0m\033[2K");
+	await_output(me, "21 77");
+	type(me, "\035");
+	o = over(me);
+	expect(shown(&o, "code=0"));
+	expect(!shown(&o, "\033]"));
+	end(id);
+}
+
 SCENARIO(attach, undoes_what_the_session_switched_on)
 {
 	const char *id, *me;
@@ -440,7 +466,7 @@ SCENARIO(attach, stopped_and_continued_it_draws_anew)
 	fclose(f);
 	pid = atoi(line);
 	kill_now(pid, SIGTSTP);
-	await_output(me, "\033[23;0t"); /* the terminal is put back */
+	await_output(me, "\030\033\\\033[m"); /* the terminal is put back */
 	await_stopped(pid);
 	kill_now(pid, SIGCONT);
 	type(me, "again\r");

@@ -6,6 +6,7 @@
 #include "lib_inner.h"
 #include "lib_wire.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,6 +175,32 @@ SCENARIO(shares, what_waits_is_counted)
 	    STDIN_TEXT(much()), YES("background"), STR("scope", "hog")));
 }
 
+/* Those whose turn to start has not come, too: the master has their specs in
+ * memory. */
+SCENARIO(shares, what_is_to_start_is_counted)
+{
+	static char value[100001];
+	struct question *q[40];
+	struct answer *a, *refused = NULL;
+	struct peer *p;
+
+	memset(value, 'v', sizeof(value) - 1);
+	psupd(.workers = 1, .conf = BUDGET_8M);
+	kill_now(worker_of(background(PUPPET("hang"))), SIGSTOP);
+	p = peer(NULL);
+	for (int i = 0; i < 40; i++)
+		q[i] = ask_later(p, "exec", LIST("argv", "/bin/true"),
+		    MAP("env", "W", value), YES("background"),
+		    ONE("retain", "tailBytes", 4096), STR("scope", "hog"));
+	for (int i = 0; i < 40; i++) {
+		a = answer_of(q[i]);
+		if (a->status != PSUP_OK)
+			refused = a;
+	}
+	expect(refused != NULL, "40 times 100 KB of 2 MiB were taken");
+	expect_share(refused, "waiting");
+}
+
 /* Whatever the budget is: specs wait in the index, in which everybody's records
  * must have room beside them. */
 SCENARIO(shares, what_waits_leaves_room_in_the_index)
@@ -221,7 +248,8 @@ SCENARIO(shares, input_that_nobody_reads_is_counted)
 	expect(full > 0, "%d", full);
 	expect_str(a, "resource", "waiting");
 	expect(number_of(a, "used") <= number_of(a, "limit") &&
-	    number_of(a, "fair") == number_of(a, "limit") / 2);
+	    number_of(a, "fair") ==
+		number_of(a, "limit") - number_of(a, "limit") / 8);
 	/* another one's command is fed, and the hog's again once it reads */
 	ids[15] = background(PUPPET("print up; cat"), STR("scope", "quiet"));
 	expect_ok(ask("write", STR("sessionId", ids[15]), STR("data", "on\n")));

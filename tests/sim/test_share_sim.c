@@ -66,7 +66,7 @@ fair(const struct world *w, const struct actor *asker)
 
 	for (uint32_t i = 0; i < SCOPES; i++)
 		using += used(&w->a[i]) != 0 || &w->a[i] == asker;
-	return w->sh.row[R].limit / (using < 2 ? 2 : using);
+	return (w->sh.row[R].limit - w->sh.row[R].limit / 8) / using;
 }
 
 /* The module wants a thing back: is it the right scope that pays? */

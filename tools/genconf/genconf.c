@@ -70,15 +70,33 @@ check(void)
 	return bad;
 }
 
+/* The unit 1024 times as large; "": none. */
+static const char *
+unit_of(const char *smaller)
+{
+	static const char *const units[] = { "", "k", "m", "g", "t", "" };
+	size_t i = 0;
+
+	while (strcmp(units[i], smaller) != 0)
+		i++;
+	return units[i + 1];
+}
+
 /* A default as one would write it. */
 static void
 default_of(const struct config_option *o, char *ret, size_t size)
 {
 	struct config c;
 	const char *at = (const char *)&c + o->offset;
+	const char *unit;
 	uint64_t v;
 
 	config_defaults(&c);
+	if (o->size == sizeof(v) && config_word(o->type, 0) != NULL) {
+		memcpy(&v, at, sizeof(v));
+		snprintf(ret, size, "%s", config_word(o->type, v));
+		return;
+	}
 	switch (o->type) {
 	case OPT_BOOL:
 	case OPT_OPT_OUT:
@@ -88,25 +106,28 @@ default_of(const struct config_option *o, char *ret, size_t size)
 	case OPT_HASH:
 	case OPT_NAMES:
 	case OPT_PATHS:
+	case OPT_TEXT:
+	case OPT_NAME:
+	case OPT_HOME:
 		snprintf(ret, size, "%s", at);
+		return;
+	case OPT_BIND:
+	case OPT_VARIABLE:
+	case OPT_SCOPES: /* the first line */
+		snprintf(ret, size, "%.*s", (int)strcspn(at, "\n"), at);
+		return;
+	case OPT_SIZE:
+		memcpy(&v, at, sizeof(v));
+		for (unit = ""; v % 1024 == 0 && unit_of(unit)[0] != '\0';)
+			v /= 1024, unit = unit_of(unit);
+		snprintf(ret, size, "%" PRIu64 "%s", v, unit);
+		return;
+	case OPT_PERCENT:
+		memcpy(&v, at, sizeof(v));
+		snprintf(ret, size, "%" PRIu64, v / 100);
 		return;
 	case OPT_GROUP:
 		*ret = '\0';
-		return;
-	case OPT_CGROUP:
-		snprintf(ret, size, "auto");
-		return;
-	case OPT_ACTION:
-		snprintf(ret, size, "queue");
-		return;
-	case OPT_ADMIN:
-		snprintf(ret, size, "uid");
-		return;
-	case OPT_LOG_LEVEL:
-		snprintf(ret, size, "note");
-		return;
-	case OPT_LOG_FORMAT:
-		snprintf(ret, size, "logfmt");
 		return;
 	case OPT_KINDS: {
 		size_t n = 0;
@@ -135,7 +156,7 @@ range_of(const struct config_option *o, char *ret, size_t size)
 	if (o->type == OPT_UINT || o->type == OPT_SECONDS)
 		snprintf(ret, size, "%" PRIu64 " to %" PRIu64, o->min, o->max);
 	else if (o->type == OPT_PERCENT)
-		snprintf(ret, size, "0 to 100");
+		snprintf(ret, size, "0 to %" PRIu64, o->max / 100);
 	else if (o->type == OPT_BOOL || o->type == OPT_OPT_OUT)
 		snprintf(ret, size, "yes or no");
 }
@@ -317,7 +338,10 @@ example(void)
 	each_section("", example_begin, example_option, example_end);
 	printf("\n# A lane of your own, or all whose names begin so:\n"
 	       "#[lane \"build*\"]\n#width = 2\n#queue = 100000\n"
-	       "#priority = 0\n#limits.nice = 5\n");
+	       "#priority = 0\n#limits.nice = 5\n"
+	       "\n# One scope. With mode = named, sandbox: yes, no, or required "
+	       "(never elevated):\n"
+	       "#[scope \"builds\"]\n#max_running = 0\n#sandbox = no\n");
 }
 
 int

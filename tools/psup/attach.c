@@ -265,7 +265,8 @@ read_keys(struct attach *a)
 
 /* ----------------------------------------------------------------- signals */
 
-/* We were stopped, and whoever had our terminal meanwhile has changed it. */
+/* All is drawn again: we were stopped, and whoever had our terminal meanwhile has
+ * changed it; or the hint stood on it. */
 static void
 go_on(struct attach *a)
 {
@@ -335,9 +336,26 @@ wait_ms(const struct attach *a)
 
 	if (a->leave_ns != 0 && (due == 0 || a->leave_ns < due))
 		due = a->leave_ns;
+	if (a->hint_ns != 0 && (due == 0 || a->hint_ns < due))
+		due = a->hint_ns;
 	if (due == 0)
 		return -1;
 	return due > now ? (int)((due - now) / 1000000u) + 1 : 0;
+}
+
+/* The hint goes; who has another size than we is not asked to draw anew. */
+static void
+end_hint(struct attach *a)
+{
+	if (a->screen.state != 0) { /* within a sequence of the session's */
+		a->hint_ns += REDRAW_MS * 1000000ull;
+		return;
+	}
+	attach_tty_hint_off(a);
+	if (a->o->fixed_size || a->o->read_only)
+		go_on(a);
+	else
+		attach_tty_resize(a, 0);
 }
 
 /* Waits for whatever comes first, and handles it. */
@@ -371,6 +389,8 @@ turn(struct attach *a)
 		a->redraw_ns = 0;
 		attach_tty_resize(a, 0);
 	}
+	if (a->hint_ns != 0 && clock_boot_ns() >= a->hint_ns)
+		end_hint(a);
 }
 
 /* Until it is over, for us or for the session. */
@@ -386,6 +406,7 @@ loop(struct attach *a)
 		if (a->leave_ns != 0 &&
 		    (a->in_len == 0 || clock_boot_ns() >= a->leave_ns))
 			return;
+		attach_tty_hint(a);
 		ask_output(a);
 		send_keys(a);
 		turn(a);
@@ -469,23 +490,6 @@ look(struct attach *a)
 	return code;
 }
 
-/* What a person must know, before the terminal is raw. */
-static void
-greet(const struct attach *a)
-{
-	char key[32] = "";
-
-	if (a->in_tty && a->o->detach_key >= 0)
-		snprintf(key, sizeof(key),
-		    a->o->detach_key < ' '        ? "; Ctrl-%c detaches"
-		        : a->o->detach_key == 127 ? "; Ctrl-? detaches"
-		                                  : "; %c detaches",
-		    a->o->detach_key < ' ' ? a->o->detach_key + '@'
-		                           : a->o->detach_key);
-	cli_say("attached to %s%s%s", a->id, a->o->read_only ? ", to look" : "",
-	    key);
-}
-
 int
 attach_run(struct cli *c, const char *id, const struct attach_options *o)
 {
@@ -493,7 +497,7 @@ attach_run(struct cli *c, const char *id, const struct attach_options *o)
 	int code;
 
 	a = (struct attach){.c = c, .o = o, .id = id, .signal_fd = -1,
-	    .in_pos = -1, .in_open = true};
+	    .in_pos = -1, .in_open = true, .hint = true};
 	code = look(&a);
 	if (code >= 0)
 		return code;
@@ -505,7 +509,6 @@ attach_run(struct cli *c, const char *id, const struct attach_options *o)
 		cli_say("no descriptor left");
 		return EXIT_INTERNAL;
 	}
-	greet(&a);
 	attach_tty_enter(&a);
 	attach_tty_resize(&a, 0);
 	loop(&a);

@@ -43,6 +43,9 @@ struct attach {
 	bool entered;           /* it shows the session's screen */
 	bool raw;
 	struct termios tty;     /* as it was */
+	bool hint;              /* is to be shown, once all is drawn */
+	uint64_t hint_ns;       /* shown until then; 0: it is not there */
+	int hint_row;
 	/* the end */
 	bool over;
 	uint64_t leave_ns;      /* detached: at the latest then; 0: not */
@@ -55,6 +58,12 @@ struct attach {
  * Undone by leave, which may be called twice. */
 void attach_tty_enter(struct attach *a);
 void attach_tty_leave(struct attach *a);
-/* Tells the session our size. off: so many lines less than we have. */
+/* Tells the session our size. off: so many lines less than we have; while the
+ * hint is there, or to come, its line is ours. */
 void attach_tty_resize(struct attach *a, int off);
+/* The line that says what a person must know stands on our terminal's last line
+ * for a while, once what was there is drawn; where stdout is none, enter says it
+ * on stderr. `off` takes it away. */
+void attach_tty_hint(struct attach *a);
+void attach_tty_hint_off(struct attach *a);
 #endif

@@ -6,9 +6,11 @@
  * DSR, DA and DECRQM are answered by the session's worker: if our terminal saw
  * them it would answer a second time, and with several of us attached a third.
  * Of old output nothing may be answered at all. What another's session writes
- * does not reach beyond the window either: no clipboard, no printer, and no
- * title that comes back as if it were typed. An ESC begins anew wherever it
- * stands, as terminals have it, so that nothing hides in an unfinished string.
+ * does not reach beyond the window either: of strings only those of a short list
+ * pass, so no clipboard, no title, no notice, no picture; no printer, and no word
+ * about the window itself. An ESC begins anew wherever it stands, as terminals
+ * have it, so that nothing hides in an unfinished string; what it cuts off is left
+ * out, since text that follows would end it otherwise.
  */
 #include "term_out.h"
 
@@ -79,17 +81,16 @@ static const struct {
 	{0, '$', 'u', false}, {'?', 0, 'S', false}, {'?', 0, 'm', false},
 };
 
-/* Is it a question, or a printer's, that our terminal must not see? */
+/* Is it a question, or a word to the printer or of the window (its title, place,
+ * size), that our terminal must not see? */
 static bool
 csi_is_kept(const struct term_out *t, const struct csi *q)
 {
-	int n = first_of(q);
+	bool printer = q->final == 'i' && (q->prefix == 0 || q->prefix == '?');
+	bool window = q->final == 't' && q->between == 0;
 
-	if (q->final == 'i' && (q->prefix == 0 || q->prefix == '?'))
+	if (printer || window)
 		return !t->own;
-	if (q->final == 't' && q->prefix == 0 && q->between == 0)
-		return (t->replay && n >= 11 && n <= 21) ||
-		    (!t->own && (n == 20 || n == 21)); /* the title */
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
 		if (questions[i].prefix == q->prefix &&
 		    questions[i].between == q->between &&
@@ -137,43 +138,42 @@ csi_note(struct term_out *t, const struct csi *q)
 		t->keyboards--;
 }
 
+/* What acts at once within a sequence, and is no part of it. */
 static bool
-begins(const char *s, size_t n, const char *with)
+is_control(char c)
 {
-	return n >= strlen(with) && memcmp(s, with, strlen(with)) == 0;
+	return (c >= 0 && c < ' ' && c != ESC && c != 0x18 && c != 0x1a) ||
+	    c == 0x7f;
 }
 
-/* Strings that our terminal must not see, by what they begin with. `always`:
- * of live output, too, unless the session is our own; else of old output. */
+/* Operating system commands that do not reach beyond the window: colours, links,
+ * where prompts stand. */
 static const struct {
-	char kind;
-	const char *with;
-	bool always;
-} strings[] = {
-	{']', "52;", true}, {']', "5522;", true}, {']', "1337;Copy", true},
-	{'P', "tmux;", true}, /* for the terminal beyond tmux */
-	{']', "9;", false}, {']', "777;", false}, {'P', "$q", false},
-	{'P', "+q", false},
-};
+	int from, to;
+} within[] = {{4, 5}, {8, 8}, {10, 19}, {104, 105}, {110, 119}, {133, 133}};
 
 /* OSC, DCS and the like: may our terminal see it? Of old output nothing that
- * it answers or that acts beyond its window. */
+ * it answers. The bytes between its number and its end are text. */
 static bool
 string_passes(const struct term_out *t)
 {
-	const char *s = t->seq + 2;
-	size_t n = t->len - 2;
+	int number = 0;
+	size_t at = 2;
 
-	for (; t->seq[1] == ']' && n > 0 && *s == '0'; n--)
-		s++; /* 052 is 52 */
-	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
-		if (strings[i].kind == t->seq[1] &&
-		    begins(s, n, strings[i].with) &&
-		    (t->replay || (strings[i].always && !t->own)))
-			return false;
-	if (!t->replay || t->seq[1] == 'P' || t->seq[1] == 'X')
+	if (t->own)
 		return true;
-	return t->seq[1] == ']' && memchr(s, '?', n) == NULL;
+	for (size_t i = 2; i + 1 < t->len; i++)
+		if (is_control(t->seq[i]))
+			return false;
+	for (; at < t->len && t->seq[at] >= '0' && t->seq[at] <= '9'; at++)
+		number = number < 1000 ? 10 * number + t->seq[at] - '0' : 1000;
+	if (t->seq[1] != ']' || at == 2 ||
+	    (t->replay && memchr(t->seq, '?', t->len) != NULL))
+		return false;
+	for (size_t i = 0; i < sizeof(within) / sizeof(within[0]); i++)
+		if (number >= within[i].from && number <= within[i].to)
+			return true;
+	return false;
 }
 
 /* Everything as after power on. */
@@ -192,7 +192,8 @@ escape_byte(struct term_out *t, char c, bool *ret_show)
 	if (t->len == 2) {
 		if (c == '[')
 			return CSI;
-		if (strchr("]P_^X", c) != NULL)
+		/* of tmux and screen, ESC k is a title */
+		if (strchr("]P_^X", c) != NULL || (c == 'k' && !t->own))
 			return STRING;
 		if (c == '=' || c == '>')
 			t->keypad = c == '=';
@@ -290,7 +291,8 @@ long_byte(struct term_out *t, char c, term_put_fn *put, void *arg)
 		t->state = GROUND;
 	else
 		t->state = pass ? PASS : DROP;
-	if (!pass || (c == ESC && !esc))
+	if (!pass || (c == ESC && !esc) || (is_control(c) && c != '\a' &&
+	    !t->own))
 		return 0; /* an ESC waits for what comes after it */
 	return c == ESC ? put(arg, &c, 1) : put(arg, both + !esc, 1 + esc);
 }
@@ -300,7 +302,8 @@ static int
 too_long(struct term_out *t, term_put_fn *put, void *arg)
 {
 	bool string = t->state == STRING || t->state == STRING_ESC;
-	bool pass = string && string_passes(t), esc = t->state == STRING_ESC;
+	bool pass = string && string_passes(t) && !t->replay;
+	bool esc = t->state == STRING_ESC;
 
 	t->state = !string ? GROUND
 	    : pass         ? (esc ? PASS_ESC : PASS)
@@ -338,20 +341,11 @@ is_silent(const struct term_out *t, char c)
 	return c == 0x05 || (c == '\a' && t->replay);
 }
 
-/* What acts at once within a sequence, and is no part of it. */
-static bool
-is_control(char c)
-{
-	return (c >= 0 && c < ' ' && c != ESC && c != 0x18 && c != 0x1a) ||
-	    c == 0x7f;
-}
-
 /* One byte, not plain, or within a sequence. */
 static int
 one_byte(struct term_out *t, char c, term_put_fn *put, void *arg)
 {
 	bool show = false;
-	int rc = 0;
 
 	if (begins_anew(t, c)) {
 		t->state = ESCAPE; /* what came of the string goes */
@@ -365,10 +359,10 @@ one_byte(struct term_out *t, char c, term_put_fn *put, void *arg)
 	if ((t->state == ESCAPE || t->state == CSI) && is_control(c))
 		return is_silent(t, c) ? 0 : put(arg, &c, 1);
 	if (t->state != STRING && t->state != STRING_ESC && c == ESC) {
-		rc = show_seq(t, put, arg);
 		t->state = ESCAPE;
-		t->seq[t->len++] = c;
-		return rc;
+		t->seq[0] = c;
+		t->len = 1;
+		return 0;
 	}
 	t->seq[t->len++] = c;
 	t->state = (int)seq_byte(t, c, &show);
@@ -378,19 +372,21 @@ one_byte(struct term_out *t, char c, term_put_fn *put, void *arg)
 }
 
 /* As one_byte(), where a byte may be half of a character: the controls U+0080
- * to U+009F are left out, as some terminals take them for ESC and a letter. */
+ * to U+009F are left out, as some terminals take them for ESC and a letter; and
+ * so is a half whose other half is missing, which might yet meet one. */
 static int
 half_byte(struct term_out *t, char c, term_put_fn *put, void *arg)
 {
+	unsigned char u = (unsigned char)c;
 	bool half = t->c1_lead;
 	int rc = 0;
 
 	t->c1_lead = !t->own && c == C1_LEAD;
-	if (half && ((unsigned char)c & 0xe0u) == 0x80)
+	if (t->c1_lead || (half && u >= 0x80 && u < 0xa0))
 		return 0;
-	if (half)
+	if (half && u >= 0xa0 && u < 0xc0)
 		rc = one_byte(t, C1_LEAD, put, arg);
-	return rc != 0 || t->c1_lead ? rc : one_byte(t, c, put, arg);
+	return rc != 0 ? rc : one_byte(t, c, put, arg);
 }
 
 int

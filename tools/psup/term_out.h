@@ -15,11 +15,10 @@
 #define TERM_SEQ_MAX 1024u /* of a longer string only the beginning is seen */
 
 struct term_out {
-	bool replay;  /* old output: it asks nothing, rings no bell, and sets
-	               * no clipboard */
+	bool replay;  /* old output: it asks nothing and rings no bell */
 	bool own;     /* a session of whoever sits at the terminal, as if it
-	               * ran there: it may set the clipboard, ask for the
-	               * title and print */
+	               * ran there: it may set clipboard and title, show
+	               * pictures and print */
 	bool c1_lead; /* the last byte was the first of two */
 	int state;    /* enum term_state, private */
 	char seq[TERM_SEQ_MAX];

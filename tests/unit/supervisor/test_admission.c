@@ -92,7 +92,8 @@ Test(admission, bounds_scopes_and_lets_them_take_turns)
 {
 	const struct admission_limits limits = {.max_running = 3,
 	    .scope_max_running = 2};
-	const struct config_scope own = {.name = "x", .max_running = 1};
+	const struct config_scope own = {.name = "x", .bounded = true,
+	    .max_running = 1};
 	struct admission *a = with(&limits);
 	struct admission_view v;
 

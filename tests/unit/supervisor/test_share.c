@@ -53,7 +53,7 @@ Test(share, uses_what_is_free_and_leaves_an_eighth)
 	begin(&sh, 800);
 	has(&sh, &hog, 690, 0);
 	cr_expect(share_may(&sh, &hog.scope, R, 10));
-	cr_expect(!share_may(&sh, &hog.scope, R, 11), "alone it is one of two");
+	cr_expect(!share_may(&sh, &hog.scope, R, 11), "the last eighth is not its own");
 	has(&sh, &hog, 10, 0);
 	cr_expect(share_may(&sh, &other.scope, R, 100));
 	cr_expect(!share_may(&sh, &other.scope, R, 101));
@@ -112,10 +112,32 @@ Test(share, more_than_a_share_is_never_asked_of_others)
 
 	begin(&sh, 800);
 	has(&sh, &hog, 800, 80);
-	cr_expect(!share_may(&sh, &new.scope, R, 401));
+	cr_expect(!share_may(&sh, &new.scope, R, 351));
 	cr_expect_eq(hog.ended, 80);
-	cr_expect(share_may(&sh, &new.scope, R, 400));
-	cr_expect_eq(hog.ended, 40, "no more than has to be");
+	cr_expect(share_may(&sh, &new.scope, R, 350));
+	cr_expect_eq(hog.ended, 45, "no more than has to be");
+}
+
+/* Fifty of whom each runs as much as it may, and none of it ends. */
+Test(share, who_comes_finds_a_part_where_nobody_can_pay)
+{
+	struct shares sh;
+	struct holder hogs[50] = {0}, new[8] = {0};
+	bool more = true;
+
+	begin(&sh, 80000);
+	while (more) {
+		more = false;
+		for (int i = 0; i < 50; i++)
+			if (share_may(&sh, &hogs[i].scope, R, 10)) {
+				has(&sh, &hogs[i], 10, 0);
+				more = true;
+			}
+	}
+	for (int i = 0; i < 8; i++) {
+		cr_expect(share_may(&sh, &new[i].scope, R, 1000), "%d", i);
+		has(&sh, &new[i], 1000, 0);
+	}
 }
 
 Test(share, one_ask_takes_a_unit_where_there_is_room_anyhow)

@@ -68,15 +68,15 @@ Test(term_out, what_the_worker_answers_is_left_out)
 
 Test(term_out, other_questions_are_asked_once)
 {
-	shows(false, "\033]11;?\a\033[>q\033[18t", "\033]11;?\a\033[>q\033[18t");
+	shows(false, "\033]11;?\a\033[>q", "\033]11;?\a\033[>q");
 	shows(true, "\033]11;?\a\033[>q\033[18t\033P$qm\033\\\033P+q544e\033\\"
 	            "\033]4;1;?\033\\x", "x");
 }
 
 Test(term_out, old_output_has_no_effect_outside)
 {
-	shows(true, "\aa\033]52;c;Zm9v\ab\033]9;hi\ac\033]0;title\a",
-	    "abc\033]0;title\a");
+	shows(true, "\aa\033]52;c;Zm9v\ab\033]9;hi\ac\033]8;;file:x\a",
+	    "abc\033]8;;file:x\a");
 }
 
 /* What another's session may not do to the person who looks at it. */
@@ -85,6 +85,12 @@ static const char *const beyond[] = {
 	"\033]5522;type=write\033\\", "\033]1337;CopyToClipboard=\a",
 	"\033]1337;Copy=:Zm9v\a", "\033Ptmux;\033\033]52;c;Zm9v\a\033\\",
 	"\033P\033]52;c;Zm9v\a", "\033]0;x\033]52;c;Zm9v\a",
+	"\033]0;title\a", "\033]1;icon\033\\", "\033]2;title\a", "\033]l;t\a",
+	"\033ktitle\033\\", "\033]7;file://h/\a", "\033]9;hi\a",
+	"\033]777;notify;a;b\a", "\033]50;font\a", "\033]\a",
+	"\033Pq#0;2;0;0;0#0~~\033\\", "\033P$qm\033\\", "\033_Ga=T;AAAA\033\\",
+	"\033]1337;File=inline=1:AAAA\a", "\033^private\033\\", "\033Xs\033\\",
+	"\033[18t", "\033[22;0t", "\033[8;50;100t", "\033[>2t",
 	"\033[21t", "\033[20t", "\033[021;0t", "\033[5i", "\033[4i", "\033[i",
 	"\033[?5i", "\033[?4i", "\033[?1i",
 };
@@ -107,7 +113,7 @@ Test(term_out, anothers_session_has_no_effect_outside)
 	shows(false, "a\033[2\177" "1tz", "a\177z");
 	/* U+009D is an OSC to some, U+009B a CSI, U+009C ends a string */
 	shows(false, "\302\2351\302\2332\302\251\302\302\251\303\251",
-	    "12\302\251\302\302\251\303\251");
+	    "12\302\251\302\251\303\251");
 }
 
 Test(term_out, ones_own_session_does_as_it_likes)
@@ -140,7 +146,7 @@ Test(term_out, a_long_sequence_hides_nothing)
 	shows(false, in, want);
 	/* a string that is not ended, whose beginning was shown already */
 	memset(in, 'y', 2000);
-	memcpy(in, "\033]0;", 4);
+	memcpy(in, "\033]8;", 4);
 	strcpy(in + 2000, "\033]52;c;Zm9v\aend");
 	memcpy(want, in, 2000);
 	strcpy(want + 2000, "end");
@@ -163,15 +169,27 @@ Test(term_out, a_long_string_passes_or_is_left_out_whole)
 	memcpy(in + 2900, "\aend", 5);
 	shows(false, in, "end");
 	shows(true, in, "end");
-	memcpy(in, "\033]0;012", 7);
+	memcpy(in, "\033]8;012", 7);
 	strcpy(want, in);
-	shows(true, in, want);
+	shows(false, in, want);
+	shows(true, in, "end");
 }
 
 Test(term_out, an_escape_within_a_sequence_begins_anew)
 {
 	shows(false, "\033[3\033[6n\033[1mx\033\033[6ny",
-	    "\033[3\033[1mx\033y");
+	    "\033[1mxy");
+}
+
+/* What is cut off is left out: the text behind what is left out would be its
+ * end. */
+Test(term_out, nothing_is_put_together_of_pieces)
+{
+	shows(false, "a\033\033]52;c;Zm9v\a]52;c;Zm9v\az",
+	    "a]52;c;Zm9v\az");
+	shows(false, "a\033[2\033]52;c;Zm9v\a1tz", "a1tz");
+	shows(false, "a\302\033]52;c;Zm9v\a\2331tz", "a\2331tz");
+	shows(false, "a\302\302\2331tz\302", "a1tz");
 }
 
 Test(term_out, modes_are_undone_and_only_those)

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sections [sandbox] and [elevated] of psup.conf: which scopes have their
+ * commands in a box, what a box is made of, and who may leave it.
+ *
+ * A reload: mode, scopes and [elevated] hold for the next call. What a box is
+ * made of holds for boxes made from then on; one that is there and would now be
+ * made in another way (config_sandbox_remakes()) takes nobody in any more, and
+ * those inside end by themselves.
+ */
+#ifndef PSUP_CONFIG_SANDBOX_H
+#define PSUP_CONFIG_SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/box_bind.h"
+
+struct config;
+
+enum config_sandbox_mode {
+	CONFIG_SANDBOX_OFF,
+	CONFIG_SANDBOX_ALL,
+	CONFIG_SANDBOX_NAMED,  /* scopes that say sandbox = yes or required */
+	CONFIG_SANDBOX_UNKNOWN /* no word of the file: the file was refused, and
+				* it may have said something else than off */
+};
+enum config_box_of { CONFIG_BOX_AGENT, CONFIG_BOX_SESSION, CONFIG_BOX_SHARED };
+enum config_access { CONFIG_ACCESS_NONE, CONFIG_ACCESS_RO, CONFIG_ACCESS_RW };
+enum config_network { CONFIG_NETWORK_NONE, CONFIG_NETWORK_HOST };
+enum config_backend { CONFIG_BACKEND_BWRAP, CONFIG_BACKEND_CONTAINER };
+enum config_engine { CONFIG_ENGINE_DOCKER, CONFIG_ENGINE_PODMAN };
+enum config_ask { CONFIG_ASK_POLICY, CONFIG_ASK_ON_MISS, CONFIG_ASK_ALWAYS };
+/* Of [scope "x"] */
+enum config_scope_box {
+	CONFIG_SCOPE_BOX_UNSAID,
+	CONFIG_SCOPE_BOX_NO,
+	CONFIG_SCOPE_BOX_YES,
+	CONFIG_SCOPE_BOX_REQUIRED /* yes, and elevated never */
+};
+
+#define CONFIG_BOX_BINDS_BYTES 16384
+
+struct config_sandbox {
+	uint64_t mode;	  /* enum config_sandbox_mode */
+	uint64_t scope;	  /* enum config_box_of: who shares a box */
+	uint64_t access;  /* enum config_access: of the call's directory */
+	uint64_t network; /* enum config_network */
+	uint64_t backend; /* enum config_backend */
+	uint64_t engine;  /* enum config_engine, of a container */
+	bool allow_host_network;
+	char user[33]; /* whom the box runs as where the server is root */
+	char workspace[1024];		    /* a directory in it for each box */
+	char binds[CONFIG_BOX_BINDS_BYTES]; /* HOST:INSIDE:ro, a line each */
+	char env[4096];			    /* NAME=value, a line each */
+	char setup[4096]; /* a command line of the shell; "": none */
+	char container[129];
+	uint64_t memory; /* of a box: 1 GiB; 0: no bound */
+	uint64_t pids;	 /* of a box: 256 */
+	uint64_t cpus;	 /* hundredths of one: 100; 0: no bound */
+	uint64_t idle_min, max_age_min; /* 1 440, 10 080; 0: never */
+	/* Of `user`, or the server's own: config_sandbox_resolve() */
+	uint32_t uid, gid;
+};
+
+struct config_elevated {
+	bool enabled;
+	char scopes[4096]; /* names, a line each */
+	uint64_t ask;	   /* enum config_ask */
+};
+
+/* The next of a text of lines: it is copied, and *at goes behind it. False at
+ * the end; one that does not fit is passed over. */
+bool config_next_line(const char **at, char *ret, size_t size);
+/* The bind in one line of `binds`: what was checked when it was read. */
+bool config_next_bind(const char **at, struct box_bind *ret);
+
+/* Is this scope ("": no scope) covered by mode? And what it says itself. */
+bool config_sandbox_covers(const struct config *c, const char *scope);
+enum config_scope_box config_scope_box(
+    const struct config *c, const char *scope);
+bool config_elevated_has(const struct config_elevated *e, const char *scope);
+/* Would a box of `old` be made in another way now? */
+bool config_sandbox_remakes(
+    const struct config_sandbox *old, const struct config_sandbox *now);
+
+/* What only the whole file tells. 0, or -EINVAL, `*ret_name` the setting of
+ * [sandbox] and the reason. */
+int config_check_sandbox(const struct config *c, const char **ret_name,
+    char *why, size_t why_size);
+
+/* Looks at this machine, for whoever is to make boxes: the user exists and is
+ * not root, ~ in `workspace` is his home, the host's side of each bind is there,
+ * is replaced by where it leads, and may be shown; `rundir` is the server's
+ * runtime directory. Touches the file system, hence at a start and a reload
+ * alone; nothing where mode is off. -EINVAL and the reason, then *s is as it
+ * was. */
+int config_sandbox_resolve(struct config_sandbox *s, const char *rundir,
+    char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Which scopes are in a sandbox, and that what is to be in one runs nowhere
+ * else, whatever becomes of psup.conf. */
+#include "lib_scn.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+TestSuite(sandbox_policy);
+
+#define NAMED "[sandbox]\nmode = named\n[scope \"boxed\"]\nsandbox = yes\n"
+
+SCENARIO(sandbox_policy, a_covered_scope_runs_nowhere_else)
+{
+	struct peer *boxed, *other;
+	char touch[400];
+
+	(void)snprintf(touch, sizeof(touch), "touch %s",
+	    file_in_scenario("ran"));
+	psupd(.conf = NAMED);
+	boxed = peer("boxed");
+	other = peer("other");
+	expect_refused_for(ask_as(boxed, "exec", STR("command", touch)),
+	    "unsupported", "host");
+	expect_str(ask_as(other, "exec", PUPPET("print up")), "status",
+	    "completed");
+	expect_refused_for(ask("exec", STR("command", touch),
+	    STR("scope", "boxed")), "unsupported", "host");
+	expect(access(file_in_scenario("ran"), F_OK) < 0, "it ran");
+}
+
+/* A master that cannot read what its predecessor knew, knows at least that. */
+SCENARIO(sandbox_policy, a_file_that_went_bad_lets_nobody_out)
+{
+	psupd(.conf = NAMED);
+	write_conf(NAMED "[exec]\nbackground_ms = oops\n");
+	kill_master();
+	expect_refused_for(ask_as(peer("boxed"), "exec", PUPPET("print up")),
+	    "unsupported", "host");
+	write_conf("[exec]\nbackground_ms = oops\n");
+	kill_master();
+	expect_str(ask_as(peer("boxed"), "exec", PUPPET("print up")), "status",
+	    "completed");
+}
+
+/* A bind that would show psup's own files is known before the server runs. */
+SCENARIO(sandbox_policy, a_bind_of_the_runtime_directory_is_refused)
+{
+	struct run *r;
+
+	write_conf("[sandbox]\nmode = all\nbind = /dev/shm:/x:ro\n");
+	r = scn_run(NULL, 0, (const char *const[]){"psupd", NULL});
+	expect(r->code != 0 && r->code < 124, "exit %d", r->code);
+	expect(strstr(r->err, "sandbox.bind: /dev/shm shares the server's "
+	    "runtime directory") != NULL, "%s", r->err);
+}
