@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/procfs.h"
 #include "internal.h"
 
 /* Connections that broke SHORT_NS or less after their hello was answered, and
@@ -36,8 +37,9 @@ bool
 keeper_lives(const char *dir)
 {
 	char path[RUNDIR_PATH_MAX + 8], text[24] = "";
+	struct procfs_stat st;
 	ssize_t n = -1;
-	int fd;
+	int fd, pid;
 
 	snprintf(path, sizeof(path), "%s/lock", dir);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -45,8 +47,10 @@ keeper_lives(const char *dir)
 		n = read(fd, text, sizeof(text) - 1);
 		close(fd);
 	}
-	return n > 0 && atoi(text) > 0 &&
-	    (kill(atoi(text), 0) == 0 || errno == EPERM);
+	pid = n > 0 ? atoi(text) : 0;
+	/* a dead one whose parent has not asked how still takes signals */
+	return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM) &&
+	    !(procfs_stat(pid, &st) == 0 && procfs_has_ended(&st));
 }
 
 int

@@ -73,6 +73,7 @@ on_stall(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	turn_begin(r->m);
 	if (s == NULL || !session_live(s) || x->credit == UINT64_MAX)
 		return;
 	log_event(LOG_NOTE, "reader-stands-still", KV_SESSION(s));

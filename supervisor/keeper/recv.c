@@ -176,6 +176,22 @@ on_spawned(struct keeper *k, struct proc *p)
 		malformed(k, p, "pid known already, or of no child");
 }
 
+/* A worker asks for a session that is in no row: its HOLD was refused. It hears
+ * what can be known of its command, once there is room; nobody else asks, and
+ * without a word it would wait for ever. */
+static void
+answer_unheld(struct keeper *k, struct proc *p, int32_t pid)
+{
+	struct row r = { .sid = msg.head.sid, .pid = pid > 1 ? pid : 0 };
+
+	reap_look(&r);
+	if (r.exit.code == 0 && (r.pid == 0 || !reap_is_child(r.pid))) {
+		r.exit.code = CTL_EXIT_UNKNOWN;
+		r.exit.wall_ms = clock_wall_ms();
+	}
+	send_exit(k, p, &r);
+}
+
 /* ASK_EXIT: the pidfd is readable. */
 static void
 on_ask_exit(struct keeper *k, struct proc *p)
@@ -183,9 +199,12 @@ on_ask_exit(struct keeper *k, struct proc *p)
 	struct row *r = own_row(k, p);
 	struct ctl_pid m;
 
-	if (r == NULL)
-		return;
 	memcpy(&m, msg.bytes, sizeof(m));
+	if (r == NULL) {
+		if (table_find(k->table, msg.head.sid) == NULL)
+			answer_unheld(k, p, m.pid);
+		return;
+	}
 	if (r->pid == 0 && !pids_take(k, r, m.pid))
 		pids_read(k, r);
 	if (r->pid == 0 && m.pid > 1 && !reap_is_child(m.pid)) {

@@ -71,6 +71,12 @@ put_exit(struct keeper *k, struct proc *p, const struct row *r)
 	return put(k, p, &m, sizeof(m), NULL, 0);
 }
 
+void
+send_exit(struct keeper *k, struct proc *p, const struct row *r)
+{
+	(void)put_exit(k, p, r);
+}
+
 /* Who has a row, dead or alive: its owner's replacement where the owner's own
  * death is done with. */
 static struct wid

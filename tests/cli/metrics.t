@@ -26,9 +26,25 @@ else
 	echo "ok $count - # skip: python3-prometheus-client is not there"
 fi
 psup metrics --format text >"$scratch/text"
+here=$(cd "$(dirname "$0")/../.." && pwd)
+rules=$here/packaging/prometheus/psup.rules.yml
+dashboard=$here/packaging/grafana/psup.json
+is "$(OUT=$scratch/exprs.yml python3 "$here/tests/package/watched.py" \
+    "$scratch/text" "$dashboard" "$rules" 2>&1)" "" \
+    "the dashboard and the alerts ask for what there is"
+sed 's/psup_connections/psup_conections/; s/by (lane)/by (lame)/' "$dashboard" \
+    >"$scratch/wrong.json"
+like "$(python3 "$here/tests/package/watched.py" "$scratch/text" \
+    "$scratch/wrong.json" "$rules")" "*lame*no psup_conections*not show*" \
+    "and else it would be said"
 if command -v promtool >/dev/null; then
 	is "$(promtool check metrics <"$scratch/text" 2>&1)" "" \
 	    "the older format, to promtool"
+	like "$(promtool check rules --lint-fatal "$rules" "$scratch/exprs.yml" \
+	    2>&1)" "*SUCCESS*SUCCESS*" "alerts and the dashboard's expressions"
+	promtool test rules "$here/tests/package/psup.rules.test.yml" \
+	    >"$scratch/rules" 2>&1
+	is "$? $(grep -A9 FAILED "$scratch/rules")" "0 " "when the alerts fire"
 else
 	count=$((count + 1))
 	echo "ok $count - # skip: promtool is not there"
@@ -88,6 +104,10 @@ silent=$!
 get "" >"$scratch/http"
 is "$(head -n 1 "$scratch/http")" "text/plain; version=0.0.4; charset=utf-8" \
     "what an old client gets"
+if command -v promtool >/dev/null; then
+	is "$(tail -n +2 "$scratch/http" | promtool check metrics 2>&1)" "" \
+	    "what it gets, to promtool"
+fi
 like "$(grep ^psup_starts_total "$scratch/http")" "psup_starts_total 5" \
     "with the numbers"
 get "application/openmetrics-text;version=1.0.0,text/plain;q=0.5" \

@@ -161,12 +161,38 @@ closed_turn(struct peer *p, uint64_t sid, uint64_t turn)
 	tell(p, &m, sizeof(m), NULL, 0);
 }
 
-/* It has the row, and is answered; all that it said before was read. */
+/* It asks how its command ended, of which it names no pid. */
+static struct ctl_exit
+ask_exit(struct peer *p, uint64_t sid)
+{
+	struct ctl_exit e;
+
+	tell_head(p, CTL_ASK_EXIT, sid);
+	memcpy(&e, expect(p, CTL_EXITED)->bytes, sizeof(e));
+	cr_assert_eq(e.head.sid.v, sid);
+	return e;
+}
+
+/* It has the row, whose command runs; all that it said before was read. */
 static void
 expect_row(struct peer *p, uint64_t sid)
 {
-	tell_head(p, CTL_ASK_EXIT, sid);
-	cr_assert_eq(expect(p, CTL_EXITED)->head.sid.v, sid);
+	cr_assert_eq(ask_exit(p, sid).code, 0);
+}
+
+/* Its HOLD was refused, as an older worker's may be: it would wait for ever. */
+Test(psupd_commands, who_has_no_row_is_answered)
+{
+	struct peer *w, *other;
+
+	up();
+	w = peer_of(HERITAGE_WORKER, 0, 1);
+	other = peer_of(HERITAGE_WORKER, 1, 1);
+	cr_expect_eq(ask_exit(w, 77).code, CTL_EXIT_UNKNOWN);
+	hold_turn(w, 5, TURN_OF_START(1));
+	expect_row(w, 5);
+	tell_head(other, CTL_ASK_EXIT, 5); /* somebody else's: no word */
+	cr_expect_eq(ask_exit(other, 6).code, CTL_EXIT_UNKNOWN);
 }
 
 /* Two workers' channels are read in any order. */

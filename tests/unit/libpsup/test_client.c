@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib_fake.h"
@@ -450,6 +451,36 @@ Test(client, nobody_there_is_told_from_nobody_answering)
 	cr_expect_eq(psup_connect(p, &o), PSUP_OK, "%s", psup_error_message(p));
 	psup_free(&p);
 	fake_stop(&f);
+}
+
+/* It is a child of ours, which nobody has asked how it ended: as where psupd's
+ * parent reaps late. A client that believed in it would wait for its socket. */
+Test(client, a_dead_keeper_that_nobody_reaped_is_none)
+{
+	struct psup_options o = PSUP_OPTIONS_INIT;
+	char dir[] = "/dev/shm/psup-test-XXXXXX", path[64];
+	siginfo_t si;
+	pid_t keeper;
+	FILE *lock;
+	psup *p;
+
+	cr_assert_not_null(mkdtemp(dir));
+	keeper = fork();
+	if (keeper == 0)
+		_exit(0);
+	cr_assert_eq(waitid(P_PID, (id_t)keeper, &si, WEXITED | WNOWAIT), 0);
+	snprintf(path, sizeof(path), "%s/lock", dir);
+	lock = fopen(path, "w");
+	fprintf(lock, "%d\n", (int)keeper);
+	fclose(lock);
+	cr_assert_eq(psup_new(&p), PSUP_OK);
+	o.runtime_dir = dir;
+	o.timeout_ms = 3600000;
+	cr_expect_eq(psup_connect(p, &o), PSUP_ERR_NO_SERVER);
+	psup_free(&p);
+	waitpid(keeper, NULL, 0);
+	unlink(path);
+	rmdir(dir);
 }
 
 Test(client, a_starter_that_fails_is_quoted)
