@@ -291,6 +291,8 @@ enum {
 	CTL_START_NO_NEW_PRIVS = 64, /* PR_SET_NO_NEW_PRIVS before exec */
 	CTL_START_BOXED = 128,       /* in the box of box_pid, and nowhere
 				      * else: the head's reader is 6 */
+	CTL_START_BOX = 256,         /* it is a box: what asks others to end
+				      * is nothing to it */
 	/* those that are known when the session is made */
 	CTL_START_OF_SPEC =
 	    CTL_START_SHELL | CTL_START_DIRECT | CTL_START_NO_NEW_PRIVS,

@@ -110,6 +110,26 @@ child_set_limits(struct spawn *s)
 		child_give_up(s, STAGE_LIMIT, rc);
 }
 
+/* Who makes a box is not root, and dies with the keeper all the same: the
+ * kernel takes that wish away from who becomes another. */
+CHILD_CODE static void
+child_become(struct spawn *s)
+{
+	const struct ctl_start *o = s->args.order;
+	long rc;
+
+	if (o->box_uid == 0)
+		return;
+	rc = RAW(SYS_setgroups, 0, 0, 0, 0);
+	if (rc == 0)
+		rc = RAW(SYS_setresgid, o->box_gid, o->box_gid, o->box_gid, 0);
+	if (rc == 0)
+		rc = RAW(SYS_setresuid, o->box_uid, o->box_uid, o->box_uid, 0);
+	if (rc < 0)
+		child_give_up(s, STAGE_GROUPS, rc);
+	child_bind(s);
+}
+
 /* Into the groups that limit it. */
 CHILD_CODE void
 child_join_groups(struct spawn *s)
@@ -206,8 +226,10 @@ spawn_child(void *arg)
 	child_cut(s);
 	child_bind(s);
 	child_stdio(s);
-	child_reset_signals();
+	if ((a->order->flags & CTL_START_BOX) == 0)
+		child_reset_signals();
 	child_set_limits(s);
+	child_become(s);
 	/* from here on it may hang */
 	child_at(s, STAGE_CHDIR, a->cwd);
 	rc = RAW(SYS_chdir, a->cwd, 0, 0, 0);

@@ -61,7 +61,7 @@ spawn_reserve(int null_fd, int32_t keeper_pid)
 		return rc;
 
 	null = null_fd;
-	for (fd = SPAWN_FD_STDIN; fd < SPAWN_FD_FIRST_OTHER; fd++)
+	for (fd = SPAWN_FD_STDIN; fd <= SPAWN_FD_STDERR; fd++)
 		if (dup3(null_fd, fd, O_CLOEXEC) < 0)
 			return -errno;
 	return 0;

@@ -22,9 +22,20 @@
 static void
 answer_workdir(struct req *r, const struct session *s)
 {
+	struct proto_problem why;
+
 	int error = abs(s->facts.error);
 	char shown[200];
 
+	if (s->facts.stage == STAGE_BOX) {
+		proto_problem_set(&why, PROTO_E_UNSUPPORTED, "host", "%s",
+		    s->facts.hung_at != NULL && s->facts.hung_at[0] != '\0'
+			? s->facts.hung_at
+			: "no sandbox: the box ended before the command was "
+			  "in it");
+		req_fail(r, &why);
+		return;
+	}
 	text_escape(
 	    s->wish.cwd, strlen(s->wish.cwd), false, shown, sizeof(shown));
 	((struct exec *)r->state)->cwd = s->wish.cwd;
@@ -289,18 +300,42 @@ exec_drained(struct api_call *c, struct proto_problem *why)
 	return true;
 }
 
-/* Is its scope to be in a sandbox? Nothing of it runs elsewhere. */
+/* Where it is to run; it never is elsewhere. False: *why. */
 static bool
-exec_boxed(struct api_call *c, struct proto_problem *why)
+exec_host(struct api_call *c, uint32_t *ret, struct proto_problem *why)
 {
+	const struct val *host = val_get(c->params, "host");
+	uint64_t mode = c->m->cfg.sandbox.mode;
 	char own[48];
+	bool covered = config_sandbox_covers(&c->m->cfg, scope_of(c, own));
+	bool asked = host != NULL && val_is_str(host, "sandbox");
 
-	if (!config_sandbox_covers(&c->m->cfg, scope_of(c, own)))
-		return false;
-	proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
-	    "no sandbox: it is not built yet, and [sandbox] mode covers this "
-	    "scope");
-	return true;
+	*ret = covered || asked ? HOST_SANDBOX : HOST_GATEWAY;
+	if (asked && mode == CONFIG_SANDBOX_OFF)
+		proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
+		    "no sandbox: [sandbox] mode is off in psup.conf; use "
+		    "gateway");
+	else if ((asked || covered) && mode == CONFIG_SANDBOX_UNKNOWN)
+		proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
+		    "no sandbox: psup.conf was refused, and may say what box "
+		    "this is to run in");
+	else if ((asked || covered) &&
+		 c->m->cfg.sandbox.backend != CONFIG_BACKEND_BWRAP)
+		proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
+		    "no sandbox: backend = container is not built yet; use "
+		    "backend = bwrap");
+	else if ((asked || covered) &&
+		 c->m->cfg.sandbox.access != CONFIG_ACCESS_NONE)
+		proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
+		    "no sandbox: access = ro and rw are not built yet; use "
+		    "bind");
+	else if (covered && host != NULL && val_is_str(host, "gateway"))
+		proto_problem_set(why, PROTO_E_FORBIDDEN, "host",
+		    "host gateway: [sandbox] mode covers this scope, whose "
+		    "commands run in a box");
+	else
+		return true;
+	return false;
 }
 
 /* Refuses what cannot start now. */
@@ -329,7 +364,7 @@ exec_refused(struct api_call *c, struct proto_problem *why)
 		    "this connection belongs to another scope");
 		return true;
 	}
-	return exec_drained(c, why) || exec_boxed(c, why);
+	return exec_drained(c, why);
 }
 
 /* Does the key belong to a session already? */
@@ -355,6 +390,7 @@ exec_call(struct api_call *c)
 	struct req *r = c->req;
 	struct exec *x = r->state;
 	char cwd[4096] = "";
+	uint32_t host;
 
 	if (!api_text_rule(c, &x->text))
 		return;
@@ -362,16 +398,17 @@ exec_call(struct api_call *c)
 		exec_attach(c, s);
 		return;
 	}
-	if (exec_refused(c, &why)) {
+	if (exec_refused(c, &why) || !exec_host(c, &host, &why)) {
 		req_fail(r, &why);
 		return;
 	}
+	b.boxed = host == HOST_SANDBOX;
 	if (exec_workdir(&b, c->params, cwd, sizeof(cwd), &why) < 0) {
 		x->cwd = cwd;
 		req_refuse(r, PROTO_E_WORKDIR, NULL, "%s", why.message);
 		return;
 	}
-	s = exec_session(c, cwd, &why);
+	s = exec_session(c, cwd, host, &why);
 	if (s == NULL) {
 		req_fail(r, &why);
 		return;

@@ -23,7 +23,7 @@ struct exec {
 /* exec_session.c: it is in the registry, with everything but a state. NULL:
  * *why. */
 struct session *exec_session(struct api_call *c, const char *cwd,
-    struct proto_problem *why);
+    uint32_t host, struct proto_problem *why);
 
 /* stream.c */
 void stream_begin(struct req *r, struct session *s);

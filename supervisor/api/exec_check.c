@@ -46,7 +46,7 @@ exec_check_lane(struct val_str name, struct proto_problem *why)
 	return 0;
 }
 
-const char *const exec_hosts_missing[] = {"sandbox", "node", NULL};
+const char *const exec_hosts_missing[] = {"node", NULL};
 
 /* Rules about params alone. */
 int
@@ -86,10 +86,10 @@ exec_check(const struct val *params, struct proto_problem *why)
 		return -ENOTSUP;
 	}
 	if (host == NULL || val_is_str(host, "auto") ||
-	    val_is_str(host, "gateway"))
+	    val_is_str(host, "gateway") || val_is_str(host, "sandbox"))
 		return 0;
 	proto_problem_value(why, PROTO_E_INVALID_PARAMS, "host", host,
-	    "auto or gateway");
+	    "auto, gateway or sandbox");
 	for (const char *const *h = exec_hosts_missing; *h != NULL; h++)
 		if (val_is_str(host, *h))
 			proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",

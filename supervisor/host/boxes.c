@@ -254,6 +254,10 @@ boxes_enter(struct master *m, struct session *s)
 	struct host_box *bx;
 	unsigned todo;
 
+	if (m->stopping) {
+		session_end_here(m, s, END_SHUTDOWN, "no box is made any more");
+		return false;
+	}
 	key_of(&m->cfg.sandbox, s, key);
 	bx = box_of(m, key);
 	if (bx == NULL) {
@@ -304,6 +308,7 @@ boxes_order(struct master *m, const struct session *s, struct ctl_start *ret)
 	ret->box_uid = bx->made->uid;
 	ret->box_gid = bx->made->gid;
 	if (s->wish.host == HOST_BOX) {
+		ret->flags |= CTL_START_BOX;
 		ret->oom_score_adj = 0;
 		return 0;
 	}
@@ -424,7 +429,7 @@ boxes_ended(struct master *m, struct session *s)
 	if (s->wish.host == HOST_GATEWAY)
 		return;
 	bx = by_sid(m, s->id.sid);
-	if (s->wish.host == HOST_SANDBOX && bx != NULL)
+	if (s->wish.host == HOST_SETUP && bx != NULL)
 		setup_ended(m, bx, s);
 	if (s->wish.host == HOST_SANDBOX && s->start.box.v != 0)
 		boxes_left(m, s);
@@ -492,11 +497,12 @@ boxes_recover(struct master *m)
 		if (session_live(s) && s->wish.host == HOST_BOX)
 			recover_box(m, s);
 	for (s = registry_first(m); s != NULL; s = registry_next(s)) {
-		if (!session_live(s) || s->wish.host != HOST_SANDBOX ||
+		if (!session_live(s) ||
 		    (bx = by_sid(m, s->start.box)) == NULL)
 			continue;
-		bx->life.inside++;
-		if (strcmp(s->id.scope, BOXES_SCOPE) == 0)
+		if (s->wish.host == HOST_SANDBOX)
+			bx->life.inside++;
+		else
 			bx->setup = s->id.sid;
 	}
 	LIST_FOREACH(bx, &m->boxes.list, link) {

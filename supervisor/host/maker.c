@@ -371,8 +371,6 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 	sp->argc = (uint32_t)d.argv.count;
 	sp->envc = put_environment(s, &blob, m->server_path);
 	sp->path_count = put_programs(&blob, m->server_path);
-	/* the caller finds it by its number before it is ordered */
-	((struct host_box *)(uintptr_t)bx)->sid = s->id.sid;
 	if (!begin(m, s, sp, &blob)) {
 		(void)snprintf(why, BOX_WHY_MAX,
 		    "no sandbox: bwrap is not installed");
@@ -384,7 +382,7 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 struct session *
 maker_setup(struct master *m, const struct host_box *bx)
 {
-	struct session *s = session_of_ours(m, bx, HOST_SANDBOX, "setup",
+	struct session *s = session_of_ours(m, bx, HOST_SETUP, "setup",
 	    "/workspace");
 	struct spec *sp = calloc(1, sizeof(*sp));
 	struct sbuf blob = SBUF_INIT;
