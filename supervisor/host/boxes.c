@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/check.h"
 #include "common/log.h"
@@ -305,8 +306,10 @@ boxes_order(struct master *m, const struct session *s, struct ctl_start *ret)
 	bx = by_sid(m, s->wish.host == HOST_BOX ? s->id.sid : s->start.box);
 	if (bx == NULL)
 		return -ESRCH;
-	ret->box_uid = bx->made->uid;
-	ret->box_gid = bx->made->gid;
+	if (geteuid() == 0) { /* else it is whoever we are */
+		ret->box_uid = bx->made->uid;
+		ret->box_gid = bx->made->gid;
+	}
 	if (s->wish.host == HOST_BOX) {
 		ret->flags |= CTL_START_BOX;
 		ret->oom_score_adj = 0;
