@@ -106,14 +106,17 @@ box_new(struct master *m, const char *key)
 	return bx;
 }
 
-/* That of a key, or a new one. */
+/* That of a key that still takes somebody in, or a new one: who is inside of one
+ * that is drained may stay there for ever. */
 static struct host_box *
 box_of(struct master *m, const char *key)
 {
 	struct host_box *bx;
 
 	LIST_FOREACH(bx, &m->boxes.list, link)
-		if (bx->life.state != BOX_GONE && strcmp(bx->key, key) == 0)
+		if (bx->life.state != BOX_GONE &&
+		    bx->life.state != BOX_DRAINING &&
+		    strcmp(bx->key, key) == 0)
 			return bx;
 	return box_new(m, key);
 }

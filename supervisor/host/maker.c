@@ -76,7 +76,9 @@ make_all(const char *path)
 		if (at[n] != '/' && at[n] != '\0')
 			continue;
 		at[n] = '\0';
-		if (mkdir(at, 0755) != 0 && errno != EEXIST)
+		if (mkdir(at, 0755) == 0)
+			(void)chmod(at, 0755); /* whatever our umask is */
+		else if (errno != EEXIST)
 			return -errno;
 		if (path[n] == '\0')
 			break;
@@ -407,6 +409,17 @@ maker_setup(struct master *m, const struct host_box *bx)
 
 /* -------------------------------------------------------------- what it says */
 
+/* Is pid 1's word the last one in it? The two come in any order, for they are
+ * two pipes. */
+static bool
+is_ready(const char *text, size_t len)
+{
+	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
+		len--;
+	return len > 0 && text[len - 1] == 'R' &&
+	    (len == 1 || text[len - 2] == '\n');
+}
+
 int32_t
 maker_parse(const char *text, size_t len)
 {
@@ -416,16 +429,14 @@ maker_parse(const char *text, size_t len)
 	    ? memchr(open, '}', len - (size_t)(open - text))
 	    : NULL;
 	const char *at, *p;
-	bool ready = false;
 	long pid = 0;
 
-	if (close == NULL)
+	if (close == NULL || (!is_ready(text, (size_t)(open - text)) &&
+				 !is_ready(close + 1,
+				     (size_t)(text + len - close - 1))))
 		return 0;
-	for (p = text; p < text + len; p++)
-		if ((p < open || p > close) && *p == 'R')
-			ready = true;
 	at = memmem(open, (size_t)(close - open), key, sizeof(key) - 1);
-	if (!ready || at == NULL)
+	if (at == NULL)
 		return 0;
 	for (p = at + sizeof(key) - 1; p < close && *p == ' '; p++)
 		;
