@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/abi.h"
+#include "common/completion.h"
 #include "common/help.h"
 #include "common/nearest.h"
 #include "common/text.h"
@@ -410,10 +411,13 @@ option_parse(struct usage *u, const option_tables tables, bool stops, int argc,
 }
 
 static bool help, version;
+static const char *completion;
 
 const struct opt common_options[] = {
 	FLAG("help", 'h', help, "this text"),
 	FLAG("version", 'V', version, "the version"),
+	TEXT("completion", 0, "SHELL", "bash|zsh|fish", completion,
+	    "print the completions for that shell"),
 	OPT_END};
 
 int
@@ -429,6 +433,8 @@ command_line_take(const struct command_line *p, struct usage *u, int argc,
 		help_command_line(p, u->program);
 	else if (version)
 		printf("%s %s\n", u->program, abi_build());
+	else if (completion != NULL)
+		completion_print(u->program, p, completion);
 	else if (at < argc)
 		return usage_wrong(u, "\"%.80s\": it takes no arguments",
 		    argv[at]);

@@ -126,8 +126,8 @@ bool words_have(const char *words, const char *text);
 size_t words_split(const char *words, char *buf, size_t size,
     const char **ret, size_t max);
 
-/* A program that has options alone: no commands, no operands. --help and
- * --version come of themselves. */
+/* A program that has options alone: no commands, no operands. --help,
+ * --version and --completion come of themselves. */
 struct command_line {
 	const char *about;         /* of --help */
 	const struct opt *options;
@@ -135,7 +135,7 @@ struct command_line {
 	const struct opt *more;
 	void (*more_help)(void);   /* prints what no constant holds; NULL */
 };
-extern const struct opt common_options[]; /* these two */
+extern const struct opt common_options[]; /* these three */
 /* Takes the command line. -1: go on; else the exit code, and all was said. */
 int command_line_take(const struct command_line *p, struct usage *u, int argc,
     char **argv);

@@ -227,6 +227,7 @@ master_init(struct master *m, const struct heritage *h)
 		if (config_may_sandbox(m->h.config_path))
 			m->cfg.sandbox.mode = CONFIG_SANDBOX_UNKNOWN;
 	}
+	settings_sandbox(m);
 	event_set_mem_functions(reserve_malloc, reserve_realloc, free);
 	(void)reserve_fill();
 	m->base = event_base_new();

@@ -107,6 +107,7 @@ struct reader_slot {
 struct master {
 	struct heritage h;
 	struct config cfg;
+	char sandbox_why[256]; /* why no box can be made; "": one can */
 	int dirfd;
 	struct event_base *base;
 	uint64_t going_on; /* sessions of the death that is being told */
@@ -214,6 +215,8 @@ int settings_read(struct master *m, struct config *ret, char *why,
     size_t why_size);
 /* The lanes get what is configured. */
 int settings_lanes(struct master *m);
+/* Looks whether boxes can be made: sandbox_why. */
+void settings_sandbox(struct master *m);
 /* The environment of commands whose client sends none. -ENOMEM */
 int settings_base_env(struct master *m);
 /* SIGHUP: new values, or the old ones and a reason in the log. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/box_facts.h"
 #include "common/envpolicy.h"
 #include "common/log.h"
 #include "supervisor/master.h"
@@ -54,6 +55,27 @@ settings_base_env(struct master *m)
 	snprintf(m->server_path, sizeof(m->server_path), "%s",
 	    v != NULL && v[0] != '\0' ? v : "/usr/local/bin:/usr/bin:/bin");
 	return 0;
+}
+
+/* Why no box can be made, as far as can be known without making one. */
+void
+settings_sandbox(struct master *m)
+{
+	const struct config_sandbox *s = &m->cfg.sandbox;
+	struct box_facts facts;
+
+	if (s->mode == CONFIG_SANDBOX_OFF || s->mode == CONFIG_SANDBOX_UNKNOWN) {
+		(void)strlcpy(m->sandbox_why,
+		    s->mode == CONFIG_SANDBOX_OFF ?
+			"no sandbox: [sandbox] mode = off" :
+			"no sandbox: psup.conf was refused, and it may have "
+			"put scopes into one",
+		    sizeof(m->sandbox_why));
+		return;
+	}
+	box_facts_look(s, &facts);
+	if (box_facts_why(s, &facts, m->sandbox_why))
+		log_event(LOG_WARN, "no-sandbox", KV("why", m->sandbox_why));
 }
 
 /* Reads file and environment over the defaults. */
@@ -140,6 +162,7 @@ master_reload(struct master *m)
 		return;
 	}
 	tell_log(m);
+	settings_sandbox(m);
 	(void)settings_lanes(m);
 	gate_configure(m);
 	boxes_reload(m);

@@ -220,32 +220,29 @@ status_scheduling(struct enc *e)
 	enc_end(e);
 }
 
+static void
+put_missing(struct enc *e, const char *feature, const char *reason)
+{
+	enc_map(e);
+	enc_kv_str(e, "feature", feature);
+	enc_kv_str(e, "reason", reason);
+	enc_end(e);
+}
+
 /* What this machine, this configuration or this build cannot do. */
 static void
 status_unavailable(struct master *m, struct enc *e)
 {
-	char reason[80];
-
 	enc_key(e, "unavailable");
 	enc_array(e);
-	for (const char *const *h = exec_hosts_missing; *h != NULL; h++) {
-		snprintf(reason, sizeof(reason), "the %s host is not built yet",
-		    *h);
-		enc_map(e);
-		enc_kv_str(e, "feature", *h);
-		enc_kv_str(e, "reason", reason);
-		enc_end(e);
-	}
-	if (m->h.group[HERITAGE_GROUP_TREE][0] == '\0') {
-		enc_map(e);
-		enc_kv_str(e, "feature", "cgroup");
-		enc_kv_str(e, "reason",
-		    m->cfg.cgroup == CONFIG_CGROUP_OFF
-			? "switched off: descendants are looked for in /proc"
-			: "no hierarchy is writable: descendants are looked "
-			  "for in /proc");
-		enc_end(e);
-	}
+	if (m->sandbox_why[0] != '\0')
+		put_missing(e, "sandbox", m->sandbox_why);
+	put_missing(e, "node", "the node host is not built yet");
+	if (m->h.group[HERITAGE_GROUP_TREE][0] == '\0')
+		put_missing(e, "cgroup", m->cfg.cgroup == CONFIG_CGROUP_OFF
+		    ? "switched off: descendants are looked for in /proc"
+		    : "no hierarchy is writable: descendants are looked for in "
+		      "/proc");
 	gate_unavailable(m, e);
 	enc_end(e);
 }

@@ -14,6 +14,7 @@
 
 #include "common/text.h"
 #include "supervisor/api/exec.h"
+#include "supervisor/api/exec_host.h"
 #include "supervisor/api/exec_spec.h"
 #include "supervisor/words/result.h"
 
@@ -179,6 +180,15 @@ exec_drop(struct req *r)
 	sbuf_fini(&x->warnings);
 }
 
+/* One more sentence beside the result. */
+static void
+warn(struct exec *x, const char *text)
+{
+	if (text[0] != '\0' && x->warnings.len > 0)
+		sbuf_add(&x->warnings, "; ");
+	sbuf_add(&x->warnings, text);
+}
+
 /* How long the foreground lasts; answers at once for background. */
 static void
 exec_wait(struct api_call *c, struct session *s)
@@ -199,8 +209,8 @@ exec_wait(struct api_call *c, struct session *s)
 		return;
 	}
 	if (!may && (yield != NULL || val_bool(c->params, "background", false)))
-		sbuf_add(&x->warnings, "continuation options are unavailable; "
-				       "running synchronously");
+		warn(x, "continuation options are unavailable; running "
+			"synchronously");
 	if (may && (yield == NULL || yield->type != VAL_NIL))
 		req_timer(r, (uint64_t)proto_int(PROTO_EXEC, c->params,
 				 "yieldMs", (int64_t)c->m->cfg.background_ms));
@@ -300,47 +310,30 @@ exec_drained(struct api_call *c, struct proto_problem *why)
 	return true;
 }
 
-/* Where it is to run; it never is elsewhere. False: *why. */
+/* Is there a host for it? */
 static bool
-exec_host(struct api_call *c, uint32_t *ret, struct proto_problem *why)
+exec_placed(struct api_call *c, uint32_t *ret, struct proto_problem *why)
 {
-	const struct val *host = val_get(c->params, "host");
-	uint64_t mode = c->m->cfg.sandbox.mode;
+	struct exec *x = c->req->state;
+	struct box_answer host;
 	char own[48];
-	bool covered = config_sandbox_covers(&c->m->cfg, scope_of(c, own));
-	bool asked = host != NULL && val_is_str(host, "sandbox");
 
-	*ret = covered || asked ? HOST_SANDBOX : HOST_GATEWAY;
-	if (asked && mode == CONFIG_SANDBOX_OFF)
-		proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
-		    "no sandbox: [sandbox] mode is off in psup.conf; use "
-		    "gateway");
-	else if ((asked || covered) && mode == CONFIG_SANDBOX_UNKNOWN)
-		proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
-		    "no sandbox: psup.conf was refused, and may say what box "
-		    "this is to run in");
-	else if ((asked || covered) &&
-		 c->m->cfg.sandbox.backend != CONFIG_BACKEND_BWRAP)
-		proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
-		    "no sandbox: backend = container is not built yet; use "
-		    "backend = bwrap");
-	else if ((asked || covered) &&
-		 c->m->cfg.sandbox.access != CONFIG_ACCESS_NONE)
-		proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
-		    "no sandbox: access = ro and rw are not built yet; use "
-		    "bind");
-	else if (covered && host != NULL && val_is_str(host, "gateway"))
-		proto_problem_set(why, PROTO_E_FORBIDDEN, "host",
-		    "host gateway: [sandbox] mode covers this scope, whose "
-		    "commands run in a box");
-	else
+	if (exec_host(&c->m->cfg, c->m->sandbox_why, c->params,
+	        scope_of(c, own), &host, why) < 0)
+		return false;
+	warn(x, host.text);
+	*ret = host.verdict == BOX_TO_SANDBOX ? HOST_SANDBOX : HOST_GATEWAY;
+	if (*ret == HOST_GATEWAY || c->m->cfg.sandbox.access == CONFIG_ACCESS_NONE)
 		return true;
+	proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
+	    "no sandbox: access = ro and rw are not built yet; use bind");
 	return false;
 }
 
 /* Refuses what cannot start now. */
 static bool
-exec_refused(struct api_call *c, struct proto_problem *why)
+exec_refused(struct api_call *c, uint32_t *ret_host,
+    struct proto_problem *why)
 {
 	if (c->m->stopping) {
 		proto_problem_set(why, PROTO_E_STOPPING, "",
@@ -364,7 +357,7 @@ exec_refused(struct api_call *c, struct proto_problem *why)
 		    "this connection belongs to another scope");
 		return true;
 	}
-	return exec_drained(c, why);
+	return exec_drained(c, why) || !exec_placed(c, ret_host, why);
 }
 
 /* Does the key belong to a session already? */
@@ -398,7 +391,7 @@ exec_call(struct api_call *c)
 		exec_attach(c, s);
 		return;
 	}
-	if (exec_refused(c, &why) || !exec_host(c, &host, &why)) {
+	if (exec_refused(c, &host, &why)) {
 		req_fail(r, &why);
 		return;
 	}

@@ -8,13 +8,6 @@
 
 #include "common/text.h"
 
-/* Is this param given and true? */
-static bool
-asked(const struct val *params, const char *name)
-{
-	return val_bool(params, name, false);
-}
-
 /* timeout and timeoutSeconds are one parameter: they cannot differ. */
 static bool
 timeouts_differ(const struct val *params)
@@ -46,15 +39,12 @@ exec_check_lane(struct val_str name, struct proto_problem *why)
 	return 0;
 }
 
-const char *const exec_hosts_missing[] = {"node", NULL};
-
 /* Rules about params alone. */
 int
 exec_check(const struct val *params, struct proto_problem *why)
 {
 	const struct val *cmd = val_get(params, "command");
 	const struct val *argv = val_get(params, "argv");
-	const struct val *host = val_get(params, "host");
 
 	if (cmd != NULL && argv != NULL) {
 		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "command",
@@ -77,24 +67,7 @@ exec_check(const struct val *params, struct proto_problem *why)
 		    "differ: give one");
 		return -EINVAL;
 	}
-	if (exec_check_lane(val_str(params, "lane"), why) < 0)
-		return -EINVAL;
-	if (asked(params, "elevated")) {
-		proto_problem_set(why, PROTO_E_UNSUPPORTED, "elevated",
-		    "elevated: no sandbox is built yet, so there is nothing "
-		    "to be outside of (gate: host sandbox)");
-		return -ENOTSUP;
-	}
-	if (host == NULL || val_is_str(host, "auto") ||
-	    val_is_str(host, "gateway") || val_is_str(host, "sandbox"))
-		return 0;
-	proto_problem_value(why, PROTO_E_INVALID_PARAMS, "host", host,
-	    "auto, gateway or sandbox");
-	for (const char *const *h = exec_hosts_missing; *h != NULL; h++)
-		if (val_is_str(host, *h))
-			proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
-			    "host %s is not built yet; use gateway", *h);
-	return -ENOTSUP;
+	return exec_check_lane(val_str(params, "lane"), why);
 }
 
 /* The command line as shown, cut to 4096 bytes. */

@@ -35,9 +35,6 @@ int exec_check(const struct val *params, struct proto_problem *why);
 /* The command line as shown. */
 void exec_shown(const struct val *params, struct sbuf *b);
 
-/* Hosts that are known, and not built; NULL at end. */
-extern const char *const exec_hosts_missing[];
-
 /* Is it a name that a lane may have? 0, or -EINVAL and *why. */
 int exec_check_lane(struct val_str name, struct proto_problem *why);
 

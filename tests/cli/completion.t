@@ -83,6 +83,37 @@ is "$(in_bash psup exec --workdir "${scratch%?}")" "$scratch" \
 is "$(bash --norc --noprofile -c 'source <(psup completion bash)
     complete -p psup')" "complete -F _psup psup" "bash: it is registered"
 
+# programs that have options alone
+of_bash() { # PROGRAM CURRENT PREVIOUS
+	bash --norc --noprofile -c 'eval "$("$1" --completion bash)"
+		COMPREPLY=()
+		"_${1//-/_}" "$1" "$2" "$3"; echo "${COMPREPLY[*]}"' bash "$@"
+}
+for program in psupd psup-top psup-mcp psup-chaos psup-bench; do
+	wrong=
+	for shell in bash zsh fish; do
+		$program --completion $shell >"$scratch/$shell"
+		is "$?" 0 "$program for $shell"
+		! command -v $shell >/dev/null ||
+			wrong=$wrong$($shell -n "$scratch/$shell" 2>&1)
+		while read -r option; do
+			# shellcheck disable=SC2016
+			grep -q -e "[ '-]${option#--}\>" "$scratch/$shell" ||
+				wrong="$wrong $shell:$option"
+		done < <($program --help | grep -o -e '^  *\(-., \)\?--[a-z-]*' |
+			grep -o -e '--.*')
+	done
+	is "$wrong" "" "each knows all of its options"
+	is "$(of_bash $program --vers '')" "--version" "bash completes one"
+done
+is "$(of_bash psup-top ra --sort)" "rate" "psup-top: a column"
+is "$(of_bash psup-mcp b --on-cancel)" "background" "psup-mcp: a word"
+is "$(of_bash psupd no --log-level)" "note" "psupd: a level"
+is "$(of_bash psupd "${scratch%?}" --runtime-dir)" "$scratch" \
+    "psupd: a directory"
+like "$(psup-top --completion tcsh 2>&1; echo $?)" "*tcsh*bash*zsh*fish*2" \
+    "a shell that is none"
+
 if command -v fish >/dev/null; then
 	is "$(HOME=$scratch fish --no-config -c \
 	    "psup completion fish | source; complete -C 'psup poll ${one%?}'" |

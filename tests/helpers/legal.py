@@ -60,6 +60,7 @@ class Legal:
             "rows": lambda: r.randint(1, 60),
             "elevated": lambda: False,
             "host": lambda: r.choice(["auto", "gateway"]),
+            "ask": lambda: r.choice(["off", "on-miss", "always"]),
             "limits": lambda: {"nice": 5, "openFiles": 64},
             "text": lambda: r.choice(["clean", "ansi", "shown", "plain"])
             if method in ("exec", "poll", "log") else "tick",

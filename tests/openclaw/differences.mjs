@@ -72,8 +72,7 @@ worded('a directory that is none is named with its error',
     /nothing was run$/);
 worded('a variable that is refused is named with its rule',
     /^Security Violation: /, /^(Security violation: |Environment variable )/);
-worded('the sandbox is not built yet',
-    /^exec host=sandbox requires|^elevated is not available/,
-    /^host sandbox is not|^elevated: no sandbox/);
+worded('a sandbox that is off is named as in psup.conf',
+    /^exec host=sandbox requires/, /^no sandbox: /);
 worded('a command may be argv, too', /^Provide a command/,
     /^command is required/);

@@ -297,9 +297,21 @@ SCENARIO(exec, what_is_not_built_is_refused)
 	expect_refused_for(
 	    ask("exec", STR("command", "true"), STR("host", "node")),
 	    "unsupported", "host");
-	expect_refused_for(ask("exec", STR("command", "true"),
-	                       YES("elevated")),
-	    "unsupported", "elevated");
+	expect_refused_for(
+	    ask("exec", STR("command", "true"), STR("host", "moon")),
+	    "invalid-params", "host");
+}
+
+SCENARIO(exec, elevated_without_a_sandbox_changes_nothing_and_says_so)
+{
+	struct answer *a;
+
+	psupd();
+	a = ask("exec", STR("command", "echo up"), YES("elevated"),
+	    STR("ask", "always"));
+	expect_str(a, "status", "completed");
+	expect_text(a, "elevated changes nothing: a call without scope has no "
+	    "sandbox");
 }
 
 SCENARIO(exec, a_request_that_is_given_up_ends_its_command)

@@ -31,6 +31,31 @@ SCENARIO(sandbox_policy, a_covered_scope_runs_nowhere_else)
 	expect(access(file_in_scenario("ran"), F_OK) < 0, "it ran");
 }
 
+/* Each gate of elevated that is shut, and the box that auto would be. */
+SCENARIO(sandbox_policy, what_a_covered_scope_may_not_is_said_in_full)
+{
+	struct answer *a;
+	struct peer *boxed;
+
+	psupd(.conf = NAMED "[elevated]\nscopes = other\n");
+	boxed = peer("boxed");
+	a = ask_as(boxed, "exec", STR("command", "true"), YES("elevated"));
+	expect_refused_for(a, "forbidden", "elevated");
+	expect(strcmp(words_of(a), "elevated is not available: [elevated] "
+	    "enabled = no; scope boxed is not in [elevated] scopes") == 0,
+	    "%s", words_of(a));
+	expect_refused_for(ask_as(boxed, "exec", STR("command", "true"),
+	    STR("host", "gateway")), "forbidden", "host");
+	write_conf(NAMED "[elevated]\nenabled = yes\nscopes = boxed\n");
+	kill_now(keeper_pid(), SIGHUP);
+	await_log("config-read");
+	expect_str(ask_as(boxed, "exec", STR("command", "true"),
+	    YES("elevated")), "status", "completed");
+	a = ask_as(boxed, "exec", STR("command", "true"), YES("elevated"),
+	    STR("ask", "always"));
+	expect_refused_for(a, "unsupported", "ask");
+}
+
 /* A master that cannot read what its predecessor knew, knows at least that. */
 SCENARIO(sandbox_policy, a_file_that_went_bad_lets_nobody_out)
 {

@@ -4,12 +4,9 @@
 
 #include <stdio.h>
 
-#include "tools/lib/completion.h"
-
 static struct mcp_options o = {
 	.max_output = 30000, .max_yield_ms = 45000, .on_cancel = "end"};
 const struct mcp_options *const mcp_options = &o;
-static const char *completion;
 static bool help_man;
 
 const struct opt mcp_rows[] = {
@@ -41,8 +38,6 @@ const struct opt mcp_rows[] = {
 	TEXT("on-cancel", 0, "WHAT", "end|background", o.on_cancel,
 	    "what becomes of a command whose call the client cancels (end); "
 	    "one whose call timed out goes to the background in any case"),
-	TEXT("completion", 0, "SHELL", "bash|zsh|fish", completion,
-	    "print the completions for that shell"),
 	FLAG("help-man", 0, help_man, "the manual page in roff"),
 	OPT_END};
 
@@ -70,10 +65,6 @@ options_take(int argc, char **argv)
 		return code;
 	if (help_man) {
 		man_print_page();
-		return 0;
-	}
-	if (completion != NULL) {
-		completion_print(u.program, mcp_rows, completion);
 		return 0;
 	}
 	return -1;

@@ -36,6 +36,13 @@ take_filter(struct usage *u, const char *text)
 		usage_wrong(u, "--filter: it takes up to 127 bytes");
 }
 
+/* "?session|scope|...": what shells offer */
+static const char sort_words[] = "?"
+#define COLUMN(name, ...) #name "|"
+#include "columns.def"
+#undef COLUMN
+    ;
+
 const struct opt top_rows[] = {
 	FLAG("batch", 'b', o.batch,
 	    "plain text instead of the display, for scripts"),
@@ -44,7 +51,7 @@ const struct opt top_rows[] = {
 	    "end after N refreshes"),
 	DECIMAL("delay", 'd', "S", delay, 0.05, 3600,
 	    "seconds between refreshes (1)"),
-	CALL("sort", 's', "COLUMN", NULL, take_sort,
+	CALL("sort", 's', "COLUMN", sort_words, take_sort,
 	    "the order of the table (rate)"),
 	FLAG("reverse", 'r', o.list.reverse, "the other way round"),
 	CALL("filter", 'f', "TEXT", NULL, take_filter,

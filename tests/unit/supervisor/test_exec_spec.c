@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/api/exec_host.h"
 #include "supervisor/api/exec_spec.h"
 
 static struct config cfg;
@@ -117,27 +118,58 @@ Test(exec_spec, command_and_argv_exclude_each_other, .timeout = 10)
 	params_fini(&p);
 }
 
-Test(exec_spec, what_is_not_built_is_refused_by_name, .timeout = 10)
+/* host, elevated and ask of a scope that has no sandbox, or with mode = all. */
+static int
+host_of(uint64_t mode, const char *host, bool elevated, const char *ask,
+    struct box_answer *ret, struct proto_problem *why)
 {
-	static const char *const names[] = {"elevated"};
-	struct proto_problem why;
+	struct config *c = malloc(sizeof(*c));
 	struct params p;
+	int r;
 
-	for (size_t i = 0; i < 1; i++) {
-		params_begin(&p);
-		enc_kv_str(&p.e, "command", "true");
-		enc_kv_bool(&p.e, names[i], true);
-		cr_assert_lt(exec_check(params_end(&p), &why), 0);
-		cr_assert_eq(why.code, PROTO_E_UNSUPPORTED);
-		cr_assert_str_eq(why.field, names[i]);
-		params_fini(&p);
-	}
+	cr_assert_not_null(c);
+	config_defaults(c);
+	c->sandbox.mode = mode;
 	params_begin(&p);
-	enc_kv_str(&p.e, "command", "true");
-	enc_kv_str(&p.e, "host", "sandbox");
-	cr_assert_lt(exec_check(params_end(&p), &why), 0);
-	cr_assert_eq(why.code, PROTO_E_UNSUPPORTED);
+	if (host[0] != '\0')
+		enc_kv_str(&p.e, "host", host);
+	if (ask[0] != '\0')
+		enc_kv_str(&p.e, "ask", ask);
+	enc_kv_bool(&p.e, "elevated", elevated);
+	r = exec_host(c, "", params_end(&p), "x", ret, why);
 	params_fini(&p);
+	free(c);
+	return r;
+}
+
+Test(exec_spec, what_host_a_call_gets, .timeout = 10)
+{
+	struct proto_problem why;
+	struct box_answer a;
+
+	cr_expect_eq(host_of(CONFIG_SANDBOX_OFF, "", true, "", &a, &why), 0);
+	cr_expect(a.verdict == BOX_TO_GATEWAY && !a.left);
+	cr_expect_not_null(strstr(a.text, "elevated changes nothing"));
+	cr_expect_lt(host_of(CONFIG_SANDBOX_OFF, "sandbox", false, "", &a,
+	    &why), 0);
+	cr_expect_eq(why.code, PROTO_E_UNSUPPORTED);
+	cr_expect_str_eq(why.field, "host");
+	cr_expect_lt(host_of(CONFIG_SANDBOX_OFF, "moon", false, "", &a, &why),
+	    0);
+	cr_expect_eq(why.code, PROTO_E_INVALID_PARAMS);
+	cr_expect_not_null(strstr(why.message, "auto, gateway, sandbox or node"),
+	    "%s", why.message);
+	cr_expect_lt(host_of(CONFIG_SANDBOX_ALL, "", true, "", &a, &why), 0);
+	cr_expect_eq(why.code, PROTO_E_FORBIDDEN);
+	cr_expect_str_eq(why.field, "elevated");
+	cr_expect_lt(host_of(CONFIG_SANDBOX_ALL, "", true, "maybe", &a, &why),
+	    0);
+	cr_expect_str_eq(why.field, "ask");
+	cr_expect_eq(host_of(CONFIG_SANDBOX_OFF, "", false, "maybe", &a, &why),
+	    0, "without elevated it has no meaning");
+	cr_expect_eq(host_of(CONFIG_SANDBOX_ALL, "auto", false, "", &a, &why),
+	    0);
+	cr_expect_eq(a.verdict, BOX_TO_SANDBOX);
 }
 
 Test(exec_spec, a_command_gets_a_shell_and_its_marks, .timeout = 10)

@@ -382,9 +382,11 @@ export interface ExecParams {
   cols?: number;
   /** Lines of the terminal */
   rows?: number;
-  /** Outside the sandbox */
+  /** Out of the sandbox, where [elevated] lets the scope; else refused */
   elevated?: boolean;
-  /** auto or gateway; sandbox and node are not built yet and refused */
+  /** off, on-miss or always: whether a person is asked before an elevated command */
+  ask?: string;
+  /** auto: sandbox where [sandbox] mode covers the scope, else gateway, which is this machine */
   host?: string;
   /** memoryBytes, pids (of the session), cpuSeconds, fileSizeBytes, openFiles, nice (of each process) */
   limits?: Fields;

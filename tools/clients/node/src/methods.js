@@ -33,8 +33,9 @@ export const METHODS = {
     pty: ['bool', 'A terminal instead of pipes: stdin, stdout and stderr are one, output is stream stdout'],
     cols: ['int', 'Columns of the terminal; resize changes them'],
     rows: ['int', 'Lines of the terminal'],
-    elevated: ['bool', 'Outside the sandbox'],
-    host: ['str', 'auto or gateway; sandbox and node are not built yet and refused'],
+    elevated: ['bool', 'Out of the sandbox, where [elevated] lets the scope; else refused'],
+    ask: ['str', 'off, on-miss or always: whether a person is asked before an elevated command'],
+    host: ['str', 'auto: sandbox where [sandbox] mode covers the scope, else gateway, which is this machine'],
     limits: ['map', 'memoryBytes, pids (of the session), cpuSeconds, fileSizeBytes, openFiles, nice (of each process)'],
     display: ['str', 'How output is shown in text and aggregated: clean, ansi, shown, plain; section 6', 'text'],
     retain: ['map^'],
@@ -161,7 +162,6 @@ export const METHODS = {
 // Taken, though no method has it: the parameter it stands for, what it means.
 export const EXTRAS = {
   title: ['exec', 'label', 'What the command is for, in a few words.'],
-  ask: ['exec', '', 'Whether a person is asked first. Nobody asks here yet: without meaning.'],
   security: ['exec', '', 'What may run unasked. Nobody asks here yet: without meaning.'],
   node: ['exec', '', 'Which machine, for host node, which is not built yet.'],
 };

@@ -279,8 +279,9 @@ METHODS["exec"] = ("requestKey", "exec", {
     "pty": ("bool", "A terminal instead of pipes: stdin, stdout and stderr are one, output is stream stdout", "pty"),
     "cols": ("int", "Columns of the terminal; resize changes them", "cols"),
     "rows": ("int", "Lines of the terminal", "rows"),
-    "elevated": ("bool", "Outside the sandbox", "elevated"),
-    "host": ("str", "auto or gateway; sandbox and node are not built yet and refused", "host"),
+    "elevated": ("bool", "Out of the sandbox, where [elevated] lets the scope; else refused", "elevated"),
+    "ask": ("str", "off, on-miss or always: whether a person is asked before an elevated command", "ask"),
+    "host": ("str", "auto: sandbox where [sandbox] mode covers the scope, else gateway, which is this machine", "host"),
     "limits": ("map", "memoryBytes, pids (of the session), cpuSeconds, fileSizeBytes, openFiles, nice (of each process)", "limits"),
     "display": ("str", "How output is shown in text and aggregated: clean, ansi, shown, plain; section 6", "text"),
     "retain": ("map^", "", "retain"),
@@ -648,6 +649,7 @@ class Methods(Calls):
         cols: Union[int, None] = None,
         rows: Union[int, None] = None,
         elevated: Union[bool, None] = None,
+        ask: Union[str, None] = None,
         host: Union[str, None] = None,
         limits: Union[Dict[str, Any], None] = None,
         text: Union[str, None] = None,
@@ -938,7 +940,6 @@ class Methods(Calls):
 # means.
 EXTRAS = {
     "title": ("exec", "label", "What the command is for, in a few words."),
-    "ask": ("exec", "", "Whether a person is asked first. Nobody asks here yet: without meaning."),
     "security": ("exec", "", "What may run unasked. Nobody asks here yet: without meaning."),
     "node": ("exec", "", "Which machine, for host node, which is not built yet."),
 }

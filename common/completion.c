@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See completion.h. */
-#include "tools/lib/completion.h"
+#include "common/completion.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ completes_as(const struct opt *o, const char *kind)
 	return o->words != NULL && strcmp(o->words, kind) == 0;
 }
 
-/* Has it words of its own to offer? */
+/* Has it words of its own to offer? Those of "?a|b" are among others. */
 static bool
 has_words(const struct opt *o)
 {
@@ -22,7 +22,7 @@ has_words(const struct opt *o)
 static void
 put_words(const char *words)
 {
-	for (; *words != '\0'; words++)
+	for (words += *words == '?'; *words != '\0'; words++)
 		putchar(*words == '|' ? ' ' : *words);
 }
 
@@ -39,14 +39,19 @@ put_quoted(const char *s, const char *also)
 	}
 }
 
-/* Both tables, one behind the other. */
+/* All tables, one behind the other. */
 static const struct opt *
-row(const struct opt *options, size_t i)
+row(const struct command_line *line, size_t i)
 {
-	for (; options->name != NULL; options++)
-		if (i-- == 0)
-			return options;
-	return common_options[i].name != NULL ? &common_options[i] : NULL;
+	const option_tables tables = {line->options, line->more,
+	    common_options};
+
+	for (size_t t = 0; t < OPTION_TABLES; t++)
+		for (const struct opt *o = tables[t];
+		     o != NULL && o->name != NULL; o++)
+			if (i-- == 0)
+				return o;
+	return NULL;
 }
 
 /* The program's name as one of a function. */
@@ -58,14 +63,14 @@ put_function(const char *program)
 }
 
 static void
-print_bash(const char *program, const struct opt *options)
+print_bash(const char *program, const struct command_line *line)
 {
 	const struct opt *o;
 
 	fputs("_", stdout);
 	put_function(program);
 	fputs("() {\n\tlocal cur=$2\n\tcase $3 in\n", stdout);
-	for (size_t i = 0; (o = row(options, i)) != NULL; i++) {
+	for (size_t i = 0; (o = row(line, i)) != NULL; i++) {
 		if (!option_needs(o))
 			continue;
 		printf("\t--%s) ", o->name);
@@ -81,7 +86,7 @@ print_bash(const char *program, const struct opt *options)
 		puts(" return ;;");
 	}
 	fputs("\tesac\n\tCOMPREPLY=($(compgen -W '", stdout);
-	for (size_t i = 0; (o = row(options, i)) != NULL; i++)
+	for (size_t i = 0; (o = row(line, i)) != NULL; i++)
 		printf("%s--%s", i > 0 ? " " : "", o->name);
 	fputs("' -- \"$cur\"))\n}\ncomplete -o filenames -F _", stdout);
 	put_function(program);
@@ -89,12 +94,12 @@ print_bash(const char *program, const struct opt *options)
 }
 
 static void
-print_zsh(const char *program, const struct opt *options)
+print_zsh(const char *program, const struct command_line *line)
 {
 	const struct opt *o;
 
 	printf("#compdef %s\n_arguments", program);
-	for (size_t i = 0; (o = row(options, i)) != NULL; i++) {
+	for (size_t i = 0; (o = row(line, i)) != NULL; i++) {
 		printf(" \\\n  '--%s%s[", o->name, option_needs(o) ? "=" : "");
 		put_quoted(o->help, "[]:\\");
 		putchar(']');
@@ -116,12 +121,12 @@ print_zsh(const char *program, const struct opt *options)
 }
 
 static void
-print_fish(const char *program, const struct opt *options)
+print_fish(const char *program, const struct command_line *line)
 {
 	const struct opt *o;
 
 	printf("complete -c %s -f\n", program);
-	for (size_t i = 0; (o = row(options, i)) != NULL; i++) {
+	for (size_t i = 0; (o = row(line, i)) != NULL; i++) {
 		printf("complete -c %s -l %s", program, o->name);
 		if (option_needs(o))
 			fputs(" -r", stdout);
@@ -139,13 +144,13 @@ print_fish(const char *program, const struct opt *options)
 }
 
 void
-completion_print(const char *program, const struct opt *options,
+completion_print(const char *program, const struct command_line *line,
     const char *shell)
 {
 	if (strcmp(shell, "bash") == 0)
-		print_bash(program, options);
+		print_bash(program, line);
 	else if (strcmp(shell, "zsh") == 0)
-		print_zsh(program, options);
+		print_zsh(program, line);
 	else
-		print_fish(program, options);
+		print_fish(program, line);
 }
