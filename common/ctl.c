@@ -76,6 +76,7 @@ static const struct ctl_form forms[] = {
 	FORM(WATCH_STDIN, struct ctl_pos, 0),
 	FORM(ENDED, struct ctl_turn, 0),
 	FORM(RESIZE, struct ctl_size, 0),
+	FORM(LOOK_INPUT, struct ctl_head, 0),
 	FORM(RUNNING, struct ctl_running, 0),
 	FORM(FAILED, struct ctl_failed, 0),
 	FORM(OUTPUT, struct ctl_pos, 0),
@@ -84,6 +85,7 @@ static const struct ctl_form forms[] = {
 	FORM(NO_SPACE, struct ctl_head, 0),
 	FORM(LEFT, struct ctl_left, 0),
 	FORM(DUMP_END, struct ctl_head, 0),
+	FORM(INPUT, struct ctl_input, 0),
 };
 
 static const char *const phases[] = {

@@ -100,6 +100,8 @@ enum ctl_type {
 	                  * consumed position > pos, or stdin is closed */
 	CTL_ENDED,       /* ctl_turn: END, or FAILED, is committed */
 	CTL_RESIZE,      /* ctl_size: the terminal has this size now */
+	CTL_LOOK_INPUT,  /* head only: does it go on by input alone? Tell me
+	                  * (CTL_INPUT) */
 
 	/* worker -> master */
 	CTL_RUNNING = 160, /* ctl_running; also in the dump to a new master */
@@ -112,6 +114,7 @@ enum ctl_type {
 	CTL_LEFT,          /* ctl_left: after END, when holders are fewer or a
 	                    * ladder was for them */
 	CTL_DUMP_END,      /* head only: a new master now knows all I have */
+	CTL_INPUT,         /* ctl_input: what a look has found */
 };
 
 struct ctl_head {
@@ -289,9 +292,10 @@ enum {
 	                            * and the last of argv, a command string */
 	CTL_START_DIRECT = 32,     /* with SHELL: plain words need none */
 	CTL_START_NO_NEW_PRIVS = 64, /* PR_SET_NO_NEW_PRIVS before exec */
-	CTL_START_BOXED = 128,       /* in the box of box_pid, and nowhere
+	CTL_START_AWAITED = 128,   /* somebody waits to hear that it runs */
+	CTL_START_BOXED = 256,       /* in the box of box_pid, and nowhere
 				      * else: the head's reader is 6 */
-	CTL_START_BOX = 256,         /* it is a box: what asks others to end
+	CTL_START_BOX = 512,         /* it is a box: what asks others to end
 				      * is nothing to it */
 	/* those that are known when the session is made */
 	CTL_START_OF_SPEC =
@@ -364,6 +368,19 @@ struct ctl_stdin {
 	uint64_t pos; /* M->W: bytes in the spool ever; W->M: consumed */
 	uint32_t eof; /* M->W: no more will come; W->M: stdin is closed */
 	uint32_t pad;
+};
+
+enum ctl_input_waits {
+	CTL_INPUT_NONE,  /* it does something, or nobody knows */
+	CTL_INPUT_STDIN, /* somebody reads its stdin, nobody works */
+	CTL_INPUT_TTY    /* the same of its terminal */
+};
+
+struct ctl_input {
+	struct ctl_head head;
+	uint32_t waits; /* enum ctl_input_waits */
+	uint32_t pad;
+	uint64_t stamp; /* the same as before: nothing has moved since */
 };
 
 enum ctl_kill_flags {

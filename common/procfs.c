@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/kfile.h"
@@ -223,32 +222,4 @@ procfs_count_fds(int32_t pid)
 		n += e->d_name[0] != '.';
 	closedir(d);
 	return n;
-}
-
-enum sleep_kind
-procfs_sleep(const char *syscall, unsigned long *ret_fd)
-{
-	char *end;
-	long nr;
-
-	if (!isdigit((unsigned char)syscall[0]))
-		return SLEEP_ELSE;
-	nr = strtol(syscall, &end, 10);
-	switch (nr) {
-	case SYS_read:
-	case SYS_readv:
-		*ret_fd = strtoul(end, NULL, 16);
-		return SLEEP_READ;
-	case SYS_ppoll:
-	case SYS_pselect6:
-	case SYS_epoll_pwait:
-#ifdef SYS_poll
-	case SYS_poll:
-	case SYS_select:
-	case SYS_epoll_wait:
-#endif
-		return SLEEP_POLL;
-	default:
-		return SLEEP_ELSE;
-	}
 }

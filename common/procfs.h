@@ -59,10 +59,4 @@ int32_t procfs_next(DIR *proc);
 /* How many descriptors it has open; -1: not known. */
 int64_t procfs_count_fds(int32_t pid);
 
-/* What a process sleeps in. */
-enum sleep_kind { SLEEP_UNKNOWN, SLEEP_READ, SLEEP_POLL, SLEEP_ELSE };
-/* By the text of /proc/PID/syscall; of a read its descriptor. Never
- * SLEEP_UNKNOWN: what runs sleeps in something else. */
-enum sleep_kind procfs_sleep(const char *syscall, unsigned long *ret_fd);
-
 #endif

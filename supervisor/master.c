@@ -296,6 +296,7 @@ master_fini(struct master *m)
 	timer_free(&m->retry_timer);
 	timer_free(&m->heartbeat);
 	timer_free(&m->key_timer);
+	timer_free(&m->late_timer);
 	readers_close(m);
 	while ((s = registry_first(m)) != NULL)
 		registry_drop(m, s);

@@ -53,7 +53,7 @@
 struct conn_list;
 struct event;
 struct ending;
-struct lane_drain;
+struct lane_work;
 struct event_base;
 
 /* Which worker an event of the log is about. */
@@ -67,6 +67,7 @@ struct order {
 	STAILQ_ENTRY(order) link;
 	struct sid sid;
 	bool committed_only; /* waits for a commit that succeeds */
+	bool may_wait;       /* for others, a little: pool_order_late() */
 	int fd;              /* sent beside it; -1: none */
 	size_t size;
 	unsigned char msg[];
@@ -85,6 +86,8 @@ struct worker {
 	int fd;
 	struct event *ev, *ev_write;
 	struct order_list staged, out;
+	uint64_t late_ns; /* since then one that may wait does; 0: none */
+	uint64_t flushes; /* times that all orders had left */
 	struct spare_list spares; /* spares.h */
 	uint32_t spare_count;
 	uint64_t kept;   /* rings that it said it keeps, ever */
@@ -137,7 +140,7 @@ struct master {
 	struct lanes *lanes;
 	struct lane_notes lane_notes; /* lanes whose state is to be written */
 	uint64_t lanes_shown;         /* on the board, as lanes_changes() */
-	LIST_HEAD(, lane_drain) lane_drains;
+	LIST_HEAD(, lane_work) lane_drains;
 	struct tokens *tokens;
 	struct drains *drains;
 	struct gate gate;
@@ -182,7 +185,7 @@ struct master {
 	struct event *end_timer;
 	uint32_t probes_left; /* looks into /proc for rows of this answer */
 	struct event *lane_timer, *sweep_timer, *retry_timer, *heartbeat,
-	    *key_timer;
+	    *key_timer, *late_timer;
 
 	uint64_t nofile; /* how many descriptors we may have */
 	struct reader_slot readers[MASTER_READERS];
@@ -279,6 +282,10 @@ void pool_order(struct master *m, struct session *s, const void *msg,
 /* To a given worker, for a session we may not know. */
 void pool_order_to(struct worker *w, struct sid sid, const void *msg,
     size_t size, bool committed_only, int fd);
+/* What nobody waits for: it leaves with the next order for that worker, after
+ * LATE_MS (pool.c) by itself. */
+void pool_order_late(struct worker *w, struct sid sid, const void *msg,
+    size_t size);
 void pool_turn_end(struct master *m, bool committed);
 void pool_drop_orders(struct master *m, struct sid sid);
 bool pool_dumps_done(const struct master *m);

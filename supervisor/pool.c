@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/reserve.h"
@@ -24,6 +25,9 @@
 
 /* Messages of one worker taken in one turn: the others get their share. */
 #define POOL_BURST 64
+
+#define LATE_MS 5u   /* an order that may wait for others waits so long */
+#define ROWS_NEAR 256u /* so few places with the keeper: then none waits */
 
 static struct ctl_msg inbox; /* 64 KiB: too large for the stack */
 
@@ -69,6 +73,7 @@ worker_close(struct worker *w)
 	if (w->fd >= 0)
 		close(w->fd);
 	w->fd = -1;
+	w->late_ns = 0;
 	orders_free(&w->staged);
 	orders_free(&w->out);
 }
@@ -220,6 +225,7 @@ worker_flush(struct worker *w)
 		explicit_bzero(o->msg, o->size);
 		free(o);
 	}
+	w->flushes++;
 	return true;
 }
 
@@ -363,9 +369,9 @@ pool_choose(struct master *m, uint32_t avoid,
 }
 
 /* Stages one order; takes the descriptor over. */
-void
-pool_order_to(struct worker *w, struct sid sid, const void *msg, size_t size,
-    bool committed_only, int fd)
+static void
+stage(struct worker *w, struct sid sid, const void *msg, size_t size,
+    bool committed_only, bool may_wait, int fd)
 {
 	struct order *o = reserve_malloc(sizeof(*o) + size);
 
@@ -377,10 +383,27 @@ pool_order_to(struct worker *w, struct sid sid, const void *msg, size_t size,
 	}
 	o->sid = sid;
 	o->committed_only = committed_only;
+	o->may_wait = may_wait;
 	o->fd = fd;
 	o->size = size;
 	memcpy(o->msg, msg, size);
 	STAILQ_INSERT_TAIL(&w->staged, o, link);
+}
+
+void
+pool_order_to(struct worker *w, struct sid sid, const void *msg, size_t size,
+    bool committed_only, int fd)
+{
+	stage(w, sid, msg, size, committed_only, false, fd);
+}
+
+/* Where the keeper has few places left, what gives one back does not wait. */
+void
+pool_order_late(struct worker *w, struct sid sid, const void *msg, size_t size)
+{
+	bool narrow = w->m->live + ROWS_NEAR > w->m->h.max_sessions;
+
+	stage(w, sid, msg, size, true, !narrow, -1);
 }
 
 /* Stages an order for whoever babysits the session; nobody: nothing. */
@@ -437,12 +460,40 @@ order_waits(const struct worker *w, const struct order *o)
 	return false;
 }
 
+/* May all of it wait for company? */
+static bool
+may_wait(struct master *m, struct worker *w, uint64_t now)
+{
+	const struct order *o;
+
+	STAILQ_FOREACH(o, &w->staged, link)
+		if (!o->may_wait)
+			return false;
+	if (m->leaving || w->fd < 0)
+		return false;
+	if (w->late_ns == 0)
+		w->late_ns = now;
+	return now - w->late_ns < LATE_MS * NSEC_PER_MSEC;
+}
+
+/* Those that waited in vain: the end of this turn sends them. */
+static void
+on_late(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	turn_begin(arg);
+}
+
 /* After the commit: what was staged leaves. After a failed one only what does
  * not depend on it; the rest stays for the next, since the records of its
  * sessions do, too. */
 void
 pool_turn_end(struct master *m, bool committed)
 {
+	uint64_t now = clock_boot_ns();
+	bool waits = false;
+
 	for (size_t i = 0; i < MASTER_WORKERS; i++) {
 		struct worker *w = &m->workers[i];
 		struct order *o, *next;
@@ -450,6 +501,11 @@ pool_turn_end(struct master *m, bool committed)
 
 		if (STAILQ_EMPTY(&w->staged))
 			continue;
+		if (may_wait(m, w, now)) {
+			waits = true;
+			continue;
+		}
+		w->late_ns = 0;
 		STAILQ_FOREACH_SAFE(o, &w->staged, link, next) {
 			if (!committed && order_waits(w, o))
 				continue;
@@ -459,6 +515,9 @@ pool_turn_end(struct master *m, bool committed)
 		if (w->fd >= 0 && idle && !worker_flush(w))
 			event_add(w->ev_write, NULL);
 	}
+	if (waits && (m->late_timer == NULL ||
+		!evtimer_pending(m->late_timer, NULL)))
+		timer_in(m, &m->late_timer, on_late, m, LATE_MS);
 }
 
 /* Has every worker that is there told what it has? */

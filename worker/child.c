@@ -179,7 +179,8 @@ child_close_pidfd(struct child *c)
 }
 
 /* It is a zombie now; only the keeper may ask what became of it. Many a command
- * is over before anybody has looked whether it has exec'd. */
+ * is over before anybody has looked whether it has exec'd: then nobody has begun
+ * to watch its output, which mostly is at its end. */
 static void
 child_pid_cb(evutil_socket_t fd, short what, void *arg)
 {
@@ -188,6 +189,7 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	worker_begin(c->w, c->sid);
+	c->pid_dead = true;
 	if (c->state == CHILD_SPAWNING)
 		start_wait(c);
 	if (ported) { /* it was that one's; the command's is watched by now */
@@ -197,9 +199,15 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 	c->pid_watched = false;
 	if (c->pidfd == fd && c->state != CHILD_SPAWNING) {
 		child_close_pidfd(c);
-		link_say(c, LINK_KEEPER, TELL_ASK_EXIT);
+		/* in a crowd several ends are asked for, told and committed
+		 * together */
+		if (c->w->ways >= CHILD_CROWD)
+			link_say_late(c, LINK_KEEPER, TELL_ASK_EXIT);
+		else
+			link_say(c, LINK_KEEPER, TELL_ASK_EXIT);
 		if (c->state == CHILD_RUNNING)
 			child_set_state(c, CHILD_EXITING, "pidfd is readable");
+		pump_finish(c);
 	}
 	worker_end(c->w);
 }
@@ -219,10 +227,13 @@ child_watch_pidfd(struct child *c)
 
 /* It runs, or ran: watch everything that is open. */
 void
-child_watch(struct child *c)
+child_watch(struct child *c, bool late)
 {
 	child_watch_pidfd(c);
-	link_say(c, LINK_MASTER, SAY_RUNNING);
+	if (late)
+		link_say_late(c, LINK_MASTER, SAY_RUNNING);
+	else
+		link_say(c, LINK_MASTER, SAY_RUNNING);
 	pump_start(c);
 	input_start(c);
 	if (c->exit.code != 0)

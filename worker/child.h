@@ -48,6 +48,8 @@
 #define CHILD_SILENCE_MS  250u  /* of holders, before the end record */
 #define CHILD_FINAL_MS    1000u /* after KILL: ended, whatever lives */
 #define CHILD_FORGET_MS   2000u /* how often a holder's ring is looked for */
+#define CHILD_CROWD       4u    /* so many before their exec: ends wait for each
+                                 * other, a little */
 #define CHILD_RETRY_ASK_MS 10u
 
 enum child_state {
@@ -72,7 +74,8 @@ enum {
 	SAY_STDIN_AT = 16,
 	SAY_END = 32,
 	SAY_FAILED = 64,
-	SAY_LEFT = 128
+	SAY_LEFT = 128,
+	SAY_INPUT = 256
 };
 enum { TELL_ASK_EXIT = 1, TELL_DROP = 2, TELL_CLOSED = 4 };
 
@@ -91,6 +94,8 @@ struct child_in {
 	bool watching; /* ev waits for room in the pipe */
 	uint64_t punched;
 	uint64_t watch_pos; /* WATCH_STDIN; UINT64_MAX: none */
+	uint32_t waits;     /* as the last look found it, CTL_INPUT_* ... */
+	uint64_t stamp;     /* ... with its stamp */
 	struct event ev;
 };
 
@@ -133,6 +138,7 @@ struct child {
 	bool owes;           /* FAILED: CLOSED is said once it is committed */
 	bool held;           /* the keeper has a row of it */
 	bool pid_watched;    /* pid_ev is added */
+	bool pid_dead;       /* pid_ev came */
 	bool committed;      /* the master said ENDED */
 	bool killed;         /* the ladder's KILL was sent */
 	uint32_t kill_id;    /* of the last KILL; 0: it had none */
@@ -228,8 +234,9 @@ void child_set_state(struct child *c, enum child_state to, const char *why);
 /* Its process, from the clone on; and no more. */
 void child_watch_pidfd(struct child *c);
 void child_close_pidfd(struct child *c);
-/* The command runs: watch it and say so. Also after a take-over. */
-void child_watch(struct child *c);
+/* The command runs: watch it and say so, `late` where nobody waits to hear it.
+ * Also after a take-over. */
+void child_watch(struct child *c, bool late);
 /* The spawn is given up. */
 void child_fail(struct child *c, int error, unsigned stage);
 void child_say_failed(struct child *c);

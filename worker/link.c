@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 
@@ -21,6 +22,7 @@ union link_msg {
 	struct ctl_turn turn;
 	struct ctl_pos pos;
 	struct ctl_stdin in;
+	struct ctl_input input;
 	struct ctl_end end;
 	struct ctl_left left;
 	struct ctl_failed failed;
@@ -109,6 +111,16 @@ make_stdin_at(const struct child *c, unsigned type, union link_msg *ret)
 	    .eof = c->in.fd < 0};
 }
 
+/* INPUT: what was found when the master asked. */
+static void
+make_input(const struct child *c, unsigned type, union link_msg *ret)
+{
+	ret->input = (struct ctl_input){
+	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_input),
+	    .waits = c->in.waits,
+	    .stamp = c->in.stamp};
+}
+
 /* END: the frozen record. */
 static void
 make_end(const struct child *c, unsigned type, union link_msg *ret)
@@ -169,7 +181,7 @@ struct link_row {
 };
 
 /* In the order in which a session's bits are sent; bit 0 ends a row. */
-static const struct link_row rows[LINK_COUNT][9] = {
+static const struct link_row rows[LINK_COUNT][10] = {
     [LINK_KEEPER] =
         {
             {TELL_ASK_EXIT, CTL_ASK_EXIT, make_ask_exit},
@@ -183,6 +195,7 @@ static const struct link_row rows[LINK_COUNT][9] = {
             {SAY_NO_SPACE, CTL_NO_SPACE, make_head},
             {SAY_OUTPUT, CTL_OUTPUT, make_output},
             {SAY_STDIN_AT, CTL_STDIN_AT, make_stdin_at},
+            {SAY_INPUT, CTL_INPUT, make_input},
             {SAY_END, CTL_END, make_end},
             {SAY_LEFT, CTL_LEFT, make_left},
             {SAY_FAILED, CTL_FAILED, make_failed},
@@ -246,6 +259,7 @@ link_close(struct worker *w, enum link_to to)
 	close(l->fd);
 	l->fd = -1;
 	l->writing = l->dump_end = false;
+	l->late_ns = 0;
 	while ((c = TAILQ_FIRST(&l->queue)) != NULL) {
 		TAILQ_REMOVE(&l->queue, c, say[to]);
 		c->queued[to] = false;
@@ -314,6 +328,7 @@ link_flush(struct worker *w, enum link_to to)
 	    struct ctl_head);
 	int rc = 0;
 
+	l->late_ns = 0;
 	if (l->fd < 0 || l->writing)
 		return;
 	while ((c = TAILQ_FIRST(&l->queue)) != NULL) {
@@ -341,25 +356,58 @@ link_turn_end(struct worker *w)
 	enum link_to to;
 
 	for (to = 0; to < LINK_COUNT; to++) {
-		if (w->link[to].due)
+		struct link *l = &w->link[to];
+
+		if (l->due || (l->late_ns != 0 && l->late_ns <= clock_boot_ns()))
 			link_flush(w, to);
-		w->link[to].due = false;
+		l->due = false;
 	}
 }
 
-/* Marks. */
-void
-link_say(struct child *c, enum link_to to, unsigned bits)
+/* Marks. False: nobody listens. */
+static bool
+mark(struct child *c, enum link_to to, unsigned bits)
 {
 	struct worker *w = c->w;
 
 	if (w->link[to].fd < 0)
-		return;
+		return false;
 	c->want[to] |= bits;
 	if (!c->queued[to]) {
 		TAILQ_INSERT_TAIL(&w->link[to].queue, c, say[to]);
 		c->queued[to] = true;
 	}
+	return true;
+}
+
+void
+link_say_late(struct child *c, enum link_to to, unsigned bits)
+{
+	struct link *l = &c->w->link[to];
+
+	if (mark(c, to, bits) && l->late_ns == 0)
+		l->late_ns = worker_late_ns(c->w);
+}
+
+uint64_t
+link_due_ns(const struct worker *w, uint64_t latest)
+{
+	enum link_to to;
+
+	for (to = 0; to < LINK_COUNT; to++)
+		if (w->link[to].late_ns != 0 && w->link[to].late_ns < latest)
+			latest = w->link[to].late_ns;
+	return latest;
+}
+
+/* Marks, to be sent. */
+void
+link_say(struct child *c, enum link_to to, unsigned bits)
+{
+	struct worker *w = c->w;
+
+	if (!mark(c, to, bits))
+		return;
 	/* where sessions arrive one after the other the master hears that they
 	 * run after the last one; what else there is does not wait */
 	if (to != LINK_MASTER || !w->taking ||

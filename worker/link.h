@@ -22,6 +22,10 @@ void link_close(struct worker *w, enum link_to to);
  * sessions. Without a peer nothing is marked. While a dead worker's sessions
  * arrive, that they run waits for the last of them. */
 void link_say(struct child *c, enum link_to to, unsigned bits);
+/* What can wait: with the next message, or a little later by itself. */
+void link_say_late(struct child *c, enum link_to to, unsigned bits);
+/* When something that waits is to be sent; `latest` where nothing is before. */
+uint64_t link_due_ns(const struct worker *w, uint64_t latest);
 /* Sends what was marked in this turn. */
 void link_turn_end(struct worker *w);
 /* Sends as much as the channel takes. */

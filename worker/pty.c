@@ -48,9 +48,8 @@ flags_change(struct child *c, uint32_t clear, uint32_t set)
 		atomic_store(at, (old & ~clear) | set);
 }
 
-/* Looks how the program reads its terminal. */
-static bool
-is_canonical(struct child *c)
+bool
+pty_takes_lines(struct child *c)
 {
 	struct termios t;
 	uint32_t set;
@@ -198,7 +197,7 @@ pty_open(struct child *c, unsigned cols, unsigned rows, int ret_slave[3])
 	atomic_store(&c->ring.hdr->pty_index, index);
 	pty_resize(c, cols, rows);
 	flags_change(c, 0, PTY_OPEN);
-	(void)is_canonical(c);
+	(void)pty_takes_lines(c);
 	return 0;
 }
 
@@ -288,7 +287,7 @@ pty_look(struct child *c, uint64_t before)
 	    c->pty.scan.modes);
 	FAULT("pty.in-look");
 	atomic_store(&hdr->pty_scanned, now - c->pty.scan.len);
-	(void)is_canonical(c);
+	(void)pty_takes_lines(c);
 }
 
 /* ------------------------------------------------------------------ input */
@@ -316,7 +315,7 @@ line_room(struct child *c, uint64_t off, uint64_t end, uint64_t *ret_line)
 
 	if (n <= 0)
 		n = 0;
-	if (!is_canonical(c)) {
+	if (!pty_takes_lines(c)) {
 		*ret_line = off + (uint64_t)n;
 		return (size_t)n;
 	}

@@ -24,6 +24,9 @@ void pty_take_over(struct child *c);
 void pty_close(struct child *c);
 void pty_resize(struct child *c, unsigned cols, unsigned rows);
 
+/* Does the program take lines from it at the moment, or bytes? */
+bool pty_takes_lines(struct child *c);
+
 /* Output, at most `max`, from ptmx into the pipe, which is empty. Returns
  * bytes, 0: nobody has the terminal open. Errors: -EAGAIN, -errno. */
 ssize_t pty_fetch(struct child *c, size_t max);

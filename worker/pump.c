@@ -347,8 +347,25 @@ pump_start(struct child *c)
 		if (s->fd >= 0)
 			event_assign(&s->ev, c->w->base, stream_fd(s),
 			    EV_READ | EV_PERSIST, pump_cb, s);
+	if (c->pid_dead && c->pty.fd < 0)
+		return;
 	pump_watching(c, true);
 	pump_staged(c);
+}
+
+void
+pump_finish(struct child *c)
+{
+	struct child_out *s;
+
+	if (c->pty.fd >= 0)
+		return;
+	for (s = c->out; s < c->out + 2; s++) {
+		if (s->fd >= 0 && !c->paused && c->refill_ns == 0)
+			pump_turn(s);
+		if (!c->paused && c->refill_ns == 0)
+			stream_watch(s, true);
+	}
 }
 
 /* There is no ring to move it to: each is at its end. */

@@ -9,8 +9,11 @@
 #define PUMP_REFILL_MS  50u   /* tmpfs full: how often to look */
 #define PUMP_STALL_MS   1000u /* ... and how long before bytes are dropped */
 
-/* Watches the streams that are open. */
+/* Watches the streams that are open; of a command that is dead by now only
+ * once pump_finish() has found that somebody else has them open. */
 void pump_start(struct child *c);
+/* The command is dead: moves what it left, and sees whether that is all. */
+void pump_finish(struct child *c);
 /* Stops watching and closes both. */
 void pump_stop(struct child *c);
 /* Its ring is lost: as if nobody could write to either any more. */

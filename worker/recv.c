@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "worker/child.h"
 #include "worker/input.h"
+#include "worker/input_look.h"
 #include "worker/ladder.h"
 #include "worker/link.h"
 #include "worker/pty.h"
@@ -153,6 +154,16 @@ on_resize(struct worker *w, struct child *c, struct ctl_msg *msg)
 	(void)w;
 	memcpy(&m, msg->bytes, sizeof(m));
 	pty_resize(c, m.cols, m.rows);
+}
+
+/* LOOK_INPUT */
+static void
+on_look_input(struct worker *w, struct child *c, struct ctl_msg *msg)
+{
+	(void)w;
+	(void)msg;
+	c->in.waits = input_look(c, &c->in.stamp);
+	link_say(c, LINK_MASTER, SAY_INPUT);
 }
 
 /* ENDED */
@@ -310,6 +321,8 @@ static const struct dispatch_row dispatch[] = {
         on_watch_stdin},
     {CTL_RESIZE, FROM_MASTER | OF_SESSION, sizeof(struct ctl_size),
         on_resize},
+    {CTL_LOOK_INPUT, FROM_MASTER | OF_SESSION, sizeof(struct ctl_head),
+        on_look_input},
     {CTL_ENDED, FROM_MASTER | OF_SESSION, sizeof(struct ctl_turn), on_ended},
 };
 

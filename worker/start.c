@@ -98,9 +98,9 @@ hold(struct child *c)
 
 	if (c->held && !c->rehold)
 		return 0;
-	/* of the start before, for which the keeper may have a row */
-	if ((c->want[LINK_KEEPER] & TELL_CLOSED) != 0)
-		link_flush(c->w, LINK_KEEPER);
+	/* what is owed to the keeper goes first, so that it is woken once; and
+	 * of the start before it may have a row */
+	link_flush(c->w, LINK_KEEPER);
 	if ((c->want[LINK_KEEPER] & TELL_CLOSED) != 0)
 		return -EAGAIN;
 	for (i = 0; i < NELEMS(all); i++) {
@@ -209,6 +209,13 @@ clone_command(struct child *c)
 	return rc;
 }
 
+bool
+start_is_awaited(const struct child *c)
+{
+	return c->ring.hdr == NULL ||
+	    (atomic_load(&c->ring.hdr->flags) & CTL_START_AWAITED) != 0;
+}
+
 void
 start_succeeded(struct child *c)
 {
@@ -224,7 +231,7 @@ start_succeeded(struct child *c)
 	c->plan = NULL;
 	worker_count(&c->w->stats->spawned, 1);
 	child_set_state(c, CHILD_RUNNING, "exec");
-	child_watch(c);
+	child_watch(c, !start_is_awaited(c));
 	/* what is over in a moment needs none; whom it forks until then is
 	 * found in its leaf */
 	if (c->oom_score_adj != INT32_MIN && c->leaf != 0)

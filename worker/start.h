@@ -21,6 +21,8 @@ void start_wait(struct child *c);
 void start_wait_all(struct worker *w);
 /* Cloned, and not known to have exec'd? */
 bool start_is_under_way(const struct child *c);
+/* Does somebody wait to hear that it runs? */
+bool start_is_awaited(const struct child *c);
 /* Under way: the ladder begins after the exec, or it is killed before. */
 void start_stop(struct child *c, int sig, uint32_t grace_ms,
     enum end_reason reason);

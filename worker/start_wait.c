@@ -106,6 +106,7 @@ static void
 leave(struct child *c)
 {
 	LIST_REMOVE(c, under_way);
+	c->w->ways--;
 	spawn_look();
 	if (c->spawn != NULL)
 		spawn_give(c->spawn);
@@ -205,6 +206,7 @@ overdue(struct child *c)
 	    KV("command_pid", c->pid), KV("stage", stage_name(stage)),
 	    KV("path", c->failed.path));
 	LIST_REMOVE(c, under_way);
+	c->w->ways--;
 	c->adopted = c->ran = false;
 	c->look_ns = 0;
 	child_fail(c, error, stage);
@@ -222,6 +224,7 @@ start_wait(struct child *c)
 		if (c->start_due == 0) /* by another build's worker */
 			c->start_due = now + START_MS * NSEC_PER_MSEC;
 		LIST_INSERT_HEAD(&c->w->under_way, c, under_way);
+		c->w->ways++;
 		if (c->stop.wanted)
 			c->start_due = now + STOP_NS;
 		child_watch_pidfd(c);
@@ -238,7 +241,10 @@ start_wait(struct child *c)
 			return;
 	}
 	if (c->look_ns <= now) {
-		c->look_ns = now + c->look_step;
+		/* a crowd is looked at together where nobody waits for one */
+		c->look_ns = c->look_step == LOOK_MIN_NS && !start_is_awaited(c)
+		    ? worker_late_ns(c->w)
+		    : now + c->look_step;
 		if (c->look_step < LOOK_MAX_NS)
 			c->look_step *= 2;
 	}

@@ -119,7 +119,7 @@ start_taken_over(struct child *c)
 	child_set_state(c, c->exit.code != 0 ? CHILD_EXITED : CHILD_RUNNING,
 	    "taken over");
 	ladder_take_over(c);
-	child_watch(c);
+	child_watch(c, false);
 }
 
 /* Has its root exited? The keeper's zombie pins the pid. */

@@ -238,7 +238,7 @@ worker_between(struct worker *w)
 		spare_rest();
 		spill_reap();
 	}
-	timers_arm(&w->timers, w->beat_ns);
+	timers_arm(&w->timers, link_due_ns(w, w->beat_ns));
 }
 
 /* The loop. */

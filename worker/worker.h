@@ -40,6 +40,7 @@ struct link {
 	bool writing;  /* full: write_ev is waiting for room */
 	bool due;      /* something marked in this turn is to be sent */
 	bool dump_end; /* DUMP_END follows when the queue is empty */
+	uint64_t late_ns; /* boot: something that waits is sent; 0: nothing */
 	struct event read_ev, write_ev;
 	struct child_queue queue; /* sessions with something to say */
 };
@@ -47,6 +48,7 @@ struct link {
 #define WORKER_BUCKETS 1024u
 #define WORKER_TURN_NS NSEC_PER_MSEC /* a START takes a third of this */
 #define WORKER_BEAT_NS NSEC_PER_SEC  /* an idle loop turns that often */
+#define WORKER_GRID_NS (2 * NSEC_PER_MSEC) /* what nobody waits for is due on it */
 #define WORKER_LATE_NS (2 * WORKER_BEAT_NS) /* it was stopped meanwhile */
 
 struct worker {
@@ -82,6 +84,7 @@ struct worker {
 	size_t count; /* of them */
 	struct child_list buckets[WORKER_BUCKETS]; /* by sid */
 	struct child_list under_way; /* cloned, not known to have exec'd */
+	unsigned ways; /* of them */
 	struct child_list dead; /* to be freed between two turns */
 	struct ctl_msg msg;     /* the one being handled */
 };
@@ -94,6 +97,13 @@ int worker_run(struct worker *w);
 /* First and last call of every callback; `sid` is 0 where it is about none. */
 void worker_begin(struct worker *w, struct sid sid);
 void worker_end(struct worker *w);
+
+/* So soon, together with all else that nobody waits for. */
+static inline uint64_t
+worker_late_ns(const struct worker *w)
+{
+	return (w->now_ns / WORKER_GRID_NS + 2) * WORKER_GRID_NS;
+}
 
 /* Adds to a counter of the stats page; its owner is the only writer. */
 static inline void

@@ -22,7 +22,8 @@ struct scope_end {
 	int signal;
 	uint32_t grace_ms;
 	uint64_t asked; /* sessions */
-	struct ending *ending; /* who is not told yet */
+	struct ending *ending; /* who is not told yet (ending.h) */
+	void (*done)(struct req *r);
 };
 /* Has the live sessions of a scope, with `left` also those that have left
  * processes behind, end by the state's signal and grace_ms, some a turn; calls

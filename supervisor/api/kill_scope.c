@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * killScope: all sessions of a scope end, and drainScope's, too: 64 a turn of the
- * loop, since each is a record to commit.
+ * killScope: all sessions of a scope end, and drainScope's, too.
  */
-#include <event2/event.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/api/ending.h"
 #include "supervisor/api/kill.h"
 #include "supervisor/words/result.h"
-
-#define END_UNIT 64u
 
 /* ---------------------------------------------------------------- answer */
 
@@ -103,55 +100,27 @@ take_scope(struct api_call *c, char *buf, size_t size)
 	return own == NULL || strcmp(own, buf) == 0 ? buf : "";
 }
 
-/* ---------------------------------------------------------------- slices */
-
-/* Sessions of a scope that are being ended, by number: ending one may start and
- * end others. What was asked for is done though who asked goes away. */
-struct ending {
-	TAILQ_ENTRY(ending) link;
-	struct req *r; /* NULL: nobody waits for it any more */
-	size_t n, at;
-	bool own;     /* by a connection of the scope */
-	bool waiting; /* first those that wait, so that none of them starts */
-	int signal;
-	uint32_t grace_ms;
-	void (*done)(struct req *r);
-	struct sid v[];
-};
-
-/* Its request, if there is one, goes on. */
-static void
-ending_free(struct master *m, struct ending *end)
-{
-	if (end->r != NULL)
-		((struct scope_end *)end->r->state)->ending = NULL;
-	TAILQ_REMOVE(&m->endings, end, link);
-	free(end);
-}
+/* ----------------------------------------------------------------- the end */
 
 void
 scope_end_drop(struct req *r)
 {
-	struct scope_end *st = r->state;
-
-	if (st->ending != NULL)
-		st->ending->r = NULL;
+	ending_leave(((struct scope_end *)r->state)->ending);
 }
 
-/* Ends one of them, or what it has left behind; who waits for that watches it
- * until it is so. Was there anything to do? */
+/* Who waits for it watches it until it is so. */
 static bool
 end_one(struct master *m, struct ending *end, struct session *s)
 {
 	struct req *r = end->r;
 	struct scope_end *st = r != NULL ? r->state : NULL;
+	bool waiting = end->at < end->first;
 
-	if (s == NULL || (end->waiting && s->state != STATE_QUEUED))
+	if (waiting && s->state != STATE_QUEUED)
 		return false;
 	if (!session_live(s) && !session_has_left(s))
 		return false;
-	if (st != NULL && !st->answers_early && !end->waiting &&
-	    req_watch(r, s) < 0)
+	if (st != NULL && !st->answers_early && !waiting && req_watch(r, s) < 0)
 		st->answers_early = true;
 	if (end->own)
 		session_kill_is_of(s, s->id.scope);
@@ -164,90 +133,33 @@ end_one(struct master *m, struct ending *end, struct session *s)
 	return true;
 }
 
-/* As many of them as one commit may write. True: all were told. */
-static bool
-end_some(struct master *m, struct ending *end)
-{
-	unsigned told = 0;
-
-	for (;;) {
-		while (end->at < end->n && told < END_UNIT)
-			told += end_one(m, end,
-			    session_by_sid(m, end->v[end->at++]));
-		if (end->at < end->n)
-			return false;
-		if (!end->waiting)
-			return true;
-		end->waiting = false;
-		end->at = 0;
-	}
-}
-
-/* A slice; the next one, of the next scope, is for another turn. */
 static void
-end_more(struct master *m)
+all_told(struct master *m, struct ending *end)
 {
-	struct ending *end = TAILQ_FIRST(&m->endings);
-
-	if (end_some(m, end)) {
-		struct req *r = end->r;
-		void (*done)(struct req *) = end->done;
-
-		ending_free(m, end);
-		if (r != NULL && !r->over)
-			done(r);
-	} else {
-		TAILQ_REMOVE(&m->endings, end, link);
-		TAILQ_INSERT_TAIL(&m->endings, end, link);
-	}
+	(void)m;
+	if (end->r != NULL)
+		((struct scope_end *)end->r->state)->done(end->r);
 }
 
+/* Of a scope: those that wait, then all that are meant. */
 static void
-on_more(int fd, short what, void *arg)
+take_sessions(struct master *m, struct ending *end, const char *scope,
+    bool left, uint64_t *ret_live)
 {
-	struct master *m = arg;
-
-	(void)fd;
-	(void)what;
-	turn_begin(m);
-	end_more(m);
-	if (!TAILQ_EMPTY(&m->endings))
-		timer_in(m, &m->end_timer, on_more, m, 0);
-}
-
-void
-api_end_stop(struct master *m)
-{
-	struct ending *end;
-
-	while ((end = TAILQ_FIRST(&m->endings)) != NULL)
-		ending_free(m, end);
-	if (m->end_timer != NULL)
-		event_free(m->end_timer);
-	m->end_timer = NULL;
-}
-
-/* All of a scope that are meant, first of those that are being ended; how many
- * of them live. NULL: no memory. */
-static struct ending *
-ending_new(struct master *m, const char *scope, bool left, uint64_t *ret_live)
-{
-	size_t most = m->live + m->counts[STATE_ENDED];
-	struct ending *end = calloc(1, sizeof(*end) + most * sizeof(end->v[0]));
 	struct session *s;
 
-	if (end == NULL)
-		return NULL;
-	*ret_live = 0;
+	for (s = registry_first(m); s != NULL; s = registry_next(s))
+		if (s->state == STATE_QUEUED &&
+		    strcmp(s->id.scope, scope) == 0)
+			end->v[end->n++] = s->id.sid;
+	end->first = end->n;
 	for (s = registry_first(m); s != NULL; s = registry_next(s)) {
 		if ((!session_live(s) && !(left && session_has_left(s))) ||
-		    scope[0] == '\0' || strcmp(s->id.scope, scope) != 0)
+		    strcmp(s->id.scope, scope) != 0)
 			continue;
 		end->v[end->n++] = s->id.sid;
 		*ret_live += session_live(s);
 	}
-	TAILQ_INSERT_HEAD(&m->endings, end, link);
-	return end;
 }
 
 bool
@@ -256,20 +168,21 @@ scope_end_all(struct req *r, const char *scope, bool left,
 {
 	struct master *m = r->m;
 	struct scope_end *st = r->state;
-	struct ending *end = ending_new(m, scope, left, ret_live);
+	struct ending *end = ending_new(2 * (size_t)m->live +
+	    m->counts[STATE_ENDED]);
 
 	if (end == NULL)
 		return false;
-	end->r = r;
-	st->ending = end;
+	*ret_live = 0;
+	if (scope[0] != '\0')
+		take_sessions(m, end, scope, left, ret_live);
+	end->one = end_one;
+	end->done = all_told;
 	end->own = st->own;
-	end->waiting = true;
 	end->signal = st->signal;
 	end->grace_ms = st->grace_ms;
-	end->done = done;
-	end_more(m);
-	if (!TAILQ_EMPTY(&m->endings))
-		timer_in(m, &m->end_timer, on_more, m, 0);
+	st->done = done;
+	ending_begin(end, r, &st->ending);
 	return true;
 }
 

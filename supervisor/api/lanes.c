@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/check.h"
+#include "common/log.h"
+#include "supervisor/api/ending.h"
 #include "supervisor/api/exec_spec.h"
 #include "supervisor/api/lanes.h"
 #include "supervisor/words/result.h"
@@ -106,47 +109,102 @@ op_resume(struct api_call *c, const char *name)
 	put(c, "resume", name, &st, text);
 }
 
-/* clear */
+/* What lasts longer than its turn: a drain that waits, sessions that are ended. */
+struct lane_work {
+	LIST_ENTRY(lane_work) link; /* of the master's, with `drains` */
+	struct req *req;
+	bool drains;
+	struct ending *ending; /* who is not told yet */
+	char lane[LANE_NAME_MAX];
+};
+
+/* One who waits is told that it will not run. */
+static bool
+clear_one(struct master *m, struct ending *end, struct session *s)
+{
+	(void)end;
+	if (s->state != STATE_QUEUED)
+		return false;
+	session_end_here(m, s, END_LANE_CLEARED, "its lane was cleared");
+	return true;
+}
+
+/* The lane is empty; one that is reset is as good as new, too, whatever became of
+ * those who hold it. */
+static void
+cleared(struct master *m, struct ending *end)
+{
+	struct api_call c = {.m = m, .req = end->r};
+	struct fact f = {.key = "cleared", .value = end->told};
+	char text[200];
+
+	if (end->told > 0)
+		log_event(LOG_NOTE, "lane-cleared", KV("lane", end->lane),
+		    KV("sessions", end->told));
+	if (end->resets)
+		lane_admin_reset(m, end->lane);
+	if (end->r == NULL)
+		return;
+	c.conn = end->r->conn;
+	snprintf(text, sizeof(text), end->resets
+		? "Lane %s is reset: %u waiting sessions were rejected, those "
+		  "that run hold no place any more."
+		: "Lane %s is cleared: %u waiting sessions were rejected.",
+	    end->lane, (unsigned)f.value);
+	answer(&c, end->resets ? "reset" : "clear", end->lane, &f, text);
+}
+
+static bool
+take(void *arg, struct sid sid)
+{
+	struct ending *end = arg;
+
+	end->v[end->n++] = sid;
+	return true;
+}
+
+/* First those in the lane, then those that have a place there and wait at the
+ * gate; some a turn, and who starts meanwhile was first. */
+static void
+clear(struct api_call *c, const char *name, bool resets)
+{
+	struct lane_work *w = c->req->state;
+	struct lane_view v = {0};
+	struct ending *end;
+
+	(void)lanes_find(c->m->lanes, name, &v);
+	end = ending_new((size_t)v.queued + v.active);
+	if (end == NULL) {
+		req_nomem(c->req);
+		return;
+	}
+	lanes_each(c->m->lanes, name, LANE_THE_QUEUED, take, end);
+	lanes_each(c->m->lanes, name, LANE_THE_ACTIVE, take, end);
+	CHECK(end->n <= (size_t)v.queued + v.active);
+	end->one = clear_one;
+	end->done = cleared;
+	end->resets = resets;
+	memcpy(end->lane, name, strlen(name) + 1);
+	ending_begin(end, c->req, &w->ending);
+}
+
 static void
 op_clear(struct api_call *c, const char *name)
 {
-	struct fact f = {.key = "cleared",
-	    .value = lane_admin_clear(c->m, name)};
-	char text[160];
-
-	snprintf(text, sizeof(text),
-	    "Lane %s is cleared: %u waiting sessions were rejected.", name,
-	    (unsigned)f.value);
-	answer(c, "clear", name, &f, text);
+	clear(c, name, false);
 }
 
-/* reset */
 static void
 op_reset(struct api_call *c, const char *name)
 {
-	struct fact f = {.key = "cleared",
-	    .value = lane_admin_reset(c->m, name)};
-	char text[160];
-
-	snprintf(text, sizeof(text),
-	    "Lane %s is reset: %u waiting sessions were rejected, those that "
-	    "run hold no place any more.",
-	    name, (unsigned)f.value);
-	answer(c, "reset", name, &f, text);
+	clear(c, name, true);
 }
-
-/* A drain that waits. */
-struct lane_drain {
-	LIST_ENTRY(lane_drain) link; /* of the master's, with req */
-	struct req *req;
-	char lane[LANE_NAME_MAX];
-};
 
 /* Answers a drain, done or out of time. */
 static void
 drain_answer(struct req *r, bool done)
 {
-	const struct lane_drain *d = r->state;
+	const struct lane_work *d = r->state;
 	const char *name = d->lane;
 	struct api_call c = {.m = r->m, .conn = r->conn, .req = r};
 	struct fact f = {.key = "drained", .is_bool = true, .value = done};
@@ -184,7 +242,7 @@ static void
 op_drain(struct api_call *c, const char *name)
 {
 	struct req *r = c->req;
-	struct lane_drain *d = r->state;
+	struct lane_work *d = r->state;
 	struct lane_state st;
 
 	(void)lane_admin_state(c->m, name, &st);
@@ -199,6 +257,7 @@ op_drain(struct api_call *c, const char *name)
 		return;
 	}
 	d->req = r;
+	d->drains = true;
 	LIST_INSERT_HEAD(&c->m->lane_drains, d, link);
 	req_timer(r, (uint64_t)proto_int(PROTO_LANES, c->params, "timeout",
 			 30000));
@@ -208,7 +267,7 @@ op_drain(struct api_call *c, const char *name)
 static void
 lanes_wake(struct req *r, struct session *s, unsigned wake)
 {
-	const struct lane_drain *d = r->state;
+	const struct lane_work *d = r->state;
 
 	(void)s;
 	if (wake & WAKE_TIMER)
@@ -218,9 +277,10 @@ lanes_wake(struct req *r, struct session *s, unsigned wake)
 static void
 lanes_drop(struct req *r)
 {
-	struct lane_drain *d = r->state;
+	struct lane_work *d = r->state;
 
-	if (d->req != NULL)
+	ending_leave(d->ending);
+	if (d->drains)
 		LIST_REMOVE(d, link);
 }
 
@@ -228,7 +288,7 @@ lanes_drop(struct req *r)
 void
 api_lanes_step(struct master *m)
 {
-	struct lane_drain *d;
+	struct lane_work *d;
 
 	LIST_FOREACH(d, &m->lane_drains, link)
 		if (!d->req->over && is_empty(m, d->lane))
@@ -279,4 +339,4 @@ lanes_call(struct api_call *c)
 }
 
 const struct method method_LANES = {.call = lanes_call, .wake = lanes_wake,
-    .drop = lanes_drop, .state_size = sizeof(struct lane_drain)};
+    .drop = lanes_drop, .state_size = sizeof(struct lane_work)};

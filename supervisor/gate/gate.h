@@ -105,10 +105,9 @@ int lane_admin_put(struct master *m, const char *name,
  * that of a fresh one. */
 bool lane_admin_state(struct master *m, const char *name,
     struct lane_state *ret);
-/* Rejects who waits; how many. */
-uint32_t lane_admin_clear(struct master *m, const char *name);
-/* Clears it and gives it a new generation. */
-uint32_t lane_admin_reset(struct master *m, const char *name);
+/* The lane is as good as new, whatever became of those who hold it: it has a new
+ * generation. */
+void lane_admin_reset(struct master *m, const char *name);
 int lane_admin_load(struct master *m);
 int lane_admin_write(struct master *m);
 void lane_admin_written(struct master *m);

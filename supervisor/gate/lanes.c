@@ -189,48 +189,11 @@ lane_admin_load(struct master *m)
 	return r < 0 ? r : 0;
 }
 
-/* ------------------------------------------------------------ clear and reset */
+/* -------------------------------------------------------------------- reset */
 
-/* Ends those of them that have not been started. */
-static uint32_t
-end_waiting(struct master *m, const char *name, enum lane_which which)
-{
-	size_t n;
-	struct sid *sids = lanes_list(m->lanes, name, which, &n);
-	uint32_t ended = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		struct session *s = session_by_sid(m, sids[i]);
-
-		if (s == NULL || s->state != STATE_QUEUED)
-			continue;
-		session_end_here(m, s, END_LANE_CLEARED,
-		    "its lane was cleared");
-		ended++;
-	}
-	free(sids);
-	return ended;
-}
-
-/* Who waits is told that it will not run: first those in the lane, then those
- * that have a place there and wait at the gate. */
-uint32_t
-lane_admin_clear(struct master *m, const char *name)
-{
-	uint32_t cleared = end_waiting(m, name, LANE_THE_QUEUED);
-
-	cleared += end_waiting(m, name, LANE_THE_ACTIVE);
-	if (cleared > 0)
-		log_event(LOG_NOTE, "lane-cleared", KV("lane", name),
-		    KV("sessions", cleared));
-	return cleared;
-}
-
-/* The lane is as good as new, whatever became of those who hold it. */
-uint32_t
+void
 lane_admin_reset(struct master *m, const char *name)
 {
-	uint32_t cleared = lane_admin_clear(m, name);
 	size_t n;
 	struct sid *sids = lanes_list(m->lanes, name, LANE_THE_ACTIVE, &n);
 
@@ -246,7 +209,6 @@ lane_admin_reset(struct master *m, const char *name)
 	if (lanes_reset(m->lanes, name))
 		(void)note(m, name);
 	session_pump_lanes(m);
-	return cleared;
 }
 
 /* ---------------------------------------------------------------- the board */

@@ -58,6 +58,14 @@ blob_memfd(const unsigned char *blob, size_t size)
 	return fd;
 }
 
+/* Does somebody wait for RUNNING, or for the first output? Who waits for the
+ * end does not. */
+static bool
+is_awaited(const struct session *s)
+{
+	return s->shown.backgrounded || s->terminal.pty || s->wish.stream;
+}
+
 /* Everything START says but the blob. */
 static struct ctl_start
 start_of(const struct master *m, const struct session *s)
@@ -69,7 +77,8 @@ start_of(const struct master *m, const struct session *s)
 	    .flags =
 		(s->wish.stdin_pipe ? (uint32_t)CTL_START_STDIN_OPEN : 0u) |
 		(s->wish.stream ? (uint32_t)CTL_START_LOSSLESS : 0u) |
-		(s->terminal.pty ? (uint32_t)CTL_START_PTY : 0u) | sp->flags,
+		(s->terminal.pty ? (uint32_t)CTL_START_PTY : 0u) |
+		(is_awaited(s) ? (uint32_t)CTL_START_AWAITED : 0u) | sp->flags,
 	    .argc = sp->argc,
 	    .envc = sp->envc,
 	    .path_count = sp->path_count,

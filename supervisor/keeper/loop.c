@@ -174,7 +174,7 @@ sooner(uint64_t a, uint64_t b)
 static bool
 is_busy(const struct keeper *k)
 {
-	return table_count(k->table) > 0 || k->orphans > 0 || getpid() == 1;
+	return table_count(k->table) > 0 || k->orphans > 0 || k->is_init;
 }
 
 /* What time has made due. */
@@ -336,6 +336,7 @@ keeper_prepare(struct keeper *k)
 	int r;
 
 	lent_map_guard();
+	k->is_init = getpid() == 1;
 	k->epoll = epoll_create1(EPOLL_CLOEXEC);
 	r = open_signals(k);
 	if (k->epoll < 0 || r < 0 ||

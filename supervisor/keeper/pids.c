@@ -66,14 +66,19 @@ is_marked(const struct keeper *k, const struct row *r, const struct child *c)
 	    c->mark.session == r->sid.v;
 }
 
-/* The row's command is that child of ours. False: it cannot be. */
+/* The row's command is that child of ours, and how it ended if it did. False: it
+ * cannot be. */
 bool
 pids_take(struct keeper *k, struct row *r, int32_t pid)
 {
+	struct ctl_exit e;
+
 	if (r->pid != 0 || pid <= 1 || reap_is_known(k, pid) ||
-	    !reap_is_child(pid))
+	    !reap_exit_of(pid, &e))
 		return false;
 	table_set_pid(k->table, r, pid);
+	if (r->exit.code == 0)
+		r->exit = e;
 	r->spawned_ns = clock_boot_ns();
 	FAULT("keeper.after-spawned");
 	atomic_fetch_add_explicit(&k->stats[0].spawned, 1,

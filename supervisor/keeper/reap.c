@@ -39,25 +39,37 @@ usec(const struct timeval *tv)
 	return (uint64_t)tv->tv_sec * 1000000u + (uint64_t)tv->tv_usec;
 }
 
-/* Notes the exit of a row's command, if it has exited; does not reap. */
-void
-reap_look(struct row *r)
+bool
+reap_exit_of(int32_t pid, struct ctl_exit *ret)
 {
 	struct rusage ru;
 	siginfo_t si;
 
-	if (r->pid == 0 || r->exit.code != 0)
-		return;
 	memset(&ru, 0, sizeof(ru));
 	memset(&si, 0, sizeof(si));
-	if (wait_raw(P_PID, r->pid, &si, WNOWAIT, &ru) < 0 || si.si_pid == 0)
-		return;
-	r->exit = (struct ctl_exit){ .code = si.si_code,
-		.status = si.si_status, .pid = r->pid,
+	if (wait_raw(P_PID, pid, &si, WNOWAIT, &ru) < 0)
+		return false;
+	if (si.si_pid == 0) {
+		*ret = (struct ctl_exit){ 0 };
+		return true;
+	}
+	*ret = (struct ctl_exit){ .code = si.si_code,
+		.status = si.si_status, .pid = pid,
 		.maxrss_kib = (uint32_t)ru.ru_maxrss,
 		.utime_us = usec(&ru.ru_utime), .stime_us = usec(&ru.ru_stime),
 		.io_blocks = (uint64_t)ru.ru_inblock + (uint64_t)ru.ru_oublock,
 		.wall_ms = clock_wall_ms() };
+	return true;
+}
+
+/* Notes the exit of a row's command, if it has exited; does not reap. */
+void
+reap_look(struct row *r)
+{
+	struct ctl_exit e;
+
+	if (r->pid != 0 && r->exit.code == 0 && reap_exit_of(r->pid, &e))
+		r->exit = e;
 }
 
 /* Closes those descriptors of the row that the mask names. */

@@ -165,6 +165,7 @@ struct keeper {
 	char group[HERITAGE_GROUPS][HERITAGE_GROUP_MAX]; /* "": none */
 	int group_lock[HERITAGE_GROUPS];
 	bool had_children; /* before it was psupd */
+	bool is_init;      /* pid 1: strangers are reparented to it */
 	uint32_t group_flags; /* HERITAGE_TREE_* */
 	int epoll, signals, dir, lock, listener, null;
 	bool listener_passed; /* its name is not ours to remove */
@@ -298,6 +299,9 @@ void send_exit(struct keeper *k, struct proc *p, const struct row *r);
 
 /* --- reap.c */
 void reap_look(struct row *r);
+/* How a child ended, code 0 where it lives; does not reap. False: no child of
+ * ours, or reaped. */
+bool reap_exit_of(int32_t pid, struct ctl_exit *ret);
 void reap_close(struct keeper *k, struct row *r, uint32_t mask);
 void reap_forget(struct keeper *k, struct row *r);
 void reap_sweep(struct keeper *k);

@@ -21,6 +21,7 @@
 #include "common/clock.h"
 #include "common/kfile.h"
 #include "common/mark.h"
+#include "common/sleep.h"
 #include "supervisor/session/usage.h"
 
 #define PIDS_MAX   32u  /* of a session; the others are not looked at */
@@ -35,31 +36,6 @@ input_wait_name(enum input_wait w)
 
 	CHECK(w < NELEMS(names));
 	return names[w];
-}
-
-enum sleep_kind
-input_wait_sleep(const char *wchan)
-{
-	static const struct {
-		const char *prefix;
-		enum sleep_kind kind;
-	} rows[] = {
-	    {"pipe_read", SLEEP_READ}, {"anon_pipe_read", SLEEP_READ},
-	    {"fifo_pipe_read", SLEEP_READ}, {"pipe_wait", SLEEP_READ},
-	    {"n_tty_read", SLEEP_READ}, {"tty_read", SLEEP_READ},
-	    {"wait_woken", SLEEP_READ},
-	    {"poll_schedule_timeout", SLEEP_POLL}, {"do_poll", SLEEP_POLL},
-	    {"do_sys_poll", SLEEP_POLL}, {"do_select", SLEEP_POLL},
-	    {"do_epoll_wait", SLEEP_POLL}, {"ep_poll", SLEEP_POLL},
-	};
-
-	if (wchan[0] == '\0' || strcmp(wchan, "0") == 0)
-		return SLEEP_UNKNOWN; /* it runs, or the kernel hides it */
-	for (size_t i = 0; i < NELEMS(rows); i++)
-		if (strncmp(wchan, rows[i].prefix, strlen(rows[i].prefix)) ==
-		    0)
-			return rows[i].kind;
-	return SLEEP_ELSE;
 }
 
 /* What is looked for: one session's stdin. */
@@ -112,17 +88,18 @@ read_stat(const struct process *p, struct procfs_stat *ret)
 	    procfs_parse(text, ret);
 }
 
-/* How it sleeps, by its system call, and of a read the descriptor. */
-static enum sleep_kind
-sleep_by_syscall(const struct process *p, unsigned long *ret_fd)
+/* How it sleeps, by its system call. */
+static struct sleep
+sleep_of(const struct process *p)
 {
+	static const struct sleep hidden = {.kind = SLEEP_UNKNOWN};
 	struct procfs_stat st;
 	char text[256];
 
 	if (!read_stat(p, &st) || mark_may_wait(&st) ||
 	    !read_file(p, "syscall", text, sizeof(text)))
-		return SLEEP_UNKNOWN; /* hidden */
-	return procfs_sleep(text, ret_fd);
+		return hidden;
+	return sleep_by_syscall(text);
 }
 
 /* Without the system call: is stdin all that it could be reading? */
@@ -165,13 +142,12 @@ has_no_other(const struct target *t, const struct process *p)
 static bool
 reads_stdin(const struct target *t, const struct process *p)
 {
-	unsigned long fd = 0;
-	enum sleep_kind kind = sleep_by_syscall(p, &fd);
+	struct sleep sleep = sleep_of(p);
 	char name[24];
 
-	if (kind != SLEEP_UNKNOWN) {
-		snprintf(name, sizeof(name), "%lu", fd);
-		return kind == SLEEP_READ && is_stdin(t, p, name);
+	if (sleep.kind != SLEEP_UNKNOWN) {
+		snprintf(name, sizeof(name), "%lu", sleep.fd);
+		return sleep.kind == SLEEP_READ && is_stdin(t, p, name);
 	}
 	return is_stdin(t, p, "0") && has_no_other(t, p);
 }
@@ -200,7 +176,6 @@ process_waits(const struct target *t, int32_t pid)
 	struct process p = {.pid = pid};
 	char name[32], wchan[80];
 	enum sleep_kind kind;
-	unsigned long fd;
 	bool found = false;
 
 	snprintf(name, sizeof(name), "/proc/%d", (int)pid);
@@ -209,9 +184,9 @@ process_waits(const struct target *t, int32_t pid)
 		return false;
 	if (!read_file(&p, "wchan", wchan, sizeof(wchan)))
 		wchan[0] = '\0';
-	kind = input_wait_sleep(wchan);
+	kind = sleep_by_wchan(wchan);
 	if (kind == SLEEP_UNKNOWN)
-		kind = sleep_by_syscall(&p, &fd);
+		kind = sleep_of(&p).kind;
 	if (kind == SLEEP_READ)
 		found = reads_stdin(t, &p);
 	else if (kind == SLEEP_POLL)

@@ -13,7 +13,6 @@
 #ifndef PSUP_SUPERVISOR_SESSION_INPUT_WAIT_H
 #define PSUP_SUPERVISOR_SESSION_INPUT_WAIT_H
 
-#include "common/procfs.h"
 #include "supervisor/master.h"
 
 /* After that much silence somebody may be reading. */
@@ -30,8 +29,5 @@ void input_wait_running(struct session *s, uint64_t node);
 enum input_wait input_wait_show(struct session *s, enum input_wait found);
 /* "stdin-read", "tty-read", "idle"; NULL for none. */
 const char *input_wait_name(enum input_wait w);
-
-/* For tests: what a line of /proc/PID/wchan says. */
-enum sleep_kind input_wait_sleep(const char *wchan);
 
 #endif

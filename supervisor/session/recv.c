@@ -27,6 +27,16 @@ order_ended(struct worker *w, struct sid sid, uint64_t turn)
 	pool_order_to(w, sid, &ended, sizeof(ended), true, -1);
 }
 
+/* The same, where all that waits for it is the worker's own tidying. */
+static void
+order_let_go(struct worker *w, struct sid sid, uint64_t turn)
+{
+	struct ctl_turn ended = {.head = CTL_INIT(CTL_ENDED, sid,
+				     struct ctl_turn), .turn = turn};
+
+	pool_order_late(w, sid, &ended, sizeof(ended));
+}
+
 /* Another worker has it now, or one at last. */
 static void
 moved_to(struct master *m, struct session *s, struct wid had, struct worker *w)
@@ -271,6 +281,6 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 	spares_ended(w, s, msg->ring_kept != 0, own);
 	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
 	    memory_order_relaxed);
-	order_ended(w, s->id.sid, msg->turn);
+	order_let_go(w, s->id.sid, msg->turn);
 	session_ended(m, s, reason_name(s->facts.reason));
 }

@@ -19,6 +19,7 @@ struct spare {
 	struct sid sid;
 	uint32_t head_bytes, tail_bytes;
 	uint64_t since_ns;
+	uint64_t flushes; /* of its worker, when it was put aside */
 };
 
 /* Unlinks a file that is put aside; it may be gone by now. */
@@ -63,7 +64,8 @@ spares_keep(struct master *m, const struct session *s)
 	}
 	FAULT("master.after-spare");
 	*sp = (struct spare){.sid = s->id.sid, .head_bytes = s->wish.head_bytes,
-	    .tail_bytes = s->wish.tail_bytes, .since_ns = clock_boot_ns()};
+	    .tail_bytes = s->wish.tail_bytes, .since_ns = clock_boot_ns(),
+	    .flushes = w->flushes};
 	TAILQ_INSERT_TAIL(&w->spares, sp, link);
 	w->spare_count++;
 	return true;
@@ -76,13 +78,15 @@ spares_ended(struct worker *w, struct session *s, bool kept, bool own)
 	s->spares.ring_kept = kept && own ? w->kept : 0;
 }
 
+/* Its worker keeps it open from its ENDED on, which has left before. */
 void
 spares_take(struct master *m, struct worker *w, struct session *s)
 {
 	struct spare *sp = TAILQ_FIRST(&w->spares);
 
 	spares_lost(m, s);
-	for (unsigned i = 0; i < LOOKS && sp != NULL; i++) {
+	for (unsigned i = 0;
+	     i < LOOKS && sp != NULL && sp->flushes < w->flushes; i++) {
 		if (sp->head_bytes == s->wish.head_bytes &&
 		    sp->tail_bytes == s->wish.tail_bytes) {
 			s->spares.offered = sp->sid;

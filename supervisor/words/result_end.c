@@ -66,6 +66,15 @@ result_failure_kind(const struct session *s)
 	}
 }
 
+/* Was it the box? exitReason has no word of its own for that. */
+bool
+result_is_sandbox_failure(const struct session *s)
+{
+	const char *kind = result_failure_kind(s);
+
+	return kind != NULL && strcmp(kind, "sandbox") == 0;
+}
+
 static const char guidance[] =
     " The command was ended, but side effects outside it may already have "
     "happened. Check the state before running it again; a retry is not "
@@ -425,6 +434,8 @@ result_exit_fields(const struct session *s, struct enc *e)
 		enc_kv_str(
 		    e, "exitSignal", text_signal_name(s->facts.exit_signal));
 	enc_kv_str(e, "exitReason", result_exit_reason(s));
+	if (result_is_sandbox_failure(s))
+		enc_kv_str(e, "failureKind", result_failure_kind(s));
 	if (limit_hit(s) != NULL)
 		enc_kv_str(e, "limitHit", limit_hit(s));
 	enc_kv_bool(e, "timedOut",

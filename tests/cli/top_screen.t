@@ -149,6 +149,33 @@ ten red
 two*last*" "the screen of a terminal"
 shows_styled "*ten "*"31mred*" "in its colours"
 
+# ------------------------------------------------------ search in the output
+filter ""
+many=$(psup exec --background --label manylines \
+    'i=0; while [ $((i+=1)) -le 400 ]; do echo "row $i of it"; done
+	exec sleep 600')
+psup wait "$many" --text 'row 400' --timeout 30000 >/dev/null
+filter manylines
+keys f z
+shows "*output of $many*row 400 of it*/ search*" "the output alone"
+keys /
+typed "ROW 39"
+shows "*search the output: ROW 39_  11 hits*" "what is typed is searched"
+keys Enter
+shows_styled "*"$'\033'"\[38;5;255m*row 39*9 of it*" "the newest hit is shown"
+shows "*hit 1 of 11 (n N)*" "and counted"
+keys n n N
+shows "*hit 2 of 11*" "the next one, and back"
+keys n n n n n n n n n
+shows "*hit 11 of 11*row 39 of it*" "the oldest one, out of sight before"
+keys n
+shows "*there is no older one" "there is no further one"
+keys Escape
+shows "*output of $many*scrolled back*" "one step back: no search"
+lacks "hits" "no hit is counted"
+keys Escape f
+filter manylines
+
 # ---------------------------------------------------------------- actions
 filter echoer
 keys s

@@ -197,3 +197,19 @@ SCENARIO(faults, a_start_that_no_worker_tried_is_never_given_up)
 	expect_str(a, "status", "completed");
 	expect_str(a, "output", "once\n");
 }
+
+/* Whichever worker has it: each kills it after some seconds, then the next one
+ * tries, and after three it is over. */
+SCENARIO(faults, a_child_that_always_hangs_before_its_cut_is_given_up)
+{
+	struct answer *a;
+
+	needs_faults();
+	psupd(.env = {"PSUP_FAULTS=spawn.no-cut=fail"});
+	a = ask("exec", STR("command", "true"),
+	    INT("yieldMs", SCN_DEADLINE_MS));
+	expect_str(a, "exitReason", "spawn-error");
+	expect_str(a, "errno", "EAGAIN");
+	/* a worker's word each, and the master's about it */
+	expect(count_log("event=session-not-spawned") == 6);
+}

@@ -107,6 +107,35 @@ SCENARIO(lane_admin, clear_rejects_who_waits)
 	expect(psup_get_is(await_end(a), "status", "completed"));
 }
 
+/* More than one turn ends: all are, and once, though who asked hears no end of it
+ * or has gone away. */
+SCENARIO(lane_admin, clear_rejects_a_crowd)
+{
+	const char *a, *last = NULL;
+	struct peer *hasty;
+
+	psupd();
+	a = holder("main", "gate");
+	await_output(a, "up\n");
+	for (int i = 0; i < 100; i++)
+		last = background(STR("command", "echo ran"),
+		    STR("lane", "main"));
+	expect_int(lane_op("clear", "main"), "cleared", 100);
+	expect(psup_get_is(await_end(last), "exitReason", "lane-cleared"));
+	for (int i = 0; i < 100; i++)
+		last = background(STR("command", "echo ran"),
+		    STR("lane", "main"));
+	hasty = peer(NULL);
+	(void)ask_later(hasty, "lanes", STR("op", "reset"),
+	    STR("lane", "main"));
+	hang_up(hasty);
+	expect(psup_get_is(await_end(last), "exitReason", "lane-cleared"));
+	expect_lane("main", "queued", 0);
+	expect_lane("main", "generation", 2);
+	open_gate("gate");
+	expect(psup_get_is(await_end(a), "status", "completed"));
+}
+
 /* One that has its place in the lane and waits for another bound. */
 SCENARIO(lane_admin, clear_reaches_who_waits_behind_the_lane)
 {

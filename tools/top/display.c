@@ -93,6 +93,23 @@ refresh(struct display *d)
 	return 0;
 }
 
+/* Reads output, and once more where a hit is elsewhere. */
+static void
+read_output(struct display *d, const struct top_row *r, size_t lines)
+{
+	struct pane_want w;
+
+	do {
+		memset(&w, 0, sizeof(w));
+		w.lines = lines;
+		w.back = d->ui.back;
+		w.width = d->ui.cols;
+		w.here = d->ui.hit > 0 ? d->ui.hit_line : PANE_NO_HIT;
+		memcpy(w.search, d->ui.search, sizeof(w.search));
+		pane_output(&d->pane, d->model->view, r, &w);
+	} while (ui_seek_hit(&d->ui, &d->pane));
+}
+
 /* Reads what the pane shows of the chosen session. */
 static void
 read_pane(struct display *d)
@@ -109,8 +126,7 @@ read_pane(struct display *d)
 		return;
 	}
 	if (d->ui.pane == PANE_OUTPUT)
-		pane_output(p, d->model->view, r, lines - 1, d->ui.back,
-		    d->ui.cols);
+		read_output(d, r, lines - 1);
 	else {
 		p->process_count = 0;
 		if (r->live && r->s.ended_ms == 0 && r->s.pid > 0)

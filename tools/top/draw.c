@@ -17,6 +17,7 @@ bar(struct line *l, const char *what, const char *id, const char *more)
 {
 	line_put(l, STYLE_HEAD, " %s ", what);
 	line_text(l, STYLE_SORTED, id);
+	more += strspn(more, " ");
 	if (more[0] != '\0') {
 		line_put(l, STYLE_HEAD, "  ");
 		line_text(l, STYLE_HEAD, more);
@@ -51,17 +52,31 @@ draw_table(struct ui *u, struct line *to, size_t lines)
 		        : "no sessions");
 }
 
+/* "  hit 3 of 17 (n N)" */
+static void
+hits_of(const struct ui *u, char *dst, size_t size)
+{
+	if (u->hit > 0)
+		snprintf(dst, size, "  hit %zu of %zu (n N)", u->hit,
+		    u->hit_count);
+	else
+		snprintf(dst, size, "  %zu hit%s (n)", u->hit_count,
+		    u->hit_count == 1 ? "" : "s");
+}
+
 /* Its bar, then its lines. */
 static void
 draw_pane(struct ui *u, const struct pane *p, struct line *to, size_t lines)
 {
 	const struct top_row *r = ui_row(u);
-	char more[224];
+	char more[256], hits[64] = "";
 
 	u->back_max = p->back_max;
 	if (u->back > u->back_max)
 		u->back = u->back_max;
-	snprintf(more, sizeof(more), "%s%s", p->title,
+	if (ui_searches(u))
+		hits_of(u, hits, sizeof(hits));
+	snprintf(more, sizeof(more), "%s%s%s", p->title, hits,
 	    u->back > 0 && u->pane == PANE_OUTPUT ? "  (scrolled back: ])"
 	        : u->back_max > 0                 ? "  ([ ] scroll)"
 	                                          : "");
@@ -88,6 +103,8 @@ hints(const struct ui *u, struct line *l)
 	    {"<>", "sort"}, {"f", "output"}, {"d", "details"}, {"k", "kill"},
 	    {"a", "attach"}, {"space", "mark"}, {"s", "send"}, {"t", "tree"}, {"l", "lanes"},
 	    {"w", "processes"}, {"p", "pause lane"}, {"x", "remove"}};
+	bool searches = u->zoom && ui_shows_output(u);
+	const char *what;
 	int wide;
 
 	line_put(l, STYLE_BOLD, "%zu", u->list->matching);
@@ -102,11 +119,13 @@ hints(const struct ui *u, struct line *l)
 		line_put(l, STYLE_WARN, "  live");
 	line_put(l, STYLE_PLAIN, "  ");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		wide = (int)(strlen(rows[i].key) + strlen(rows[i].what)) + 2;
+		what = searches && rows[i].key[0] == '/' ? "search"
+		                                         : rows[i].what;
+		wide = (int)(strlen(rows[i].key) + strlen(what)) + 2;
 		if (l->cols + wide > l->width)
 			break;
 		line_put(l, STYLE_KEY, " %s", rows[i].key);
-		line_put(l, STYLE_LABEL, " %s", rows[i].what);
+		line_put(l, STYLE_LABEL, " %s", what);
 	}
 }
 
@@ -145,6 +164,10 @@ draw_foot(const struct ui *u, struct line *l)
 	case PROMPT_SEND:
 		snprintf(ask, sizeof(ask), "keys to %s: ", u->action.id);
 		typed(l, ask, u->typed);
+		return;
+	case PROMPT_SEARCH:
+		typed(l, "search the output: ", u->search);
+		line_put(l, STYLE_LABEL, "  %zu hits", u->hit_count);
 		return;
 	case PROMPT_FILTER:
 		typed(l, "/", u->list->filter);

@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "ui.h"
 
@@ -94,9 +93,15 @@ do_reverse(struct ui *u)
 	ui_rebuild(u);
 }
 
+/* Where the pane is alone, there is nothing to filter. */
 static void
 do_filter(struct ui *u)
 {
+	if (u->zoom && ui_shows_output(u)) {
+		ui_search_end(u);
+		u->prompt = PROMPT_SEARCH;
+		return;
+	}
 	u->screen = SCREEN_TABLE;
 	u->prompt = PROMPT_FILTER;
 }
@@ -185,6 +190,17 @@ do_zoom(struct ui *u)
 	ui_rebuild(u);
 }
 
+static void
+do_search(struct ui *u)
+{
+	if (!ui_shows_output(u))
+		ui_say(u, true, "no output is shown to search (f shows it)");
+	else if (u->search[0] == '\0')
+		u->prompt = PROMPT_SEARCH;
+	else
+		u->seek = SEEK_OLDER;
+}
+
 /* Scrolls the pane by half of it: output is counted from its end, details
  * from their beginning. */
 static void
@@ -197,6 +213,8 @@ scroll_pane(struct ui *u, bool towards_end)
 		                                     : u->back_max;
 	else
 		u->back = u->back > by ? u->back - by : 0;
+	if (u->back == 0)
+		u->hit = 0; /* follows again */
 }
 
 static void
@@ -496,6 +514,8 @@ do_escape(struct ui *u)
 {
 	if (u->screen != SCREEN_TABLE)
 		u->screen = SCREEN_TABLE;
+	else if (ui_searches(u))
+		ui_search_end(u);
 	else if (u->pane != PANE_NONE) {
 		u->pane = PANE_NONE;
 		u->zoom = false;
@@ -583,10 +603,14 @@ keys_row(size_t i, struct key_row *ret)
 	return true;
 }
 
-/* A key over the table or another view. */
-static void
-press_any(struct ui *u, int key)
+void
+keys_press_any(struct ui *u, int key)
 {
+	/* beside a search it is the other way; else a column's letter */
+	if (key == 'N' && ui_searches(u)) {
+		u->seek = SEEK_NEWER;
+		return;
+	}
 	for (size_t i = 0; i < KEY_ROWS; i++)
 		for (size_t k = 0; k < CODES && keys[i].codes[k] != 0; k++)
 			if (keys[i].codes[k] == key) {
@@ -596,102 +620,4 @@ press_any(struct ui *u, int key)
 	for (size_t i = 0; i < column_count; i++)
 		if (key == columns[i].key)
 			sort_by(u, i);
-}
-
-/* ----------------------------------------------------------------- prompts */
-
-/* A key that edits a text. True: it did. */
-static bool
-edit(char *text, size_t size, int key)
-{
-	size_t len = strlen(text), n;
-	char bytes[MB_LEN_MAX];
-	mbstate_t state = {0};
-
-	if (key == TOPKEY_BACK) {
-		while (len > 0 && ((unsigned char)text[len - 1] & 0xc0) == 0x80)
-			len--;
-		text[len > 0 ? len - 1 : 0] = '\0';
-		return true;
-	}
-	if (key == ('U' & 0x1f)) {
-		text[0] = '\0';
-		return true;
-	}
-	if (key < ' ' || key >= TOPKEY_FIRST)
-		return false;
-	n = wcrtomb(bytes, (wchar_t)key, &state);
-	if (n == (size_t)-1 || len + n >= size)
-		return true;
-	memcpy(text + len, bytes, n);
-	text[len + n] = '\0';
-	return true;
-}
-
-/* A key while the filter is typed: arrows still move. */
-static void
-press_filter(struct ui *u, int key)
-{
-	char *filter = u->list->filter;
-
-	if (key == '\n')
-		u->prompt = PROMPT_NONE;
-	else if (key == TOPKEY_ESCAPE) {
-		filter[0] = '\0';
-		u->prompt = PROMPT_NONE;
-	} else if (!edit(filter, sizeof(u->list->filter), key)) {
-		if (key >= TOPKEY_UP && key <= TOPKEY_END)
-			press_any(u, key);
-		return;
-	}
-	ui_rebuild(u);
-}
-
-/* A key while keys to send are typed. */
-static void
-press_send(struct ui *u, int key)
-{
-	if (key == TOPKEY_ESCAPE) {
-		u->prompt = PROMPT_NONE;
-		ui_say(u, false, "nothing sent");
-	} else if (key != '\n')
-		edit(u->typed, sizeof(u->typed), key);
-	else if (u->typed[strspn(u->typed, " ")] == '\0') {
-		u->prompt = PROMPT_NONE;
-		ui_say(u, false, "nothing sent");
-	} else {
-		memcpy(u->action.keys, u->typed, sizeof(u->action.keys));
-		u->prompt = PROMPT_CONFIRM;
-	}
-}
-
-/* A key where a yes is asked for: all others mean no. */
-static void
-press_confirm(struct ui *u, int key)
-{
-	u->prompt = PROMPT_NONE;
-	if (key == 'y' || key == 'Y')
-		u->carry_out = true;
-	else
-		ui_say(u, false, "not done");
-}
-
-void
-keys_press(struct ui *u, int key)
-{
-	static void (*const press[])(struct ui *, int) = {
-	    [PROMPT_NONE] = press_any, [PROMPT_FILTER] = press_filter,
-	    [PROMPT_SEND] = press_send, [PROMPT_CONFIRM] = press_confirm};
-
-	if (key == TOPKEY_END_OF_INPUT) {
-		u->quit = true;
-		return;
-	}
-	if (key == TOPKEY_NONE || key == TOPKEY_RESIZE)
-		return;
-	if (u->prompt != PROMPT_NONE && key >= TOPKEY_CLICK &&
-	    key <= TOPKEY_WHEEL_DOWN)
-		return; /* it answers nothing */
-	u->message[0] = '\0';
-	press[u->prompt](u, key);
 }

@@ -18,8 +18,10 @@ enum top_key {
 };
 
 struct ui;
-/* What a key does, in the mode the display is in. */
+/* prompts.c: what a key does, in the mode the display is in. */
 void keys_press(struct ui *u, int key);
+/* Where nothing is asked for. */
+void keys_press_any(struct ui *u, int key);
 
 /* The table's rows, and after them the letters that sort. `keys` is "" for a
  * section's title. False beyond the last. */

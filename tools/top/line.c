@@ -101,3 +101,74 @@ line_paint(struct line *l, uint32_t style)
 	if (l->width > 0)
 		line_pad(l, style, l->width);
 }
+
+/* The columns of a stretch of the line that begins at one of them. */
+static int
+columns_of(const struct line *l, size_t from, size_t to, int at)
+{
+	char stretch[LINE_BYTES], shown[LINE_BYTES];
+
+	memcpy(stretch, l->text + from, to - from);
+	stretch[to - from] = '\0';
+	return cells_copy(stretch, at, 0, shown, sizeof(shown), NULL);
+}
+
+/* Does a character with columns of its own begin there, and no mark that
+ * belongs to the one before? */
+static bool
+is_letter(const struct line *l, size_t at)
+{
+	size_t n = 1;
+
+	while (((unsigned char)l->text[at + n] & 0xc0) == 0x80)
+		n++;
+	return ((unsigned char)l->text[at] & 0xc0) != 0x80 &&
+	    columns_of(l, at, at + n, 0) > 0;
+}
+
+/* Has a run begin there. False: there are too many. */
+static bool
+split(struct line *l, size_t at)
+{
+	size_t i = l->run_count;
+	struct line_run r;
+
+	while (i > 0 && l->runs[i - 1].at > at)
+		i--;
+	if (i == 0 || at == l->len || l->runs[i - 1].at == at)
+		return i > 0;
+	if (l->run_count == LINE_RUNS)
+		return false;
+	r = l->runs[i - 1];
+	r.col = (uint16_t)(r.col + columns_of(l, r.at, at, r.col));
+	r.at = (uint16_t)at;
+	memmove(&l->runs[i + 1], &l->runs[i],
+	    (l->run_count - i) * sizeof(l->runs[0]));
+	l->runs[i] = r;
+	l->run_count++;
+	return true;
+}
+
+bool
+line_mark(struct line *l, const char *words, uint32_t style)
+{
+	const char *hit = l->text;
+	size_t from, to;
+	bool any = false;
+
+	if (words[0] == '\0')
+		return false;
+	for (; (hit = strcasestr(hit, words)) != NULL; hit += strlen(words)) {
+		from = (size_t)(hit - l->text);
+		to = from + strlen(words);
+		while (to < l->len && !is_letter(l, to))
+			to++;
+		if (!is_letter(l, from) || !split(l, from) || !split(l, to))
+			continue;
+		for (size_t i = 0; i < l->run_count; i++)
+			if (l->runs[i].at >= from && l->runs[i].at < to)
+				l->runs[i].style = style;
+		any = true;
+	}
+	return any;
+}

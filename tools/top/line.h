@@ -16,7 +16,7 @@
 enum style {
 	STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_LABEL, STYLE_VALUE,
 	STYLE_GOOD, STYLE_WARN, STYLE_BAD, STYLE_HEAD, STYLE_SORTED,
-	STYLE_CHOSEN, STYLE_KEY, STYLE_ASK, STYLES
+	STYLE_CHOSEN, STYLE_KEY, STYLE_ASK, STYLE_FOUND, STYLES
 };
 
 /* Or the look of a terminal's cell: enum psup_screen_attr, and colours from
@@ -54,6 +54,9 @@ void line_cell(struct line *l, uint32_t style, const char *text, int width,
     bool right);
 /* Blanks up to a column. */
 void line_pad(struct line *l, uint32_t style, int col);
+/* Every place that has these words, whatever their case, looks like this.
+ * False: there is none that is shown. */
+bool line_mark(struct line *l, const char *words, uint32_t style);
 /* The whole line looks like this. */
 void line_paint(struct line *l, uint32_t style);
 

@@ -9,13 +9,14 @@ void
 pane_fini(struct pane *p)
 {
 	free(p->lines);
+	free(p->hits);
 	memset(p, 0, sizeof(*p));
 }
 
 void
 pane_clear(struct pane *p)
 {
-	p->count = 0;
+	p->count = p->hit_count = 0;
 	p->back_max = 0;
 	p->screen = false;
 }
@@ -35,4 +36,19 @@ pane_add(struct pane *p, int width)
 	}
 	line_init(&p->lines[p->count], width);
 	return &p->lines[p->count++];
+}
+
+void
+pane_add_hit(struct pane *p, size_t before_last)
+{
+	size_t room = p->hit_room == 0 ? 64 : 2 * p->hit_room, *more;
+
+	if (p->hit_count == p->hit_room) {
+		more = reallocarray(p->hits, room, sizeof(*more));
+		if (more == NULL)
+			return;
+		p->hits = more;
+		p->hit_room = room;
+	}
+	p->hits[p->hit_count++] = before_last;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "proc.h"
+#include "common/sleep.h"
 
 bool
 proc_exists(int pid, struct procfs_stat *ret)
@@ -51,18 +52,17 @@ bool
 proc_reads(const struct procfs_stat *p, const char *link)
 {
 	bool tty = strncmp(link, "/dev/", 5) == 0;
-	enum sleep_kind sleep = SLEEP_UNKNOWN;
-	unsigned long fd = 0;
+	struct sleep sleep = {SLEEP_UNKNOWN, 0, false, false};
 	char text[256], to[64];
 
 	if (procfs_file(p->pid, "syscall", text, sizeof(text)) > 0)
-		sleep = procfs_sleep(text, &fd);
-	if (sleep == SLEEP_UNKNOWN && tty && sleeps_in_tty(p->pid))
-		sleep = SLEEP_READ;
-	else if (sleep == SLEEP_POLL && tty && p->pgrp == p->tty_pgrp) {
-		sleep = SLEEP_READ;
-		fd = 0;
+		sleep = sleep_by_syscall(text);
+	if (sleep.kind == SLEEP_UNKNOWN && tty && sleeps_in_tty(p->pid))
+		sleep.kind = SLEEP_READ;
+	else if (sleep.kind == SLEEP_POLL && tty && p->pgrp == p->tty_pgrp) {
+		sleep.kind = SLEEP_READ;
+		sleep.fd = 0;
 	}
-	return sleep == SLEEP_READ && proc_fd(p->pid, fd, to, sizeof(to)) &&
+	return sleep.kind == SLEEP_READ && proc_fd(p->pid, sleep.fd, to, sizeof(to)) &&
 	    strcmp(to, link) == 0;
 }

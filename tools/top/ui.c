@@ -75,6 +75,18 @@ ui_table_lines(const struct ui *u)
 	return body > pane + 1 ? body - pane - 1 : 0;
 }
 
+bool
+ui_shows_output(const struct ui *u)
+{
+	return u->pane == PANE_OUTPUT && ui_pane_lines(u) > 0;
+}
+
+bool
+ui_searches(const struct ui *u)
+{
+	return ui_shows_output(u) && u->search[0] != '\0';
+}
+
 /* Keeps an index within so many, and a page of them around it. */
 static void
 clamp(size_t *at, size_t *top, size_t count, size_t page)
@@ -108,7 +120,7 @@ settle(struct ui *u)
 		memcpy(u->chosen_scope, u->list->scopes[e->scope].name,
 		    sizeof(u->chosen_scope));
 	if (u->chosen_instance != before)
-		u->back = 0;
+		u->back = u->hit = 0;
 }
 
 /* Is an entry what was chosen before the list was made anew? */

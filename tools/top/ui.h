@@ -10,9 +10,12 @@
 #include "actions.h"
 #include "keys.h"
 #include "list.h"
+#include "pane.h"
 
 enum ui_screen { SCREEN_TABLE, SCREEN_LANES, SCREEN_PROCESSES, SCREEN_HELP };
-enum ui_prompt { PROMPT_NONE, PROMPT_FILTER, PROMPT_SEND, PROMPT_CONFIRM };
+enum ui_prompt { PROMPT_NONE, PROMPT_FILTER, PROMPT_SEARCH, PROMPT_SEND,
+	PROMPT_CONFIRM };
+enum ui_seek { SEEK_NONE, SEEK_OLDER, SEEK_NEWER };
 enum ui_pane { PANE_NONE, PANE_OUTPUT, PANE_DETAILS };
 
 #define UI_MARKED 256 /* sessions at most */
@@ -37,6 +40,12 @@ struct ui {
 	/* Lines the pane is scrolled: back from the end of the output, or on
 	 * from the beginning of the details. */
 	size_t back, back_max;
+	/* Searched for in the output; which hit is looked at, the newest is 1, 0:
+	 * none, and where it is (see pane.h); of how many; where to go when they
+	 * are known. */
+	char search[PANE_SEARCH];
+	size_t hit, hit_line, hit_count;
+	enum ui_seek seek;
 	uint64_t marked[UI_MARKED]; /* instances */
 	size_t marked_count;
 	int mouse_row, mouse_col; /* of the last click or turn of the wheel */
@@ -60,10 +69,18 @@ size_t ui_header_lines(const struct ui *u);
 /* How many lines the table, or the pane, has; 0: it is not shown. */
 size_t ui_table_lines(const struct ui *u);
 size_t ui_pane_lines(const struct ui *u);
+/* Is output in the pane, and can it be seen? Is it searched? */
+bool ui_shows_output(const struct ui *u);
+bool ui_searches(const struct ui *u);
 /* Filters and sorts again; what was chosen stays chosen. */
 void ui_rebuild(struct ui *u);
 /* Moves what is chosen, or scrolls. */
 void ui_move(struct ui *u, long by);
+/* search.c: goes to the hit that was asked for, as the pane says where they are.
+ * True: another part of the output is to be shown. */
+bool ui_seek_hit(struct ui *u, const struct pane *p);
+/* Searches no more, or looks at no hit. */
+void ui_search_end(struct ui *u);
 /* Marks a session, or no longer. False: too many are. */
 bool ui_mark(struct ui *u, uint64_t instance);
 bool ui_is_marked(const struct ui *u, uint64_t instance);

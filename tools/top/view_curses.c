@@ -49,6 +49,8 @@ static const struct look {
         117, 238},
     [STYLE_CHOSEN] = {A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_WHITE, 255, 24},
     [STYLE_KEY] = {A_BOLD, A_BOLD, COLOR_CYAN, -1, 32, -1},
+    [STYLE_FOUND] = {A_REVERSE | A_BOLD, A_NORMAL, COLOR_BLACK, COLOR_YELLOW,
+        16, 179},
     [STYLE_ASK] = {A_REVERSE | A_BOLD, A_BOLD, COLOR_YELLOW, -1, 166, -1},
 };
 

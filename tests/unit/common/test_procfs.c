@@ -205,18 +205,3 @@ Test(procfs, walks_over_processes_alone)
 	closedir(d);
 	cr_expect_eq(procfs_next(NULL), 0);
 }
-
-Test(procfs, tells_sleep_by_the_system_call)
-{
-	unsigned long fd = 77;
-
-	cr_expect_eq(procfs_sleep("running\n", &fd), SLEEP_ELSE);
-	cr_expect_eq(procfs_sleep("-1 0x7ffc 0x7f\n", &fd), SLEEP_ELSE);
-	cr_expect_eq(fd, 77);
-#ifdef __x86_64__
-	cr_expect_eq(procfs_sleep("7 0x5 0x1\n", &fd), SLEEP_POLL);
-	cr_expect_eq(procfs_sleep("61 0x5 0x1\n", &fd), SLEEP_ELSE);
-	cr_expect_eq(procfs_sleep("0 0x1f 0x7f\n", &fd), SLEEP_READ);
-	cr_expect_eq(fd, 31);
-#endif
-}

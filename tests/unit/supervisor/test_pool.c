@@ -23,6 +23,8 @@ static void
 finish(void)
 {
 	pool_fini(&m);
+	if (m.late_timer != NULL)
+		event_free(m.late_timer);
 	event_base_free(m.base);
 	close(far);
 }
@@ -94,5 +96,49 @@ Test(pool, what_is_taken_back_is_never_ordered)
 	pool_drop_orders(&m, (struct sid){1});
 	pool_turn_end(&m, true);
 	expect_next(CTL_ENDED, 2);
+	expect_nothing();
+}
+
+/* ENDED, which may wait; the keeper has places for so many sessions. */
+static void
+late(uint64_t sid, uint32_t places)
+{
+	struct ctl_turn t = {.head = CTL_INIT(CTL_ENDED, (struct sid){sid},
+				 struct ctl_turn)};
+
+	m.h.max_sessions = places;
+	pool_order_late(&m.workers[0], t.head.sid, &t, sizeof(t));
+}
+
+Test(pool, what_may_wait_leaves_before_the_next)
+{
+	late(1, 1000);
+	pool_turn_end(&m, true);
+	expect_nothing();
+	late(2, 1000);
+	order(CTL_READY, 3, false);
+	pool_turn_end(&m, true);
+	expect_next(CTL_ENDED, 1);
+	expect_next(CTL_ENDED, 2);
+	expect_next(CTL_READY, 3);
+	expect_nothing();
+}
+
+Test(pool, what_may_wait_leaves_by_itself_in_the_end)
+{
+	late(1, 1000);
+	pool_turn_end(&m, true);
+	expect_nothing();
+	cr_assert_eq(event_base_loop(m.base, EVLOOP_ONCE), 0);
+	pool_turn_end(&m, true);
+	expect_next(CTL_ENDED, 1);
+	expect_nothing();
+}
+
+Test(pool, nothing_waits_where_places_are_few)
+{
+	late(1, 100);
+	pool_turn_end(&m, true);
+	expect_next(CTL_ENDED, 1);
 	expect_nothing();
 }

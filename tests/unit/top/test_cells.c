@@ -162,3 +162,37 @@ Test(top_line, is_cut_and_keeps_its_runs, .timeout = 20, .init = top_use_utf8)
 		line_put(&l, STYLE_PLAIN, "日");
 	cr_assert_lt(l.len, LINE_BYTES);
 }
+
+Test(top_line, marks_words_and_no_half_of_a_letter, .timeout = 20,
+    .init = top_use_utf8)
+{
+	struct line l;
+
+	line_init(&l, 0);
+	line_put(&l, STYLE_DIM, "\u65e5Ab ");
+	line_text(&l, STYLE_BOLD, "abc ae\u0301 e");
+	cr_assert(line_mark(&l, "AB", STYLE_FOUND));
+	cr_assert_eq(l.run_count, 5);
+	cr_assert_eq(l.runs[1].col, 2);
+	cr_assert_eq(l.runs[1].at, 3);
+	cr_assert_eq(l.runs[1].style, STYLE_FOUND);
+	cr_assert_eq(l.runs[2].style, STYLE_DIM);
+	cr_assert_eq(l.runs[3].style, STYLE_FOUND);
+	cr_assert_eq(l.runs[4].at, 8);
+	cr_assert_eq(l.runs[4].col, 7);
+	/* with the mark that stands on it, and no mark alone */
+	cr_assert(line_mark(&l, "ae", STYLE_CHOSEN));
+	cr_assert_eq(l.runs[5].style, STYLE_CHOSEN);
+	cr_assert_eq(l.runs[6].style, STYLE_BOLD);
+	cr_assert_eq(l.runs[6].at - l.runs[5].at, 4);
+	cr_assert_eq(l.runs[6].col - l.runs[5].col, 2);
+	cr_assert_not(line_mark(&l, "\u0301", STYLE_CHOSEN));
+	cr_assert_not(line_mark(&l, "x", STYLE_CHOSEN));
+	cr_assert_not(line_mark(&l, "", STYLE_CHOSEN));
+	/* as many as there is room for */
+	line_init(&l, 0);
+	for (int i = 0; i < 2 * LINE_RUNS; i++)
+		line_put(&l, STYLE_PLAIN, "ab");
+	cr_assert(line_mark(&l, "a", STYLE_FOUND));
+	cr_assert_eq(l.run_count, LINE_RUNS);
+}

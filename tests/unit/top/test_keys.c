@@ -104,6 +104,67 @@ Test(top_keys, sort_fold_and_come_back)
 	cr_assert(ui.quit);
 }
 
+Test(top_keys, search_the_output_hit_by_hit)
+{
+	type("n");
+	cr_assert(shows("no output is shown to search"));
+	type("fz/Word\n");
+	cr_assert_eq(ui.prompt, PROMPT_NONE);
+	cr_assert_str_eq(ui.search, "Word");
+	cr_assert(ui_searches(&ui));
+	pane.back_max = 490;
+	cr_assert_not(ui_seek_hit(&ui, &pane));
+	cr_assert(shows("what is kept of the output does not have it"));
+	pane_add_hit(&pane, 3);
+	pane_add_hit(&pane, 100);
+	pane_add_hit(&pane, 505);
+	type("n");
+	cr_assert(ui_seek_hit(&ui, &pane));
+	cr_assert_eq(ui.hit_line, 3);
+	cr_assert_eq(ui.back, 0, "it is seen");
+	cr_assert_not(ui_seek_hit(&ui, &pane), "once");
+	type("n");
+	cr_assert(ui_seek_hit(&ui, &pane));
+	cr_assert(ui.back > 80 && ui.back < 100, "the pane goes there");
+	cr_assert(shows("hit 2 of 3 (n N)"));
+	type("n");
+	cr_assert(ui_seek_hit(&ui, &pane));
+	cr_assert_eq(ui.back, 490, "as far as there are lines");
+	type("n");
+	cr_assert_not(ui_seek_hit(&ui, &pane));
+	cr_assert(shows("there is no older one"));
+	type("NN");
+	cr_assert(ui_seek_hit(&ui, &pane));
+	cr_assert_eq(ui.hit, 2, "a refresh between: one step a look");
+	type("N");
+	cr_assert(ui_seek_hit(&ui, &pane));
+	type("N");
+	cr_assert_not(ui_seek_hit(&ui, &pane));
+	cr_assert(shows("there is no newer one"));
+	/* whoever looks elsewhere goes on from there */
+	ui.hit = 0;
+	ui.back = 50;
+	type("n");
+	cr_assert(ui_seek_hit(&ui, &pane));
+	cr_assert_eq(ui.hit, 2);
+	/* fewer than there were */
+	pane.hit_count = 1;
+	ui_seek_hit(&ui, &pane);
+	cr_assert_eq(ui.hit, 1);
+	type("\033");
+	cr_assert_not(ui_searches(&ui));
+	cr_assert_eq(ui.pane, PANE_OUTPUT, "one step back");
+	type("N");
+	cr_assert_eq(list.sort, (size_t)column_find("name"));
+	type("z/blue\n");
+	cr_assert_str_eq(list.filter, "blue");
+	for (int i = 0; i < 300; i++)
+		type(i == 0 ? "n" : "x");
+	cr_assert_eq(strlen(ui.search), PANE_SEARCH - 1);
+	type("\033");
+	cr_assert_str_eq(ui.search, "");
+}
+
 Test(top_keys, ask_before_they_do)
 {
 	type("k");

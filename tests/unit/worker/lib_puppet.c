@@ -362,6 +362,10 @@ as_master(struct puppet *p, struct ctl_msg *m)
 		memcpy(&s->in, m->bytes, sizeof(s->in));
 		s->stdin_told = true;
 		break;
+	case CTL_INPUT:
+		memcpy(&s->input, m->bytes, sizeof(s->input));
+		s->input_told = true;
+		break;
 	case CTL_NO_SPACE:
 		s->no_space++;
 		break;
@@ -556,6 +560,15 @@ puppet_stdin(struct puppet *p, struct psession *s, uint64_t end, bool eof)
 	    .pos = end,
 	    .eof = eof};
 
+	cr_assert_eq(ctl_send(p->master_fd, &m, sizeof(m), NULL, 0), 0);
+}
+
+void
+puppet_look_input(struct puppet *p, struct psession *s)
+{
+	struct ctl_head m = CTL_INIT(CTL_LOOK_INPUT, s->sid, struct ctl_head);
+
+	s->input_told = false;
 	cr_assert_eq(ctl_send(p->master_fd, &m, sizeof(m), NULL, 0), 0);
 }
 

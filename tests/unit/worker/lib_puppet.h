@@ -34,6 +34,8 @@ struct psession {
 	bool output_told;
 	struct ctl_stdin in; /* of the last STDIN_AT */
 	bool stdin_told;
+	struct ctl_input input; /* of the last INPUT */
+	bool input_told;
 	uint64_t spool_end;
 };
 
@@ -98,6 +100,7 @@ void puppet_pos(struct puppet *p, struct psession *s, unsigned type,
     uint64_t pos);
 void puppet_stdin(struct puppet *p, struct psession *s, uint64_t end,
     bool eof);
+void puppet_look_input(struct puppet *p, struct psession *s);
 void puppet_resize(struct puppet *p, struct psession *s, uint16_t cols,
     uint16_t rows);
 /* Appends to the session's stdin and tells the worker. */
