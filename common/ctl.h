@@ -42,9 +42,9 @@
 
 #include "ids.h"
 
-#define CTL_VERSION   6u /* abi.c has the same */
+#define CTL_VERSION   7u /* abi.c has the same */
 #define CTL_READER    2u
-#define CTL_READER_BOXED 6u /* of a START that is BOXED */
+#define CTL_READER_BOXED 7u /* of a START that is BOXED */
 #define CTL_MAX_BYTES 65536u /* a larger START travels in a sealed memfd */
 #define CTL_MAX_FDS   253    /* SCM_MAX_FD */
 #define CTL_STARTS_MAX 64u   /* that one worker has under way at once */
@@ -294,7 +294,7 @@ enum {
 	CTL_START_NO_NEW_PRIVS = 64, /* PR_SET_NO_NEW_PRIVS before exec */
 	CTL_START_AWAITED = 128,   /* somebody waits to hear that it runs */
 	CTL_START_BOXED = 256,       /* in the box of box_pid, and nowhere
-				      * else: the head's reader is 6 */
+				      * else: the head's reader is 7 */
 	CTL_START_BOX = 512,         /* it is a box: what asks others to end
 				      * is nothing to it */
 	/* those that are known when the session is made */

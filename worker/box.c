@@ -40,8 +40,8 @@ box_open(const struct ctl_start *order, int *ret_pidfd)
 	return 0;
 }
 
-/* Whatever the box has made of its /dev: no link is followed, and what is opened
- * is the master of a devpts. */
+/* Whatever the box has made of its /dev: no link is followed, and what is
+ * opened is the master of a devpts. */
 int
 box_ptmx(const struct ctl_start *order, int pidfd)
 {
@@ -56,8 +56,7 @@ box_ptmx(const struct ctl_start *order, int pidfd)
 	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
-	fd = (int)syscall(SYS_openat2, root, "dev/pts/ptmx", &how,
-	    sizeof(how));
+	fd = (int)syscall(SYS_openat2, root, "dev/pts/ptmx", &how, sizeof(how));
 	rc = fd < 0 ? -errno : fd;
 	close(root);
 	if (fd >= 0 && (has_ended(pidfd) || fstatfs(fd, &fs) != 0 ||

@@ -189,7 +189,7 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	worker_begin(c->w, c->sid);
-	c->pid_dead = true;
+	c->pid_dead = !ported;
 	if (c->state == CHILD_SPAWNING)
 		start_wait(c);
 	if (ported) { /* it was that one's; the command's is watched by now */

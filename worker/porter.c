@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Into a box (docs/architecture.md, Boxes). A porter is cloned by the worker as
- * a child of the keeper, with the worker's descriptors, but in memory of its own:
- * what a box does to those inside, stopping them or having the kernel kill them
- * for their memory, must not reach the worker. It enters the box's namespaces,
- * in which only its children are seen, clones the command, a child of the keeper
- * too, and waits for its exec. Called by spawn_clone.c; the rules of spawn.c hold
- * here.
+ * a child of the keeper, with the worker's descriptors, but in memory of its
+ * own: what a box does to those inside, stopping them or having the kernel kill
+ * them for their memory, must not reach the worker. It enters the box's
+ * namespaces, in which only its children are seen, clones the command, a child
+ * of the keeper too, and waits for its exec. Called by spawn_clone.c; the rules
+ * of spawn.c hold here.
  *
- * Its death says that nothing is cloned any more: spawn.inexec where it got that
- * far, its pidfd in any case.
+ * Its death says that nothing is cloned any more: spawn.inexec where it got
+ * that far, its pidfd in any case.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -131,9 +131,9 @@ CHILD_CODE static long
 porter_clone(struct spawn *s)
 {
 	/* the porter stands in the upper half */
-	struct clone_args args = {
-	    .flags = CLONE_VM | CLONE_VFORK | CLONE_PARENT |
-		CLONE_CLEAR_SIGHAND | CLONE_PARENT_SETTID,
+	struct clone_args args = {.flags = CLONE_VM | CLONE_VFORK |
+					   CLONE_PARENT | CLONE_CLEAR_SIGHAND |
+					   CLONE_PARENT_SETTID,
 	    .parent_tid = (uintptr_t)&s->args.hdr->pid,
 	    .stack = (uintptr_t)(s->stack - SPAWN_STACK_BYTES),
 	    .stack_size = SPAWN_STACK_BYTES / 2};

@@ -63,7 +63,8 @@ blob_memfd(const unsigned char *blob, size_t size)
 static bool
 is_awaited(const struct session *s)
 {
-	return s->shown.backgrounded || s->terminal.pty || s->wish.stream;
+	return s->shown.backgrounded || s->terminal.pty || s->wish.stream ||
+	    session_is_ours(s);
 }
 
 /* Everything START says but the blob. */

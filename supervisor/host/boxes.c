@@ -16,12 +16,12 @@
 #include "common/procfs.h"
 #include "supervisor/master.h"
 
-#define MAKE_NS	 (10 * NSEC_PER_SEC)
-#define SETUP_NS (600 * NSEC_PER_SEC)
-#define STOP_NS	 (5 * NSEC_PER_SEC)
+#define MAKE_NS	  (10 * NSEC_PER_SEC)
+#define SETUP_NS  (600 * NSEC_PER_SEC)
+#define STOP_NS	  (5 * NSEC_PER_SEC)
 #define MINUTE_NS (60 * NSEC_PER_SEC)
 
-#define EXITING 0x4u /* of the kernel's flags: PF_EXITING */
+#define EXITING	  0x4u /* of the kernel's flags: PF_EXITING */
 
 static void look_at_time(struct master *m);
 
@@ -60,8 +60,8 @@ by_sid(struct master *m, struct sid sid)
 	struct host_box *bx;
 
 	LIST_FOREACH(bx, &m->boxes.list, link)
-		if (sid.v != 0 && (bx->sid.v == sid.v || bx->setup.v == sid.v))
-			return bx;
+	if (sid.v != 0 && (bx->sid.v == sid.v || bx->setup.v == sid.v))
+		return bx;
 	return NULL;
 }
 
@@ -75,8 +75,8 @@ key_of(const struct config_sandbox *c, const struct session *s,
 	if (c->scope == CONFIG_BOX_SHARED)
 		(void)snprintf(ret, BOXES_KEY_MAX, "shared");
 	else if (c->scope == CONFIG_BOX_SESSION)
-		(void)snprintf(ret, BOXES_KEY_MAX, "session %016" PRIx64,
-		    s->id.sid.v);
+		(void)snprintf(
+		    ret, BOXES_KEY_MAX, "session %016" PRIx64, s->id.sid.v);
 	else
 		(void)snprintf(ret, BOXES_KEY_MAX, "agent %s", s->id.scope);
 }
@@ -106,18 +106,17 @@ box_new(struct master *m, const char *key)
 	return bx;
 }
 
-/* That of a key that still takes somebody in, or a new one: who is inside of one
- * that is drained may stay there for ever. */
+/* That of a key that still takes somebody in, or a new one: who is inside of
+ * one that is drained may stay there for ever. */
 static struct host_box *
 box_of(struct master *m, const char *key)
 {
 	struct host_box *bx;
 
 	LIST_FOREACH(bx, &m->boxes.list, link)
-		if (bx->life.state != BOX_GONE &&
-		    bx->life.state != BOX_DRAINING &&
-		    strcmp(bx->key, key) == 0)
-			return bx;
+	if (bx->life.state != BOX_GONE && bx->life.state != BOX_DRAINING &&
+	    strcmp(bx->key, key) == 0)
+		return bx;
 	return box_new(m, key);
 }
 
@@ -137,12 +136,12 @@ stop(struct master *m, const struct host_box *bx)
 	struct session *s = session_by_sid(m, bx->sid);
 
 	if (s != NULL && session_live(s))
-		session_kill(m, s, SIGKILL, 0, END_MANUAL_CANCEL,
-		    CTL_KILL_ESCALATE);
+		session_kill(
+		    m, s, SIGKILL, 0, END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
 	s = session_by_sid(m, bx->setup);
 	if (s != NULL && session_live(s))
-		session_kill(m, s, SIGKILL, 0, END_MANUAL_CANCEL,
-		    CTL_KILL_ESCALATE);
+		session_kill(
+		    m, s, SIGKILL, 0, END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
 }
 
 /* All that wait, as they are now: who wants in again may wait again. */
@@ -172,8 +171,7 @@ tell(struct master *m, struct host_box *bx, enum box_event event)
 	if (bx->life.state != was)
 		log_event(bx->life.state == BOX_FAILED ? LOG_WARN : LOG_NOTE,
 		    "box", KV("box", bx->key), KV("session", bx->sid.v),
-		    KV("box_pid", bx->pid),
-		    KV("from", box_state_name(was)),
+		    KV("box_pid", bx->pid), KV("from", box_state_name(was)),
 		    KV("to", box_state_name(bx->life.state)),
 		    KV("why", bx->why));
 	if ((todo & BOX_DO_MAKE) != 0) {
@@ -218,7 +216,8 @@ on_timer(int fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	turn_begin(m);
-	LIST_FOREACH_SAFE(bx, &m->boxes.list, link, next) {
+	LIST_FOREACH_SAFE(bx, &m->boxes.list, link, next)
+	{
 		if (box_due_ns(&bx->life, &bx->rules) > now)
 			continue;
 		if (bx->life.state == BOX_MAKING)
@@ -239,7 +238,8 @@ look_at_time(struct master *m)
 	uint64_t now = clock_boot_ns(), due = UINT64_MAX, at;
 	const struct host_box *bx;
 
-	LIST_FOREACH(bx, &m->boxes.list, link) {
+	LIST_FOREACH(bx, &m->boxes.list, link)
+	{
 		at = box_due_ns(&bx->life, &bx->rules);
 		if (at < due)
 			due = at;
@@ -395,7 +395,8 @@ static void
 note_why(struct master *m, struct host_box *bx, struct session *s)
 {
 	struct sbuf text = SBUF_INIT;
-	int error = s->facts.reason == END_SPAWN_ERROR ? abs(s->facts.error) : 0;
+	int error =
+	    s->facts.reason == END_SPAWN_ERROR ? abs(s->facts.error) : 0;
 
 	session_tail(m, s, &text, MASTER_TAIL, false);
 	box_why(error, text.p != NULL ? text.p : "", text.len, bx->why);
@@ -453,7 +454,8 @@ boxes_drain(struct master *m, const char *key)
 	struct host_box *bx, *next;
 	size_t n = 0;
 
-	LIST_FOREACH_SAFE(bx, &m->boxes.list, link, next) {
+	LIST_FOREACH_SAFE(bx, &m->boxes.list, link, next)
+	{
 		if (bx->life.state == BOX_GONE ||
 		    (key != NULL && strcmp(bx->key, key) != 0))
 			continue;
@@ -470,9 +472,9 @@ boxes_reload(struct master *m)
 	struct host_box *bx, *next;
 
 	LIST_FOREACH_SAFE(bx, &m->boxes.list, link, next)
-		if (bx->life.state != BOX_GONE &&
-		    config_sandbox_remakes(bx->made, &m->cfg.sandbox))
-			tell(m, bx, BOX_DRAIN);
+	if (bx->life.state != BOX_GONE &&
+	    config_sandbox_remakes(bx->made, &m->cfg.sandbox))
+		tell(m, bx, BOX_DRAIN);
 	look_at_time(m);
 }
 
@@ -503,15 +505,15 @@ boxes_recover(struct master *m)
 		if (session_live(s) && s->wish.host == HOST_BOX)
 			recover_box(m, s);
 	for (s = registry_first(m); s != NULL; s = registry_next(s)) {
-		if (!session_live(s) ||
-		    (bx = by_sid(m, s->start.box)) == NULL)
+		if (!session_live(s) || (bx = by_sid(m, s->start.box)) == NULL)
 			continue;
 		if (s->wish.host == HOST_SANDBOX)
 			bx->life.inside++;
 		else
 			bx->setup = s->id.sid;
 	}
-	LIST_FOREACH(bx, &m->boxes.list, link) {
+	LIST_FOREACH(bx, &m->boxes.list, link)
+	{
 		s = session_by_sid(m, bx->sid);
 		if (s->state != STATE_STARTING)
 			box_heard(m, bx, s);

@@ -4,8 +4,8 @@
  * session of ours that nobody is shown: bwrap, whose first words say which
  * process pid 1 of the box is. So a worker has it like any other, and a master
  * that comes anew finds it in its index. What is done about a box says
- * box/box.h; this does it. Called by gate/starts.c for who is to start in a box,
- * by session/ for what becomes of a session.
+ * box/box.h; this does it. Called by gate/starts.c for who is to start in a
+ * box, by session/ for what becomes of a session.
  */
 #ifndef PSUP_SUPERVISOR_HOST_BOXES_H
 #define PSUP_SUPERVISOR_HOST_BOXES_H
@@ -31,12 +31,13 @@ struct host_box {
 	LIST_ENTRY(host_box) link;
 	struct box life;
 	struct box_rules rules;
-	struct sid sid;	  /* its session */
-	struct sid setup; /* that of its setup command; 0: none */
-	char key[BOXES_KEY_MAX]; /* whose: "agent SCOPE", "session SID", "shared" */
-	int32_t pid;	  /* its pid 1; 0: not known yet */
-	uint64_t start;	  /* ... when that began, in ticks */
-	uint64_t made_ms; /* wall */
+	struct sid sid;		     /* its session */
+	struct sid setup;	     /* that of its setup command; 0: none */
+	char key[BOXES_KEY_MAX];     /* whose: "agent SCOPE", "session SID",
+					"shared" */
+	int32_t pid;		     /* its pid 1; 0: not known yet */
+	uint64_t start;		     /* ... when that began, in ticks */
+	uint64_t made_ms;	     /* wall */
 	struct config_sandbox *made; /* as configured then */
 	struct session_list waiting; /* by start.link */
 	char why[BOX_WHY_MAX];	     /* of a failed one */
@@ -60,8 +61,8 @@ bool boxes_enter(struct master *m, struct session *s);
 /* It is not, after all, or has ended. */
 void boxes_left(struct master *m, struct session *s);
 /* Completes the order: which box, who it is to be. -ESRCH: the box is gone. */
-int boxes_order(struct master *m, const struct session *s,
-    struct ctl_start *ret);
+int
+boxes_order(struct master *m, const struct session *s, struct ctl_start *ret);
 
 /* Of a session that is a box, or sets one up: it may have said something. */
 void boxes_heard(struct master *m, struct session *s);
@@ -75,8 +76,8 @@ bool boxes_is_dead(struct master *m, const struct session *s);
 size_t boxes_drain(struct master *m, const char *key);
 
 /* maker.c: a box's session, starting. NULL: `why`. */
-struct session *maker_box(struct master *m, const struct host_box *bx,
-    char why[BOX_WHY_MAX]);
+struct session *
+maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX]);
 /* The same for its setup command. */
 struct session *maker_setup(struct master *m, const struct host_box *bx);
 /* What bwrap and pid 1 have said: the pid where that is all of it, else 0. */

@@ -129,10 +129,11 @@ find_roots(struct box_root ret[ROOTS], char links[ROOTS][128])
 	size_t n = 0;
 
 	for (size_t i = 0; i < ROOTS; i++) {
-		ssize_t len = readlink(paths[i], links[i], sizeof(links[i]) - 1);
+		ssize_t len =
+		    readlink(paths[i], links[i], sizeof(links[i]) - 1);
 
-		if (len < 0 && (lstat(paths[i], &st) != 0 ||
-				   !S_ISDIR(st.st_mode)))
+		if (len < 0 &&
+		    (lstat(paths[i], &st) != 0 || !S_ISDIR(st.st_mode)))
 			continue;
 		links[i][len > 0 ? len : 0] = '\0';
 		ret[n++] =
@@ -172,10 +173,10 @@ take_binds(struct master *m, struct draft *d, const struct config_sandbox *c,
 	if (realpath(m->h.runtime_dir, rundir) == NULL)
 		return -errno;
 	(void)strlcpy(own.host, d->workspace, sizeof(own.host));
-	if (box_bind_check(&own, d->workspace, rundir, reason,
-		sizeof(reason)) < 0) {
-		(void)snprintf(why, BOX_WHY_MAX, "no sandbox: workspace: %s",
-		    reason);
+	if (box_bind_check(&own, d->workspace, rundir, reason, sizeof(reason)) <
+	    0) {
+		(void)snprintf(
+		    why, BOX_WHY_MAX, "no sandbox: workspace: %s", reason);
 		return -EPERM;
 	}
 	while (n < BOX_BINDS && config_next_bind(&at, &d->binds[n])) {
@@ -190,8 +191,8 @@ take_binds(struct master *m, struct draft *d, const struct config_sandbox *c,
 		}
 		if (box_bind_check(b, real, rundir, reason, sizeof(reason)) <
 		    0) {
-			(void)snprintf(why, BOX_WHY_MAX, "no sandbox: bind %s",
-			    reason);
+			(void)snprintf(
+			    why, BOX_WHY_MAX, "no sandbox: bind %s", reason);
 			return -EPERM;
 		}
 		(void)strlcpy(b->host, real, sizeof(b->host));
@@ -374,8 +375,8 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 	sp->envc = put_environment(s, &blob, m->server_path);
 	sp->path_count = put_programs(&blob, m->server_path);
 	if (!begin(m, s, sp, &blob)) {
-		(void)snprintf(why, BOX_WHY_MAX,
-		    "no sandbox: bwrap is not installed");
+		(void)snprintf(
+		    why, BOX_WHY_MAX, "no sandbox: bwrap is not installed");
 		return NULL;
 	}
 	return s;
@@ -384,8 +385,8 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 struct session *
 maker_setup(struct master *m, const struct host_box *bx)
 {
-	struct session *s = session_of_ours(m, bx, HOST_SETUP, "setup",
-	    "/workspace");
+	struct session *s =
+	    session_of_ours(m, bx, HOST_SETUP, "setup", "/workspace");
 	struct spec *sp = calloc(1, sizeof(*sp));
 	struct sbuf blob = SBUF_INIT;
 
@@ -407,7 +408,8 @@ maker_setup(struct master *m, const struct host_box *bx)
 	return begin(m, s, sp, &blob) ? s : NULL;
 }
 
-/* -------------------------------------------------------------- what it says */
+/* -------------------------------------------------------------- what it says
+ */
 
 /* Is pid 1's word the last one in it? The two come in any order, for they are
  * two pipes. */
@@ -417,7 +419,7 @@ is_ready(const char *text, size_t len)
 	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
 		len--;
 	return len > 0 && text[len - 1] == 'R' &&
-	    (len == 1 || text[len - 2] == '\n');
+	       (len == 1 || text[len - 2] == '\n');
 }
 
 int32_t
@@ -426,14 +428,14 @@ maker_parse(const char *text, size_t len)
 	static const char key[] = "\"child-pid\":";
 	const char *open = memchr(text, '{', len);
 	const char *close = open != NULL
-	    ? memchr(open, '}', len - (size_t)(open - text))
-	    : NULL;
+				? memchr(open, '}', len - (size_t)(open - text))
+				: NULL;
 	const char *at, *p;
 	long pid = 0;
 
-	if (close == NULL || (!is_ready(text, (size_t)(open - text)) &&
-				 !is_ready(close + 1,
-				     (size_t)(text + len - close - 1))))
+	if (close == NULL ||
+	    (!is_ready(text, (size_t)(open - text)) &&
+		!is_ready(close + 1, (size_t)(text + len - close - 1))))
 		return 0;
 	at = memmem(open, (size_t)(close - open), key, sizeof(key) - 1);
 	if (at == NULL)
