@@ -6,16 +6,9 @@
 #include <string.h>
 
 const struct limit_row limit_rows[CTL_LIMITS] = {
-    [CTL_LIMIT_MEMORY] = {"memoryBytes", 1 << 20, INT64_C(1) << 50,
-        "bytes from 1048576"},
-    [CTL_LIMIT_PIDS] = {"pids", 1, 4194304, "a count from 1 to 4194304"},
-    [CTL_LIMIT_CPU] = {"cpuSeconds", 1, 31536000,
-        "whole seconds from 1 to 31536000"},
-    [CTL_LIMIT_FSIZE] = {"fileSizeBytes", 0, INT64_C(1) << 50,
-        "bytes from 0"},
-    [CTL_LIMIT_NOFILE] = {"openFiles", 8, 1048576,
-        "a count from 8 to 1048576"},
-    [CTL_LIMIT_NICE] = {"nice", -20, 19, "a number from -20 to 19"},
+#define LIMIT(id, name, unit, min, max, expected)                              \
+	[CTL_LIMIT_##id] = {name, min, max, expected},
+#include "common/limit.def"
 };
 
 /* By name. */

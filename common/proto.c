@@ -43,6 +43,14 @@ const struct proto_param proto_params[] = {
 };
 const size_t proto_param_count = NELEMS(proto_params);
 
+static const struct {
+	enum proto_method method;
+	const char *name, *words;
+} words[] = {
+#define WORDS(method, name, words) { PROTO_##method, name, words },
+#include "proto.def"
+};
+
 const struct proto_field proto_fields[] = {
 #define FIELD(method, name, type, doc) { PROTO_##method, name, type, doc },
 #include "proto.def"
@@ -135,6 +143,33 @@ proto_tool_name(const struct proto_param *row)
 			return renamed[i].tool_name;
 	}
 	return row->name;
+}
+
+const char *
+proto_words(const struct proto_param *row)
+{
+	size_t i;
+
+	for (i = 0; i < NELEMS(words); i++) {
+		if (words[i].method == row->method &&
+		    strcmp(words[i].name, row->name) == 0)
+			return words[i].words;
+	}
+	return NULL;
+}
+
+void
+proto_words_list(const char *all, char *dst, size_t size)
+{
+	size_t n = 0, len;
+
+	dst[0] = '\0';
+	for (; *all != '\0' && n < size; all += len + (all[len] != '\0')) {
+		len = strcspn(all, "|");
+		n += (size_t)snprintf(dst + n, size - n, "%s%.*s",
+		    n == 0 ? "" : all[len] != '\0' ? ", " : " or ", (int)len,
+		    all);
+	}
 }
 
 const char *

@@ -63,6 +63,10 @@ struct proto_param {
 };
 extern const struct proto_param proto_params[];
 extern const size_t proto_param_count;
+/* The words that a parameter is one of, "a|b|c", or NULL; and as a sentence has
+ * them: "a, b or c". */
+const char *proto_words(const struct proto_param *row);
+void proto_words_list(const char *words, char *dst, size_t size);
 
 struct proto_field {
 	enum proto_method method;

@@ -178,6 +178,10 @@ expect(const struct proto_param *row, char *dst, size_t size)
 {
 	long long min = (long long)row->min, max = (long long)row->max;
 
+	if (proto_words(row) != NULL) {
+		proto_words_list(proto_words(row), dst, size);
+		return;
+	}
 	switch (row->type) {
 	case PT_STR:
 		(void)snprintf(dst, size, "UTF-8 text of %lld to %lld bytes "
@@ -263,13 +267,30 @@ is_text(const struct val *v, bool any_bytes)
 	return any_bytes || text_is_utf8(v->s.ptr, v->s.len);
 }
 
+/* Is it one of "a|b|c"? */
+static bool
+is_word(const struct val *v, const char *all)
+{
+	size_t len;
+
+	for (; *all != '\0'; all += len + (all[len] != '\0')) {
+		len = strcspn(all, "|");
+		if (v->s.len == len && memcmp(v->s.ptr, all, len) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Text with a length; what execve cannot take has an error of its own. */
 static int
 check_text(const struct checking *c, const struct val *v)
 {
 	const struct proto_param *row = c->row;
 
+	const char *words = proto_words(row);
+
 	if (!is_text(v, false) || (double)v->s.len < row->min ||
+	    (words != NULL && !is_word(v, words)) ||
 	    (row->printable && !text_is_printable(v->s.ptr, v->s.len)))
 		return complain(c, PROTO_E_INVALID_PARAMS, "", v);
 	if ((double)v->s.len > row->max)

@@ -30,6 +30,8 @@ set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
 of processes around shared memory, so that neither a restart of the gateway
 nor the death of a worker loses a command, a byte of output or an exit
 status. With psup, psup-top, psup-mcp for MCP clients, and the server, psupd.")
+# It makes the boxes of host sandbox; without it that host is refused.
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS bubblewrap)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
   ${deb}/postinst ${deb}/prerm ${deb}/postrm)
 

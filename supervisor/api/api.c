@@ -86,13 +86,11 @@ api_match_spec(struct api_call *c, const struct match_wish *wish,
 	    expected);
 }
 
-/* How the output of this call is to be shown. */
-bool
-api_text_rule(struct api_call *c, enum text_rule *ret)
+enum text_rule
+api_text_rule(struct api_call *c)
 {
-	const struct val *v = val_get(c->params, "text");
+	struct val_str text = val_str(c->params, "text");
 
-	*ret = v != NULL ? text_rule_find(v->s.ptr, v->s.len) : TEXT_CLEAN;
-	return *ret < TEXT_RULES || req_invalid(c->req, "text", v,
-	    "clean, ansi, shown or plain");
+	return text.ptr != NULL ? text_rule_find(text.ptr, text.len)
+	                        : TEXT_CLEAN;
 }

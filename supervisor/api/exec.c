@@ -385,8 +385,7 @@ exec_call(struct api_call *c)
 	char cwd[4096] = "";
 	uint32_t host;
 
-	if (!api_text_rule(c, &x->text))
-		return;
+	x->text = api_text_rule(c);
 	if (s != NULL) {
 		exec_attach(c, s);
 		return;

@@ -4,14 +4,17 @@
  * slices. The first ones go through the registry in order of session id and
  * keep number and start of each; the others write rows. Whoever lived
  * throughout is shown once, where it stood when it was passed; who came behind
- * the walk, or left before its row, is not shown.
+ * the walk, or left before its row, is not shown. What is asked for
+ * (list_wish.c) is looked at in both.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "common/fault.h"
+#include "supervisor/api/list_wish.h"
 #include "supervisor/api/method.h"
 #include "supervisor/session/usage.h"
 #include "supervisor/words/result.h"
@@ -29,6 +32,7 @@ struct listed {
 /* A list under way. */
 struct listing {
 	bool all, usage, walked;
+	struct list_wish wish;
 	struct sid at;    /* the walk has come to this one */
 	struct listed *v; /* who has no row yet: a heap, the newest first */
 	size_t n, cap;
@@ -99,23 +103,54 @@ is_shown(const struct req *r, const struct session *s)
 	const char *scope = conn_scope(r->conn);
 
 	return !s->shown.hidden && (s->shown.backgrounded || l->all) &&
-	    (scope == NULL || strcmp(scope, s->id.scope) == 0);
+	    (scope == NULL || strcmp(scope, s->id.scope) == 0) &&
+	    list_wish_meets(&l->wish, s);
+}
+
+/* Keeps it for its row, if it is to have one. False: no memory. */
+static bool
+pass(struct req *r, const struct session *s)
+{
+	return !is_shown(r, s) || push(r->state, (struct listed){
+		.start_ms = s->facts.started_ms != 0 ? s->facts.started_ms
+						     : s->id.created_ms,
+		.sid = s->id.sid});
+}
+
+/* Those that are asked for by their names, 1024 at most. False: no memory. */
+static bool
+walk_ids(struct req *r)
+{
+	struct listing *l = r->state;
+	const struct val *ids = l->wish.ids;
+	char id[80];
+
+	l->walked = true;
+	for (size_t i = 0; i < ids->a.count; i++) {
+		const struct val *v = &ids->a.items[i];
+		const struct session *s;
+
+		snprintf(id, sizeof(id), "%.*s",
+		    v->s.len < sizeof(id) ? (int)v->s.len : 0, v->s.ptr);
+		s = session_find(r->m, conn_scope(r->conn), id);
+		if (s != NULL && !pass(r, s))
+			return false;
+	}
+	return true;
 }
 
 /* Goes on through the registry. False: no memory. */
 static bool
-walk(struct req *r)
+walk(struct req *r, uint64_t until)
 {
 	struct listing *l = r->state;
 	struct session *s = registry_after(r->m, l->at);
 
-	for (unsigned i = 0; s != NULL && i < SLICE_WALK;
+	for (unsigned i = 0; s != NULL && i < SLICE_WALK &&
+	     (i % 64 != 63 || clock_boot_ns() < until);
 	     i++, s = registry_next(s)) {
 		l->at = s->id.sid;
-		if (is_shown(r, s) && !push(l, (struct listed){
-			.start_ms = s->facts.started_ms != 0
-			    ? s->facts.started_ms : s->id.created_ms,
-			.sid = s->id.sid}))
+		if (!pass(r, s))
 			return false;
 	}
 	l->walked = s == NULL;
@@ -147,6 +182,8 @@ put_rows(struct req *r, uint64_t until)
 
 		if (l->current.v == 0)
 			l->current = pop(l);
+		while (l->n > 0 && l->v[0].sid.v == l->current.v)
+			(void)pop(l); /* it was named twice */
 		s = session_by_sid(r->m, l->current);
 		if (s != NULL && is_shown(r, s) && usage &&
 		    !usage_sample(r->m, s, &l->sample, until))
@@ -171,7 +208,8 @@ list_answer(struct req *r)
 
 	enc_end(e);
 	if (l->rows == 0)
-		sbuf_add(&l->text, "No running or recent sessions.");
+		sbuf_add(&l->text, l->wish.arena != NULL ? "No such session."
+			: "No running or recent sessions.");
 	else if (l->text.len > 0)
 		l->text.p[--l->text.len] = '\0';
 	result_close_text(e, &l->text);
@@ -186,10 +224,11 @@ list_step(struct req *r, uint64_t until)
 
 	if (l->walked) {
 		put_rows(r, until);
-	} else if (!walk(r)) {
+	} else if (!(l->wish.ids != NULL ? walk_ids(r) : walk(r, until))) {
 		return req_nomem(r);
 	}
-	if (!req_keeps(r, l->cap * sizeof(*l->v) + l->e.cap + l->text.cap))
+	if (!req_keeps(r, l->cap * sizeof(*l->v) + l->e.cap + l->text.cap +
+	    l->wish.bytes))
 		return 0;
 	if (!l->walked || has_more(l))
 		return 1;
@@ -202,6 +241,7 @@ list_drop(struct req *r)
 {
 	struct listing *l = r->state;
 
+	list_wish_fini(&l->wish);
 	free(l->v);
 	enc_fini(&l->e);
 	sbuf_fini(&l->text);
@@ -214,6 +254,10 @@ list_call(struct api_call *c)
 	struct req *r = c->req;
 	struct listing *l = r->state;
 
+	if (list_wish_take(&l->wish, c->params) < 0) {
+		req_nomem(r);
+		return;
+	}
 	l->all = val_bool(c->params, "all", false) &&
 	    conn_scope(c->conn) == NULL;
 	l->usage = val_bool(c->params, "usage", false);

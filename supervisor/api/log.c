@@ -138,21 +138,15 @@ log_answer(struct logging *lg)
 
 /* ---------------------------------------------------------------- request */
 
-/* Which of the streams; false: the refusal was sent. */
-static bool
-take_stream(struct api_call *c, enum lines_streams *ret)
+/* Which of the streams. */
+static enum lines_streams
+take_stream(struct api_call *c)
 {
 	const struct val *stream = val_get(c->params, "stream");
 
-	*ret = LINES_BOTH;
-	if (val_is_str(stream, "stdout"))
-		*ret = LINES_STDOUT;
-	else if (val_is_str(stream, "stderr"))
-		*ret = LINES_STDERR;
-	else if (stream != NULL)
-		return req_invalid(c->req, "stream", stream,
-		    "stdout or stderr");
-	return true;
+	return stream == NULL ? LINES_BOTH
+	    : val_is_str(stream, "stdout") ? LINES_STDOUT
+	                                   : LINES_STDERR;
 }
 
 /* What is looked for; false: the refusal was sent. */
@@ -204,7 +198,8 @@ take_form(struct api_call *c, struct log_show *l)
 		return req_failf(c->req, PROTO_E_INVALID_PARAMS, "context",
 		    "context says how many lines around what is found: give "
 		    "grep or regex");
-	return api_text_rule(c, &l->rule);
+	l->rule = api_text_rule(c);
+	return true;
 }
 
 /* The output cannot be read. */
@@ -296,11 +291,10 @@ static void
 log_call(struct api_call *c)
 {
 	struct session *s = api_session(c, API_BACKGROUND);
-	enum lines_streams which;
 	struct req *r = c->req;
 	struct logging *lg = r->state;
 
-	if (s == NULL || !take_stream(c, &which))
+	if (s == NULL)
 		return;
 	if (req_watch(r, s) < 0) {
 		req_nomem(r);
@@ -308,7 +302,7 @@ log_call(struct api_call *c)
 	}
 	lg->r = r;
 	lg->s = s;
-	lg->which = which;
+	lg->which = take_stream(c);
 	lg->l.gap_line = -1;
 	lg->l.more = session_live(s);
 	if (take_form(c, &lg->l))

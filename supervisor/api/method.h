@@ -190,8 +190,8 @@ enum api_reach {
 struct session *api_session(struct api_call *c, enum api_reach reach);
 /* The same (API_OWN), and it must be live. */
 struct session *api_running(struct api_call *c);
-/* The call's `text`; false: the refusal was sent. */
-bool api_text_rule(struct api_call *c, enum text_rule *ret);
+/* How the output of this call is to be shown: its `text`. */
+enum text_rule api_text_rule(struct api_call *c);
 /* What is looked for, one of both its `regex`; false: the refusal was sent. */
 bool api_match_spec(struct api_call *c, const struct match_wish *wish,
     struct match_spec **ret);

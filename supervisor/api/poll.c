@@ -24,7 +24,7 @@ struct polling {
 	struct delivery_wish wish;
 	char reader[72];
 	uint64_t since;
-	bool explicit_ack;
+	bool explicit_ack, times;
 	struct usage_sample *usage; /* NULL: nobody asked */
 	struct sid usage_of;
 	uint64_t due_ns; /* boot; when there was something to answer */
@@ -93,6 +93,30 @@ enc_aggregated(struct req *r, struct session *s, struct enc *e)
 	sbuf_fini(&o.text);
 }
 
+/* When the bytes came, by the stretches that the ring has noted: as many as its
+ * header has room for. */
+static void
+enc_times(struct master *m, struct session *s, const struct delivery *d,
+    struct enc *e)
+{
+	struct ring_reader *rd = readers_of(m, s);
+	uint64_t pos = d->next - d->len, end, wall_ms;
+	struct ring_facts f;
+
+	enc_key(e, "times");
+	enc_array(e);
+	if (!d->have || rd == NULL || ring_facts(rd, &f) != RING_OK)
+		pos = d->next;
+	for (; pos < d->next; pos = end > pos ? end : d->next) {
+		(void)ring_stream_at(&f.raw, pos, &end, &wall_ms);
+		enc_array(e);
+		enc_uint(e, pos);
+		enc_uint(e, wall_ms);
+		enc_end(e);
+	}
+	enc_end(e);
+}
+
 /* The details of a poll. */
 static void
 poll_details(struct req *r, struct session *s, const struct delivery *d,
@@ -127,6 +151,8 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 		snprintf(buf, sizeof(buf), "%" PRIu64, ack);
 		enc_kv_str(e, "ack", buf);
 	}
+	if (p->times)
+		enc_times(r->m, s, d, e);
 	usage_encode(s, p->usage, e);
 	spill_encode(r->m, s, e);
 	if (session_live(s)) {
@@ -381,8 +407,9 @@ poll_call(struct api_call *c)
 	uint64_t timeout;
 	char ack[32];
 
-	if (s == NULL || !api_text_rule(c, &p->wish.text))
+	if (s == NULL)
 		return;
+	p->wish.text = api_text_rule(c);
 	if (val_copy(c->params, "ack", ack, sizeof(ack)) > 0 &&
 	    !ack_is_one(c, ack))
 		return;
@@ -390,6 +417,8 @@ poll_call(struct api_call *c)
 	p->wish.have_since = val_get(c->params, "since") != NULL;
 	p->since = val_uint(c->params, "since", 0);
 	p->wish.raw = val_bool(c->params, "raw", false);
+	p->times = p->wish.have_since && p->wish.raw &&
+	    val_bool(c->params, "times", false);
 	p->usage_of = s->id.sid;
 	if (val_bool(c->params, "usage", false) &&
 	    (p->usage = calloc(1, sizeof(*p->usage))) == NULL) {

@@ -238,11 +238,6 @@ wait_call(struct api_call *c)
 	struct req *r = c->req;
 	struct waits *ws = r->state;
 
-	if (mode != NULL && !val_is_str(mode, "any") &&
-	    !val_is_str(mode, "all")) {
-		req_invalid(r, "mode", mode, "any or all");
-		return;
-	}
 	if (val_str(c->params, "sessionId").ptr == NULL && count == 1) {
 		req_failf(r, PROTO_E_INVALID_PARAMS, "sessionId",
 		    "sessionId or sessionIds is required");

@@ -58,6 +58,44 @@ like "$(psup exec --json 'echo x; exit 4')" \
 like "$(psup exec --json --env PATH=x true 2>/dev/null)" \
     '*"code":"forbidden","field":"env"*"isError":true}' "a refusal as JSON"
 like "$(psup exec --yield 50 'sleep 60' 2>&1)" "*background as *" "--yield"
+is "$(psup exec --background --follow 'echo one; echo two; exit 7' \
+    2>"$scratch/err"; echo $?)" "one
+two
+7" "--background --follow"
+like "$(cat "$scratch/err")" "*runs in the background*" "says what it is"
+like "$(psup exec --background --follow --retain 0,4096 \
+    'head -c 300000 /dev/zero | tr "\0" x' 2>&1 >/dev/null)" \
+    "*bytes of output were not there any more; *--retain*--spill*" \
+    "what was lost, and how to keep more"
+like "$(psup exec --follow true 2>&1; echo $?)" "*needs --background*2" \
+    "--follow alone"
+
+printf '# one\nA=1\n\n  B=two words\nA=3\r\n' >"$scratch/env"
+# shellcheck disable=SC2016
+is "$(psup exec --env-file "$scratch/env" --env C=4 'echo $A $B $C')" \
+    "3 two words 4" "--env-file, the last one counts"
+echo x >"$scratch/env"
+like "$(psup exec --env-file "$scratch/env" true 2>&1; echo $?)" \
+    '*line 1 is not KEY=VALUE: "x"*2' "a line that is none"
+like "$(psup exec --env-file "$scratch/none" true 2>&1; echo $?)" \
+    '*none: No such file*2' "no file"
+named=$(psup exec --background --name me true)
+like "$(psup list --label me)" "*$named *me" "--name"
+
+# a limit says its range
+limit() { psup exec --limit "$1" true 2>&1 | sed 's/; see.*//'; }
+is "$(limit nice=30)" 'psup: exec: --limit nice: "30" is no whole number from -20 to 19' \
+    "nice"
+is "$(limit pids=0)" \
+    'psup: exec: --limit pids: "0" is no whole number from 1 to 4194304' "pids"
+is "$(limit openFiles=1)" \
+    'psup: exec: --limit openFiles: "1" is no whole number from 8 to 1048576' \
+    "openFiles"
+like "$(limit memoryBytes=1K)" '*memoryBytes: "1K" is no size from 1M to *' \
+    "memoryBytes"
+like "$(limit cpuSeconds=0)" '*cpuSeconds: "0" is no duration from 1s to *' \
+    "cpuSeconds"
+like "$(limit pidz=3)" '*did you mean pids*' "no such limit"
 
 # Somebody else waits for more than there will be: the worker is asked for both.
 step() { until [ -e "$scratch/$1" ]; do sleep 0.02; done; }

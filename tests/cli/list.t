@@ -77,13 +77,16 @@ like "$(psup list | grep "^$wide")" "*subagent *漢字 label" "its label, if any
 is "$(psup list -q --tag kind=build)" "$both" "--tag KEY=VALUE"
 is "$(psup list -q --tag who --tag kind=no)" "" "all of several"
 is "$(psup list --tag who --format '{tags}')" "kind=build,who=me" "shown"
-like "$(psup list --tag kind=no)" "0 of 4 sessions." "none"
+like "$(psup list --tag kind=no)" "No such session." "none"
 is "$(psup list -q --status finished | wc -l)" 3 "--status finished"
 is "$(psup list -q --status running)" "$wide" "--status running"
 is "$(psup list -q --lane subagent --label '漢*')" "$wide" "--lane, --label"
 is "$(psup list -q --scope other)$(psup list -q --older 1h)" "" \
     "--scope, --older"
 is "$(psup list -q --since 1h | wc -l)" 4 "--since"
+is "$(psup stats --json "$both" "$both" | grep -o '"sessionId"' | wc -l)" 1 \
+    "one that is named twice"
+like "$(psup list -q --label '*' --tag 2>&1; echo $?)" "*--tag*2" "no tag"
 is "$(psup list --json --status running | grep -o '"sessionId"' | wc -l)" 1 \
     "as JSON"
 like "$(psup list --status gone 2>&1; echo $?)" "*running queued finished*2" \
@@ -132,6 +135,9 @@ is "$(PSUP_SCOPE=other psup wait --timeout 1 "${mine%?}" >/dev/null; echo $?)" \
 is "$(code psup poll '')" 1 "an empty one is none"
 
 # while the master is stopped its memory is read, beginnings and all
+becomes while_stopped psup list -q --status running --lane subagent
+is "$(grep -v '^psup:' "$scratch/stopped")" "$wide" \
+    "a list of some, with the master stopped"
 becomes while_stopped psup log --raw "${bad%?}"
 is "$(tr -d '\033' <"$scratch/stopped")" "[31mred[0m" \
     "a beginning, with the master stopped"
@@ -180,3 +186,21 @@ got it" "-f -n follows from the last line on"
 is "$(psup log -f --since "$when" "$old")" "new
 last
 got it" "-f --since"
+is "$(psup log -f -t "$old")" "$(psup log -t "$old")" "-f -t: the same times"
+is "$(psup log -f -t -n 2 "$old" | sed 's/^20..-..-..T..:..:..[.]...Z //')" \
+    "last
+got it" "of the last lines"
+is "$(psup log -n 1 "$old" "$bad" no-such 2>"$scratch/err"; echo $?)" \
+    "==> $old <==
+got it
+
+==> $bad <==
+red
+
+==> no-such <==
+1" "several, each under its id"
+like "$(cat "$scratch/err")" "*No session found for no-such" "and who is not there"
+is "$(psup log -f "$old" "$bad" | sort | tr -d '\n')" \
+    "$(psup log "$old" "$bad" | sort | tr -d '\n')" "-f of several"
+like "$(psup log -f --asciicast "$old" "$bad" 2>&1; echo $?)" "*2" \
+    "a recording is of one"

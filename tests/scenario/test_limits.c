@@ -165,7 +165,7 @@ SCENARIO(limits, the_command_line_sets_them)
 	    "ulimit -n");
 	expect_exit(r, 0);
 	expect_out(r, "55\n");
-	expect_exit(cli("exec", "--limit", "frobs=1", "--", "true"), 125);
+	expect_exit(cli("exec", "--limit", "frobs=1", "--", "true"), 2);
 }
 
 /* A number of details' usage. */

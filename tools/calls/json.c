@@ -46,6 +46,20 @@ json_of_map(const psup_value *map)
 	return object;
 }
 
+json_int_t
+json_number(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+const char *
+json_text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s != NULL ? s : "";
+}
+
 json_t *
 json_of_value(const psup_value *v)
 {

@@ -170,27 +170,15 @@ print_example(void)
 	enc_fini(&e);
 }
 
-/* A parameter that is one of a few words; NULL: it is not. */
-static const char *
-words_of(const struct proto_param *p)
-{
-	if (p->method == PROTO_LOG && strcmp(p->name, "stream") == 0)
-		return "stdout or stderr";
-	if (p->method == PROTO_WAIT && strcmp(p->name, "mode") == 0)
-		return "any or all";
-	return strcmp(p->name, "text") == 0 && p->max == 16
-	    ? "clean, ansi, shown or plain"
-	    : NULL;
-}
-
 /* A parameter's type and range, in words. */
 static void
 type_words(const struct proto_param *p, char *dst, size_t size)
 {
 	long long min = (long long)p->min, max = (long long)p->max;
 
-	if (words_of(p) != NULL) {
-		(void)snprintf(dst, size, "str: %s", words_of(p));
+	if (proto_words(p) != NULL) {
+		(void)strlcpy(dst, "str: ", size);
+		proto_words_list(proto_words(p), dst + 5, size - 5);
 		return;
 	}
 	switch (p->type) {

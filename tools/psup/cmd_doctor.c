@@ -2,6 +2,7 @@
 /* psup doctor: looks at the system (doctor.h), says what is wrong, and what to
  * do about each. */
 #include <errno.h>
+#include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,41 @@
 static struct {
 	const char *root;
 } o = {.root = ""};
+
+/* Why boxes that psup.conf wants cannot be made, as the server says. */
+static void
+take_sandbox(const psup_value *status, struct doctor_server *ret)
+{
+	const psup_value *all = psup_value_get(status, "unavailable");
+
+	for (size_t i = 0; i < psup_value_count(all); i++) {
+		const psup_value *v = psup_value_at(all, i);
+
+		if (psup_get_is(v, "feature", "sandbox"))
+			psup_get_copy(v, "reason", ret->sandbox,
+			    sizeof(ret->sandbox));
+	}
+	if (strstr(ret->sandbox, "mode = off") != NULL)
+		ret->sandbox[0] = '\0'; /* nobody wants one */
+}
+
+/* Of our groups the first whose members are as good as root. */
+static const char *
+find_groups(void)
+{
+	static const char *const names[] = {"docker", "disk", "shadow", "lxd"};
+	gid_t own[256];
+	int n = getgroups((int)(sizeof(own) / sizeof(*own)), own);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct group *g = getgrnam(names[i]);
+
+		for (int k = 0; g != NULL && k < n; k++)
+			if (own[k] == g->gr_gid)
+				return names[i];
+	}
+	return NULL;
+}
 
 /* What of the server can be seen from here. */
 static void
@@ -34,6 +70,7 @@ ask_server(void *arg, struct doctor_server *ret)
 	if (rc == PSUP_OK && psup_status(c->p, &reply) == PSUP_OK) {
 		psup_get_copy(psup_reply_value(reply), "version", ret->version,
 		    sizeof(ret->version));
+		take_sandbox(psup_reply_value(reply), ret);
 		psup_reply_free(&reply);
 	}
 	if (rc != PSUP_ERR_NO_SERVER && !cli_is_scoped(c))
@@ -122,7 +159,8 @@ run(struct cli *c, int argc, char **argv)
 {
 	struct doctor_calls calls = doctor_real_calls;
 	struct doctor d = {.root = o.root, .version = psup_version(),
-	    .user = "", .uid = geteuid(), .calls = &calls};
+	    .user = "", .groups = find_groups(), .uid = geteuid(),
+	    .calls = &calls};
 	size_t counts[DOCTOR_VERDICTS] = {0};
 	const struct passwd *pw = getpwuid(d.uid);
 	json_t *list = json_array();
@@ -167,7 +205,8 @@ const struct command cmd_doctor = {
 	.about = "Looks at the runtime directory and its tmpfs, memory, limits "
 	         "of descriptors and processes, the kernel, control groups, "
 	         "what systemd does at logout and to units, the server and its "
-	         "version, and what dead servers have left. Nothing is changed; "
+	         "version, what dead servers have left, and whether boxes "
+	         "can be made. Nothing is changed; "
 	         "no server is needed.",
 	.options = options,
 	.notes = "Verdicts: ok; note, worth knowing; warning, it will hurt one "

@@ -8,18 +8,20 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "exec_env.h"
+#include "log.h"
 
-#define ENV_MAX    1024
 #define LIMITS_MAX 8
+#define LIMIT_NAMES                                                            \
+	"memoryBytes|pids|cpuSeconds|fileSizeBytes|openFiles|nice"
 #define TAGS_MAX   16
 
 enum exec_stdin { STDIN_INHERIT, STDIN_OPEN, STDIN_CLOSED, STDIN_DEFAULT };
 
 struct exec_options {
 	struct psup_exec x;
-	const char *env[ENV_MAX + 1];
-	size_t env_count;
+	struct exec_env env;
+	bool follow;
 	struct {
 		char name[24];
 		int64_t value;
@@ -27,6 +29,8 @@ struct exec_options {
 	size_t limit_count;
 	const char *tags[TAGS_MAX]; /* KEY=VALUE */
 	size_t tag_count;
+	const char *host, *ask;
+	bool elevated;
 	enum exec_stdin stdin_mode;
 	char key[40];  /* where the user gave none */
 	char cwd[4096];
@@ -51,12 +55,14 @@ take_stdin(struct usage *u, const char *text)
 static void
 take_env(struct usage *u, const char *text)
 {
-	if (strchr(text, '=') == NULL || text[0] == '=')
-		usage_wrong(u, "--env: \"%.40s\" is not KEY=VALUE", text);
-	else if (o.env_count == ENV_MAX)
-		usage_wrong(u, "--env: at most %d variables", ENV_MAX);
-	else
-		o.env[o.env_count++] = text;
+	exec_env_take(u, &o.env, text);
+}
+
+/* --env-file FILE */
+static void
+take_env_file(struct usage *u, const char *text)
+{
+	exec_env_take_file(u, &o.env, text);
 }
 
 /* --tag KEY=VALUE */
@@ -71,20 +77,31 @@ take_tag(struct usage *u, const char *text)
 		o.tags[o.tag_count++] = text;
 }
 
-/* A size, a time or a count, by the limit's name. */
+static const struct limit {
+	const char *name;
+	enum { LIMIT_SIZE, LIMIT_SECONDS, LIMIT_COUNT } unit;
+	int64_t min, max;
+} known_limits[] = {
+#define LIMIT(id, name, unit, min, max, expected) {name, LIMIT_##unit, min, max},
+#include "common/limit.def"
+};
+
+/* A size, a time or a count. */
 static int64_t
-limit_value(struct usage *u, const char *name, const char *text)
+limit_value(struct usage *u, const struct limit *l, const char *text)
 {
-	if (strncmp(name, "memoryBytes=", 12) == 0 ||
-	    strncmp(name, "fileSizeBytes=", 14) == 0)
-		return usage_size(u, "--limit", text, 0, INT64_C(1) << 50);
-	if (strncmp(name, "cpuSeconds=", 11) == 0)
-		return (int64_t)usage_duration(u, "--limit", text, 1000, 1000,
-		    31536000e3) / 1000;
-	return usage_number(u, "--limit", text, -20, INT64_C(1) << 50);
+	char option[48];
+
+	snprintf(option, sizeof(option), "--limit %s", l->name);
+	if (l->unit == LIMIT_SIZE)
+		return usage_size(u, option, text, l->min, l->max);
+	if (l->unit == LIMIT_SECONDS)
+		return (int64_t)usage_duration(u, option, text, 1000,
+		    (double)l->min * 1000, (double)l->max * 1000) / 1000;
+	return usage_number(u, option, text, l->min, l->max);
 }
 
-/* --limit NAME=N; the server knows which there are. */
+/* --limit NAME=N */
 static void
 take_limit(struct usage *u, const char *text)
 {
@@ -93,12 +110,38 @@ take_limit(struct usage *u, const char *text)
 
 	if (n == 0 || n >= sizeof(o.limits[0].name)) {
 		usage_wrong(u, "--limit: \"%.40s\" is not NAME=NUMBER", text);
-	} else if (o.limit_count == LIMITS_MAX) {
-		usage_wrong(u, "--limit: at most %d of them", LIMITS_MAX);
-	} else {
-		memcpy(o.limits[o.limit_count].name, text, n);
-		o.limits[o.limit_count++].value = limit_value(u, text, eq + 1);
+		return;
 	}
+	if (o.limit_count == LIMITS_MAX) {
+		usage_wrong(u, "--limit: at most %d of them", LIMITS_MAX);
+		return;
+	}
+	snprintf(o.limits[o.limit_count].name, n + 1, "%s", text);
+	for (size_t i = 0; i < sizeof(known_limits) / sizeof(known_limits[0]);
+	     i++)
+		if (strcmp(known_limits[i].name,
+		        o.limits[o.limit_count].name) == 0) {
+			o.limits[o.limit_count++].value =
+			    limit_value(u, &known_limits[i], eq + 1);
+			return;
+		}
+	usage_no_word(u, "a limit", o.limits[o.limit_count].name, LIMIT_NAMES);
+}
+
+/* --host auto|gateway|sandbox */
+static void
+take_host(struct usage *u, const char *text)
+{
+	(void)u;
+	o.host = text;
+}
+
+/* --ask off|on-miss|always */
+static void
+take_ask(struct usage *u, const char *text)
+{
+	(void)u;
+	o.ask = text;
 }
 
 /* --retain HEAD,TAIL */
@@ -160,6 +203,12 @@ exec_args(void)
 
 	if (a != NULL && o.tag_count > 0)
 		add_tags(a);
+	if (a != NULL && o.host != NULL)
+		psup_args_str(a, "host", o.host);
+	if (a != NULL && o.ask != NULL)
+		psup_args_str(a, "ask", o.ask);
+	if (a != NULL && o.elevated)
+		psup_args_bool(a, "elevated", true);
 	if (a == NULL || o.limit_count == 0)
 		return a;
 	psup_args_map_begin(a, "limits");
@@ -220,6 +269,9 @@ complete(struct cli *c, int argc, char **argv)
 		o.x.command = argv[0];
 	else
 		return say_dashes(c, argc, argv);
+	if (o.follow && (!o.x.background || c->json))
+		return cli_usage(c, "--follow needs --background, and goes "
+		                    "without --json");
 	if (o.x.background && o.stdin_mode == STDIN_INHERIT)
 		return cli_usage(c, "--stdin inherit needs the foreground");
 	if (o.stdin_mode == STDIN_DEFAULT)
@@ -234,7 +286,7 @@ complete(struct cli *c, int argc, char **argv)
 		                    "foreground");
 	o.x.umask = cli_umask();
 	o.x.stdin_mode = o.stdin_mode == STDIN_CLOSED ? "closed" : "open";
-	o.x.env = o.env_count > 0 ? o.env : NULL;
+	o.x.env = o.env.count > 0 ? o.env.v : NULL;
 	o.x.base_env = (const char *const *)environ;
 	if (o.x.timeout_sec < 0)
 		o.x.timeout_sec = 0; /* people end their commands themselves */
@@ -243,6 +295,32 @@ complete(struct cli *c, int argc, char **argv)
 		o.x.request_key = o.key[0] != '\0' ? o.key : NULL;
 	}
 	return EXIT_OK;
+}
+
+/* --background --follow: its output, while it goes on without us. */
+static int
+follow(struct cli *c, const char *id)
+{
+	const struct log_options all = {.page = PSUP_LOG_PAGE_INIT};
+	struct psup_until now = PSUP_UNTIL_INIT;
+	const psup_value *rows;
+	psup_reply *reply;
+	int code, rc;
+
+	cli_say("%s runs in the background; Ctrl-C ends the looking, psup kill "
+	        "%s the command", id, id);
+	code = log_follow(c, &all, &id, 1);
+	if (code != EXIT_OK)
+		return code;
+	rc = cli_connect(c, CLI_NEVER_START, 0);
+	if (rc == PSUP_OK)
+		rc = psup_wait_until(c->p, &id, 1, &now, 0, &reply);
+	if (rc != PSUP_OK)
+		return cli_fail(c, rc);
+	rows = psup_value_get(psup_reply_details(reply), "sessions");
+	code = run_exit_code(psup_value_at(rows, 0));
+	psup_reply_free(&reply);
+	return code;
 }
 
 /* --background: the id, alone. */
@@ -270,8 +348,10 @@ start_background(struct cli *c)
 		return code;
 	}
 	psup_get_copy(psup_reply_details(reply), "sessionId", id, sizeof(id));
-	puts(id);
 	psup_reply_free(&reply);
+	if (o.follow)
+		return follow(c, id);
+	puts(id);
 	return EXIT_OK;
 }
 
@@ -307,6 +387,9 @@ run(struct cli *c, int argc, char **argv)
 static const struct opt options[] = {
 	FLAG("background", 0, o.x.background,
 	    "print the session's id and return"),
+	FLAG("follow", 'f', o.follow,
+	    "with --background: show its output as it comes, until it ends; "
+	    "what ends psup does not end it"),
 	NUMBER("yield", 0, "MS", o.x.yield_ms, 0, 120000,
 	    "go to the background after so long, 10 to 120000 (never)"),
 	SECONDS("timeout", 0, o.x.timeout_sec,
@@ -317,6 +400,8 @@ static const struct opt options[] = {
 	TEXT("workdir", 0, "DIR", "@dir", o.x.workdir, "run it there (here)"),
 	CALL("env", 0, "KEY=VALUE", NULL, take_env,
 	    "add a variable; may be repeated"),
+	CALL("env-file", 0, "FILE", "@file", take_env_file,
+	    "add those of a file, KEY=VALUE in each line; may be repeated"),
 	TEXT("lane", 0, "NAME", "@lane", o.x.lane,
 	    "wait for a place in this lane"),
 	NUMBER("priority", 0, "N", o.x.priority, -1, 1,
@@ -334,13 +419,23 @@ static const struct opt options[] = {
 	CALL("detach-key", 0, "KEY", NULL, take_detach_key,
 	    "leave it to the background (see psup attach --help; none)"),
 	TEXT("label", 0, "TEXT", NULL, o.x.label, "shown by list"),
+	TEXT("name", 0, "TEXT", NULL, o.x.label, "the same"),
 	CALL("tag", 0, "KEY=VALUE", NULL, take_tag,
 	    "kept with it, for list --tag; may be repeated"),
 	TEXT("scope", 0, "NAME", "@scope", o.x.scope, "who may see it"),
+	CALL("host", 0, "HOST", "auto|gateway|sandbox", take_host,
+	    "auto (sandbox where psup.conf covers the scope, else gateway), "
+	    "gateway (this machine), sandbox (a box)"),
+	FLAG("elevated", 0, o.elevated,
+	    "out of the sandbox, where [elevated] of psup.conf allows it"),
+	CALL("ask", 0, "WHEN", "off|on-miss|always", take_ask,
+	    "whether a person is asked before an elevated command (as "
+	    "configured; nobody can be asked yet)"),
 	CALL("limit", 0, "NAME=N", "?memoryBytes=|pids=|cpuSeconds=|"
 	    "fileSizeBytes=|openFiles=|nice=", take_limit,
-	    "memoryBytes (512M), pids, cpuSeconds (10m), fileSizeBytes, "
-	    "openFiles, nice; may be repeated"),
+	    "memoryBytes (512M, at least 1M), pids (1 to 4194304), cpuSeconds "
+	    "(10m), fileSizeBytes, openFiles (8 to 1048576), nice (-20 to 19); "
+	    "may be repeated"),
 	CALL("retain", 0, "HEAD,TAIL", NULL, take_retain,
 	    "bytes of its output that stay in memory"),
 	CALL("spill", 0, "FILE", "@file", take_spill,

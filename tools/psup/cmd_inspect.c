@@ -15,20 +15,6 @@
 #define CALL_MS 30000
 #define INDENT  12
 
-static json_int_t
-number(const json_t *o, const char *key)
-{
-	return json_integer_value(json_object_get(o, key));
-}
-
-static const char *
-text(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s != NULL ? s : "";
-}
-
 /* A line's name, in front of what it says. */
 static void
 name(const char *word)
@@ -66,16 +52,16 @@ print_state(const json_t *row)
 	bool ended = json_is_true(json_object_get(row, "closed"));
 
 	ended_words(row, false, words, sizeof(words));
-	psup_duration((uint64_t)number(row, "runtimeMs"), time, sizeof(time));
+	psup_duration((uint64_t)json_number(row, "runtimeMs"), time, sizeof(time));
 	snprintf(all, sizeof(all), "%s %s %s%s", words,
 	    ended ? "after" : "for", time,
 	    json_is_false(json_object_get(row, "backgrounded")) && !ended
 	        ? ", in the foreground"
 	        : "");
 	line("state", all);
-	moment_line("started", number(row, "startedAt"));
-	moment_line("ended", number(row, "endedAt"));
-	moment_line("deadline", number(row, "deadlineAt"));
+	moment_line("started", json_number(row, "startedAt"));
+	moment_line("ended", json_number(row, "endedAt"));
+	moment_line("deadline", json_number(row, "deadlineAt"));
 }
 
 /* Its processes, and what they use. */
@@ -84,22 +70,22 @@ print_usage(const json_t *row, const json_t *u)
 {
 	char cpu[40], memory[24];
 
-	if (number(row, "pid") > 0) {
+	if (json_number(row, "pid") > 0) {
 		name("process");
 		cli_putf("%lld, of worker %lld\n",
-		    (long long)number(row, "pid"),
-		    (long long)number(row, "worker"));
+		    (long long)json_number(row, "pid"),
+		    (long long)json_number(row, "worker"));
 	}
 	if (u == NULL)
 		return;
-	psup_duration((uint64_t)number(u, "cpuMs"), cpu, sizeof(cpu));
-	cells_amount((uint64_t)number(u, "maxRssBytes"), memory,
+	psup_duration((uint64_t)json_number(u, "cpuMs"), cpu, sizeof(cpu));
+	cells_amount((uint64_t)json_number(u, "maxRssBytes"), memory,
 	    sizeof(memory));
 	name("used");
 	cli_putf("%s of a processor, at most %s of memory in one process", cpu,
 	    memory);
-	if (number(u, "pids") > 0)
-		cli_putf("; processes: %lld", (long long)number(u, "pids"));
+	if (json_number(u, "pids") > 0)
+		cli_putf("; processes: %lld", (long long)json_number(u, "pids"));
 	cli_putf("\n");
 }
 
@@ -108,23 +94,23 @@ print_output(const json_t *row)
 {
 	char total[24], dropped[24];
 
-	cells_amount((uint64_t)number(row, "totalOutputChars"), total,
+	cells_amount((uint64_t)json_number(row, "totalOutputChars"), total,
 	    sizeof(total));
-	cells_amount((uint64_t)number(row, "droppedBytes"), dropped,
+	cells_amount((uint64_t)json_number(row, "droppedBytes"), dropped,
 	    sizeof(dropped));
 	name("output");
 	cli_putf("%s", total);
-	if (number(row, "droppedBytes") > 0)
+	if (json_number(row, "droppedBytes") > 0)
 		cli_putf(", of which %s are not kept", dropped);
 	cli_putf("\n");
 	if (json_is_true(json_object_get(row, "waitingForInput")))
-		line("input", strcmp(text(row, "waitReason"), "idle") == 0
+		line("input", strcmp(json_text(row, "waitReason"), "idle") == 0
 			? "silent; it may wait for input"
 			: "it waits for input");
 	if (json_is_true(json_object_get(row, "pty"))) {
 		name("terminal");
-		cli_putf("%lld x %lld\n", (long long)number(row, "cols"),
-		    (long long)number(row, "rows"));
+		cli_putf("%lld x %lld\n", (long long)json_number(row, "cols"),
+		    (long long)json_number(row, "rows"));
 	}
 }
 
@@ -157,23 +143,23 @@ print_map(const char *word, const json_t *row, const char *key)
 static void
 print_page(const json_t *row, const json_t *usage)
 {
-	const char *tail = text(row, "tail");
+	const char *tail = json_text(row, "tail");
 
-	line("session", text(row, "sessionId"));
-	line("label", text(row, "label"));
-	line("command", text(row, "command"));
-	line("directory", text(row, "cwd"));
+	line("session", json_text(row, "sessionId"));
+	line("label", json_text(row, "label"));
+	line("command", json_text(row, "command"));
+	line("directory", json_text(row, "cwd"));
 	print_state(row);
 	print_usage(row, usage != NULL ? usage
 	                               : json_object_get(row, "usage"));
-	line("lane", text(row, "lane"));
-	line("waits for", text(row, "queuedFor"));
-	line("scope", text(row, "scopeKey"));
-	line("parent", text(row, "parentSession"));
+	line("lane", json_text(row, "lane"));
+	line("waits for", json_text(row, "queuedFor"));
+	line("scope", json_text(row, "scopeKey"));
+	line("parent", json_text(row, "parentSession"));
 	print_map("tags", row, "tags");
 	print_map("limits", row, "limits");
 	print_output(row);
-	line("instance", text(row, "instanceId"));
+	line("instance", json_text(row, "instanceId"));
 	if (tail[0] != '\0') {
 		cli_putf("\nThe last of its output:\n");
 		cli_print_text(tail, strlen(tail));
@@ -228,7 +214,7 @@ run(struct cli *c, int argc, char **argv)
 		row = json_array_get(rows, i);
 		usage = json_is_true(json_object_get(row, "closed"))
 		    ? NULL
-		    : ask_usage(c, text(row, "sessionId"));
+		    : ask_usage(c, json_text(row, "sessionId"));
 		if (c->json && usage != NULL)
 			json_object_set(row, "usage", usage);
 		if (c->json)

@@ -71,12 +71,18 @@ ask(struct cli *c, json_t **ret)
 		return EXIT_INTERNAL;
 	psup_args_bool(a, "all", o.all);
 	psup_args_bool(a, "usage", o.usage);
+	list_filter_args(&o.filter, a);
 	rc = cli_connect_briefly(c);
 	if (rc == PSUP_OK)
 		rc = psup_call(c->p, "list", a, CALL_MS, &reply);
 	psup_args_free(&a);
-	if (rc == PSUP_ERR_TIMEOUT || rc == PSUP_ERR_LOST)
-		return view_list(c, o.all, ret);
+	list_now_ms = (int64_t)clock_wall_ms();
+	if (rc == PSUP_ERR_TIMEOUT || rc == PSUP_ERR_LOST) {
+		code = view_list(c, o.all, ret);
+		if (code == EXIT_OK)
+			list_filter(&o.filter, *ret);
+		return code;
+	}
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
 	code = cli_exit_code(reply);
@@ -85,17 +91,6 @@ ask(struct cli *c, json_t **ret)
 	*ret = json_of_value(psup_reply_value(reply));
 	psup_reply_free(&reply);
 	return EXIT_OK;
-}
-
-/* What is meant of it. */
-static int
-fetch(struct cli *c, json_t **ret)
-{
-	int code = ask(c, ret);
-
-	if (code == EXIT_OK && *ret != NULL)
-		list_filter(&o.filter, *ret);
-	return code;
 }
 
 /* Shows one answer; takes the reference. */
@@ -131,7 +126,7 @@ watch(struct cli *c)
 	int code;
 
 	for (bool again = false;; again = true) {
-		code = fetch(c, &answer);
+		code = ask(c, &answer);
 		if (code != EXIT_OK)
 			return code;
 		if (screen)
@@ -189,7 +184,7 @@ run(struct cli *c, int argc, char **argv)
 		return EXIT_USAGE;
 	if (o.watch)
 		return watch(c);
-	code = fetch(c, &answer);
+	code = ask(c, &answer);
 	if (code == EXIT_OK)
 		show(c, answer, false);
 	return code;

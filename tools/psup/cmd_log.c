@@ -8,24 +8,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "log.h"
 
-#define FOLLOW_WAIT_MS 20000
-
-struct log_options {
-	const char *id;
-	struct psup_log_page page;
-	bool follow, cast;
-};
-
-/* Were control characters asked for? */
-static bool
-wants_controls(const struct log_options *o)
+bool
+log_wants_controls(const struct log_options *o)
 {
 	const char *rule = o->page.text;
 
 	return o->page.raw || (rule != NULL &&
 	    (strcmp(rule, "ansi") == 0 || strcmp(rule, "plain") == 0));
+}
+
+void
+log_title(const char *id, bool first)
+{
+	cli_putf("%s==> %s <==\n", first ? "" : "\n", id);
 }
 
 /* Are only some of the lines wanted? */
@@ -35,114 +32,10 @@ searches(const struct psup_log_page *p)
 	return p->grep != NULL || p->regex != NULL;
 }
 
-/* One look at what is new. */
-static int
-follow_step(struct cli *c, const struct log_options *o, int64_t since,
-    psup_reply **ret)
-{
-	psup_args *a = psup_args_new();
-	int rc;
-
-	if (a == NULL)
-		return PSUP_ERR_NO_MEMORY;
-	psup_args_str(a, "sessionId", o->id);
-	psup_args_int(a, "since", since);
-	psup_args_int(a, "timeout", FOLLOW_WAIT_MS);
-	psup_args_int(a, "maxBytes", 262144);
-	psup_args_bool(a, "raw", o->page.raw);
-	if (o->page.text != NULL)
-		psup_args_str(a, "text", o->page.text);
-	rc = psup_call(c->p, "poll", a, 2 * FOLLOW_WAIT_MS, ret);
-	psup_args_free(&a);
-	return rc;
-}
-
-/* With --limit or --since: the last lines of now, as they are; *ret_next is
- * where to go on. */
-static int
-print_last(struct cli *c, const struct log_options *o, int64_t *ret_next)
-{
-	const char *data, *rule = o->page.text;
-	struct psup_log_page page = o->page;
-	const psup_value *details;
-	psup_reply *reply;
-	char *shown;
-	size_t len;
-	int rc;
-
-	page.raw = true;
-	page.text = NULL;
-	rc = psup_log_page(c->p, o->id, &page, &reply);
-	if (rc != PSUP_OK)
-		return cli_fail(c, rc);
-	details = psup_reply_details(reply);
-	data = psup_get_str(details, "output", &len);
-	if (psup_reply_is_error(reply) || data == NULL)
-		return cli_answer(c, &reply);
-	shown = malloc(4 * len + 1);
-	if (shown == NULL || o->page.raw) {
-		fwrite(data, 1, len, stdout);
-	} else {
-		len = psup_clean(rule, data, len, false, shown);
-		if (wants_controls(o))
-			fwrite(shown, 1, len, stdout);
-		else
-			cli_put_text(shown, len);
-	}
-	free(shown);
-	*ret_next = psup_get_int(details, "totalOutputChars", 0);
-	psup_reply_free(&reply);
-	return EXIT_OK;
-}
-
-/* Everything retained, or the last of it, then what comes, until the session
- * is over. */
-static int
-follow(struct cli *c, const struct log_options *o)
-{
-	const psup_value *details;
-	int64_t since = 0, next, dropped;
-	psup_reply *reply;
-	const char *data;
-	size_t len;
-	int rc;
-
-	if (o->page.limit >= 0 || o->page.since_ms > 0) {
-		rc = print_last(c, o, &since);
-		if (rc != EXIT_OK)
-			return rc;
-		fflush(stdout);
-	}
-	for (;;) {
-		rc = follow_step(c, o, since, &reply);
-		if (rc != PSUP_OK)
-			return cli_fail(c, rc);
-		details = psup_reply_details(reply);
-		data = psup_get_str(details, "output", &len);
-		if (data == NULL)
-			return cli_answer(c, &reply);
-		dropped = psup_get_int(details, "dropped", 0);
-		if (dropped > 0)
-			cli_say("%lld bytes are not retained",
-			    (long long)dropped);
-		if (wants_controls(o))
-			fwrite(data, 1, len, stdout);
-		else
-			cli_put_text(data, len);
-		fflush(stdout);
-		next = psup_get_int(details, "next", since + (int64_t)len);
-		if (next == since && !psup_get_is(details, "status", "running"))
-			break;
-		since = next;
-		psup_reply_free(&reply);
-	}
-	psup_reply_free(&reply);
-	return ferror(stdout) ? EXIT_INTERNAL : EXIT_OK;
-}
-
 /* Lines, from the server or, where nobody answers, from shared memory. */
 static int
-print_lines(struct cli *c, const struct log_options *o, int connected)
+print_lines(struct cli *c, const struct log_options *o, const char *id,
+    int connected)
 {
 	psup_reply *reply;
 	const char *page;
@@ -150,7 +43,7 @@ print_lines(struct cli *c, const struct log_options *o, int connected)
 	int rc = connected;
 
 	if (rc == PSUP_OK)
-		rc = psup_log_page(c->p, o->id, &o->page, &reply);
+		rc = psup_log_page(c->p, id, &o->page, &reply);
 	if (rc == PSUP_OK) {
 		/* the lines, without what a model is told of the session */
 		page = psup_get_str(psup_reply_details(reply), "output", &len);
@@ -165,7 +58,7 @@ print_lines(struct cli *c, const struct log_options *o, int connected)
 	    (rc != PSUP_ERR_TIMEOUT && rc != PSUP_ERR_LOST))
 		return cli_fail(c, rc);
 	cli_say("the server does not answer; this is from its shared memory");
-	return view_log(c, o->id, o->page.stream,
+	return view_log(c, id, o->page.stream,
 	    o->page.text != NULL ? o->page.text : "clean");
 }
 
@@ -175,11 +68,11 @@ check_options(struct cli *c, const struct log_options *o)
 {
 	const struct psup_log_page *p = &o->page;
 
-	if ((p->raw || o->follow) && (p->offset >= 0 || searches(p) ||
-	    p->timestamps || c->json))
+	if ((p->raw || o->follow) && (p->offset >= 0 || searches(p) || c->json))
 		return cli_usage(c, "--raw and --follow go without --offset, "
-		                    "--grep, --regex, --timestamps and "
-		                    "--json");
+		                    "--grep, --regex and --json");
+	if (p->raw && p->timestamps)
+		return cli_usage(c, "--raw goes without --timestamps");
 	if (p->raw && !o->follow && (p->limit >= 0 || p->since_ms > 0))
 		return cli_usage(c, "--raw goes without --limit and --since, "
 		                    "but for --follow");
@@ -207,24 +100,48 @@ take_since(struct usage *u, const char *text)
 	cli_take_moment(u, "--since", text, &o.page.since_ms);
 }
 
+/* One session, not followed. */
+static int
+show(struct cli *c, const char *id)
+{
+	if (o.cast)
+		return cast_log(c, id);
+	if (o.page.raw)
+		return view_log(c, id, o.page.stream, "raw");
+	return print_lines(c, &o, id, psup_is_connected(c->p) ? PSUP_OK
+	                                                     : cli_connect_briefly(c));
+}
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	int rc;
+	int code = EXIT_OK, one, rc;
 
-	(void)argc;
 	if (check_options(c, &o) != EXIT_OK)
 		return EXIT_USAGE;
-	o.id = argv[0];
-	c->as_is = wants_controls(&o);
-	if (o.cast)
-		return cast_log(c, o.id);
-	if (o.page.raw && !o.follow)
-		return view_log(c, o.id, o.page.stream, "raw");
-	rc = cli_connect_briefly(c);
-	if (o.follow)
-		return rc == PSUP_OK ? follow(c, &o) : cli_fail(c, rc);
-	return print_lines(c, &o, rc);
+	if (argc > 1 && o.cast)
+		return cli_usage(c, "--asciicast is of one session");
+	if (argc > LOG_FOLLOW_MAX && o.follow)
+		return cli_usage(c, "--follow takes at most %d sessions",
+		    LOG_FOLLOW_MAX);
+	c->as_is = log_wants_controls(&o);
+	if (o.follow) {
+		c->resume = true;
+		rc = cli_connect_briefly(c);
+		return rc != PSUP_OK ? cli_fail(c, rc)
+		                     : log_follow(c, &o,
+		                           (const char *const *)argv,
+		                           (size_t)argc);
+	}
+	for (int i = 0; i < argc; i++) {
+		if (argc > 1 && !c->json)
+			log_title(argv[i], i == 0);
+		one = show(c, argv[i]);
+		fflush(stdout);
+		if (one != EXIT_OK)
+			code = argc > 1 ? EXIT_FAILED : one;
+	}
+	return code;
 }
 
 static const struct opt options[] = {
@@ -262,12 +179,13 @@ static const struct opt options[] = {
 const struct command cmd_log = {
 	.name = "log",
 	.also = "logs",
-	.args = "ID",
-	.words = "@session",
+	.args = "ID...",
+	.words = "@session...",
 	.min_args = 1,
-	.max_args = 1,
-	.wants = "it needs one session id",
-	.summary = "Print the retained output of a session",
+	.max_args = -1,
+	.wants = "it needs a session id",
+	.summary = "Print the retained output of sessions",
+	.about = "Of several each comes under a line with its id.",
 	.options = options,
 	.run = run,
 };

@@ -22,13 +22,17 @@ is_set(const char *name)
 	return v != NULL && v[0] != '\0';
 }
 
+/* Of stdin, stdout, stderr; asked once: a table asks for each cell. */
 bool
 color_terminal(int fd)
 {
+	static signed char known[3]; /* 1: it is; -1: it is not */
 	const char *term = getenv("TERM");
 
-	return isatty(fd) == 1 && term != NULL && term[0] != '\0' &&
-	    strcmp(term, "dumb") != 0;
+	if (known[fd] == 0)
+		known[fd] = isatty(fd) == 1 && term != NULL &&
+		        term[0] != '\0' && strcmp(term, "dumb") != 0 ? 1 : -1;
+	return known[fd] > 0;
 }
 
 bool

@@ -20,7 +20,7 @@
 
 const struct doctor_check *const doctor_parts[] = {doctor_memory_checks,
     doctor_limit_checks, doctor_cgroup_checks, doctor_systemd_checks,
-    doctor_server_checks, NULL};
+    doctor_server_checks, doctor_sandbox_checks, NULL};
 
 const struct doctor_check *
 doctor_find(const char *name)

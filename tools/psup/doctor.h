@@ -36,6 +36,7 @@ struct doctor_server {
 	bool other_version;  /* its shared memory is of another layout */
 	char version[32];    /* "": not known */
 	char said[200];      /* why nobody answers */
+	char sandbox[256];   /* why the boxes that it is to make cannot be */
 };
 
 struct doctor_calls {
@@ -52,6 +53,7 @@ struct doctor {
 	const char *runtime_dir; /* absolute */
 	const char *version;     /* ours */
 	const char *user;        /* our name; "": none */
+	const char *groups;      /* of ours, those that open a machine; NULL */
 	uid_t uid;
 	const struct doctor_calls *calls;
 };
@@ -69,7 +71,7 @@ struct doctor_check {
 /* Parts of the table; a NULL name ends each. */
 extern const struct doctor_check doctor_memory_checks[],
     doctor_limit_checks[], doctor_cgroup_checks[], doctor_systemd_checks[],
-    doctor_server_checks[];
+    doctor_server_checks[], doctor_sandbox_checks[];
 extern const struct doctor_check *const doctor_parts[]; /* NULL at end */
 
 /* The check of that name; NULL. */

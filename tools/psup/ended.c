@@ -24,14 +24,6 @@ static const struct reason {
 	    "not run"},
 };
 
-static const char *
-text_of(const json_t *row, const char *key)
-{
-	const char *text = json_string_value(json_object_get(row, key));
-
-	return text != NULL ? text : "";
-}
-
 const char *
 ended_signal(const char *name)
 {
@@ -42,9 +34,9 @@ ended_signal(const char *name)
 static void
 exit_words(const json_t *row, bool brief, char *ret, size_t size)
 {
-	const char *signal = ended_signal(text_of(row, "exitSignal"));
+	const char *signal = ended_signal(json_text(row, "exitSignal"));
 	const json_t *code = json_object_get(row, "exitCode");
-	const char *status = text_of(row, "status");
+	const char *status = json_text(row, "status");
 	long long n = json_integer_value(code);
 
 	if (signal[0] != '\0')
@@ -60,8 +52,8 @@ exit_words(const json_t *row, bool brief, char *ret, size_t size)
 void
 ended_words(const json_t *row, bool brief, char *ret, size_t size)
 {
-	const char *state = text_of(row, "state"), *more;
-	const char *why = text_of(row, "exitReason");
+	const char *state = json_text(row, "state"), *more;
+	const char *why = json_text(row, "exitReason");
 
 	if (strcmp(state, "queued") == 0) {
 		snprintf(ret, size, "queued");
@@ -70,7 +62,7 @@ ended_words(const json_t *row, bool brief, char *ret, size_t size)
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
 		if (strcmp(why, reasons[i].reason) != 0)
 			continue;
-		more = reasons[i].key != NULL ? text_of(row, reasons[i].key)
+		more = reasons[i].key != NULL ? json_text(row, reasons[i].key)
 		                              : "";
 		if (brief && reasons[i].brief != NULL) {
 			snprintf(ret, size, "%s", reasons[i].brief);

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include <jansson.h>
+#include "tools/calls/json.h"
 
 /* "running", "completed (exit 7)", "killed by TERM", "out of memory (limit
  * memoryBytes)": of a row of list or wait. brief: for a column, "exited 7". */

@@ -7,6 +7,8 @@
 
 extern const struct column list_columns[];
 extern const size_t list_column_count;
+/* When the rows came (wall clock): what "ago" counts from, for all alike. */
+extern int64_t list_now_ms;
 
 /* The rows that shared memory has, as the list method's answer. The exit code;
  * *ret is the caller's. */

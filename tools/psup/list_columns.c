@@ -7,9 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/clock.h"
 #include "ended.h"
 #include "list.h"
+
+int64_t list_now_ms;
 
 /* A whole number of a row. */
 static json_int_t
@@ -155,7 +156,7 @@ FILL(ago)
 {
 	char time[40];
 	json_int_t ended = number(row, "endedAt", 0);
-	json_int_t ms = (json_int_t)clock_wall_ms() - ended;
+	json_int_t ms = list_now_ms - ended;
 
 	if (ended <= 0)
 		return STYLE_NONE;

@@ -1,64 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The filter of list_filter.h. It works on rows that are here: the server would
- * have to look at each one as well, in its own time. Called by cmd_list.c.
- */
+/* The filter of list_filter.h. Called by cmd_list.c and cmd_clear.c. */
 #include "list_filter.h"
 
 #include <fnmatch.h>
 #include <string.h>
 
-static const char *
-text_of(const json_t *row, const char *key)
-{
-	const char *text = json_string_value(json_object_get(row, key));
-
-	return text != NULL ? text : "";
-}
-
-static int64_t
-number_of(const json_t *row, const char *key)
-{
-	return json_integer_value(json_object_get(row, key));
-}
-
 static bool
 has_status(const json_t *row, const char *wanted)
 {
-	const char *status = text_of(row, "status");
+	const char *status = json_text(row, "status");
 
 	if (strcmp(wanted, "queued") == 0)
-		return strcmp(text_of(row, "state"), "queued") == 0;
+		return strcmp(json_text(row, "state"), "queued") == 0;
 	if (strcmp(wanted, "finished") == 0)
 		return strcmp(status, "running") != 0;
 	/* one that waits is running only to programs */
 	return strcmp(status, wanted) == 0 &&
-	    strcmp(text_of(row, "state"), "queued") != 0;
-}
-
-/* key, or key=value */
-static bool
-has_tag(const json_t *row, const char *tag)
-{
-	const json_t *tags = json_object_get(row, "tags"), *v;
-	const char *eq = strchr(tag, '=');
-	char key[1100];
-	size_t len = eq != NULL ? (size_t)(eq - tag) : strlen(tag);
-
-	if (len >= sizeof(key))
-		return false;
-	memcpy(key, tag, len);
-	key[len] = '\0';
-	v = json_object_get(tags, key);
-	return v != NULL &&
-	    (eq == NULL || strcmp(json_string_value(v), eq + 1) == 0);
+	    strcmp(json_text(row, "state"), "queued") != 0;
 }
 
 static bool
 has_id(const json_t *row, const struct list_filter *f)
 {
 	for (size_t i = 0; i < f->id_count; i++)
-		if (strcmp(text_of(row, "sessionId"), f->ids[i]) == 0)
+		if (strcmp(json_text(row, "sessionId"), f->ids[i]) == 0)
 			return true;
 	return f->id_count == 0;
 }
@@ -66,30 +31,51 @@ has_id(const json_t *row, const struct list_filter *f)
 static bool
 is_meant(const struct list_filter *f, const json_t *row)
 {
-	int64_t ended = number_of(row, "endedAt");
-	int64_t started = number_of(row, "startedAt");
+	int64_t ended = json_number(row, "endedAt");
+	int64_t started = json_number(row, "startedAt");
 
-	for (size_t i = 0; i < f->tag_count; i++)
-		if (!has_tag(row, f->tags[i]))
-			return false;
-	return has_id(row, f) &&
+	return f->tag_count == 0 && has_id(row, f) &&
 	    (f->status == NULL || has_status(row, f->status)) &&
-	    (f->lane == NULL || strcmp(text_of(row, "lane"), f->lane) == 0) &&
+	    (f->lane == NULL || strcmp(json_text(row, "lane"), f->lane) == 0) &&
 	    (f->scope == NULL ||
-	        strcmp(text_of(row, "scopeKey"), f->scope) == 0) &&
+	        strcmp(json_text(row, "scopeKey"), f->scope) == 0) &&
 	    (f->label == NULL ||
-	        fnmatch(f->label, text_of(row, "label"), 0) == 0) &&
+	        fnmatch(f->label, json_text(row, "label"), 0) == 0) &&
 	    (f->since_ms == 0 || started >= f->since_ms) &&
 	    (f->before_ms == 0 ||
 	        (ended > 0 ? ended : started) <= f->before_ms);
 }
 
-bool
-list_filters(const struct list_filter *f)
+/* A list of texts; none where there are none. */
+static void
+add_texts(psup_args *a, const char *key, const char *const *texts,
+    size_t count)
 {
-	return f->status != NULL || f->lane != NULL || f->scope != NULL ||
-	    f->label != NULL || f->tag_count > 0 ||
-	    f->id_count > 0 || f->since_ms != 0 || f->before_ms != 0;
+	if (count == 0)
+		return;
+	psup_args_list_begin(a, key);
+	for (size_t i = 0; i < count; i++)
+		psup_args_str(a, NULL, texts[i]);
+	psup_args_list_end(a);
+}
+
+void
+list_filter_args(const struct list_filter *f, psup_args *a)
+{
+	const struct {
+		const char *key, *text;
+	} texts[] = {{"status", f->status}, {"lane", f->lane},
+	    {"label", f->label}, {"scope", f->scope}};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (texts[i].text != NULL)
+			psup_args_str(a, texts[i].key, texts[i].text);
+	if (f->since_ms != 0)
+		psup_args_int(a, "sinceMs", f->since_ms);
+	if (f->before_ms != 0)
+		psup_args_int(a, "beforeMs", f->before_ms);
+	add_texts(a, "tags", f->tags, f->tag_count);
+	add_texts(a, "sessionIds", f->ids, f->id_count);
 }
 
 void
@@ -101,18 +87,13 @@ list_filter(const struct list_filter *f, json_t *answer)
 	size_t i;
 	json_t *row;
 
-	if (!list_filters(f)) {
-		json_decref(meant);
-		return;
-	}
 	json_array_foreach(rows, i, row)
 	{
 		if (is_meant(f, row))
 			json_array_append(meant, row);
 	}
-	/* the server's text has a line for each row that there was */
-	json_object_set_new(answer, "text",
-	    json_sprintf("%zu of %zu sessions.", json_array_size(meant),
-	        json_array_size(rows)));
+	if (json_array_size(meant) < json_array_size(rows))
+		json_object_set_new(answer, "text",
+		    json_string("No such session."));
 	json_object_set_new(details, "sessions", meant);
 }

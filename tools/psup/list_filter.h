@@ -22,9 +22,10 @@ struct list_filter {
 #define LIST_STATUSES                                                          \
 	"running|queued|finished|completed|failed|killed|lost"
 
-/* Is anything asked for? */
-bool list_filters(const struct list_filter *f);
-/* Takes away what is not meant from an answer of list. */
+/* What the server is asked for, among the parameters of list. */
+void list_filter_args(const struct list_filter *f, psup_args *a);
+/* The same of rows that shared memory has, which knows no tags: takes away what
+ * is not meant from their answer. */
 void list_filter(const struct list_filter *f, json_t *answer);
 
 #endif

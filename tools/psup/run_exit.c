@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "log.h"
 #include "run.h"
 
 int
@@ -79,7 +80,7 @@ finish(struct run *r)
 
 	if (r->dropped > 0)
 		cli_say("%llu bytes of output are missing (nobody read them "
-		        "for too long, or memory is full)",
+		        "for too long, or memory is full); " LOG_KEEP_MORE,
 		    (unsigned long long)r->dropped);
 	if (r->o->quiet) {
 		cli_print_json(json_of_value(psup_reply_value(r->reply)));

@@ -17,20 +17,6 @@
 #define LANES     12   /* rows at most */
 #define INDENT    10
 
-static json_int_t
-number(const json_t *o, const char *key)
-{
-	return json_integer_value(json_object_get(o, key));
-}
-
-static const char *
-text(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s != NULL ? s : "";
-}
-
 static const char *
 duration(json_int_t ms, char *buf, size_t size)
 {
@@ -68,26 +54,26 @@ print_troubles(const struct cli *c, const json_t *status)
 
 	for (size_t i = 0; i < json_array_size(workers); i++) {
 		const json_t *w = json_array_get(workers, i);
-		json_int_t age = number(w, "heartbeatAgeMs");
+		json_int_t age = json_number(w, "heartbeatAgeMs");
 
 		n += age > SILENT_MS;
 		if (c == NULL || age <= SILENT_MS)
 			continue;
 		print_name(c, "trouble");
 		cli_putf("worker %lld is silent for %s\n",
-		    (long long)number(w, "slot"),
+		    (long long)json_number(w, "slot"),
 		    duration(age, time, sizeof(time)));
 	}
 	for (size_t i = 0; i < json_array_size(shares); i++) {
 		const json_t *s = json_array_get(shares, i);
-		json_int_t refused = number(s, "refused");
+		json_int_t refused = json_number(s, "refused");
 
 		n += refused > 0;
 		if (c == NULL || refused == 0)
 			continue;
 		print_name(c, "trouble");
 		cli_putf("shares of %s: %lld requests were refused\n",
-		    text(s, "resource"), (long long)refused);
+		    json_text(s, "resource"), (long long)refused);
 	}
 	return n;
 }
@@ -99,7 +85,7 @@ replaced(const json_t *status)
 	json_int_t n = 0;
 
 	for (size_t i = 0; i < json_array_size(workers); i++)
-		n += number(json_array_get(workers, i), "restarts");
+		n += json_number(json_array_get(workers, i), "restarts");
 	return n;
 }
 
@@ -107,7 +93,7 @@ static void
 print_server(const struct cli *c, const json_t *status)
 {
 	const json_t *keeper = json_object_get(status, "keeper");
-	json_int_t started = number(keeper, "startedAt");
+	json_int_t started = json_number(keeper, "startedAt");
 	json_int_t workers = replaced(status);
 	int troubles = print_troubles(NULL, status);
 	char time[40];
@@ -116,8 +102,8 @@ print_server(const struct cli *c, const json_t *status)
 	if (started > 0)
 		cli_putf("up %s, ", duration((json_int_t)clock_wall_ms() -
 		    started, time, sizeof(time)));
-	if (text(status, "version")[0] != '\0')
-		cli_putf("version %s, ", text(status, "version"));
+	if (json_text(status, "version")[0] != '\0')
+		cli_putf("version %s, ", json_text(status, "version"));
 	if (json_is_true(json_object_get(status, "fromSharedMemory")))
 		cli_putf("its master does not answer");
 	else
@@ -126,7 +112,7 @@ print_server(const struct cli *c, const json_t *status)
 		cli_putf(", %lld workers replaced", (long long)workers);
 	cli_putf("\n");
 	print_name(c, "in");
-	cli_putf("%s\n", text(status, "runtimeDir"));
+	cli_putf("%s\n", json_text(status, "runtimeDir"));
 	(void)print_troubles(c, status);
 }
 
@@ -145,22 +131,22 @@ print_sessions(const struct cli *c, const json_t *status)
 
 	print_name(c, "sessions");
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-		if (i == 0 || number(s, states[i]) > 0)
+		if (i == 0 || json_number(s, states[i]) > 0)
 			cli_putf("%s%lld %s", i > 0 ? ", " : "",
-			    (long long)number(s, states[i]), states[i]);
-	if (number(a, "waiting") > 0)
+			    (long long)json_number(s, states[i]), states[i]);
+	if (json_number(a, "waiting") > 0)
 		cli_putf(", %lld wait for a place",
-		    (long long)number(a, "waiting"));
-	if (number(a, "maxRunning") > 0)
+		    (long long)json_number(a, "waiting"));
+	if (json_number(a, "maxRunning") > 0)
 		cli_putf("; at most %lld run (max_running)",
-		    (long long)number(a, "maxRunning"));
-	else if (number(keeper, "maxSessions") > 0)
+		    (long long)json_number(a, "maxRunning"));
+	else if (json_number(keeper, "maxSessions") > 0)
 		cli_putf("; room for %lld",
-		    (long long)number(keeper, "maxSessions"));
+		    (long long)json_number(keeper, "maxSessions"));
 	cli_putf("\n");
 	print_name(c, "output");
-	cli_putf("%s of %s\n", amount(number(output, "usedBytes"), used,
-	    sizeof(used)), amount(number(output, "budgetBytes"), budget,
+	cli_putf("%s of %s\n", amount(json_number(output, "usedBytes"), used,
+	    sizeof(used)), amount(json_number(output, "budgetBytes"), budget,
 	    sizeof(budget)));
 }
 
@@ -174,7 +160,7 @@ print_groups(const struct cli *c, const json_t *status)
 	if (group == NULL)
 		return;
 	print_name(c, "groups");
-	cli_putf("%s", text(group, "kill"));
+	cli_putf("%s", json_text(group, "kill"));
 	json_object_foreach(json_object_get(group, "limits"), name, v)
 	{
 		cli_putf("%s%s by %s", between, name, json_string_value(v));
@@ -207,13 +193,13 @@ print_draining(const struct cli *c, const json_t *status)
 	{                                                                      \
 		if (json_is_integer(json_object_get(row, key)))                \
 			snprintf(cell, size, "%lld",                           \
-			    (long long)number(row, key));                      \
+			    (long long)json_number(row, key));                      \
 		return STYLE_NONE;                                             \
 	}
 
 FILL(lane)
 {
-	snprintf(cell, size, "%s", text(row, "name"));
+	snprintf(cell, size, "%s", json_text(row, "name"));
 	return STYLE_NONE;
 }
 
@@ -227,7 +213,7 @@ FILL(lane_state)
 	bool draining = json_is_true(json_object_get(row, "draining"));
 
 	snprintf(cell, size, "%s", draining ? "draining" : paused ? "paused"
-	    : number(row, "active") >= number(row, "width") ? "full"
+	    : json_number(row, "active") >= json_number(row, "width") ? "full"
 	                                                    : "open");
 	return draining || paused ? STYLE_YELLOW : STYLE_NONE;
 }
@@ -244,11 +230,11 @@ FILL(process)
 {
 	if (json_is_integer(json_object_get(row, "slot")))
 		snprintf(cell, size, "%s %lld",
-		    strcmp(text(row, "role"), "standby") == 0 ? "standby"
+		    strcmp(json_text(row, "role"), "standby") == 0 ? "standby"
 		                                              : "worker",
-		    (long long)number(row, "slot"));
+		    (long long)json_number(row, "slot"));
 	else
-		snprintf(cell, size, "%s", text(row, "process"));
+		snprintf(cell, size, "%s", json_text(row, "process"));
 	return STYLE_NONE;
 }
 
@@ -258,7 +244,7 @@ NUMBER_OF(restarts, "restarts")
 
 FILL(heartbeat)
 {
-	json_int_t ms = number(row, "heartbeatAgeMs");
+	json_int_t ms = json_number(row, "heartbeatAgeMs");
 	char time[40];
 
 	if (!json_is_integer(json_object_get(row, "heartbeatAgeMs")))
@@ -322,8 +308,8 @@ print_unavailable(const struct cli *c, const json_t *status)
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *one = json_array_get(all, i);
 
-		snprintf(line, sizeof(line), "%s: %s", text(one, "feature"),
-		    text(one, "reason"));
+		snprintf(line, sizeof(line), "%s: %s", json_text(one, "feature"),
+		    json_text(one, "reason"));
 		psup_escape(line, strlen(line), false, shown, sizeof(shown));
 		print_name(c, i == 0 ? "lacks" : "");
 		text_wrap(stdout, shown, INDENT, INDENT);

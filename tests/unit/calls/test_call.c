@@ -111,6 +111,10 @@ expect_valid(const struct toolcall *c)
 static json_t *
 sample(const struct proto_param *row)
 {
+	const char *words = proto_words(row);
+
+	if (words != NULL)
+		return json_stringn(words, strcspn(words, "|"));
 	switch (row->type) {
 	case PT_BOOL:
 	case PT_STREAM:

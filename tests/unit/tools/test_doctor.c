@@ -108,6 +108,7 @@ begin(void)
 	put("/proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 4000000 kB\n");
 	put("/proc/sys/fs/file-nr", "5000\t0\t1000000\n");
 	put("/proc/sys/kernel/pid_max", "4194304\n");
+	put("/usr/bin/bwrap", "");
 	put("/sys/fs/cgroup/user.slice/ann/cgroup.kill", "");
 	put("/sys/fs/cgroup/user.slice/ann/cgroup.controllers",
 	    "cpu memory pids\n");
@@ -337,6 +338,41 @@ Test(doctor, compares_versions)
 	expect("server", DOCTOR_OK, "none runs", "");
 }
 
+Test(doctor, looks_whether_boxes_can_be_made)
+{
+	char bwrap[100];
+
+	expect("sandbox", DOCTOR_OK, "bubblewrap is installed", "");
+	put("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n");
+	expect("sandbox", DOCTOR_NOTE, "AppArmor", "profile");
+	put("/proc/sys/kernel/unprivileged_userns_clone", "0\n");
+	expect("sandbox", DOCTOR_NOTE, "the kernel refuses user namespaces "
+	    "here", "sysctl kernel.unprivileged_userns_clone=1");
+	put("/proc/sys/user/max_user_namespaces", "0\n");
+	expect("sandbox", DOCTOR_NOTE, "user.max_user_namespaces is reached",
+	    "sysctl user.max_user_namespaces");
+	(void)snprintf(bwrap, sizeof(bwrap), "%s/usr/bin/bwrap", sys.root);
+	cr_assert_eq(unlink(bwrap), 0);
+	expect("sandbox", DOCTOR_NOTE, "bwrap is not installed",
+	    "apt-get install bubblewrap");
+	strcpy(sys.server.sandbox, "no sandbox: bwrap is not installed");
+	expect("sandbox", DOCTOR_PROBLEM, "they are refused: no sandbox: bwrap "
+	    "is not installed", "SIGHUP");
+}
+
+Test(doctor, looks_at_what_would_open_a_box)
+{
+	put("/proc/sys/fs/suid_dumpable", "2\n");
+	expect("suid-dumpable", DOCTOR_OK, "is 2", "");
+	put("/proc/sys/fs/suid_dumpable", "1\n");
+	expect("suid-dumpable", DOCTOR_WARNING, "memory of its first process",
+	    "sysctl fs.suid_dumpable=0");
+	d.groups = "docker";
+	expect("groups", DOCTOR_NOTE, "we are in docker", "start the server");
+	d.uid = 0;
+	expect("groups", DOCTOR_OK, "", "");
+}
+
 Test(doctor, finds_what_dead_servers_left)
 {
 	char path[200];
@@ -363,7 +399,8 @@ Test(doctor, survives_nonsense)
 {
 	static const char *const files[] = {"/proc/self/mountinfo",
 	    "/proc/self/cgroup", "/proc/meminfo", "/proc/sys/fs/file-nr",
-	    "/proc/sys/kernel/pid_max",
+	    "/proc/sys/kernel/pid_max", "/proc/sys/fs/suid_dumpable",
+	    "/proc/sys/user/max_user_namespaces",
 	    "/sys/fs/cgroup/user.slice/ann/cgroup.controllers",
 	    "/usr/lib/systemd/system/psup@.service",
 	    "/etc/systemd/logind.conf"};

@@ -209,6 +209,8 @@ export interface PollGroup {
   retryInMs?: number;
   /** Once it ended */
   durationMs?: number;
+  /** [position, ms since 1970]: from there on output began to arrive then (to 10 ms); 0: that is not known any more */
+  times?: unknown[][];
 }
 export interface LogGroup {
   /** The text; raw: the bytes of the page */
@@ -413,6 +415,22 @@ export interface ListParams {
   limit?: number;
   /** Also what running sessions use now (the first 1000 rows): cpuMs, maxRssBytes (the most that one of its processes has had), rssBytes, ioBytes, pids */
   usage?: boolean;
+  /** Only these */
+  sessionIds?: string[];
+  /** Only those that stand or ended so; finished: all that ended */
+  status?: string;
+  /** Only of that lane */
+  lane?: string;
+  /** Only of that label; * stands for any text, ? for any character */
+  label?: string;
+  /** Only of that scope */
+  scope?: string;
+  /** Only with all of these tags: key, or key=value */
+  tags?: string[];
+  /** Only started then or later (ms since 1970) */
+  sinceMs?: number;
+  /** Only ended, or where they run started, by then */
+  beforeMs?: number;
 }
 export interface ListAnswer {
   /** One line a session */
@@ -441,6 +459,8 @@ export interface PollParams {
   text?: string;
   /** Also what the session uses now, as in list */
   usage?: boolean;
+  /** With since and raw: also times */
+  times?: boolean;
 }
 export interface PollAnswer {
   /** The output and the state, for the model */

@@ -45,6 +45,14 @@ export const METHODS = {
     all: ['bool^'],
     rows: ['int', 'At most so many rows', 'limit'],
     usage: ['bool', 'Also what running sessions use now (the first 1000 rows): cpuMs, maxRssBytes (the most that one of its processes has had), rssBytes, ioBytes, pids'],
+    sessionIds: ['array of str+^'],
+    status: ['str^'],
+    lane: ['str^'],
+    label: ['str^'],
+    scope: ['str^'],
+    tags: ['array of str+^'],
+    sinceMs: ['int^'],
+    beforeMs: ['int^'],
   }],
   'poll': ['*', {
     sessionId: ['str!', 'Slug, or instance id'],
@@ -56,6 +64,7 @@ export const METHODS = {
     raw: ['bool^'],
     display: ['str', 'How output is shown: clean, ansi, shown, plain; section 6', 'text'],
     usage: ['bool', 'Also what the session uses now, as in list'],
+    times: ['bool^'],
   }],
   'log': ['*', {
     sessionId: ['str!', 'Slug, or instance id'],

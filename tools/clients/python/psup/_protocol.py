@@ -168,6 +168,7 @@ class PollGroup(TypedDict, total=False):
     ack: str
     retryInMs: int
     durationMs: int
+    times: List[List[Any]]
 
 
 class LogGroup(TypedDict, total=False):
@@ -296,6 +297,14 @@ METHODS["list"] = ("*", "process", {
     "all": ("bool^", "", "all"),
     "rows": ("int", "At most so many rows", "limit"),
     "usage": ("bool", "Also what running sessions use now (the first 1000 rows): cpuMs, maxRssBytes (the most that one of its processes has had), rssBytes, ioBytes, pids", "usage"),
+    "sessionIds": ("strlist+^", "", "sessionIds"),
+    "status": ("str^", "", "status"),
+    "lane": ("str^", "", "lane"),
+    "label": ("str^", "", "label"),
+    "scope": ("str^", "", "scope"),
+    "tags": ("strlist+^", "", "tags"),
+    "sinceMs": ("int^", "", "sinceMs"),
+    "beforeMs": ("int^", "", "beforeMs"),
 })
 
 
@@ -312,6 +321,7 @@ METHODS["poll"] = ("*", "process", {
     "raw": ("bool^", "", "raw"),
     "display": ("str", "How output is shown: clean, ansi, shown, plain; section 6", "text"),
     "usage": ("bool", "Also what the session uses now, as in list", "usage"),
+    "times": ("bool^", "", "times"),
 })
 
 
@@ -664,7 +674,15 @@ class Methods(Calls):
         *,
         all: Union[bool, None] = None,
         limit: Union[int, None] = None,
-        usage: Union[bool, None] = None
+        usage: Union[bool, None] = None,
+        session_ids: Union[Sequence[str], None] = None,
+        status: Union[str, None] = None,
+        lane: Union[str, None] = None,
+        label: Union[str, None] = None,
+        scope: Union[str, None] = None,
+        tags: Union[Sequence[str], None] = None,
+        since_ms: Union[int, None] = None,
+        before_ms: Union[int, None] = None
     ) -> Answer[ListDetails]:
         """The backgrounded sessions of the scope, running and finished, newest start first. Of many it takes a while, in slices: none is shown twice, and who comes or goes meanwhile may be missing."""
         return Answer(await self._ask("list", locals()))
@@ -680,7 +698,8 @@ class Methods(Calls):
         max_bytes: Union[int, None] = None,
         raw: Union[bool, None] = None,
         text: Union[str, None] = None,
-        usage: Union[bool, None] = None
+        usage: Union[bool, None] = None,
+        times: Union[bool, None] = None
     ) -> Answer[PollDetails]:
         """New output since this reader's last poll, and the status. With since: a repeatable read that moves no cursor."""
         return Answer(await self._ask("poll", locals()))

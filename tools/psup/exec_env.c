@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Variables of psup exec: --env and --env-file. Called by cmd_exec.c. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec_env.h"
+
+#define FILE_MAX (1u << 20)
+
+static bool
+is_assignment(const char *text)
+{
+	return strchr(text, '=') != NULL && text[0] != '=';
+}
+
+/* Among those of its name the last one counts. */
+static void
+set(struct usage *u, struct exec_env *env, const char *option, const char *text)
+{
+	size_t n = strcspn(text, "=") + 1, i = 0;
+
+	while (i < env->count && strncmp(env->v[i], text, n) != 0)
+		i++;
+	if (i == EXEC_ENV_MAX) {
+		usage_wrong(u, "%s: at most %d variables", option,
+		    EXEC_ENV_MAX);
+		return;
+	}
+	env->v[i] = text;
+	env->count += i == env->count;
+}
+
+void
+exec_env_take(struct usage *u, struct exec_env *env, const char *text)
+{
+	if (is_assignment(text))
+		set(u, env, "--env", text);
+	else
+		usage_wrong(u, "--env: \"%.40s\" is not KEY=VALUE", text);
+}
+
+/* All of a file, with a NUL behind it; NULL: that was said. It is kept: the
+ * variables lie in it. */
+static char *
+read_file(struct usage *u, const char *path)
+{
+	char *text = malloc(FILE_MAX + 1);
+	FILE *f = fopen(path, "re");
+	size_t n = 0;
+
+	if (f != NULL && text != NULL)
+		n = fread(text, 1, FILE_MAX + 1, f);
+	if (f == NULL || text == NULL || ferror(f))
+		usage_wrong(u, "--env-file %.200s: %s", path, strerror(errno));
+	else if (n > FILE_MAX)
+		usage_wrong(u, "--env-file %.200s: larger than 1M", path);
+	else if (memchr(text, '\0', n) != NULL)
+		usage_wrong(u, "--env-file %.200s: it holds a NUL", path);
+	if (f != NULL)
+		fclose(f);
+	if (u->wrong) {
+		free(text);
+		return NULL;
+	}
+	text[n] = '\0';
+	return text;
+}
+
+void
+exec_env_take_file(struct usage *u, struct exec_env *env, const char *path)
+{
+	char *at = read_file(u, path), *line;
+
+	for (int n = 1; at != NULL && (line = strsep(&at, "\n")) != NULL &&
+	     !u->wrong; n++) {
+		while (isblank((unsigned char)*line))
+			line++;
+		line[strcspn(line, "\r")] = '\0';
+		if (line[0] == '\0' || line[0] == '#')
+			continue;
+		if (is_assignment(line))
+			set(u, env, "--env-file", line);
+		else
+			usage_wrong(u, "--env-file %.200s: line %d is not "
+			               "KEY=VALUE: \"%.40s\"", path, n, line);
+	}
+}
