@@ -27,6 +27,8 @@ enum config_cgroup {
 };
 
 /* What becomes of a session that is over a bound when it comes. */
+/* What a command's stdin is where its call does not say. */
+enum config_stdin { CONFIG_STDIN_OPEN, CONFIG_STDIN_CLOSED };
 enum config_action { CONFIG_QUEUE, CONFIG_REFUSE };
 
 /* Who is an admin: whoever has the server's uid, or who shows the token. */
@@ -41,6 +43,8 @@ struct config {
 	uint64_t pending_max_output_chars; /* 200 000, 1 000..200 000 */
 	uint64_t head_output_chars;  /* head of a ring: 20 000 */
 	uint64_t input_wait_idle_ms; /* 15 000, 1 000..600 000 */
+	uint64_t input_yield_ms;     /* 2 000, 0: off, ..60 000 */
+	uint64_t stdin_default;      /* enum config_stdin */
 	uint64_t timeout_warning_sec; /* before a time-out: 10, 0: none */
 	uint64_t grace_ms;           /* 5 000, 0..60 000 */
 	bool notify_on_exit;         /* true */

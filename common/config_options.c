@@ -44,6 +44,10 @@ const struct config_option config_options[] = {
 	{ "exec", "input_wait_idle_ms", OPT_UINT, AT(input_wait_idle_ms),
 	    15000, 1000, 600000, 0, { "PSUP_INPUT_WAIT_IDLE_MS",
 	    "OPENCLAW_PROCESS_INPUT_WAIT_IDLE_MS" } },
+	{ "exec", "input_yield_ms", OPT_UINT, AT(input_yield_ms), 2000, 0,
+	    60000, 0, { NULL } },
+	{ "exec", "stdin", OPT_STDIN, AT(stdin_default), CONFIG_STDIN_OPEN, 0,
+	    CONFIG_STDIN_CLOSED, 0, { NULL } },
 	{ "exec", "timeout_warning_sec", OPT_UINT, AT(timeout_warning_sec),
 	    10, 0, 3600, 0, { NULL } },
 	{ "exec", "grace_ms", OPT_UINT, AT(grace_ms), 5000, 0, 60000, 0,
@@ -336,6 +340,8 @@ static const struct words {
 	    [CONFIG_CGROUP_OFF] = "off" }, "auto, v2, v1 or off" },
 	{ OPT_ACTION, { [CONFIG_QUEUE] = "queue", [CONFIG_REFUSE] = "refuse" },
 	    "queue or refuse" },
+	{ OPT_STDIN, { [CONFIG_STDIN_OPEN] = "open",
+	    [CONFIG_STDIN_CLOSED] = "closed" }, "open or closed" },
 	{ OPT_ADMIN, { [CONFIG_ADMIN_UID] = "uid",
 	    [CONFIG_ADMIN_TOKEN] = "token" }, "uid or token" },
 	{ OPT_LOG_LEVEL, { [LOG_ERROR] = "error", [LOG_WARN] = "warn",
@@ -535,6 +541,7 @@ config_set(struct config *c, const struct config_option *o, const char *value,
 		return set_names(c, o, value, why, why_size);
 	case OPT_CGROUP:
 	case OPT_ACTION:
+	case OPT_STDIN:
 	case OPT_ADMIN:
 	case OPT_LOG_LEVEL:
 	case OPT_LOG_FORMAT:

@@ -17,6 +17,7 @@ enum config_type {
 	OPT_KINDS,   /* names of event kinds, or all, or none */
 	OPT_GROUP,   /* name or number of a group, or empty */
 	OPT_ACTION,  /* a word of enum config_action */
+	OPT_STDIN,   /* a word of enum config_stdin */
 	OPT_ADMIN,   /* a word of enum config_admin */
 	OPT_HASH,    /* 64 hex digits, or empty */
 	OPT_PERCENT, /* 0 to 100, up to two digits behind a point: hundredths */

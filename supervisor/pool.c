@@ -143,6 +143,9 @@ worker_message(struct worker *w, const struct ctl_msg *msg)
 		session_wake(m, s, WAKE_STDIN);
 		break;
 	}
+	case CTL_INPUT:
+		session_on_input(m, w, (const void *)msg->bytes);
+		break;
 	case CTL_NO_SPACE:
 		s = session_by_sid(m, msg->head.sid);
 		if (s != NULL && wid_eq(s->custody.who, w->wid) &&

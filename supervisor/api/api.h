@@ -22,6 +22,7 @@ enum wake {
 	WAKE_ROOM = 16,  /* the connection's out-queue has room */
 	WAKE_GONE = 32,  /* the session is being forgotten */
 	WAKE_MORE = 64,  /* its own: it goes on in another unit */
+	WAKE_INPUT = 128, /* a look whether it waits for input has come */
 };
 
 /* Something has happened to the session: whose request that is hears of it in a

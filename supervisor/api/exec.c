@@ -66,7 +66,7 @@ answer_ended(struct req *r, struct session *s)
 
 /* Answers that it goes on in the background. */
 static void
-answer_running(struct req *r, struct session *s)
+answer_running(struct req *r, struct session *s, enum input_wait waits)
 {
 	const struct exec *x = r->state;
 	struct enc e = ENC_INIT;
@@ -75,7 +75,7 @@ answer_running(struct req *r, struct session *s)
 		stream_end(r, s);
 	session_background(r->m, s);
 	shown_answered(r->m, s);
-	result_exec_running(r->m, s,
+	result_exec_running(r->m, s, waits,
 	    x->warnings.p != NULL ? x->warnings.p : "", &e);
 	req_done(r, &e);
 }
@@ -97,8 +97,11 @@ exec_wake(struct req *r, struct session *s, unsigned wake)
 		return; /* the answer comes after the last byte */
 	if (!session_live(s))
 		answer_ended(r, s);
-	else if ((wake & WAKE_TIMER) || (x->bg && s->state != STATE_STARTING))
-		answer_running(r, s);
+	else if ((x->bg && s->state != STATE_STARTING) ||
+	    ((wake & WAKE_TIMER) && exec_yield_timer(r, s)))
+		answer_running(r, s, INPUT_WAIT_NONE);
+	else if ((wake & WAKE_INPUT) && exec_yield_input(r, s))
+		answer_running(r, s, s->input_wait.told);
 }
 
 /* It runs: who asked for the background is told its pid, though it may have
@@ -112,7 +115,7 @@ api_exec_running(struct session *s)
 	LIST_FOREACH_SAFE(w, &s->watches, of_session, next) {
 		x = w->req->state;
 		if (w->req->row == &method_EXEC && x->bg)
-			answer_running(w->req, s);
+			answer_running(w->req, s, INPUT_WAIT_NONE);
 	}
 }
 
@@ -180,6 +183,21 @@ exec_drop(struct req *r)
 	sbuf_fini(&x->warnings);
 }
 
+/* Does the request ask for notifications of that kind? */
+static bool
+wants_stream(const struct api_call *c)
+{
+	return val_bool(c->params, "stream", false);
+}
+
+static bool
+wants_tail(const struct api_call *c)
+{
+	const struct val *v = val_get(c->params, "stream");
+
+	return v != NULL && val_is_str(v, "tail");
+}
+
 /* One more sentence beside the result. */
 static void
 warn(struct exec *x, const char *text)
@@ -203,32 +221,19 @@ exec_wait(struct api_call *c, struct session *s)
 		session_background(c->m, s);
 		x->bg = true;
 		if (s->state != STATE_STARTING)
-			answer_running(r, s);
+			answer_running(r, s, INPUT_WAIT_NONE);
 		else
-			req_timer(r, c->m->cfg.background_ms);
+			exec_yield_begin(r, c->m->cfg.background_ms, false);
 		return;
 	}
 	if (!may && (yield != NULL || val_bool(c->params, "background", false)))
 		warn(x, "continuation options are unavailable; running "
 			"synchronously");
+	/* who streams sees for itself whether the command asks for something */
 	if (may && (yield == NULL || yield->type != VAL_NIL))
-		req_timer(r, (uint64_t)proto_int(PROTO_EXEC, c->params,
-				 "yieldMs", (int64_t)c->m->cfg.background_ms));
-}
-
-/* Does the request ask for notifications of that kind? */
-static bool
-wants_stream(const struct api_call *c)
-{
-	return val_bool(c->params, "stream", false);
-}
-
-static bool
-wants_tail(const struct api_call *c)
-{
-	const struct val *v = val_get(c->params, "stream");
-
-	return v != NULL && val_is_str(v, "tail");
+		exec_yield_begin(r, (uint64_t)proto_int(PROTO_EXEC, c->params,
+		    "yieldMs", (int64_t)c->m->cfg.background_ms),
+		    !wants_stream(c) && s->wish.stdin_pipe);
 }
 
 /* The same request key again: the first one's answer, nothing new. Who asks
@@ -245,7 +250,7 @@ exec_attach(struct api_call *c, struct session *s)
 		return;
 	}
 	if (session_live(s) && s->shown.backgrounded) {
-		answer_running(r, s);
+		answer_running(r, s, INPUT_WAIT_NONE);
 		return;
 	}
 	if (req_watch(r, s) < 0) {
@@ -467,7 +472,7 @@ background_call(struct api_call *c)
 	}
 	session_background(c->m, s);
 	while ((r = exec_waiting(s)) != NULL)
-		answer_running(r, s);
+		answer_running(r, s, INPUT_WAIT_NONE);
 	snprintf(text, sizeof(text), "Session %s goes on in the background.",
 	    s->id.slug);
 	result_open(&e, text, strlen(text));

@@ -4,12 +4,18 @@
 #define PSUP_SUPERVISOR_API_EXEC_H
 
 #include "supervisor/api/method.h"
+#include "supervisor/session/input_yield.h"
 
 struct exec {
 	enum text_rule text;
 	bool bg; /* answered as soon as there is a pid */
 	const char *cwd; /* where it is not run, while that is said */
 	struct sbuf warnings;
+	/* exec_yield.c */
+	bool looks;        /* it may be answered before its time, for input */
+	uint64_t began_ns; /* boot */
+	uint64_t yield_ns; /* boot: its time is over; 0: it never is */
+	struct input_yield input;
 	/* stream.c */
 	bool streaming, said;
 	uint64_t pos, safe, credit; /* safe: the same, of committed turns */
@@ -24,6 +30,14 @@ struct exec {
  * *why. */
 struct session *exec_session(struct api_call *c, const char *cwd,
     uint32_t host, struct proto_problem *why);
+
+/* exec_yield.c: the foreground lasts so long from now; with `looks` no longer
+ * than until the command seems to wait for input. */
+void exec_yield_begin(struct req *r, uint64_t ms, bool looks);
+/* Its timer: is its time over? Else somebody looks, and it goes on. */
+bool exec_yield_timer(struct req *r, struct session *s);
+/* A look has come: does the command seem to wait for input? */
+bool exec_yield_input(struct req *r, const struct session *s);
 
 /* stream.c */
 void stream_begin(struct req *r, struct session *s);

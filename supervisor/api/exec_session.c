@@ -53,7 +53,6 @@ static void
 take_numbers(const struct config *cfg, const struct val *p,
     struct session_wish *w)
 {
-	const struct val *in = val_get(p, "stdin");
 	double timeout = val_num(p, "timeout",
 	    val_num(p, "timeoutSeconds", (double)cfg->timeout_sec));
 
@@ -69,8 +68,23 @@ take_numbers(const struct config *cfg, const struct val *p,
 	w->notify_asked = val_bool(p, "notifyOnExit", false);
 	w->notify_empty = cfg->notify_on_exit_empty_success;
 	w->stream = val_bool(p, "stream", false);
-	w->stdin_pipe = in == NULL || val_is_str(in, "open") ||
-	    val_str(in, "text").ptr != NULL;
+}
+
+/* Is there a pipe that feeds it, or a terminal? Where the call does not say only
+ * if somebody could answer: who waits until it has ended cannot. */
+static bool
+takes_input(const struct api_call *c)
+{
+	const struct val *in = val_get(c->params, "stdin");
+	const struct val *yield = val_get(c->params, "yieldMs");
+	bool stays = yield != NULL && yield->type == VAL_NIL &&
+	    !val_bool(c->params, "background", false);
+
+	if (in != NULL)
+		return val_is_str(in, "open") ||
+		    val_str(in, "text").ptr != NULL;
+	return conn_process(c->conn) && !stays &&
+	    c->m->cfg.stdin_default == CONFIG_STDIN_OPEN;
 }
 
 /* What a lane has in store for those that do not say: priority, limits. */
@@ -108,6 +122,7 @@ make(struct api_call *c, const char *cwd, uint32_t host,
 	    sizeof(name));
 	identify(c, name, &id);
 	take_numbers(&c->m->cfg, c->params, &wish);
+	wish.stdin_pipe = takes_input(c);
 	wish.command = shown.p;
 	wish.host = host;
 	wish.cwd = strdup(cwd);
@@ -129,12 +144,11 @@ static int
 session_stdin(struct session *s, struct master *m, const struct val *params,
     struct proto_problem *why)
 {
-	const struct val *in = val_get(params, "stdin");
-	struct val_str text = val_str(in, "text");
+	struct val_str text = val_str(val_get(params, "stdin"), "text");
 	int r;
 
-	if (in == NULL || val_is_str(in, "open"))
-		return 0;
+	if (s->wish.stdin_pipe && text.ptr == NULL)
+		return 0; /* open */
 	stdin_eof(s);
 	if (!s->wish.stdin_pipe)
 		stdin_closed(s);

@@ -194,6 +194,8 @@ struct session {
 	OWNED(input_wait, "session/input_wait.c") struct {
 		struct input_probe probe;
 		enum input_wait shown; /* as last shown */
+		enum input_wait told;  /* by its worker's last look ... */
+		uint64_t stamp;        /* ... with its stamp */
 		uint64_t node;         /* stdin's, as in ctl_running */
 	} input_wait;
 

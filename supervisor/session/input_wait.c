@@ -10,6 +10,7 @@
  */
 #include "supervisor/session/input_wait.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,6 +24,10 @@
 #include "common/mark.h"
 #include "common/sleep.h"
 #include "supervisor/session/usage.h"
+
+static_assert((int)INPUT_WAIT_STDIN == CTL_INPUT_STDIN &&
+	(int)INPUT_WAIT_TTY == CTL_INPUT_TTY,
+    "the worker says it in our numbers");
 
 #define PIDS_MAX   32u  /* of a session; the others are not looked at */
 #define FDS_MAX    256u /* of a process */
@@ -224,6 +229,25 @@ void
 input_wait_running(struct session *s, uint64_t node)
 {
 	s->input_wait.node = node;
+}
+
+void
+input_wait_ask(struct master *m, struct session *s)
+{
+	struct ctl_head msg = CTL_INIT(CTL_LOOK_INPUT, s->id.sid,
+	    struct ctl_head);
+
+	pool_order(m, s, &msg, sizeof(msg), false, -1);
+}
+
+bool
+input_wait_told(struct session *s, const struct ctl_input *msg)
+{
+	if (msg->waits > CTL_INPUT_TTY)
+		return false;
+	s->input_wait.told = (enum input_wait)msg->waits;
+	s->input_wait.stamp = msg->stamp;
+	return true;
 }
 
 enum input_wait

@@ -261,6 +261,18 @@ session_on_left(struct master *m, struct worker *w, const struct ctl_left *msg)
 	session_wake(m, s, WAKE_STATE);
 }
 
+/* A look whether it waits for input. */
+void
+session_on_input(struct master *m, struct worker *w,
+    const struct ctl_input *msg)
+{
+	struct session *s = session_by_sid(m, msg->head.sid);
+
+	if (s != NULL && wid_eq(s->custody.who, w->wid) &&
+	    input_wait_told(s, msg))
+		session_wake(m, s, WAKE_INPUT);
+}
+
 /* Over: closed and drained. That is final, also where it is said by one of the
  * past, who was heard late. */
 void

@@ -220,6 +220,8 @@ void session_on_exited(struct master *m, struct worker *w,
     const struct ctl_exited *msg);
 void session_on_end(struct master *m, struct worker *w,
     const struct ctl_end *msg);
+void session_on_input(struct master *m, struct worker *w,
+    const struct ctl_input *msg);
 void session_on_left(struct master *m, struct worker *w,
     const struct ctl_left *msg);
 

@@ -78,8 +78,9 @@ void result_close_text(struct enc *e, const struct sbuf *text);
 /* Whole answers. */
 void result_exec_ended(struct master *m, struct session *s,
     enum text_rule rule, const char *warnings, struct enc *e);
+/* `waits`: it is answered before its time, since it seems to wait for that. */
 void result_exec_running(struct master *m, struct session *s,
-    const char *warnings, struct enc *e);
+    enum input_wait waits, const char *warnings, struct enc *e);
 /* The fields of an exec that was refused, beside why. */
 void result_not_run(const char *cwd, struct enc *e);
 void result_event_text(struct master *m, struct session *s, struct sbuf *b);

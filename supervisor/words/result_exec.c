@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "shm/state_names.h"
 #include "supervisor/search/lines.h"
+#include "supervisor/session/input_wait.h"
 #include "supervisor/session/limits.h"
 #include "supervisor/session/retain.h"
 #include "supervisor/session/usage.h"
@@ -280,10 +281,15 @@ enc_action(void *to, const char *action)
 	enc_str(to, action);
 }
 
+/* How a model gets it to go on. */
+#define INPUT_WAIT_WORDS                                                       \
+	"seems to wait for input: process write, submit or send-keys to "      \
+	"answer, write with eof to end its input, kill to stop"
+
 /* The answer of an exec whose session goes on in the background. */
 void
-result_exec_running(struct master *m, struct session *s, const char *warnings,
-    struct enc *e)
+result_exec_running(struct master *m, struct session *s,
+    enum input_wait waits, const char *warnings, struct enc *e)
 {
 	struct sbuf text = SBUF_INIT, tail = SBUF_INIT;
 
@@ -296,6 +302,8 @@ result_exec_running(struct master *m, struct session *s, const char *warnings,
 	else
 		sbuf_addf(&text, "Command still running (session %s, pid n/a).",
 		    s->id.slug);
+	if (waits != INPUT_WAIT_NONE)
+		sbuf_add(&text, " It " INPUT_WAIT_WORDS ".");
 	sbuf_add(&text,
 	    s->wish.notify ? " An exit event will tell when it ends;"
 			   : " No exit event will come;");
@@ -310,6 +318,10 @@ result_exec_running(struct master *m, struct session *s, const char *warnings,
 		result_queued(m, s, e);
 	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
 	enc_kv_uint(e, "totalOutputChars", s->output.total);
+	if (waits != INPUT_WAIT_NONE) {
+		enc_kv_bool(e, "waitingForInput", true);
+		enc_kv_str(e, "waitReason", input_wait_name(waits));
+	}
 	enc_key(e, "followUp");
 	enc_array(e);
 	follow_up(s, enc_action, e);

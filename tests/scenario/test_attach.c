@@ -428,7 +428,7 @@ SCENARIO(attach, a_foreground_command_is_shared)
 
 	psupd();
 	q = ask_later(peer(NULL), "exec", STR("command", ECHOES), YES("pty"),
-	    NIL("yieldMs"));
+	    NIL("yieldMs"), STR("stdin", "open"));
 	do
 		rows = psup_value_get(details(ask("list", YES("all"))),
 		    "sessions");

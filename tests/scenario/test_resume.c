@@ -73,7 +73,7 @@ SCENARIO(resume, a_foreground_command_is_its_connections_own)
 	ours = peer("alice");
 	theirs = peer("bob");
 	q = ask_later(mine, "exec", STR("command", "cat"), YES("pty"),
-	    NIL("yieldMs"), STR("requestKey", "k"));
+	    NIL("yieldMs"), STR("stdin", "open"), STR("requestKey", "k"));
 	id = any_session();
 	for (size_t i = 0; i < ACTS; i++) {
 		expect_refused(act(ours, i, id), "not-backgrounded");

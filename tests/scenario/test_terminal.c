@@ -356,7 +356,7 @@ SCENARIO(terminal, another_client_sends_it_to_the_background)
 
 	psupd();
 	q = ask_later(peer(NULL), "exec", STR("command", "read x; exit 6"),
-	    NIL("yieldMs"));
+	    NIL("yieldMs"), STR("stdin", "open"));
 	do {
 		a = ask("list", YES("all"));
 		rows = psup_value_get(details(a), "sessions");

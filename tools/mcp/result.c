@@ -102,6 +102,25 @@ drop_output(json_t *details)
 		json_object_del(details, names[i]);
 }
 
+/* The same of how to carry on what waits for input. A new reference. */
+static json_t *
+with_own_input(const struct result_rules *rules, json_t *text)
+{
+	static const char theirs[] = "input: process write, submit or "
+				     "send-keys to answer, write with eof to "
+				     "end its input, kill to stop",
+			  ours[] = "input: process_input (write, submit or "
+				   "send-keys) to answer, write with eof to "
+				   "end its input, process_end (kill) to stop";
+	const char *all = json_string_value(text), *from = NULL;
+
+	if (rules->set == TOOLS_SPLIT && all != NULL)
+		from = strstr(all, theirs);
+	return from == NULL ? json_incref(text)
+			    : json_sprintf("%.*s%s%s", (int)(from - all), all,
+				  ours, from + strlen(theirs));
+}
+
 /* The server tells how to follow a session in words of the one tool that
  * gateways have; ours are others. A new reference. */
 static json_t *
@@ -131,8 +150,9 @@ json_t *
 result_make(const struct result_rules *rules, json_t *answer, json_t *news)
 {
 	json_t *details = json_object_get(answer, "details");
-	json_t *text =
+	json_t *followed =
 	    with_own_tools(rules, json_object_get(answer, "text"), details);
+	json_t *text = with_own_input(rules, followed);
 	json_t *content = json_array(), *shown, *result;
 	size_t len = json_string_length(text);
 
@@ -157,6 +177,7 @@ result_make(const struct result_rules *rules, json_t *answer, json_t *news)
 		json_object_set_new(result, "_meta",
 		    json_pack("{s:O}", "psup/details", details));
 	}
+	json_decref(followed);
 	json_decref(text);
 	json_decref(shown);
 	json_decref(answer);

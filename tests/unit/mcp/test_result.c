@@ -67,6 +67,34 @@ Test(result, names_our_own_tools_and_links_to_the_output, .timeout = 20)
 	json_decref(r);
 }
 
+Test(result, names_our_own_tools_to_who_waits_for_input, .timeout = 20)
+{
+	static const char *const wants[] = {
+	    [TOOLS_SPLIT] = "It seems to wait for input: process_input (write, "
+			    "submit or send-keys) to answer, write with eof to "
+			    "end its input, process_end (kill) to stop. Use "
+			    "process_read (wait).",
+	    [TOOLS_CLASSIC] = "It seems to wait for input: process write, "
+			      "submit or send-keys to answer, write with eof "
+			      "to end its input, kill to stop. Use process "
+			      "(wait)."};
+
+	for (unsigned set = 0; set < 2; set++) {
+		struct result_rules rules = {
+			.max_output = 1000, .exec = true, .set = set};
+		json_t *a = json_pack("{s:s, s:{s:s, s:[s]}, s:b}", "text",
+		    wants[TOOLS_CLASSIC], "details", "status", "running",
+		    "followUp", "wait", "isError", 0);
+		json_t *r = result_make(&rules, a, NULL);
+		const json_t *block = json_array_get(
+		    json_object_get(r, "content"), 0);
+
+		cr_expect_str_eq(json_string_value(
+		    json_object_get(block, "text")), wants[set]);
+		json_decref(r);
+	}
+}
+
 Test(result, is_for_programs_where_they_ask, .timeout = 20)
 {
 	struct result_rules rules = {

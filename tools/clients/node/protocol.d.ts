@@ -362,7 +362,7 @@ export interface ExecParams {
   noOutputTimeout?: number;
   /** Is the exit event of a backgrounded session one to be told? false: it is quiet; true: it is not, whatever ends it */
   notifyOnExit?: boolean;
-  /** open: a pipe that write can feed; closed: EOF at once; {text}: that text, then EOF */
+  /** open (the default: [exec] stdin): a pipe that write can feed; closed: EOF at once; {text}: that text, then EOF */
   stdin?: 'open' | 'closed' | {text: string};
   /** The queue the session waits in: main, subagent, cron:<job>, session:<key>, or a name of your own */
   lane?: string;

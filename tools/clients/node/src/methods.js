@@ -22,7 +22,7 @@ export const METHODS = {
     timeoutSeconds: ['number', 'The same parameter as timeout'],
     noOutputTimeout: ['number', 'Seconds of silence after which the command is ended; 0: no limit'],
     notifyOnExit: ['bool', 'Is the exit event of a backgrounded session one to be told? false: it is quiet; true: it is not, whatever ends it'],
-    stdin: ['stdin', 'open: a pipe that write can feed; closed: EOF at once; {text}: that text, then EOF'],
+    stdin: ['stdin', 'open (the default: [exec] stdin): a pipe that write can feed; closed: EOF at once; {text}: that text, then EOF'],
     lane: ['str', 'The queue the session waits in: main, subagent, cron:<job>, session:<key>, or a name of your own'],
     priority: ['int', '1 foreground, 0 normal, -1 background'],
     scope: ['str^'],

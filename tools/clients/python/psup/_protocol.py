@@ -269,7 +269,7 @@ METHODS["exec"] = ("requestKey", "exec", {
     "timeoutSeconds": ("num", "The same parameter as timeout", "timeoutSeconds"),
     "noOutputTimeout": ("num", "Seconds of silence after which the command is ended; 0: no limit", "noOutputTimeout"),
     "notifyOnExit": ("bool", "Is the exit event of a backgrounded session one to be told? false: it is quiet; true: it is not, whatever ends it", "notifyOnExit"),
-    "stdin": ("stdin", "open: a pipe that write can feed; closed: EOF at once; {text}: that text, then EOF", "stdin"),
+    "stdin": ("stdin", "open (the default: [exec] stdin): a pipe that write can feed; closed: EOF at once; {text}: that text, then EOF", "stdin"),
     "lane": ("str", "The queue the session waits in: main, subagent, cron:<job>, session:<key>, or a name of your own", "lane"),
     "priority": ("int", "1 foreground, 0 normal, -1 background", "priority"),
     "scope": ("str^", "", "scope"),

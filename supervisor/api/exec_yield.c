@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When an exec that waits in the foreground is answered though its command goes
+ * on: at its yield, or before, where the command is seen to go on by input
+ * alone. The worker looks when it is asked (input_wait_ask), of a call at a
+ * time and never more often than input_yield.h says; who has ended by the first
+ * look costs nothing.
+ */
+#include "common/clock.h"
+#include "supervisor/api/exec.h"
+#include "supervisor/session/input_wait.h"
+#include "supervisor/words/result.h"
+
+/* Sets the timer to the yield, or to the next look where that comes before. */
+static void
+arm(struct req *r, uint64_t now)
+{
+	const struct exec *x = r->state;
+	uint64_t left = (x->yield_ns - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+	uint64_t pause = input_yield_pause_ms(now - x->began_ns);
+
+	req_timer(r, x->looks && pause < left ? pause : left);
+}
+
+void
+exec_yield_begin(struct req *r, uint64_t ms, bool looks)
+{
+	struct exec *x = r->state;
+
+	x->looks = looks && r->m->cfg.input_yield_ms > 0;
+	x->began_ns = clock_boot_ns();
+	x->yield_ns = x->began_ns + ms * NSEC_PER_MSEC;
+	arm(r, x->began_ns);
+}
+
+bool
+exec_yield_timer(struct req *r, struct session *s)
+{
+	const struct exec *x = r->state;
+	uint64_t now = clock_boot_ns();
+
+	if (now >= x->yield_ns)
+		return true;
+	if (x->looks && !x->bg && s->state == STATE_RUNNING &&
+	    result_stdin_writable(s))
+		input_wait_ask(r->m, s);
+	arm(r, now);
+	return false;
+}
+
+bool
+exec_yield_input(struct req *r, const struct session *s)
+{
+	struct exec *x = r->state;
+
+	return x->looks && !x->bg && s->state == STATE_RUNNING &&
+	       input_yield_seen(&x->input,
+		   s->input_wait.told != INPUT_WAIT_NONE, s->input_wait.stamp,
+		   clock_boot_ns(), r->m->cfg.input_yield_ms * NSEC_PER_MSEC);
+}
