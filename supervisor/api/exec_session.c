@@ -108,7 +108,8 @@ take_lane(struct master *m, const struct val *p, struct session_wish *w,
 
 /* A session of what the params say, in no tree yet. NULL: *why. */
 static struct session *
-make(struct api_call *c, const char *cwd, struct proto_problem *why)
+make(struct api_call *c, const char *cwd, uint32_t host,
+    struct proto_problem *why)
 {
 	struct session_id id = {0};
 	struct session_wish wish = {0};
@@ -123,6 +124,7 @@ make(struct api_call *c, const char *cwd, struct proto_problem *why)
 	take_numbers(&c->m->cfg, c->params, &wish);
 	wish.stdin_pipe = takes_input(c);
 	wish.command = shown.p;
+	wish.host = host;
 	wish.cwd = strdup(cwd);
 	wish.lane = param_dup(c->params, "lane");
 	if (wish.cwd != NULL && wish.lane != NULL)
@@ -169,7 +171,8 @@ session_spec(struct session *s, struct master *m, const struct val *params,
 {
 	struct exec_base b = {.cfg = &m->cfg, .base_env = m->base_env,
 	    .base_env_bytes = m->base_env_bytes, .home = m->home,
-	    .user_shell = m->user_shell, .path = m->server_path};
+	    .user_shell = m->user_shell, .path = m->server_path,
+	    .boxed = s->wish.host == HOST_SANDBOX};
 	char instance[SESSION_INSTANCE_MAX];
 	struct spec *spec = NULL;
 	int r;
@@ -184,7 +187,8 @@ session_spec(struct session *s, struct master *m, const struct val *params,
 }
 
 struct session *
-exec_session(struct api_call *c, const char *cwd, struct proto_problem *why)
+exec_session(struct api_call *c, const char *cwd, uint32_t host,
+    struct proto_problem *why)
 {
 	struct master *m = c->m;
 	const struct val *p = c->params;
@@ -192,7 +196,7 @@ exec_session(struct api_call *c, const char *cwd, struct proto_problem *why)
 	int r;
 
 	proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
-	s = make(c, cwd, why);
+	s = make(c, cwd, host, why);
 	if (s == NULL)
 		return NULL;
 	r = room_join(m, s);

@@ -14,6 +14,7 @@ struct exec_base {
 	const char *base_env; /* the server's own, filtered */
 	size_t base_env_bytes;
 	const char *home, *user_shell, *path;
+	bool boxed; /* it is to run in a box */
 };
 
 struct exec_ids {

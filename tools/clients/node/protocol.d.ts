@@ -33,6 +33,8 @@ export interface ExitGroup {
   exitSignal?: string | null;
   /** exit, signal, overall-timeout, no-output-timeout, manual-cancel, spawn-error, oom, limit, lost, shutdown, lane-cleared, deadlock */
   exitReason?: string;
+  /** Of exec: why it counts as failed: shell-command-not-found, shell-not-executable, signal, overall-timeout, no-output-timeout, aborted, runtime-error, oom, limit, lost, lane-cleared, deadlock */
+  failureKind?: string;
   /** Of oom and limit: which one; memoryBytes, cpuSeconds, fileSizeBytes, pids */
   limitHit?: string;
   /** By either time-out */
@@ -124,8 +126,6 @@ export interface ExecGroup {
   tail?: string;
   /** While it runs: the actions that fit it */
   followUp?: string[];
-  /** Why it counts as failed: shell-command-not-found, shell-not-executable, signal, overall-timeout, no-output-timeout, aborted, runtime-error, oom, limit, lost, lane-cleared, deadlock */
-  failureKind?: string;
   /** Once it ended */
   durationMs?: number;
   endedAt?: number;

@@ -43,6 +43,7 @@ class ExitGroup(TypedDict, total=False):
     exitCode: Union[int, None]
     exitSignal: Union[str, None]
     exitReason: str
+    failureKind: str
     limitHit: str
     timedOut: bool
     noOutputTimedOut: bool
@@ -108,7 +109,6 @@ class ExecGroup(TypedDict, total=False):
     startedAt: int
     tail: str
     followUp: Sequence[str]
-    failureKind: str
     durationMs: int
     endedAt: int
     warnings: Sequence[str]
