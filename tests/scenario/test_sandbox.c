@@ -379,3 +379,28 @@ SCENARIO(sandbox, is_made_anew_for_other_settings)
 	expect(psup_get_int(await_end(id), "exitCode", -1) == 0);
 	await_gone(box);
 }
+
+SCENARIO(sandbox, is_listed_and_pruned)
+{
+	struct answer *a;
+	const psup_value *list;
+	const char *id;
+
+	boxes("");
+	id = background(STR("command", "read x"));
+	a = ask("sandboxes");
+	list = psup_value_get(details(a), "boxes");
+	expect(psup_value_count(list) == 1, "%zu", psup_value_count(list));
+	expect(psup_get_is(psup_value_at(list, 0), "box", "agent "));
+	expect(psup_get_is(psup_value_at(list, 0), "state", "ready"));
+	expect(psup_get_int(psup_value_at(list, 0), "inside", 0) == 1);
+	expect_refused(ask("sandboxes", STR("box", "agent nobody")),
+	    "not-found");
+	expect_int(ask("pruneSandboxes", STR("box", "agent ")), "pruned", 1);
+	a = ask("sandboxes", STR("box", "agent "));
+	list = psup_value_get(details(a), "boxes");
+	expect(psup_get_is(psup_value_at(list, 0), "state", "draining"));
+	ask("write", STR("sessionId", id), STR("data", "go\n"));
+	await_end(id);
+	expect_str(ask("exec", STR("command", "true")), "status", "completed");
+}

@@ -817,6 +817,29 @@ export interface ExplainSandboxAnswer {
   details: Fields;
   isError: boolean;
 }
+/** The boxes that there are */
+export interface SandboxesParams {
+  /** This one alone, by its name */
+  box?: string;
+}
+export interface SandboxesAnswer {
+  /** One line a box */
+  text: string;
+  /** status; boxes (box: its name, agent SCOPE, session NUMBER or shared; state: making, setup, ready, draining, failed or gone; pid of its first process, 0 before there is one; inside: sessions in it; madeAt; ageMs; workspace; network; memoryBytes; pids; why: of a failed one) */
+  details: Fields;
+  isError: boolean;
+}
+/** Boxes take nobody in any more, and end once they are empty */
+export interface PruneSandboxesParams {
+  /** This one alone, by its name */
+  box?: string;
+}
+export interface PruneSandboxesAnswer {
+  text: string;
+  /** status; pruned: how many */
+  details: Fields;
+  isError: boolean;
+}
 /** The scope takes no new sessions from now on, also after a restart of the master, until undrainScope; those that run or are queued are waited for */
 export interface DrainScopeParams {
   /** The scope */
@@ -1008,6 +1031,8 @@ export interface Methods {
   'lanes': [LanesParams, LanesAnswer];
   'status': [StatusParams, StatusAnswer];
   'explainSandbox': [ExplainSandboxParams, ExplainSandboxAnswer];
+  'sandboxes': [SandboxesParams, SandboxesAnswer];
+  'pruneSandboxes': [PruneSandboxesParams, PruneSandboxesAnswer];
   'drainScope': [DrainScopeParams, DrainScopeAnswer];
   'undrainScope': [UndrainScopeParams, UndrainScopeAnswer];
   'mintToken': [MintTokenParams, MintTokenAnswer];

@@ -160,6 +160,8 @@ export const METHODS = {
   }],
   'status': ['*'],
   'explainSandbox': ['*'],
+  'sandboxes': ['*'],
+  'pruneSandboxes': ['*'],
   'drainScope': ['*'],
   'undrainScope': ['*'],
   'mintToken': [''],

@@ -535,6 +535,10 @@ StatusAnswer = TypedDict("StatusAnswer", {
 
 METHODS["explainSandbox"] = ("*", "", {})
 
+METHODS["sandboxes"] = ("*", "", {})
+
+METHODS["pruneSandboxes"] = ("*", "", {})
+
 METHODS["drainScope"] = ("*", "", {})
 
 METHODS["undrainScope"] = ("*", "", {})
@@ -899,6 +903,22 @@ class Methods(Calls):
     ) -> Answer[Dict[str, Any]]:
         """Which host a call of exec would get and why, and what its box would be made of. Nothing is made or run."""
         return Answer(await self._ask("explainSandbox", locals()))
+
+    async def sandboxes(
+        self,
+        *,
+        box: Union[str, None] = None
+    ) -> Answer[Dict[str, Any]]:
+        """The boxes that there are."""
+        return Answer(await self._ask("sandboxes", locals()))
+
+    async def prune_sandboxes(
+        self,
+        *,
+        box: Union[str, None] = None
+    ) -> Answer[Dict[str, Any]]:
+        """Boxes take nobody in any more, and end once they are empty. Their workspaces stay."""
+        return Answer(await self._ask("pruneSandboxes", locals()))
 
     async def drain_scope(
         self,
