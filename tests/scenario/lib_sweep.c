@@ -251,6 +251,7 @@ sweep_requests(pid_t pid, enum fail_call call, int with)
 	        INT("width", 2)}},
 	    {"drainScope", ANY, {STR("scope", "drained"), INT("timeout", 0)}},
 	    {"undrainScope", ANY, {STR("scope", "drained")}},
+	    {"explainSandbox", ANY, {STR("scope", "drained")}},
 	    {"mintToken", ANY, {STR("scope", "other"), STR("label", "l")}},
 	    {"listTokens", ANY, {{0}}},
 	    {"revokeToken", ANY, {STR("scope", "other")}},

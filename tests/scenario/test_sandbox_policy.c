@@ -56,6 +56,27 @@ SCENARIO(sandbox_policy, what_a_covered_scope_may_not_is_said_in_full)
 	expect_refused_for(a, "unsupported", "ask");
 }
 
+/* What exec would do is said without doing it. */
+SCENARIO(sandbox_policy, a_call_is_explained)
+{
+	struct answer *a;
+
+	psupd(.conf = NAMED);
+	a = ask("explainSandbox", STR("scope", "other"));
+	expect_str(a, "host", "gateway");
+	expect_flag(a, "covered", false);
+	a = ask_as(peer("boxed"), "explainSandbox", STR("host", "gateway"));
+	expect_str(a, "host", "none");
+	expect_flag(a, "covered", true);
+	expect_text(a, "scope boxed: refused: host gateway: scope boxed is in "
+	    "a sandbox");
+	expect_absent(a, "box");
+	expect_refused_for(ask_as(peer("boxed"), "explainSandbox",
+	    STR("scope", "other")), "forbidden", "scope");
+	expect_refused_for(ask("explainSandbox", STR("host", "moon")),
+	    "invalid-params", "host");
+}
+
 /* A master that cannot read what its predecessor knew, knows at least that. */
 SCENARIO(sandbox_policy, a_file_that_went_bad_lets_nobody_out)
 {

@@ -257,6 +257,7 @@ SCENARIO(scopes, another_scope_is_as_good_as_none)
 	    {"killScope", "scope"}, {"exec", "scope"}, {"hello", "scope"},
 	    {"events", "subscriber"}, {"subscribe", "subscriber"},
 	    {"drainScope", "scope"}, {"mintToken", "scope"},
+	    {"explainSandbox", "scope"},
 	    {"listTokens", "scope"}, {"revokeToken", "scope"},
 	};
 	static const char *const names[2] = {"alice", "alicf"};

@@ -800,6 +800,23 @@ export interface StatusAnswer {
   runtimeDir?: string;
   version?: string;
 }
+/** Which host a call of exec would get and why, and what its box would be made of */
+export interface ExplainSandboxParams {
+  /** Whose call; only an admin connection may choose */
+  scope?: string;
+  /** As exec has it */
+  host?: string;
+  /** As exec has it */
+  elevated?: boolean;
+  /** As exec has it */
+  ask?: string;
+}
+export interface ExplainSandboxAnswer {
+  text: string;
+  /** status; scope; covered: by [sandbox] mode; host: gateway, sandbox, or none, a refusal; reason */
+  details: Fields;
+  isError: boolean;
+}
 /** The scope takes no new sessions from now on, also after a restart of the master, until undrainScope; those that run or are queued are waited for */
 export interface DrainScopeParams {
   /** The scope */
@@ -990,6 +1007,7 @@ export interface Methods {
   'ack': [AckParams, AckAnswer];
   'lanes': [LanesParams, LanesAnswer];
   'status': [StatusParams, StatusAnswer];
+  'explainSandbox': [ExplainSandboxParams, ExplainSandboxAnswer];
   'drainScope': [DrainScopeParams, DrainScopeAnswer];
   'undrainScope': [UndrainScopeParams, UndrainScopeAnswer];
   'mintToken': [MintTokenParams, MintTokenAnswer];

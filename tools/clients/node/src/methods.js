@@ -159,6 +159,7 @@ export const METHODS = {
     timeout: ['int~', 'For drain: answer after so many ms at the latest; the lane goes on draining'],
   }],
   'status': ['*'],
+  'explainSandbox': ['*'],
   'drainScope': ['*'],
   'undrainScope': ['*'],
   'mintToken': [''],

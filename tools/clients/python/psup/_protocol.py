@@ -533,6 +533,8 @@ StatusAnswer = TypedDict("StatusAnswer", {
     "version": "str",
 }, total=False)
 
+METHODS["explainSandbox"] = ("*", "", {})
+
 METHODS["drainScope"] = ("*", "", {})
 
 METHODS["undrainScope"] = ("*", "", {})
@@ -886,6 +888,17 @@ class Methods(Calls):
         """The server's state. A scoped connection hears its own sessions' counts, its scope and its shares, cgroup, unavailable, runtimeDir and version."""
         ret: StatusAnswer = await self._ask("status", locals())
         return ret
+
+    async def explain_sandbox(
+        self,
+        *,
+        scope: Union[str, None] = None,
+        host: Union[str, None] = None,
+        elevated: Union[bool, None] = None,
+        ask: Union[str, None] = None
+    ) -> Answer[Dict[str, Any]]:
+        """Which host a call of exec would get and why, and what its box would be made of. Nothing is made or run."""
+        return Answer(await self._ask("explainSandbox", locals()))
 
     async def drain_scope(
         self,

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * explainSandbox: which host a call would get and why, and what its box would
+ * be made of. Nothing is made or run.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/config_options.h"
+#include "supervisor/api/exec_host.h"
+#include "supervisor/api/method.h"
+#include "supervisor/words/result.h"
+#include "supervisor/words/sbuf.h"
+
+/* A bound as people write it; 0 is none. */
+static void
+add_bound(struct sbuf *b, const char *name, uint64_t v, uint64_t unit,
+    const char *of)
+{
+	if (v == 0)
+		sbuf_addf(b, "%s: no bound\n", name);
+	else if (v % unit == 0)
+		sbuf_addf(b, "%s: %llu %s\n", name,
+		    (unsigned long long)(v / unit), of);
+	else
+		sbuf_addf(b, "%s: %.2f %s\n", name, (double)v / (double)unit,
+		    of);
+}
+
+static void
+add_binds(struct sbuf *b, const struct config_sandbox *s)
+{
+	const char *at = s->binds;
+	struct box_bind bind;
+
+	while (config_next_bind(&at, &bind))
+		sbuf_addf(b, "shows %s as %s, %s\n", bind.host, bind.inside,
+		    bind.writable ? "which it may write" : "read-only");
+}
+
+/* What a box of these settings is, a line each. */
+static void
+add_box(struct sbuf *b, const struct config_sandbox *s)
+{
+	sbuf_addf(b, "box: one for each %s\n",
+	    s->scope == CONFIG_BOX_AGENT     ? "scope" :
+		s->scope == CONFIG_BOX_SHARED ? "server" :
+						"session");
+	if (s->backend == CONFIG_BACKEND_CONTAINER) {
+		sbuf_addf(b, "it is the container %s of %s\n", s->container,
+		    config_word(OPT_BOX_ENGINE, s->engine));
+		return;
+	}
+	sbuf_addf(b, "runs as: uid %u, gid %u\n", (unsigned)s->uid,
+	    (unsigned)s->gid);
+	sbuf_addf(b, "workspace: a directory in %s, as /workspace\n",
+	    s->workspace);
+	sbuf_addf(b, "network: %s\n", s->network == CONFIG_NETWORK_HOST ?
+	    "the machine's" : "its own loopback alone");
+	sbuf_add(b, "shows /usr and /etc, read-only\n");
+	add_binds(b, s);
+	if (s->setup[0] != '\0')
+		sbuf_addf(b, "setup: %s\n", s->setup);
+	add_bound(b, "memory", s->memory, 1u << 20, "MiB");
+	add_bound(b, "processes", s->pids, 1, "at most");
+	add_bound(b, "processors", s->cpus, 100, "at most");
+}
+
+static void
+put_binds(struct enc *e, const struct config_sandbox *s)
+{
+	const char *at = s->binds;
+	struct box_bind bind;
+
+	enc_key(e, "binds");
+	enc_array(e);
+	while (config_next_bind(&at, &bind)) {
+		enc_map(e);
+		enc_kv_str(e, "host", bind.host);
+		enc_kv_str(e, "inside", bind.inside);
+		enc_kv_bool(e, "writable", bind.writable);
+		enc_end(e);
+	}
+	enc_end(e);
+}
+
+static void
+put_box(struct enc *e, const struct config_sandbox *s)
+{
+	enc_key(e, "box");
+	enc_map(e);
+	enc_kv_str(e, "of", config_word(OPT_BOX_OF, s->scope));
+	enc_kv_str(e, "backend", config_word(OPT_BOX_BACKEND, s->backend));
+	enc_kv_str(e, "workspace", s->workspace);
+	enc_kv_str(e, "network", config_word(OPT_BOX_NETWORK, s->network));
+	enc_kv_uint(e, "uid", s->uid);
+	enc_kv_uint(e, "gid", s->gid);
+	enc_kv_uint(e, "memoryBytes", s->memory);
+	enc_kv_uint(e, "pids", s->pids);
+	enc_kv_uint(e, "cpusPercent", s->cpus);
+	enc_kv_uint(e, "idleMin", s->idle_min);
+	enc_kv_uint(e, "maxAgeMin", s->max_age_min);
+	enc_kv_str(e, "setup", s->setup);
+	put_binds(e, s);
+	enc_end(e);
+}
+
+/* Why the host is what it is, in a clause. */
+static void
+reason_of(const struct config *cfg, const char *scope,
+    const struct box_answer *a, char *ret, size_t size)
+{
+	const char *mode = config_word(OPT_BOX_MODE, cfg->sandbox.mode);
+	bool covered = config_sandbox_covers(cfg, scope);
+
+	if (a->field != NULL)
+		(void)snprintf(ret, size, "%s", a->text);
+	else if (a->left)
+		(void)snprintf(ret, size, "elevated is allowed");
+	else if (a->text[0] != '\0')
+		(void)snprintf(ret, size, "[sandbox] mode = %s; %s", mode,
+		    a->text);
+	else if (a->verdict == BOX_TO_SANDBOX && !covered)
+		(void)snprintf(ret, size, "the call asks for it");
+	else
+		(void)snprintf(ret, size, "[sandbox] mode = %s%s", mode,
+		    cfg->sandbox.mode != CONFIG_SANDBOX_NAMED ? "" :
+			covered ? ", and its section says so" :
+				  ", and no section names it");
+}
+
+/* The scope it is about: that of the connection, or any of an admin's. */
+static bool
+take_scope(struct api_call *c, char ret[48])
+{
+	const char *own = conn_scope(c->conn);
+
+	ret[0] = '\0';
+	(void)val_copy(c->params, "scope", ret, 48);
+	if (own == NULL)
+		return true;
+	if (ret[0] != '\0' && strcmp(ret, own) != 0) {
+		req_failf(c->req, PROTO_E_FORBIDDEN, "scope",
+		    "this connection belongs to another scope");
+		return false;
+	}
+	(void)strlcpy(ret, own, 48);
+	return true;
+}
+
+/* explainSandbox */
+static void
+explain_sandbox_call(struct api_call *c)
+{
+	static const char *const hosts[] = {"gateway", "sandbox", "none",
+	    "none"};
+	const struct config *cfg = &c->m->cfg;
+	struct sbuf text = SBUF_INIT;
+	struct box_answer a = {.field = NULL};
+	struct enc e = ENC_INIT;
+	struct proto_problem why;
+	char scope[48], reason[600];
+	bool whole = conn_scope(c->conn) == NULL;
+
+	if (!take_scope(c, scope))
+		return;
+	if (exec_host(cfg, c->m->sandbox_why, c->params, scope, &a, &why) ==
+	    -EINVAL) {
+		req_fail(c->req, &why);
+		return;
+	}
+	reason_of(cfg, scope, &a, reason, sizeof(reason));
+	sbuf_addf(&text, "%s%s: %s%s: %s\n",
+	    scope[0] != '\0' ? "scope " : "no scope", scope,
+	    a.field == NULL ? "host " : "",
+	    a.field == NULL ? hosts[a.verdict] : "refused", reason);
+	if (whole && a.verdict == BOX_TO_SANDBOX)
+		add_box(&text, &cfg->sandbox);
+	result_open_details(&e);
+	enc_kv_str(&e, "status", "completed");
+	enc_kv_str(&e, "scope", scope);
+	enc_kv_bool(&e, "covered", config_sandbox_covers(cfg, scope));
+	enc_kv_str(&e, "host", hosts[a.verdict]);
+	enc_kv_str(&e, "reason", reason);
+	if (whole && a.verdict == BOX_TO_SANDBOX)
+		put_box(&e, &cfg->sandbox);
+	result_close_text(&e, &text);
+	sbuf_fini(&text);
+	req_done(c->req, &e);
+}
+
+const struct method method_EXPLAIN_SANDBOX = {.call = explain_sandbox_call};

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* psup sandbox: which host a call gets and why, and the boxes that there are. */
+#include <string.h>
+
+#include "cli.h"
+
+#define ANSWER_MS 30000
+#define VERBS	  "explain"
+
+static struct {
+	const char *host;
+	bool elevated;
+} o;
+
+/* psup sandbox explain [SCOPE] */
+static int
+run_explain(struct cli *c, int argc, char **argv)
+{
+	psup_args *a = psup_args_new();
+
+	if (argc == 1)
+		psup_args_str(a, "scope", argv[0]);
+	if (o.host != NULL)
+		psup_args_str(a, "host", o.host);
+	if (o.elevated)
+		psup_args_bool(a, "elevated", true);
+	return cli_simple(c, "explainSandbox", a, ANSWER_MS);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct cli *c, int argc, char **argv);
+} verbs[] = {
+    {"explain", run_explain},
+};
+
+static int
+run(struct cli *c, int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(verbs[i].name, argv[0]) == 0)
+			return verbs[i].run(c, argc - 1, argv + 1);
+	return usage_no_word(&c->usage, "a thing to do", argv[0], VERBS);
+}
+
+static void
+take_host(struct usage *u, const char *text)
+{
+	(void)u;
+	o.host = text;
+}
+
+static const struct opt options[] = {
+    CALL("host", 0, "HOST", "auto|gateway|sandbox", take_host,
+	"explain a call that asks for this host (auto)"),
+    FLAG("elevated", 0, o.elevated, "explain one that says elevated"),
+    OPT_END};
+
+const struct command cmd_sandbox = {
+    .name = "sandbox",
+    .args = "explain [SCOPE]",
+    .words = VERBS " @scope",
+    .min_args = 1,
+    .max_args = 2,
+    .wants = "expected explain",
+    .summary = "Say where a scope's commands run, and why",
+    .about = "Asks the server which host a call of the scope would get by "
+	     "psup.conf and by what this machine can do, and what its box would "
+	     "be made of. Nothing is made or run.",
+    .options = options,
+    .run = run,
+};
