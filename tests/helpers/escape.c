@@ -40,7 +40,7 @@ static const char *runtime_dir, *port, *abstract;
 static bool
 opens(const char *path, int flags)
 {
-	return open(path, flags | O_CLOEXEC) >= 0;
+	return open(path, flags | O_CLOEXEC, 0600) >= 0;
 }
 
 static bool

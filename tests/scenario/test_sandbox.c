@@ -400,14 +400,14 @@ SCENARIO(sandbox, lets_nobody_out)
 	struct sockaddr_in in = {.sin_family = AF_INET,
 	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(in);
-	char dir[600], bind_line[1300], call[1400], name[32];
+	char dir[600], real[4096], bind_line[1300], call[1400], name[32];
 	struct answer *a;
 	int fds[2], n;
 
 	(void)snprintf(dir, sizeof(dir), "%s/../tests/helpers", scn_bin_dir());
-	expect(realpath(dir, call) != NULL && strlen(call) < sizeof(dir));
+	expect(realpath(dir, real) != NULL && strlen(real) < sizeof(dir));
 	(void)snprintf(bind_line, sizeof(bind_line), "bind = %s:/helpers:ro\n",
-	    call);
+	    real);
 	boxes(bind_line);
 	n = snprintf(name, sizeof(name), "psup-escape-%d", (int)getpid());
 	memcpy(un.sun_path + 1, name, (size_t)n);
