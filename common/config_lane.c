@@ -95,12 +95,12 @@ name_in(const char *section, const char *what, size_t *ret_len)
 	return is_name(section + w + 2, *ret_len) ? section + w + 2 : NULL;
 }
 
-/* A number in its range. */
+/* A number in its range, by its name perhaps with a unit. */
 static int
-take_number(const char *value, int64_t min, int64_t max, int64_t *ret,
-    char *why, size_t why_size)
+take_number(const char *name, const char *value, int64_t min, int64_t max,
+    int64_t *ret, char *why, size_t why_size)
 {
-	if (config_parse_number(value, ret) && *ret >= min && *ret <= max)
+	if (config_parse_amount(name, value, ret) && *ret >= min && *ret <= max)
 		return 0;
 	return config_refuse(why, why_size, "\"%.80s\" is no number from %lld "
 	    "to %lld", value, (long long)min, (long long)max);
@@ -119,7 +119,7 @@ set_limit(struct config_limits *limits, const char *name, const char *value,
 		return config_refuse(why, why_size, "no such limit; expected "
 		    "memoryBytes, pids, cpuSeconds, fileSizeBytes, openFiles "
 		    "or nice, in [limits] start_ms, too");
-	error = take_number(value, limit_rows[which].min,
+	error = take_number(name, value, limit_rows[which].min,
 	    limit_rows[which].max, &v, why, why_size);
 	if (error < 0)
 		return error;
@@ -164,8 +164,8 @@ set_key(struct config_lane *lane, const char *name, const char *value,
 		return config_refuse(why, why_size, "no such setting; expected "
 		    "width or queue, or group, reserve, priority or "
 		    "limits.NAME");
-	if (take_number(value, keys[i].min, keys[i].max, &v, why, why_size) <
-	    0)
+	if (take_number(name, value, keys[i].min, keys[i].max, &v, why,
+	        why_size) < 0)
 		return -EINVAL;
 	if (i == KEY_WIDTH) {
 		lane->width = (uint32_t)v;
@@ -201,7 +201,7 @@ set_group(struct config *c, const char *group, size_t len, const char *name,
 	if (strcmp(name, "width") != 0)
 		return config_refuse(why, why_size,
 		    "no such setting; expected width");
-	if (take_number(value, 1, 1000000, &v, why, why_size) < 0)
+	if (take_number(name, value, 1, 1000000, &v, why, why_size) < 0)
 		return -EINVAL;
 	for (uint32_t i = 0; i < c->group_count; i++)
 		if (strlen(c->groups[i].name) == len &&

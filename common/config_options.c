@@ -17,6 +17,7 @@
 #include "envpolicy.h"
 #include "event_kind.h"
 #include "log.h"
+#include "option.h"
 
 #define AT(field)                                                              \
 	offsetof(struct config, field), sizeof(((struct config *)NULL)->field)
@@ -198,6 +199,34 @@ config_parse_number(const char *s, int64_t *ret)
 	return true;
 }
 
+/* What the end of a setting's name says of it. */
+static const struct {
+	const char *end;
+	int ms; /* its unit; 0: bytes */
+} ends[] = {{"_ms", 1}, {"_sec", 1000}, {"_min", 60000}, {"Seconds", 1000},
+	{"Bytes", 0}, {"_bytes", 0}, {"_chars", 0}, {"_budget", 0},
+	{"_memory", 0}, {"_queue", 0}};
+
+bool
+config_parse_amount(const char *name, const char *s, int64_t *ret)
+{
+	size_t len = strlen(name), n;
+	double v = -1;
+
+	if (config_parse_number(s, ret))
+		return true;
+	for (size_t i = 0; i < NELEMS(ends) && v < 0; i++) {
+		n = strlen(ends[i].end);
+		if (len >= n && strcmp(name + len - n, ends[i].end) == 0)
+			v = ends[i].ms == 0 ? size_parse(s)
+			    : duration_parse(s, ends[i].ms) / ends[i].ms;
+	}
+	if (v < 0 || v > (double)ANY || v - (double)(int64_t)v > 0)
+		return false;
+	*ret = (int64_t)v;
+	return true;
+}
+
 bool
 config_parse_bool(const char *s, bool *ret)
 {
@@ -239,7 +268,9 @@ set_number(struct config *c, const struct config_option *o, const char *value,
 	int64_t min = (int64_t)o->min, v;
 	uint64_t stored;
 
-	if (!config_parse_number(value, &v))
+	/* the environment may be made for another program */
+	if (clamp ? !config_parse_number(value, &v)
+		  : !config_parse_amount(o->name, value, &v))
 		return config_refuse(why, why_size,
 		    "\"%.80s\" is no number; expected "
 		    "%lld to %lld", value, (long long)min, (long long)max);

@@ -65,6 +65,9 @@ bool config_parse_bool(const char *s, bool *ret);
 /* Digits with an optional sign and nothing else. What is too large for an
  * int64 becomes a very large one. */
 bool config_parse_number(const char *s, int64_t *ret);
+/* The same, or with a unit, where its name ends by one: what ends by Ms, Sec
+ * and the like is a duration, Bytes and the like a size. */
+bool config_parse_amount(const char *name, const char *s, int64_t *ret);
 
 /* config_scope.c: is it a section `scope "NAME"`, and a value in it. */
 bool config_is_scope(const char *section);

@@ -293,9 +293,10 @@ enum {
 	CTL_START_DIRECT = 32,     /* with SHELL: plain words need none */
 	CTL_START_NO_NEW_PRIVS = 64, /* PR_SET_NO_NEW_PRIVS before exec */
 	CTL_START_AWAITED = 128,   /* somebody waits to hear that it runs */
-	CTL_START_BOXED = 256,       /* in the box of box_pid, and nowhere
+	CTL_START_END_ALONE = 256, /* where END is said RUNNING need not be */
+	CTL_START_BOXED = 512,       /* in the box of box_pid, and nowhere
 				      * else: the head's reader is 7 */
-	CTL_START_BOX = 512,         /* it is a box: what asks others to end
+	CTL_START_BOX = 1024,        /* it is a box: what asks others to end
 				      * is nothing to it */
 	/* those that are known when the session is made */
 	CTL_START_OF_SPEC =

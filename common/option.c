@@ -107,6 +107,12 @@ duration_parse(const char *text, int unit_ms)
 	return in_units(text, durations, unit_ms);
 }
 
+double
+size_parse(const char *text)
+{
+	return in_units(text, sizes, 1);
+}
+
 /* A number in the largest unit that it is whole in. */
 static const char *
 unit_words(double v, const struct unit *units, char *buf, size_t size)
@@ -126,7 +132,7 @@ int64_t
 usage_size(struct usage *u, const char *option, const char *text, int64_t lo,
     int64_t hi)
 {
-	double v = in_units(text, sizes, 1);
+	double v = size_parse(text);
 	char from[40], to[40];
 
 	if (v >= (double)lo && v <= (double)hi && v == (double)(int64_t)v)

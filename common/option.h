@@ -36,6 +36,8 @@ int64_t usage_number(struct usage *u, const char *option, const char *text,
     int64_t lo, int64_t hi);
 /* "1h30m" in ms; a number alone counts `unit_ms`. Negative: it is none. */
 double duration_parse(const char *text, int unit_ms);
+/* "1.5G" in bytes. Negative: it is none. */
+double size_parse(const char *text);
 /* A size, "4096", "20K", "1.5G" (of 1024), or a duration, "90", "1h30m", "2.5s",
  * whose number alone counts `unit_ms`; the range is said in such words. */
 int64_t usage_size(struct usage *u, const char *option, const char *text,

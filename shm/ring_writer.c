@@ -139,7 +139,7 @@ ring_recycle(int dirfd, struct sid forgotten, struct sid sid,
 	atomic_thread_fence(memory_order_release);
 	memset((char *)h + kept, 0, SHM_PAGE - kept);
 	/* what was removed with its session does not live on in another's file */
-	if (ftruncate(w->fd, SHM_PAGE) < 0)
+	if (w->blocks > SHM_PAGE && ftruncate(w->fd, SHM_PAGE) < 0)
 		return -errno;
 	header_fill(h, sid, incarnation, geo);
 	w->recovered = 0;

@@ -48,8 +48,8 @@
 #define CHILD_SILENCE_MS  250u  /* of holders, before the end record */
 #define CHILD_FINAL_MS    1000u /* after KILL: ended, whatever lives */
 #define CHILD_FORGET_MS   2000u /* how often a holder's ring is looked for */
-#define CHILD_CROWD       4u    /* so many before their exec: ends wait for each
-                                 * other, a little */
+#define CHILD_CROWD       4u    /* so many young ones: ends wait for each other,
+                                 * a little */
 #define CHILD_RETRY_ASK_MS 10u
 
 enum child_state {
@@ -140,6 +140,7 @@ struct child {
 	bool pid_watched;    /* pid_ev is added */
 	bool pid_dead;       /* pid_ev came */
 	bool committed;      /* the master said ENDED */
+	bool end_alone;      /* RUNNING need not be said where END is */
 	bool killed;         /* the ladder's KILL was sent */
 	uint32_t kill_id;    /* of the last KILL; 0: it had none */
 	bool all_said;       /* nothing will be added to `want` */
@@ -152,6 +153,7 @@ struct child {
 	struct start_plan *plan; /* while SPAWNING */
 	struct spawn *spawn;     /* cloned, has not let go of our memory */
 	bool adopted;            /* a dead worker cloned it; before its exec */
+	bool young;              /* under way, and not for long: in w->young */
 	bool orphan;             /* its porter was killed; before its exec */
 	bool ported;             /* pidfd is its porter's, pid is not known */
 	bool rehold;             /* the keeper's row is of a failed try */

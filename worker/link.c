@@ -304,9 +304,13 @@ link_send(struct worker *w, enum link_to to, struct child *c,
 static int
 link_send_all(struct worker *w, enum link_to to, struct child *c)
 {
+	const unsigned all = SAY_RUNNING | SAY_EXITED | SAY_END;
 	const struct link_row *row;
 	int rc;
 
+	if (to == LINK_MASTER && c->end_alone &&
+	    (c->want[to] & all) == (SAY_RUNNING | SAY_END))
+		c->want[to] &= ~(unsigned)SAY_RUNNING;
 	for (row = rows[to]; row->bit != 0; row++) {
 		if ((c->want[to] & row->bit) == 0)
 			continue;

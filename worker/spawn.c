@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -91,10 +92,13 @@ CHILD_CODE void
 child_set_limits(struct spawn *s)
 {
 	const struct spawn_limits *l = &s->limits;
+	const struct sched_param none = {0};
 	uint64_t rl[2];
 	long rc = 0;
 	unsigned i;
 
+	if (s->args.yields) /* as our keeper is scheduled, not as we are now */
+		(void)RAW(SYS_sched_setscheduler, 0, SCHED_OTHER, &none, 0);
 	child_give_back(RLIMIT_NOFILE, s->args.nofile_soft);
 	child_give_back(RLIMIT_CORE, s->args.core_soft);
 	for (i = 0; i < l->rl_count && rc == 0; i++) {

@@ -98,6 +98,7 @@ struct spawn_args {
 	const struct search *search; /* what it execs */
 	int leaf_fd; /* control group to be in from the first moment; -1 */
 	bool leaf_into; /* by clone itself; else the child moves itself */
+	bool yields;          /* the worker does (SCHED_BATCH), and hands it on */
 	int box_fd;     /* pidfd of the box's pid 1; -1: outside */
 	bool stall, no_pid; /* tests: never cut; the kernel writes no pid */
 };

@@ -146,6 +146,7 @@ spawn_fill(struct child *c, struct spawn *s)
 	    .cwd = plan->cwd,
 	    .search = search,
 	    .leaf_into = (c->w->heritage.flags & HERITAGE_TREE_INTO) != 0,
+	    .yields = c->w->yields,
 	    .box_fd = plan->box_fd,
 	    .stall = FAULT_FAILS("spawn.no-cut"),
 	    .no_pid = FAULT_FAILS("spawn.no-pid")};
@@ -220,6 +221,7 @@ void
 start_succeeded(struct child *c)
 {
 	c->oom_score_adj = c->plan->order.oom_score_adj;
+	c->end_alone = (c->plan->order.flags & CTL_START_END_ALONE) != 0;
 	atomic_store(&c->ring.hdr->pid, c->pid);
 	stats_observe(&c->w->stats->spawn, METRIC_CUT_WORK,
 	    (clock_boot_ns() - c->plan->began_ns) / NSEC_PER_USEC);

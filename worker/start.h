@@ -19,6 +19,8 @@ void start_retry(struct child *c);
 void start_wait(struct child *c);
 /* As start_wait() for all that have not. Between two turns. */
 void start_wait_all(struct worker *w);
+/* With each beat: no crowd any more? */
+void start_rest(struct worker *w);
 /* Cloned, and not known to have exec'd? */
 bool start_is_under_way(const struct child *c);
 /* Does somebody wait to hear that it runs? */

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,12 +102,43 @@ unload(struct child *c)
 	child_watch_pidfd(c);
 }
 
+/* Where commands start in a crowd the worker does not interrupt those that run:
+ * what comes meanwhile is dealt with in one turn, and its next one is soon, since
+ * psup's share of the processors is the greater. A command is as it would be. */
+static void
+yield_to_crowd(struct worker *w)
+{
+	const struct sched_param p = {0};
+
+	w->crowded = true;
+	if (w->may_yield && !w->yields)
+		w->yields = sched_setscheduler(0, SCHED_BATCH, &p) == 0;
+}
+
+void
+start_rest(struct worker *w)
+{
+	const struct sched_param p = {0};
+
+	if (w->yields && !w->crowded)
+		w->yields = sched_setscheduler(0, SCHED_OTHER, &p) != 0;
+	w->crowded = false;
+}
+
+/* It is no part of a crowd, or no more. */
+static void
+age(struct child *c)
+{
+	c->w->young -= c->young;
+	c->young = false;
+}
+
 /* Not under way any more. */
 static void
 leave(struct child *c)
 {
 	LIST_REMOVE(c, under_way);
-	c->w->ways--;
+	age(c);
 	spawn_look();
 	if (c->spawn != NULL)
 		spawn_give(c->spawn);
@@ -206,7 +238,7 @@ overdue(struct child *c)
 	    KV("command_pid", c->pid), KV("stage", stage_name(stage)),
 	    KV("path", c->failed.path));
 	LIST_REMOVE(c, under_way);
-	c->w->ways--;
+	age(c);
 	c->adopted = c->ran = false;
 	c->look_ns = 0;
 	child_fail(c, error, stage);
@@ -224,7 +256,9 @@ start_wait(struct child *c)
 		if (c->start_due == 0) /* by another build's worker */
 			c->start_due = now + START_MS * NSEC_PER_MSEC;
 		LIST_INSERT_HEAD(&c->w->under_way, c, under_way);
-		c->w->ways++;
+		c->young = true;
+		if (++c->w->young >= CHILD_CROWD)
+			yield_to_crowd(c->w);
 		if (c->stop.wanted)
 			c->start_due = now + STOP_NS;
 		child_watch_pidfd(c);
@@ -247,6 +281,8 @@ start_wait(struct child *c)
 		    : now + c->look_step;
 		if (c->look_step < LOOK_MAX_NS)
 			c->look_step *= 2;
+		else
+			age(c);
 	}
 	if (c->doomed_ns == 0 && c->look_ns > c->start_due)
 		c->look_ns = c->start_due;

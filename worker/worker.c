@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -126,6 +127,7 @@ worker_init(struct worker *w, const struct heritage *h)
 	LIST_INIT(&w->under_way);
 	for (i = 0; i < WORKER_BUCKETS; i++)
 		LIST_INIT(&w->buckets[i]);
+	w->may_yield = sched_getscheduler(0) == SCHED_OTHER;
 	link_init(w, LINK_KEEPER);
 	link_init(w, LINK_MASTER);
 	rc = null_open(&w->null_fd);
@@ -234,6 +236,7 @@ worker_between(struct worker *w)
 			count_anew(w);
 		log_tick();
 		spawn_unpark();
+		start_rest(w);
 		tree_rest(w);
 		spare_rest();
 		spill_reap();

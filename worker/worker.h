@@ -84,7 +84,10 @@ struct worker {
 	size_t count; /* of them */
 	struct child_list buckets[WORKER_BUCKETS]; /* by sid */
 	struct child_list under_way; /* cloned, not known to have exec'd */
-	unsigned ways; /* of them */
+	unsigned young; /* of them, those that do not seem to hang */
+	bool may_yield; /* to commands that run: nobody chose how we are scheduled */
+	bool yields;    /* it does: SCHED_BATCH */
+	bool crowded;   /* a crowd began since the last beat */
 	struct child_list dead; /* to be freed between two turns */
 	struct ctl_msg msg;     /* the one being handled */
 };

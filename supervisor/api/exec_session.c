@@ -103,6 +103,8 @@ take_lane(struct master *m, const struct val *p, struct session_wish *w,
 		r = limits_take_config(&m->h, &lane->limits, &w->limits, why);
 	if (r == 0)
 		r = limits_take_config(&m->h, &m->cfg.limits, &w->limits, why);
+	if (r == 0 && w->host == HOST_SANDBOX)
+		limits_take_box(&m->h, &m->cfg.sandbox, &w->limits);
 	return r;
 }
 

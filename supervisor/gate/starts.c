@@ -79,7 +79,8 @@ start_of(const struct master *m, const struct session *s)
 		(s->wish.stdin_pipe ? (uint32_t)CTL_START_STDIN_OPEN : 0u) |
 		(s->wish.stream ? (uint32_t)CTL_START_LOSSLESS : 0u) |
 		(s->terminal.pty ? (uint32_t)CTL_START_PTY : 0u) |
-		(is_awaited(s) ? (uint32_t)CTL_START_AWAITED : 0u) | sp->flags,
+		(is_awaited(s) ? (uint32_t)CTL_START_AWAITED
+			       : (uint32_t)CTL_START_END_ALONE) | sp->flags,
 	    .argc = sp->argc,
 	    .envc = sp->envc,
 	    .path_count = sp->path_count,

@@ -30,6 +30,8 @@
 #define EVENTS       64
 #define OWN_FDS      200u   /* what is no session's */
 #define SWEEP_NS     (250 * NSEC_PER_MSEC)
+#define SWEEP_SHARE  100u /* of its time at most this part */
+#define SWEEP_MAX_NS (2 * NSEC_PER_SEC)
 #define TICK_NS      NSEC_PER_SEC
 #define CHECK_NS     (5 * NSEC_PER_SEC)
 
@@ -177,6 +179,19 @@ is_busy(const struct keeper *k)
 	return table_count(k->table) > 0 || k->orphans > 0 || k->is_init;
 }
 
+/* A sweep looks at every child, so thousands make it rarer. */
+static void
+sweep(struct keeper *k, uint64_t now)
+{
+	uint64_t began = clock_cpu_ns(), pause;
+
+	reap_sweep(k);
+	pause = SWEEP_SHARE * (clock_cpu_ns() - began);
+	if (pause < SWEEP_NS)
+		pause = SWEEP_NS;
+	k->sweep_ns = now + (pause < SWEEP_MAX_NS ? pause : SWEEP_MAX_NS);
+}
+
 /* What time has made due. */
 static void
 run_timers(struct keeper *k, uint64_t now)
@@ -193,10 +208,8 @@ run_timers(struct keeper *k, uint64_t now)
 		if (is_busy(k))
 			k->activity = true;
 	}
-	if (k->activity && now >= k->sweep_ns + SWEEP_NS) {
-		k->sweep_ns = now;
-		reap_sweep(k);
-	}
+	if (k->activity && now >= k->sweep_ns)
+		sweep(k, now);
 	if (k->check_ns <= now) {
 		k->check_ns = now + CHECK_NS;
 		rundir_check(k);
@@ -215,7 +228,7 @@ sleep_ms(const struct keeper *k, uint64_t now)
 	if (is_busy(k) || k->waiting)
 		t = sooner(t, k->tick_ns);
 	if (k->activity)
-		t = sooner(t, k->sweep_ns + SWEEP_NS);
+		t = sooner(t, k->sweep_ns);
 	if (k->stop != STOP_NO)
 		t = sooner(t, k->stop_ns);
 	if (t <= now)

@@ -188,7 +188,7 @@ struct keeper {
 	bool activity;      /* something may have died since the last sweep */
 	uint32_t orphans;   /* known to be alive at the last sweep */
 	uint32_t withheld;  /* zombies that this sweep left to be claimed */
-	uint64_t sweep_ns;  /* the last one */
+	uint64_t sweep_ns;  /* the next one, where something is to be reaped */
 	uint64_t tick_ns;   /* the next one */
 	bool waiting;       /* for somebody's heartbeat */
 	uint64_t check_ns;  /* of the directory, the next one */

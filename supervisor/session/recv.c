@@ -110,6 +110,19 @@ order_forced(struct master *m, struct session *s)
 	    s->ending.forced, CTL_KILL_ESCALATE);
 }
 
+/* That it runs is heard for the first time, or that it did. A worker that died
+ * had made a ring, too, and a poll may have opened that one: this one is another
+ * file. */
+static void
+began(struct master *m, struct session *s)
+{
+	readers_forget(m, s->id.sid);
+	record_started(s);
+	atomic_fetch_add_explicit(&m->board.hdr->started_total, 1,
+	    memory_order_relaxed);
+	news_started(m, s);
+}
+
 /* It runs: the spec is not needed any more. */
 void
 session_on_running(struct master *m, struct worker *w,
@@ -150,15 +163,9 @@ session_on_running(struct master *m, struct worker *w,
 	input_wait_running(s, msg->stdin_node);
 	spares_used(s);
 	if (s->state == STATE_STARTING) {
-		/* a worker that died had made a ring, too, and a poll may have
-		 * opened that one: this one is another file */
-		readers_forget(m, s->id.sid);
 		session_set_state(m, s,
 		    msg->exited != 0 ? STATE_EXITED : STATE_RUNNING, "spawned");
-		record_started(s);
-		atomic_fetch_add_explicit(&m->board.hdr->started_total, 1,
-		    memory_order_relaxed);
-		news_started(m, s);
+		began(m, s);
 	} else if (s->state == STATE_RUNNING && msg->exited != 0) {
 		session_set_state(m, s, STATE_EXITED, "told by its worker");
 	}
@@ -286,6 +293,10 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 	own = counts(m, s, w, msg->turn, custody_word);
 	FAULT("master.end");
 	facts_end(s, msg);
+	if (s->state == STATE_STARTING) {
+		began(m, s);
+		spares_used(s);
+	}
 	if (s->wish.host == HOST_SANDBOX && s->facts.reason == END_SIGNAL &&
 	    s->facts.exit_signal == SIGKILL && boxes_is_dead(m, s))
 		facts_lost(s);

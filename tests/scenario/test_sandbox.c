@@ -5,13 +5,15 @@
 #include "lib_scn.h"
 
 #include <dirent.h>
-#include <fcntl.h>
+#include <errno.h>
+#include <netinet/in.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 TestSuite(sandbox);
@@ -403,4 +405,67 @@ SCENARIO(sandbox, is_listed_and_pruned)
 	ask("write", STR("sessionId", id), STR("data", "go\n"));
 	await_end(id);
 	expect_str(ask("exec", STR("command", "true")), "status", "completed");
+
+/* ----------------------------------------------------------------- escapes */
+
+static int
+listens(int domain, const void *addr, socklen_t len)
+{
+	int fd = socket(domain, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	expect(fd >= 0 && bind(fd, addr, len) == 0 && listen(fd, 4) == 0, "%s",
+	    strerror(errno));
+	return fd;
+}
+
+SCENARIO(sandbox, lets_nobody_out)
+{
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	struct sockaddr_in in = {.sin_family = AF_INET,
+	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(in);
+	char dir[600], real[4096], bind_line[1300], call[1400], name[32];
+	struct answer *a;
+	int fds[2], n;
+
+	(void)snprintf(dir, sizeof(dir), "%s/../tests/helpers", scn_bin_dir());
+	expect(realpath(dir, real) != NULL && strlen(real) < sizeof(dir));
+	(void)snprintf(bind_line, sizeof(bind_line), "bind = %s:/helpers:ro\n",
+	    real);
+	boxes(bind_line);
+	n = snprintf(name, sizeof(name), "psup-escape-%d", (int)getpid());
+	memcpy(un.sun_path + 1, name, (size_t)n);
+	fds[0] = listens(AF_UNIX, &un,
+	    (socklen_t)(sizeof(un.sun_family) + 1 + (size_t)n));
+	fds[1] = listens(AF_INET, &in, sizeof(in));
+	expect(getsockname(fds[1], (struct sockaddr *)&in, &len) == 0);
+	(void)snprintf(call, sizeof(call), "/helpers/escape %s %d %s",
+	    runtime_dir(), (int)ntohs(in.sin_port), name);
+	a = ask("exec", STR("command", call));
+	expect_str(a, "status", "completed");
+	expect(strstr(text_of(a, "aggregated"), "escaped") == NULL, "%s",
+	    words_of(a));
+	expect(atoi(text_of(a, "aggregated")) >= 30, "%s", words_of(a));
+	/* and all is as it was */
+	expect_says("echo well", "well\n");
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+}
+
+SCENARIO(sandbox, bounds_processes_and_memory)
+{
+	struct answer *a;
+
+	boxes("pids = 40\nmemory = 64m\n");
+	a = ask("exec", STR("command",
+	    "i=0; while [ $i -lt 200 ]; do sleep 100 & i=$((i+1)); done; wait"),
+	    INT("timeout", 20), NIL("yieldMs"));
+	expect(strcmp(text_of(a, "status"), "running") != 0);
+	expect(strstr(words_of(a), "fork") != NULL ||
+	    strstr(words_of(a), "Resource temporarily") != NULL, "%s",
+	    words_of(a));
+	a = ask("exec", STR("command",
+	    "x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo ${#x}"));
+	expect(strstr(words_of(a), "200000000") == NULL, "%s", words_of(a));
+	expect_says("echo well", "well\n");
 }

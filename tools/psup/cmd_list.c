@@ -29,10 +29,8 @@ take_watch(struct usage *u, const char *text)
 {
 	o.watch = true;
 	if (text != NULL)
-		o.seconds = usage_decimal(u, "--watch", text, 0, 31536000,
-		    "number of seconds");
-	if (!u->wrong && o.seconds < 0.1)
-		usage_wrong(u, "--watch: at least 0.1 seconds");
+		o.seconds = usage_duration(u, "--watch", text, 1000, 100,
+		    31536000e3) / 1000;
 }
 
 /* --tag KEY[=VALUE] */

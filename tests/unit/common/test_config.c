@@ -62,13 +62,34 @@ Test(config, reads_a_file)
 	cr_assert_eq(config.workers, 4);
 }
 
+Test(config, takes_units)
+{
+	cr_assert_eq(read_text(
+	    "[exec]\nbackground_ms = 2s\ntimeout_sec = 2h\n"
+	    "[server]\nclient_memory = 100M\noutput_budget = 1.5G\n"
+	    "[limits]\nmemoryBytes = 512m\ncpuSeconds = 10m\n"
+	    "start_ms = 3s\n"
+	    "[lane \"main\"]\nlimits.fileSizeBytes = 1G\n"), 0, "%s", why);
+	cr_assert_eq(config.background_ms, 2000);
+	cr_assert_eq(config.timeout_sec, 7200);
+	cr_assert_eq(config.client_memory, 100u << 20);
+	cr_assert_eq(config.output_budget, 3u << 29);
+	cr_assert_eq(config.start_ms, 3000);
+	cr_assert_eq(config.limits.value[CTL_LIMIT_MEMORY], 512 << 20);
+	cr_assert_eq(config.limits.value[CTL_LIMIT_CPU], 600);
+}
+
 Test(config, refuses_with_line_and_reason)
 {
 	static const struct {
 		const char *text, *said;
 	} cases[] = {
-		{ "[exec]\nbackground_ms = 10s\n",
-		    ":2: exec.background_ms: \"10s\" is no number" },
+		{ "[exec]\nbackground_ms = 10q\n",
+		    ":2: exec.background_ms: \"10q\" is no number" },
+		{ "[exec]\nbackground_ms = 1h\n",
+		    ":2: exec.background_ms: 3600000 is out of range" },
+		{ "[server]\nmax_running = 1K\n",
+		    ":2: server.max_running: \"1K\" is no number" },
 		{ "[exec]\n\nbackground_ms = 5\n",
 		    ":3: exec.background_ms: 5 is out of range; expected 10 "
 		    "to 120000" },

@@ -125,7 +125,7 @@ Test(config_sandbox, refuses_with_line_and_reason)
 		{ "cpus = 1025", "expected 0 to 1024" },
 		{ "cpus = 0.125", "is no number; expected 0" },
 		{ "cpus = -1", "is no number; expected 0" },
-		{ "idle_min = 1h", "\"1h\" is no number" },
+		{ "idle_min = 1q", "\"1q\" is no number" },
 		{ "backend = chroot", "expected bwrap or container" },
 		{ "backend = container", "sandbox.container: backend = "
 		    "container, but no container is named" },

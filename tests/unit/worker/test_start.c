@@ -8,12 +8,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "common/check.h"
 
 static struct puppet p;
 static char path[128];
@@ -103,6 +106,28 @@ Test(start, that_hangs_holds_nobody_up)
 	UNTIL(&p, hung->closed);
 	cr_assert_eq(hung->end.exit.status, 3);
 	cr_assert_str_eq(puppet_output(&p, hung), "ran\n");
+}
+
+/* Who chose how it is scheduled has its way. */
+Test(start, in_a_crowd_the_worker_yields_and_its_commands_do_not)
+{
+	bool may = sched_getscheduler(0) == SCHED_OTHER;
+	struct psession *hung[16], *other;
+	size_t i;
+
+	for (i = 0; i < NELEMS(hung); i++)
+		hung[i] = start_leased(0);
+	until_it_hangs(hung[0]);
+	UNTIL(&p, !may || sched_getscheduler(p.worker) == SCHED_BATCH);
+	other = puppet_start(&p, &(struct order){
+	    .sh = "read -r l </proc/$$/stat; set -- $l; echo ${41}"});
+	UNTIL(&p, other->closed);
+	if (may)
+		cr_assert_str_eq(puppet_output(&p, other), "0\n");
+	give_back();
+	for (i = 0; i < NELEMS(hung); i++)
+		UNTIL(&p, hung[i]->closed);
+	UNTIL(&p, !may || sched_getscheduler(p.worker) == SCHED_OTHER);
 }
 
 Test(start, that_hangs_too_long_fails_with_stage_and_path)
