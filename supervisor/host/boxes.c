@@ -174,6 +174,11 @@ tell(struct master *m, struct host_box *bx, enum box_event event)
 		    KV("box_pid", bx->pid), KV("from", box_state_name(was)),
 		    KV("to", box_state_name(bx->life.state)),
 		    KV("why", bx->why));
+	s = session_by_sid(m, bx->sid);
+	if (bx->life.state == BOX_READY && was != BOX_READY && s != NULL) {
+		starts_inside(s, s->id.sid); /* for the next master: set up */
+		session_touch(m, s);
+	}
 	if ((todo & BOX_DO_MAKE) != 0) {
 		s = maker_box(m, bx, bx->why);
 		if (s != NULL)
@@ -495,6 +500,19 @@ recover_box(struct master *m, struct session *s)
 	bx->made_ms = s->id.created_ms;
 }
 
+/* What its setup has done is not done again. */
+static void
+recover_up(struct master *m, struct host_box *bx, struct session *s)
+{
+	bool setup = bx->rules.setup;
+
+	bx->rules.setup = setup && s->start.box.v == 0 && bx->setup.v == 0;
+	box_heard(m, bx, s);
+	bx->rules.setup = setup;
+	if (bx->setup.v != 0 && bx->life.state == BOX_READY)
+		bx->life.state = BOX_SETUP;
+}
+
 void
 boxes_recover(struct master *m)
 {
@@ -509,14 +527,14 @@ boxes_recover(struct master *m)
 			continue;
 		if (s->wish.host == HOST_SANDBOX)
 			bx->life.inside++;
-		else
+		else if (s->wish.host == HOST_SETUP)
 			bx->setup = s->id.sid;
 	}
 	LIST_FOREACH(bx, &m->boxes.list, link)
 	{
 		s = session_by_sid(m, bx->sid);
 		if (s->state != STATE_STARTING)
-			box_heard(m, bx, s);
+			recover_up(m, bx, s);
 	}
 	look_at_time(m);
 }

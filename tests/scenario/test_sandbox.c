@@ -310,6 +310,7 @@ SCENARIO(sandbox, is_set_up_once)
 {
 	boxes("setup = echo once >>/workspace/setup\n");
 	expect_says("cat setup", "once\n");
+	kill_master();
 	expect_says("cat setup", "once\n");
 }
 
