@@ -406,6 +406,7 @@ SCENARIO(sandbox, is_listed_and_pruned)
 	ask("write", STR("sessionId", id), STR("data", "go\n"));
 	await_end(id);
 	expect_str(ask("exec", STR("command", "true")), "status", "completed");
+}
 
 /* ----------------------------------------------------------------- escapes */
 
