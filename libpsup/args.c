@@ -33,6 +33,23 @@ psup_args_free(struct psup_args **a)
 	*a = NULL;
 }
 
+struct psup_args *
+args_copy(const struct psup_args *a)
+{
+	struct psup_args *ret = malloc(sizeof(*ret));
+
+	if (ret == NULL)
+		return NULL;
+	*ret = *a;
+	ret->enc.cap = a->enc.len;
+	ret->enc.buf = malloc(a->enc.len);
+	if (ret->enc.buf == NULL)
+		psup_args_free(&ret);
+	else
+		memcpy(ret->enc.buf, a->enc.buf, a->enc.len);
+	return ret;
+}
+
 /* Notes the first mistake. */
 static void
 args_mistake(struct psup_args *a, const char *what)

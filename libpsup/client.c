@@ -234,6 +234,23 @@ client_is_busy(const struct psup *p, int rc)
 	    strcmp(psup_error_code(p), proto_error_name(PROTO_E_BUSY)) == 0;
 }
 
+/* Has the server keep what execs begin with. That it does not is no failure. */
+static int
+client_settle(struct psup *p, int timeout_ms)
+{
+	struct waiting w = {.p = p};
+	int rc;
+
+	if (p->who.defaults == NULL)
+		return PSUP_OK;
+	rc = client_defaults(p, call_answered, &w);
+	if (rc == PSUP_OK)
+		rc = await(&w, timeout_ms);
+	psup_reply_free(&w.reply);
+	p->who.kept = rc == PSUP_OK;
+	return rc == PSUP_ERR_REFUSED ? PSUP_OK : rc;
+}
+
 /* One try at an existing server. */
 static int
 client_connect(struct psup *p, int timeout_ms)
@@ -248,6 +265,8 @@ client_connect(struct psup *p, int timeout_ms)
 	rc = client_hello(p, call_answered, &w);
 	if (rc == PSUP_OK)
 		rc = await(&w, timeout_ms);
+	if (rc == PSUP_OK)
+		rc = client_settle(p, timeout_ms);
 	if (rc == PSUP_ERR_TIMEOUT)
 		error_set(p, rc, "timeout", "",
 		    "the server at %s does not answer", p->runtime_dir);
@@ -408,12 +427,12 @@ client_request(struct psup *p, const char *method, const struct psup_args *a,
 		return rc;
 	rc = request_check(p, method, &params, &r->method, &repeats);
 	r->id = p->next_id++;
-	r->repeats = r->repeats && repeats && r->method != PROTO_HELLO;
+	r->repeats = r->repeats && repeats;
 	if (rc == PSUP_OK)
 		rc = request_frame(p, r, method, &params);
 	enc_fini(&params);
 	if (rc == PSUP_OK && (p->resume.state == RESUME_NONE ||
-	        r->method == PROTO_HELLO) && request_put(p, r) < 0)
+	        r->greets) && request_put(p, r) < 0)
 		rc = error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
 		    "no memory for the request");
 	if (rc != PSUP_OK)
@@ -424,15 +443,21 @@ client_request(struct psup *p, const char *method, const struct psup_args *a,
 	return PSUP_OK;
 }
 
-/* psup_send(); repeats: asked again by another connection, if it may be. */
+enum manner {
+	SEND_ONCE,
+	SEND_AGAIN, /* by another connection, if it may be */
+	SEND_GREETS
+};
+
+/* psup_send(), in this manner. */
 static int
 client_send(struct psup *p, const char *method, const struct psup_args *a,
-    psup_answer_fn *fn, void *arg, bool repeats, uint32_t *ret_id)
+    psup_answer_fn *fn, void *arg, enum manner how, uint32_t *ret_id)
 {
 	struct request *r;
 	int rc;
 
-	if (p->fd < 0 && !(repeats && resume_broken(p)))
+	if (p->fd < 0 && !(how == SEND_AGAIN && resume_broken(p)))
 		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
 		    "not connected");
 	r = calloc(1, sizeof(*r));
@@ -441,7 +466,8 @@ client_send(struct psup *p, const char *method, const struct psup_args *a,
 		    "no memory for the request");
 	r->fn = fn;
 	r->arg = arg;
-	r->repeats = repeats;
+	r->repeats = how == SEND_AGAIN;
+	r->greets = how == SEND_GREETS;
 	rc = client_request(p, method, a, r);
 	if (rc != PSUP_OK) {
 		request_free(r);
@@ -459,7 +485,15 @@ int
 psup_send(struct psup *p, const char *method, const struct psup_args *a,
     psup_answer_fn *fn, void *arg, uint32_t *ret_id)
 {
-	return client_send(p, method, a, fn, arg, p->resume.all, ret_id);
+	return client_send(p, method, a, fn, arg,
+	    p->resume.all ? SEND_AGAIN : SEND_ONCE, ret_id);
+}
+
+int
+client_greet(struct psup *p, const char *method, const struct psup_args *a,
+    psup_answer_fn *fn, void *arg)
+{
+	return client_send(p, method, a, fn, arg, SEND_GREETS, NULL);
 }
 
 int
@@ -502,7 +536,7 @@ psup_call(struct psup *p, const char *method, const struct psup_args *a,
 	if (p->depth > 0)
 		return error_set(p, PSUP_ERR_USAGE, "usage", "",
 		    "psup_call() from a callback");
-	rc = client_send(p, method, a, call_answered, &w, true, &id);
+	rc = client_send(p, method, a, call_answered, &w, SEND_AGAIN, &id);
 	if (rc != PSUP_OK)
 		return rc;
 	rc = await(&w, timeout_ms);

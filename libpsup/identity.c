@@ -13,6 +13,9 @@ identity_free(struct identity *who)
 {
 	free(who->client);
 	free(who->scope);
+	if (who->defaults != NULL) /* a command's environment */
+		explicit_bzero(who->defaults->enc.buf, who->defaults->enc.len);
+	psup_args_free(&who->defaults);
 	explicit_bzero(who, sizeof(*who));
 }
 
@@ -80,6 +83,10 @@ identity_take(struct psup *p, const struct psup_options *o)
 	if (o->scope != NULL && (p->who.scope = strdup(o->scope)) == NULL)
 		return error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
 		    "no memory for the scope");
+	if (o->defaults != NULL &&
+	    (p->who.defaults = args_copy(o->defaults)) == NULL)
+		return error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
+		    "no memory for the defaults");
 	rc = find_server_user(p, o->server_user);
 	return rc == PSUP_OK ? find_token(p, o) : rc;
 }
@@ -99,7 +106,19 @@ client_hello(struct psup *p, psup_answer_fn *fn, void *arg)
 		psup_args_str(a, "token", p->who.token);
 	if (p->who.no_process)
 		psup_args_bool(a, "process", false);
-	rc = psup_send(p, "hello", a, fn, arg, NULL);
+	rc = client_greet(p, "hello", a, fn, arg);
 	psup_args_free(&a);
 	return rc;
+}
+
+int
+client_defaults(struct psup *p, psup_answer_fn *fn, void *arg)
+{
+	return client_greet(p, "defaults", p->who.defaults, fn, arg);
+}
+
+bool
+psup_has_defaults(const struct psup *p)
+{
+	return p->who.kept;
 }

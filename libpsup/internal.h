@@ -24,6 +24,7 @@ struct request {
 	bool fails;        /* it is about to be answered with that */
 	bool cancelled;
 	bool sent;         /* some connection took it */
+	bool greets;       /* a connection begins with it */
 	uint64_t seen;     /* position up to which its output was delivered */
 };
 #define REQUEST_BUCKETS 64u
@@ -52,6 +53,8 @@ struct resume {
 struct identity {
 	char *client, *scope;
 	char token[PSUP_TOKEN_SIZE]; /* "": none */
+	struct psup_args *defaults; /* of exec; NULL: none */
+	bool kept;        /* the server has them */
 	bool no_process;
 	bool names_server;
 	uid_t server;     /* whom the caller trusts beside itself and root */
@@ -112,6 +115,8 @@ int error_remote(struct psup *p, const struct val *error);
 
 /* args.c: the encoded params, closed; root map only. */
 int args_finish(struct psup *p, const struct psup_args *a, struct enc *ret);
+/* NULL: no memory. */
+struct psup_args *args_copy(const struct psup_args *a);
 /* A text, unless it is NULL. */
 static inline void
 args_add_str(struct psup_args *a, const char *key, const char *v)
@@ -143,10 +148,15 @@ ssize_t wire_fill(struct psup *p, size_t max);
 int identity_take(struct psup *p, const struct psup_options *o);
 /* Nothing is left of it. */
 void identity_free(struct identity *who);
-/* Sends hello; its answer goes to fn. */
+/* Sends hello; its answer goes to fn. The same of defaults, if there are any. */
 int client_hello(struct psup *p, psup_answer_fn *fn, void *arg);
+int client_defaults(struct psup *p, psup_answer_fn *fn, void *arg);
 
 /* client.c */
+/* psup_send() of what a connection begins with: it goes before all that waits,
+ * and is never asked again. */
+int client_greet(struct psup *p, const char *method, const struct psup_args *a,
+    psup_answer_fn *fn, void *arg);
 /* Every request under way gets this error; closes. */
 int client_fail(struct psup *p, int rc);
 /* The connection broke: it is taken up again, or everybody who waits is told.
@@ -198,5 +208,12 @@ struct stats_page;
 /* As it is now; good until the next look at the view. */
 const struct board *view_board(struct psup_view *v);
 const struct stats_page *view_stats(const struct psup_view *v);
+
+/* calls.c */
+/* Calls with arguments that were just built, and frees them. */
+int call_args(struct psup *p, const char *method, psup_args *a, int64_t wait_ms,
+    psup_reply **ret);
+/* Arguments that begin with a session. */
+psup_args *session_args(const char *session);
 
 #endif

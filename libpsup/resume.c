@@ -148,37 +148,24 @@ resume_broken(struct psup *p)
 	return resume_later(p) == 0;
 }
 
-/* The answer to the hello of a connection that was taken up again. */
+/* The server that answered has no room just now. */
 static void
-on_hello(void *arg, int status, psup_reply *reply)
+resume_busy(struct psup *p)
 {
-	struct psup *p = arg;
-	struct request *r;
-	bool same;
+	client_disconnect(p);
+	p->resume.tries++;
+	if (resume_later(p) < 0)
+		client_fail(p, PSUP_ERR_LOST);
+}
 
-	if (status == PSUP_ERR_LOST)
-		return; /* the next try is on its way */
-	if (client_is_busy(p, status)) {
-		psup_reply_free(&reply);
-		client_disconnect(p);
-		p->resume.tries++;
-		if (resume_later(p) < 0)
-			client_fail(p, PSUP_ERR_LOST);
-		return;
-	}
-	same = status == PSUP_OK && psup_get_is(psup_reply_value(reply),
-	    "incarnation", p->resume.incarnation);
-	psup_reply_free(&reply);
+/* It is the connection that it was: everything is asked again. */
+static void
+resume_done(struct psup *p)
+{
+	struct request *r;
+
 	p->resume.state = RESUME_NONE;
 	p->resume.tries = 0;
-	if (!same) {
-		if (status == PSUP_OK)
-			error_set(p, PSUP_ERR_LOST, "no-server", "",
-			    "the server at %s has ended; another one is in "
-			    "its place", p->runtime_dir);
-		client_fail(p, PSUP_ERR_LOST);
-		return;
-	}
 	p->resume.since_ns = clock_boot_ns();
 	p->resume.count++;
 	TAILQ_FOREACH(r, &p->by_age, by_age)
@@ -188,6 +175,55 @@ on_hello(void *arg, int status, psup_reply *reply)
 		error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
 		    "no memory to ask again");
 		client_fail(p, PSUP_ERR_NO_MEMORY);
+	}
+}
+
+/* The answer to its defaults: no exec is asked again without them. */
+static void
+on_defaults(void *arg, int status, psup_reply *reply)
+{
+	struct psup *p = arg;
+
+	psup_reply_free(&reply);
+	if (status == PSUP_OK)
+		resume_done(p);
+	else if (status == PSUP_ERR_REFUSED && (client_is_busy(p, status) ||
+		     strcmp(psup_error_code(p), proto_error_name(
+			 PROTO_E_SHARE_USED_UP)) == 0))
+		resume_busy(p);
+	else if (status != PSUP_ERR_LOST)
+		client_fail(p, PSUP_ERR_LOST);
+}
+
+/* The answer to the hello of a connection that was taken up again. */
+static void
+on_hello(void *arg, int status, psup_reply *reply)
+{
+	struct psup *p = arg;
+	bool same;
+
+	if (status == PSUP_ERR_LOST)
+		return; /* the next try is on its way */
+	if (client_is_busy(p, status)) {
+		psup_reply_free(&reply);
+		resume_busy(p);
+		return;
+	}
+	same = status == PSUP_OK && psup_get_is(psup_reply_value(reply),
+	    "incarnation", p->resume.incarnation);
+	psup_reply_free(&reply);
+	if (!same) {
+		p->resume.state = RESUME_NONE;
+		p->resume.tries = 0;
+		if (status == PSUP_OK)
+			error_set(p, PSUP_ERR_LOST, "no-server", "",
+			    "the server at %s has ended; another one is in "
+			    "its place", p->runtime_dir);
+		client_fail(p, PSUP_ERR_LOST);
+	} else if (!p->who.kept) {
+		resume_done(p);
+	} else if (client_defaults(p, on_defaults, p) != PSUP_OK) {
+		client_fail(p, PSUP_ERR_LOST);
 	}
 }
 

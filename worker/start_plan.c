@@ -263,6 +263,7 @@ start_plan_make(struct start_plan *plan, const struct ctl_msg *msg)
 {
 	int rc;
 
+	plan->box_fd = -1;
 	order_copy(&plan->order, msg);
 	if (!order_is_sane(&plan->order))
 		return -EPROTO;

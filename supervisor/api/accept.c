@@ -85,6 +85,7 @@ conn_new(struct master *m, int fd, bool guest, uid_t uid)
 	c->process = true;
 	c->guest = guest;
 	c->uid = uid;
+	c->defaults.umask = -1; /* none */
 	TAILQ_INIT(&c->reqs);
 	TAILQ_INIT(&c->jobs);
 	TAILQ_INIT(&c->marks);

@@ -134,9 +134,14 @@ conn_set_hello(struct conn *c, const struct hello *h,
 	if (c->hello || c->requests > 1) {
 		proto_problem_set(why, PROTO_E_FORBIDDEN, "",
 		    "hello comes once, before anything else");
+		defaults_free(h->defaults);
 		return -EALREADY;
 	}
 	r = conn_room_hello(c, h->scope != NULL ? h->scope : "", why);
+	if (r < 0)
+		defaults_free(h->defaults);
+	else
+		r = conn_keep(c, h->defaults, why);
 	if (r < 0) {
 		conn_deny(c);
 		return r;
@@ -230,6 +235,7 @@ conn_release(struct conn *c)
 	if (c->staged != NULL)
 		evbuffer_free(c->staged);
 	free(c->in);
+	defaults_free(&c->defaults);
 	free(c);
 }
 

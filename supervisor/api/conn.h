@@ -4,6 +4,7 @@
 #define PSUP_SUPERVISOR_API_CONN_H
 
 #include "common/codec_scan.h"
+#include "supervisor/api/exec_spec.h"
 #include "supervisor/api/request.h"
 #include "supervisor/turn.h"
 
@@ -66,6 +67,7 @@ struct conn {
 	char scope[48], client[72];
 	char token_id[17]; /* "": it showed none */
 	struct subscriber sub;
+	struct exec_defaults defaults;
 	bool kin_known;
 	struct sid kin; /* the session its peer is part of */
 };
@@ -140,6 +142,14 @@ conn_frame_max(const struct conn *c)
 {
 	return c->unsaid ? GUEST_FRAME : (uint32_t)c->m->cfg.frame_bytes;
 }
+
+/* defaults.c: keeps what is given in place of what was, on its room's account.
+ * -EDQUOT and *why. *d is taken over, or freed. */
+int conn_keep(struct conn *c, struct exec_defaults *d,
+    struct proto_problem *why);
+/* What it counts with. */
+uint64_t defaults_bytes(const struct exec_defaults *d);
+void defaults_free(struct exec_defaults *d);
 
 /* kin.c: that session, or {0}. */
 struct sid conn_kin(struct conn *c);

@@ -126,7 +126,7 @@ conn_room_count(struct conn *c)
 {
 	if (c->room != NULL)
 		set_memory(c, CONN_MEMORY + c->in_cap + conn_queued(c) +
-		    c->lent,
+		    c->lent + defaults_bytes(&c->defaults),
 		    (c->in_cap > CONN_INPUT ? c->in_cap : 0) + untaken(c),
 		    c->lent);
 }

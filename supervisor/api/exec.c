@@ -57,8 +57,10 @@ answer_ended(struct req *r, struct session *s)
 		answer_workdir(r, s);
 		return;
 	}
-	result_exec_ended(m, s, x->text,
-	    x->warnings.p != NULL ? x->warnings.p : "", &e);
+	if (result_exec_ended(m, s, x->text,
+		x->warnings.p != NULL ? x->warnings.p : "", &e) &&
+	    !s->wish.stream)
+		shown_keep(m, s);
 	shown_answered(m, s);
 	req_done(r, &e);
 	sweep_read(m, s);
@@ -380,8 +382,7 @@ exec_known(struct api_call *c)
 static void
 exec_call(struct api_call *c)
 {
-	struct exec_base b = {.cfg = &c->m->cfg, .base_env = c->m->base_env,
-	    .base_env_bytes = c->m->base_env_bytes, .home = c->m->home};
+	struct exec_base b = exec_base_of(c);
 	struct session *s = exec_known(c);
 	struct master *m = c->m;
 	struct proto_problem why;
@@ -465,18 +466,25 @@ background_call(struct api_call *c)
 
 	if (s == NULL)
 		return;
-	if (!session_live(s)) {
+	if (!session_live(s) &&
+	    (s->shown.backgrounded || session_never_was(s))) {
 		req_refuse(c->req, PROTO_E_NOT_RUNNING, s->id.slug,
 		    "No active session found for %s", s->id.slug);
 		return;
 	}
-	session_background(c->m, s);
-	while ((r = exec_waiting(s)) != NULL)
-		answer_running(r, s, INPUT_WAIT_NONE);
-	snprintf(text, sizeof(text), "Session %s goes on in the background.",
-	    s->id.slug);
+	if (session_live(s)) {
+		session_background(c->m, s);
+		while ((r = exec_waiting(s)) != NULL)
+			answer_running(r, s, INPUT_WAIT_NONE);
+	} else {
+		shown_keep(c->m, s);
+		sweep_read(c->m, s);
+	}
+	snprintf(text, sizeof(text), session_live(s)
+		? "Session %s goes on in the background."
+		: "Session %s has ended; it is kept.", s->id.slug);
 	result_open(&e, text, strlen(text));
-	enc_kv_str(&e, "status", "running");
+	enc_kv_str(&e, "status", result_status(s));
 	enc_kv_str(&e, "sessionId", s->id.slug);
 	result_close(&e, false);
 	req_done(c->req, &e);

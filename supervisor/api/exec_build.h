@@ -5,7 +5,9 @@
 
 #include "supervisor/api/exec_spec.h"
 
-#define ENV_MAX 2200u
+#define ENV_MAX     2200u
+#define ARG_ONE_MAX 131071u /* bytes of an argument or a variable */
+#define ARG_SUM_MAX (2u * 1024 * 1024 - 32 * 1024) /* of all of them */
 
 /* A variable; points into params, configuration or the caller's memory. */
 struct pair {

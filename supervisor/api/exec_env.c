@@ -10,6 +10,22 @@
 #include "common/envpolicy.h"
 #include "supervisor/api/exec_spec.h"
 
+/* One variable, into the blob. */
+static int
+put_pair(struct build *bl, const struct pair *p)
+{
+	char key[160];
+
+	if (p->key_len >= sizeof(key) - 2) {
+		proto_problem_set(bl->why, PROTO_E_TOO_BIG, "env",
+		    "a variable's name has %zu bytes", p->key_len);
+		return -E2BIG;
+	}
+	memcpy(key, p->key, p->key_len);
+	key[p->key_len] = '=';
+	return blob_put(bl, "env", key, p->key_len + 1, p->val, p->val_len);
+}
+
 void
 env_set(struct build *bl, const char *key, size_t key_len, const char *val,
     size_t val_len)
@@ -67,6 +83,35 @@ env_box(struct build *bl, const struct exec_base *b)
 		if (key < n)
 			env_set(bl, at, key, at + key + 1, n - key - 1);
 	}
+	return 0;
+}
+
+int
+env_keep(const struct val *env, char **ret, size_t *ret_bytes,
+    struct proto_problem *why)
+{
+	struct build bl = {.why = why};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < env->a.count; i++) {
+		const struct val *k = &env->a.items[2 * i], *v = k + 1;
+
+		if (env_may_inherit(k->s.ptr, k->s.len))
+			r = put_pair(&bl, &(struct pair){k->s.ptr, k->s.len,
+			    v->s.ptr, v->s.len});
+	}
+	if (r == 0)
+		sbuf_addn(&bl.blob, "", 1); /* of none at all, too */
+	if (r == 0 && bl.blob.failed) {
+		proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
+		r = -ENOMEM;
+	}
+	if (r < 0) {
+		sbuf_fini(&bl.blob);
+		return r;
+	}
+	*ret = bl.blob.p;
+	*ret_bytes = bl.blob.len - 1;
 	return 0;
 }
 
@@ -147,25 +192,9 @@ env_own(struct build *bl, const struct exec_base *b, const struct exec_ids *ids,
 int
 put_env(struct build *bl)
 {
-	for (size_t i = 0; i < bl->envc; i++) {
-		const struct pair *p = &bl->env[i];
-		char key[160];
-		int r;
+	int r = 0;
 
-		if (p->key_len >= sizeof(key) - 2)
-			r = -E2BIG;
-		else {
-			memcpy(key, p->key, p->key_len);
-			key[p->key_len] = '=';
-			r = blob_put(bl, "env", key, p->key_len + 1, p->val,
-			    p->val_len);
-		}
-		if (r == -E2BIG && p->key_len >= sizeof(key) - 2) {
-			proto_problem_set(bl->why, PROTO_E_TOO_BIG, "env",
-			    "a variable's name has %zu bytes", p->key_len);
-		}
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < bl->envc; i++)
+		r = put_pair(bl, &bl->env[i]);
+	return r;
 }

@@ -168,21 +168,19 @@ session_stdin(struct session *s, struct master *m, const struct val *params,
 
 /* The spec of a session. */
 static int
-session_spec(struct session *s, struct master *m, const struct val *params,
+session_spec(struct session *s, const struct api_call *c,
     struct proto_problem *why)
 {
-	struct exec_base b = {.cfg = &m->cfg, .base_env = m->base_env,
-	    .base_env_bytes = m->base_env_bytes, .home = m->home,
-	    .user_shell = m->user_shell, .path = m->server_path,
-	    .boxed = s->wish.host == HOST_SANDBOX};
+	struct exec_base b = exec_base_of(c);
 	char instance[SESSION_INSTANCE_MAX];
 	struct spec *spec = NULL;
 	int r;
 	struct exec_ids ids = {.slug = s->id.slug, .scope = s->id.scope,
 	    .instance = instance, .pty = s->terminal.pty};
 
+	b.boxed = s->wish.host == HOST_SANDBOX;
 	session_instance(s, instance);
-	r = exec_spec_make(&b, params, s->wish.cwd, &ids, &spec, why);
+	r = exec_spec_make(&b, c->params, s->wish.cwd, &ids, &spec, why);
 	if (r == 0)
 		record_spec(s, spec);
 	return r;
@@ -216,7 +214,7 @@ exec_session(struct api_call *c, const char *cwd, uint32_t host,
 	    (uint32_t)proto_int(PROTO_EXEC, p, "rows", 30));
 	r = session_stdin(s, m, p, why);
 	if (r == 0)
-		r = session_spec(s, m, p, why);
+		r = session_spec(s, c, why);
 	if (r < 0) {
 		registry_forget(m, s);
 		return NULL;

@@ -16,11 +16,9 @@
 #include "common/shells.h"
 #include "common/text.h"
 
-#define ARG_ONE_MAX 131071u
-#define ARG_SUM_MAX (2u * 1024 * 1024 - 32 * 1024)
-#define PATHS_MAX   64u
+#define PATHS_MAX 64u
 
-/* A variable of the base environment the client sent, or the server's. */
+/* A variable of the base environment: of the call, or of what it begins with. */
 static bool
 base_get(const struct exec_base *b, const struct val *params, const char *key,
     char *ret, size_t size)
@@ -93,7 +91,8 @@ exec_workdir(const struct exec_base *b, const struct val *params, char *ret,
 
 	if (b->boxed)
 		return box_workdir(params, ret, size, why);
-	val_copy(params, "baseDir", base, sizeof(base));
+	if (val_copy(params, "baseDir", base, sizeof(base)) == 0)
+		snprintf(base, sizeof(base), "%s", b->dir);
 	if (val_copy(params, "workdir", dir, sizeof(dir)) == 0)
 		snprintf(dir, sizeof(dir), "%s",
 		    b->cfg->workdir[0] != '\0' ? b->cfg->workdir
@@ -287,13 +286,14 @@ put_paths(struct build *bl, const char *cwd, const char *prog, size_t len)
 }
 
 /* umask: octal digits. */
-static int
-take_umask(const struct val *params, uint32_t *ret, struct proto_problem *why)
+int
+exec_umask(const struct val *params, uint32_t dflt, uint32_t *ret,
+    struct proto_problem *why)
 {
 	struct val_str v = val_str(params, "umask");
 	uint32_t mask = 0;
 
-	*ret = 022;
+	*ret = dflt;
 	if (v.ptr == NULL)
 		return 0;
 	for (size_t i = 0; i < v.len; i++) {
@@ -316,7 +316,7 @@ spec_fill(struct build *bl, const struct exec_base *b, const struct val *params,
     const char *cwd, struct sbuf *shells, struct spec *sp)
 {
 	const struct val *argv = val_get(params, "argv");
-	int r = take_umask(params, &sp->umask, bl->why);
+	int r = exec_umask(params, b->umask, &sp->umask, bl->why);
 
 	if (r == 0)
 		r = blob_put(bl, "workdir", cwd, strlen(cwd), "", 0);

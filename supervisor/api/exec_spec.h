@@ -9,12 +9,24 @@
 
 #include "supervisor/master.h"
 
+/* What an exec begins with, where the call does not say. */
 struct exec_base {
 	const struct config *cfg;
-	const char *base_env; /* the server's own, filtered */
+	const char *base_env; /* the connection's or the server's, filtered */
 	size_t base_env_bytes;
+	const char *dir; /* the connection's; "": none */
+	uint32_t umask;
 	const char *home, *user_shell, *path;
 	bool boxed; /* it is to run in a box */
+};
+
+/* Of it, what a connection has said once for all of its calls (defaults.c). */
+struct exec_defaults {
+	char *env; /* filtered, NUL-terminated strings; NULL: none was given */
+	size_t env_bytes;
+	char *dir; /* absolute; NULL: none was given */
+	int umask; /* -1: none was given */
+	char mark[64]; /* the session that the client says it runs in, or "" */
 };
 
 struct exec_ids {
@@ -34,6 +46,14 @@ int exec_spec_make(const struct exec_base *b, const struct val *params,
 int exec_check(const struct val *params, struct proto_problem *why);
 /* The command line as shown. */
 void exec_shown(const struct val *params, struct sbuf *b);
+
+/* The mask that params ask for, else dflt. 0, or -EINVAL and *why. */
+int exec_umask(const struct val *params, uint32_t dflt, uint32_t *ret,
+    struct proto_problem *why);
+/* A copy of what may be inherited of a baseEnv, as exec_base has it. 0; -E2BIG
+ * (no exec could have it), -ENOMEM and *why. */
+int env_keep(const struct val *env, char **ret, size_t *ret_bytes,
+    struct proto_problem *why);
 
 /* Is it a name that a lane may have? 0, or -EINVAL and *why. */
 int exec_check_lane(struct val_str name, struct proto_problem *why);

@@ -156,15 +156,14 @@ struct sid
 kin_of_call(const struct api_call *c)
 {
 	struct sid kin = conn_kin(c->conn);
-	struct val_str mark = val_str(val_get(c->params, "baseEnv"),
-	    "PSUP_INSTANCE");
+	const struct val *env = val_get(c->params, "baseEnv");
+	char id[64] = "";
 
-	if (kin.v == 0 && mark.ptr != NULL && mark.len < 64) {
-		char id[64];
-
-		memcpy(id, mark.ptr, mark.len);
-		id[mark.len] = '\0';
-		kin = by_instance(c->m, id);
-	}
-	return kin;
+	if (kin.v != 0)
+		return kin;
+	if (env == NULL)
+		strlcpy(id, c->conn->defaults.mark, sizeof(id));
+	else if (val_copy(env, "PSUP_INSTANCE", id, sizeof(id)) >= sizeof(id))
+		id[0] = '\0';
+	return id[0] != '\0' ? by_instance(c->m, id) : kin;
 }

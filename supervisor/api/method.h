@@ -13,6 +13,8 @@
 
 struct conn;
 struct event;
+struct exec_base;
+struct exec_defaults;
 struct match_spec;
 struct match_wish;
 
@@ -152,6 +154,7 @@ struct hello {
 	bool admin;           /* it showed the admin's */
 	const char *client;
 	bool process;
+	struct exec_defaults *defaults; /* taken over, or freed */
 };
 int conn_set_hello(struct conn *c, const struct hello *h,
     struct proto_problem *why);
@@ -190,6 +193,12 @@ enum api_reach {
 struct session *api_session(struct api_call *c, enum api_reach reach);
 /* The same (API_OWN), and it must be live. */
 struct session *api_running(struct api_call *c);
+/* What the params of hello or defaults give, and no more. 0; -EINVAL, -E2BIG,
+ * -ENOMEM and *why. */
+int defaults_make(const struct val *params, struct exec_defaults *ret,
+    struct proto_problem *why);
+/* What the call's exec begins with. */
+struct exec_base exec_base_of(const struct api_call *c);
 /* How the output of this call is to be shown: its `text`. */
 enum text_rule api_text_rule(struct api_call *c);
 /* What is looked for, one of both its `regex`; false: the refusal was sent. */

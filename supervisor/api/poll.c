@@ -57,7 +57,7 @@ static void
 poll_text(struct session *s, const struct delivery *d,
     const struct sbuf *out, const struct input_state *input, struct sbuf *b)
 {
-	result_note(d->omitted + d->dropped, d->dropped, b);
+	result_note(d->omitted + d->dropped, d->dropped, NULL, b);
 	result_fault_words(d->fault, b);
 	if (out->len > 0)
 		sbuf_addn(b, out->p, out->len);

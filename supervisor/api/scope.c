@@ -13,6 +13,7 @@
 #include "common/abi.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "supervisor/api/exec_spec.h"
 #include "supervisor/api/method.h"
 
 /* A hello as it came, and whom its token stands for. */
@@ -81,12 +82,19 @@ hello_call(struct api_call *c)
 	struct greeting g = {0};
 	struct hello h = {.client = g.client,
 	    .process = val_bool(c->params, "process", true)};
+	struct exec_defaults d;
 	struct proto_problem why;
 	struct enc e = ENC_INIT;
 	char inc[24];
 
 	if (!hello_allowed(c, &g))
 		return;
+	if (defaults_make(c->params, &d, &why) < 0) {
+		conn_deny(c->conn);
+		req_fail(c->req, &why);
+		return;
+	}
+	h.defaults = &d;
 	h.scope = g.has_scope ? g.scope : NULL;
 	h.token_id = g.has_token && !g.admin ? g.token.id : NULL;
 	h.admin = g.admin;

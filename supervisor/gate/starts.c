@@ -221,6 +221,8 @@ may_enter(struct master *m, struct session *s)
 void
 starts_enter(struct master *m, struct session *s)
 {
+	CHECK(s->state == STATE_STARTING);
+	CHECK(!custody_has(&s->custody)); /* nobody may run it already */
 	starts_over(m, s);
 	if (!may_enter(m, s))
 		return;
@@ -251,6 +253,7 @@ less(uint32_t *n)
 static void
 begin_slow(struct master *m, struct session *s, struct worker *w)
 {
+	CHECK(s->start.is != START_SLOW && s->start.is != START_WAITS);
 	s->start.is = START_SLOW;
 	s->share.room->slow++;
 	m->starts.slow++;
@@ -287,6 +290,7 @@ starts_over(struct master *m, struct session *s)
 			less(&w->quick);
 		break;
 	case START_SLOW:
+		CHECK(s->share.room->slow > 0 && m->starts.slow > 0);
 		s->share.room->slow--;
 		m->starts.slow--;
 		if (w != NULL)

@@ -243,6 +243,9 @@ bool shown_background(struct session *s);
 void shown_answered(struct master *m, struct session *s);
 /* Its exit event is written. */
 void shown_notified(struct session *s);
+/* It has ended in the foreground, and its client may want to see more of it: it
+ * is kept as one of the background, whose end was told. */
+void shown_keep(struct master *m, struct session *s);
 /* To nobody from now on, though it is not gone yet. */
 void shown_hide(struct master *m, struct session *s);
 /* Its slot of the board is free. */

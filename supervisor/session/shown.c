@@ -43,6 +43,16 @@ shown_notified(struct session *s)
 }
 
 void
+shown_keep(struct master *m, struct session *s)
+{
+	CHECK(s->state == STATE_ENDED);
+	if (s->shown.backgrounded)
+		return;
+	s->shown.backgrounded = s->shown.exit_notified = true;
+	session_touch(m, s);
+}
+
+void
 shown_gone(struct master *m, struct session *s)
 {
 	if (s->shown.slot == UINT32_MAX)

@@ -22,8 +22,10 @@ void result_end_words(const struct session *s, struct sbuf *b);
 void result_exit_words(const struct session *s, struct sbuf *b);
 /* What log says of an end that was not the command's own; else nothing. */
 void result_log_words(const struct session *s, struct sbuf *b);
-/* "[12 bytes of earlier output ...]" where some are not shown. */
-void result_note(uint64_t omitted, uint64_t dropped, struct sbuf *b);
+/* "[12 bytes of earlier output ...]" where some are not shown; session: whose,
+ * for a reader who may not know, or NULL. */
+void result_note(uint64_t omitted, uint64_t dropped, const char *session,
+    struct sbuf *b);
 /* exitCode, exitSignal (where there are), exitReason, timedOut,
  * noOutputTimedOut. */
 void result_exit_fields(const struct session *s, struct enc *e);
@@ -76,7 +78,7 @@ void result_close(struct enc *e, bool is_error);
 void result_open_details(struct enc *e);
 void result_close_text(struct enc *e, const struct sbuf *text);
 /* Whole answers. */
-void result_exec_ended(struct master *m, struct session *s,
+bool result_exec_ended(struct master *m, struct session *s,
     enum text_rule rule, const char *warnings, struct enc *e);
 /* `waits`: it is answered before its time, since it seems to wait for that. */
 void result_exec_running(struct master *m, struct session *s,

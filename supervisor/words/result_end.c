@@ -331,8 +331,12 @@ result_log_words(const struct session *s, struct sbuf *b)
 
 /* What is missing, exactly. */
 void
-result_note(uint64_t omitted, uint64_t dropped, struct sbuf *b)
+result_note(uint64_t omitted, uint64_t dropped, const char *session,
+    struct sbuf *b)
 {
+	const char *of = session != NULL ? " of session " : "";
+
+	session = session != NULL ? session : "";
 	if (dropped >= omitted && dropped > 0)
 		sbuf_addf(b,
 		    "[%" PRIu64 " bytes of earlier output were dropped at the "
@@ -342,13 +346,13 @@ result_note(uint64_t omitted, uint64_t dropped, struct sbuf *b)
 		sbuf_addf(b,
 		    "[%" PRIu64 " bytes of earlier output are left out here; "
 		    "%" PRIu64 " of them were dropped at the retention cap, "
-		    "log shows the others]\n\n",
-		    omitted, dropped);
+		    "log%s%s shows the others]\n\n",
+		    omitted, dropped, of, session);
 	else if (omitted > 0)
 		sbuf_addf(b,
 		    "[%" PRIu64 " bytes of earlier output are left out here; "
-		    "log with offset and limit shows them]\n\n",
-		    omitted);
+		    "log%s%s with offset and limit shows them]\n\n",
+		    omitted, of, session);
 }
 
 /* exitReason: what ended it, in the words gateways know. */

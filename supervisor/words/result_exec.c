@@ -172,7 +172,7 @@ ended_text(const struct session *s, const struct output *o,
 	struct sbuf how = SBUF_INIT;
 
 	add_warnings(s, warnings, b);
-	result_note(o->omitted, o->dropped, b);
+	result_note(o->omitted, o->dropped, s->id.slug, b);
 	result_fault_words(o->fault, b);
 	if (o->text.len > 0)
 		sbuf_addn(b, o->text.p, o->text.len);
@@ -188,8 +188,8 @@ ended_text(const struct session *s, const struct output *o,
 	sbuf_fini(&how);
 }
 
-/* The answer of an exec whose session ended. */
-void
+/* The answer of an exec whose session ended. True: log shows more. */
+bool
 result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
     const char *warnings, struct enc *e)
 {
@@ -221,6 +221,7 @@ result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
 	result_close(e, s->facts.status != STATUS_COMPLETED);
 	sbuf_fini(&text);
 	sbuf_fini(&o.text);
+	return o.omitted > o.dropped;
 }
 
 /* That it waits, where, and for what. */

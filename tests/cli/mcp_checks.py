@@ -241,6 +241,9 @@ def tools():
     whole = "".join(f"{i}\n" for i in range(1, 20001))
     is_(len(cut) - len(at[0]) + int(at[1]), len(whole),
         "counted to the byte")
+    whose = re.search(r"action log of session (\S+), and", cut)[1]
+    is_(m.text("process_read", action="log", sessionId=whose, offset=0,
+               limit=2).split("\n")[:2], ["1", "2"], "and it is there")
     accents = m.text("exec", command="yes \u00e9\u20ac | head -c 399996")
     is_("\ufffd" in accents, False, "cut on borders of characters")
     r = m.tool("exec", command="printf 'a\\377b\\0c'")

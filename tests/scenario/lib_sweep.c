@@ -219,6 +219,8 @@ sweep_requests(pid_t pid, enum fail_call call, int with)
 	    "shutdown", NULL};
 	const struct row rows[] = {
 	    {"status", ANY, {{0}}},
+	    {"defaults", ANY, {MAP("baseEnv", "PATH", "/usr/bin:/bin"),
+	        STR("baseDir", "/"), STR("umask", "022")}},
 	    {"list", ANY, {YES("all"), YES("usage")}},
 	    {"poll", ANY, {STR("sessionId", sweep_ended)}},
 	    {"poll", ANY, {STR("sessionId", sweep_cat), INT("since", 0), YES("raw"),

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "link.h"
 #include "options.h"
 #include "pollack.h"
 #include "surroundings.h"
@@ -62,9 +63,11 @@ exec_arguments(json_t *params, char key[ARGUMENTS_KEY_SIZE], bool progress)
 	if (json_is_string(spill))
 		json_object_set_new(params, "spill",
 		    json_pack("{s:O}", "path", spill));
-	a = surroundings_exec_args(key);
+	a = psup_has_defaults(link_handle()) ? psup_args_new()
+	                                     : surroundings_exec_args();
 	if (a == NULL)
 		return NULL;
+	psup_args_str(a, "requestKey", key);
 	if (progress)
 		psup_args_str(a, "stream", "tail");
 	arguments_add(a, params);

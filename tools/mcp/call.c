@@ -98,6 +98,26 @@ is_exec(const struct call *c)
 
 /* ----------------------------------------------------------------- answers */
 
+/* Its client gets less of the output than we have, and is told how to see the
+ * rest: so the session is to be kept, though it ended in the foreground. */
+static void
+keep_what_is_cut(const struct call *c, const json_t *answer, size_t max)
+{
+	const json_t *details = json_object_get(answer, "details");
+	const char *session =
+	    json_string_value(json_object_get(details, "sessionId"));
+	psup_args *a;
+
+	if (!is_exec(c) || session == NULL ||
+	    json_object_get(details, "exitReason") == NULL ||
+	    json_string_length(json_object_get(answer, "text")) <= max)
+		return;
+	a = psup_args_new();
+	psup_args_str(a, "sessionId", session);
+	link_tell("background", a);
+	psup_args_free(&a);
+}
+
 /* The answer of a tool: to the client, with what happened meanwhile. */
 static void
 answer_tool(const struct call *c, json_t *answer)
@@ -111,6 +131,7 @@ answer_tool(const struct call *c, json_t *answer)
 	};
 
 	answer = toolcall_answer(&c->tool, answer);
+	keep_what_is_cut(c, answer, rules.max_output);
 	rpc_reply(&c->to, result_make(&rules, answer, events_take()));
 	events_queued();
 }
@@ -273,6 +294,21 @@ take_arguments(struct call *c, enum tool_set set, const char *tool,
 	return ok;
 }
 
+/* What goes along depends on what the server has already. */
+static void
+send_tool(struct call *c)
+{
+	int rc = link_reach();
+
+	if (rc != PSUP_OK) {
+		answer_failure(c, rc, false);
+		end(c);
+		return;
+	}
+	send_call(c, proto_method_name(c->tool.method),
+	    arguments_of(&c->tool, c->key, c->progress.token != NULL));
+}
+
 void
 call_tool(const struct rpc_request *r, enum tool_set set, const char *tool,
     const json_t *args)
@@ -284,9 +320,7 @@ call_tool(const struct rpc_request *r, enum tool_set set, const char *tool,
 	c->tool.method = PROTO_METHOD_COUNT;
 	c->set = set;
 	if (take_arguments(c, set, tool, args))
-		send_call(c, proto_method_name(c->tool.method),
-		    arguments_of(&c->tool, c->key,
-		        c->progress.token != NULL));
+		send_tool(c);
 	else
 		end(c);
 }

@@ -59,6 +59,8 @@ static int
 connect_one(psup *p, bool start, int timeout_ms)
 {
 	struct psup_options o = PSUP_OPTIONS_INIT;
+	psup_args *own = NULL;
+	int rc;
 
 	o.runtime_dir = mcp_options->runtime_dir;
 	o.token_file = mcp_options->token_file;
@@ -67,7 +69,11 @@ connect_one(psup *p, bool start, int timeout_ms)
 	o.start = start && !mcp_options->no_start;
 	o.timeout_ms = timeout_ms;
 	o.resume = p == ln.calls;
-	return psup_connect(p, &o);
+	if (p == ln.calls)
+		o.defaults = own = surroundings_exec_args();
+	rc = psup_connect(p, &o);
+	psup_args_free(&own);
+	return rc;
 }
 
 /* Events are not worth an error: the server keeps them. */
@@ -83,8 +89,8 @@ connect_events(int timeout_ms)
 
 /* An admin's connection sees every scope: a token that is none, or empty, must
  * not make us one. */
-static int
-connect_both(void)
+int
+link_reach(void)
 {
 	int rc = PSUP_OK;
 
@@ -102,7 +108,7 @@ int
 link_send(const char *method, const psup_args *a, psup_answer_fn *fn,
     void *arg, uint32_t *ret_id, bool *ret_reached)
 {
-	int rc = connect_both();
+	int rc = link_reach();
 
 	*ret_reached = rc == PSUP_OK;
 	return rc == PSUP_OK ? psup_send(ln.calls, method, a, fn, arg, ret_id)

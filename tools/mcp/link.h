@@ -2,7 +2,8 @@
 /*
  * The connections to the server, made at the first call: one for calls, which
  * libpsup takes up again where a master dies, and one for events, which we take
- * up ourselves. There is nothing of ours that a server keeps for a connection.
+ * up ourselves. All that a server keeps for a connection of ours is what execs
+ * begin with, and libpsup sends that again.
  */
 #ifndef MCP_LINK_H
 #define MCP_LINK_H
@@ -16,6 +17,9 @@ void link_fini(void);
 
 /* The handle of the calls: for psup_error_*(). */
 psup *link_handle(void);
+/* Connects, and starts a server where none runs. PSUP_OK or an error, and it was
+ * said. */
+int link_reach(void);
 /* As psup_send(), after connecting; a server is started where none runs.
  * `*ret_reached`: it was the request that failed, not the connection. */
 int link_send(const char *method, const psup_args *a, psup_answer_fn *fn,

@@ -29,7 +29,8 @@ border_on(const char *s, size_t at, size_t len)
 }
 
 json_t *
-result_cut(const char *text, size_t len, size_t max, enum tool_set set)
+result_cut(const char *text, size_t len, size_t max, enum tool_set set,
+    const char *session)
 {
 	size_t head, from;
 
@@ -38,10 +39,12 @@ result_cut(const char *text, size_t len, size_t max, enum tool_set set)
 	head = border_back(text, max / 3);
 	from = border_on(text, len - (max - max / 3), len);
 	return json_sprintf("%.*s\n[... %zu bytes are left out here; %s with "
-	                    "action log, and grep, or offset and limit, shows "
-	                    "them ...]\n%s",
+	                    "action log%s%s, and grep, or offset and limit, "
+	                    "shows them ...]\n%s",
 	    (int)head, text, from - head,
-	    set == TOOLS_CLASSIC ? "process" : "process_read", text + from);
+	    set == TOOLS_CLASSIC ? "process" : "process_read",
+	    session != NULL ? " of session " : "",
+	    session != NULL ? session : "", text + from);
 }
 
 static json_t *
@@ -157,7 +160,8 @@ result_make(const struct result_rules *rules, json_t *answer, json_t *news)
 	size_t len = json_string_length(text);
 
 	shown = result_cut(json_is_string(text) ? json_string_value(text) : "",
-	    len, rules->max_output, rules->set);
+	    len, rules->max_output, rules->set,
+	    json_string_value(json_object_get(details, "sessionId")));
 	json_array_append_new(content, text_block(json_incref(shown)));
 	if (wants_link(rules, details, len > rules->max_output))
 		json_array_append_new(content,

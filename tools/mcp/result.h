@@ -23,8 +23,9 @@ json_t *result_make(const struct result_rules *rules, json_t *answer,
     json_t *news);
 
 /* Text of at most `max` bytes: a third of it from the beginning, the rest from
- * the end, on borders of characters, with the bytes left out said between. */
+ * the end, on borders of characters, with the bytes left out said between, and
+ * of which session's they are, or NULL. */
 json_t *result_cut(const char *text, size_t len, size_t max,
-    enum tool_set set);
+    enum tool_set set, const char *session);
 
 #endif

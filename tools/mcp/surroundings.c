@@ -113,10 +113,9 @@ hide_tokens(char **env)
 }
 
 psup_args *
-surroundings_exec_args(const char *request_key)
+surroundings_exec_args(void)
 {
 	struct psup_exec x = PSUP_EXEC_INIT;
-	psup_args *a;
 
 	if (own.env == NULL) {
 		own.env = mcp_options->login_env ? login_env_read() : NULL;
@@ -129,7 +128,5 @@ surroundings_exec_args(const char *request_key)
 	x.base_dir = own.folder;
 	x.base_env = (const char *const *)own.env;
 	x.umask = (int)own.umask;
-	x.request_key = request_key;
-	a = psup_exec_args(&x);
-	return a;
+	return psup_exec_args(&x);
 }

@@ -10,8 +10,8 @@ int surroundings_init(void);
 /* The project's scope; NULL: a token says it. */
 const char *surroundings_scope(void);
 const char *surroundings_folder(void);
-/* The params that every exec begins with; NULL: no memory. */
-psup_args *surroundings_exec_args(const char *request_key);
+/* Environment, directory and mask of every exec; NULL: no memory. */
+psup_args *surroundings_exec_args(void);
 /* Text of random hex digits. */
 void surroundings_random(char *ret, size_t digits);
 

@@ -199,11 +199,12 @@ read_lines(struct tool *t)
 
 /* -------------------------------------------------------------------- loop */
 
-/* Until stdin has ended and everything is answered. */
+/* Until stdin has ended and everything is answered; or nobody is there to read
+ * the answers: whoever called has died, and what it waited for ends with it. */
 static int
 loop(struct tool *t)
 {
-	struct pollfd pfd[2];
+	struct pollfd pfd[3];
 	int rc = 0;
 
 	while (rc == 0 && !t->out_broken &&
@@ -215,8 +216,11 @@ loop(struct tool *t)
 			.events = POLLIN};
 		pfd[1] = (struct pollfd){.fd = psup_fd(t->c->p),
 			.events = psup_fd_events(t->c->p)};
-		if (poll(pfd, 2, -1) < 0)
+		pfd[2] = (struct pollfd){.fd = STDOUT_FILENO};
+		if (poll(pfd, 3, -1) < 0)
 			continue; /* EINTR */
+		if ((pfd[2].revents & (POLLERR | POLLHUP)) != 0)
+			t->out_broken = true;
 		if (pfd[1].revents != 0)
 			psup_dispatch(t->c->p);
 		if (pfd[0].revents != 0)

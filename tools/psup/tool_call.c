@@ -105,47 +105,30 @@ on_answer(void *arg, int status, psup_reply *reply)
 
 /* ---------------------------------------------------------------- requests */
 
-/* Our own environment and directory, where the call names none. */
-static void
-add_surroundings(const struct tool *t, psup_args *a, const json_t *params)
+/* Our own environment, directory and mask, for calls that name none. */
+static psup_args *
+surroundings(const struct tool *t)
 {
-	char name[256], mask[8];
+	struct psup_exec x = PSUP_EXEC_INIT;
 
-	if (json_object_get(params, "umask") == NULL) {
-		snprintf(mask, sizeof(mask), "%03o", (unsigned)cli_umask());
-		psup_args_str(a, "umask", mask);
-	}
-	if (json_object_get(params, "baseDir") == NULL && t->cwd[0] != '\0')
-		psup_args_str(a, "baseDir", t->cwd);
-	if (json_object_get(params, "baseEnv") != NULL)
-		return;
-	psup_args_map_begin(a, "baseEnv");
-	for (char **v = environ; v != NULL && *v != NULL; v++) {
-		size_t len = strcspn(*v, "=");
-
-		/* What cannot be sent as text is left out. */
-		if (len == 0 || len >= sizeof(name) || (*v)[len] == '\0' ||
-		    !psup_is_utf8(*v, strlen(*v)))
-			continue;
-		memcpy(name, *v, len);
-		name[len] = '\0';
-		psup_args_str(a, name, *v + len + 1);
-	}
-	psup_args_map_end(a);
+	x.base_dir = t->cwd[0] != '\0' ? t->cwd : NULL;
+	x.base_env = (const char *const *)environ;
+	x.umask = cli_umask();
+	return psup_exec_args(&x);
 }
 
 /* What goes over the wire. */
 static psup_args *
 args_of(const struct call *call)
 {
-	psup_args *a = psup_args_new();
+	bool whole = call->of.method == PROTO_EXEC &&
+	    !psup_has_defaults(call->t->c->p);
+	psup_args *a = whole ? surroundings(call->t) : psup_args_new();
 	const char *key;
 	json_t *v;
 
 	json_object_foreach(call->of.params, key, v)
 		args_add_json(a, key, v);
-	if (call->of.method == PROTO_EXEC)
-		add_surroundings(call->t, a, call->of.params);
 	return a;
 }
 
@@ -154,16 +137,22 @@ static int
 ensure_connected(struct tool *t)
 {
 	struct psup_options o = PSUP_OPTIONS_INIT;
+	psup_args *own;
+	int rc;
 
 	if (psup_is_connected(t->c->p))
 		return PSUP_OK;
+	own = surroundings(t);
 	o.runtime_dir = t->c->runtime_dir;
 	o.start = !t->c->no_start;
 	o.client = "psup tool";
 	cli_identity(t->c, &o);
 	if (t->scope != NULL)
 		o.scope = t->scope;
-	return psup_connect(t->c->p, &o);
+	o.defaults = own;
+	rc = psup_connect(t->c->p, &o);
+	psup_args_free(&own);
+	return rc;
 }
 
 /* Sends a call that is one. */
@@ -171,9 +160,9 @@ static void
 send_call(struct call *call)
 {
 	struct tool *t = call->t;
-	psup_args *a = args_of(call);
+	psup_args *a = NULL;
 
-	if (ensure_connected(t) != PSUP_OK ||
+	if (ensure_connected(t) != PSUP_OK || (a = args_of(call)) == NULL ||
 	    psup_send(t->c->p, toolcall_method(&call->of), a, on_answer, call,
 		&call->request) != PSUP_OK)
 		on_answer(call, PSUP_ERR_SYSTEM, NULL);

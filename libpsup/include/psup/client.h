@@ -85,9 +85,13 @@ struct psup_options {
 	                          * $PSUP_SERVER_USER, where that is set */
 	bool resume;             /* psup_send()'s requests, too, are asked
 	                          * again by another connection (below) */
+	const psup_args *defaults; /* params of the method `defaults`, as
+	                          * psup_exec_args() makes them of base_env,
+	                          * base_dir and umask: every connection begins
+	                          * with them. Copied */
 };
 #define PSUP_OPTIONS_INIT                                                      \
-	{sizeof(struct psup_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	{sizeof(struct psup_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /*
  * Connects and says hello. A handle that was connected is closed first. Where a
@@ -125,6 +129,10 @@ PSUP_API int psup_connect(psup *p, const struct psup_options *o);
 PSUP_API unsigned psup_resumed(const psup *p);
 /* Is that under way: the connection broke, and no other one is there yet? */
 PSUP_API bool psup_is_resuming(const psup *p);
+
+/* Has the server options.defaults, so that no exec need say them? No server that
+ * is too old for them has, nor one that had no room: each exec says them there. */
+PSUP_API bool psup_has_defaults(const psup *p);
 
 /* A scope token from a file that is the user's own (or root's) and has mode
  * 0600 or less, or from a descriptor, read to its end. Errors: SYSTEM. */

@@ -36,13 +36,18 @@ class Peer:
         self._decoder = _wire.Decoder()
         self._got: List[Any] = []
 
-    async def get(self) -> Any:
+    async def get(self, settles: bool = True) -> Any:
+        """The next message; defaults are taken, and passed over."""
         while not self._got:
             data = await self.reader.read(65536)
             if not data:
                 raise EOFError
             self._got += self._decoder.feed(data)
-        return self._got.pop(0)
+        m = self._got.pop(0)
+        if m[0] != 0 or m[2] != "defaults" or not settles:
+            return m
+        self.send([1, m[1], None, {"bytes": 0}])
+        return await self.get()
 
     def send(self, *messages: Any) -> None:
         for m in messages:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from typing import Any
+from typing import Any, List
 
 import psup
 from psup import _wire
@@ -204,6 +204,67 @@ class Answers(FakeCase):
         await self.fails("usage", p.list())
 
 
+class Defaults(FakeCase):
+    """The environment goes once a connection, and nothing without it."""
+
+    async def asyncSetUp(self) -> None:
+        await super().asyncSetUp()
+        self.refusals: List[str] = []  # of defaults that are to come
+        self.breaks = 0  # of connections, by an exec
+        self.settled = 0
+        self.seen: List[Any] = []  # environments that came with an exec
+        await self.serve(self.talk)
+
+    async def talk(self, peer: Peer) -> None:
+        await peer.greet()
+        m = await peer.get(settles=False)
+        if m[2] == "defaults":
+            self.settled += 1
+            refused = self.refusals.pop(0) if self.refusals else None
+            peer.send([1, m[1], {"code": refused, "message": "no"}, None]
+                      if refused else [1, m[1], None, {"bytes": 9}])
+            m = await peer.get()
+        while True:
+            self.seen.append(m[3].get("baseEnv"))
+            if self.breaks > 0:
+                self.breaks -= 1
+                return
+            peer.send([1, m[1], None, ROW])
+            m = await peer.get()
+
+    async def test_a_server_that_is_too_old(self) -> None:
+        self.refusals = ["unknown-method"]
+        self.breaks = 1
+        async with await self.connect() as p:
+            await soon(p.exec("true"))
+        self.assertEqual(self.settled, 1)
+        self.assertEqual([e["PATH"] for e in self.seen],
+                         [os.environ["PATH"]] * 2)
+
+    async def test_before_what_is_asked_again(self) -> None:
+        self.breaks = 2
+        async with await self.connect() as p:
+            await soon(p.exec("true"))
+            self.assertEqual((self.settled, self.seen), (3, [None] * 3))
+            self.breaks = 1
+            self.refusals = ["share-used-up"]
+            await self.fails("share-used-up", p.exec("true"))
+            await soon(p.exec("true"))
+        self.assertEqual((self.settled, self.seen), (5, [None] * 5))
+
+    async def test_an_environment_that_has_changed(self) -> None:
+        async with await self.connect() as p:
+            await soon(p.exec("true"))
+            os.environ["PSUP_TEST_LATER"] = "x"
+            try:
+                await soon(p.exec("true"))
+            finally:
+                del os.environ["PSUP_TEST_LATER"]
+            await soon(p.exec("true"))
+        self.assertEqual([e and e["PSUP_TEST_LATER"] for e in self.seen],
+                         [None, "x", None])
+
+
 class Pressure(FakeCase):
     async def test_10000_calls_at_once(self) -> None:
         under_way = most = 0
@@ -264,6 +325,8 @@ class Pressure(FakeCase):
         async def talk(peer: Peer) -> None:
             nonlocal got
             await peer.greet()
+            m = await peer.get(settles=False)
+            peer.send([1, m[1], None, {"bytes": 0}])
             await go.wait()
             while True:
                 m = await peer.get()

@@ -17,7 +17,7 @@ Test(result, a_cut_counts_what_it_leaves_out, .timeout = 20)
 		strcat(text, "a\xc3\xa9\xe2\x82\xac");
 	len = strlen(text);
 	for (size_t max = 10; max <= len + 1; max++) {
-		json_t *v = result_cut(text, len, max, TOOLS_SPLIT);
+		json_t *v = result_cut(text, len, max, TOOLS_SPLIT, NULL);
 		const char *s = json_string_value(v), *at = strstr(s, mark);
 		const char *past = at != NULL ? strstr(at, "...]\n") : NULL;
 

@@ -11,7 +11,8 @@
 static struct config cfg;
 static const char server_env[] = "HOME=/tmp\0PATH=/usr/bin:/bin";
 static struct exec_base base = {.cfg = &cfg, .base_env = server_env,
-    .base_env_bytes = sizeof(server_env), .home = "/tmp",
+    .base_env_bytes = sizeof(server_env), .dir = "", .umask = 022,
+    .home = "/tmp",
     .user_shell = "/usr/sbin/nologin", .path = "/usr/bin:/bin"};
 static const struct exec_ids ids = {"nova-gulf", "alpha", "1.2", false};
 

@@ -80,13 +80,13 @@ Test(session, notes_count_exactly, .timeout = 10)
 {
 	struct sbuf b = SBUF_INIT;
 
-	result_note(0, 0, &b);
+	result_note(0, 0, NULL, &b);
 	cr_assert_eq(b.len, 0);
-	result_note(7, 7, &b);
+	result_note(7, 7, NULL, &b);
 	cr_assert_not_null(strstr(b.p, "7 bytes"));
 	cr_assert_not_null(strstr(b.p, "cannot be recovered"));
 	sbuf_fini(&b);
-	result_note(10, 4, &b);
+	result_note(10, 4, NULL, &b);
 	cr_assert_not_null(strstr(b.p, "10 bytes"));
 	cr_assert_not_null(strstr(b.p, "4 of them were dropped"));
 	sbuf_fini(&b);

@@ -258,22 +258,25 @@ export class Link {
     socket.on('drain', () => this.pump());
     socket.on('error', () => {});
     socket.on('close', () => this.socket === socket && this.lost());
-    const hello = await this.hello(until);
+    const {client: name, scope, token} = client.options;
+    const hello = await this.greet('hello', {client: name ?? 'psup-node',
+      protocol: PROTOCOL, scope, token}, until);
     if (hello.protocol !== PROTOCOL) {
       const error = new PsupError('unsupported', 'the server speaks protocol ' +
           `${hello.protocol}, this client ${PROTOCOL}`, 'protocol');
       throw error;
     }
+    await client.settle(this, until);
     if (this.state === 'closed') return;
     this.state = 'open';
     client.opened(this, hello);
   }
 
-  hello(until) {
-    const {client: name, scope, token} = this.client.options;
+  // What a connection begins with: before all others, and never again.
+  greet(method, params, until) {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.broken(new PsupError(
-          'no-server', 'the server does not answer hello', 'runtimeDir')),
+      const timer = setTimeout(() => this.broken(new PsupError('no-server',
+          `the server does not answer ${method}`, 'runtimeDir')),
       Math.max(until - Date.now(), 1));
       const end = how => value => {
         clearTimeout(timer);
@@ -281,10 +284,8 @@ export class Link {
         how(value);
       };
       this.helloFails = end(reject);
-      const call = {method: 'hello', tries: TRIES, params:
-        {client: name ?? 'psup-node', protocol: PROTOCOL, scope, token},
-      resolve: end(resolve), reject: end(reject)};
-      this.send(call);
+      this.send({method, params, tries: TRIES, resolve: end(resolve),
+        reject: end(reject)});
     });
   }
 

@@ -76,6 +76,9 @@ export class Psup extends EventEmitter {
     if (name && params[name[0]] === undefined) {
       params = {...params, [name[0]]: name[1]()};
     }
+    // the connection has it, from a server that can keep it
+    if (method === 'exec' && params.baseEnv === undefined && this.env &&
+        !this.keeps) params = {...params, baseEnv: this.env};
     const slow = isSlow(method, params);
     return (options.link ?? this.link(slow)).call(method, params,
         {...options, slow});
@@ -136,6 +139,23 @@ export class Psup extends EventEmitter {
     const {subscriber, kinds} = this.options;
     this.links[0].call('subscribe', {subscriber, kinds})
         .catch(e => this.failed(e));
+  }
+
+  // Has the server keep the environment for this connection, so that it does
+  // not travel with every call. An older one cannot: then it does.
+  async settle(link, until) {
+    if (!this.env || this.keeps === false) return;
+    try {
+      await link.greet('defaults', {baseEnv: this.env}, until);
+      this.keeps = true;
+    } catch (e) {
+      const first = this.keeps === undefined;
+      if (['connection-lost', 'no-server', 'bad-request'].includes(e.code)) {
+        throw e;
+      }
+      if (first || e.code === 'unknown-method') this.keeps = false;
+      if (!first) throw e; // what waits for this connection has none with it
+    }
   }
 
   // A connection has said hello.

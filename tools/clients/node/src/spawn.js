@@ -253,7 +253,7 @@ export function spawn(psup, file, args = [], options = {}) {
     if (signal?.aborted) abort();
     void child.run({...commandOf(String(file), args.map(String), shell),
       baseDir: dir === undefined ? process.cwd() : path.resolve(dir),
-      baseEnv: env ?? psup.env ?? undefined, yieldMs: null, stream: true,
+      baseEnv: env, yieldMs: null, stream: true,
       timeout: timeout ? timeout / 1000 : 0, stdin: input ? 'closed' : 'open',
       ...more});
   });

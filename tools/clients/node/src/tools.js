@@ -200,7 +200,7 @@ function execParams(options, params, psup, stream) {
     timeout: params.timeoutSeconds === undefined ? timeoutSec : undefined,
     scope: psup.server.scope ? undefined : scopeKey,
     baseDir: cwd ?? process.cwd(),
-    baseEnv: env ?? psup.env ?? undefined, ...params,
+    baseEnv: env, ...params,
     ...(allowBackground === false && {yieldMs: null, background: undefined}),
     stream};
 }

@@ -98,10 +98,10 @@ test('a server that is gone for good', async () => {
 
 test('one that never reads: its client waits, and can give up', async () => {
   const it = await imposter(([, id, method], socket) => {
-    if (method === 'hello') {
-      socket.write(hello(id));
-      socket.pause();
-    }
+    if (method === 'hello') socket.write(hello(id));
+  }, ([, id], socket) => {
+    socket.pause();
+    return pack([1, id, null, {bytes: 0}]);
   });
   const psup = await connect(it), stop = new AbortController();
   const data = 'x'.repeat(1 << 20);
@@ -139,6 +139,51 @@ test('an error has all that the wire says', async () => {
   await assert.rejects(psup.list(), {name: 'PsupError', code: 'share-used-up',
     message: 'too much', field: 'scope', value: 'x', expected: 'less',
     details: {resource: 'memory'}});
+  await psup.close();
+});
+
+const refusal = (id, code) => pack([1, id, {code, message: 'no'}, null]);
+
+test('a server that cannot keep an environment gets it with each call', async () => {
+  const seen = [];
+  const it = await imposter(([, id, method, params], socket) => {
+    if (method === 'hello') return socket.write(hello(id));
+    seen.push(params.baseEnv.MARK);
+    socket.write(pack([1, id, null, {}]));
+  }, ([, id]) => refusal(id, 'unknown-method'));
+  const psup = await connect(it, {env: {MARK: 'one'}});
+  await psup.exec({command: 'true'});
+  await psup.exec({command: 'true', baseEnv: {MARK: 'two'}});
+  assert.deepEqual(seen, ['one', 'two']);
+  await psup.close();
+});
+
+test('nothing is asked again without its environment', async () => {
+  let settled = 0, execs = 0, breaks = 2;
+  const codes = [];
+  const it = await imposter(([, id, method, params], socket) => {
+    if (method === 'hello') return socket.write(hello(id));
+    if (method === 'exec') {
+      execs++;
+      assert.equal(params.baseEnv, undefined);
+      if (breaks-- > 0) return socket.destroy();
+    }
+    socket.write(pack([1, id, null, {}]));
+  }, ([, id, , params]) => {
+    assert.equal(params.baseEnv.MARK, 'one');
+    settled++;
+    const code = codes.shift();
+    return code ? refusal(id, code) : pack([1, id, null, {bytes: 9}]);
+  });
+  const psup = await connect(it, {env: {MARK: 'one'}});
+  await psup.exec({command: 'true'});
+  assert.deepEqual([settled, execs], [3, 3]);
+  codes.push('share-used-up');
+  breaks = 1;
+  await assert.rejects(psup.exec({command: 'true'}), {code: 'share-used-up'});
+  assert.deepEqual([settled, execs], [4, 4]);
+  await psup.exec({command: 'true'});
+  assert.deepEqual([settled, execs], [5, 5]);
   await psup.close();
 });
 

@@ -59,8 +59,10 @@ export function server(config = '') {
   };
 }
 
-// Somebody who answers each request by answer(request, socket), as bytes.
-export async function imposter(answer) {
+// Somebody who answers each request by answer(request, socket), as bytes, and
+// takes defaults, unless he has his own answer.
+export async function imposter(answer, settle = ([, id]) =>
+  pack([1, id, null, {bytes: 0}])) {
   const {base, dir} = place();
   const sockets = new Set();
   const listener = net.createServer(socket => {
@@ -70,7 +72,10 @@ export async function imposter(answer) {
     socket.on('close', () => sockets.delete(socket));
     socket.on('data', data => {
       unpacker.push(data);
-      for (let m; (m = unpacker.next()) !== undefined;) answer(m, socket);
+      for (let m; (m = unpacker.next()) !== undefined;) {
+        if (m[2] === 'defaults') socket.write(settle(m, socket));
+        else answer(m, socket);
+      }
     });
   });
   listener.listen(path.join(dir, 'sock'));

@@ -38,6 +38,21 @@ test('a method for each of the protocol', async () => {
   await assert.rejects(psup.mintToken({scope: 'x'}), {code: 'forbidden'});
 });
 
+test('commands have our environment, sent once', async () => {
+  const own = await it.connect({scope: 'test', env: {PATH: process.env.PATH,
+    MARK: 'one'}});
+  assert.equal(own.keeps, true);
+  const {details} = await own.exec({command: 'echo $MARK $OTHER',
+    env: {OTHER: 'two'}});
+  assert.equal(details.aggregated, 'one two\n');
+  assert.equal(await text(own.spawn('sh', ['-c', 'echo $MARK']).stdout), 'one\n');
+  assert.equal(await text(own.spawn('sh', ['-c', 'echo $MARK'],
+      {env: {MARK: 'other'}}).stdout), 'other\n');
+  await it.kill('master');
+  assert.equal((await own.exec({command: 'echo $MARK'})).details.aggregated,
+      'one\n');
+});
+
 test('10 000 calls at once', async () => {
   const all = await Promise.all(Array.from({length: 10000}, (_, i) =>
     i % 20 ? psup.status() : psup.exec({command: `echo ${i}`})));

@@ -177,6 +177,34 @@ class _Call:
         self.answer.exception()  # whoever waited may be gone
 
 
+class Defaults:
+    """What exec on every connection begins with.
+
+    kept: the server has it, so that no call need say it. None: it was not asked
+    yet; False: it is too old for it, or would not take it.
+    """
+
+    def __init__(self, params: Dict[str, Any]) -> None:
+        self.params = params
+        self.kept: Optional[bool] = None
+
+    async def give(self, link: Link, deadline: float) -> None:
+        if self.kept is False:
+            return
+        try:
+            await link.ask("defaults", self.params,
+                           deadline - time.monotonic())
+            self.kept = True
+        except PsupError as e:
+            if e.code in ("connection-lost", "timeout", "bad-answer"):
+                raise
+            first = self.kept is None
+            if first or e.code == "unknown-method":
+                self.kept = False
+            if not first:
+                raise  # what waits for this connection does not say it
+
+
 class Channel:
     """Calls over a connection to one place.
 
@@ -189,6 +217,7 @@ class Channel:
 
     def __init__(self, place: Place, hello: Dict[str, Any], *,
                  start: bool, timeout: float,
+                 defaults: Optional[Defaults] = None,
                  subscribe: Optional[Dict[str, Any]] = None,
                  on_hello: Optional[Callable[[bool], None]] = None,
                  on_event: Optional[Note] = None,
@@ -202,6 +231,7 @@ class Channel:
         self._hello = hello
         self._start = start
         self._timeout = timeout
+        self._defaults = defaults
         self._subscribe = subscribe
         self._on_hello = on_hello
         self._on_event = on_event
@@ -304,6 +334,8 @@ class Channel:
                     f"{PROTOCOL}", "protocol")
             if self._on_hello is not None:
                 self._on_hello(self._is_other(hello))
+            if self._defaults is not None:
+                await self._defaults.give(link, deadline)
             if self._subscribe is not None:
                 await link.ask("subscribe", self._subscribe,
                                deadline - time.monotonic())
