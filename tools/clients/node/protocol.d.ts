@@ -319,6 +319,12 @@ export interface HelloParams {
   token?: string;
   /** false: this client has no process tool; exec runs synchronously and ignores yieldMs and background */
   process?: boolean;
+  /** As of defaults; likewise baseDir and umask */
+  baseEnv?: Record<string, Data | undefined>;
+  /** As of defaults */
+  baseDir?: string;
+  /** As of defaults */
+  umask?: string;
 }
 export interface HelloAnswer {
   /** The server's version */
@@ -331,6 +337,19 @@ export interface HelloAnswer {
   scope: string | null;
   /** The master's pid */
   pid: number;
+}
+/** What exec on this connection takes where a call does not say: sent once, an environment does not travel with every call */
+export interface DefaultsParams {
+  /** As of exec */
+  baseEnv?: Record<string, Data | undefined>;
+  /** As of exec; absolute */
+  baseDir?: string;
+  /** As of exec */
+  umask?: string;
+}
+export interface DefaultsAnswer {
+  /** What is kept of it now, and counts with the scope's memory */
+  bytes: number;
 }
 /** Runs a command as a session and answers at the first of: its end, the end of the yield window, background, cancel */
 export interface ExecParams {
@@ -1009,6 +1028,7 @@ export interface EventNote {
 }
 export interface Methods {
   'hello': [HelloParams, HelloAnswer];
+  'defaults': [DefaultsParams, DefaultsAnswer];
   'exec': [ExecParams, ExecAnswer];
   'list': [ListParams, ListAnswer];
   'poll': [PollParams, PollAnswer];

@@ -7,6 +7,7 @@
 // nothing; ^ where a program sets it, not a model.
 export const METHODS = {
   'hello': ['*'],
+  'defaults': ['*'],
   'exec': ['requestKey', {
     command: ['str', 'One shell string'],
     argv: ['array of str+', 'A program and its arguments, no shell'],

@@ -254,6 +254,13 @@ HelloAnswer = TypedDict("HelloAnswer", {
     "pid": "int",
 }, total=False)
 
+METHODS["defaults"] = ("*", "", {})
+
+
+DefaultsAnswer = TypedDict("DefaultsAnswer", {
+    "bytes": "int",
+}, total=False)
+
 METHODS["exec"] = ("requestKey", "exec", {
     "command": ("str", "One shell string", "command"),
     "argv": ("strlist+", "A program and its arguments, no shell", "argv"),
@@ -636,6 +643,17 @@ class EventNote(TypedDict, total=False):
 class Methods(Calls):
     """Every method but those that a connection says itself."""
 
+    async def defaults(
+        self,
+        *,
+        base_env: Union[Mapping[str, Data], None] = None,
+        base_dir: Union[str, None] = None,
+        umask: Union[str, None] = None
+    ) -> DefaultsAnswer:
+        """What exec on this connection takes where a call does not say: sent once, an environment does not travel with every call. What is given replaces what was; nothing of it outlives the connection. hello takes the same; but before its hello another user's message has at most 4096 bytes, so who shows a token sends them behind it."""
+        ret: DefaultsAnswer = await self._ask("defaults", locals())
+        return ret
+
     async def exec(
         self,
         command: Union[str, None] = None,
@@ -802,7 +820,7 @@ class Methods(Calls):
         self,
         session_id: str
     ) -> Answer[BackgroundDetails]:
-        """Sends a session that still belongs to its exec request to the background: the exec is answered as at the end of its yield window."""
+        """Sends a session that still belongs to its exec request to the background: the exec is answered as at the end of its yield window. One that has ended there is kept, and listed, as if it had been in the background."""
         return Answer(await self._ask("background", locals()))
 
     async def screen(
