@@ -42,8 +42,9 @@
 
 #include "ids.h"
 
-#define CTL_VERSION   6u /* abi.c has the same */
+#define CTL_VERSION   7u /* abi.c has the same */
 #define CTL_READER    2u
+#define CTL_READER_BOXED 7u /* of a START that is BOXED */
 #define CTL_MAX_BYTES 65536u /* a larger START travels in a sealed memfd */
 #define CTL_MAX_FDS   253    /* SCM_MAX_FD */
 #define CTL_STARTS_MAX 64u   /* that one worker has under way at once */
@@ -202,7 +203,11 @@ struct ctl_role {
 	uint32_t flags; /* CTL_ROLE_*: what the keeper can */
 };
 
-enum { CTL_ROLE_READS_PIDS = 1 /* in the rings' headers */ };
+enum {
+	CTL_ROLE_READS_PIDS = 1,   /* in the rings' headers */
+	CTL_ROLE_READS_PORTERS = 2 /* there, too: of a dead worker's it is sure
+				    * that none clones any more */
+};
 
 struct ctl_shutdown {
 	struct ctl_head head;
@@ -289,6 +294,10 @@ enum {
 	CTL_START_NO_NEW_PRIVS = 64, /* PR_SET_NO_NEW_PRIVS before exec */
 	CTL_START_AWAITED = 128,   /* somebody waits to hear that it runs */
 	CTL_START_END_ALONE = 256, /* where END is said RUNNING need not be */
+	CTL_START_BOXED = 512,       /* in the box of box_pid, and nowhere
+				      * else: the head's reader is 7 */
+	CTL_START_BOX = 1024,        /* it is a box: what asks others to end
+				      * is nothing to it */
 	/* those that are known when the session is made */
 	CTL_START_OF_SPEC =
 	    CTL_START_SHELL | CTL_START_DIRECT | CTL_START_NO_NEW_PRIVS,
@@ -344,6 +353,12 @@ struct ctl_start {
 	                              * said */
 	uint64_t spare;              /* a forgotten session, whose ring (said
 	                              * to be KEPT) may be this one's; 0: none */
+	uint64_t box_start;          /* with BOXED: when the box's pid 1 began,
+				      * in ticks since boot */
+	int32_t box_pid;             /* with BOXED: that pid 1 */
+	uint32_t box_uid, box_gid;   /* who the command is to be, where the
+				      * server is root; 0: whoever we are */
+	uint32_t box_pad;
 	/* blob follows unless BLOB_FD */
 };
 /* Of the first builds that say where the blob is: what is missing is 0. */

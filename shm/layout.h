@@ -48,7 +48,11 @@ enum spawn_stage {
 	STAGE_TELL,   /* SPAWNED could not be sent: nothing ran */
 	STAGE_EXEC,
 	STAGE_LIMIT,  /* a limit could not be set */
-	STAGE_SPILL   /* the spill file could not be made */
+	STAGE_SPILL,  /* the spill file could not be made */
+	STAGE_BOX,    /* the box is not there */
+	STAGE_GROUPS, /* the server's groups could not be dropped */
+	STAGE_SETNS,  /* the box could not be entered */
+	STAGE_SECCOMP /* the filter could not be set */
 };
 
 /* ------------------------------------------------------------------ ring */
@@ -180,7 +184,10 @@ struct ring_header {
 	/* W: the ladder's first signal, until it was sent; then 0 */
 	_Atomic uint64_t ladder_signal;
 	_Atomic uint64_t start_due_ns; /* boot: killed then before its exec */
-	uint64_t reserved[4];
+	_Atomic int32_t porter; /* k, at its clone: who clones the command, in
+				 * its box; 0: nobody does any more */
+	uint32_t porter_pad;
+	uint64_t reserved[3];
 
 	struct ring_segment segments[RING_SEGMENTS];
 

@@ -135,6 +135,7 @@ struct ring_look {
 	uint64_t last_output_ms; /* wall; 0: none yet */
 	uint64_t exited_ms;      /* wall; 0: it runs */
 	int32_t pid;             /* 0: none yet */
+	int32_t porter;          /* as in the header */
 	int32_t exit_code;       /* CLD_*; 0: it runs */
 	int32_t exit_status;
 };

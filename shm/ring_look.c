@@ -14,7 +14,7 @@
 #include "shm/ring.h"
 #include "shm/ring_math.h"
 
-#define LOOK_BYTES offsetof(struct ring_header, start_due_ns)
+#define LOOK_BYTES offsetof(struct ring_header, reserved)
 
 int
 ring_look(int dirfd, struct sid sid, struct ring_look *ret)
@@ -40,6 +40,7 @@ ring_look(int dirfd, struct sid sid, struct ring_look *ret)
 	    .last_output_ms = h.last_output_ms,
 	    .exited_ms = h.exited_ms,
 	    .pid = h.pid,
+	    .porter = h.porter,
 	    .exit_code = h.exit_code,
 	    .exit_status = h.exit_status,
 	};

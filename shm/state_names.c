@@ -57,8 +57,12 @@ static const char *const stages[] = {
 	[STAGE_EXEC] = "exec",
 	[STAGE_LIMIT] = "limit",
 	[STAGE_SPILL] = "spill",
+	[STAGE_BOX] = "box",
+	[STAGE_GROUPS] = "groups",
+	[STAGE_SETNS] = "setns",
+	[STAGE_SECCOMP] = "seccomp",
 };
-static_assert(NELEMS(stages) == STAGE_SPILL + 1, "a word per stage");
+static_assert(NELEMS(stages) == STAGE_SECCOMP + 1, "a word per stage");
 
 static const char *const streams[] = {
 	[RING_STDOUT] = "stdout",

@@ -29,6 +29,7 @@ on_stopping(struct master *m)
 {
 	log_event(LOG_NOTE, "keeper-stops");
 	m->stopping = true;
+	(void)boxes_drain(m, NULL); /* each ends with the last who is in it */
 }
 
 /* What is logged from now on, and how. */

@@ -95,7 +95,7 @@ on_key_timer(int fd, short what, void *arg)
 	turn_begin(m);
 	for (s = registry_first(m); s != NULL; s = registry_next(s))
 		if (session_live(s) && !s->shown.backgrounded &&
-		    !s->shown.answered && LIST_EMPTY(&s->watches))
+		    !session_is_ours(s) && !s->shown.answered && LIST_EMPTY(&s->watches))
 			session_background(m, s);
 }
 
@@ -210,6 +210,7 @@ master_init(struct master *m, const struct heritage *h)
 	TAILQ_INIT(&m->ended);
 	TAILQ_INIT(&m->ends);
 	starts_init(m);
+	boxes_init(m);
 	STAILQ_INIT(&m->lane_notes);
 	LIST_INIT(&m->lane_drains);
 	TAILQ_INIT(&m->endings);
@@ -288,6 +289,7 @@ master_fini(struct master *m)
 	pool_fini(m);
 	gate_fini(m);
 	starts_fini(m);
+	boxes_fini(m);
 	timer_free(&m->lane_timer);
 	timer_free(&m->sweep_timer);
 	timer_free(&m->soon_timer);

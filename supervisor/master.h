@@ -29,6 +29,7 @@
 #include "supervisor/api/api.h"
 #include "supervisor/gate/gate.h"
 #include "supervisor/gate/starts.h"
+#include "supervisor/host/boxes.h"
 #include "supervisor/lane/lane.h"
 #include "supervisor/session/session.h"
 #include "supervisor/session/spares.h"
@@ -144,6 +145,7 @@ struct master {
 	struct drains *drains;
 	struct gate gate;
 	struct starts starts;
+	struct boxes boxes;
 
 	struct {
 		SLIST_HEAD(, req) reqs;

@@ -224,7 +224,8 @@ restore_lanes(struct master *m)
 	size_t n;
 
 	for (s = registry_first(m); s != NULL; s = registry_next(s)) {
-		if (!session_live(s) || s->state == STATE_QUEUED)
+		if (!session_live(s) || s->state == STATE_QUEUED ||
+		    session_is_ours(s))
 			continue;
 		gate_restore(m, s);
 		if (s->wish.lane[0] != '\0')
@@ -385,6 +386,7 @@ recover_scan(struct master *m)
 	adopt_shown(m);
 	adopt_close(m);
 	shown_take(m);
+	boxes_recover(m);
 	r = marks_put(m, incarnation);
 	if (r < 0)
 		return r;

@@ -165,6 +165,7 @@ master_reload(struct master *m)
 	settings_sandbox(m);
 	(void)settings_lanes(m);
 	gate_configure(m);
+	boxes_reload(m);
 	events_set_keep(m->events, m->cfg.events);
 	api_events_recount(m);
 	sweep_budget(m);

@@ -185,12 +185,17 @@ static void
 child_pid_cb(evutil_socket_t fd, short what, void *arg)
 {
 	struct child *c = arg;
+	bool ported = c->ported;
 
 	(void)what;
 	worker_begin(c->w, c->sid);
-	c->pid_dead = true;
+	c->pid_dead = !ported;
 	if (c->state == CHILD_SPAWNING)
 		start_wait(c);
+	if (ported) { /* it was that one's; the command's is watched by now */
+		worker_end(c->w);
+		return;
+	}
 	c->pid_watched = false;
 	if (c->pidfd == fd && c->state != CHILD_SPAWNING) {
 		child_close_pidfd(c);

@@ -157,6 +157,8 @@ struct child {
 	struct spawn *spawn;     /* cloned, has not let go of our memory */
 	bool adopted;            /* a dead worker cloned it; before its exec */
 	bool young;              /* under way, and not for long: in w->young */
+	bool orphan;             /* its porter was killed; before its exec */
+	bool ported;             /* pidfd is its porter's, pid is not known */
 	bool rehold;             /* the keeper's row is of a failed try */
 	struct {
 		bool wanted;     /* the ladder is to begin */

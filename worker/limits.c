@@ -22,6 +22,7 @@
 #include "common/err.h"
 #include "common/kfile.h"
 #include "common/log.h"
+#include "worker/start_plan.h"
 #include "worker/tree.h"
 
 /* Where a limit is written, by what holds it. */
@@ -117,7 +118,15 @@ prepare_one(struct child *c, unsigned which, int64_t v, int leaf,
 		    (uint64_t)v + (which == CTL_LIMIT_CPU ? 1 : 0);
 		return 0;
 	case HERITAGE_BY_NOTHING:
-		break;
+		if (which != CTL_LIMIT_PIDS ||
+		    (c->plan->order.flags & CTL_START_BOXED) == 0)
+			break;
+		/* the box's namespace has users of its own: all inside of it
+		 * count, and nobody else */
+		ret->rl[ret->rl_count].resource = RLIMIT_NPROC;
+		ret->rl[ret->rl_count].soft = (uint64_t)v;
+		ret->rl[ret->rl_count++].hard = (uint64_t)v;
+		return 0;
 	}
 	return -EOPNOTSUPP;
 }

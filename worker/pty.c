@@ -21,8 +21,10 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/spool.h"
+#include "worker/box.h"
 #include "worker/link.h"
 #include "worker/pump.h"
+#include "worker/start_plan.h"
 
 #define PTY_CHUNK 4096u
 
@@ -147,6 +149,18 @@ pty_resize(struct child *c, unsigned cols, unsigned rows)
 	ring_note_size(&c->ring, pos, cols, rows, clock_wall_ms());
 }
 
+/* A command in a box has a terminal of that box's. */
+static int
+master_open(struct child *c)
+{
+	int fd;
+
+	if (c->plan->box_fd >= 0)
+		return box_ptmx(&c->plan->order, c->plan->box_fd);
+	fd = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 int
 pty_open(struct child *c, unsigned cols, unsigned rows, int ret_slave[3])
 {
@@ -157,9 +171,10 @@ pty_open(struct child *c, unsigned cols, unsigned rows, int ret_slave[3])
 
 	if (FAULT_FAILS("pty.open"))
 		return -ENOSPC; /* as where every terminal is taken */
-	c->pty.fd = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-	if (c->pty.fd < 0)
-		return -errno;
+	rc = master_open(c);
+	if (rc < 0)
+		return rc;
+	c->pty.fd = rc;
 	rc = slave_open(c->pty.fd, slave);
 	if (rc == 0 && ioctl(c->pty.fd, TIOCGPTN, &index) != 0)
 		rc = -errno;

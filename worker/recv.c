@@ -216,6 +216,7 @@ on_role(struct worker *w, struct child *c, struct ctl_msg *msg)
 	memcpy(&m, msg->bytes, sizeof(m));
 	w->heritage.role = m.role;
 	w->keeper_reads = (m.flags & CTL_ROLE_READS_PIDS) != 0;
+	w->keeper_porters = (m.flags & CTL_ROLE_READS_PORTERS) != 0;
 }
 
 /* RELOAD: a worker is told everything it needs in START. */

@@ -5,7 +5,7 @@
  * of its own (raw.h: errno is the worker's), changes its own stack, its context,
  * the ring's header page and what search.h says, and nothing else.
  */
-#include "worker/spawn.h"
+#include "worker/spawn_child.h"
 
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -19,11 +19,6 @@
 #include <time.h>
 
 #include "common/heritage.h"
-#include "worker/raw.h"
-
-/* A system call of up to four arguments. */
-#define RAW(nr, a, b, c, d)                                                    \
-	raw_syscall((nr), (long)(a), (long)(b), (long)(c), (long)(d), 0)
 
 /* What the worker ignores, which exec would hand on. */
 static const int ignored_signals[] = {
@@ -34,10 +29,11 @@ CHILD_CODE static void
 child_wake(struct spawn *s)
 {
 	atomic_store_explicit(&s->cut, 1, memory_order_release);
-	RAW(SYS_futex, &s->cut, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0);
+	RAW(SYS_futex, &s->cut,
+	    FUTEX_WAKE | (spawn_is_boxed(s) ? 0 : FUTEX_PRIVATE_FLAG), 1, 0);
 }
 
-CHILD_CODE static _Noreturn void
+CHILD_CODE _Noreturn void
 child_exit(void)
 {
 	for (;;)
@@ -45,7 +41,7 @@ child_exit(void)
 }
 
 /* Leaves errno and stage where the worker, or its replacement, finds them. */
-CHILD_CODE static _Noreturn void
+CHILD_CODE _Noreturn void
 child_give_up(struct spawn *s, unsigned stage, long error)
 {
 	struct ring_header *hdr = s->args.hdr;
@@ -58,7 +54,7 @@ child_give_up(struct spawn *s, unsigned stage, long error)
 }
 
 /* How far it came, for whoever finds that it hangs. */
-CHILD_CODE static void
+CHILD_CODE void
 child_at(struct spawn *s, unsigned stage, const char *path)
 {
 	s->path = path;
@@ -67,7 +63,7 @@ child_at(struct spawn *s, unsigned stage, const char *path)
 }
 
 /* Default dispositions for what the worker ignores. */
-CHILD_CODE static void
+CHILD_CODE void
 child_reset_signals(void)
 {
 	/* the kernel's own struct: handler, flags, restorer, mask */
@@ -92,7 +88,7 @@ child_give_back(int resource, uint64_t soft)
 }
 
 /* rlimits and niceness. */
-CHILD_CODE static void
+CHILD_CODE void
 child_set_limits(struct spawn *s)
 {
 	const struct spawn_limits *l = &s->limits;
@@ -118,8 +114,28 @@ child_set_limits(struct spawn *s)
 		child_give_up(s, STAGE_LIMIT, rc);
 }
 
-/* Into the groups that limit it. */
+/* Who makes a box is not root, and dies with the keeper all the same: the
+ * kernel takes that wish away from who becomes another. */
 CHILD_CODE static void
+child_become(struct spawn *s)
+{
+	const struct ctl_start *o = s->args.order;
+	long rc;
+
+	if (o->box_uid == 0)
+		return;
+	rc = RAW(SYS_setgroups, 0, 0, 0, 0);
+	if (rc == 0)
+		rc = RAW(SYS_setresgid, o->box_gid, o->box_gid, o->box_gid, 0);
+	if (rc == 0)
+		rc = RAW(SYS_setresuid, o->box_uid, o->box_uid, o->box_uid, 0);
+	if (rc < 0)
+		child_give_up(s, STAGE_GROUPS, rc);
+	child_bind(s);
+}
+
+/* Into the groups that limit it. */
+CHILD_CODE void
 child_join_groups(struct spawn *s)
 {
 	unsigned i;
@@ -135,7 +151,7 @@ child_join_groups(struct spawn *s)
 }
 
 /* Descriptors of its own. Until then it must not close one. */
-CHILD_CODE static void
+CHILD_CODE void
 child_cut(struct spawn *s)
 {
 	struct timespec ever = {.tv_sec = 1};
@@ -157,7 +173,7 @@ child_cut(struct spawn *s)
 
 /* Ends with the keeper. Before any path is looked at, which may take for ever;
  * in this order: whoever dies in between is seen by one of the two. */
-CHILD_CODE static void
+CHILD_CODE void
 child_bind(struct spawn *s)
 {
 	long rc = RAW(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
@@ -184,7 +200,7 @@ child_tell(struct spawn *s)
 }
 
 /* Session, stdio, mask of files. */
-CHILD_CODE static void
+CHILD_CODE void
 child_stdio(struct spawn *s)
 {
 	long rc = RAW(SYS_setsid, 0, 0, 0, 0);
@@ -214,8 +230,10 @@ spawn_child(void *arg)
 	child_cut(s);
 	child_bind(s);
 	child_stdio(s);
-	child_reset_signals();
+	if ((a->order->flags & CTL_START_BOX) == 0)
+		child_reset_signals();
 	child_set_limits(s);
+	child_become(s);
 	/* from here on it may hang */
 	child_at(s, STAGE_CHDIR, a->cwd);
 	rc = RAW(SYS_chdir, a->cwd, 0, 0, 0);

@@ -38,6 +38,7 @@
 #include "shm/ring.h"
 #include "worker/search.h"
 
+struct sock_fprog;
 struct start_plan;
 
 #define SPAWN_MAX CTL_STARTS_MAX /* contexts in use at once */
@@ -46,11 +47,13 @@ enum {
 	SPAWN_FD_STDIN = 4,
 	SPAWN_FD_STDOUT = 5,
 	SPAWN_FD_STDERR = 6,
-	SPAWN_FD_FIRST_OTHER = 7
+	SPAWN_FD_KEEPER = 7, /* the keeper's pidfd: readable once it is dead */
+	SPAWN_FD_FIRST_OTHER = 8
 };
 
-/* Puts /dev/null (null_fd, which stays open) at 4..6. -errno. */
-int spawn_reserve(int null_fd);
+/* Puts /dev/null (null_fd, which stays open) at 4..6, the keeper's pidfd at 7.
+ * -errno. */
+int spawn_reserve(int null_fd, int32_t keeper_pid);
 
 /*
  * Lays a command's stdio at 4..6, for the spawn_clone() that follows and takes
@@ -96,10 +99,12 @@ struct spawn_args {
 	int leaf_fd; /* control group to be in from the first moment; -1 */
 	bool leaf_into; /* by clone itself; else the child moves itself */
 	bool yields;          /* the worker does (SCHED_BATCH), and hands it on */
+	int box_fd;     /* pidfd of the box's pid 1; -1: outside */
 	bool stall, no_pid; /* tests: never cut; the kernel writes no pid */
 };
 
-/* A start: from spawn_take() until it is released and given back. */
+/* A start: from spawn_take() until it is released and given back. In memory that
+ * a porter shares, which shares nothing else with us. */
 struct spawn {
 	struct spawn_args args;
 	struct spawn_limits limits;
@@ -111,6 +116,7 @@ struct spawn {
 	bool joined;  /* by the child */
 	bool told;    /* by the child, where the worker is held: SPAWNED */
 	char *stack;  /* its top */
+	const struct sock_fprog *filter; /* of a box's commands */
 	/* what must outlive the session of a child that cannot die */
 	struct ring_writer ring;
 	struct start_plan *plan;
@@ -153,7 +159,20 @@ spawn_released(const struct spawn *s)
 	return atomic_load_explicit(&s->inexec, memory_order_acquire) == 0;
 }
 
+/* Is it cloned by a porter, whose pid and pidfd spawn_clone() answers with? */
+static inline bool
+spawn_is_boxed(const struct spawn *s)
+{
+	return s->args.box_fd >= 0;
+}
+
+/* Its porter is dead, whatever it did: it holds nothing of ours. */
+void spawn_porter_died(struct spawn *s);
+
 /* The child: spawn.c. On a stack of its own, in the worker's memory. */
 int spawn_child(void *spawn);
+/* The porter: porter.c. In memory of its own. */
+int spawn_porter(void *spawn);
+#define SPAWN_STACK_BYTES (128u * 1024u) /* below spawn.stack */
 
 #endif

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -23,7 +24,6 @@
 #include "worker/clone3.h"
 #include "worker/start_plan.h"
 
-#define STACK_BYTES (128u * 1024u)
 #define GUARD_BYTES 65536u
 
 #define CUT_STEP_NS (10 * NSEC_PER_MSEC)
@@ -49,12 +49,19 @@ static int uncut_pidfd = -1;
 
 /* Puts /dev/null where a command's stdio will lie. */
 int
-spawn_reserve(int null_fd)
+spawn_reserve(int null_fd, int32_t keeper_pid)
 {
-	int fd;
+	int fd = (int)syscall(SYS_pidfd_open, keeper_pid, 0);
+	int keeper = fd < 0 ? null_fd : fd; /* no kernel for boxes */
+	int rc = dup3(keeper, SPAWN_FD_KEEPER, O_CLOEXEC) < 0 ? -errno : 0;
+
+	if (fd >= 0 && fd != SPAWN_FD_KEEPER)
+		close(fd);
+	if (rc < 0)
+		return rc;
 
 	null = null_fd;
-	for (fd = SPAWN_FD_STDIN; fd < SPAWN_FD_FIRST_OTHER; fd++)
+	for (fd = SPAWN_FD_STDIN; fd <= SPAWN_FD_STDERR; fd++)
 		if (dup3(null_fd, fd, O_CLOEXEC) < 0)
 			return -errno;
 	return 0;
@@ -89,17 +96,27 @@ is_cut(const struct spawn *s)
 static char *
 stack_new(void)
 {
-	char *base = mmap(NULL, GUARD_BYTES + STACK_BYTES,
+	char *base = mmap(NULL, GUARD_BYTES + SPAWN_STACK_BYTES,
 	    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1,
 	    0);
 
 	if (base == MAP_FAILED)
 		return NULL;
 	if (mprotect(base, GUARD_BYTES, PROT_NONE) != 0) {
-		munmap(base, GUARD_BYTES + STACK_BYTES);
+		munmap(base, GUARD_BYTES + SPAWN_STACK_BYTES);
 		return NULL;
 	}
-	return base + GUARD_BYTES + STACK_BYTES;
+	return base + GUARD_BYTES + SPAWN_STACK_BYTES;
+}
+
+/* Shared, so that a porter tells from its own memory how far it is. */
+static struct spawn *
+context_new(void)
+{
+	void *p = mmap(NULL, sizeof(struct spawn), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p != MAP_FAILED ? p : NULL;
 }
 
 /* A context is never freed: there are at most SPAWN_MAX beside the parked. */
@@ -116,11 +133,11 @@ spawn_take(void)
 		stack = s->stack;
 	} else {
 		stack = stack_new();
-		s = stack != NULL ? malloc(sizeof(*s)) : NULL;
+		s = stack != NULL ? context_new() : NULL;
 		if (s == NULL) {
 			if (stack != NULL)
-				munmap(stack - STACK_BYTES - GUARD_BYTES,
-				    STACK_BYTES + GUARD_BYTES);
+				munmap(stack - SPAWN_STACK_BYTES - GUARD_BYTES,
+				    SPAWN_STACK_BYTES + GUARD_BYTES);
 			return NULL;
 		}
 	}
@@ -177,11 +194,16 @@ clone_new(struct spawn *s, uint64_t flags, bool into, int *pidfd)
 	memset(&args, 0, sizeof(args));
 	args.flags = flags;
 	args.pidfd = (uintptr_t)pidfd;
-	args.stack = (uintptr_t)(s->stack - STACK_BYTES);
-	args.stack_size = STACK_BYTES;
+	args.stack = (uintptr_t)(s->stack - SPAWN_STACK_BYTES);
+	args.stack_size = SPAWN_STACK_BYTES;
 	if (into) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (unsigned)s->args.leaf_fd;
+	}
+	if (spawn_is_boxed(s)) {
+		args.flags |= CLONE_CLEAR_SIGHAND | CLONE_PARENT_SETTID;
+		args.parent_tid = (uintptr_t)&s->args.hdr->porter;
+		return clone3_start(&args, spawn_porter, s);
 	}
 	if (!s->args.held) {
 		args.flags |= CLONE_CLEAR_SIGHAND | CLONE_CHILD_CLEARTID;
@@ -198,7 +220,8 @@ clone_new(struct spawn *s, uint64_t flags, bool into, int *pidfd)
 static long
 clone_once(struct spawn *s, int *ret_pidfd, bool *ret_into)
 {
-	uint64_t flags = CLONE_VM | CLONE_PARENT | CLONE_PIDFD;
+	uint64_t flags = CLONE_PARENT | CLONE_PIDFD |
+	    (spawn_is_boxed(s) ? 0 : CLONE_VM);
 	bool into = s->args.leaf_fd >= 0 && s->args.leaf_into;
 	sigset_t all, before;
 	long pid = -1;
@@ -222,17 +245,35 @@ clone_once(struct spawn *s, int *ret_pidfd, bool *ret_into)
 	return pid;
 }
 
+void
+spawn_porter_died(struct spawn *s)
+{
+	atomic_store_explicit(&s->inexec, 0, memory_order_release);
+}
+
+/* A porter may die before it says anything. */
+static void
+look_at_porter(struct spawn *s, int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+	if (spawn_is_boxed(s) && poll(&p, 1, 0) == 1)
+		spawn_porter_died(s);
+}
+
 /* Waits until the child has descriptors of its own, or is gone. */
 static int
 await_cut(struct spawn *s, int pidfd)
 {
+	const long private = spawn_is_boxed(s) ? 0 : FUTEX_PRIVATE_FLAG;
 	const struct timespec step = {.tv_nsec = (long)CUT_STEP_NS};
 	uint64_t began = clock_boot_ns(), waited;
 	bool killed = false;
 
 	while (!is_cut(s)) {
 		(void)syscall(SYS_futex, &s->cut,
-		    FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, &step, NULL, 0);
+		    FUTEX_WAIT | private, 0, &step, NULL, 0);
+		look_at_porter(s, pidfd);
 		waited = clock_boot_ns() - began;
 		if (waited > CUT_LAST_NS)
 			return -ETIME;
@@ -333,8 +374,10 @@ after_clone(struct spawn *s, int pidfd)
 	if (rc == 0 && unshare_refused(s)) {
 		/* it exited before it did anything; the keeper reaps it */
 		no_unshare = true;
-		while (!spawn_released(s))
+		while (!spawn_released(s)) {
+			look_at_porter(s, pidfd);
 			sched_yield();
+		}
 		return -EAGAIN;
 	}
 	if (rc == 0 && s->unshare && atomic_load(&s->cut) != 0)
@@ -358,6 +401,8 @@ spawn_clone(struct spawn *s, pid_t *ret_pid, int *ret_pidfd, bool *ret_in_leaf)
 	int pidfd = -1, rc;
 	long pid;
 
+	if (spawn_is_boxed(s) && (s->args.held || no_free || no_unshare))
+		return -ENOSYS;
 	s->unshare = !no_unshare;
 	if (s->args.leaf_fd >= 0 && !s->args.leaf_into)
 		s->join_fd = openat(s->args.leaf_fd, "cgroup.procs",
@@ -367,8 +412,10 @@ spawn_clone(struct spawn *s, pid_t *ret_pid, int *ret_pidfd, bool *ret_in_leaf)
 	atomic_store(&s->inexec, 1);
 	/* also makes the page be there: the kernel does not wait for it */
 	atomic_store(&hdr->pid, 0);
+	if (spawn_is_boxed(s))
+		atomic_store(&hdr->porter, 0);
 	pid = clone_once(s, &pidfd, &into);
-	if (pid < 0 && !s->args.held && is_refusal(-pid)) {
+	if (pid < 0 && !s->args.held && !spawn_is_boxed(s) && is_refusal(-pid)) {
 		no_free = true;
 		pid = -EAGAIN;
 	}

@@ -20,6 +20,7 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/stats.h"
+#include "worker/box_filter.h"
 #include "worker/ladder.h"
 #include "worker/limits.h"
 #include "worker/link.h"
@@ -146,6 +147,7 @@ spawn_fill(struct child *c, struct spawn *s)
 	    .search = search,
 	    .leaf_into = (c->w->heritage.flags & HERITAGE_TREE_INTO) != 0,
 	    .yields = c->w->yields,
+	    .box_fd = plan->box_fd,
 	    .stall = FAULT_FAILS("spawn.no-cut"),
 	    .no_pid = FAULT_FAILS("spawn.no-pid")};
 }
@@ -177,6 +179,11 @@ clone_command(struct child *c)
 	if (s == NULL)
 		return -EBUSY;
 	spawn_fill(c, s);
+	s->filter = box_filter();
+	if (plan->box_fd >= 0 && s->filter == NULL) {
+		spawn_give(s);
+		return -ENOSYS;
+	}
 	s->args.leaf_fd = tree_enter(c);
 	rc = limits_prepare(c, &plan->order, s->args.leaf_fd, &s->limits);
 	atomic_store(&c->ring.hdr->limits, plan->order.limit_mask);
@@ -197,6 +204,9 @@ clone_command(struct child *c)
 		c->spawn = s;
 	else
 		spawn_give(s);
+	c->ported = rc == 0 && spawn_is_boxed(s);
+	if (c->ported)
+		c->pid = 0; /* that was the porter's, as pidfd is */
 	return rc;
 }
 
@@ -400,6 +410,7 @@ start_session(struct worker *w, struct ctl_msg *msg)
 		link_say(c, LINK_KEEPER, TELL_CLOSED);
 	c->plan->child_end[0] = c->plan->child_end[1] =
 	    c->plan->child_end[2] = -1;
+	c->plan->box_fd = -1;
 	c->plan->began_ns = w->now_ns;
 	rc = start_plan_make(c->plan, msg);
 	if (rc == -EPROTO)

@@ -39,6 +39,8 @@ start_plan_free(struct start_plan *plan)
 	if (plan == NULL)
 		return;
 	start_plan_hang_up(plan);
+	if (plan->box_fd >= 0)
+		close(plan->box_fd);
 	free(plan->blob);
 	free(plan->words);
 	free(plan->search.tries);
@@ -62,6 +64,7 @@ order_is_sane(const struct ctl_start *o)
 	    o->limit_mask < 1u << CTL_LIMITS && o->umask <= 0777 &&
 	    o->spill_max <= INT64_MAX && o->blob_at >= CTL_START_MIN &&
 	    o->blob_at <= CTL_MAX_BYTES &&
+	    ((o->flags & CTL_START_BOXED) == 0 || o->box_pid > 1) &&
 	    (o->shell_argc == 0 ||
 	        (o->shell_argc < o->argc && o->path_count >= 2)) &&
 	    ((o->flags & CTL_START_SHELL) == 0 ||
@@ -260,6 +263,7 @@ start_plan_make(struct start_plan *plan, const struct ctl_msg *msg)
 {
 	int rc;
 
+	plan->box_fd = -1;
 	order_copy(&plan->order, msg);
 	if (!order_is_sane(&plan->order))
 		return -EPROTO;
@@ -268,6 +272,8 @@ start_plan_make(struct start_plan *plan, const struct ctl_msg *msg)
 		rc = plan_words(plan);
 	if (rc == 0)
 		rc = plan_strings(plan);
+	if ((plan->order.flags & CTL_START_BOXED) != 0)
+		return rc; /* what is plain out here may be a link in there */
 	if (rc == 0 && (plan->order.flags & CTL_START_SHELL) != 0 &&
 	    (plan->order.flags & CTL_START_DIRECT) != 0)
 		plan->search.direct = direct_make(plan->cwd,

@@ -22,6 +22,7 @@ struct start_plan {
 	unsigned tries;
 	uint64_t began_ns; /* the order came */
 	int child_end[3]; /* stdin, stdout, stderr of the command; -1 */
+	int box_fd;       /* pidfd of its box's pid 1; -1 */
 };
 
 /* Copies, then checks the copy. Errors: -EPROTO, -ENOMEM, -errno; what was

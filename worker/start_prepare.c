@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/rundir.h"
+#include "worker/box.h"
 #include "worker/pty.h"
 #include "worker/spare.h"
 #include "worker/spill.h"
@@ -112,6 +113,16 @@ start_prepare(struct child *c, unsigned *ret_stage)
 	int rc;
 
 	rc = prepare_ring(c);
+	if (rc == 0 && (plan->order.flags & CTL_START_BOXED) != 0 &&
+	    plan->box_fd < 0) {
+		*ret_stage = STAGE_BOX;
+		rc = c->w->keeper_porters
+		    ? box_open(&plan->order, &plan->box_fd)
+		    : -EOPNOTSUPP;
+		if (rc < 0)
+			return rc;
+		*ret_stage = STAGE_PREPARE;
+	}
 	if (rc == 0 && plan->spill != NULL) {
 		rc = spill_create(c, plan->spill, plan->order.spill_max,
 		    plan->order.attempt > 0);

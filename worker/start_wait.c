@@ -53,7 +53,7 @@ is_dead(const struct child *c)
 static bool
 is_settled(const struct child *c)
 {
-	if (c->spawn != NULL)
+	if (c->spawn != NULL && !c->orphan)
 		return spawn_released(c->spawn);
 	return atomic_load(&c->ring.hdr->exec_errno) != 0 || is_dead(c) ||
 	    !procfs_before_exec(c->pid);
@@ -68,9 +68,38 @@ has_begun(const struct child *c)
 
 	if (atomic_load(&hdr->exec_errno) != 0)
 		return false;
-	if (c->adopted || c->doomed_ns != 0)
+	if (c->pid <= 1)
+		return false; /* its porter came to no clone */
+	if (c->adopted || c->orphan || c->doomed_ns != 0)
 		return !procfs_before_exec(c->pid);
 	return atomic_load(&hdr->exec_stage) == STAGE_EXEC;
+}
+
+/* A porter's command is known once the porter is gone. One that was killed may
+ * have left one before its exec: that is looked at as a dead worker's. */
+static void
+unload(struct child *c)
+{
+	struct ring_header *hdr = c->ring.hdr;
+	bool whole = spawn_released(c->spawn);
+
+	child_close_pidfd(c);
+	c->ported = false;
+	c->pid = atomic_load(&hdr->pid);
+	atomic_store(&hdr->porter, 0);
+	FAULT("porter.gone");
+	spawn_porter_died(c->spawn);
+	if (c->pid <= 1)
+		return;
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	if (c->pidfd < 0) {
+		log_event(LOG_ERROR, "process-not-watched",
+		    KV("session", c->sid.v), KV("error", err_name(errno)));
+		c->w->lost = true; /* the next worker is given it */
+		return;
+	}
+	c->orphan = !whole;
+	child_watch_pidfd(c);
 }
 
 /* Where commands start in a crowd the worker does not interrupt those that run:
@@ -114,7 +143,7 @@ leave(struct child *c)
 	if (c->spawn != NULL)
 		spawn_give(c->spawn);
 	c->spawn = NULL;
-	c->adopted = false;
+	c->adopted = c->orphan = false;
 	c->look_ns = c->look_step = 0;
 }
 
@@ -197,6 +226,9 @@ overdue(struct child *c)
 		c->look_step = LOOK_MIN_NS;
 		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL,
 		    0);
+		/* the command that a porter waits for */
+		if (c->ported && atomic_load(&c->ring.hdr->pid) > 1)
+			(void)kill(atomic_load(&c->ring.hdr->pid), SIGKILL);
 		FAULT("start.after-kill");
 		return;
 	}
@@ -231,6 +263,8 @@ start_wait(struct child *c)
 			c->start_due = now + STOP_NS;
 		child_watch_pidfd(c);
 	}
+	if (c->ported && (spawn_released(c->spawn) || is_dead(c)))
+		unload(c);
 	if (is_settled(c)) {
 		settle(c);
 		return;

@@ -132,7 +132,7 @@ worker_init(struct worker *w, const struct heritage *h)
 	link_init(w, LINK_MASTER);
 	rc = null_open(&w->null_fd);
 	if (rc == 0)
-		rc = spawn_reserve(w->null_fd);
+		rc = spawn_reserve(w->null_fd, h->keeper_pid);
 	if (rc < 0)
 		return rc;
 	w->dirfd = open(h->runtime_dir,

@@ -78,6 +78,7 @@ struct worker {
 	bool took;     /* one of them, in this turn */
 	bool lost;     /* descriptors from the keeper: it must begin anew */
 	bool keeper_reads; /* pids, in the rings' headers: it says so */
+	bool keeper_porters; /* nor does it overlook a porter */
 	bool leaving;  /* told to make way: at the end of this turn */
 	struct child_list sessions;
 	size_t count; /* of them */

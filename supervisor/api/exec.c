@@ -23,9 +23,20 @@
 static void
 answer_workdir(struct req *r, const struct session *s)
 {
+	struct proto_problem why;
+
 	int error = abs(s->facts.error);
 	char shown[200];
 
+	if (s->facts.stage == STAGE_BOX) {
+		proto_problem_set(&why, PROTO_E_UNSUPPORTED, "host", "%s",
+		    s->facts.hung_at != NULL && s->facts.hung_at[0] != '\0'
+			? s->facts.hung_at
+			: "no sandbox: the box ended before the command was "
+			  "in it");
+		req_fail(r, &why);
+		return;
+	}
 	text_escape(
 	    s->wish.cwd, strlen(s->wish.cwd), false, shown, sizeof(shown));
 	((struct exec *)r->state)->cwd = s->wish.cwd;
@@ -308,7 +319,7 @@ exec_drained(struct api_call *c, struct proto_problem *why)
 
 /* Is there a host for it? */
 static bool
-exec_placed(struct api_call *c, struct proto_problem *why)
+exec_placed(struct api_call *c, uint32_t *ret, struct proto_problem *why)
 {
 	struct exec *x = c->req->state;
 	struct box_answer host;
@@ -318,16 +329,18 @@ exec_placed(struct api_call *c, struct proto_problem *why)
 	        scope_of(c, own), &host, why) < 0)
 		return false;
 	warn(x, host.text);
-	if (host.verdict != BOX_TO_SANDBOX)
+	*ret = host.verdict == BOX_TO_SANDBOX ? HOST_SANDBOX : HOST_GATEWAY;
+	if (*ret == HOST_GATEWAY || c->m->cfg.sandbox.access == CONFIG_ACCESS_NONE)
 		return true;
 	proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
-	    "no sandbox: boxes are not built yet");
+	    "no sandbox: access = ro and rw are not built yet; use bind");
 	return false;
 }
 
 /* Refuses what cannot start now. */
 static bool
-exec_refused(struct api_call *c, struct proto_problem *why)
+exec_refused(struct api_call *c, uint32_t *ret_host,
+    struct proto_problem *why)
 {
 	if (c->m->stopping) {
 		proto_problem_set(why, PROTO_E_STOPPING, "",
@@ -351,7 +364,7 @@ exec_refused(struct api_call *c, struct proto_problem *why)
 		    "this connection belongs to another scope");
 		return true;
 	}
-	return exec_drained(c, why) || !exec_placed(c, why);
+	return exec_drained(c, why) || !exec_placed(c, ret_host, why);
 }
 
 /* Does the key belong to a session already? */
@@ -376,22 +389,24 @@ exec_call(struct api_call *c)
 	struct req *r = c->req;
 	struct exec *x = r->state;
 	char cwd[4096] = "";
+	uint32_t host;
 
 	x->text = api_text_rule(c);
 	if (s != NULL) {
 		exec_attach(c, s);
 		return;
 	}
-	if (exec_refused(c, &why)) {
+	if (exec_refused(c, &host, &why)) {
 		req_fail(r, &why);
 		return;
 	}
+	b.boxed = host == HOST_SANDBOX;
 	if (exec_workdir(&b, c->params, cwd, sizeof(cwd), &why) < 0) {
 		x->cwd = cwd;
 		req_refuse(r, PROTO_E_WORKDIR, NULL, "%s", why.message);
 		return;
 	}
-	s = exec_session(c, cwd, &why);
+	s = exec_session(c, cwd, host, &why);
 	if (s == NULL) {
 		req_fail(r, &why);
 		return;

@@ -29,7 +29,7 @@ struct exec {
 /* exec_session.c: it is in the registry, with everything but a state. NULL:
  * *why. */
 struct session *exec_session(struct api_call *c, const char *cwd,
-    struct proto_problem *why);
+    uint32_t host, struct proto_problem *why);
 
 /* exec_yield.c: the foreground lasts so long from now; with `looks` no longer
  * than until the command seems to wait for input. */

@@ -38,6 +38,10 @@ const struct pair *env_find(const struct build *bl, const char *key);
 /* The base: what the client sent, filtered, else the server's own. */
 void env_base(struct build *bl, const struct exec_base *b,
     const struct val *params);
+/* The base in a box: nothing of ours or the client's, but what is configured
+ * for it. */
+#define BOX_PATH "/usr/local/bin:/usr/bin:/bin"
+int env_box(struct build *bl, const struct exec_base *b);
 /* What the call asks for; a refusal (-EINVAL) names the key. */
 int env_call(struct build *bl, const struct exec_base *b,
     const struct val *params);

@@ -67,6 +67,26 @@ env_base(struct build *bl, const struct exec_base *b, const struct val *params)
 }
 
 int
+env_box(struct build *bl, const struct exec_base *b)
+{
+	const char *at = b->cfg->sandbox.env;
+	size_t n, key;
+
+#define SET(key, val) env_set(bl, key, sizeof(key) - 1, val, strlen(val))
+	SET("PATH", BOX_PATH);
+	SET("HOME", "/workspace");
+	SET("LANG", "C.UTF-8");
+#undef SET
+	for (; *at != '\0'; at += n + (at[n] == '\n')) {
+		n = strcspn(at, "\n");
+		key = strcspn(at, "=");
+		if (key < n)
+			env_set(bl, at, key, at + key + 1, n - key - 1);
+	}
+	return 0;
+}
+
+int
 env_keep(const struct val *env, char **ret, size_t *ret_bytes,
     struct proto_problem *why)
 {
@@ -144,7 +164,9 @@ env_own(struct build *bl, const struct exec_base *b, const struct exec_ids *ids,
 	const struct pair *p = env_find(bl, "PATH");
 
 #define SET(key, val) env_set(bl, key, sizeof(key) - 1, val, strlen(val))
-	if (b->cfg->path_prepend[0] != '\0') {
+	if (b->boxed) {
+		/* it has its own */
+	} else if (b->cfg->path_prepend[0] != '\0') {
 		sbuf_add(path, b->cfg->path_prepend);
 		sbuf_add(path, ":");
 		if (p != NULL)

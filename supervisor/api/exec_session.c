@@ -103,12 +103,15 @@ take_lane(struct master *m, const struct val *p, struct session_wish *w,
 		r = limits_take_config(&m->h, &lane->limits, &w->limits, why);
 	if (r == 0)
 		r = limits_take_config(&m->h, &m->cfg.limits, &w->limits, why);
+	if (r == 0 && w->host == HOST_SANDBOX)
+		limits_take_box(&m->h, &m->cfg.sandbox, &w->limits);
 	return r;
 }
 
 /* A session of what the params say, in no tree yet. NULL: *why. */
 static struct session *
-make(struct api_call *c, const char *cwd, struct proto_problem *why)
+make(struct api_call *c, const char *cwd, uint32_t host,
+    struct proto_problem *why)
 {
 	struct session_id id = {0};
 	struct session_wish wish = {0};
@@ -123,6 +126,7 @@ make(struct api_call *c, const char *cwd, struct proto_problem *why)
 	take_numbers(&c->m->cfg, c->params, &wish);
 	wish.stdin_pipe = takes_input(c);
 	wish.command = shown.p;
+	wish.host = host;
 	wish.cwd = strdup(cwd);
 	wish.lane = param_dup(c->params, "lane");
 	if (wish.cwd != NULL && wish.lane != NULL)
@@ -174,6 +178,7 @@ session_spec(struct session *s, const struct api_call *c,
 	struct exec_ids ids = {.slug = s->id.slug, .scope = s->id.scope,
 	    .instance = instance, .pty = s->terminal.pty};
 
+	b.boxed = s->wish.host == HOST_SANDBOX;
 	session_instance(s, instance);
 	r = exec_spec_make(&b, c->params, s->wish.cwd, &ids, &spec, why);
 	if (r == 0)
@@ -182,7 +187,8 @@ session_spec(struct session *s, const struct api_call *c,
 }
 
 struct session *
-exec_session(struct api_call *c, const char *cwd, struct proto_problem *why)
+exec_session(struct api_call *c, const char *cwd, uint32_t host,
+    struct proto_problem *why)
 {
 	struct master *m = c->m;
 	const struct val *p = c->params;
@@ -190,7 +196,7 @@ exec_session(struct api_call *c, const char *cwd, struct proto_problem *why)
 	int r;
 
 	proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
-	s = make(c, cwd, why);
+	s = make(c, cwd, host, why);
 	if (s == NULL)
 		return NULL;
 	r = room_join(m, s);

@@ -40,6 +40,47 @@ base_get(const struct exec_base *b, const struct val *params, const char *key,
 	return false;
 }
 
+/* Is there a name in it that leads upwards? */
+static bool
+leads_up(const char *path)
+{
+	for (; *path != '\0'; path += strcspn(path, "/")) {
+		path += strspn(path, "/");
+		if (strncmp(path, "..", 2) == 0 &&
+		    (path[2] == '/' || path[2] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* In a box: the workspace, or a directory below it. */
+static int
+box_workdir(const struct val *params, char *ret, size_t size,
+    struct proto_problem *why)
+{
+	static const char top[] = "/workspace";
+	char dir[4200], shown[200];
+	int n;
+
+	if (val_copy(params, "workdir", dir, sizeof(dir)) == 0)
+		dir[0] = '\0';
+	if (dir[0] == '~' && (dir[1] == '\0' || dir[1] == '/'))
+		n = snprintf(ret, size, "%s%s", top, dir + 1);
+	else if (dir[0] == '/' || dir[0] == '\0')
+		n = snprintf(ret, size, "%s", dir[0] == '/' ? dir : top);
+	else
+		n = snprintf(ret, size, "%s/%s", top, dir);
+	if (n >= 0 && (size_t)n < size && !leads_up(ret) &&
+	    strncmp(ret, top, sizeof(top) - 1) == 0 &&
+	    (ret[sizeof(top) - 1] == '/' || ret[sizeof(top) - 1] == '\0'))
+		return 0;
+	text_escape(dir, strlen(dir), false, shown, sizeof(shown));
+	proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
+	    "workdir %s is not below the box's /workspace; nothing was run",
+	    shown);
+	return -EINVAL;
+}
+
 /* The directory the command runs in; the child finds out if it is there. */
 int
 exec_workdir(const struct exec_base *b, const struct val *params, char *ret,
@@ -48,6 +89,8 @@ exec_workdir(const struct exec_base *b, const struct val *params, char *ret,
 	char dir[4200], base[4200], home[4200], shown[200];
 	int n;
 
+	if (b->boxed)
+		return box_workdir(params, ret, size, why);
 	if (val_copy(params, "baseDir", base, sizeof(base)) == 0)
 		snprintf(base, sizeof(base), "%s", b->dir);
 	if (val_copy(params, "workdir", dir, sizeof(dir)) == 0)
@@ -133,6 +176,10 @@ choose_shells(const struct exec_base *b, const struct val *params,
 	const char *const users[] = {own, b->user_shell};
 	uint32_t count = 0;
 
+	if (b->boxed) {
+		count = add_shells(ret, BOX_PATH, "bash");
+		return count + add_shells(ret, BOX_PATH, "sh");
+	}
 	if (b->cfg->shell[0] != '\0') {
 		sbuf_addn(ret, b->cfg->shell, strlen(b->cfg->shell) + 1);
 		return 1;
@@ -278,7 +325,7 @@ spec_fill(struct build *bl, const struct exec_base *b, const struct val *params,
 	sp->flags = b->cfg->no_new_privs ? CTL_START_NO_NEW_PRIVS : 0u;
 	if (argv == NULL) {
 		sp->flags |= CTL_START_SHELL |
-		    (b->cfg->direct ? CTL_START_DIRECT : 0u);
+		    (b->cfg->direct && !b->boxed ? CTL_START_DIRECT : 0u);
 		sp->path_count = choose_shells(b, params, shells);
 		if (shells->failed)
 			return -ENOMEM;
@@ -317,8 +364,12 @@ exec_spec_make(const struct exec_base *b, const struct val *params,
 
 	if (bl != NULL && sp != NULL) {
 		bl->why = why;
-		env_base(bl, b, params);
-		r = env_call(bl, b, params);
+		if (b->boxed)
+			r = env_box(bl, b);
+		else
+			env_base(bl, b, params);
+		if (r != -E2BIG)
+			r = env_call(bl, b, params);
 		if (r == 0) {
 			env_own(bl, b, ids, cwd, &path);
 			r = spec_fill(bl, b, params, cwd, &shells, sp);

@@ -17,6 +17,7 @@ struct exec_base {
 	const char *dir; /* the connection's; "": none */
 	uint32_t umask;
 	const char *home, *user_shell, *path;
+	bool boxed; /* it is to run in a box */
 };
 
 /* Of it, what a connection has said once for all of its calls (defaults.c). */

@@ -18,6 +18,7 @@
 
 #include "common/check.h"
 #include "common/reserve.h"
+#include "supervisor/host/boxes.h"
 #include "supervisor/master.h"
 
 #define QUICK_MS 100u /* what takes longer hangs, or as good as */
@@ -62,7 +63,8 @@ blob_memfd(const unsigned char *blob, size_t size)
 static bool
 is_awaited(const struct session *s)
 {
-	return s->shown.backgrounded || s->terminal.pty || s->wish.stream;
+	return s->shown.backgrounded || s->terminal.pty || s->wish.stream ||
+	    session_is_ours(s);
 }
 
 /* Everything START says but the blob. */
@@ -141,6 +143,12 @@ order_start(struct master *m, struct worker *w, struct session *s)
 
 	if (buf == NULL)
 		return -ENOMEM;
+	fd = boxes_order(m, s, &st);
+	if (fd < 0) {
+		free(buf);
+		return fd;
+	}
+	fd = -1;
 	st.blob_bytes = (uint32_t)(spec + spill);
 	memcpy(buf + sizeof(st), s->record.spec->blob, spec);
 	if (s->id.incarnation != m->h.incarnation)
@@ -178,6 +186,37 @@ starts_fini(struct master *m)
 	m->starts.timer = NULL;
 }
 
+void
+starts_box(struct session *s, struct session_list *in)
+{
+	CHECK(s->start.is == START_NONE || s->start.is == START_BOX);
+	if (s->start.is == START_BOX)
+		TAILQ_REMOVE(s->start.in, s, start.link);
+	TAILQ_INSERT_TAIL(in, s, start.link);
+	s->start.in = in;
+	s->start.is = START_BOX;
+}
+
+void
+starts_inside(struct session *s, struct sid box)
+{
+	s->start.box = box;
+}
+
+/* Is it to start now? Not before it is in its box. */
+static bool
+may_enter(struct master *m, struct session *s)
+{
+	if (s->wish.host != HOST_SANDBOX)
+		return true;
+	boxes_left(m, s); /* from a start that came to nothing */
+	s->start.box.v = 0;
+	if (!boxes_enter(m, s))
+		return false;
+	session_touch(m, s);
+	return true;
+}
+
 /* It waits, behind those of its scope. */
 void
 starts_enter(struct master *m, struct session *s)
@@ -185,6 +224,8 @@ starts_enter(struct master *m, struct session *s)
 	CHECK(s->state == STATE_STARTING);
 	CHECK(!custody_has(&s->custody)); /* nobody may run it already */
 	starts_over(m, s);
+	if (!may_enter(m, s))
+		return;
 	if (TAILQ_EMPTY(&s->share.room->starting))
 		TAILQ_INSERT_TAIL(&m->starts.rooms, s->share.room,
 		    starting_link);
@@ -239,6 +280,9 @@ starts_over(struct master *m, struct session *s)
 		break;
 	case START_WAITS:
 		wait_over(m, s);
+		break;
+	case START_BOX:
+		TAILQ_REMOVE(s->start.in, s, start.link);
 		break;
 	case START_QUICK:
 		TAILQ_REMOVE(&m->starts.quick, s, start.link);

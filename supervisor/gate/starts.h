@@ -14,11 +14,14 @@
 
 #include <stdint.h>
 
+#include "common/ids.h"
+
 struct event;
 struct master;
 struct room;
 struct session;
 struct worker;
+struct session_list;
 
 #define STARTS_QUICK 8u /* of one worker at once, that are not slow */
 
@@ -27,7 +30,8 @@ enum start_is {
 	START_NONE,  /* not here */
 	START_WAITS, /* for its turn */
 	START_QUICK, /* ordered, a moment ago */
-	START_SLOW   /* ordered long ago */
+	START_SLOW,  /* ordered long ago */
+	START_BOX    /* not here yet: waits for its box */
 };
 
 struct starts {
@@ -41,6 +45,10 @@ void starts_init(struct master *m);
 void starts_fini(struct master *m);
 /* A starting session is given to a worker at the turn's end, or waits. */
 void starts_enter(struct master *m, struct session *s);
+/* It waits in that list of host/boxes.c. */
+void starts_box(struct session *s, struct session_list *in);
+/* It is counted in that box, from now on. */
+void starts_inside(struct session *s, struct sid box);
 /* A worker has it in hand, before its exec, by the order of somebody else. */
 void starts_found(struct master *m, struct session *s, struct worker *w);
 /* It waits no more, nor is it under way: it runs, has failed, is over, or its

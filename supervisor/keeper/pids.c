@@ -14,7 +14,9 @@
  * first one that carries the row's mark, since the kernel lists a command before
  * whatever it leaves to us.
  */
+#include <errno.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/fault.h"
@@ -151,6 +153,26 @@ claim(void *arg, int32_t pid)
 	return true;
 }
 
+/* A dead worker's porter may still clone what is then started elsewhere: it dies
+ * before its row's header is believed. That takes no time: it hangs nowhere. */
+static void
+end_porter(struct keeper *k, const struct row *r)
+{
+	struct ring_look look;
+	struct child c;
+	siginfo_t si;
+
+	if (ring_look(k->dir, r->sid, &look) < 0 || look.porter <= 1 ||
+	    reap_is_known(k, look.porter) || !reap_is_child(look.porter) ||
+	    !look_at(look.porter, &c) || c.began_ns < r->held_ns ||
+	    kill(look.porter, SIGKILL) != 0)
+		return;
+	FAULT("keeper.porter-killed");
+	while (waitid(P_PID, (id_t)look.porter, &si, WEXITED | WNOWAIT) != 0 &&
+	    errno == EINTR)
+		;
+}
+
 /* No row: a nameless one of another slot. */
 static bool
 is_another_nameless(const struct keeper *k, uint32_t slot)
@@ -199,6 +221,7 @@ pids_find(struct keeper *k, const struct proc *dead)
 		next = table_next_nameless(k->table, r);
 		if (r->owner != slot)
 			continue;
+		end_porter(k, r);
 		pids_read(k, r);
 		if (!is_spoiled(k, r))
 			continue;

@@ -133,7 +133,7 @@ put_role(struct keeper *k, struct proc *to, const struct proc *w)
 {
 	struct ctl_role m = { .head = CTL_INIT(CTL_ROLE, (struct sid){ 0 },
 		struct ctl_role), .wid = w->wid, .role = (uint32_t)w->role,
-		.flags = CTL_ROLE_READS_PIDS };
+		.flags = CTL_ROLE_READS_PIDS | CTL_ROLE_READS_PORTERS };
 
 	return put(k, to, &m, sizeof(m), NULL, 0);
 }

@@ -15,6 +15,7 @@
 #include "common/text.h"
 #include "shm/state_names.h"
 #include "shm/stats.h"
+#include "supervisor/host/boxes.h"
 #include "supervisor/master.h"
 #include "supervisor/words/result.h"
 
@@ -122,7 +123,7 @@ static bool
 owes_event(const struct session *s)
 {
 	return s->shown.backgrounded && !s->shown.exit_notified &&
-	    !session_never_was(s);
+	    !session_never_was(s) && !session_is_ours(s);
 }
 
 /* Writes the exit event, which every end of a backgrounded session has. */
@@ -225,6 +226,7 @@ session_end_take(struct master *m, struct session *s)
 	TAILQ_REMOVE(&m->ends, s, ending.link);
 	exit_event(m, s);
 	sweep_ended(m, s);
+	boxes_ended(m, s);
 	session_wake(m, s, WAKE_STATE);
 	if (s->ending.left_lane)
 		deadlock_look(m, m->lanes, s->wish.lane);

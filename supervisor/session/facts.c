@@ -64,6 +64,12 @@ take_reason(struct session *s, uint32_t reason)
 							: END_LOST;
 }
 
+void
+facts_lost(struct session *s)
+{
+	s->facts.reason = END_LOST;
+}
+
 /* Who holds its output: "PID NAME" each, fit to be shown. */
 static void
 take_holders(struct session *s, uint32_t holders, uint32_t named,

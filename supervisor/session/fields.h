@@ -27,6 +27,8 @@
 struct event;
 struct master;
 struct req;
+struct session;
+TAILQ_HEAD(session_list, session);
 
 /* ------------------------------------------------------------- session.def */
 /* How the member of a row of session.def is declared. */
@@ -83,6 +85,14 @@ struct input_probe {
 	uint64_t at_ns;      /* boot; 0: never looked */
 	uint64_t total, fed; /* output and input then */
 	enum input_wait found;
+};
+
+/* Where its command runs. */
+enum session_host {
+	HOST_GATEWAY, /* on this machine */
+	HOST_SANDBOX, /* in a box */
+	HOST_BOX,     /* it is one: ours, as the next */
+	HOST_SETUP    /* sets one up, from inside */
 };
 
 struct session {
@@ -150,6 +160,8 @@ struct session {
 		TAILQ_ENTRY(session) link; /* of those that wait; quick ones */
 		struct wid at;             /* QUICK, SLOW: its worker */
 		uint64_t ordered_ns;       /* QUICK: boot */
+		struct session_list *in;   /* BOX: whose list `link` is in */
+		struct sid box; /* that it is inside of, or was; 0: none */
 	} start;
 
 	/* The ring of another session that its worker has open. */

@@ -142,6 +142,30 @@ limits_take_config(const struct heritage *h, const struct config_limits *c,
 	return 0;
 }
 
+/* One of a box's bounds, where the call and its lane say none. */
+static void
+take_of_box(const struct heritage *h, enum ctl_limit which, uint64_t v,
+    struct session_limits *l)
+{
+	const struct limit_row *row = &limit_rows[which];
+
+	if (v == 0 || (l->mask & 1u << which) != 0 ||
+	    (limits_by(h, which) == NULL && which != CTL_LIMIT_PIDS))
+		return;
+	l->mask |= 1u << which;
+	l->value[which] = v < (uint64_t)row->min ? row->min
+	    : v > (uint64_t)row->max		 ? row->max
+						 : (int64_t)v;
+}
+
+void
+limits_take_box(const struct heritage *h, const struct config_sandbox *c,
+    struct session_limits *l)
+{
+	take_of_box(h, CTL_LIMIT_MEMORY, c->memory, l);
+	take_of_box(h, CTL_LIMIT_PIDS, c->pids, l);
+}
+
 void
 limits_encode(const struct heritage *h, const struct session_limits *l,
     struct enc *e)
@@ -161,7 +185,9 @@ limits_encode(const struct heritage *h, const struct session_limits *l,
 		enc_map(e);
 		enc_kv_int(e, "limit", l->value[i]);
 		enc_kv_str(e, "by",
-		    i == CTL_LIMIT_NICE ? "nice" : by != NULL ? by : "none");
+		    i == CTL_LIMIT_NICE ? "nice"
+			: by != NULL	? by
+					: "rlimit"); /* pids, in a box */
 		enc_end(e);
 	}
 	enc_end(e);

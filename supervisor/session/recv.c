@@ -12,6 +12,7 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/state_names.h"
+#include "supervisor/host/boxes.h"
 #include "supervisor/master.h"
 #include "supervisor/session/input_wait.h"
 #include "supervisor/session/spares.h"
@@ -203,6 +204,16 @@ session_on_failed(struct master *m, struct worker *w,
 		session_again(m, s);
 		return;
 	}
+	/* where its box dies under its hands, another box has it */
+	if (s->wish.host == HOST_SANDBOX && msg->transient != CTL_TRY_AGAIN &&
+	    (msg->stage == STAGE_BOX || msg->stage == STAGE_SETNS ||
+		msg->stage == STAGE_CLONE) &&
+	    boxes_is_dead(m, s) && session_may_again(s, w->wid)) {
+		if (w->live > 0)
+			w->live--;
+		session_again(m, s);
+		return;
+	}
 	snprintf(path, sizeof(path), "%.*s", (int)sizeof(msg->path),
 	    msg->path);
 	facts_failed(s, msg->error, msg->stage, path);
@@ -286,6 +297,9 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 		began(m, s);
 		spares_used(s);
 	}
+	if (s->wish.host == HOST_SANDBOX && s->facts.reason == END_SIGNAL &&
+	    s->facts.exit_signal == SIGKILL && boxes_is_dead(m, s))
+		facts_lost(s);
 	output_ended(s, msg->total, msg->dropped_nospace, msg->ring_bytes);
 	spares_ended(w, s, msg->ring_kept != 0, own);
 	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,

@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "shm/state_names.h"
 #include "shm/stats.h"
+#include "supervisor/host/boxes.h"
 #include "supervisor/master.h"
 
 /* Allowed moves, a bit per state to go to. FREE: a session that is being
@@ -65,7 +66,8 @@ session_wake(struct master *m, struct session *s, unsigned wake)
 {
 	struct watch *w;
 
-	(void)m;
+	if (s->wish.host == HOST_BOX)
+		boxes_heard(m, s);
 	/* over_watch() says why this holds whatever a request does */
 	LIST_FOREACH(w, &s->watches, of_session)
 		if (w->req != NULL)

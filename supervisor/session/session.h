@@ -37,7 +37,6 @@ struct worker;
 
 RB_HEAD(sid_tree, session);
 RB_HEAD(slug_tree, session);
-TAILQ_HEAD(session_list, session);
 
 /* A request key's owner. */
 struct keyed {
@@ -105,6 +104,12 @@ session_live(const struct session *s)
 {
 	return s->state != STATE_ENDED && !s->over.forgotten;
 }
+/* Made by this master for its boxes, and nobody's business? */
+static inline bool
+session_is_ours(const struct session *s)
+{
+	return s->wish.host == HOST_BOX || s->wish.host == HOST_SETUP;
+}
 /* May it still need its spec? */
 static inline bool
 session_is_before_start(const struct session *s)
@@ -170,14 +175,17 @@ void session_ended(struct master *m, struct session *s, const char *why);
 void session_ends_drain(struct master *m);
 /* That of one alone, which is to be forgotten. */
 void session_end_take(struct master *m, struct session *s);
-/* Was it refused by its child, which found no such directory, before anybody
- * was told of it? Its exec is answered so, and it is forgotten. A directory
- * that did not answer may be there. */
+/* Was it refused by its child, which found no such directory, or since there is
+ * no box for it, before anybody was told of it? Its exec is answered so, and it is
+ * forgotten. A directory that did not answer may be there. */
 static inline bool
 session_never_was(const struct session *s)
 {
-	return s->facts.reason == END_SPAWN_ERROR && s->facts.stage == STAGE_CHDIR &&
-	    abs(s->facts.error) != ETIMEDOUT && !s->shown.answered;
+	return s->facts.reason == END_SPAWN_ERROR &&
+	    ((s->facts.stage == STAGE_CHDIR &&
+		 abs(s->facts.error) != ETIMEDOUT) ||
+		s->facts.stage == STAGE_BOX) &&
+	    !s->shown.answered;
 }
 /* Exit events that found no room are tried again. */
 void session_events_due(struct master *m);
@@ -192,6 +200,8 @@ void facts_failed(struct session *s, int32_t error, uint32_t stage,
 /* Its root's exit, as waitid tells it. */
 void facts_exited(struct session *s, int32_t code, int32_t status);
 void facts_end(struct session *s, const struct ctl_end *msg);
+/* Its box ended, and it with that. */
+void facts_lost(struct session *s);
 /* Fewer are left of those that outlived its end. */
 void facts_left(struct session *s, const struct ctl_left *msg);
 /* It ends now, by this master. */

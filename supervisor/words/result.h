@@ -12,6 +12,8 @@
 const char *result_status(const struct session *s);
 /* failureKind, or NULL where nothing failed. */
 const char *result_failure_kind(const struct session *s);
+/* Is that the sandbox? result_exit_fields() says it then, else exec alone. */
+bool result_is_sandbox_failure(const struct session *s);
 /* exitReason. */
 const char *result_exit_reason(const struct session *s);
 /* Words after the output: how it ended ("" for exit 0). */

@@ -24,6 +24,14 @@ result_status(const struct session *s)
 	return s->facts.status == STATUS_COMPLETED ? "completed" : "failed";
 }
 
+/* Its box ended while it ran: the signal that killed it is known. */
+static bool
+lost_with_box(const struct session *s)
+{
+	return s->facts.reason == END_LOST && s->wish.host == HOST_SANDBOX &&
+	    s->facts.exit_signal == SIGKILL;
+}
+
 /* Why it counts as failed. */
 const char *
 result_failure_kind(const struct session *s)
@@ -31,6 +39,11 @@ result_failure_kind(const struct session *s)
 	switch (s->facts.reason) {
 	case END_NONE:
 		return NULL;
+	case END_LOST:
+		return lost_with_box(s) ? "sandbox" : reason_name(END_LOST);
+	case END_SPAWN_ERROR:
+		return s->facts.stage >= STAGE_BOX ? "sandbox"
+						   : "runtime-error";
 	case END_EXIT:
 		return s->facts.exit_code == 127 ? "shell-command-not-found"
 		    : s->facts.exit_code == 126  ? "shell-not-executable"
@@ -41,7 +54,6 @@ result_failure_kind(const struct session *s)
 	case END_NO_OUTPUT_TIMEOUT:
 	case END_OOM:
 	case END_LIMIT:
-	case END_LOST:
 	case END_LANE_CLEARED:
 	case END_DEADLOCK:
 		return reason_name(s->facts.reason);
@@ -52,6 +64,15 @@ result_failure_kind(const struct session *s)
 	default:
 		return "runtime-error";
 	}
+}
+
+/* Was it the box? exitReason has no word of its own for that. */
+bool
+result_is_sandbox_failure(const struct session *s)
+{
+	const char *kind = result_failure_kind(s);
+
+	return kind != NULL && strcmp(kind, "sandbox") == 0;
 }
 
 static const char guidance[] =
@@ -95,6 +116,11 @@ add_spawn_error(const struct session *s, struct sbuf *b)
 
 	text_escape(what, strlen(what), false, shown, sizeof(shown));
 	sbuf_add(b, "The command could not be started: ");
+	if (s->facts.stage == STAGE_BOX && s->facts.hung_at != NULL &&
+	    s->facts.hung_at[0] != '\0') {
+		sbuf_add(b, s->facts.hung_at);
+		return;
+	}
 	if (e == ETIMEDOUT)
 		sbuf_addf(b, "start timed out at %s %s",
 		    stage_name(s->facts.stage), shown);
@@ -205,6 +231,12 @@ result_end_words(const struct session *s, struct sbuf *b)
 		if (is_quarantined(s)) {
 			sbuf_addf(b, "Command ended: three workers in a row "
 				     "crashed while they handled it.");
+			sbuf_add(b, guidance);
+			break;
+		}
+		if (lost_with_box(s)) {
+			sbuf_add(b, "Command lost: its box ended while it "
+				    "ran.");
 			sbuf_add(b, guidance);
 			break;
 		}
@@ -406,6 +438,8 @@ result_exit_fields(const struct session *s, struct enc *e)
 		enc_kv_str(
 		    e, "exitSignal", text_signal_name(s->facts.exit_signal));
 	enc_kv_str(e, "exitReason", result_exit_reason(s));
+	if (result_is_sandbox_failure(s))
+		enc_kv_str(e, "failureKind", result_failure_kind(s));
 	if (limit_hit(s) != NULL)
 		enc_kv_str(e, "limitHit", limit_hit(s));
 	enc_kv_bool(e, "timedOut",

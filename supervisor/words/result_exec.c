@@ -207,7 +207,7 @@ result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
 		enc_kv_nil(e, "exitCode");
 	if (s->facts.exit_signal == 0)
 		enc_kv_nil(e, "exitSignal");
-	if (kind != NULL)
+	if (kind != NULL && !result_is_sandbox_failure(s))
 		enc_kv_str(e, "failureKind", kind);
 	enc_kv_uint(e, "durationMs", s->facts.duration_ms);
 	enc_kv_uint(e, "endedAt", s->facts.ended_ms);

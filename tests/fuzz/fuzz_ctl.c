@@ -18,6 +18,7 @@ plan(const struct ctl_msg *msg)
 	EXPECT(p != NULL);
 	for (size_t i = 0; i < 3; i++)
 		p->child_end[i] = -1;
+	p->box_fd = -1;
 	if (start_plan_make(p, msg) == 0) {
 		EXPECT(p->cwd[0] == '/' && p->search.tries[0].path[0] == '/');
 		EXPECT(p->argv[0] != NULL);

@@ -253,6 +253,8 @@ sweep_requests(pid_t pid, enum fail_call call, int with)
 	        INT("width", 2)}},
 	    {"drainScope", ANY, {STR("scope", "drained"), INT("timeout", 0)}},
 	    {"undrainScope", ANY, {STR("scope", "drained")}},
+	    {"sandboxes", ANY, {{0}}},
+	    {"pruneSandboxes", ANY, {{0}}},
 	    {"explainSandbox", ANY, {STR("scope", "drained")}},
 	    {"mintToken", ANY, {STR("scope", "other"), STR("label", "l")}},
 	    {"listTokens", ANY, {{0}}},

@@ -7,6 +7,7 @@
  *     psup-box FD
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -16,12 +17,13 @@ int
 main(int argc, char **argv)
 {
 	char *end;
+	int null;
 	long fd;
 
 	if (argc != 2)
 		return 2;
 	fd = strtol(argv[1], &end, 10);
-	if (*argv[1] == '\0' || *end != '\0' || fd < 3 || fd > 1023)
+	if (*argv[1] == '\0' || *end != '\0' || fd < 1 || fd > 1023)
 		return 2;
 	/* a command of the box has the same uid: it must not open this memory,
 	 * trace it or take its descriptors */
@@ -32,8 +34,12 @@ main(int argc, char **argv)
 	while (write((int)fd, "R", 1) != 1)
 		if (errno != EINTR)
 			return 1;
-	if (close((int)fd) != 0)
+	/* what it was given it must not keep open */
+	null = open("/dev/null", O_RDWR);
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
+	    dup2(null, 2) < 0)
 		return 1;
+	closefrom(3);
 	for (;;)
 		(void)pause();
 }

@@ -5,7 +5,7 @@
 #include "cli.h"
 
 #define ANSWER_MS 30000
-#define VERBS	  "explain"
+#define VERBS	  "list|inspect|prune|explain"
 
 static struct {
 	const char *host;
@@ -27,10 +27,50 @@ run_explain(struct cli *c, int argc, char **argv)
 	return cli_simple(c, "explainSandbox", a, ANSWER_MS);
 }
 
+/* Of all boxes, or of one: agent SCOPE, session NUMBER or shared. */
+static int
+ask_boxes(struct cli *c, const char *method, int argc, char **argv)
+{
+	psup_args *a = psup_args_new();
+
+	if (argc == 1)
+		psup_args_str(a, "box", argv[0]);
+	return cli_simple(c, method, a, ANSWER_MS);
+}
+
+/* psup sandbox list */
+static int
+run_list(struct cli *c, int argc, char **argv)
+{
+	if (argc != 0)
+		return cli_usage(c, "list takes no argument");
+	return ask_boxes(c, "sandboxes", argc, argv);
+}
+
+/* psup sandbox inspect BOX: all that is known of it, as JSON */
+static int
+run_inspect(struct cli *c, int argc, char **argv)
+{
+	if (argc != 1)
+		return cli_usage(c, "inspect needs one box, as list names it");
+	c->json = true;
+	return ask_boxes(c, "sandboxes", argc, argv);
+}
+
+/* psup sandbox prune [BOX] */
+static int
+run_prune(struct cli *c, int argc, char **argv)
+{
+	return ask_boxes(c, "pruneSandboxes", argc, argv);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct cli *c, int argc, char **argv);
 } verbs[] = {
+    {"list", run_list},
+    {"inspect", run_inspect},
+    {"prune", run_prune},
     {"explain", run_explain},
 };
 
@@ -58,13 +98,16 @@ static const struct opt options[] = {
 
 const struct command cmd_sandbox = {
     .name = "sandbox",
-    .args = "explain [SCOPE]",
+    .args = "list | inspect BOX | prune [BOX] | explain [SCOPE]",
     .words = VERBS " @scope",
     .min_args = 1,
     .max_args = 2,
-    .wants = "expected explain",
-    .summary = "Say where a scope's commands run, and why",
-    .about = "Asks the server which host a call of the scope would get by "
+    .wants = "expected list, inspect, prune or explain",
+    .summary = "Show and end boxes; say where a scope's commands run, and why",
+    .about = "list and inspect show the boxes; a name is \"agent SCOPE\", "
+	     "\"session NUMBER\" or \"shared\". prune has them take nobody "
+	     "in any more and end once they are empty; workspaces stay. "
+	     "explain asks the server which host a call of the scope would get by "
 	     "psup.conf and by what this machine can do, and what its box would "
 	     "be made of. Nothing is made or run.",
     .options = options,

@@ -80,7 +80,8 @@ Test(stats, names_have_a_word_for_every_number)
 	cr_assert_str_eq(stage_name(STAGE_EXEC), "exec");
 	cr_assert_str_eq(stage_name(STAGE_LIMIT), "limit");
 	cr_assert_str_eq(stage_name(STAGE_SPILL), "spill");
-	cr_assert_str_eq(stage_name(STAGE_SPILL + 1), "?");
+	cr_assert_str_eq(stage_name(STAGE_SECCOMP), "seccomp");
+	cr_assert_str_eq(stage_name(STAGE_SECCOMP + 1), "?");
 	cr_assert_str_eq(stream_name(RING_MIXED), "mixed");
 	cr_assert_str_eq(stream_name(3), "?");
 }

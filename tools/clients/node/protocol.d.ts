@@ -33,6 +33,8 @@ export interface ExitGroup {
   exitSignal?: string | null;
   /** exit, signal, overall-timeout, no-output-timeout, manual-cancel, spawn-error, oom, limit, lost, shutdown, lane-cleared, deadlock */
   exitReason?: string;
+  /** Of exec: why it counts as failed: shell-command-not-found, shell-not-executable, signal, overall-timeout, no-output-timeout, aborted, runtime-error, oom, limit, lost, lane-cleared, deadlock */
+  failureKind?: string;
   /** Of oom and limit: which one; memoryBytes, cpuSeconds, fileSizeBytes, pids */
   limitHit?: string;
   /** By either time-out */
@@ -124,8 +126,6 @@ export interface ExecGroup {
   tail?: string;
   /** While it runs: the actions that fit it */
   followUp?: string[];
-  /** Why it counts as failed: shell-command-not-found, shell-not-executable, signal, overall-timeout, no-output-timeout, aborted, runtime-error, oom, limit, lost, lane-cleared, deadlock */
-  failureKind?: string;
   /** Once it ended */
   durationMs?: number;
   endedAt?: number;
@@ -836,6 +836,29 @@ export interface ExplainSandboxAnswer {
   details: Fields;
   isError: boolean;
 }
+/** The boxes that there are */
+export interface SandboxesParams {
+  /** This one alone, by its name */
+  box?: string;
+}
+export interface SandboxesAnswer {
+  /** One line a box */
+  text: string;
+  /** status; boxes (box: its name, agent SCOPE, session NUMBER or shared; state: making, setup, ready, draining, failed or gone; pid of its first process, 0 before there is one; inside: sessions in it; madeAt; ageMs; workspace; network; memoryBytes; pids; why: of a failed one) */
+  details: Fields;
+  isError: boolean;
+}
+/** Boxes take nobody in any more, and end once they are empty */
+export interface PruneSandboxesParams {
+  /** This one alone, by its name */
+  box?: string;
+}
+export interface PruneSandboxesAnswer {
+  text: string;
+  /** status; pruned: how many */
+  details: Fields;
+  isError: boolean;
+}
 /** The scope takes no new sessions from now on, also after a restart of the master, until undrainScope; those that run or are queued are waited for */
 export interface DrainScopeParams {
   /** The scope */
@@ -1028,6 +1051,8 @@ export interface Methods {
   'lanes': [LanesParams, LanesAnswer];
   'status': [StatusParams, StatusAnswer];
   'explainSandbox': [ExplainSandboxParams, ExplainSandboxAnswer];
+  'sandboxes': [SandboxesParams, SandboxesAnswer];
+  'pruneSandboxes': [PruneSandboxesParams, PruneSandboxesAnswer];
   'drainScope': [DrainScopeParams, DrainScopeAnswer];
   'undrainScope': [UndrainScopeParams, UndrainScopeAnswer];
   'mintToken': [MintTokenParams, MintTokenAnswer];

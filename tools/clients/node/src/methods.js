@@ -161,6 +161,8 @@ export const METHODS = {
   }],
   'status': ['*'],
   'explainSandbox': ['*'],
+  'sandboxes': ['*'],
+  'pruneSandboxes': ['*'],
   'drainScope': ['*'],
   'undrainScope': ['*'],
   'mintToken': [''],

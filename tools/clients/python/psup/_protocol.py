@@ -43,6 +43,7 @@ class ExitGroup(TypedDict, total=False):
     exitCode: Union[int, None]
     exitSignal: Union[str, None]
     exitReason: str
+    failureKind: str
     limitHit: str
     timedOut: bool
     noOutputTimedOut: bool
@@ -108,7 +109,6 @@ class ExecGroup(TypedDict, total=False):
     startedAt: int
     tail: str
     followUp: Sequence[str]
-    failureKind: str
     durationMs: int
     endedAt: int
     warnings: Sequence[str]
@@ -542,6 +542,10 @@ StatusAnswer = TypedDict("StatusAnswer", {
 
 METHODS["explainSandbox"] = ("*", "", {})
 
+METHODS["sandboxes"] = ("*", "", {})
+
+METHODS["pruneSandboxes"] = ("*", "", {})
+
 METHODS["drainScope"] = ("*", "", {})
 
 METHODS["undrainScope"] = ("*", "", {})
@@ -917,6 +921,22 @@ class Methods(Calls):
     ) -> Answer[Dict[str, Any]]:
         """Which host a call of exec would get and why, and what its box would be made of. Nothing is made or run."""
         return Answer(await self._ask("explainSandbox", locals()))
+
+    async def sandboxes(
+        self,
+        *,
+        box: Union[str, None] = None
+    ) -> Answer[Dict[str, Any]]:
+        """The boxes that there are."""
+        return Answer(await self._ask("sandboxes", locals()))
+
+    async def prune_sandboxes(
+        self,
+        *,
+        box: Union[str, None] = None
+    ) -> Answer[Dict[str, Any]]:
+        """Boxes take nobody in any more, and end once they are empty. Their workspaces stay."""
+        return Answer(await self._ask("pruneSandboxes", locals()))
 
     async def drain_scope(
         self,

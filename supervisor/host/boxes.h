@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The host "sandbox": the boxes that there are, and who is in them. A box is a
+ * session of ours that nobody is shown: bwrap, whose first words say which
+ * process pid 1 of the box is. So a worker has it like any other, and a master
+ * that comes anew finds it in its index. What is done about a box says
+ * box/box.h; this does it. Called by gate/starts.c for who is to start in a
+ * box, by session/ for what becomes of a session.
+ */
+#ifndef PSUP_SUPERVISOR_HOST_BOXES_H
+#define PSUP_SUPERVISOR_HOST_BOXES_H
+
+#include <sys/queue.h>
+
+#include <stdint.h>
+
+#include "common/config.h"
+#include "common/ctl.h"
+#include "supervisor/box/box.h"
+#include "supervisor/box/why.h"
+#include "supervisor/session/session.h"
+
+struct event;
+struct master;
+
+#define BOXES_KEY_MAX 160u
+/* The scope of the sessions that are boxes or set one up: nobody's. */
+#define BOXES_SCOPE "psup:boxes"
+
+struct host_box {
+	LIST_ENTRY(host_box) link;
+	struct box life;
+	struct box_rules rules;
+	struct sid sid;		     /* its session */
+	struct sid setup;	     /* that of its setup command; 0: none */
+	char key[BOXES_KEY_MAX];     /* whose: "agent SCOPE", "session SID",
+					"shared" */
+	int32_t pid;		     /* its pid 1; 0: not known yet */
+	uint64_t start;		     /* ... when that began, in ticks */
+	uint64_t made_ms;	     /* wall */
+	struct config_sandbox *made; /* as configured then */
+	struct session_list waiting; /* by start.link */
+	char why[BOX_WHY_MAX];	     /* of a failed one */
+};
+
+struct boxes {
+	LIST_HEAD(, host_box) list;
+	struct event *timer;
+};
+
+void boxes_init(struct master *m);
+void boxes_fini(struct master *m);
+/* After the index was read: those that its sessions are. */
+void boxes_recover(struct master *m);
+/* Other settings: who would be made in another way takes nobody in. */
+void boxes_reload(struct master *m);
+
+/* A session is to start in a box. True: it is inside (starts_inside()). False:
+ * it waits for its box (starts_box()), or was ended, since there is none. */
+bool boxes_enter(struct master *m, struct session *s);
+/* It is not, after all, or has ended. */
+void boxes_left(struct master *m, struct session *s);
+/* Completes the order: which box, who it is to be. -ESRCH: the box is gone. */
+int
+boxes_order(struct master *m, const struct session *s, struct ctl_start *ret);
+
+/* Of a session that is a box, or sets one up: it may have said something. */
+void boxes_heard(struct master *m, struct session *s);
+/* Any session has ended: what it was to a box is over. */
+void boxes_ended(struct master *m, struct session *s);
+/* Is the box dead, or dying, in which it ran? Then that is noted. */
+bool boxes_is_dead(struct master *m, const struct session *s);
+
+/* Nobody enters those of that key (NULL: all) any more; empty ones end now. How
+ * many. */
+size_t boxes_drain(struct master *m, const char *key);
+
+/* maker.c: a box's session, starting. NULL: `why`. */
+struct session *
+maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX]);
+/* The same for its setup command. */
+struct session *maker_setup(struct master *m, const struct host_box *bx);
+/* What bwrap and pid 1 have said: the pid where that is all of it, else 0. */
+int32_t maker_parse(const char *text, size_t len);
+
+#endif

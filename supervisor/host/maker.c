@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sessions that make a box and set it up: who they are, and what START is
+ * told. bwrap says on its stdout which process is pid 1, which says "R" on
+ * stderr once it is there. The only place that looks at the directories of a
+ * box, all of the configuration. Called by boxes.c.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/box_bind.h"
+#include "common/check.h"
+#include "common/log.h"
+#include "supervisor/box/plan.h"
+#include "supervisor/host/boxes.h"
+#include "supervisor/master.h"
+
+#define SAID_BYTES 65536u /* of a box's or a setup command's output */
+#define ROOTS	   6u
+#define PROGRAMS   32u /* directories of PATH in which bwrap may be */
+
+/* All of a plan's texts. */
+struct draft {
+	struct box_plan plan;
+	struct box_root roots[ROOTS];
+	char links[ROOTS][128];
+	struct box_bind binds[BOX_BINDS];
+	char workspace[PATH_MAX], program[PATH_MAX];
+	struct box_argv argv;
+};
+
+/* ------------------------------------------------------------- directories */
+
+/* One name of a directory that can be used as such whatever the key is: what is
+ * no letter or digit is %xx; a long one is told from others by its hash. */
+static void
+name_of(const char *key, char ret[NAME_MAX])
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	size_t n = 0;
+
+	for (const unsigned char *k = (const unsigned char *)key; *k != '\0';
+	     k++) {
+		hash = (hash ^ *k) * UINT64_C(0x100000001b3);
+		if (n > 180)
+			continue;
+		if ((*k >= 'a' && *k <= 'z') || (*k >= '0' && *k <= '9') ||
+		    (*k >= 'A' && *k <= 'Z') || *k == '_')
+			ret[n++] = (char)*k;
+		else
+			n += (size_t)snprintf(ret + n, 4, "%%%02x", *k);
+	}
+	ret[n] = '\0';
+	if (n > 180)
+		(void)snprintf(ret + n, NAME_MAX - n, "-%016" PRIx64, hash);
+}
+
+/* Makes a directory and those above it. 0 or -errno. */
+static int
+make_all(const char *path)
+{
+	char at[PATH_MAX];
+	size_t n;
+
+	if (strlcpy(at, path, sizeof(at)) >= sizeof(at))
+		return -ENAMETOOLONG;
+	for (n = 1; at[n - 1] != '\0'; n++) {
+		if (at[n] != '/' && at[n] != '\0')
+			continue;
+		at[n] = '\0';
+		if (mkdir(at, 0755) == 0)
+			(void)chmod(at, 0755); /* whatever our umask is */
+		else if (errno != EEXIST)
+			return -errno;
+		if (path[n] == '\0')
+			break;
+		at[n] = '/';
+	}
+	return 0;
+}
+
+/* The box's own directory, its owner's alone; where it leads, without links. */
+static int
+make_workspace(const struct host_box *bx, char ret[PATH_MAX])
+{
+	const struct config_sandbox *c = bx->made;
+	char name[NAME_MAX], real[PATH_MAX];
+	int dir, fd, r = make_all(c->workspace);
+
+	if (r < 0)
+		return r;
+	if (realpath(c->workspace, real) == NULL)
+		return -errno;
+	dir = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (dir < 0)
+		return -errno;
+	name_of(bx->key, name);
+	r = mkdirat(dir, name, 0700) != 0 && errno != EEXIST ? -errno : 0;
+	fd = r < 0 ? -1
+		   : openat(dir, name,
+			 O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (r == 0 && fd < 0)
+		r = -errno;
+	if (r == 0 && c->uid != 0 && fchown(fd, c->uid, c->gid) != 0)
+		r = -errno;
+	if (fd >= 0)
+		close(fd);
+	close(dir);
+	if (r == 0 && snprintf(ret, PATH_MAX, "%s/%s", real, name) >= PATH_MAX)
+		r = -ENAMETOOLONG;
+	return r;
+}
+
+/* The directories of the root beside /usr, as they are here. */
+static size_t
+find_roots(struct box_root ret[ROOTS], char links[ROOTS][128])
+{
+	static const char *const paths[ROOTS] = {
+	    "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+	struct stat st;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ROOTS; i++) {
+		ssize_t len =
+		    readlink(paths[i], links[i], sizeof(links[i]) - 1);
+
+		if (len < 0 &&
+		    (lstat(paths[i], &st) != 0 || !S_ISDIR(st.st_mode)))
+			continue;
+		links[i][len > 0 ? len : 0] = '\0';
+		ret[n++] =
+		    (struct box_root){paths[i], len > 0 ? links[i] : NULL};
+	}
+	return n;
+}
+
+/* psup-box lies beside this program. */
+static int
+find_program(char ret[PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - 1);
+	char *slash;
+
+	if (n < 0)
+		return -errno;
+	ret[n] = '\0';
+	slash = strrchr(ret, '/');
+	if (slash == NULL ||
+	    (size_t)(slash - ret) + sizeof("/psup-box") > PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(slash, "/psup-box", sizeof("/psup-box"));
+	return access(ret, R_OK) == 0 ? 0 : -errno;
+}
+
+/* The binds, of which each was looked at when they were read; ... */
+static int
+take_binds(struct master *m, struct draft *d, const struct config_sandbox *c,
+    char why[BOX_WHY_MAX])
+{
+	char rundir[PATH_MAX], real[PATH_MAX], reason[200];
+	struct box_bind own = {.inside = "/workspace", .writable = true};
+	const char *at = c->binds;
+	size_t n = 0;
+
+	if (realpath(m->h.runtime_dir, rundir) == NULL)
+		return -errno;
+	(void)strlcpy(own.host, d->workspace, sizeof(own.host));
+	if (box_bind_check(&own, d->workspace, rundir, reason, sizeof(reason)) <
+	    0) {
+		(void)snprintf(
+		    why, BOX_WHY_MAX, "no sandbox: workspace: %s", reason);
+		return -EPERM;
+	}
+	while (n < BOX_BINDS && config_next_bind(&at, &d->binds[n])) {
+		struct box_bind *b = &d->binds[n];
+
+		/* ... once more, since what was a directory may be a link */
+		if (realpath(b->host, real) == NULL) {
+			(void)snprintf(why, BOX_WHY_MAX,
+			    "no sandbox: bind %.120s: %s", b->host,
+			    strerror(errno));
+			return -errno;
+		}
+		if (box_bind_check(b, real, rundir, reason, sizeof(reason)) <
+		    0) {
+			(void)snprintf(
+			    why, BOX_WHY_MAX, "no sandbox: bind %s", reason);
+			return -EPERM;
+		}
+		(void)strlcpy(b->host, real, sizeof(b->host));
+		n++;
+	}
+	d->plan.bind_count = n;
+	return 0;
+}
+
+/* What the box is to be made of. */
+static int
+draft(struct master *m, const struct host_box *bx, struct draft *d,
+    char why[BOX_WHY_MAX])
+{
+	const struct config_sandbox *c = bx->made;
+	int r;
+
+	if (geteuid() == 0 && c->uid == 0) {
+		(void)snprintf(why, BOX_WHY_MAX,
+		    "no sandbox: the server is root; say [sandbox] user = "
+		    "NAME");
+		return -EPERM;
+	}
+	r = make_workspace(bx, d->workspace);
+	if (r < 0) {
+		(void)snprintf(why, BOX_WHY_MAX,
+		    "no sandbox: workspace %.120s: %s", c->workspace,
+		    strerror(-r));
+		return r;
+	}
+	r = find_program(d->program);
+	if (r < 0) {
+		(void)snprintf(why, BOX_WHY_MAX, "no sandbox: %.120s: %s",
+		    d->program, strerror(-r));
+		return r;
+	}
+	r = take_binds(m, d, c, why);
+	if (r < 0)
+		return r;
+	d->plan.bwrap = "bwrap";
+	d->plan.program = d->program;
+	d->plan.workspace = d->workspace;
+	d->plan.roots = d->roots;
+	d->plan.root_count = find_roots(d->roots, d->links);
+	d->plan.binds = d->binds;
+	d->plan.host_network = c->network == CONFIG_NETWORK_HOST;
+	d->plan.info_fd = 1;
+	d->plan.ready_fd = 2;
+	box_plan_argv(&d->plan, &d->argv);
+	return 0;
+}
+
+/* ----------------------------------------------------------------- sessions */
+
+static void
+put(struct sbuf *b, const char *s)
+{
+	sbuf_addn(b, s, strlen(s) + 1);
+}
+
+/* A session of ours: shown to nobody, asked for by nobody. */
+static struct session *
+session_of_ours(struct master *m, const struct host_box *bx, uint32_t host,
+    const char *command, const char *cwd)
+{
+	struct session_id id = {.sid = {m->next_sid++},
+	    .incarnation = m->h.incarnation,
+	    .created_ms = clock_wall_ms(),
+	    .scope = strdup(BOXES_SCOPE),
+	    .name = strdup(command),
+	    .label = strdup(""),
+	    .session_key = strdup(bx->key),
+	    .request_key = strdup("")};
+	struct session_wish wish = {.host = host,
+	    .command = strdup(command),
+	    .cwd = strdup(cwd),
+	    .lane = strdup(""),
+	    .ttl_ms = m->cfg.cleanup_ms,
+	    .head_bytes = SAID_BYTES,
+	    .tail_bytes = SAID_BYTES};
+	struct session *s;
+
+	m->next_dirty = true;
+	registry_slug(m, id.sid, id.slug);
+	s = session_make(&id, &wish);
+	if (s == NULL)
+		return NULL;
+	if (room_join(m, s) < 0 || registry_add(m, s) < 0) {
+		session_free(s);
+		return NULL;
+	}
+	record_new(m, s);
+	terminal_begin(s, false, 120, 30);
+	stdin_eof(s);
+	stdin_closed(s);
+	shown_hide(m, s);
+	return s;
+}
+
+/* The mark by which its processes are found, and where programs are. */
+static uint32_t
+put_environment(struct session *s, struct sbuf *b, const char *path)
+{
+	char instance[SESSION_INSTANCE_MAX];
+
+	session_instance(s, instance);
+	sbuf_addf(b, "PATH=%s", path);
+	sbuf_addn(b, "", 1);
+	sbuf_addf(b, "PSUP_INSTANCE=%s", instance);
+	sbuf_addn(b, "", 1);
+	return 2;
+}
+
+/* bwrap, in each directory of the server's PATH. */
+static uint32_t
+put_programs(struct sbuf *b, const char *path)
+{
+	uint32_t count = 0;
+	size_t n;
+
+	for (; *path != '\0' && count < PROGRAMS; path += *path == ':') {
+		n = strcspn(path, ":");
+		if (n > 0 && path[0] == '/') {
+			sbuf_addn(b, path, n);
+			put(b, "/bwrap");
+			count++;
+		}
+		path += n;
+	}
+	return count;
+}
+
+/* It begins, past lanes and gate: who waits for it has been through them. */
+static bool
+begin(struct master *m, struct session *s, struct spec *sp, struct sbuf *blob)
+{
+	if (blob->failed || sp == NULL || sp->path_count == 0) {
+		sbuf_fini(blob);
+		free(sp);
+		registry_forget(m, s);
+		return false;
+	}
+	sp->umask = 022;
+	sp->blob = blob->p;
+	sp->blob_bytes = (uint32_t)blob->len;
+	record_spec(s, sp);
+	session_set_state(m, s, STATE_STARTING, "a box wants it");
+	custody_back(&s->custody);
+	starts_enter(m, s);
+	return true;
+}
+
+struct session *
+maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
+{
+	static struct draft d;
+	struct sbuf blob = SBUF_INIT;
+	struct session *s;
+	struct spec *sp;
+
+	memset(&d, 0, sizeof(d));
+	why[0] = '\0';
+	if (draft(m, bx, &d, why) < 0) {
+		if (why[0] == '\0')
+			(void)snprintf(why, BOX_WHY_MAX,
+			    "no sandbox: its directories cannot be read");
+		return NULL;
+	}
+	s = session_of_ours(m, bx, HOST_BOX, "bwrap", "/");
+	sp = calloc(1, sizeof(*sp));
+	if (s == NULL || sp == NULL) {
+		(void)snprintf(why, BOX_WHY_MAX, "no sandbox: out of memory");
+		free(sp);
+		return NULL;
+	}
+	put(&blob, "/");
+	for (size_t i = 0; i < d.argv.count; i++)
+		put(&blob, d.argv.arg[i]);
+	sp->argc = (uint32_t)d.argv.count;
+	sp->envc = put_environment(s, &blob, m->server_path);
+	sp->path_count = put_programs(&blob, m->server_path);
+	if (!begin(m, s, sp, &blob)) {
+		(void)snprintf(
+		    why, BOX_WHY_MAX, "no sandbox: bwrap is not installed");
+		return NULL;
+	}
+	return s;
+}
+
+struct session *
+maker_setup(struct master *m, const struct host_box *bx)
+{
+	struct session *s =
+	    session_of_ours(m, bx, HOST_SETUP, "setup", "/workspace");
+	struct spec *sp = calloc(1, sizeof(*sp));
+	struct sbuf blob = SBUF_INIT;
+
+	if (s == NULL || sp == NULL) {
+		free(sp);
+		return NULL;
+	}
+	put(&blob, "/workspace");
+	put(&blob, "/bin/sh");
+	put(&blob, "-c");
+	put(&blob, bx->made->setup);
+	sp->argc = 3;
+	sp->envc = put_environment(s, &blob, "/usr/local/bin:/usr/bin:/bin");
+	put(&blob, "HOME=/workspace");
+	sp->envc++;
+	put(&blob, "/bin/sh");
+	sp->path_count = 1;
+	starts_inside(s, bx->sid);
+	return begin(m, s, sp, &blob) ? s : NULL;
+}
+
+/* -------------------------------------------------------------- what it says
+ */
+
+/* Is pid 1's word the last one in it? The two come in any order, for they are
+ * two pipes. */
+static bool
+is_ready(const char *text, size_t len)
+{
+	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
+		len--;
+	return len > 0 && text[len - 1] == 'R' &&
+	       (len == 1 || text[len - 2] == '\n');
+}
+
+int32_t
+maker_parse(const char *text, size_t len)
+{
+	static const char key[] = "\"child-pid\":";
+	const char *open = memchr(text, '{', len);
+	const char *close = open != NULL
+				? memchr(open, '}', len - (size_t)(open - text))
+				: NULL;
+	const char *at, *p;
+	long pid = 0;
+
+	if (close == NULL ||
+	    (!is_ready(text, (size_t)(open - text)) &&
+		!is_ready(close + 1, (size_t)(text + len - close - 1))))
+		return 0;
+	at = memmem(open, (size_t)(close - open), key, sizeof(key) - 1);
+	if (at == NULL)
+		return 0;
+	for (p = at + sizeof(key) - 1; p < close && *p == ' '; p++)
+		;
+	for (; p < close && *p >= '0' && *p <= '9' && pid < 1 << 26; p++)
+		pid = pid * 10 + (*p - '0');
+	return pid > 1 && pid <= 1 << 22 ? (int32_t)pid : 0;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside a box: tries to get out of it, or to more than it has, and prints the
+ * name of each attempt that came to something. The last line is "N tried".
+ *
+ *     escape RUNTIME_DIR PORT ABSTRACT
+ *
+ * PORT and ABSTRACT: sockets that somebody outside listens on. Each attempt is
+ * made in a process of its own, which says by its exit that it succeeded.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/sched.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *runtime_dir, *port, *abstract;
+
+static bool
+opens(const char *path, int flags)
+{
+	return open(path, flags | O_CLOEXEC, 0600) >= 0;
+}
+
+static bool
+below_runtime_dir(const char *name)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", runtime_dir, name);
+	return opens(path, O_RDONLY);
+}
+
+static bool
+connects(int domain, const void *addr, socklen_t len)
+{
+	int fd = socket(domain, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	return fd >= 0 && connect(fd, addr, len) == 0;
+}
+
+static bool
+connects_unix(const char *name, size_t len)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+
+	memcpy(sa.sun_path, name, len < 108 ? len : 108);
+	return connects(AF_UNIX, &sa,
+	    (socklen_t)(sizeof(sa.sun_family) + len));
+}
+
+static bool
+connects_abstract(void)
+{
+	char name[108] = "";
+	size_t n = strlen(abstract);
+
+	if (n > sizeof(name) - 1)
+		return false;
+	memcpy(name + 1, abstract, n);
+	return connects_unix(name, n + 1);
+}
+
+static bool
+connects_inet(uint32_t host, uint16_t to)
+{
+	struct sockaddr_in sa = {.sin_family = AF_INET,
+	    .sin_port = htons(to),
+	    .sin_addr.s_addr = htonl(host)};
+
+	return connects(AF_INET, &sa, sizeof(sa));
+}
+
+static bool
+calls(long nr, long a, long b, long c)
+{
+	return syscall(nr, a, b, c, 0, 0) >= 0;
+}
+
+#define TRY(name, cond)                                                        \
+	static bool try_##name(void)                                           \
+	{                                                                      \
+		return cond;                                                   \
+	}
+#include "escape.def"
+#undef TRY
+
+static const struct {
+	const char *name;
+	bool (*attempt)(void);
+} attempts[] = {
+#define TRY(name, cond) {#name, try_##name},
+#include "escape.def"
+#undef TRY
+};
+
+int
+main(int argc, char **argv)
+{
+	size_t n = sizeof(attempts) / sizeof(*attempts);
+
+	if (argc != 4)
+		return 2;
+	runtime_dir = argv[1];
+	port = argv[2];
+	abstract = argv[3];
+	for (size_t i = 0; i < n; i++) {
+		pid_t pid = fork();
+		int status = 0;
+
+		if (pid == 0)
+			_exit(attempts[i].attempt() ? 42 : 0);
+		if (pid < 0 || waitpid(pid, &status, 0) != pid ||
+		    (WIFEXITED(status) && WEXITSTATUS(status) == 42)) {
+			printf("escaped: %s\n", attempts[i].name);
+			fflush(stdout);
+		}
+	}
+	printf("%zu tried\n", n);
+	return 0;
+}

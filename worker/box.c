@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* See box.h. Called by start_prepare.c and pty.c. */
+#include "worker/box.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "common/procfs.h"
+
+static bool
+has_ended(int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&p, 1, 0) != 0;
+}
+
+int
+box_open(const struct ctl_start *order, int *ret_pidfd)
+{
+	struct procfs_stat st;
+	int fd = (int)syscall(SYS_pidfd_open, order->box_pid, 0);
+
+	if (fd < 0)
+		return -errno;
+	/* from here on the number is not another's, if it was not before */
+	if (procfs_stat(order->box_pid, &st) < 0 ||
+	    st.start != order->box_start || has_ended(fd)) {
+		close(fd);
+		return -ESRCH;
+	}
+	*ret_pidfd = fd;
+	return 0;
+}
+
+/* Whatever the box has made of its /dev: no link is followed, and what is
+ * opened is the master of a devpts. */
+int
+box_ptmx(const struct ctl_start *order, int pidfd)
+{
+	struct open_how how = {
+	    .flags = O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC,
+	    .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+	struct statfs fs;
+	char name[40];
+	int root, fd, rc;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/root", order->box_pid);
+	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	fd = (int)syscall(SYS_openat2, root, "dev/pts/ptmx", &how, sizeof(how));
+	rc = fd < 0 ? -errno : fd;
+	close(root);
+	if (fd >= 0 && (has_ended(pidfd) || fstatfs(fd, &fs) != 0 ||
+			   fs.f_type != DEVPTS_SUPER_MAGIC)) {
+		close(fd);
+		return -ESRCH;
+	}
+	return rc;
+}
