@@ -12,7 +12,7 @@
 #include <strings.h>
 
 #include "check.h"
-#include "proto.h"
+#include "proto_problem.h"
 #include "text.h"
 
 #define PARAMS_MAX 64
@@ -26,151 +26,12 @@ static const struct {
 #include "proto.def"
 };
 
-static const char *const type_names[] = {
-	[VAL_NIL] = "no value", [VAL_BOOL] = "a boolean",
-	[VAL_INT] = "an integer",
-	[VAL_UINT] = "an integer", [VAL_DOUBLE] = "a number",
-	[VAL_STR] = "a string", [VAL_BIN] = "binary data",
-	[VAL_ARRAY] = "an array", [VAL_MAP] = "a map",
-};
-
 /* What of a value is checked, and where to complain. */
 struct checking {
 	enum proto_method method;
 	const struct proto_param *row;
 	struct proto_problem *problem;
 };
-
-void
-proto_problem_set(struct proto_problem *p, enum proto_error code,
-    const char *field, const char *fmt, ...)
-{
-	char raw[sizeof(p->message)];
-	va_list ap;
-
-	memset(p, 0, sizeof(*p));
-	p->code = code;
-	if (field != NULL)
-		(void)text_escape(field, strlen(field), false, p->field,
-		    sizeof(p->field));
-	va_start(ap, fmt);
-	(void)vsnprintf(raw, sizeof(raw), fmt, ap);
-	va_end(ap);
-	/* a character that the buffer cut is no reason for \\xNN */
-	(void)text_escape(raw, strlen(raw) - text_unfinished(raw, strlen(raw)),
-	    true, p->message, sizeof(p->message));
-}
-
-void
-proto_encode_share(struct enc *e, const struct proto_share *share)
-{
-	enc_kv_str(e, "resource", share->resource);
-	enc_kv_uint(e, "used", share->used);
-	enc_kv_uint(e, "fair", share->fair);
-	enc_kv_uint(e, "limit", share->limit);
-}
-
-void
-proto_encode_problem(struct enc *e, const struct proto_problem *p)
-{
-	enc_map(e);
-	enc_kv_str(e, "code", proto_error_name(p->code));
-	enc_kv_str(e, "message", p->message);
-	if (p->field[0] != '\0')
-		enc_kv_str(e, "field", p->field);
-	if (p->value[0] != '\0')
-		enc_kv_str(e, "value", p->value);
-	if (p->expected[0] != '\0')
-		enc_kv_str(e, "expected", p->expected);
-	if (p->share.resource != NULL) {
-		enc_key(e, "details");
-		enc_map(e);
-		proto_encode_share(e, &p->share);
-		enc_end(e);
-	}
-	enc_end(e);
-}
-
-/* Appends to a fixed buffer, cut to what fits. */
-__attribute__((format(printf, 3, 4))) static void
-append(char *dst, size_t size, const char *fmt, ...)
-{
-	size_t len = strlen(dst);
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(dst + len, size - len, fmt, ap);
-	va_end(ap);
-}
-
-void
-proto_problem_method(struct proto_problem *p, const char *name, size_t len)
-{
-	char shown[64], all[300] = "";
-	unsigned m;
-
-	(void)text_escape(name, len, false, shown, sizeof(shown));
-	for (m = 0; m < PROTO_METHOD_COUNT; m++)
-		append(all, sizeof(all), "%s%s", m > 0 ? ", " : "",
-		    proto_method_name((enum proto_method)m));
-	proto_problem_set(p, PROTO_E_UNKNOWN_METHOD, "method",
-	    "unknown method \"%s\"; expected one of %s", shown, all);
-	(void)snprintf(p->value, sizeof(p->value), "%s", shown);
-	(void)strlcpy(p->expected, all, sizeof(p->expected));
-}
-
-/* A value as people may see it. */
-static void
-show(const struct val *v, char *dst, size_t size)
-{
-	size_t n;
-
-	switch (v->type) {
-	case VAL_NIL:
-		(void)snprintf(dst, size, "nil");
-		break;
-	case VAL_BOOL:
-		(void)snprintf(dst, size, "%s", v->b ? "true" : "false");
-		break;
-	case VAL_INT:
-		(void)snprintf(dst, size, "%lld", (long long)v->i);
-		break;
-	case VAL_UINT:
-		(void)snprintf(dst, size, "%llu", (unsigned long long)v->u);
-		break;
-	case VAL_DOUBLE:
-		(void)snprintf(dst, size, "%.15g", v->d);
-		break;
-	case VAL_STR:
-	case VAL_BIN:
-		dst[0] = '"';
-		n = 1 + text_escape(v->s.ptr, v->s.len < 48 ? v->s.len :
-		    text_cut_back(v->s.ptr, v->s.len, 48), false, dst + 1,
-		    size - 8);
-		(void)snprintf(dst + n, size - n, "\"%s",
-		    v->s.len < 48 ? "" : "...");
-		break;
-	case VAL_ARRAY:
-		(void)snprintf(dst, size, "%zu items", v->a.count);
-		break;
-	case VAL_MAP:
-		(void)snprintf(dst, size, "%zu pairs", v->a.count);
-		break;
-	}
-}
-
-void
-proto_problem_value(struct proto_problem *p, enum proto_error code,
-    const char *field, const struct val *v, const char *expected)
-{
-	char value[80];
-
-	show(v, value, sizeof(value));
-	proto_problem_set(p, code, field, "%s is %s (%s); expected %s", field,
-	    value, type_names[v->type], expected);
-	(void)strlcpy(p->value, value, sizeof(p->value));
-	(void)strlcpy(p->expected, expected, sizeof(p->expected));
-}
 
 /* What a row wants, in words. */
 static void
@@ -239,7 +100,7 @@ complain(const struct checking *c, enum proto_error code, const char *inner,
 	if (c->row->secret)
 		(void)snprintf(value, sizeof(value), "not shown");
 	else
-		show(v, value, sizeof(value));
+		proto_show(v, value, sizeof(value));
 	expect(c->row, expected, sizeof(expected));
 	if (code == PROTO_E_TOO_BIG)
 		(void)snprintf(expected, sizeof(expected),
@@ -247,7 +108,7 @@ complain(const struct checking *c, enum proto_error code, const char *inner,
 	proto_problem_set(p, code, c->row->name,
 	    "%s: parameter \"%s\"%s is %s (%s%s); expected %s",
 	    proto_method_name(c->method), c->row->name, inner, value,
-	    type_names[v->type],
+	    proto_type_name(v->type),
 	    code == PROTO_E_TOO_BIG ? ", too long" : "", expected);
 	(void)snprintf(p->value, sizeof(p->value), "%s", value);
 	(void)snprintf(p->expected, sizeof(p->expected), "%s", expected);
@@ -483,7 +344,7 @@ complain_unknown(enum proto_method m, const struct val *key,
 	(void)text_escape(key->s.ptr, key->s.len, false, name, sizeof(name));
 	for (i = 0; i < proto_param_count; i++) {
 		if (proto_params[i].method == m)
-			append(all, sizeof(all), "%s%s",
+			proto_append(all, sizeof(all), "%s%s",
 			    all[0] != '\0' ? ", " : "", proto_params[i].name);
 	}
 	row = proto_hint(m, name, NULL);
@@ -538,7 +399,7 @@ proto_check(enum proto_method m, const struct val *params,
 		    map == NULL ? "%s: params are %s; expected a map, or an "
 		    "array of one map" : "%s: params are %s of more than 64 "
 		    "keys; expected at most 64", proto_method_name(m),
-		    type_names[params->type]);
+		    proto_type_name(params->type));
 		return -EINVAL;
 	}
 	for (i = 0; i < map->a.count; i++) {

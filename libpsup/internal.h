@@ -209,4 +209,11 @@ struct stats_page;
 const struct board *view_board(struct psup_view *v);
 const struct stats_page *view_stats(const struct psup_view *v);
 
+/* calls.c */
+/* Calls with arguments that were just built, and frees them. */
+int call_args(struct psup *p, const char *method, psup_args *a, int64_t wait_ms,
+    psup_reply **ret);
+/* Arguments that begin with a session. */
+psup_args *session_args(const char *session);
+
 #endif

@@ -1,38 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writing end of a ring: creates it, moves a pipe into it with splice(2),
- * takes it over after a writer's death. Called by the worker alone. It never
- * maps or touches the data, and it never unlinks a ring that was announced.
+ * The writing end of a ring: moves a pipe into it with splice(2). Called by the
+ * worker alone. It never maps or touches the data.
  *
  * Whatever a SIGKILL interrupts, the kernel's cursor off[lap & 1] says how many
  * bytes left the pipe; everything else in the header follows from it.
  */
-#include "shm/ring.h"
+#include "shm/ring_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h> /* memfd_create */
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/abi.h"
 #include "common/check.h"
 #include "common/clock.h"
 #include "common/fault.h"
-#include "common/rundir.h"
-#include "shm/lent_map.h"
 #include "shm/ring_math.h"
 
 #define MERGE_MS   10u
 #define COPY_BYTES 16384u
-
-/* Every field of the header has one writer, so its own loads need no order. */
-#define GET(field)    atomic_load_explicit(&(field), memory_order_relaxed)
-#define SET(field, v) atomic_store_explicit(&(field), (v), memory_order_relaxed)
 
 /* What one splice needs to know, taken once. */
 struct step {
@@ -40,152 +28,6 @@ struct step {
 	size_t size;
 	_Atomic int64_t *cursor;
 };
-
-/* Allocates and maps the header page of a file that was just made. */
-static int
-header_map_new(int fd, struct ring_header **ret)
-{
-	void *page;
-	int err;
-
-	do
-		err = posix_fallocate(fd, 0, SHM_PAGE);
-	while (err == EINTR);
-	if (err != 0)
-		return -err;
-	err = lent_map(fd, 0, SHM_PAGE, true, &page);
-	if (err == 0)
-		*ret = page;
-	return err;
-}
-
-/* This build writes from here on. A reader that has the header open looks at
- * the stamp in each of its copies. */
-static void
-header_sign(struct ring_header *h)
-{
-	SET(h->stamp, abi_stamp(ABI_RING));
-#if defined(PSUP_LAYOUT_BUMP) && PSUP_LAYOUT_BUMP == 1
-	/* in a test of upgrades the next build has one more field */
-	h->reserved[0] = h->created_ms;
-#endif
-}
-
-/* Fills a header that is all zero. */
-static void
-header_fill(struct ring_header *h, struct sid sid, uint64_t incarnation,
-    const struct ring_geometry *geo)
-{
-	header_sign(h);
-	h->header_bytes = sizeof(*h);
-	h->sid.v = sid.v;
-	h->incarnation = incarnation;
-	h->head_bytes = geo->head_bytes;
-	h->tail_bytes = geo->tail_bytes;
-	h->created_ms = clock_wall_ms();
-	SET(h->off[0], RING_DATA_OFFSET);
-	/* A file that a kill left half filled has no magic yet. */
-	atomic_signal_fence(memory_order_release);
-	h->magic = RING_MAGIC;
-}
-
-/* Makes the file of a session and its header. */
-int
-ring_create(int dirfd, struct sid sid, uint64_t incarnation,
-    const struct ring_geometry *geo, struct ring_writer *ret)
-{
-	struct ring_header *hdr = NULL;
-	char name[RUNDIR_NAME_MAX];
-	int fd, err;
-
-	if (!ring_geometry_ok(geo->head_bytes, geo->tail_bytes))
-		return -EINVAL;
-	rundir_ring_name(sid, name);
-	fd = openat(dirfd, name,
-	    O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	err = header_map_new(fd, &hdr);
-	if (err != 0) {
-		unlinkat(dirfd, name, 0);
-		close(fd);
-		return err;
-	}
-	FAULT("ring.in-create");
-	CHECK(hdr != NULL);
-	header_fill(hdr, sid, incarnation, geo);
-	*ret = (struct ring_writer){ .fd = fd, .hdr = hdr,
-		.head_bytes = geo->head_bytes, .tail_bytes = geo->tail_bytes,
-		.tail_cap = ring_tail_cap(geo->tail_bytes),
-		.blocks = SHM_PAGE };
-	return 0;
-}
-
-int
-ring_recycle(int dirfd, struct sid forgotten, struct sid sid,
-    uint64_t incarnation, const struct ring_geometry *geo,
-    struct ring_writer *w)
-{
-	const size_t kept = offsetof(struct ring_header, incarnation);
-	char from[RUNDIR_NAME_MAX], to[RUNDIR_NAME_MAX];
-	struct ring_header *h = w->hdr;
-
-	if (!ring_is_sound(w) || w->head_bytes != geo->head_bytes ||
-	    w->tail_bytes != geo->tail_bytes)
-		return -EBADMSG;
-	/* A reader that has the old one open looks at this after each copy, so
-	 * it is changed before anything else. */
-	h->sid.v = sid.v;
-	atomic_thread_fence(memory_order_release);
-	memset((char *)h + kept, 0, SHM_PAGE - kept);
-	/* what was removed with its session does not live on in another's file */
-	if (w->blocks > SHM_PAGE && ftruncate(w->fd, SHM_PAGE) < 0)
-		return -errno;
-	header_fill(h, sid, incarnation, geo);
-	w->recovered = 0;
-	w->blocks = SHM_PAGE;
-	rundir_spare_name(forgotten, from);
-	rundir_ring_name(sid, to);
-	FAULT("ring.in-recycle");
-	return renameat(dirfd, from, dirfd, to) < 0 ? -errno : 0;
-}
-
-/* One look at what every step relies on. */
-bool
-ring_is_sound(const struct ring_writer *w)
-{
-	const struct ring_header *h = w->hdr;
-	uint64_t lap = GET(h->lap);
-
-	return h->magic == RING_MAGIC && h->head_bytes == w->head_bytes &&
-	    h->tail_bytes == w->tail_bytes &&
-	    ring_cursor_ok(GET(h->off[lap & 1]), lap, w->head_bytes,
-		w->tail_cap);
-}
-
-/* The file keeps no magic: what else is left of it is not to be believed. */
-void
-ring_let_go(struct ring_writer *w)
-{
-	struct ring_geometry geo = { w->head_bytes, w->tail_bytes };
-	struct sid sid = { w->hdr->sid.v };
-
-	(void)!pwrite(w->fd, "", 1, 0);
-	lent_map_let_go(w->hdr);
-	header_fill(w->hdr, sid, 0, &geo);
-}
-
-/* Unmaps and closes; the file stays. */
-void
-ring_close(struct ring_writer *w)
-{
-	if (w->hdr != NULL)
-		lent_unmap(w->hdr);
-	if (w->fd >= 0)
-		close(w->fd);
-	w->hdr = NULL;
-	w->fd = -1;
-}
 
 /* Where the kernel stands. */
 uint64_t
@@ -300,9 +142,8 @@ step_splice(const struct step *s, int pipe_fd, int fd)
 	return moved == -EDQUOT ? -ENOSPC : moved;
 }
 
-/* Attributes everything up to `end` to `stream`. */
-static void
-segment_close(struct ring_header *h, uint64_t end, uint32_t stream,
+void
+ring_attribute(struct ring_header *h, uint64_t end, uint32_t stream,
     uint64_t wall_ms)
 {
 	uint64_t count = GET(h->seg_count);
@@ -325,9 +166,8 @@ segment_close(struct ring_header *h, uint64_t end, uint32_t stream,
 	atomic_store_explicit(&h->seg_count, count + 1, memory_order_release);
 }
 
-/* Makes everything up to `pos` readable. */
-static void
-publish(struct ring_header *h, uint64_t pos)
+void
+ring_publish(struct ring_header *h, uint64_t pos)
 {
 	/* Pairs with the reader's acquire; the kernel's store is no release. */
 	atomic_store_explicit(&h->head, pos, memory_order_release);
@@ -387,20 +227,15 @@ ring_splice(struct ring_writer *w, int pipe_fd, enum ring_stream stream,
 		moved += atomic_fetch_add(s.cursor, 1) > 0;
 	FAULT("ring.after-splice");
 	s.pos += (uint64_t)moved;
-	segment_close(h, s.pos, stream, wall_ms);
+	ring_attribute(h, s.pos, stream, wall_ms);
 	FAULT("ring.after-segment");
-	publish(h, s.pos);
+	ring_publish(h, s.pos);
 	blocks_count(w, s.pos);
 	return moved;
 }
 
-/*
- * Counts from..to as dropped. Each step may be the last one before a kill, and
- * the whole may run again with the same arguments: dropped_nospace is written
- * last and always from the other three.
- */
-static void
-hole_note(struct ring_writer *w, uint64_t from, uint64_t to)
+void
+ring_hole(struct ring_writer *w, uint64_t from, uint64_t to)
 {
 	struct ring_header *h = w->hdr;
 	uint64_t old_from = GET(h->hole_from), old_to = GET(h->hole_to);
@@ -457,9 +292,9 @@ ring_discard(struct ring_writer *w, int pipe_fd, enum ring_stream stream,
 	if (moved > 0) {
 		FAULT("ring.after-discard");
 		s.pos += (uint64_t)moved;
-		hole_note(w, s.pos - (uint64_t)moved, s.pos);
-		segment_close(h, s.pos, stream, clock_wall_ms());
-		publish(h, s.pos);
+		ring_hole(w, s.pos - (uint64_t)moved, s.pos);
+		ring_attribute(h, s.pos, stream, clock_wall_ms());
+		ring_publish(h, s.pos);
 		FAULT("ring.in-discard");
 	} else {
 		SET(h->reserve, s.pos);
@@ -467,117 +302,4 @@ ring_discard(struct ring_writer *w, int pipe_fd, enum ring_stream stream,
 	/* Only now: until head is published, recovery must know. */
 	atomic_store_explicit(&h->stream, stream, memory_order_release);
 	return moved;
-}
-
-/* Could a writer that was killed anywhere have left this? */
-static bool
-recover_check(const struct ring_header *h, struct sid sid)
-{
-	uint64_t cap, lap, pos, head, reserve, count, last = 0;
-	uint32_t stream;
-	int64_t off;
-
-	if (h->magic != RING_MAGIC || !abi_reads(ABI_RING, h->stamp) ||
-	    h->header_bytes != sizeof(*h) || h->sid.v != sid.v ||
-	    !ring_geometry_ok(h->head_bytes, h->tail_bytes))
-		return false;
-	cap = ring_tail_cap(h->tail_bytes);
-	lap = GET(h->lap);
-	off = GET(h->off[lap & 1]);
-	if (!ring_cursor_ok(off, lap, h->head_bytes, cap))
-		return false;
-	pos = ring_cursor_pos(off, lap, cap);
-	head = GET(h->head);
-	reserve = GET(h->reserve);
-	stream = GET(h->stream);
-	if (head > pos || pos - head > RING_MAX_SPLICE ||
-	    reserve - head > RING_MAX_SPLICE ||
-	    (stream & ~RING_DISCARD) > RING_STDERR)
-		return false;
-	count = GET(h->seg_count);
-	if (count > 0)
-		last = GET(h->segments[(count - 1) % RING_SEGMENTS].end_stream);
-	return (last & 3) <= RING_STDERR && last >> 2 >= head &&
-	    last >> 2 <= pos && GET(h->hole_to) <= pos &&
-	    GET(h->spool_off) >= 0;
-}
-
-/* Brings the header to what the kernel's cursor says. */
-static void
-recover_header(struct ring_writer *w)
-{
-	struct ring_header *h = w->hdr;
-	uint64_t pos = ring_pos(w), head = GET(h->head);
-	uint32_t stream = GET(h->stream);
-	uint64_t count = GET(h->seg_count), last = 0;
-
-	if (pos > head)
-		w->recovered = pos - head;
-	if (count > 0)
-		last = GET(h->segments[(count - 1) % RING_SEGMENTS].end_stream);
-	if (pos > head && (stream & RING_DISCARD) != 0)
-		hole_note(w, head, pos);
-	if (last >> 2 < pos)
-		segment_close(h, pos, stream & ~RING_DISCARD, clock_wall_ms());
-	FAULT("ring.in-recover");
-	publish(h, pos);
-	header_sign(h);
-	atomic_store_explicit(&h->stream, stream & ~RING_DISCARD,
-	    memory_order_release);
-}
-
-/* Opens the file and maps the header of a ring that exists. */
-static int
-recover_map(int dirfd, const char *name, struct ring_writer *w)
-{
-	struct stat st;
-	void *page;
-	int err;
-
-	w->fd = openat(dirfd, name,
-	    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (w->fd < 0)
-		return -errno;
-	if (fstat(w->fd, &st) != 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)SHM_PAGE)
-		return -EBADMSG;
-	/* A page that is a hole would be a SIGBUS on a full tmpfs. */
-	err = posix_fallocate(w->fd, 0, SHM_PAGE);
-	if (err != 0)
-		return -err;
-	err = lent_map(w->fd, 0, SHM_PAGE, true, &page);
-	if (err != 0)
-		return err;
-	w->hdr = page;
-	w->blocks = (uint64_t)st.st_blocks * 512u;
-	return 0;
-}
-
-/* Takes over a ring whose writer is dead for sure. */
-int
-ring_recover(int dirfd, struct sid sid, struct ring_writer *ret)
-{
-	struct ring_writer w = { .fd = -1 };
-	char name[RUNDIR_NAME_MAX];
-	int err;
-
-	rundir_ring_name(sid, name);
-	err = recover_map(dirfd, name, &w);
-	if (err == 0 && (w.hdr == NULL || !recover_check(w.hdr, sid)))
-		err = -EBADMSG;
-	if (err != 0) {
-		ring_close(&w);
-		return err;
-	}
-	w.head_bytes = w.hdr->head_bytes;
-	w.tail_bytes = w.hdr->tail_bytes;
-	w.tail_cap = ring_tail_cap(w.tail_bytes);
-	if (!ring_is_sound(&w)) { /* changed while we looked */
-		ring_close(&w);
-		return -EBADMSG;
-	}
-	recover_header(&w);
-	*ret = w;
-	return 0;
 }

@@ -68,6 +68,7 @@ custody_name(enum custody_state s)
 	static const char *const names[CUSTODY_STATES] = {"nobody", "unknown",
 	    "given", "has", "expect", "over"};
 
+	CHECK((unsigned)s < CUSTODY_STATES);
 	return names[s];
 }
 
@@ -192,6 +193,7 @@ custody_back(struct custody *c)
 void
 custody_over(struct custody *c)
 {
+	CHECK(c->state != CUSTODY_OVER);
 	if (c->state == CUSTODY_UNKNOWN)
 		c->who = (struct wid){0};
 	c->state = CUSTODY_OVER;

@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "common/check.h"
 #include "supervisor/api/request.h"
 
 /* A watch wakes nobody any more. Its neighbour's address stays in it: who walks
@@ -28,6 +29,7 @@ over_watch(struct master *m, struct watch *w)
 void
 over_req(struct req *r)
 {
+	CHECK(!r->over);
 	r->over = true;
 	SLIST_INSERT_HEAD(&r->m->over.reqs, r, over_link);
 }
@@ -36,6 +38,7 @@ over_req(struct req *r)
 void
 over_session(struct master *m, struct session *s)
 {
+	CHECK(!s->over.forgotten && !s->ending.due);
 	s->over.forgotten = true;
 	SLIST_INSERT_HEAD(&m->over.sessions, s, over.link);
 }

@@ -173,7 +173,7 @@ child_close_pidfd(struct child *c)
 		return;
 	if (c->pid_watched)
 		event_del(&c->pid_ev);
-	c->pid_watched = false;
+	c->pid_watched = c->pid_dead = false;
 	close(c->pidfd);
 	c->pidfd = -1;
 }

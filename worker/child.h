@@ -138,7 +138,7 @@ struct child {
 	bool owes;           /* FAILED: CLOSED is said once it is committed */
 	bool held;           /* the keeper has a row of it */
 	bool pid_watched;    /* pid_ev is added */
-	bool pid_dead;       /* pid_ev came */
+	bool pid_dead;       /* pid_ev came, for this pidfd */
 	bool committed;      /* the master said ENDED */
 	bool end_alone;      /* RUNNING need not be said where END is */
 	bool killed;         /* the ladder's KILL was sent */

@@ -283,12 +283,14 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 void
 gate_warned(struct session *s)
 {
+	CHECK(s->state == STATE_QUEUED);
 	s->queued.warned = true;
 }
 
 void
 gate_deadlocked(struct session *s)
 {
+	CHECK(s->state == STATE_QUEUED);
 	s->queued.deadlock = true;
 }
 

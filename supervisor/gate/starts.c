@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/check.h"
 #include "common/reserve.h"
 #include "supervisor/master.h"
 
@@ -181,6 +182,8 @@ starts_fini(struct master *m)
 void
 starts_enter(struct master *m, struct session *s)
 {
+	CHECK(s->state == STATE_STARTING);
+	CHECK(!custody_has(&s->custody)); /* nobody may run it already */
 	starts_over(m, s);
 	if (TAILQ_EMPTY(&s->share.room->starting))
 		TAILQ_INSERT_TAIL(&m->starts.rooms, s->share.room,
@@ -209,6 +212,7 @@ less(uint32_t *n)
 static void
 begin_slow(struct master *m, struct session *s, struct worker *w)
 {
+	CHECK(s->start.is != START_SLOW && s->start.is != START_WAITS);
 	s->start.is = START_SLOW;
 	s->share.room->slow++;
 	m->starts.slow++;
@@ -242,6 +246,7 @@ starts_over(struct master *m, struct session *s)
 			less(&w->quick);
 		break;
 	case START_SLOW:
+		CHECK(s->share.room->slow > 0 && m->starts.slow > 0);
 		s->share.room->slow--;
 		m->starts.slow--;
 		if (w != NULL)

@@ -148,6 +148,7 @@ start(struct keeper *k, struct proc *p, uint64_t now)
 {
 	int r;
 
+	CHECK(p->state == PROC_NONE && p->chan < 0 && p->pidfd < 0);
 	p->wid.generation++;
 	p->started_ns = now;
 	p->set = p->role == HERITAGE_MASTER ? k->use_master : k->use_workers;
@@ -179,67 +180,13 @@ start(struct keeper *k, struct proc *p, uint64_t now)
 	log_event(LOG_NOTE, "process-started", KV_PROC(p));
 }
 
-/* Closes what is left of a link between master and worker. */
-static void
-unlink_peer(struct proc *w)
-{
-	if (w->peer_fd >= 0)
-		(void)close(w->peer_fd);
-	if (w->master_fd >= 0)
-		(void)close(w->master_fd);
-	w->peer_fd = w->master_fd = -1;
-	w->linked = 0;
-}
-
-/* Makes the channel of a pair of incarnations that are both ready. */
-static void
-link_peer(struct keeper *k, struct proc *w)
-{
-	int pair[2];
-
-	if (w->state != PROC_READY || k->master.state != PROC_READY ||
-	    w->linked == k->master.wid.generation)
-		return;
-	unlink_peer(w);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
-		0, pair) < 0) {
-		log_event(LOG_ERROR, "channel-not-made", KV_PROC(w),
-		    KV("error", strerror(errno)));
-		k->retry_ns = clock_boot_ns() + BACKOFF_NS;
-		return;
-	}
-	launch_buffers(pair[0]);
-	launch_buffers(pair[1]);
-	w->master_fd = pair[0];
-	w->peer_fd = pair[1];
-	w->linked = k->master.wid.generation;
-}
-
-/* Another channel in place of one that was lost on its way. */
-void
-procs_link_again(struct keeper *k, struct proc *w)
-{
-	log_event(LOG_WARN, "channel-made-again", KV_PROC(w));
-	w->linked = 0;
-	link_peer(k, w);
-}
-
-/* Links everybody who is ready and not linked. */
-static void
-link_all(struct keeper *k)
-{
-	uint32_t i;
-
-	for (i = 0; i < k->slots; i++)
-		link_peer(k, &k->slot[i]);
-}
-
 /* A process said READY. */
 void
 procs_ready(struct keeper *k, struct proc *p)
 {
 	uint32_t i;
 
+	CHECK(p->state == PROC_STARTING);
 	p->state = PROC_READY;
 	log_event(LOG_NOTE, "process-ready", KV_PROC(p));
 	if (p->role != HERITAGE_MASTER)
@@ -251,7 +198,7 @@ procs_ready(struct keeper *k, struct proc *p)
 		p->todo |= TODO_UPGRADED;
 	if (k->stop != STOP_NO)
 		p->todo |= TODO_STOP;
-	link_all(k);
+	links_make(k);
 	if (k->ready || k->master.state != PROC_READY)
 		return;
 	for (i = 0; i < k->slots; i++) {
@@ -322,6 +269,7 @@ finish_death(struct keeper *k, struct proc *p, uint64_t now)
 {
 	struct down d;
 
+	CHECK(p->state == PROC_DYING && p->chan >= 0);
 	collect(p, &d);
 	say_last_words(p, &d, k->stop >= STOP_WORKERS || p->leaving);
 	if (!p->chan_eof)
@@ -333,7 +281,7 @@ finish_death(struct keeper *k, struct proc *p, uint64_t now)
 	p->state = PROC_NONE;
 	p->restarts++;
 	p->next_start_ns = k->stop == STOP_NO ? now + backoff_ns(p) : NEVER;
-	unlink_peer(p);
+	links_close(p);
 	if (p->role == HERITAGE_MASTER) {
 		blame_master(p, &d, now - p->started_ns < YOUNG_NS);
 		send_reset_master(k);
@@ -363,7 +311,7 @@ procs_died(struct keeper *k, struct proc *p)
 		/* a last SHUTDOWN may be in it; nobody else writes to it */
 		(void)recv_from(k, p);
 		for (i = 0; i < k->slots; i++)
-			unlink_peer(&k->slot[i]);
+			links_close(&k->slot[i]);
 		p->drain_ns = 0;
 	} else {
 		(void)recv_from(k, p);
@@ -428,7 +376,7 @@ procs_run_due(struct keeper *k, uint64_t now)
 	start_due(k, &k->master, now);
 	for (i = 0; i < k->slots; i++)
 		start_due(k, &k->slot[i], now);
-	link_all(k);
+	links_make(k);
 }
 
 /* When one process needs a look next. */

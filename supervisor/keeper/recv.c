@@ -267,7 +267,7 @@ on_ask_peer(struct keeper *k, struct proc *p)
 	(void)p;
 	memcpy(&m, msg.bytes, sizeof(m));
 	if (m.wid.slot < k->slots && wid_eq(k->slot[m.wid.slot].wid, m.wid))
-		procs_link_again(k, &k->slot[m.wid.slot]);
+		links_again(k, &k->slot[m.wid.slot]);
 }
 
 /* UPGRADE: an operator asked for other programs. */

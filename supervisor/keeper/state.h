@@ -269,7 +269,6 @@ void procs_note_pages(struct keeper *k);
 void procs_run_due(struct keeper *k, uint64_t now);
 void procs_died(struct keeper *k, struct proc *p);
 void procs_ready(struct keeper *k, struct proc *p);
-void procs_link_again(struct keeper *k, struct proc *w);
 void procs_chan_eof(struct keeper *k, struct proc *p);
 uint64_t procs_next_ns(const struct keeper *k);
 bool procs_alive(const struct proc *p);
@@ -283,6 +282,13 @@ void procs_signal(const struct proc *p, int sig);
 
 /* --- heirs.c: a worker is gone for sure */
 void heirs_succeed(struct keeper *k, struct proc *dead, const struct down *d);
+
+/* --- links.c: channels of masters and workers that are both ready */
+void links_make(struct keeper *k);
+/* Another one in place of one that was lost on its way. */
+void links_again(struct keeper *k, struct proc *w);
+/* Closes what is left of one. */
+void links_close(struct proc *w);
 
 /* --- silent.c: once a tick */
 void procs_watch(struct keeper *k, uint64_t now);

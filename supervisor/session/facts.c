@@ -154,6 +154,7 @@ facts_by_ring(struct session *s, const struct ring_header *h)
 void
 facts_over(struct session *s, uint32_t status)
 {
+	CHECK(session_live(s) && status != STATUS_RUNNING);
 	s->facts.status = status;
 	s->facts.ended_ns = clock_boot_ns();
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/check.h"
 #include "common/fault.h"
 #include "common/rundir.h"
 #include "supervisor/master.h"
@@ -36,6 +37,7 @@ unlink_spare(const struct master *m, struct sid sid)
 static void
 drop(struct worker *w, struct spare *sp)
 {
+	CHECK(w->spare_count > 0);
 	TAILQ_REMOVE(&w->spares, sp, link);
 	w->spare_count--;
 	free(sp);
@@ -53,6 +55,7 @@ spares_keep(struct master *m, const struct session *s)
 	if (w == NULL || w->spare_count >= CTL_SPARES_MAX ||
 	    w->kept - s->spares.ring_kept >= CTL_SPARES_MAX)
 		return false;
+	CHECK(s->state == STATE_ENDED);
 	sp = malloc(sizeof(*sp));
 	if (sp == NULL)
 		return false;

@@ -43,6 +43,7 @@ stdin_append(struct master *m, struct session *s, const char *data, size_t n)
 
 	if (n == 0)
 		return 0;
+	CHECK(session_live(s));
 	s->input.spooled = true;
 	fd = spool_open_append(m->dirfd, s->id.sid);
 	if (fd < 0)

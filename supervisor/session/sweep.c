@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "common/check.h"
 #include "common/cgroup.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -126,6 +127,7 @@ kept_of(const struct session *s)
 static void
 keep(struct session *s)
 {
+	CHECK(s->state == STATE_ENDED && s->retention.in_ended);
 	s->retention.list = kept_of(s);
 	s->retention.counts_finished = s->shown.backgrounded;
 	s->retention.total = s->output.total;
@@ -143,6 +145,12 @@ keep(struct session *s)
 static void
 unkeep(struct session *s)
 {
+	const struct room *room = s->share.room;
+
+	CHECK(s->retention.list < KEPT_KINDS);
+	CHECK(room->answered >= (s->retention.list == KEPT_ANSWERED));
+	CHECK(!s->retention.counts_finished || (room->finished > 0 &&
+		room->finished_bytes >= s->retention.total));
 	TAILQ_REMOVE(&s->share.room->kept[s->retention.list], s,
 	    retention.link);
 	s->share.room->share.loose[SHARE_OUTPUT] -= s->share.lent[SHARE_OUTPUT];
@@ -233,10 +241,10 @@ sweep_gone(struct master *m, struct session *s)
 {
 	if (!s->retention.in_ended)
 		return;
-	s->retention.in_ended = false;
 	TAILQ_REMOVE(&m->ended, s, retention.ended_link);
 	rank_erase(&m->expiring, &s->retention.expiry);
 	unkeep(s);
+	s->retention.in_ended = false;
 }
 
 /* Its result has reached a client: it goes before those that nobody has

@@ -19,6 +19,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "common/check.h"
 #include "supervisor/master.h"
 
 #define LINE_MAX_BYTES 4095u
@@ -172,6 +173,7 @@ void
 terminal_resize(struct master *m, struct session *s, uint32_t cols,
     uint32_t rows)
 {
+	CHECK(s->terminal.pty && session_live(s));
 	s->terminal.cols = cols;
 	s->terminal.rows = rows;
 	order_size(m, s);

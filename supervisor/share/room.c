@@ -107,7 +107,10 @@ room_release(struct room **room)
 	struct room *r = *room;
 
 	*room = NULL;
-	if (r == NULL || --r->holders > 0)
+	if (r == NULL)
+		return;
+	CHECK(r->holders > 0);
+	if (--r->holders > 0)
 		return;
 	rank_erase(&r->of->by_name, &r->by_name);
 	free(r);

@@ -78,19 +78,6 @@ sbuf_addf(struct sbuf *b, const char *fmt, ...)
 }
 
 void
-sbuf_add_repaired(struct sbuf *b, const char *s, size_t n)
-{
-	if (text_is_utf8(s, n)) {
-		sbuf_addn(b, s, n);
-		return;
-	}
-	if (!sbuf_reserve(b, 3 * n))
-		return;
-	b->len += text_repair(s, n, b->p + b->len);
-	b->p[b->len] = '\0';
-}
-
-void
 sbuf_add_output(struct sbuf *b, enum text_rule rule, const char *s, size_t n,
     bool more)
 {

@@ -22,8 +22,6 @@ void sbuf_addn(struct sbuf *b, const char *s, size_t n);
 void sbuf_add(struct sbuf *b, const char *s);
 void sbuf_addf(struct sbuf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Appends bytes as valid UTF-8, every mistake as U+FFFD. */
-void sbuf_add_repaired(struct sbuf *b, const char *s, size_t n);
 /* Appends output by a text rule; `more`: it may go on after these bytes. */
 void sbuf_add_output(struct sbuf *b, enum text_rule rule, const char *s,
     size_t n, bool more);

@@ -40,7 +40,7 @@ is "$(PSUP_RUNTIME_DIR=/nowhere psup completion query -- psup \
 # every command and option of the table is in the help and in the manual page
 psup help --man >"$scratch/man"
 man=$(<"$scratch/man")
-help=$(psup help)
+help=$(psup --help)
 missing=
 while IFS=$'\t' read -r command _; do
 	[[ $help == *"

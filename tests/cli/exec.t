@@ -63,8 +63,10 @@ is "$(psup exec --background --follow 'echo one; echo two; exit 7' \
 two
 7" "--background --follow"
 like "$(cat "$scratch/err")" "*runs in the background*" "says what it is"
-like "$(psup exec --background --follow --retain 0,4096 \
-    'head -c 300000 /dev/zero | tr "\0" x' 2>&1 >/dev/null)" \
+big=$(psup exec --background --retain 0,4096 \
+    'head -c 300000 /dev/zero | tr "\0" x')
+psup wait "$big" >/dev/null
+like "$(psup log -f "$big" 2>&1 >/dev/null)" \
     "*bytes of output were not there any more; *--retain*--spill*" \
     "what was lost, and how to keep more"
 like "$(psup exec --follow true 2>&1; echo $?)" "*needs --background*2" \

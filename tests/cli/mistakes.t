@@ -14,7 +14,7 @@ for c in exec list poll log write kill clear remove wait events status \
 done
 # help: the same three ways; exit codes are all in it
 is "$(psup help exec)" "$(psup exec --help)" "psup help COMMAND"
-is "$(psup --help exec)" "$(psup help)" "psup --help"
+is "$(psup --help exec)" "$(psup --help)" "psup --help"
 like "$(psup help exce 2>&1; echo $?)" "*did you mean exec*2" \
     "help for a slip"
 like "$(psup --version)" "psup [0-9]*.[0-9]*.[0-9]*" "psup --version"

@@ -2,6 +2,7 @@
 # A real terminal for the TAP tests: tmux, with a server of its own for each
 # display. Sourced after lib.sh.
 unset NO_COLOR TMUX
+export XDG_CONFIG_HOME=$scratch/config # nothing that a person keeps
 
 if ! command -v tmux >/dev/null; then
 	echo "# no tmux here"

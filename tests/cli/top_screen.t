@@ -264,6 +264,40 @@ shows "*details of $many3*" "and down"
 keys Escape O
 psup kill "$many3" --grace 0 >/dev/null
 
+# ------------------------------------------------- columns, chosen and kept
+conf=$XDG_CONFIG_HOME/psup/top.conf
+keys c
+shows "*COLUMNS*\[x] session *its name*\[x] scope *" "all columns, to choose from"
+keys Down Space Space
+shows "*\[x] session*\[x] state*" "one is out"
+keys Right Right Right Right Right c
+shows "*SESSION *kept in $conf*" "what is chosen is kept"
+lacks "LANE" "what is out is not shown"
+is "$(cat "$conf")" \
+    "columns = session age cpu rss rate total state idle input exit name" \
+    "the file says it"
+printf '# mine\nsort = cpu\ncolumns = name, session exit\nmouse = yes\n' >"$conf"
+display 80 24
+shows "*
+SESSION *EXIT NAME*
+*" "what is kept is there again"
+lacks "STATE" "and nothing else of the table's head"
+keys c End Space Escape
+shows "*INPUT*kept in $conf*" "one more"
+is "$(head -2 "$conf" | tr '\n' ' ')" "# mine sort = cpu " "what else is there stays"
+echo 'colunms = session' >>"$conf"
+cp "$conf" "$scratch/broken"
+display 80 24
+shows "*STATE*not taken: top.conf, line 5: \"colunms\" is no setting; did you mean columns?*" \
+    "a mistake is named, and nothing is taken"
+keys c Space q
+shows "*ended with 0*" "who leaves with other columns"
+is "$(cmp "$conf" "$scratch/broken" && ls "$XDG_CONFIG_HOME/psup")" "top.conf" \
+    "the broken file stays as it was"
+rm "$conf"
+display 80 24
+shows "*SESSION*" "again without it"
+
 # ------------------------------------------------------------------ attach
 filter inner
 keys a
@@ -311,6 +345,12 @@ shows "*SESSION*" "NO_COLOR"
 is "$(mux capture-pane -e -p | grep -cE $'\033''\[([0-9;]*;)?[34][0-8][;m]')" 0 \
     "no colour is used"
 shows_styled "*"$'\033'"\[0;7m*SESSION*" "but others looks"
+
+# ------------------------------------------------------- with 8 colours
+display 80 24 TERM=screen
+shows_styled "*"$'\033'"\[1mrunning*" "8 colours: what runs is bold"
+is "$(mux capture-pane -e -p | grep -cE $'\033''\[([0-9;]*;)?(3[236]|38)[;m]')" 0 \
+    "and nothing green, yellow or cyan that a light ground swallows"
 
 # ------------------------------------------- a terminal without addressing
 # shellcheck disable=SC2016

@@ -10,7 +10,9 @@ for word in run list ps logs wait kill inspect stats prune top attach; do
 ]*" "the first screen of psup help has $word"
 	like "$(psup $word --help)" "Usage: psup *" "$word --help"
 done
-is "$(psup help | sed -n '/^Commands/,/^$/p' | awk 'length > 80' | wc -l)" 0 \
+is "$(psup help | awk 'length > 80' | wc -l) $(($(psup help | wc -l) < 24))" \
+    "0 1" "psup help is one screen of 80x24"
+is "$(psup --help | sed -n '/^Commands/,/^$/p' | awk 'length > 80' | wc -l)" 0 \
     "80 columns do"
 like "$(psup exec sleep 5 2>&1; echo $?)" "*: psup exec -- sleep 5;*2" \
     "the line that was meant"

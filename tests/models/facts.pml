@@ -9,7 +9,7 @@
  * one pread, whose loads have no order among each other. What holds are the
  * fences, head, and the recount.
  *
- * Models shm/ring_writer.c: step_announce, segment_close, publish; and
+ * Models shm/ring_writer.c: step_announce, ring_attribute, ring_publish; and
  * shm/ring_reader.c: page_read with page_segments_reach and page_cut_segments,
  * ring_stream_at. Scaled: the log has 2 entries, a splice moves 1 byte. Whether
  * it extends the last segment or begins one is chosen freely.

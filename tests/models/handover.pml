@@ -7,7 +7,7 @@
  * in nobody's hands any more.
  *
  * Models the keeper: procs_died, finish_death, succeed, heir_of, hand_over,
- * link_peer (keeper/procs.c), send_worker, send_first_down, send_dump,
+ * link_peer (keeper/links.c), send_worker, send_first_down, send_dump,
  * send_master, send_down (keeper/send.c), on_ready, on_closed (keeper/recv.c);
  * the worker: on_peer (recv.c), start_take_over (take.c), taking_ends
  * (worker.c), child_fail, child_end, child_committed (child.c); the master:

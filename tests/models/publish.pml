@@ -4,7 +4,7 @@
  * that reorders (weak.h): what ring_read returns is what was written there,
  * though the tail region is overwritten meanwhile.
  *
- * Models shm/ring_writer.c: step_announce, the kernel's copy, publish; and
+ * Models shm/ring_writer.c: step_announce, the kernel's copy, ring_publish; and
  * shm/ring_reader.c: pump_read, seat, copy_out, trim (ring_read), one byte at a
  * cursor. Scaled: no head region, 3 bytes of tail region, 2 bytes a splice.
  *

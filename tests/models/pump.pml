@@ -5,8 +5,8 @@
  * what was thrown away is counted and in the hole.
  *
  * Each statement of the writer is one store or one system call of
- * shm/ring_writer.c: step_plan, step_announce, step_splice, segment_close,
- * publish (ring_splice), hole_note (ring_discard), recover_check and
+ * shm/ring_writer.c: step_plan, step_announce, step_splice, ring_attribute,
+ * ring_publish (ring_splice), ring_hole (ring_discard), recover_check and
  * recover_header (ring_recover); worker/pump.c: pump_once. The header outlives
  * the writer; its variables do not. The one thing believed of the kernel: a
  * splice moves bytes and cursor, and a kill is acted on after both.

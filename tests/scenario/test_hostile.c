@@ -323,6 +323,40 @@ SCENARIO(hostile_pages, of_the_index_and_keeper_and_heir_are_killed)
 	}
 }
 
+/* Its end is on record, and its worker has not let go of it: the next master,
+ * who has lost index and board, hears of it by the keeper's row; then the worker
+ * lets go, before it has heard of that master. Nobody speaks of it any more. */
+SCENARIO(hostile_pages, of_the_index_while_a_worker_lets_go)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	const psup_value *row;
+	const char *id;
+	pid_t worker, keeper;
+
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=end.before-closed=stop"});
+	id = background(PUPPET(scn_format("print kept; await %s; exit 3",
+	    file_in_scenario("open"))));
+	await_output(id, "kept\n");
+	worker = worker_of(id);
+	open_gate("open");
+	await_end(id);
+	await_stopped(worker);
+	keeper = master_is_out();
+	expect(truncate(index_file(), 5000) == 0);
+	expect(unlink(scn_format("%s/board", runtime_dir())) == 0);
+	master_comes_back(keeper);
+	await_log("event=session-without-record");
+	kill_now(worker, SIGCONT);
+	do {
+		expect(now_ms() < until, "it is shown as one that lives");
+		poll(NULL, 0, 5);
+		row = psup_value_at(psup_value_get(details(ask("list")),
+		    "sessions"), 0);
+	} while (!psup_get_is(row, "state", "ended"));
+	expect(psup_get_int(row, "exitCode", -1) == 3);
+	expect(is_alive(worker), "its end is its worker's");
+}
+
 #endif
 
 /* One that waits is not started by what is left of it, beside its lane. */

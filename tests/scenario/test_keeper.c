@@ -88,6 +88,7 @@ SCENARIO(keeper, killed_ends_all_commands_and_they_are_lost)
 
 	psupd(.first = true);
 	done = background(STR("command", "echo kept; exit 3"));
+	await_end(done);
 	instance = instance_of(done);
 	plain = background(PUPPET("ignore 15; print before; hang"));
 	await_output(plain, "before\n");

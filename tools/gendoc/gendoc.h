@@ -14,4 +14,7 @@ void print_tools(void);
 /* types.c: false where there is no such language. */
 bool print_types(const char *language);
 
+/* example.c: a talk of client and server, byte by byte. */
+void print_example(void);
+
 #endif

@@ -46,6 +46,49 @@ static const char *const param_types[] = {
     [PT_SIGNAL] = "signal",
 };
 
+static const struct {
+	const char *said, *meant;
+	bool wrong;
+} slips[] = {
+#define SLIP(said, meant, wrong) {said, meant, wrong},
+#include "common/proto.def"
+};
+
+bool
+types_slip(size_t *at, const char **ret_said, const char **ret_meant)
+{
+	while (*at < NELEMS(slips) && !slips[*at].wrong)
+		++*at;
+	if (*at == NELEMS(slips))
+		return false;
+	*ret_said = slips[*at].said;
+	*ret_meant = slips[*at].meant;
+	++*at;
+	return true;
+}
+
+const char *
+types_of_param(const struct proto_param *row)
+{
+	return row->any_bytes ? "map of data" : param_types[row->type];
+}
+
+void
+types_print(const char *const (*words)[2], size_t count, const char *type,
+    const char *between)
+{
+	for (bool first = true; *type != '\0'; first = false) {
+		size_t n = strcspn(type, "|"), i = 0;
+
+		while (i < count && (strlen(words[i][0]) != n ||
+		    strncmp(words[i][0], type, n) != 0))
+			i++;
+		CHECK(i < count);
+		printf("%s%s", first ? "" : between, words[i][1]);
+		type += n + (type[n] == '|');
+	}
+}
+
 const char *
 types_camel(const char *name)
 {
@@ -143,7 +186,7 @@ walk_params(const struct types_printer *p, enum proto_method m)
 		if (row->method != m)
 			continue;
 		(void)snprintf(type, sizeof(type), "%s%s",
-		    row->any_bytes ? "map of data" : param_types[row->type],
+		    types_of_param(row),
 		    row->nullable ? "|nil" : "");
 		p->field(&(struct types_field){.name = row->name,
 		    .type = type,

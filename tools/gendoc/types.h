@@ -50,6 +50,16 @@ struct types_printer {
 };
 extern const struct types_printer types_ts, types_js, types_py;
 
+/* The words of a language for a type, {the walker's, its own}; with `between`
+ * among alternatives. */
+void types_print(const char *const (*words)[2], size_t count,
+    const char *type, const char *between);
+/* A parameter's type, but for nil, in words of the walker. */
+const char *types_of_param(const struct proto_param *row);
+/* What was said and what was meant, where to ignore it would do the wrong
+ * thing: from *at on. False: there are no more. */
+bool types_slip(size_t *at, const char **ret_said, const char **ret_meant);
+
 /* "send-keys" as SendKeys. */
 const char *types_camel(const char *name);
 

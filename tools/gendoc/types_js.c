@@ -10,14 +10,6 @@
 #include "common/check.h"
 #include "tools/gendoc/types.h"
 
-static const struct {
-	const char *said, *meant;
-	bool wrong;
-} slips[] = {
-#define SLIP(said, meant, wrong) {said, meant, wrong},
-#include "common/proto.def"
-};
-
 /* Are we among the parameters of a method that models call? */
 static bool listing;
 
@@ -102,6 +94,8 @@ js_shape_end(void)
 static void
 js_end(void)
 {
+	const char *said, *meant;
+
 	puts("};\n\n// Taken, though no method has it: the parameter it stands "
 	     "for, what it means.\nexport const EXTRAS = {");
 	for (size_t i = 0; i < proto_extra_count; i++) {
@@ -114,10 +108,8 @@ js_end(void)
 	puts(
 	    "};\n\n// What was said, and what was meant: to ignore it would do "
 	    "the wrong thing.\nexport const SLIPS = [");
-	for (size_t i = 0; i < NELEMS(slips); i++)
-		if (slips[i].wrong)
-			printf(
-			    "  ['%s', '%s'],\n", slips[i].said, slips[i].meant);
+	for (size_t at = 0; types_slip(&at, &said, &meant);)
+		printf("  ['%s', '%s'],\n", said, meant);
 	puts("];");
 }
 

@@ -32,27 +32,19 @@ static const char *const words[][2] = {
     {"stdin", "Union[str, Dict[str, str]]"},
 };
 
-/* As the walker names it, and short among the tables. */
-static const char *const param_types[][2] = {
-    [PT_STR] = {"str", "str"},
-    [PT_DATA] = {"data", "data"},
-    [PT_INT] = {"int", "int"},
-    [PT_NUM] = {"number", "num"},
-    [PT_BOOL] = {"bool", "bool"},
-    [PT_STRMAP] = {"map of str", "strmap"},
-    [PT_STRLIST] = {"array of str", "strlist"},
-    [PT_OBJECT] = {"map", "map"},
-    [PT_STDIN] = {"stdin", "stdin"},
-    [PT_STREAM] = {"stream", "stream"},
-    [PT_SIGNAL] = {"signal", "signal"},
-};
-
-static const struct {
-	const char *said, *meant;
-	bool wrong;
-} slips[] = {
-#define SLIP(said, meant, wrong) {said, meant, wrong},
-#include "common/proto.def"
+/* Short, among the tables. */
+static const char *const short_types[] = {
+    [PT_STR] = "str",
+    [PT_DATA] = "data",
+    [PT_INT] = "int",
+    [PT_NUM] = "num",
+    [PT_BOOL] = "bool",
+    [PT_STRMAP] = "strmap",
+    [PT_STRLIST] = "strlist",
+    [PT_OBJECT] = "map",
+    [PT_STDIN] = "stdin",
+    [PT_STREAM] = "stream",
+    [PT_SIGNAL] = "signal",
 };
 
 /* The shape under way, and the groups that its details have. */
@@ -103,17 +95,7 @@ print_type(const char *type)
 
 	if (several)
 		fputs("Union[", stdout);
-	for (bool first = true; *type != '\0'; first = false) {
-		size_t n = strcspn(type, "|"), i = 0;
-
-		while (i < NELEMS(words) &&
-		       (strlen(words[i][0]) != n ||
-			   strncmp(words[i][0], type, n) != 0))
-			i++;
-		CHECK(i < NELEMS(words));
-		printf("%s%s", first ? "" : ", ", words[i][1]);
-		type += n + (type[n] == '|');
-	}
+	types_print(words, NELEMS(words), type, ", ");
 	if (several)
 		putchar(']');
 }
@@ -152,7 +134,7 @@ print_row(const struct types_field *f)
 	const struct proto_param *row = f->param;
 
 	printf("    \"%s\": (\"%s%s%s%s%s%s\", ", proto_tool_name(row),
-	    param_types[row->type][1], row->required ? "!" : "",
+	    short_types[row->type], row->required ? "!" : "",
 	    row->nullable ? "?" : "", row->clamp ? "~" : "",
 	    row->type == PT_STRLIST && row->min > 0 ? "+" : "",
 	    row->program ? "^" : "");
@@ -269,8 +251,7 @@ is_positional(const struct proto_param *row)
 static void
 print_param(const struct proto_param *row)
 {
-	const char *type =
-	    row->any_bytes ? "map of data" : param_types[row->type][0];
+	const char *type = types_of_param(row);
 
 	printf(",\n        %s: ", snake(row->name));
 	if (row->required) {
@@ -324,6 +305,8 @@ print_def(enum proto_method m)
 static void
 py_end(void)
 {
+	const char *said, *meant;
+
 	puts("\n\nclass Methods(Calls):");
 	puts("    \"\"\"Every method but those that a connection says itself."
 	     "\"\"\"");
@@ -342,10 +325,8 @@ py_end(void)
 	}
 	puts("}\n\n# What was said, and what was meant: to ignore it would do "
 	     "the wrong thing.\nSLIPS = (");
-	for (size_t i = 0; i < NELEMS(slips); i++)
-		if (slips[i].wrong)
-			printf("    (\"%s\", \"%s\"),\n", slips[i].said,
-			    slips[i].meant);
+	for (size_t at = 0; types_slip(&at, &said, &meant);)
+		printf("    (\"%s\", \"%s\"),\n", said, meant);
 	puts(")\n\nCODES = (");
 	for (size_t i = 0; i < PROTO_ERROR_COUNT; i++)
 		printf("    \"%s\",\n", proto_error_name((enum proto_error)i));

@@ -35,17 +35,7 @@ static char groups[512];
 static void
 print_type(const char *type)
 {
-	for (bool first = true; *type != '\0'; first = false) {
-		size_t n = strcspn(type, "|"), i = 0;
-
-		while (i < NELEMS(words) &&
-		       (strlen(words[i][0]) != n ||
-			   strncmp(words[i][0], type, n) != 0))
-			i++;
-		CHECK(i < NELEMS(words));
-		printf("%s%s", first ? "" : " | ", words[i][1]);
-		type += n + (type[n] == '|');
-	}
+	types_print(words, NELEMS(words), type, " | ");
 }
 
 static void

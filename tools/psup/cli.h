@@ -107,7 +107,9 @@ int cli_umask(void);
 
 /* ------------------------------------------------------------------- help */
 
-/* psup --help, psup COMMAND --help, psup(1) as troff. */
+/* psup help, on one screen of 80x24; psup --help; psup COMMAND --help; psup(1)
+ * as troff. */
+void help_print_usual(void);
 void help_print(void);
 void help_print_command(const struct command *cmd);
 void man_print(void);

@@ -58,20 +58,45 @@ print_rows(const char *title, const struct help_row *rows)
 	}
 }
 
-void
-help_print(void)
+/* A command's line. */
+static void
+print_command(const struct command *cmd)
 {
 	char label[40];
 
+	snprintf(label, sizeof(label), "  %s%s%s", cmd->name,
+	    cmd->also != NULL ? ", " : "", cmd->also != NULL ? cmd->also : "");
+	printf("%-13s %s\n", label, cmd->summary);
+}
+
+/* Those that people begin with have a line, the others their names. */
+void
+help_print_usual(void)
+{
+	char names[600] = "More:";
+	size_t i = 0, n = strlen(names);
+
+	puts("Usage: psup [OPTIONS] COMMAND [OPTIONS] ...\n");
+	do
+		print_command(commands[i]);
+	while (commands[i++] != &cmd_prune);
+	for (; commands[i] != NULL && n < sizeof(names); i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, " %s%s",
+		    commands[i]->name, commands[i + 1] != NULL ? "," : ".");
+	putchar('\n');
+	text_wrap(stdout, names, 0, 0);
+	puts("\npsup help COMMAND explains one; psup --help has a line for each, "
+	     "options,\nexit codes.");
+}
+
+void
+help_print(void)
+{
 	puts("Usage: psup [OPTIONS] COMMAND [OPTIONS] ...\n");
 	text_wrap(stdout, help_about, 0, 0);
 	puts("\nCommands:");
-	for (size_t i = 0; commands[i] != NULL; i++) {
-		snprintf(label, sizeof(label), "  %s%s%s", commands[i]->name,
-		    commands[i]->also != NULL ? ", " : "",
-		    commands[i]->also != NULL ? commands[i]->also : "");
-		printf("%-13s %s\n", label, commands[i]->summary);
-	}
+	for (size_t i = 0; commands[i] != NULL; i++)
+		print_command(commands[i]);
 	puts("\nOptions of every command:");
 	help_options(shared_options);
 	print_rows("Exit codes", help_exit_codes);
@@ -119,7 +144,7 @@ run(struct cli *c, int argc, char **argv)
 
 	(void)c;
 	if (argc == 0) {
-		help_print();
+		help_print_usual();
 		return EXIT_OK;
 	}
 	cmd = command_find(argv[0]);
@@ -152,7 +177,7 @@ const struct command cmd_help = {
 	.words = "@command",
 	.max_args = 1,
 	.wants = "it takes one command or none",
-	.summary = "Explain a command, or list them all",
+	.summary = "Explain a command, or name them all",
 	.options = options,
 	.run = run_help,
 };

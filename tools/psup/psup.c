@@ -174,7 +174,7 @@ run(struct cli *c, int argc, char **argv)
 	if (was_explained(c))
 		return EXIT_OK;
 	if (at == argc) {
-		help_print();
+		help_print_usual();
 		return EXIT_USAGE;
 	}
 	return run_command(c, argc - at, argv + at);

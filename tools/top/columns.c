@@ -42,8 +42,15 @@ TEXT(lane)
 
 TEXT(state)
 {
-	if (r->s.lane_position > 0)
-		snprintf(dst, size, "queued %u", r->s.lane_position);
+	uint32_t place = r->s.lane_position;
+
+	/* nine columns have it all */
+	if (place > 0)
+		snprintf(dst, size, "%s %u",
+		    place < 100        ? "queued"
+		        : place < 1000 ? "queue"
+		                       : "q",
+		    place);
 	else
 		snprintf(dst, size, "%s", r->live ? r->s.state : r->s.status);
 }

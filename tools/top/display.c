@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "attach.h"
+#include "conf.h"
 #include "display.h"
 #include "view.h"
 
@@ -240,6 +241,19 @@ carry_out(struct display *d)
 	u->refresh = true;
 }
 
+/* What was chosen of columns outlives the display. */
+static void
+keep_columns(struct display *d)
+{
+	char said[sizeof(d->ui.message)];
+
+	d->ui.keep_columns = d->ui.columns_changed = false;
+	if (conf_keep(&d->options->list, said, sizeof(said)))
+		ui_say(&d->ui, false, "%s", said);
+	else
+		ui_say(&d->ui, true, "%s", said);
+}
+
 /* Sits down at a session's terminal until the person leaves it. */
 static void
 attach(struct display *d)
@@ -297,6 +311,8 @@ loop(struct display *d)
 			carry_out(d);
 		if (d->ui.attach != 0)
 			attach(d);
+		if (d->ui.keep_columns)
+			keep_columns(d);
 	}
 	return rc;
 }
@@ -326,6 +342,8 @@ display_run(struct top_model *m, struct top_options *o)
 	d.ui.model = m;
 	d.ui.list = &o->list;
 	d.ui.delay_ms = o->delay_ms;
+	if (o->conf_why[0] != '\0')
+		ui_say(&d.ui, true, "not taken: %s", o->conf_why);
 	d.sampler = sample_new();
 	if (d.sampler == NULL) {
 		fprintf(stderr, "psup-top: %s\n", strerror(ENOMEM));

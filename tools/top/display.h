@@ -11,6 +11,7 @@ struct top_options {
 	int64_t refreshes; /* < 0: without end */
 	bool batch, json, monochrome, no_mouse;
 	struct top_list list; /* sort, filter */
+	char conf_why[512];   /* top.conf is not taken; "": it is, or not there */
 };
 
 /* Exit codes. */

@@ -200,6 +200,8 @@ draw_body(struct ui *u, const struct pane *p, struct frame *f)
 		draw_lanes(u, body, lines);
 	else if (u->screen == SCREEN_PROCESSES)
 		draw_processes(u, body, lines);
+	else if (u->screen == SCREEN_COLUMNS)
+		draw_columns(u, body, lines);
 	else {
 		pane = ui_pane_lines(u);
 		if (lines > pane)

@@ -18,6 +18,7 @@ void draw(struct ui *u, const struct pane *p, struct frame *f);
  * u->scroll on. */
 void draw_lanes(struct ui *u, struct line *to, size_t lines);
 void draw_processes(struct ui *u, struct line *to, size_t lines);
+void draw_columns(struct ui *u, struct line *to, size_t lines);
 void draw_help(struct ui *u, struct line *to, size_t lines);
 
 #endif

@@ -141,16 +141,34 @@ fold(struct ui *u, bool yes)
 	ui_rebuild(u);
 }
 
+/* The column that is chosen, one place on. */
+static void
+move_column(struct ui *u, bool later)
+{
+	size_t column = list_columns_offer(u->list, u->column);
+
+	if (!list_column_is_chosen(u->list, column))
+		return;
+	u->column = list_column_move(u->list, column, later);
+	u->columns_changed = true;
+}
+
 static void
 do_fold(struct ui *u)
 {
-	fold(u, true);
+	if (u->screen == SCREEN_COLUMNS)
+		move_column(u, false);
+	else
+		fold(u, true);
 }
 
 static void
 do_unfold(struct ui *u)
 {
-	fold(u, false);
+	if (u->screen == SCREEN_COLUMNS)
+		move_column(u, true);
+	else
+		fold(u, false);
 }
 
 /* --------------------------------------------------------------- the pane */
@@ -285,11 +303,28 @@ do_click(struct ui *u)
 
 /* ------------------------------------------------------------------ actions */
 
+/* Takes a column in or out; it may stand elsewhere then. */
+static void
+toggle_column(struct ui *u)
+{
+	size_t column = list_columns_offer(u->list, u->column);
+
+	if (!list_column_toggle(u->list, column))
+		ui_say(u, true, "one column stays");
+	else
+		u->columns_changed = true;
+}
+
 /* Marks it, or no longer, and goes to the next. */
 static void
 do_mark(struct ui *u)
 {
 	const struct top_row *r = ui_row(u);
+
+	if (u->screen == SCREEN_COLUMNS) {
+		toggle_column(u);
+		return;
+	}
 
 	if (u->screen != SCREEN_TABLE || r == NULL)
 		return;
@@ -462,6 +497,12 @@ do_processes(struct ui *u)
 }
 
 static void
+do_columns(struct ui *u)
+{
+	toggle_screen(u, SCREEN_COLUMNS);
+}
+
+static void
 do_header(struct ui *u)
 {
 	u->other_header = !u->other_header;
@@ -513,7 +554,7 @@ static void
 do_escape(struct ui *u)
 {
 	if (u->screen != SCREEN_TABLE)
-		u->screen = SCREEN_TABLE;
+		toggle_screen(u, u->screen);
 	else if (ui_searches(u))
 		ui_search_end(u);
 	else if (u->pane != PANE_NONE) {

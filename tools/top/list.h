@@ -35,6 +35,8 @@ struct top_list {
 	char filter[LIST_FILTER];
 	char folded[LIST_FOLDED][48];
 	size_t folded_count;
+	size_t chosen[LIST_COLUMNS]; /* columns; none: the terminal's width says */
+	size_t chosen_count;
 	/* what is shown */
 	struct list_entry *entries;
 	size_t count, room;
@@ -52,6 +54,23 @@ void list_fini(struct top_list *l);
 /* Folds or unfolds a scope. False: too many are folded. */
 bool list_fold(struct top_list *l, const char *scope, bool fold);
 
+/* list_columns.c: those that are shown, of LIST_COLUMNS at most. How many. */
+size_t list_shown(const struct top_list *l, int width, size_t *ret);
+/* Chosen by their names, parted by blanks or commas. False: not one of them is
+ * taken, and why. */
+bool list_columns_take(struct top_list *l, const char *text, char *ret_why,
+    size_t size);
+void list_columns_text(const struct top_list *l, char *dst, size_t size);
+/* The i-th of all columns: those that are chosen, then the others. */
+size_t list_columns_offer(const struct top_list *l, size_t i);
+bool list_column_is_chosen(const struct top_list *l, size_t column);
+/* Takes one in or out. False: it is the last one. */
+bool list_column_toggle(struct top_list *l, size_t column);
+/* Changes places with the next one, or the one before; where it is then. */
+size_t list_column_move(struct top_list *l, size_t column, bool later);
+
+/* How wide a column is, but for what is left to NAME. */
+int list_width_of(const struct top_list *l, size_t i, int width);
 /* For a width of 0: how wide each column must be. */
 void list_measure(struct top_list *l, const struct top_model *m);
 /* The table's head, or an entry, `width` columns wide (0: no limit, each

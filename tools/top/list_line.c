@@ -10,19 +10,10 @@
 #define OTHER_MAX  24 /* of scope and lane */
 #define ROOMY_COLS 132
 
-/* Is a column shown on a terminal this wide? The order's always is. */
-static bool
-is_shown(const struct top_list *l, size_t i, int width)
-{
-	if (l->tree && strcmp(columns[i].name, "scope") == 0)
-		return false;
-	return width == 0 || columns[i].from_width <= width || l->sort == i;
-}
-
 /* Columns of names are as wide as what stands in them, within what a terminal
  * can spare; all that is left is the last one's. */
-static int
-width_of(const struct top_list *l, size_t i, int width)
+int
+list_width_of(const struct top_list *l, size_t i, int width)
 {
 	const struct column *c = &columns[i];
 	int least = (int)strlen(c->title) + 1; /* and the order's arrow */
@@ -99,7 +90,7 @@ static void
 add_cell(const struct top_list *l, size_t i, uint32_t style,
     const char *text, int width, struct line *ret)
 {
-	int wide = width_of(l, i, width);
+	int wide = list_width_of(l, i, width);
 
 	if (width == 0 && wide > 0 && l->widest[i] > wide)
 		wide = l->widest[i];
@@ -109,14 +100,14 @@ add_cell(const struct top_list *l, size_t i, uint32_t style,
 void
 list_head(const struct top_list *l, int width, struct line *ret)
 {
+	size_t shown[LIST_COLUMNS], count = list_shown(l, width, shown), i;
 	const char *arrow;
 	char title[32];
 	bool here;
 
 	line_init(ret, width);
-	for (size_t i = 0; i < column_count; i++) {
-		if (!is_shown(l, i, width))
-			continue;
+	for (size_t k = 0; k < count; k++) {
+		i = shown[k];
 		here = l->sort == i && width > 0;
 		arrow = !here                                   ? ""
 		    : l->reverse != columns[i].descending ? "\xe2\x96\xbe"
@@ -126,7 +117,7 @@ list_head(const struct top_list *l, int width, struct line *ret)
 		    columns[i].right ? "" : arrow);
 		add_cell(l, i, here ? STYLE_SORTED : STYLE_HEAD, title, width,
 		    ret);
-		if (i + 1 < column_count)
+		if (k + 1 < count)
 			line_put(ret, here ? STYLE_SORTED : STYLE_HEAD, "%s",
 			    here && columns[i].right ? arrow : " ");
 	}
@@ -135,16 +126,15 @@ list_head(const struct top_list *l, int width, struct line *ret)
 int
 list_column_at(const struct top_list *l, int width, int col)
 {
+	size_t shown[LIST_COLUMNS], count = list_shown(l, width, shown);
 	int at = 0;
 
-	for (size_t i = 0; i < column_count; i++) {
-		if (!is_shown(l, i, width))
-			continue;
-		if (columns[i].width == 0)
-			return (int)i; /* to the end */
-		at += width_of(l, i, width) + 1;
+	for (size_t k = 0; k < count; k++) {
+		if (columns[shown[k]].width == 0)
+			return (int)shown[k]; /* to the end */
+		at += list_width_of(l, shown[k], width) + 1;
 		if (col < at)
-			return (int)i;
+			return (int)shown[k];
 	}
 	return -1;
 }
@@ -172,23 +162,22 @@ void
 list_line(const struct top_list *l, const struct top_model *m,
     const struct list_entry *e, int width, struct line *ret)
 {
+	size_t shown[LIST_COLUMNS], count, i;
 	char text[COLUMN_TEXT], indented[COLUMN_TEXT + 2];
-	const char *shown;
 
 	if (e->row == NULL) {
 		scope_line(l, &l->scopes[e->scope], width, ret);
 		return;
 	}
 	line_init(ret, width);
-	for (size_t i = 0; i < column_count; i++) {
-		if (!is_shown(l, i, width))
-			continue;
+	count = list_shown(l, width, shown);
+	for (size_t k = 0; k < count; k++) {
+		i = shown[k];
 		columns[i].text(m, e->row, text, sizeof(text));
 		snprintf(indented, sizeof(indented), "  %s", text);
-		shown = l->tree && i == 0 ? indented : text;
-		add_cell(l, i, cell_style(e->row, &columns[i], text), shown,
-		    width, ret);
-		if (i + 1 < column_count)
+		add_cell(l, i, cell_style(e->row, &columns[i], text),
+		    l->tree && i == 0 ? indented : text, width, ret);
+		if (k + 1 < count)
 			line_put(ret, STYLE_PLAIN, " ");
 	}
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of psup-top. Called by main. */
+#include "conf.h"
 #include "options.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 static struct top_options o = {.refreshes = -1};
 static double delay = 1;
-static bool help_man;
+static bool help_man, has_sort;
 
 static void
 take_sort(struct usage *u, const char *text)
@@ -25,6 +26,16 @@ take_sort(struct usage *u, const char *text)
 		    near != NULL ? near : "", near != NULL ? "?" : "");
 	else
 		o.list.sort = (size_t)at;
+	has_sort = true;
+}
+
+static void
+take_columns(struct usage *u, const char *text)
+{
+	char why[160];
+
+	if (!list_columns_take(&o.list, text, why, sizeof(why)))
+		usage_wrong(u, "--columns: %s", why);
 }
 
 static void
@@ -53,6 +64,9 @@ const struct opt top_rows[] = {
 	    "seconds between refreshes (1)"),
 	CALL("sort", 's', "COLUMN", sort_words, take_sort,
 	    "the order of the table (rate)"),
+	CALL("columns", 'c', "NAMES", sort_words, take_columns,
+	    "these, in this order, where they have room (those that the width "
+	    "has room for)"),
 	FLAG("reverse", 'r', o.list.reverse, "the other way round"),
 	CALL("filter", 'f', "TEXT", NULL, take_filter,
 	    "only sessions that have it in a text"),
@@ -81,6 +95,27 @@ print_more(void)
 	    stdout);
 }
 
+/* What was kept, where the command line does not say it. */
+static void
+take_conf(void)
+{
+	struct conf c;
+
+	if (conf_read(&c, o.conf_why, sizeof(o.conf_why)) <= 0)
+		return;
+	if (!has_sort && c.has_sort)
+		o.list.sort = c.list.sort;
+	if (o.list.chosen_count == 0) {
+		memcpy(o.list.chosen, c.list.chosen, sizeof(o.list.chosen));
+		o.list.chosen_count = c.list.chosen_count;
+	}
+	o.list.reverse = o.list.reverse || c.list.reverse;
+	o.list.tree = o.list.tree || c.list.tree;
+	o.list.live_only = o.list.live_only || c.list.live_only;
+	o.no_mouse = o.no_mouse || c.no_mouse;
+	o.monochrome = o.monochrome || c.monochrome;
+}
+
 int
 options_take(struct top_options **ret, int argc, char **argv)
 {
@@ -101,6 +136,8 @@ options_take(struct top_options **ret, int argc, char **argv)
 		code = 0;
 	}
 	o.batch = o.batch || o.json;
+	if (code < 0 && !o.batch)
+		take_conf();
 	o.delay_ms = (unsigned)(delay * 1000);
 	*ret = &o;
 	return code;

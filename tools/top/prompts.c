@@ -118,4 +118,7 @@ keys_press(struct ui *u, int key)
 		return; /* it answers nothing */
 	u->message[0] = '\0';
 	press[u->prompt](u, key);
+	/* what was chosen of columns, once that is left */
+	u->keep_columns = u->columns_changed &&
+	    (u->screen != SCREEN_COLUMNS || u->quit);
 }

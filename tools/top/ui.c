@@ -180,6 +180,9 @@ ui_move(struct ui *u, long by)
 	case SCREEN_LANES:
 		u->lane = moved(u->lane, by, u->model->lane_count);
 		break;
+	case SCREEN_COLUMNS:
+		u->column = moved(u->column, by, column_count - 1);
+		break;
 	case SCREEN_PROCESSES:
 	case SCREEN_HELP:
 		u->scroll = moved(u->scroll, by, u->scroll_max);

@@ -12,7 +12,8 @@
 #include "list.h"
 #include "pane.h"
 
-enum ui_screen { SCREEN_TABLE, SCREEN_LANES, SCREEN_PROCESSES, SCREEN_HELP };
+enum ui_screen { SCREEN_TABLE, SCREEN_LANES, SCREEN_PROCESSES, SCREEN_COLUMNS,
+	SCREEN_HELP };
 enum ui_prompt { PROMPT_NONE, PROMPT_FILTER, PROMPT_SEARCH, PROMPT_SEND,
 	PROMPT_CONFIRM };
 enum ui_seek { SEEK_NONE, SEEK_OLDER, SEEK_NEWER };
@@ -35,6 +36,9 @@ struct ui {
 	uint64_t chosen_instance;
 	char chosen_scope[48]; /* where a scope's line is chosen */
 	size_t lane, lane_top; /* of the lanes */
+	size_t column;         /* of all columns, as they are offered */
+	bool columns_changed;  /* since they were kept */
+	bool keep_columns;     /* to be done */
 	size_t scroll;         /* of help and processes */
 	size_t scroll_max;     /* as last drawn */
 	/* Lines the pane is scrolled: back from the end of the output, or on

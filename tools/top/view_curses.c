@@ -12,6 +12,7 @@
 
 /* After curses.h, whose macros must not meet our names. */
 #include "keys.h"
+#include "looks.h"
 #include "view.h"
 
 #define ESCAPE_MS  50
@@ -28,37 +29,29 @@ static struct {
 } cell_pairs[PAIRS_MAX];
 static size_t cell_pair_count;
 
-/* One row a style: without colours; with 8 of them; with 256. Those of the 256
- * without a ground of their own have a contrast of 3.3 at least on black and on
- * white. */
-static const struct look {
-	attr_t mono, attr;
-	short fg, bg;
-	short fg256, bg256;
-} looks[STYLES] = {
-    [STYLE_PLAIN] = {A_NORMAL, A_NORMAL, -1, -1, -1, -1},
-    [STYLE_BOLD] = {A_BOLD, A_BOLD, -1, -1, -1, -1},
-    [STYLE_DIM] = {A_DIM, A_DIM, -1, -1, 245, -1},
-    [STYLE_LABEL] = {A_NORMAL, A_NORMAL, COLOR_CYAN, -1, 67, -1},
-    [STYLE_VALUE] = {A_NORMAL, A_NORMAL, -1, -1, -1, -1},
-    [STYLE_GOOD] = {A_BOLD, A_NORMAL, COLOR_GREEN, -1, 28, -1},
-    [STYLE_WARN] = {A_BOLD, A_NORMAL, COLOR_YELLOW, -1, 136, -1},
-    [STYLE_BAD] = {A_BOLD | A_UNDERLINE, A_BOLD, COLOR_RED, -1, 167, -1},
-    [STYLE_HEAD] = {A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_CYAN, 253, 238},
-    [STYLE_SORTED] = {A_REVERSE | A_BOLD, A_BOLD, COLOR_BLACK, COLOR_CYAN,
-        117, 238},
-    [STYLE_CHOSEN] = {A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_WHITE, 255, 24},
-    [STYLE_KEY] = {A_BOLD, A_BOLD, COLOR_CYAN, -1, 32, -1},
-    [STYLE_FOUND] = {A_REVERSE | A_BOLD, A_NORMAL, COLOR_BLACK, COLOR_YELLOW,
-        16, 179},
-    [STYLE_ASK] = {A_REVERSE | A_BOLD, A_BOLD, COLOR_YELLOW, -1, 166, -1},
-};
+/* Our bits as curses has them. */
+static attr_t
+attr_of(unsigned bits)
+{
+	static const struct {
+		unsigned ours;
+		attr_t curses;
+	} rows[] = {{LOOK_BOLD, A_BOLD}, {LOOK_DIM, A_DIM},
+	    {LOOK_UNDERLINE, A_UNDERLINE}, {LOOK_REVERSE, A_REVERSE}};
+	attr_t a = A_NORMAL;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (bits & rows[i].ours)
+			a |= rows[i].curses;
+	return a;
+}
 
 /* Attributes and pairs of the styles. */
 static void
 make_styles(bool monochrome)
 {
 	const struct look *l;
+	short fg;
 	bool many;
 
 	coloured = !monochrome && has_colors() && start_color() != ERR;
@@ -67,17 +60,37 @@ make_styles(bool monochrome)
 		use_default_colors();
 	for (int i = 0; i < STYLES; i++) {
 		l = &looks[i];
-		attrs[i] = !coloured         ? l->mono
-		    : many && l->fg256 >= 0  ? l->attr & ~A_DIM
-		                             : l->attr;
+		fg = many ? l->fg256 : l->fg;
+		attrs[i] = attr_of(!coloured ? l->mono
+		        : many               ? l->attr256
+		                             : l->attr);
 		pairs[i] = 0;
-		if (!coloured || (l->fg < 0 && (!many || l->fg256 < 0)))
+		if (!coloured || fg < 0)
 			continue;
 		pairs[i] = (short)(i + 1);
-		init_pair(pairs[i], many ? l->fg256 : l->fg,
-		    many ? l->bg256 : l->bg);
+		init_pair(pairs[i], fg, many ? l->bg256 : l->bg);
 	}
 	cell_pair_count = 0;
+}
+
+/* What terminals send for these keys that are not what TERM says: tmux and
+ * screen with the TERM of a login elsewhere, consoles. */
+static void
+define_keys(void)
+{
+	static const struct {
+		const char *sent;
+		int key;
+	} rows[] = {{"\033[1~", KEY_HOME}, {"\033[7~", KEY_HOME},
+	    {"\033[H", KEY_HOME}, {"\033OH", KEY_HOME},
+	    {"\033[4~", KEY_END}, {"\033[8~", KEY_END},
+	    {"\033[F", KEY_END}, {"\033OF", KEY_END},
+	    {"\033[A", KEY_UP}, {"\033[B", KEY_DOWN},
+	    {"\033[C", KEY_RIGHT}, {"\033[D", KEY_LEFT}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (key_defined(rows[i].sent) == 0)
+			define_key(rows[i].sent, rows[i].key);
 }
 
 /* Can the terminal's cursor be placed? */
@@ -108,6 +121,7 @@ view_open(bool monochrome, bool mouse)
 	noecho();
 	nonl();
 	keypad(stdscr, TRUE);
+	define_keys();
 	curs_set(0);
 	if (mouse) {
 		mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED,

@@ -8,7 +8,9 @@
 #include "draw.h"
 #include "header.h"
 
-#define HELP_KEYS 21  /* columns of a key in the help */
+#define HELP_KEYS 14  /* columns of a key in the help */
+#define HELP_LINES 160
+#define LANES_WIDE 110 /* of a terminal that has room for all hints */
 #define HELP_TWO  120 /* of a terminal that has room for it twice */
 
 /* The bar on top of a view. */
@@ -36,8 +38,11 @@ draw_lanes(struct ui *u, struct line *to, size_t lines)
 	char wait[16];
 	size_t at;
 
-	title(&to[0], " TAKEN          LANE RUNNING/WIDTH  +QUEUED    (p pauses the chosen "
-	              "one, or lets it go on; escape goes back)");
+	title(&to[0], u->cols < LANES_WIDE
+	        ? " TAKEN          LANE RUNNING/WIDTH  +QUEUED    (p: pause, go "
+	          "on; escape)"
+	        : " TAKEN          LANE RUNNING/WIDTH  +QUEUED    (p pauses the "
+	          "chosen one, or lets it go on; escape goes back)");
 	for (size_t i = 0; i + 1 < lines; i++) {
 		at = u->lane_top + i;
 		if (at >= u->model->lane_count)
@@ -110,35 +115,91 @@ draw_processes(struct ui *u, struct line *to, size_t lines)
 		process_line(&m->processes[from + i], &to[i + 1]);
 }
 
-/* A key and what it does, or a section's title, at a column. */
+void
+draw_columns(struct ui *u, struct line *to, size_t lines)
+{
+	size_t from = u->column + 2 > lines ? u->column + 2 - lines : 0, c;
+	struct line *l;
+
+	title(&to[0], " COLUMNS    (space: in or out; left, right: its place; c "
+	              "keeps them)");
+	for (size_t i = 0; i + 1 < lines && from + i < column_count; i++) {
+		c = list_columns_offer(u->list, from + i);
+		l = &to[i + 1];
+		line_put(l, STYLE_KEY, " [%s] ",
+		    list_column_is_chosen(u->list, c) ? "x" : " ");
+		line_put(l, STYLE_BOLD, "%-8s ", columns[c].name);
+		line_cell(l, STYLE_PLAIN, columns[c].doc, 0, false);
+		if (from + i == u->column)
+			line_paint(l, STYLE_CHOSEN);
+	}
+}
+
+/* A line of the help: of a key, of what it does the rest, or a title. */
+struct help_line {
+	char keys[64], text[128];
+	bool title;
+};
+
+/* A row as lines whose text is so wide. How many there are then. */
+static size_t
+wrap_row(const struct key_row *row, size_t width, struct help_line *to,
+    size_t count)
+{
+	const char *text = row->help;
+	bool first = true;
+	size_t len;
+
+	do {
+		len = strlen(text);
+		if (len > width)
+			for (len = width; len > 0 && text[len] != ' '; len--)
+				;
+		if (len == 0)
+			len = width; /* a word that is wider */
+		to[count] = (struct help_line){.title = row->keys[0] == '\0'};
+		snprintf(to[count].text, sizeof(to[count].text), "%.*s",
+		    (int)len, text);
+		if (first)
+			memcpy(to[count].keys, row->keys, sizeof(row->keys));
+		first = false;
+		count++;
+		text += len;
+		text += strspn(text, " ");
+	} while (*text != '\0' && count < HELP_LINES);
+	return count;
+}
+
 static void
-help_cell(const struct key_row *row, int col, int width, struct line *l)
+help_cell(const struct help_line *h, int col, struct line *l)
 {
 	line_pad(l, STYLE_PLAIN, col);
-	if (row->keys[0] == '\0') {
-		line_put(l, STYLE_BOLD, "%s", row->help);
+	if (h->title) {
+		line_put(l, STYLE_BOLD, "%s", h->text);
 		return;
 	}
-	line_put(l, STYLE_KEY, "  %-18s ", row->keys);
-	line_cell(l, STYLE_PLAIN, row->help, width - HELP_KEYS, false);
+	line_put(l, STYLE_KEY, "  %-*s", HELP_KEYS - 2, h->keys);
+	line_put(l, STYLE_PLAIN, "%s", h->text);
 }
 
 void
 draw_help(struct ui *u, struct line *to, size_t lines)
 {
-	struct key_row row;
+	static struct help_line help[HELP_LINES];
 	size_t count = 0, each, from, beside = u->cols >= HELP_TWO ? 2 : 1;
 	int width = u->cols / (int)beside;
+	struct key_row row;
 
-	while (keys_row(count, &row))
-		count++;
+	for (size_t i = 0; count < HELP_LINES && keys_row(i, &row); i++)
+		count = wrap_row(&row, (size_t)(width - HELP_KEYS - 1), help,
+		    count);
 	each = (count + beside - 1) / beside;
 	from = scrolled(u, each, lines - 1);
 	title(&to[0], " psup-top: keys    (arrows scroll; h or escape goes "
 	              "back)");
 	for (size_t i = 0; i + 1 < lines && from + i < each; i++)
 		for (size_t c = 0; c < beside; c++)
-			if (keys_row(c * each + from + i, &row))
-				help_cell(&row, (int)c * width, width,
-				    &to[i + 1]);
+			if (c * each + from + i < count)
+				help_cell(&help[c * each + from + i],
+				    (int)c * width, &to[i + 1]);
 }

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 TestSuite(top_list, .timeout = 20, .init = top_set_up, .fini = top_tear_down);
@@ -270,6 +271,28 @@ Test(top_draw, has_bars_of_lanes_and_help_beside_help)
 	cr_assert(shows("the one above"));
 	cr_assert(shows("Sort by a column"), "all of it is there");
 	cr_assert_eq(ui.scroll_max, 0);
+	/* wrapped where it stands in two columns, and nothing is cut */
+	for (ui.cols = 60; ui.cols <= 200; ui.cols++) {
+		frame.cols = ui.cols;
+		ui.rows = frame.rows = 90;
+		cr_assert_not(shows("\u2026"), "%d", ui.cols);
+		cr_assert(shows("NAME") || shows("name"), "%d", ui.cols);
+		for (int i = 0; i < frame.rows; i++)
+			cr_assert_leq(frame.lines[i].cols, ui.cols);
+	}
+}
+
+Test(top_list, has_room_for_a_place_in_any_queue)
+{
+	char text[COLUMN_TEXT];
+
+	for (unsigned place = 1; place < 1000000; place *= 9) {
+		rows[2].s.lane_position = place;
+		columns[column_find("state")].text(&model, &rows[2], text,
+		    sizeof(text));
+		cr_assert_leq(strlen(text), 9, "%s", text);
+		cr_assert_eq(strtoul(strchr(text, ' '), NULL, 10), place);
+	}
 }
 
 Test(top_draw, escapes_everything)

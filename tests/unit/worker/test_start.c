@@ -241,6 +241,25 @@ Test(start, without_a_pid_in_the_header_begins_nothing)
 	cr_assert_str_eq(puppet_output(&p, s), "");
 }
 
+/* The process of the first try is dead, that of the second is not. Of the first
+ * start of all the worker waits for the cut, and sees the death there. */
+Test(start, of_another_try_is_watched)
+{
+	struct psession *s;
+
+	puppet_kill_worker(&p);
+	puppet_worker(&p, "spawn.no-pid=once@2");
+	s = puppet_start(&p, &(struct order){.sh = "exit 5"});
+	UNTIL(&p, s->closed);
+	s = puppet_start(&p, &(struct order){
+	    .sh = "echo on; read -r x; exit 4",
+	    .flags = CTL_START_STDIN_OPEN});
+	UNTIL(&p, s->running && strcmp(puppet_output(&p, s), "on\n") == 0);
+	puppet_write(&p, s, "x\n", 2);
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->end.exit.status, 4);
+}
+
 /* Whose descriptors its child shares for ever must end. */
 Test(start, that_never_lets_go_of_the_descriptors_is_killed)
 {
