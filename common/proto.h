@@ -135,7 +135,7 @@ struct proto_problem {
 	char field[64];
 	char value[80];    /* shown escaped and cut */
 	char expected[160];
-	char message[400]; /* the whole sentence */
+	char message[640]; /* the whole sentence */
 	struct proto_share share;
 };
 

@@ -89,7 +89,7 @@ proto_append(char *dst, size_t size, const char *fmt, ...)
 void
 proto_problem_method(struct proto_problem *p, const char *name, size_t len)
 {
-	char shown[64], all[300] = "";
+	char shown[64], all[560] = "";
 	unsigned m;
 
 	(void)text_escape(name, len, false, shown, sizeof(shown));

@@ -264,8 +264,14 @@ SCENARIO(sandbox, dies_with_its_box_and_says_so)
 	/* and there is another one for the next */
 	expect_says("echo again", "again\n");
 	expect(box_pid() != box);
+	box = box_pid();
 	kill_now(bwrap_pid(), SIGKILL);
 	await_gone(box);
+	/* until the server has heard of it, it has commands go there */
+	do
+		row = psup_value_at(psup_value_get(details(ask("sandboxes")),
+		    "boxes"), 0);
+	while (psup_get_int(row, "pid", 0) == box);
 	expect_says("echo again", "again\n");
 }
 
