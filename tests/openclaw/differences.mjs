@@ -74,5 +74,11 @@ worded('a variable that is refused is named with its rule',
     /^Security Violation: /, /^(Security violation: |Environment variable )/);
 worded('a sandbox that is off is named as in psup.conf',
     /^exec host=sandbox requires/, /^no sandbox: /);
+const nothing = right => (value, {elevated}) =>
+  elevated === true && right.test(String(value)) ? 'elevated' : value;
+row(/^(text|details\.(status|error)|isError)$/,
+    'elevated without a sandbox changes nothing, and that is said',
+    nothing(/^(elevated is not available right now|failed$|true$)/),
+    nothing(/^(Warning: elevated changes nothing|completed$|false$)/));
 worded('a command may be argv, too', /^Provide a command/,
     /^command is required/);
