@@ -17,7 +17,8 @@ if [ "$(id -u)" = 0 ]; then
 	is "$(readlink "/proc/$pid/cwd")" / "its directory is /"
 	is "$(readlink "/proc/$pid/fd/0" "/proc/$pid/fd/1" | sort -u)" \
 	    /dev/null "its stdio is /dev/null"
-	is "$(readlink "/proc/$pid"/fd/* | grep -c -F -e "$0" -e pipe:)" 0 \
+	readlink "/proc/$$"/fd/* | grep -F -e "$0" -e pipe: >"$scratch/ours"
+	is "$(readlink "/proc/$pid"/fd/* | grep -c -F -f "$scratch/ours")" 0 \
 	    "no descriptor of ours"
 	is "$(tr '\0' '\n' <"/proc/$pid/environ" | grep -c SECRET)" 0 \
 	    "not our environment"
