@@ -97,7 +97,8 @@ static int
 check_scopes(const struct config *c, char *why, size_t why_size)
 {
 	for (uint32_t i = 0; i < c->scope_count; i++) {
-		enum config_scope_box box = c->scopes[i].box;
+		enum config_scope_box box =
+		    (enum config_scope_box)c->scopes[i].box;
 		const char *name = c->scopes[i].name;
 
 		if (c->sandbox.mode == CONFIG_SANDBOX_ALL &&

@@ -438,7 +438,7 @@ SCENARIO(sandbox, lets_nobody_out)
 
 	(void)snprintf(dir, sizeof(dir), "%s/../tests/helpers", scn_bin_dir());
 	expect(realpath(dir, real) != NULL && strlen(real) < sizeof(dir));
-	(void)snprintf(bind_line, sizeof(bind_line), "bind = %s:/helpers:ro\n",
+	(void)snprintf(bind_line, sizeof(bind_line), "bind = %.1200s:/helpers:ro\n",
 	    real);
 	boxes(bind_line);
 	n = snprintf(name, sizeof(name), "psup-escape-%d", (int)getpid());
