@@ -72,7 +72,8 @@ read_file(struct usage *u, const char *path)
 void
 exec_env_take_file(struct usage *u, struct exec_env *env, const char *path)
 {
-	char *at = read_file(u, path), *line;
+	char *text = read_file(u, path), *at = text, *line;
+	size_t before = env->count;
 
 	for (int n = 1; at != NULL && (line = strsep(&at, "\n")) != NULL &&
 	     !u->wrong; n++) {
@@ -87,4 +88,8 @@ exec_env_take_file(struct usage *u, struct exec_env *env, const char *path)
 			usage_wrong(u, "--env-file %.200s: line %d is not "
 			               "KEY=VALUE: \"%.40s\"", path, n, line);
 	}
+	if (u->wrong)
+		env->count = before;
+	if (env->count == before)
+		free(text); /* nothing of it is in use */
 }
