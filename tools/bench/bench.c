@@ -27,6 +27,7 @@ static const struct family {
     {"idle", idle_round, "memory of idle sessions; list and poll"},
     {"events", events_round, "exit to event; server start to first command"},
     {"calls", calls_round, "calls of models a second: psup tool, psup-mcp"},
+    {"peers", peers_round, "xargs, task-spooler, s6, supervisord, OpenClaw"},
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
@@ -76,7 +77,9 @@ turn(psup *client)
 bool
 bench_wants(const struct bench *b, const char *family)
 {
-	return b->only == NULL || strcmp(b->only, family) == 0;
+	if (b->only != NULL)
+		return strcmp(b->only, family) == 0;
+	return b->peers || strcmp(family, "peers") != 0;
 }
 
 /* -------------------------------------------------------------- samples */
@@ -365,8 +368,11 @@ parse_options(int argc, char **argv)
 		    "1 to 51 (5)"),
 		FLAG("json", 0, own.json,
 		    "one JSON object instead of the table"),
-		TEXT("only", 0, "FAMILY", "starts|output|idle|events|calls", own.only,
-		    "one family of figures"),
+		TEXT("only", 0, "FAMILY", "starts|output|idle|events|calls|peers",
+		    own.only, "one family of figures"),
+		FLAG("peers", 0, own.peers,
+		    "beside other programs, too, that are installed; OpenClaw's "
+		    "where $OC_DIST is its dist ($NODE runs it)"),
 		OPT_END};
 	static const struct command_line line = {
 		.about = "Measures psup beside a raw loop and Node, with a "

@@ -10,6 +10,7 @@
  *     starts.c   sessions per second    output.c  bytes per second
  *     idle.c     memory, list, poll     events.c  exit to event, server start
  *     calls.c    calls of models through psup tool and psup-mcp
+ *     peers.c    other programs that run many commands
  */
 #ifndef PSUP_BENCH_H
 #define PSUP_BENCH_H
@@ -26,7 +27,7 @@
 #define WORKERS_MAX 32
 
 struct bench {
-	bool quick, json;
+	bool quick, json, peers;
 	const char *only; /* NULL: all */
 	int rounds, round; /* how many; which one this is */
 	double turn_sec;  /* length of one timed loop */
@@ -144,6 +145,7 @@ void output_round(struct bench *b);
 void idle_round(struct bench *b);
 void events_round(struct bench *b);
 void calls_round(struct bench *b);
+void peers_round(struct bench *b);
 
 /* The other lives of this program: `psup-bench --child write BLOCK TOTAL`
  * and `--child stamp`. */
