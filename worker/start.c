@@ -218,6 +218,14 @@ start_is_awaited(const struct child *c)
 }
 
 void
+start_hears_all(struct child *c)
+{
+	c->end_alone = false;
+	if (c->plan != NULL)
+		c->plan->order.flags &= ~(uint32_t)CTL_START_END_ALONE;
+}
+
+void
 start_succeeded(struct child *c)
 {
 	c->oom_score_adj = c->plan->order.oom_score_adj;
@@ -352,6 +360,7 @@ start_note_stdin(struct child *c, uint64_t end, bool eof)
 		atomic_store(&hdr->spool_end, end);
 	if (eof)
 		atomic_store(&hdr->stdin_eof, 1);
+	start_look_now(c);
 }
 
 void
