@@ -89,9 +89,9 @@ make_all(const char *path)
 
 /* The box's own directory, its owner's alone; where it leads, without links. */
 static int
-make_workspace(const struct host_box *bx, char ret[PATH_MAX])
+make_workspace(const struct config_sandbox *c, const char *key,
+    char ret[PATH_MAX])
 {
-	const struct config_sandbox *c = bx->made;
 	char name[NAME_MAX], real[PATH_MAX];
 	int dir, fd, r = make_all(c->workspace);
 
@@ -102,7 +102,7 @@ make_workspace(const struct host_box *bx, char ret[PATH_MAX])
 	dir = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (dir < 0)
 		return -errno;
-	name_of(bx->key, name);
+	name_of(key, name);
 	r = mkdirat(dir, name, 0700) != 0 && errno != EEXIST ? -errno : 0;
 	fd = r < 0 ? -1
 		   : openat(dir, name,
@@ -117,6 +117,19 @@ make_workspace(const struct host_box *bx, char ret[PATH_MAX])
 	if (r == 0 && snprintf(ret, PATH_MAX, "%s/%s", real, name) >= PATH_MAX)
 		r = -ENAMETOOLONG;
 	return r;
+}
+
+/* Where that would be. */
+static int
+show_workspace(const struct config_sandbox *c, const char *key,
+    char ret[PATH_MAX])
+{
+	char name[NAME_MAX];
+
+	name_of(key, name);
+	return snprintf(ret, PATH_MAX, "%s/%s", c->workspace, name) < PATH_MAX ?
+		   0 :
+		   -ENAMETOOLONG;
 }
 
 /* The directories of the root beside /usr, as they are here. */
@@ -202,12 +215,12 @@ take_binds(struct master *m, struct draft *d, const struct config_sandbox *c,
 	return 0;
 }
 
-/* What the box is to be made of. */
+/* What the box of this key is to be made of; its workspace is made, too, or but
+ * named. */
 static int
-draft(struct master *m, const struct host_box *bx, struct draft *d,
-    char why[BOX_WHY_MAX])
+draft(struct master *m, const struct config_sandbox *c, const char *key,
+    bool make, struct draft *d, char why[BOX_WHY_MAX])
 {
-	const struct config_sandbox *c = bx->made;
 	int r;
 
 	if (geteuid() == 0 && c->uid == 0) {
@@ -216,7 +229,8 @@ draft(struct master *m, const struct host_box *bx, struct draft *d,
 		    "NAME");
 		return -EPERM;
 	}
-	r = make_workspace(bx, d->workspace);
+	r = make ? make_workspace(c, key, d->workspace) :
+		   show_workspace(c, key, d->workspace);
 	if (r < 0) {
 		(void)snprintf(why, BOX_WHY_MAX,
 		    "no sandbox: workspace %.120s: %s", c->workspace,
@@ -355,7 +369,7 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 
 	memset(&d, 0, sizeof(d));
 	why[0] = '\0';
-	if (draft(m, bx, &d, why) < 0) {
+	if (draft(m, bx->made, bx->key, true, &d, why) < 0) {
 		if (why[0] == '\0')
 			(void)snprintf(why, BOX_WHY_MAX,
 			    "no sandbox: its directories cannot be read");
@@ -380,6 +394,18 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 		return NULL;
 	}
 	return s;
+}
+
+const char *const *
+maker_show(struct master *m, const char *key, char why[BOX_WHY_MAX])
+{
+	static struct draft d;
+
+	memset(&d, 0, sizeof(d));
+	(void)strlcpy(why, "no sandbox: its directories cannot be read",
+	    BOX_WHY_MAX);
+	return draft(m, &m->cfg.sandbox, key, false, &d, why) < 0 ? NULL :
+								  d.argv.arg;
 }
 
 struct session *
