@@ -6,6 +6,8 @@
 #ifndef PSUP_CLI_H
 #define PSUP_CLI_H
 
+#include <signal.h>
+
 #include "common/option.h"
 #include "tools/calls/json.h"
 
@@ -203,6 +205,13 @@ struct run_options {
 int run_exit_code(const psup_value *details);
 /* What a shell would exit with for a command that could not be started. */
 int run_spawn_failure_code(const psup_value *details);
+/* Says what an exec's answer warns of on stderr; where a person was told already
+ * that there are pipes and no terminal, not that. */
+void run_say_warnings(const psup_value *details, bool pipes_said);
+/* SIGPIPE and SIGTTIN are ignored; those of `list` that we were not started with
+ * as ignored come by the descriptor. *ret_mask: what was blocked before. -1: none
+ * is left. */
+int run_signals(const int *list, size_t count, sigset_t *ret_mask);
 /* The size of our own terminal; untouched where there is none. */
 void run_tty_size(int *ret_cols, int *ret_rows);
 /* Tells it to a session's terminal. off: so many lines less than we have. */
