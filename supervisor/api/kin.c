@@ -42,6 +42,19 @@ trail_follow(const struct master *m, int32_t pid, struct trail *t)
 	}
 }
 
+/* The pid of its command, or 0. A command may ask for more before its worker
+ * has said that it runs: then the kernel has written its pid into the ring. */
+static int32_t
+pid_of(const struct master *m, const struct session *s)
+{
+	struct ring_look look;
+
+	if (s->facts.pid != 0 || (s->start.is != START_QUICK &&
+	                             s->start.is != START_SLOW))
+		return s->facts.pid;
+	return ring_look(m->dirfd, s->id.sid, &look) == 0 ? look.pid : 0;
+}
+
 /* The live session whose command is nearest on the trail. */
 static struct sid
 by_trail(struct master *m, const struct trail *t)
@@ -52,10 +65,10 @@ by_trail(struct master *m, const struct trail *t)
 
 	for (s = registry_first(m); s != NULL && t->n > 0;
 	     s = registry_next(s)) {
-		if (s->facts.pid <= 1 || !session_live(s))
-			continue;
-		for (size_t i = 0; i < best_at; i++) {
-			if (t->pid[i] != s->facts.pid)
+		int32_t pid = session_live(s) ? pid_of(m, s) : 0;
+
+		for (size_t i = 0; i < best_at && pid > 1; i++) {
+			if (t->pid[i] != pid)
 				continue;
 			best_at = i;
 			best = s->id.sid;
@@ -111,7 +124,7 @@ by_leaf(struct master *m, int32_t pid)
 	len = strcspn(at, "/\n");
 	for (s = registry_first(m); s != NULL && found.v == 0;
 	     s = registry_next(s)) {
-		struct ring_reader *r = session_live(s) && s->facts.pid > 0
+		struct ring_reader *r = session_live(s) && pid_of(m, s) > 0
 		    ? readers_get(m, s->id.sid)
 		    : NULL;
 
