@@ -23,6 +23,7 @@
 struct trail {
 	int32_t pid[3 * STEPS_MAX];
 	size_t n;
+	bool of_keeper; /* it ended there */
 };
 
 /* The peer, its ancestors up to the keeper, their groups and sessions. */
@@ -40,6 +41,7 @@ trail_follow(const struct master *m, int32_t pid, struct trail *t)
 		t->pid[t->n++] = st.sid;
 		pid = st.ppid;
 	}
+	t->of_keeper = pid == m->h.keeper_pid;
 }
 
 /* The pid of its command, or 0. A command may ask for more before its worker
@@ -59,22 +61,33 @@ pid_of(const struct master *m, const struct session *s)
 static struct sid
 by_trail(struct master *m, const struct trail *t)
 {
-	struct sid best = {0};
-	size_t best_at = t->n;
+	for (size_t i = 0; i < t->n; i++) {
+		struct session *s = t->pid[i] > 1
+		    ? session_by_pid(m, t->pid[i])
+		    : NULL;
+
+		if (s != NULL && session_live(s))
+			return s->id.sid;
+	}
+	return (struct sid){0};
+}
+
+/* The same among those that are starting: a look into each one's ring, for
+ * whom the keeper has among its descendants and nothing else is known of. */
+static struct sid
+by_starts(struct master *m, const struct trail *t)
+{
 	struct session *s;
 
-	for (s = registry_first(m); s != NULL && t->n > 0;
+	for (s = registry_first(m); s != NULL && t->of_keeper;
 	     s = registry_next(s)) {
-		int32_t pid = session_live(s) ? pid_of(m, s) : 0;
+		int32_t pid = s->facts.pid == 0 ? pid_of(m, s) : 0;
 
-		for (size_t i = 0; i < best_at && pid > 1; i++) {
-			if (t->pid[i] != pid)
-				continue;
-			best_at = i;
-			best = s->id.sid;
-		}
+		for (size_t i = 0; i < t->n && pid > 1; i++)
+			if (t->pid[i] == pid)
+				return s->id.sid;
 	}
-	return best;
+	return (struct sid){0};
 }
 
 /* The session that a mark names. */
@@ -158,6 +171,8 @@ conn_kin(struct conn *c)
 	c->kin = by_trail(c->m, &t);
 	if (c->kin.v == 0)
 		c->kin = by_environ(c->m, cred.pid);
+	if (c->kin.v == 0)
+		c->kin = by_starts(c->m, &t);
 	if (c->kin.v == 0)
 		c->kin = by_leaf(c->m, cred.pid);
 	return c->kin;
