@@ -47,7 +47,7 @@
 #define MASTER_TAIL       2000u /* bytes of the tail field */
 #define MASTER_ATTEMPTS   3u   /* spawns that failed for a passing reason */
 #define MASTER_RESTARTS   32u  /* deaths of workers with its start in hand */
-#define SOON_MS           20u  /* a record that can wait, does so long */
+#define SOON_MS           16u  /* a record that can wait, does so long */
 #define MASTER_RECENT     256u /* answered foreground sessions of a scope */
 #define MASTER_KEY_WAIT_MS 10000u /* a foreground session waits for its key */
 

@@ -201,7 +201,7 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 		child_close_pidfd(c);
 		/* in a crowd several ends are asked for, told and committed
 		 * together */
-		if (c->w->young >= CHILD_CROWD)
+		if (c->w->young >= CHILD_CROWD && !start_is_awaited(c))
 			link_say_late(c, LINK_KEEPER, TELL_ASK_EXIT);
 		else
 			link_say(c, LINK_KEEPER, TELL_ASK_EXIT);
