@@ -14,6 +14,13 @@ const char *result_status(const struct session *s);
 const char *result_failure_kind(const struct session *s);
 /* Is that the sandbox? result_exit_fields() says it then, else exec alone. */
 bool result_is_sandbox_failure(const struct session *s);
+/* Its box ended while it ran: the signal that killed it is known. */
+bool result_lost_with_box(const struct session *s);
+/* Ended because its handling crashed the workers (keeper/procs.c). */
+bool result_is_quarantined(const struct session *s);
+/* The limit that ended it, as the worker has judged (worker/limits.c); NULL:
+ * none did. */
+const char *result_limit_hit(const struct session *s);
 /* exitReason. */
 const char *result_exit_reason(const struct session *s);
 /* Words after the output: how it ended ("" for exit 0). */
