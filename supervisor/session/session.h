@@ -66,6 +66,7 @@ struct session *session_by_key(struct master *m, const char *scope,
 /* All of them, in order of instance id. */
 struct session *registry_first(struct master *m);
 struct session *registry_next(struct session *s);
+struct session *registry_before(struct session *s);
 /* The oldest one younger than `sid`, which may be gone: for walks that end
  * sessions, which may evict others. */
 struct session *registry_after(struct master *m, struct sid sid);

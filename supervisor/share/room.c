@@ -227,6 +227,15 @@ room_for(struct session *s, uint32_t state, struct proto_problem *why)
 	return e;
 }
 
+/* It is, or is no more, one of the live ones. */
+static void
+set_lives(struct session *s, bool lives)
+{
+	if (lives != s->share.lives)
+		s->share.room->live += lives ? 1 : UINT64_MAX;
+	s->share.lives = lives;
+}
+
 void
 room_count(struct session *s)
 {
@@ -244,6 +253,15 @@ room_count(struct session *s)
 			    s->share.lent[r] - n[r]);
 		s->share.lent[r] = n[r];
 	}
+	set_lives(s, session_live(s));
+}
+
+uint64_t
+room_live(const struct master *m, const char *scope)
+{
+	struct rank_node *n = rank_find(&m->rooms.by_name, scope);
+
+	return n != NULL ? RANK_OWNER(n, struct room, by_name)->live : 0;
 }
 
 void
@@ -252,6 +270,8 @@ room_leave(struct session *s)
 	for (unsigned r = 0; s->share.room != NULL && r < SHARE_RESOURCES; r++)
 		share_give(&s->share.room->of->shares, &s->share.room->share, r,
 		    s->share.lent[r]);
+	if (s->share.room != NULL)
+		set_lives(s, false);
 	room_release(&s->share.room);
 }
 
