@@ -9,9 +9,11 @@
  * and a worker says its turn with each word. Channels are read in any order;
  * turns are not.
  *
- * Four rules of the protocol belong to this, and the simulation
+ * Five rules of the protocol belong to this, and the simulation
  * (tests/sim/test_custody_sim.c) plays them with it:
  *
+ *     - FAILED of what never ran is said once CLOSED has left for the keeper
+ *       (worker/link.c);
  *     - what fails after its command ran is CLOSED at the keeper only once the
  *       master has said ENDED (worker/child.c);
  *     - START and GIVE take the place of an older FAILED (worker/start.c);

@@ -223,6 +223,8 @@ link_write_cb(evutil_socket_t fd, short what, void *arg)
 		if (w->link[to].fd == fd) {
 			w->link[to].writing = false;
 			link_flush(w, to);
+			/* a FAILED may have waited for its CLOSED */
+			w->link[LINK_MASTER].due |= to == LINK_KEEPER;
 		}
 	worker_end(w);
 }
@@ -300,7 +302,19 @@ link_send(struct worker *w, enum link_to to, struct child *c,
 	return 0;
 }
 
-/* Sends all bits of one session, in order. */
+/* The keeper must have forgotten a session that was not spawned when the master
+ * has it started elsewhere: were we killed between the two, it would find the
+ * other one's command by the ring and hand it over. */
+static bool
+keeper_has_heard(struct worker *w, const struct child *c)
+{
+	if ((c->want[LINK_KEEPER] & TELL_CLOSED) != 0)
+		link_flush(w, LINK_KEEPER);
+	return (c->want[LINK_KEEPER] & TELL_CLOSED) == 0;
+}
+
+/* Sends all bits of one session, in order. -EBUSY: the keeper's channel is full,
+ * link_write_cb() goes on. */
 static int
 link_send_all(struct worker *w, enum link_to to, struct child *c)
 {
@@ -314,6 +328,8 @@ link_send_all(struct worker *w, enum link_to to, struct child *c)
 	for (row = rows[to]; row->bit != 0; row++) {
 		if ((c->want[to] & row->bit) == 0)
 			continue;
+		if (row->type == CTL_FAILED && !keeper_has_heard(w, c))
+			return -EBUSY;
 		rc = link_send(w, to, c, row);
 		if (rc < 0)
 			return rc;
@@ -352,8 +368,6 @@ link_flush(struct worker *w, enum link_to to)
 		link_wait(l);
 }
 
-/* The keeper first: it must have forgotten a session that was not spawned when
- * the master has it started elsewhere. */
 void
 link_turn_end(struct worker *w)
 {

@@ -369,6 +369,25 @@ step(const struct choice *c)
 
 /* ---------------------------------------------------------------- orders */
 
+/* Is it the moment for this death: a start that is seen but not over, or a failed
+ * one of which the keeper alone has heard? */
+static bool
+is_amid(uint8_t step, uint32_t n)
+{
+	for (uint32_t k = 0; k < SLOTS; k++)
+		for (uint32_t s = 0; s < SESSIONS; s++) {
+			const struct held *h = &W.w[k].of[s];
+
+			if (step == S_DIE_MASTER && h->has == HAS_CLONED)
+				return true;
+			if (step == S_DIE_WORKER && k == n &&
+			    h->has == HAS_FAILED && !h->close &&
+			    (h->want >> T_FAILED & 1) != 0)
+				return true;
+		}
+	return false;
+}
+
 static const struct choice *
 choose(void)
 {
@@ -379,6 +398,8 @@ choose(void)
 
 		w[i] = weight[s] * (s == S_CHILD || s >= S_DIE_WORKER
 			? 1 : pace[choices[i].n]);
+		if (W.seed >= SIM_EXECS_FAIL && is_amid(s, choices[i].n))
+			w[i] *= 100;
 		total += w[i];
 	}
 	at = sim_roll(total);
@@ -447,6 +468,14 @@ draw_fates(void)
 	weight[S_DIE_KEEPER] = weight[S_CHANGE] = 1;
 	for (i = 0; i < SLOTS; i++)
 		pace[i] = 1 + sim_roll(4) * sim_roll(4);
+	if (W.seed < SIM_EXECS_FAIL)
+		return;
+	W.mixed = W.old_keeper = false;
+	W.by_header = true;
+	W.of[0].exec_fails = true;
+	W.kills += 1;
+	W.masters += 1;
+	weight[S_DIE_WORKER] = 1;
 }
 
 bool

@@ -195,6 +195,8 @@ void sim_given_up(uint32_t session, const char *why);
 
 /* One order of steps; false and why in sim_why. */
 bool sim_play(uint64_t seed);
+/* From here on: orders in which execs fail and workers die of it. */
+#define SIM_EXECS_FAIL (UINT64_C(1) << 32)
 extern char sim_why[160];
 /* Rules that the world goes without, 1 << rule. */
 enum rule {
@@ -202,7 +204,8 @@ enum rule {
 	RULE_READ_OTHERS,    /* before an older worker's HOLD */
 	RULE_ROW_OF_ITS_OWN, /* who spoke before its row has the session */
 	RULE_FAILED_FIRST,   /* who failed before its row does not get it */
-	RULE_UNHELD          /* what no row holds is killed */
+	RULE_UNHELD,         /* what no row holds is killed */
+	RULE_CLOSED_FIRST    /* FAILED is said once the keeper was told */
 };
 extern uint32_t sim_without;
 #define RULE(name) ((sim_without >> RULE_##name & 1) == 0)

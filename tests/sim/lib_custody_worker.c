@@ -370,9 +370,15 @@ worker_may_tell(uint32_t n)
 {
 	uint32_t s, l = W.w[n].link;
 
+	const struct held *h = first_word(n, &s);
+
 	if (!W.w[n].alive || l == 0)
 		return false;
-	return (first_word(n, &s) != NULL || W.w[n].dump_end) &&
+	/* the keeper is told first that nothing of it ran */
+	if (h != NULL && h->want == 1u << T_FAILED && h->close &&
+	    !W.w[n].old && RULE(CLOSED_FIRST))
+		return false;
+	return (h != NULL || W.w[n].dump_end) &&
 	    (W.cut[l] || ROOM(&W.say[l]));
 }
 

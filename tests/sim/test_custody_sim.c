@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #define ORDERS  30000u
+#define FAILING 8u   /* one of so many is of those in which execs fail */
 #define MUTANT  600u /* orders that a mutant is given here */
 #define AT_ONCE 16u   /* so many are found in these */
 
@@ -39,7 +40,8 @@ Test(custody_sim, no_order_is_bad)
 		n = 1;
 	}
 	for (uint64_t s = first; s < first + n; s++) {
-		bool good = sim_play(s);
+		bool good = sim_play(seed != 0 || s % FAILING != 0
+			? s : s + SIM_EXECS_FAIL);
 
 		steps += W.steps;
 		cr_assert(good, "PSUP_SIM_SEED=%" PRIu64 ", step %" PRIu64
@@ -49,18 +51,23 @@ Test(custody_sim, no_order_is_bad)
 	    first + n - 1, steps);
 }
 
-/* Each was bad before there was the rule, and is without it. */
+/* Each was bad before there was the rule, and is without it; one where there is no
+ * later one, either. */
 Test(custody_sim, orders_that_were_bad_once)
 {
 	static const struct {
 		uint64_t seed;
 		enum rule rule;
-	} was[] = {{4270955, RULE_CLOSED_RINGS}, {5142982, RULE_READ_OTHERS},
-	    {5412483, RULE_READ_OTHERS}, {6850079, RULE_UNHELD},
-	    {9060127, RULE_ROW_OF_ITS_OWN}, {9480830, RULE_FAILED_FIRST}};
+		uint32_t also; /* 1 << rule */
+	} was[] = {{4270955, RULE_CLOSED_RINGS, 0},
+	    {5142982, RULE_READ_OTHERS, 0},
+	    {5412483, RULE_READ_OTHERS, 1u << RULE_CLOSED_FIRST},
+	    {6850079, RULE_UNHELD, 0}, {9060127, RULE_ROW_OF_ITS_OWN, 0},
+	    {9480830, RULE_FAILED_FIRST, 0},
+	    {SIM_EXECS_FAIL + 203248, RULE_CLOSED_FIRST, 0}};
 
 	for (size_t i = 0; i < sizeof(was) / sizeof(was[0]); i++) {
-		sim_without = 1u << was[i].rule;
+		sim_without = 1u << was[i].rule | was[i].also;
 		cr_expect(!sim_play(was[i].seed), "%" PRIu64 " needs no rule",
 		    was[i].seed);
 		sim_without = 0;
@@ -76,7 +83,7 @@ first_bad(struct mutant m, uint64_t orders)
 	uint64_t s = 1;
 
 	mutant_swap(&m);
-	while (s <= orders && sim_play(s))
+	while (s <= orders && sim_play(s) && sim_play(s + SIM_EXECS_FAIL))
 		s++;
 	mutant_swap(&m);
 	return s <= orders ? s : 0;
