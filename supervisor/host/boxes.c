@@ -237,10 +237,14 @@ boxes_drain(struct master *m, const char *key)
 void
 boxes_reload(struct master *m)
 {
+	uint64_t sum = config_sandbox_sum(&m->cfg.sandbox);
 	struct host_box *bx, *next;
 
 	LIST_FOREACH_SAFE(bx, &m->boxes.list, link, next)
-	if (bx->life.state != BOX_GONE &&
-	    bx->sum != config_sandbox_sum(&m->cfg.sandbox))
+	{
+		if (bx->life.state == BOX_GONE || bx->sum == sum)
+			continue;
+		bx->stale = true; /* one that has failed, too */
 		boxes_tell(m, bx, BOX_DRAIN);
+	}
 }

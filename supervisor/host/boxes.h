@@ -41,6 +41,7 @@ struct host_box {
 		uint64_t ns, number; /* boot; of the box, 1 the first */
 	} due;
 	bool takes; /* it is in by_key */
+	bool stale; /* would be made in another way by now */
 	struct box life;
 	struct box_rules rules;
 	struct sid sid;		     /* its session */

@@ -221,7 +221,7 @@ boxes_place(struct master *m, struct host_box *bx)
 	enum box_state state = bx->life.state;
 
 	take_out(m, bx);
-	bx->takes = state != BOX_GONE && state != BOX_DRAINING &&
+	bx->takes = state != BOX_GONE && state != BOX_DRAINING && !bx->stale &&
 	    rank_find(&m->boxes.by_key, bx->key) == NULL;
 	if (bx->takes)
 		rank_insert(&m->boxes.by_key, &bx->by_key, bx->key);
