@@ -62,7 +62,7 @@ static void
 note_setup(struct master *m, struct host_box *bx, struct session *s)
 {
 	struct sbuf text = SBUF_INIT;
-	char how[64] = "", line[160] = "";
+	char how[32] = "", line[128] = "";
 	const char *at;
 	size_t n;
 

@@ -310,6 +310,38 @@ SCENARIO(sandbox, what_hides_in_it_is_killed)
 	expect_says("cat /proc/[0-9]*/comm | grep -c '^sleep$'; true", "0\n");
 }
 
+#ifdef PSUP_FAULTS
+/* A porter that dies before its clone has started nothing, and the next one dies
+ * as well; one that dies behind it has started it once. */
+SCENARIO(sandbox, a_porter_that_dies_starts_nothing_or_once)
+{
+	struct answer *a;
+
+	psupd(.conf = conf(""),
+	    .env = {"PSUP_FAULTS=porter.before-clone=kill"});
+	a = ask("exec", STR("command", "echo ran >>/workspace/ran"));
+	if (strcmp(code_of(a), "unsupported") == 0 &&
+	    machine_refuses(words_of(a)))
+		skip_scenario("%s", words_of(a));
+	expect_str(a, "exitReason", "spawn-error");
+	expect(access(file_in_scenario("boxes/agent%20/ran"), F_OK) != 0);
+}
+
+SCENARIO(sandbox, a_porter_that_dies_behind_its_clone_has_started_it_once)
+{
+	struct answer *a;
+
+	psupd(.conf = conf(""),
+	    .env = {"PSUP_FAULTS=porter.after-clone=kill"});
+	a = ask("exec", STR("command", "echo once >>once; cat once; exit 3"));
+	if (strcmp(code_of(a), "unsupported") == 0 &&
+	    machine_refuses(words_of(a)))
+		skip_scenario("%s", words_of(a));
+	expect_int(a, "exitCode", 3);
+	expect_str(a, "aggregated", "once\n");
+}
+#endif
+
 /* ---------------------------------------------------------- boxes themselves */
 
 SCENARIO(sandbox, is_set_up_once)
