@@ -86,6 +86,9 @@ void boxes_left(struct master *m, struct session *s);
 int
 boxes_order(struct master *m, const struct session *s, struct ctl_start *ret);
 
+/* Opens the device of that name in the box that it runs in; -errno. */
+int boxes_open(struct master *m, const struct session *s, const char *path);
+
 /* said.c: of a session that is a box: it may have said something. */
 void boxes_heard(struct master *m, struct session *s);
 /* ... any session has ended: what it was to a box is over. */

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -235,6 +236,27 @@ SCENARIO(sandbox, has_a_terminal_of_the_box)
 	await_output(id, "got word");
 	await_output(id, "40 90");
 	expect_ok(ask("kill", STR("sessionId", id)));
+}
+
+/* Its terminal is looked at, not the one that has this name outside. */
+SCENARIO(sandbox, has_the_mode_of_its_own_terminal)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	char line[6000];
+	const char *id;
+
+	/* there is a /dev/pts/0 outside now, which reads lines */
+	expect(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\0';
+	boxes("");
+	id = background(STR("command", "echo up; stty raw -echo; "
+	    "echo raw >/workspace/raw; head -c 5999 | wc -c"), YES("pty"));
+	await_output(id, "up");
+	await_file(file_in_scenario("boxes/agent%20/raw"));
+	expect_ok(ask("write", STR("sessionId", id), STR("data", line)));
+	await_output(id, "5999");
+	(void)close(master);
 }
 
 /* ------------------------------------------------------------------ deaths */
