@@ -217,6 +217,24 @@ note_path(struct child *c)
 	    path != NULL ? path : "");
 }
 
+/* The command that a porter waits for, before its exec: the number that stands in
+ * shared memory counts only for a child of the keeper that has exec'd nothing. A
+ * pidfd is taken first, so that what is looked at, or nobody, is killed. */
+static void
+kill_ported(struct child *c)
+{
+	int32_t pid = (int32_t)atomic_load(&c->ring.hdr->pid);
+	int fd = pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	struct procfs_stat st;
+
+	if (fd < 0)
+		return;
+	if (procfs_stat(pid, &st) == 0 &&
+	    st.ppid == c->w->heritage.keeper_pid && procfs_before_exec(pid))
+		(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	close(fd);
+}
+
 /* Its time is over: it is killed, and where even that does not end it, given
  * up. It holds nothing of ours but the context, and begins nothing any more:
  * SIGKILL is waiting for it wherever it hangs. */
@@ -235,9 +253,8 @@ overdue(struct child *c)
 		c->look_step = LOOK_MIN_NS;
 		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL,
 		    0);
-		/* the command that a porter waits for */
-		if (c->ported && atomic_load(&c->ring.hdr->pid) > 1)
-			(void)kill(atomic_load(&c->ring.hdr->pid), SIGKILL);
+		if (c->ported)
+			kill_ported(c);
 		FAULT("start.after-kill");
 		return;
 	}
