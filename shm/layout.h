@@ -187,7 +187,11 @@ struct ring_header {
 	_Atomic int32_t porter; /* k, at its clone: who clones the command, in
 				 * its box; 0: nobody does any more */
 	uint32_t porter_pad;
-	uint64_t reserved[3];
+	_Atomic uint64_t box; /* its control group is in that of this box (a
+			       * session's id); 0: in none */
+	/* in a box: how often it had met its bounds when this began */
+	_Atomic uint32_t box_ooms, box_full;
+	uint64_t reserved[1];
 
 	struct ring_segment segments[RING_SEGMENTS];
 

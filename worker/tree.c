@@ -25,6 +25,7 @@
 #include "common/kfile.h"
 #include "common/log.h"
 #include "common/procfs.h"
+#include "worker/box_group.h"
 #include "worker/procfs.h"
 
 #define IDLE_MAX   1024u /* leaves kept for later */
@@ -40,7 +41,10 @@ struct tree {
 	char group[32]; /* "/psup-INCARNATION" */
 	uint32_t next;  /* number of the next new leaf */
 	bool used;      /* a leaf was taken since tree_rest() */
-	uint64_t idle[IDLE_MAX];
+	struct leaf {
+		uint64_t box; /* in whose group it is; 0: in none */
+		uint64_t id;
+	} idle[IDLE_MAX];
 	size_t idle_count;
 	struct open_leaf {
 		uint64_t id; /* 0: none */
@@ -48,7 +52,7 @@ struct tree {
 		int events; /* cgroup.events; -1: version 1 */
 	} open[OPEN_MAX];   /* at their number's remainder */
 	struct busy {
-		uint64_t id;
+		struct leaf leaf; /* id 0: the group of a box */
 		bool spent;
 	} busy[BUSY_MAX]; /* a queue: something outlived its session */
 	size_t busy_head, busy_count;
@@ -72,11 +76,11 @@ leaf_is_own(const struct worker *w, uint64_t id)
 }
 
 static int
-leaf_open(const struct tree *t, uint64_t id)
+leaf_open(const struct tree *t, struct leaf l)
 {
 	char name[CGROUP_LEAF_MAX];
 
-	cgroup_leaf_name(id, name);
+	cgroup_leaf_name(l.box, l.id, name);
 	return openat(t->dirfd, name,
 	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
@@ -116,21 +120,21 @@ tree_shed(struct worker *w)
 
 /* Its directory, which stays the tree's, or -1. */
 static int
-open_keep(struct worker *w, uint64_t id)
+open_keep(struct worker *w, struct leaf l)
 {
 	struct tree *t = w->tree;
-	struct open_leaf *o = open_place(t, id);
+	struct open_leaf *o = open_place(t, l.id);
 	int dir;
 
-	if (o->id == id)
+	if (o->id == l.id)
 		return o->dir;
-	dir = leaf_open(t, id);
+	dir = leaf_open(t, l);
 	if (dir < 0 && (errno == EMFILE || errno == ENFILE) && tree_shed(w))
-		dir = leaf_open(t, id);
+		dir = leaf_open(t, l);
 	if (dir < 0)
 		return -1;
 	open_drop(o);
-	*o = (struct open_leaf){.id = id, .dir = dir, .events = -1};
+	*o = (struct open_leaf){.id = l.id, .dir = dir, .events = -1};
 	if (t->v2)
 		o->events = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
 	return dir;
@@ -138,19 +142,19 @@ open_keep(struct worker *w, uint64_t id)
 
 /* Does nothing live in it or below? Empty groups below do no harm. */
 static bool
-leaf_is_empty(struct tree *t, uint64_t id)
+leaf_is_empty(struct tree *t, struct leaf l)
 {
-	const struct open_leaf *o = open_place(t, id);
+	const struct open_leaf *o = open_place(t, l.id);
 	char name[CGROUP_LEAF_MAX + 16], text[256];
 	struct stat st;
 	ssize_t n;
 
-	if (o->id == id && o->events >= 0) {
+	if (o->id == l.id && o->events >= 0) {
 		n = pread(o->events, text, sizeof(text) - 1, 0);
 		text[n > 0 ? n : 0] = '\0';
 		return strstr(text, "populated 0") != NULL;
 	}
-	cgroup_leaf_name(id, name);
+	cgroup_leaf_name(l.box, l.id, name);
 	if (!t->v2 && (fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
 	        st.st_nlink > 2))
 		return false; /* cgroup.procs does not tell of those below */
@@ -165,24 +169,25 @@ leaf_is_empty(struct tree *t, uint64_t id)
  * since it takes the count of kills from the wrong group.
  */
 static void
-leaf_put(struct worker *w, uint64_t id, bool spent)
+leaf_put(struct worker *w, struct leaf l, bool spent)
 {
 	struct tree *t = w->tree;
 	char name[CGROUP_LEAF_MAX];
 
-	if (!spent && leaf_is_own(w, id) && t->idle_count < IDLE_MAX &&
-	    leaf_is_empty(t, id)) {
-		t->idle[t->idle_count++] = id;
+	if (!spent && leaf_is_own(w, l.id) && t->idle_count < IDLE_MAX &&
+	    leaf_is_empty(t, l)) {
+		t->idle[t->idle_count++] = l;
 		return;
 	}
-	if (open_place(t, id)->id == id)
-		open_drop(open_place(t, id));
-	cgroup_leaf_name(id, name);
-	if (cgroup_remove(t->dirfd, name) == 0)
+	if (l.id != 0 && open_place(t, l.id)->id == l.id)
+		open_drop(open_place(t, l.id));
+	cgroup_leaf_name(l.box, l.id, name);
+	if (l.id == 0 ? box_group_remove(w, l.box)
+		      : cgroup_remove(t->dirfd, name) == 0)
 		return;
 	if (t->busy_count < BUSY_MAX)
 		t->busy[(t->busy_head + t->busy_count++) % BUSY_MAX] =
-		    (struct busy){.id = id, .spent = spent};
+		    (struct busy){.leaf = l, .spent = spent};
 	/* else it is left to the keeper's end */
 }
 
@@ -198,7 +203,46 @@ busy_look(struct worker *w)
 	b = t->busy[t->busy_head];
 	t->busy_head = (t->busy_head + 1) % BUSY_MAX;
 	t->busy_count--;
-	leaf_put(w, b.id, b.spent);
+	leaf_put(w, b.leaf, b.spent);
+}
+
+/* A leaf for a box's commands, or for those outside; what lies unused of a box
+ * that is gone is forgotten with it. False: none is idle. */
+static bool
+idle_take(struct tree *t, uint64_t box, struct leaf *ret)
+{
+	for (size_t i = t->idle_count; i > 0; i--) {
+		if (t->idle[i - 1].box != box)
+			continue;
+		*ret = t->idle[i - 1];
+		t->idle[i - 1] = t->idle[--t->idle_count];
+		return true;
+	}
+	return false;
+}
+
+/* Leaves of boxes that are gone, which went with them. */
+static void
+idle_forget(struct tree *t)
+{
+	char name[CGROUP_LEAF_MAX];
+	uint64_t there = 0; /* the last one that is */
+	size_t i, n = 0;
+
+	for (i = 0; i < t->idle_count; i++) {
+		struct leaf l = t->idle[i];
+
+		cgroup_leaf_name(l.box, 0, name);
+		if (l.box != 0 && l.box != there &&
+		    faccessat(t->dirfd, name, F_OK, 0) != 0) {
+			if (open_place(t, l.id)->id == l.id)
+				open_drop(open_place(t, l.id));
+			continue;
+		}
+		there = l.box != 0 ? l.box : there;
+		t->idle[n++] = l;
+	}
+	t->idle_count = n;
 }
 
 /* Leaves of former incarnations of this slot, as far as they are empty:
@@ -265,7 +309,7 @@ tree_enter(struct child *c)
 	struct worker *w = c->w;
 	struct tree *t = w->tree;
 	char name[CGROUP_LEAF_MAX];
-	uint64_t id;
+	struct leaf l;
 	int fd;
 
 	if (t->dirfd < 0)
@@ -273,24 +317,23 @@ tree_enter(struct child *c)
 	t->used = true;
 	if (t->idle_count == 0)
 		busy_look(w);
-	while (t->idle_count > 0) {
-		id = t->idle[--t->idle_count];
-		fd = open_keep(w, id);
+	while (idle_take(t, c->box, &l)) {
+		fd = open_keep(w, l);
 		if (fd >= 0) {
-			c->leaf = id;
+			c->leaf = l.id;
 			return fd;
 		}
 	}
-	id = leaf_id(w, ++t->next);
-	cgroup_leaf_name(id, name);
+	l = (struct leaf){.box = c->box, .id = leaf_id(w, ++t->next)};
+	cgroup_leaf_name(l.box, l.id, name);
 	if (mkdirat(t->dirfd, name, 0755) != 0) {
 		log_event(LOG_WARN, "cgroup-not-made", KV("session", c->sid.v),
 		    KV("error", err_name(errno)));
 		return -1;
 	}
-	fd = open_keep(w, id);
+	fd = open_keep(w, l);
 	if (fd >= 0)
-		c->leaf = id;
+		c->leaf = l.id;
 	return fd;
 }
 
@@ -300,6 +343,8 @@ tree_rest(struct worker *w)
 	if (!w->tree->used)
 		(void)tree_shed(w);
 	w->tree->used = false;
+	idle_forget(w->tree);
+	busy_look(w);
 }
 
 /* The session needs it no more. */
@@ -307,11 +352,17 @@ void
 tree_leave(struct child *c, bool spent)
 {
 	if (c->leaf != 0 && c->w->tree->dirfd >= 0)
-		leaf_put(c->w, c->leaf, spent);
+		leaf_put(c->w, (struct leaf){c->box, c->leaf}, spent);
 	c->leaf = 0;
 	free(c->known);
 	c->known = NULL;
 	c->known_count = c->known_cap = 0;
+}
+
+void
+tree_box_leave(struct child *c)
+{
+	leaf_put(c->w, (struct leaf){.box = c->box}, true);
 }
 
 /* The session's leaf, open, or -1: there is none. */
@@ -320,7 +371,9 @@ session_leaf(const struct child *c)
 {
 	const struct tree *t = c->w->tree;
 
-	return c->leaf != 0 && t->dirfd >= 0 ? leaf_open(t, c->leaf) : -1;
+	return c->leaf != 0 && t->dirfd >= 0
+	    ? leaf_open(t, (struct leaf){c->box, c->leaf})
+	    : -1;
 }
 
 /* Who holds the output. Where nobody may look (another user's processes), all
@@ -352,7 +405,7 @@ tree_path(const struct child *c, char *ret, size_t size)
 
 	if (c->leaf == 0)
 		return -ENOENT;
-	cgroup_leaf_name(c->leaf, name);
+	cgroup_leaf_name(c->box, c->leaf, name);
 	snprintf(ret, size, "%s/%s",
 	    c->w->heritage.group[HERITAGE_GROUP_TREE], name);
 	return 0;
@@ -388,7 +441,7 @@ leaf_signal(struct child *c, int leaf, int sig, struct tree_span *ret)
 	char name[CGROUP_LEAF_MAX];
 	size_t i, n;
 
-	cgroup_leaf_name(c->leaf, name);
+	cgroup_leaf_name(c->box, c->leaf, name);
 	snprintf(part, sizeof(part), "%s/%s", t->group, name);
 	if (sig == SIGKILL) {
 		leaf_kill(leaf);

@@ -90,7 +90,7 @@ by_leaf(struct master *m, int32_t pid)
 	struct sid found = {0};
 	struct session *s;
 	const char *at;
-	size_t len;
+	size_t len, n;
 
 	snprintf(group, sizeof(group), "/psup-%016" PRIx64 "/",
 	    m->h.incarnation);
@@ -101,7 +101,7 @@ by_leaf(struct master *m, int32_t pid)
 	if (f == NULL)
 		return found;
 	at += strlen(group);
-	len = strcspn(at, "/\n");
+	len = strcspn(at, "\n");
 	for (s = registry_first(m); s != NULL && found.v == 0;
 	     s = registry_next(s)) {
 		struct ring_reader *r = session_live(s) && s->facts.pid > 0
@@ -111,8 +111,10 @@ by_leaf(struct master *m, int32_t pid)
 		if (r == NULL || ring_facts(r, f) != RING_OK ||
 		    f->raw.leaf == 0)
 			continue;
-		cgroup_leaf_name(f->raw.leaf, name);
-		if (strlen(name) == len && memcmp(name, at, len) == 0)
+		cgroup_leaf_name(f->raw.box, f->raw.leaf, name);
+		n = strlen(name);
+		if (n <= len && memcmp(name, at, n) == 0 &&
+		    (n == len || at[n] == '/'))
 			found = s->id.sid;
 	}
 	free(f);
