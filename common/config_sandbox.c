@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See config_sandbox.h. Single values are read by config_options.c. */
+/* See config_sandbox.h. Single values are read by config_value.c. */
 #include "config_sandbox.h"
 
 #include <errno.h>

@@ -22,7 +22,6 @@
 #include "supervisor/host/boxes.h"
 #include "supervisor/host/workspace.h"
 #include "supervisor/master.h"
-#include "supervisor/session/limits.h"
 
 #define SAID_BYTES 65536u /* of a box's or a setup command's output */
 #define ROOTS	   6u
@@ -141,9 +140,8 @@ draft(struct master *m, const struct config_sandbox *c, const char *key,
 	r = workspace_name(key, m->h.incarnation, name);
 	if (r == 0 && make)
 		r = workspace_make(c, name, d->workspace, why);
-	else if (r == 0 && snprintf(d->workspace, sizeof(d->workspace),
-			       "%s/%s", c->workspace, name) >=
-		(int)sizeof(d->workspace))
+	else if (r == 0 && snprintf(d->workspace, PATH_MAX, "%s/%s",
+			       c->workspace, name) >= PATH_MAX)
 		r = -ENAMETOOLONG;
 	if (r < 0 && why[0] == '\0') {
 		(void)snprintf(why, BOX_WHY_MAX,
@@ -203,11 +201,6 @@ session_of_ours(struct master *m, const struct host_box *bx, uint32_t host,
 	    .head_bytes = SAID_BYTES,
 	    .tail_bytes = SAID_BYTES};
 	struct session *s;
-
-	if (host == HOST_BOX)
-		limits_of_box(&m->h, bx->made, &wish.limits);
-	else
-		limits_take_box(&m->h, bx->made, &wish.limits);
 
 	m->next_dirty = true;
 	registry_slug(m, id.sid, id.slug);
@@ -322,13 +315,10 @@ maker_show(struct master *m, const char *key, char why[BOX_WHY_MAX])
 	static struct draft d;
 
 	memset(&d, 0, sizeof(d));
-	why[0] = '\0';
-	if (draft(m, &m->cfg.sandbox, key, false, &d, why) == 0)
-		return d.argv.arg;
-	if (why[0] == '\0')
-		(void)strlcpy(why, "no sandbox: its directories cannot be read",
-		    BOX_WHY_MAX);
-	return NULL;
+	(void)strlcpy(why, "no sandbox: its directories cannot be read",
+	    BOX_WHY_MAX);
+	return draft(m, &m->cfg.sandbox, key, false, &d, why) < 0 ? NULL :
+								  d.argv.arg;
 }
 
 struct session *
