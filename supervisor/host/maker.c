@@ -22,6 +22,7 @@
 #include "supervisor/host/boxes.h"
 #include "supervisor/host/workspace.h"
 #include "supervisor/master.h"
+#include "supervisor/session/limits.h"
 
 #define SAID_BYTES 65536u /* of a box's or a setup command's output */
 #define ROOTS	   6u
@@ -201,6 +202,11 @@ session_of_ours(struct master *m, const struct host_box *bx, uint32_t host,
 	    .head_bytes = SAID_BYTES,
 	    .tail_bytes = SAID_BYTES};
 	struct session *s;
+
+	if (host == HOST_BOX)
+		limits_of_box(&m->h, bx->made, &wish.limits);
+	else
+		limits_take_box(&m->h, bx->made, &wish.limits);
 
 	m->next_dirty = true;
 	registry_slug(m, id.sid, id.slug);
