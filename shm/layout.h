@@ -398,8 +398,9 @@ struct stats_page {
 		_Atomic uint64_t last_ns; /* boot; of the last death */
 		_Atomic uint64_t deaths;
 	} fatal[STATS_FATALS];
+	_Atomic uint64_t boxes, boxed; /* master: there are; sessions in them */
 	/* so that pages[i] is page i */
-	unsigned char pad[SHM_PAGE - 680 - 3 * 8 - 6 * 136 - 24 * 8 - 112 -
+	unsigned char pad[SHM_PAGE - 680 - 5 * 8 - 6 * 136 - 24 * 8 - 112 -
 	    48 - STATS_FATALS * 24];
 };
 static_assert(sizeof(struct stats_page) == SHM_PAGE, "stats page");

@@ -312,6 +312,7 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 		    why, BOX_WHY_MAX, "no sandbox: bwrap is not installed");
 		return NULL;
 	}
+	tally_add(m, TALLY_BOXES_MADE, 1);
 	return s;
 }
 

@@ -403,6 +403,13 @@ SCENARIO(sandbox, is_listed_and_pruned)
 	expect(psup_get_is(psup_value_at(list, 0), "box", "agent "));
 	expect(psup_get_is(psup_value_at(list, 0), "state", "ready"));
 	expect(psup_get_int(psup_value_at(list, 0), "inside", 0) == 1);
+	list = psup_value_get(details(ask("status")), "boxes");
+	expect(psup_get_int(list, "total", 0) == 1 &&
+	    psup_get_int(list, "inside", 0) == 1 &&
+	    psup_get_int(list, "ready", 0) == 1);
+	/* it is no session of anybody's */
+	expect(psup_get_int(psup_value_get(details(ask("status")), "sessions"),
+	    "running", 0) == 1);
 	expect_refused(ask("sandboxes", STR("box", "agent nobody")),
 	    "not-found");
 	expect_int(ask("pruneSandboxes", STR("box", "agent ")), "pruned", 1);

@@ -804,6 +804,8 @@ export interface StatusAnswer {
   upgrade?: Fields;
   /** Counts by state: queued, starting, running, exited, ended */
   sessions?: Fields;
+  /** The boxes of host sandbox: total, inside (sessions in them), and how many are making, in setup, ready, draining, failed */
+  boxes?: Fields;
   /** What bounds running sessions, 0: nothing */
   admission?: Fields;
   /** What all scopes use together: resource (memory, connections, sessions, waiting, output), limit, used; of all: scopes (how many use it), refused (asks, by this master), heaviest (scope, or user of connections without a hello; used); of a scoped connection: what its scope has used, and fair, its share */
