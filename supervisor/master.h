@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "common/clock.h"
+#include "common/box_facts.h"
 #include "common/config.h"
 #include "common/ctl.h"
 #include "common/heritage.h"
@@ -112,6 +113,7 @@ struct master {
 	struct heritage h;
 	struct config cfg;
 	char sandbox_why[256]; /* why no box can be made; "": one can */
+	struct box_facts box_facts; /* ... and what bwrap knows */
 	int dirfd;
 	struct event_base *base;
 	uint64_t going_on; /* sessions of the death that is being told */

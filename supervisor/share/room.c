@@ -93,11 +93,22 @@ room_hold(struct master *m, const char *scope)
 	return room;
 }
 
+/* The sessions that are a box count with whom it is for, which their label names
+ * behind a blank (host/inner.h). */
+static const char *
+counts_as(const struct session *s)
+{
+	const char *label = session_is_ours(s) ? strchr(s->id.label, ' ')
+					       : NULL;
+
+	return label != NULL ? label + 1 : s->id.scope;
+}
+
 int
 room_join(struct master *m, struct session *s)
 {
 	if (s->share.room == NULL)
-		s->share.room = room_hold(m, s->id.scope);
+		s->share.room = room_hold(m, counts_as(s));
 	return s->share.room != NULL ? 0 : -ENOMEM;
 }
 

@@ -329,8 +329,123 @@ SCENARIO(sandbox, a_setup_that_fails_is_the_reason)
 	expect_refused_for(a, "unsupported", "host");
 	if (machine_refuses(words_of(a)))
 		skip_scenario("%s", words_of(a));
-	expect(strstr(words_of(a), "its setup command failed: no such luck") !=
-	    NULL, "%s", words_of(a));
+	expect(strstr(words_of(a), "its setup command failed (exit 4): no such "
+	    "luck") != NULL, "%s", words_of(a));
+}
+
+/* Neither its time, nor what it says or takes, is without end. */
+SCENARIO(sandbox, a_setup_has_the_bounds_of_its_box)
+{
+	struct answer *a;
+
+	psupd(.conf = conf("setup = echo slow && exec sleep 1000\n"
+			   "setup_sec = 1\n"));
+	a = ask("exec", STR("command", "true"));
+	expect_refused_for(a, "unsupported", "host");
+	if (machine_refuses(words_of(a)))
+		skip_scenario("%s", words_of(a));
+	expect(strcmp(words_of(a), "no sandbox: its setup command did not end "
+	    "within 1 s (sandbox.setup_sec)") == 0, "%s", words_of(a));
+	write_conf(conf("pids = 20\nsetup = i=0; while [ $i -lt 60 ]; do "
+	    "sleep 100 & i=$((i+1)); done\n"));
+	kill_now(keeper_pid(), SIGHUP);
+	await_log("event=config-read");
+	a = ask("exec", STR("command", "true"));
+	expect_refused_for(a, "unsupported", "host");
+	expect(strstr(words_of(a), "fork") != NULL, "%s", words_of(a));
+}
+
+SCENARIO(sandbox, a_setup_may_say_much)
+{
+	boxes("setup = head -c 50000000 /dev/zero\n");
+	expect_says("echo well", "well\n");
+}
+
+/* What it was made of, and that it is to end, a master's death does not undo. */
+SCENARIO(sandbox, of_older_settings_is_closed_over_a_new_master)
+{
+	const char *id;
+	pid_t box;
+
+	boxes("env = WHICH=old\n");
+	id = background(STR("command", "echo up; read -r line; echo $line"));
+	await_output(id, "up");
+	box = box_pid();
+	write_conf(conf("env = WHICH=new\npids = 77\n"));
+	kill_master(); /* which takes the new settings up */
+	expect_says("echo $WHICH", "new\n");
+	expect(strcmp(says("readlink /proc/self/ns/pid"), "") != 0);
+	kill_master();
+	expect_ok(ask("write", STR("sessionId", id), STR("data", "done\n")));
+	expect(psup_get_int(await_end(id), "exitCode", -1) == 0);
+	await_gone(box);
+	expect_says("echo still $WHICH", "still new\n");
+}
+
+/* Nobody enters one that was pruned, whoever asks. */
+SCENARIO(sandbox, that_is_pruned_stays_so_over_a_new_master)
+{
+	const char *id, *old;
+	pid_t box;
+
+	boxes("");
+	id = background(STR("command", "readlink /proc/self/ns/pid; echo up; "
+	    "read -r line"));
+	await_output(id, "up");
+	old = says("readlink /proc/self/ns/pid");
+	box = box_pid();
+	expect_int(ask("pruneSandboxes"), "pruned", 1);
+	kill_master();
+	expect(strcmp(says("readlink /proc/self/ns/pid"), old) != 0,
+	    "it entered the old one");
+	expect_ok(ask("kill", STR("sessionId", id)));
+	await_gone(box);
+}
+
+/* A box of one session ends though nobody lived who saw that one's end. */
+SCENARIO(sandbox, of_a_session_ends_with_it_over_a_new_master)
+{
+	const char *id;
+	pid_t box;
+
+	boxes("scope = session\n");
+	id = background(STR("command", "echo up; exec sleep 1000"));
+	await_output(id, "up");
+	box = box_pid();
+	kill_now(master_pid(), SIGSTOP);
+	kill_now(pid_of(id), SIGKILL);
+	kill_master();
+	await_end(id);
+	await_gone(box);
+}
+
+/* Its places are those of its scope: a box and a command in it are two. */
+SCENARIO(sandbox, takes_a_place_among_the_sessions_of_its_scope)
+{
+	struct answer *a = NULL;
+	int64_t most, before;
+	int n;
+
+	psupd(.conf = conf("scope = session\n"),
+	    .wrap = {"prlimit", "--nofile=400:400"});
+	a = ask("exec", STR("command", "true"));
+	if (strcmp(code_of(a), "unsupported") == 0 &&
+	    machine_refuses(words_of(a)))
+		skip_scenario("%s", words_of(a));
+	most = share_in_status("sessions", "limit");
+	before = share_in_status("sessions", "used");
+	for (n = 0; n < most; n++) {
+		a = ask("exec", STR("command", "echo up; "
+		    "exec sleep 1000"), YES("background"), STR("scope", "hog"));
+		if (a->status != PSUP_OK || !psup_get_is(details(a), "status",
+		    "running"))
+			break;
+		await_output(id_of(a), "up");
+	}
+	expect(n < most / 2, "%d of %lld", n, (long long)most);
+	expect(share_in_status("sessions", "used") - before >= 2 * n - 4);
+	a = ask("exec", STR("command", "echo on"), STR("scope", "quiet"));
+	expect_str(a, "aggregated", "on\n");
 }
 
 SCENARIO(sandbox, of_a_session_ends_with_it)
@@ -491,6 +606,20 @@ SCENARIO(sandbox, lets_nobody_out)
 	expect_says("echo well", "well\n");
 	(void)close(fds[0]);
 	(void)close(fds[1]);
+}
+
+/* What a box writes into memory is bounded, wherever it writes. */
+SCENARIO(sandbox, bounds_its_own_file_systems)
+{
+	boxes("memory = 64m\n");
+	expect_says("for d in /tmp /dev/shm /run /var; do "
+	    "df -k $d | tail -1 | while read -r x size y; do "
+	    "echo $size; done; done",
+	    "32768\n16384\n8192\n8192\n");
+	expect_says("for d in /tmp /dev/shm /run /var; do "
+	    "head -c 100000000 /dev/zero 2>/dev/null >$d/x && echo all; "
+	    "rm $d/x; done; (echo x >/dev/x) 2>/dev/null || echo refused",
+	    "refused\n");
 }
 
 SCENARIO(sandbox, bounds_processes_and_memory)
