@@ -640,7 +640,7 @@ SCENARIO(sandbox, bounds_processes_and_memory)
 	    words_of(a));
 }
 
-#define EATS_40M "head -c 40000000 /dev/zero | tail -c 40000000 >/dev/null"
+#define EATS_50M "head -c 50000000 /dev/zero | tail -c 50000000 >/dev/null"
 #define FORKS_25 "i=0; while [ $i -lt 25 ]; do sleep 600 >/dev/null 2>&1 & " \
 		 "i=$((i+1)); done"
 
@@ -656,19 +656,19 @@ SCENARIO(sandbox, is_bounded_as_a_whole)
 	if (psup_get_is(row, "memoryBy", "rlimit") ||
 	    psup_get_is(row, "pidsBy", "rlimit"))
 		skip_scenario("no control group here bounds a box");
-	(void)says("head -c 40000000 /dev/zero >/tmp/a");
-	a = ask("exec", STR("command", EATS_40M));
+	(void)says("head -c 24000000 /dev/zero >/tmp/a");
+	a = ask("exec", STR("command", EATS_50M));
 	expect_str(a, "exitReason", "oom");
 	expect_text(a, "out of memory (limit memoryBytes of its sandbox)");
 	/* who was killed by somebody else was not out of memory */
 	a = ask("exec", STR("command", "rm /tmp/a; kill -KILL $$"));
 	expect_str(a, "exitReason", "signal");
 	/* a session with less than its box has */
-	a = ask("exec", STR("command", EATS_40M),
+	a = ask("exec", STR("command", EATS_50M),
 	    ONE("limits", "memoryBytes", 20 << 20));
 	expect_str(a, "exitReason", "oom");
 	expect_text(a, "out of memory (limit memoryBytes)");
-	expect_str(ask("exec", STR("command", EATS_40M)), "status", "completed");
+	expect_str(ask("exec", STR("command", EATS_50M)), "status", "completed");
 	/* two that would each be few enough */
 	(void)says(FORKS_25);
 	a = ask("exec", LIST("argv", "sh", "-c", FORKS_25));
