@@ -136,6 +136,8 @@ child_unlink(struct child *c)
 			limits_leave(c);
 		tree_leave(c, limited ||
 		    atomic_load(&c->ring.hdr->ladder_kill_ns) != 0);
+		if (c->box == c->sid.v)
+			tree_box_leave(c);
 	}
 	spill_close(c);
 	timer_set(&w->timers, &c->timer, TIMER_NEVER);

@@ -182,6 +182,7 @@ boxes_order(struct master *m, const struct session *s, struct ctl_start *ret)
 	if (s->wish.host == HOST_BOX) {
 		ret->flags |= CTL_START_BOX;
 		ret->oom_score_adj = 0;
+		ret->box_cpus = (uint32_t)bx->made->cpus;
 		return 0;
 	}
 	if (bx->pid == 0)
@@ -190,6 +191,7 @@ boxes_order(struct master *m, const struct session *s, struct ctl_start *ret)
 	ret->head.reader = CTL_READER_BOXED;
 	ret->box_pid = bx->pid;
 	ret->box_start = bx->start;
+	ret->box_sid = bx->sid.v;
 	return 0;
 }
 

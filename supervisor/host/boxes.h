@@ -100,6 +100,15 @@ bool boxes_is_dead(struct master *m, const struct session *s);
  * many. */
 size_t boxes_drain(struct master *m, const char *key);
 
+/* boxes_count.c: how many there are that are not gone, and who is in them. */
+struct boxes_count {
+	uint64_t total, inside;
+	uint64_t by_state[BOX_STATES];
+};
+void boxes_count(const struct master *m, struct boxes_count *ret);
+/* ... on the master's page. */
+void boxes_show(struct master *m);
+
 /* maker.c: a box's session, starting. NULL: `why`. */
 struct session *
 maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX]);

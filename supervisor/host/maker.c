@@ -206,7 +206,9 @@ session_of_ours(struct master *m, const struct host_box *bx, uint32_t host,
 	    .tail_bytes = SAID_BYTES};
 	struct session *s;
 
-	if (host == HOST_SETUP)
+	if (host == HOST_BOX)
+		limits_of_box(&m->h, bx->made, &wish.limits);
+	else
 		limits_take_box(&m->h, bx->made, &wish.limits);
 
 	m->next_dirty = true;
@@ -321,7 +323,10 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 		put(&blob, "/usr/bin/bwrap");
 		sp->path_count = 1;
 	}
-	return begin(m, s, sp, &blob, why) ? s : NULL;
+	if (!begin(m, s, sp, &blob, why))
+		return NULL;
+	tally_add(m, TALLY_BOXES_MADE, 1);
+	return s;
 }
 
 const char *const *

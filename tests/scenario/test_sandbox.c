@@ -572,6 +572,13 @@ SCENARIO(sandbox, is_listed_and_pruned)
 	expect(psup_get_is(psup_value_at(list, 0), "box", "agent "));
 	expect(psup_get_is(psup_value_at(list, 0), "state", "ready"));
 	expect(psup_get_int(psup_value_at(list, 0), "inside", 0) == 1);
+	list = psup_value_get(details(ask("status")), "boxes");
+	expect(psup_get_int(list, "total", 0) == 1 &&
+	    psup_get_int(list, "inside", 0) == 1 &&
+	    psup_get_int(list, "ready", 0) == 1);
+	/* it is no session of anybody's */
+	expect(psup_get_int(psup_value_get(details(ask("status")), "sessions"),
+	    "running", 0) == 1);
 	expect_refused(ask("sandboxes", STR("box", "agent nobody")),
 	    "not-found");
 	expect_int(ask("pruneSandboxes", STR("box", "agent ")), "pruned", 1);
@@ -675,14 +682,50 @@ SCENARIO(sandbox, bounds_processes_and_memory)
 
 	boxes("pids = 40\nmemory = 64m\n");
 	a = ask("exec", STR("command",
+	    "x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo ${#x}"));
+	expect(strstr(words_of(a), "200000000") == NULL, "%s", words_of(a));
+	expect_says("echo well", "well\n");
+	a = ask("exec", STR("command",
 	    "i=0; while [ $i -lt 200 ]; do sleep 100 & i=$((i+1)); done; wait"),
-	    INT("timeout", 20), NIL("yieldMs"));
+	    INT("timeout", 20), NIL("yieldMs")); /* they fill the box */
 	expect(strcmp(text_of(a, "status"), "running") != 0);
 	expect(strstr(words_of(a), "fork") != NULL ||
 	    strstr(words_of(a), "Resource temporarily") != NULL, "%s",
 	    words_of(a));
-	a = ask("exec", STR("command",
-	    "x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo ${#x}"));
-	expect(strstr(words_of(a), "200000000") == NULL, "%s", words_of(a));
-	expect_says("echo well", "well\n");
+}
+
+#define EATS_50M "head -c 50000000 /dev/zero | tail -c 50000000 >/dev/null"
+#define FORKS_25 "i=0; while [ $i -lt 25 ]; do sleep 600 >/dev/null 2>&1 & " \
+		 "i=$((i+1)); done"
+
+/* All that run in it, and what they leave in its /tmp, count as one. */
+SCENARIO(sandbox, is_bounded_as_a_whole)
+{
+	const psup_value *row;
+	struct answer *a;
+
+	boxes("memory = 64m\npids = 40\n");
+	row = psup_value_at(psup_value_get(details(ask("sandboxes")), "boxes"),
+	    0);
+	if (psup_get_is(row, "memoryBy", "rlimit") ||
+	    psup_get_is(row, "pidsBy", "rlimit"))
+		skip_scenario("no control group here bounds a box");
+	(void)says("head -c 24000000 /dev/zero >/tmp/a");
+	a = ask("exec", STR("command", EATS_50M));
+	expect_str(a, "exitReason", "oom");
+	expect_text(a, "out of memory (limit memoryBytes of its sandbox)");
+	/* who was killed by somebody else was not out of memory */
+	a = ask("exec", STR("command", "rm /tmp/a; kill -KILL $$"));
+	expect_str(a, "exitReason", "signal");
+	/* a session with less than its box has */
+	a = ask("exec", STR("command", EATS_50M),
+	    ONE("limits", "memoryBytes", 20 << 20));
+	expect_str(a, "exitReason", "oom");
+	expect_text(a, "out of memory (limit memoryBytes)");
+	expect_str(ask("exec", STR("command", EATS_50M)), "status", "completed");
+	/* two that would each be few enough */
+	(void)says(FORKS_25);
+	a = ask("exec", LIST("argv", "sh", "-c", FORKS_25));
+	expect_str(a, "exitReason", "limit");
+	expect_text(a, "limit pids of its sandbox");
 }

@@ -170,6 +170,19 @@ print_groups(const struct cli *c, const json_t *status)
 }
 
 static void
+print_boxes(const struct cli *c, const json_t *status)
+{
+	const json_t *boxes = json_object_get(status, "boxes");
+	json_int_t n = json_integer_value(json_object_get(boxes, "total"));
+
+	if (n == 0)
+		return;
+	print_name(c, "boxes");
+	cli_putf("%lld, with %lld sessions in them\n", (long long)n,
+	    (long long)json_integer_value(json_object_get(boxes, "inside")));
+}
+
+static void
 print_draining(const struct cli *c, const json_t *status)
 {
 	const json_t *scopes = json_object_get(status, "draining");
@@ -324,6 +337,7 @@ status_page_print(const struct cli *c, const json_t *status)
 	print_server(c, status);
 	print_sessions(c, status);
 	print_groups(c, status);
+	print_boxes(c, status);
 	print_draining(c, status);
 	print_unavailable(c, status);
 	TABLE(c, lanes, json_object_get(status, "lanes"), LANES + 3);

@@ -530,6 +530,7 @@ StatusAnswer = TypedDict("StatusAnswer", {
     "scheduling": "Dict[str, Any]",
     "upgrade": "Dict[str, Any]",
     "sessions": "Dict[str, Any]",
+    "boxes": "Dict[str, Any]",
     "admission": "Dict[str, Any]",
     "shares": "List[Dict[str, Any]]",
     "output": "Dict[str, Any]",
