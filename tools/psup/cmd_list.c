@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bulk.h"
 #include "common/clock.h"
 #include "list.h"
 #include "list_filter.h"
@@ -240,16 +241,24 @@ static bool once;
 static int
 run_stats(struct cli *c, int argc, char **argv)
 {
+	size_t count = (size_t)argc, left = count;
+	int code;
+
 	o.usage = o.all = true;
+	if (count > 0 && cli_connect_briefly(c) == PSUP_OK)
+		left = bulk_known(c, argv, count);
+	if (left == 0 && count > 0)
+		return count > 1 ? EXIT_FAILED : EXIT_NOT_FOUND;
 	o.filter.ids = (const char *const *)argv;
-	o.filter.id_count = (size_t)argc;
+	o.filter.id_count = left;
 	if (argc == 0)
 		o.filter.status = "running";
 	if (!c->json)
 		o.format = "id,how,time,cpu,memory,processes,io,output,what";
 	if (!once && isatty(STDOUT_FILENO) == 1)
 		o.watch = true;
-	return run(c, 0, argv);
+	code = run(c, 0, argv);
+	return code == EXIT_OK && left < count ? EXIT_FAILED : code;
 }
 
 static const struct opt stats_options[] = {
