@@ -144,6 +144,9 @@ int cli_fail(struct cli *c, int rc);
 int cli_answer(struct cli *c, psup_reply **reply);
 /* The exit code that a tool's answer stands for. */
 int cli_exit_code(const psup_reply *reply);
+/* Ends the server that is connected to, and waits for its keeper's end. EXIT_OK,
+ * or what was said. */
+int cli_stop_server(struct cli *c, int grace_ms, int64_t *ret_pid);
 /* Connects (never starting a server), calls, prints. Frees the arguments. */
 int cli_simple(struct cli *c, const char *method, psup_args *a, int wait_ms);
 
