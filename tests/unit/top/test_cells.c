@@ -168,7 +168,7 @@ Test(top_line, ends_with_an_ellipsis, .timeout = 20, .init = top_use_utf8)
 {
 	static const struct {
 		const char *first, *second, *wanted;
-	} cuts[] = {{"abc", "defg", "abcdefg"}, {"abc", "defgh", "abcdefg…"},
+	} cuts[] = {{"abc", "defg", "abcdefg"}, {"abc", "defghi", "abcdefg…"},
 	    {"abcdefgh", "  ", "abcdefgh"}, {"abcdefgh", "i", "abcdefg…"},
 	    {"abcdefg", "日本", "abcdefg…"}, {"日本語", "日本", "日本語 …"},
 	    {"abcdefghij", "", "abcdefg…"}};
