@@ -6,9 +6,9 @@
  * or prints how many a second; then `end`.
  */
 #include "bench.h"
+#include "tools/lib/remove_tree.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,15 +102,6 @@ shell(const struct peer *p, const char *dir, const char *text,
 	return (int)n;
 }
 
-static int
-unlink_one(const char *path, const struct stat *st, int what, struct FTW *ftw)
-{
-	(void)st;
-	(void)what;
-	(void)ftw;
-	return remove(path);
-}
-
 /* A second; -1: it is not here, or did not work. */
 static double
 run_peer(const struct peer *p)
@@ -128,7 +119,7 @@ run_peer(const struct peer *p)
 		/* also one that was not ready: it may run, or come up yet */
 		shell(p, dir, p->end, out, &sec);
 	}
-	nftw(dir, unlink_one, 16, FTW_DEPTH | FTW_PHYS);
+	(void)remove_tree(dir);
 	return rate;
 }
 

@@ -320,9 +320,15 @@ print_unavailable(const struct cli *c, const json_t *status)
 
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *one = json_array_get(all, i);
+		const char *reason = json_text(one, "reason");
 
+		/* a refusal begins so, and this is a list of them */
+		snprintf(line, sizeof(line), "no %s: ",
+		    json_text(one, "feature"));
+		if (strncmp(reason, line, strlen(line)) == 0)
+			reason += strlen(line);
 		snprintf(line, sizeof(line), "%s: %s", json_text(one, "feature"),
-		    json_text(one, "reason"));
+		    reason);
 		psup_escape(line, strlen(line), false, shown, sizeof(shown));
 		print_name(c, i == 0 ? "lacks" : "");
 		text_wrap(stdout, shown, INDENT, INDENT);
