@@ -6,15 +6,11 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/text.h"
 #include "supervisor/api/exec.h"
-#include "supervisor/api/exec_host.h"
 #include "supervisor/api/exec_spec.h"
 #include "supervisor/words/result.h"
 
@@ -66,9 +62,8 @@ answer_ended(struct req *r, struct session *s)
 	sweep_read(m, s);
 }
 
-/* Answers that it goes on in the background. */
-static void
-answer_running(struct req *r, struct session *s, enum input_wait waits)
+void
+exec_answer_running(struct req *r, struct session *s, enum input_wait waits)
 {
 	const struct exec *x = r->state;
 	struct enc e = ENC_INIT;
@@ -101,24 +96,9 @@ exec_wake(struct req *r, struct session *s, unsigned wake)
 		answer_ended(r, s);
 	else if ((x->bg && s->state != STATE_STARTING) ||
 	    ((wake & WAKE_TIMER) && exec_yield_timer(r, s)))
-		answer_running(r, s, INPUT_WAIT_NONE);
+		exec_answer_running(r, s, INPUT_WAIT_NONE);
 	else if ((wake & WAKE_INPUT) && exec_yield_input(r, s))
-		answer_running(r, s, s->input_wait.told);
-}
-
-/* It runs: who asked for the background is told its pid, though it may have
- * ended before the next unit. */
-void
-api_exec_running(struct session *s)
-{
-	struct watch *w, *next;
-	const struct exec *x;
-
-	LIST_FOREACH_SAFE(w, &s->watches, of_session, next) {
-		x = w->req->state;
-		if (w->req->row == &method_EXEC && x->bg)
-			answer_running(w->req, s, INPUT_WAIT_NONE);
-	}
+		exec_answer_running(r, s, s->input_wait.told);
 }
 
 bool
@@ -200,9 +180,8 @@ wants_tail(const struct api_call *c)
 	return v != NULL && val_is_str(v, "tail");
 }
 
-/* One more sentence beside the result. */
-static void
-warn(struct exec *x, const char *text)
+void
+exec_warn(struct exec *x, const char *text)
 {
 	if (text[0] != '\0' && x->warnings.len > 0)
 		sbuf_add(&x->warnings, "; ");
@@ -223,14 +202,14 @@ exec_wait(struct api_call *c, struct session *s)
 		session_background(c->m, s);
 		x->bg = true;
 		if (s->state != STATE_STARTING)
-			answer_running(r, s, INPUT_WAIT_NONE);
+			exec_answer_running(r, s, INPUT_WAIT_NONE);
 		else
 			exec_yield_begin(r, c->m->cfg.background_ms, false);
 		return;
 	}
 	if (!may && (yield != NULL || val_bool(c->params, "background", false)))
-		warn(x, "continuation options are unavailable; running "
-			"synchronously");
+		exec_warn(x, "continuation options are unavailable; running "
+			     "synchronously");
 	/* who streams sees for itself whether the command asks for something */
 	if (may && (yield == NULL || yield->type != VAL_NIL))
 		exec_yield_begin(r, (uint64_t)proto_int(PROTO_EXEC, c->params,
@@ -252,7 +231,7 @@ exec_attach(struct api_call *c, struct session *s)
 		return;
 	}
 	if (session_live(s) && s->shown.backgrounded) {
-		answer_running(r, s, INPUT_WAIT_NONE);
+		exec_answer_running(r, s, INPUT_WAIT_NONE);
 		return;
 	}
 	if (req_watch(r, s) < 0) {
@@ -275,98 +254,6 @@ exec_attach(struct api_call *c, struct session *s)
 	exec_wait(c, s);
 }
 
-/* Was the directory, or what is in it, deleted under us? Looked for once a
- * turn. */
-static bool
-runtime_dir_gone(struct master *m)
-{
-	struct stat st;
-
-	if (m->dir_seen_ns == m->turn_began_ns)
-		return false;
-	if (fstat(m->dirfd, &st) < 0 || st.st_nlink == 0 ||
-	    faccessat(m->dirfd, "rings", F_OK, 0) < 0)
-		return true;
-	m->dir_seen_ns = m->turn_began_ns;
-	return false;
-}
-
-/* The scope of the session that a call asks for. */
-static const char *
-scope_of(const struct api_call *c, char own[48])
-{
-	const char *scope = conn_scope(c->conn);
-
-	if (scope != NULL)
-		return scope;
-	val_copy(c->params, "scope", own, 48);
-	return own;
-}
-
-/* Does its scope take no new sessions? */
-static bool
-exec_drained(struct api_call *c, struct proto_problem *why)
-{
-	char own[48];
-	const char *scope = scope_of(c, own);
-
-	if (!drains_has(c->m->drains, scope))
-		return false;
-	proto_problem_set(why, PROTO_E_SCOPE_DRAINING, "scope",
-	    "scope %s is being drained: it takes no new sessions", scope);
-	return true;
-}
-
-/* Is there a host for it? */
-static bool
-exec_placed(struct api_call *c, uint32_t *ret, struct proto_problem *why)
-{
-	struct exec *x = c->req->state;
-	struct box_answer host;
-	char own[48];
-
-	if (exec_host(&c->m->cfg, c->m->sandbox_why, c->params,
-	        scope_of(c, own), &host, why) < 0)
-		return false;
-	warn(x, host.text);
-	*ret = host.verdict == BOX_TO_SANDBOX ? HOST_SANDBOX : HOST_GATEWAY;
-	if (*ret == HOST_GATEWAY || c->m->cfg.sandbox.access == CONFIG_ACCESS_NONE)
-		return true;
-	proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
-	    "no sandbox: access = ro and rw are not built yet; use bind");
-	return false;
-}
-
-/* Refuses what cannot start now. */
-static bool
-exec_refused(struct api_call *c, uint32_t *ret_host,
-    struct proto_problem *why)
-{
-	if (c->m->stopping) {
-		proto_problem_set(why, PROTO_E_STOPPING, "",
-		    "the server is shutting down");
-		return true;
-	}
-	if (exec_check(c->params, why) < 0)
-		return true;
-	if (runtime_dir_gone(c->m)) {
-		proto_problem_set(why, PROTO_E_RUNTIME_GONE, "",
-		    "the runtime directory %s was deleted: nothing new "
-		    "starts; stop this server (psupd, pid %d) and start "
-		    "another",
-		    c->m->h.runtime_dir, (int)c->m->h.keeper_pid);
-		return true;
-	}
-	if (conn_scope(c->conn) != NULL &&
-	    val_get(c->params, "scope") != NULL &&
-	    !val_is_str(val_get(c->params, "scope"), conn_scope(c->conn))) {
-		proto_problem_set(why, PROTO_E_FORBIDDEN, "scope",
-		    "this connection belongs to another scope");
-		return true;
-	}
-	return exec_drained(c, why) || !exec_placed(c, ret_host, why);
-}
-
 /* Does the key belong to a session already? */
 static struct session *
 exec_known(struct api_call *c)
@@ -375,7 +262,7 @@ exec_known(struct api_call *c)
 
 	if (val_copy(c->params, "requestKey", key, sizeof(key)) == 0)
 		return NULL;
-	return session_by_key(c->m, scope_of(c, own), key);
+	return session_by_key(c->m, exec_scope(c, own), key);
 }
 
 /* exec */
@@ -436,58 +323,3 @@ const struct method method_EXEC = {.call = exec_call, .wake = exec_wake,
     .room = stream_room,
     .committed = stream_committed, .written = stream_written,
     .state_size = sizeof(struct exec)};
-
-/* A foreground exec of the session that can be answered now. */
-static struct req *
-exec_waiting(struct session *s)
-{
-	struct watch *w;
-	struct exec *x;
-
-	LIST_FOREACH(w, &s->watches, of_session) {
-		if (w->req->row != &method_EXEC)
-			continue;
-		if (s->state != STATE_STARTING)
-			return w->req;
-		x = w->req->state;
-		x->bg = true; /* its answer names the pid */
-	}
-	return NULL;
-}
-
-/* background */
-static void
-background_call(struct api_call *c)
-{
-	struct session *s = api_session(c, API_ANY);
-	struct enc e = ENC_INIT;
-	char text[120];
-	struct req *r;
-
-	if (s == NULL)
-		return;
-	if (!session_live(s) &&
-	    (s->shown.backgrounded || session_never_was(s))) {
-		req_refuse(c->req, PROTO_E_NOT_RUNNING, s->id.slug,
-		    "No active session found for %s", s->id.slug);
-		return;
-	}
-	if (session_live(s)) {
-		session_background(c->m, s);
-		while ((r = exec_waiting(s)) != NULL)
-			answer_running(r, s, INPUT_WAIT_NONE);
-	} else {
-		shown_keep(c->m, s);
-		sweep_read(c->m, s);
-	}
-	snprintf(text, sizeof(text), session_live(s)
-		? "Session %s goes on in the background."
-		: "Session %s has ended; it is kept.", s->id.slug);
-	result_open(&e, text, strlen(text));
-	enc_kv_str(&e, "status", result_status(s));
-	enc_kv_str(&e, "sessionId", s->id.slug);
-	result_close(&e, false);
-	req_done(c->req, &e);
-}
-
-const struct method method_BACKGROUND = {.call = background_call};

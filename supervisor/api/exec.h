@@ -26,6 +26,19 @@ struct exec {
 	struct event *tick;
 };
 
+/* exec.c: it goes on in the background; `waits`: and is answered before its
+ * time for that. */
+void exec_answer_running(struct req *r, struct session *s,
+    enum input_wait waits);
+/* One more sentence beside the result. */
+void exec_warn(struct exec *x, const char *text);
+
+/* exec_refused.c: can it not start now? *why; else *ret_host, where it runs. */
+bool exec_refused(struct api_call *c, uint32_t *ret_host,
+    struct proto_problem *why);
+/* The scope of the session that a call asks for. */
+const char *exec_scope(const struct api_call *c, char own[48]);
+
 /* exec_session.c: it is in the registry, with everything but a state. NULL:
  * *why. */
 struct session *exec_session(struct api_call *c, const char *cwd,

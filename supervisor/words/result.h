@@ -14,6 +14,13 @@ const char *result_status(const struct session *s);
 const char *result_failure_kind(const struct session *s);
 /* Is that the sandbox? result_exit_fields() says it then, else exec alone. */
 bool result_is_sandbox_failure(const struct session *s);
+/* Its box ended while it ran: the signal that killed it is known. */
+bool result_lost_with_box(const struct session *s);
+/* Ended because its handling crashed the workers (keeper/procs.c). */
+bool result_is_quarantined(const struct session *s);
+/* The limit that ended it, as the worker has judged (worker/limits.c); NULL:
+ * none did. */
+const char *result_limit_hit(const struct session *s);
 /* exitReason. */
 const char *result_exit_reason(const struct session *s);
 /* Words after the output: how it ended ("" for exit 0). */
@@ -45,9 +52,19 @@ void result_queued(struct master *m, const struct session *s, struct enc *e);
 #define RESULT_PROBES 16u
 /* One row of list, wait; `u`: what it uses where it runs, or NULL. */
 struct usage_sample;
+/* Of a row these alone. */
+struct result_fields {
+	const struct val *names; /* NULL: all */
+	uint32_t plain;          /* of these, those that cost little */
+	bool others;             /* there are others */
+};
+/* Takes a list of names, or NULL, which is to live as long. NULL, or the first
+ * that no row has. */
+const struct val *result_fields_take(const struct val *names,
+    struct result_fields *ret);
 void result_row(struct master *m, struct session *s,
-    const struct usage_sample *u, struct enc *e);
-/* The same, its map left open for more fields. */
+    const struct usage_sample *u, const struct result_fields *f, struct enc *e);
+/* A whole one, its map left open for more fields. */
 void result_row_open(struct master *m, struct session *s,
     const struct usage_sample *u, struct enc *e);
 /* The line of list's text. */

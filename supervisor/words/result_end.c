@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * How a session ended, in words and fields. Names, status words and numbers
- * are what gateways already know; see docs/protocol.md.
- */
+/* How a session ended, in words for a model; see result_exit.c for the
+ * fields. */
 #include "supervisor/words/result.h"
 
 #include <errno.h>
@@ -14,66 +12,6 @@
 #include "common/err.h"
 #include "common/text.h"
 #include "shm/state_names.h"
-
-/* The status word of an answer. */
-const char *
-result_status(const struct session *s)
-{
-	if (s->state != STATE_ENDED)
-		return "running";
-	return s->facts.status == STATUS_COMPLETED ? "completed" : "failed";
-}
-
-/* Its box ended while it ran: the signal that killed it is known. */
-static bool
-lost_with_box(const struct session *s)
-{
-	return s->facts.reason == END_LOST && s->wish.host == HOST_SANDBOX &&
-	    s->facts.exit_signal == SIGKILL;
-}
-
-/* Why it counts as failed. */
-const char *
-result_failure_kind(const struct session *s)
-{
-	switch (s->facts.reason) {
-	case END_NONE:
-		return NULL;
-	case END_LOST:
-		return lost_with_box(s) ? "sandbox" : reason_name(END_LOST);
-	case END_SPAWN_ERROR:
-		return s->facts.stage >= STAGE_BOX ? "sandbox"
-						   : "runtime-error";
-	case END_EXIT:
-		return s->facts.exit_code == 127 ? "shell-command-not-found"
-		    : s->facts.exit_code == 126  ? "shell-not-executable"
-					   : NULL;
-	case END_SIGNAL:
-		return "signal";
-	case END_OVERALL_TIMEOUT:
-	case END_NO_OUTPUT_TIMEOUT:
-	case END_OOM:
-	case END_LIMIT:
-	case END_LANE_CLEARED:
-	case END_DEADLOCK:
-		return reason_name(s->facts.reason);
-	case END_MANUAL_CANCEL:
-	case END_ABORTED:
-	case END_SHUTDOWN:
-		return "aborted";
-	default:
-		return "runtime-error";
-	}
-}
-
-/* Was it the box? exitReason has no word of its own for that. */
-bool
-result_is_sandbox_failure(const struct session *s)
-{
-	const char *kind = result_failure_kind(s);
-
-	return kind != NULL && strcmp(kind, "sandbox") == 0;
-}
 
 static const char guidance[] =
     " The command was ended, but side effects outside it may already have "
@@ -91,13 +29,6 @@ add_seconds(struct sbuf *b, uint64_t ms)
 	sbuf_addf(b, "%" PRIu64, ms / 1000);
 	if (rest != 0)
 		sbuf_addf(b, ".%0*u", (int)digits, rest);
-}
-
-/* Ended because its handling crashed the workers (keeper/procs.c). */
-static bool
-is_quarantined(const struct session *s)
-{
-	return s->facts.reason == END_LOST && abs(s->facts.error) == EOWNERDEAD;
 }
 
 /* Why a spawn failed, in words. */
@@ -160,23 +91,6 @@ add_stopped(const struct session *s, const char *who, struct sbuf *b)
 		    b, " It exited with code %d.", (int)s->facts.exit_code);
 }
 
-/* The limit that ended it, as the worker has judged (worker/limits.c); NULL:
- * none did. */
-static const char *
-limit_hit(const struct session *s)
-{
-	int sig = s->facts.exit_signal != 0 ? s->facts.exit_signal
-					    : s->facts.exit_code - 128;
-
-	if (s->facts.reason == END_OOM)
-		return "memoryBytes";
-	if (s->facts.reason != END_LIMIT)
-		return NULL;
-	return sig == SIGXCPU ? "cpuSeconds"
-	    : sig == SIGXFSZ  ? "fileSizeBytes"
-			      : "pids";
-}
-
 /* How it ended, for the end of the text; nothing for exit 0. */
 void
 result_end_words(const struct session *s, struct sbuf *b)
@@ -228,13 +142,13 @@ result_end_words(const struct session *s, struct sbuf *b)
 		add_spawn_error(s, b);
 		break;
 	case END_LOST:
-		if (is_quarantined(s)) {
+		if (result_is_quarantined(s)) {
 			sbuf_addf(b, "Command ended: three workers in a row "
 				     "crashed while they handled it.");
 			sbuf_add(b, guidance);
 			break;
 		}
-		if (lost_with_box(s)) {
+		if (result_lost_with_box(s)) {
 			sbuf_add(b, "Command lost: its box ended while it "
 				    "ran.");
 			sbuf_add(b, guidance);
@@ -246,10 +160,10 @@ result_end_words(const struct session *s, struct sbuf *b)
 		break;
 	case END_OOM:
 		sbuf_addf(b, "Command ended: out of memory (limit %s)",
-		    limit_hit(s));
+		    result_limit_hit(s));
 		break;
 	case END_LIMIT:
-		sbuf_addf(b, "Command ended by the limit %s", limit_hit(s));
+		sbuf_addf(b, "Command ended by the limit %s", result_limit_hit(s));
 		break;
 	case END_LANE_CLEARED:
 		sbuf_addf(b, "Command lane \"%s\" was cleared: the command was "
@@ -327,137 +241,4 @@ result_log_words(const struct session *s, struct sbuf *b)
 	if (how.len > 0)
 		sbuf_addf(b, "\n\n%s", how.p);
 	sbuf_fini(&how);
-}
-
-/* What is missing, exactly. */
-void
-result_note(uint64_t omitted, uint64_t dropped, const char *session,
-    struct sbuf *b)
-{
-	const char *of = session != NULL ? " of session " : "";
-
-	session = session != NULL ? session : "";
-	if (dropped >= omitted && dropped > 0)
-		sbuf_addf(b,
-		    "[%" PRIu64 " bytes of earlier output were dropped at the "
-		    "retention cap and cannot be recovered]\n\n",
-		    dropped);
-	else if (omitted > 0 && dropped > 0)
-		sbuf_addf(b,
-		    "[%" PRIu64 " bytes of earlier output are left out here; "
-		    "%" PRIu64 " of them were dropped at the retention cap, "
-		    "log%s%s shows the others]\n\n",
-		    omitted, dropped, of, session);
-	else if (omitted > 0)
-		sbuf_addf(b,
-		    "[%" PRIu64 " bytes of earlier output are left out here; "
-		    "log%s%s with offset and limit shows them]\n\n",
-		    omitted, of, session);
-}
-
-/* exitReason: what ended it, in the words gateways know. */
-const char *
-result_exit_reason(const struct session *s)
-{
-	return reason_name(s->facts.reason == END_ABORTED ? END_MANUAL_CANCEL
-						    : s->facts.reason);
-}
-
-/* Who is left of a session that was ended by force. */
-void
-result_remaining(const struct session *s, struct enc *e)
-{
-	enc_kv_uint(e, "remaining", s->facts.remaining);
-	enc_key(e, "remainingPids");
-	enc_array(e);
-	for (size_t i = 0; i < s->facts.remaining && i < CTL_END_PIDS; i++)
-		if (s->facts.remaining_pids[i] > 0)
-			enc_int(e, s->facts.remaining_pids[i]);
-	enc_end(e);
-}
-
-/* Who still holds the output of an ended session. */
-static void
-enc_holders(const struct session *s, struct enc *e)
-{
-	const char *p = s->facts.holder_list != NULL ? s->facts.holder_list
-						     : "",
-		   *name;
-	char *end;
-	long pid;
-
-	enc_kv_uint(e, "holders", s->facts.holders);
-	if (s->facts.holders == 0)
-		return;
-	enc_key(e, "holderList");
-	enc_array(e);
-	for (; *p != '\0'; p += strcspn(p, "\n"), p += *p == '\n') {
-		pid = strtol(p, &end, 10);
-		if (end == p || *end != ' ')
-			break;
-		name = end + 1;
-		enc_map(e);
-		enc_kv_int(e, "pid", pid);
-		enc_kv_strn(e, "name", name, strcspn(name, "\n"));
-		enc_end(e);
-		p = name;
-	}
-	enc_end(e);
-}
-
-/* How a forced end went. */
-static void
-enc_ladder(const struct session *s, struct enc *e)
-{
-	enc_key(e, "ladder");
-	enc_map(e);
-	enc_kv_uint(e, "ms", s->facts.ladder_ms);
-	enc_kv_bool(e, "killed", s->facts.killed);
-	enc_end(e);
-}
-
-/* Was it ended by force, so that nothing of it should run on? */
-bool
-result_was_forced(const struct session *s)
-{
-	return s->facts.pid > 0 &&
-	    (s->facts.reason == END_OVERALL_TIMEOUT ||
-		s->facts.reason == END_NO_OUTPUT_TIMEOUT ||
-		s->facts.reason == END_MANUAL_CANCEL ||
-		s->facts.reason == END_ABORTED ||
-		s->facts.reason == END_SHUTDOWN);
-}
-
-/* The exit fields of details. */
-void
-result_exit_fields(const struct session *s, struct enc *e)
-{
-	if (s->facts.exit_code >= 0)
-		enc_kv_int(e, "exitCode", s->facts.exit_code);
-	if (s->facts.exit_signal != 0)
-		enc_kv_str(
-		    e, "exitSignal", text_signal_name(s->facts.exit_signal));
-	enc_kv_str(e, "exitReason", result_exit_reason(s));
-	if (result_is_sandbox_failure(s))
-		enc_kv_str(e, "failureKind", result_failure_kind(s));
-	if (limit_hit(s) != NULL)
-		enc_kv_str(e, "limitHit", limit_hit(s));
-	enc_kv_bool(e, "timedOut",
-	    s->facts.reason == END_OVERALL_TIMEOUT ||
-		s->facts.reason == END_NO_OUTPUT_TIMEOUT);
-	enc_kv_bool(
-	    e, "noOutputTimedOut", s->facts.reason == END_NO_OUTPUT_TIMEOUT);
-	if (result_was_forced(s)) {
-		result_remaining(s, e);
-		enc_ladder(s, e);
-	}
-	enc_holders(s, e);
-	if (is_quarantined(s))
-		enc_kv_bool(e, "quarantined", true);
-	if (s->facts.reason == END_SPAWN_ERROR) {
-		enc_kv_str(e, "errno", err_name(s->facts.error));
-		enc_kv_str(e, "stage", stage_name(s->facts.stage));
-		if (s->facts.hung_at != NULL && s->facts.hung_at[0] != '\0')
-			enc_kv_str(e, "hungAt", s->facts.hung_at);
-	}
 }

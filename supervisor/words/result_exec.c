@@ -4,6 +4,7 @@
  */
 #include "supervisor/words/result.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/check.h"
@@ -49,6 +50,31 @@ result_close_text(struct enc *e, const struct sbuf *text)
 	enc_kv_bool(e, "isError", false);
 	enc_end(e);
 	e->failed = e->failed || text->failed;
+}
+
+void
+result_note(uint64_t omitted, uint64_t dropped, const char *session,
+    struct sbuf *b)
+{
+	const char *of = session != NULL ? " of session " : "";
+
+	session = session != NULL ? session : "";
+	if (dropped >= omitted && dropped > 0)
+		sbuf_addf(b,
+		    "[%" PRIu64 " bytes of earlier output were dropped at the "
+		    "retention cap and cannot be recovered]\n\n",
+		    dropped);
+	else if (omitted > 0 && dropped > 0)
+		sbuf_addf(b,
+		    "[%" PRIu64 " bytes of earlier output are left out here; "
+		    "%" PRIu64 " of them were dropped at the retention cap, "
+		    "log%s%s shows the others]\n\n",
+		    omitted, dropped, of, session);
+	else if (omitted > 0)
+		sbuf_addf(b,
+		    "[%" PRIu64 " bytes of earlier output are left out here; "
+		    "log%s%s with offset and limit shows them]\n\n",
+		    omitted, of, session);
 }
 
 /* Why there is no output, in words. */

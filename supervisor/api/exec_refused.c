@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* What cannot start now, whatever its params are: the server stops, its
+ * directory is gone, the scope is drained or another's, no host is for it. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "supervisor/api/exec.h"
+#include "supervisor/api/exec_host.h"
+#include "supervisor/api/exec_spec.h"
+
+/* Was the directory, or what is in it, deleted under us? Looked for once a
+ * turn. */
+static bool
+runtime_dir_gone(struct master *m)
+{
+	struct stat st;
+
+	if (m->dir_seen_ns == m->turn_began_ns)
+		return false;
+	if (fstat(m->dirfd, &st) < 0 || st.st_nlink == 0 ||
+	    faccessat(m->dirfd, "rings", F_OK, 0) < 0)
+		return true;
+	m->dir_seen_ns = m->turn_began_ns;
+	return false;
+}
+
+const char *
+exec_scope(const struct api_call *c, char own[48])
+{
+	const char *scope = conn_scope(c->conn);
+
+	if (scope != NULL)
+		return scope;
+	val_copy(c->params, "scope", own, 48);
+	return own;
+}
+
+/* Does its scope take no new sessions? */
+static bool
+exec_drained(struct api_call *c, struct proto_problem *why)
+{
+	char own[48];
+	const char *scope = exec_scope(c, own);
+
+	if (!drains_has(c->m->drains, scope))
+		return false;
+	proto_problem_set(why, PROTO_E_SCOPE_DRAINING, "scope",
+	    "scope %s is being drained: it takes no new sessions", scope);
+	return true;
+}
+
+/* Is there a host for it? */
+static bool
+exec_placed(struct api_call *c, uint32_t *ret, struct proto_problem *why)
+{
+	struct exec *x = c->req->state;
+	struct box_answer host;
+	char own[48];
+
+	if (exec_host(&c->m->cfg, c->m->sandbox_why, c->params,
+	        exec_scope(c, own), &host, why) < 0)
+		return false;
+	exec_warn(x, host.text);
+	*ret = host.verdict == BOX_TO_SANDBOX ? HOST_SANDBOX : HOST_GATEWAY;
+	if (*ret == HOST_GATEWAY || c->m->cfg.sandbox.access == CONFIG_ACCESS_NONE)
+		return true;
+	proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
+	    "no sandbox: access = ro and rw are not built yet; use bind");
+	return false;
+}
+
+bool
+exec_refused(struct api_call *c, uint32_t *ret_host, struct proto_problem *why)
+{
+	if (c->m->stopping) {
+		proto_problem_set(why, PROTO_E_STOPPING, "",
+		    "the server is shutting down");
+		return true;
+	}
+	if (exec_check(c->params, why) < 0)
+		return true;
+	if (runtime_dir_gone(c->m)) {
+		proto_problem_set(why, PROTO_E_RUNTIME_GONE, "",
+		    "the runtime directory %s was deleted: nothing new "
+		    "starts; stop this server (psupd, pid %d) and start "
+		    "another",
+		    c->m->h.runtime_dir, (int)c->m->h.keeper_pid);
+		return true;
+	}
+	if (conn_scope(c->conn) != NULL &&
+	    val_get(c->params, "scope") != NULL &&
+	    !val_is_str(val_get(c->params, "scope"), conn_scope(c->conn))) {
+		proto_problem_set(why, PROTO_E_FORBIDDEN, "scope",
+		    "this connection belongs to another scope");
+		return true;
+	}
+	return exec_drained(c, why) || !exec_placed(c, ret_host, why);
+}
