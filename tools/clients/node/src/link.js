@@ -10,6 +10,9 @@ const PROTOCOL = 1;
 // The server takes 64 at once, then stops reading: a cancel must get through.
 export const WINDOW = 60;
 const A_TURN = 16; // messages, then others have theirs
+// A server that is being replaced, or has no room until others' has ended.
+const AGAIN = ['connection-lost', 'busy', 'stopping', 'no-server',
+  'share-used-up'];
 const TRIES = 100; // of one call, over lost connections
 const A_WRITE = 64 << 10; // bytes, then what was said is sent
 
@@ -251,8 +254,7 @@ export class Link {
       } catch (e) {
         why = e;
         this.socket?.destroy();
-        if (e instanceof PsupError && !['connection-lost', 'busy', 'stopping',
-          'no-server'].includes(e.code)) break;
+        if (e instanceof PsupError && !AGAIN.includes(e.code)) break;
         if (nobodyThere(e) && client.options.start !== false) {
           const error = await client.start().then(() => null, e => e);
           if (error) {

@@ -23,6 +23,8 @@ from ._protocol import METHODS
 PROTOCOL = 1
 WINDOW = 60  # the server reads no more than 64 requests of a connection
 SHORT_S = 0.1  # a connection that lives no longer helps nobody
+# A server that is being replaced, or has no room until others' has ended.
+AGAIN = ("connection-lost", "busy", "share-used-up")
 SHORT_MAX = 50
 
 Note = Callable[[str, Dict[str, Any]], None]
@@ -296,9 +298,9 @@ class Channel:
                 if not link.ended:
                     break
             except PsupError as e:
-                # a master that dies in the middle of it has a successor
-                if (e.code != "connection-lost" or
-                        time.monotonic() >= deadline):
+                # a master that dies in the middle of it has a successor, and
+                # what others use ends
+                if (e.code not in AGAIN or time.monotonic() >= deadline):
                     raise
         self._link = link
         self._since = time.monotonic()
