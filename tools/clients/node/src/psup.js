@@ -110,11 +110,8 @@ export class Psup extends EventEmitter {
   // The output of a session from a position on, over restarts of both sides.
   async *output(sessionId, {since = 0, signal, maxBytes = 262144} = {}) {
     for (;;) {
-      const {details, text, isError} = await this.call('poll', {sessionId,
-        since, maxBytes, raw: true, timeout: 30000}, {signal});
-      if (isError && details.code) {
-        throw new PsupError(details.code, text, 'sessionId');
-      }
+      const {details} = await this.poll({sessionId, since, maxBytes, raw: true,
+        timeout: 30000}, {signal});
       const {output, next = since, dropped = 0} = details;
       if (output?.length > 0) {
         yield {data: output, pos: next - output.length, dropped};
@@ -215,6 +212,14 @@ export class Psup extends EventEmitter {
   }
 }
 
+// An answer that says no: as call() gives it, for tools and their models.
+function granted(answer) {
+  const {isError, text, details} = answer;
+  if (!isError || !details?.code) return answer;
+  throw new PsupError(details.code, details.error ?? text, details.field,
+      {details});
+}
+
 const closed = () => new PsupError('connection-lost', 'psup was closed');
 
 for (const method of Object.keys(METHODS)) {
@@ -222,8 +227,8 @@ for (const method of Object.keys(METHODS)) {
   for (const is of new Set([method, name])) {
     if (Object.hasOwn(Psup.prototype, is)) continue;
     Object.defineProperty(Psup.prototype, is, {configurable: true,
-      writable: true, value(params, options) {
-        return this.call(method, params, options);
+      writable: true, async value(params, options) {
+        return granted(await this.call(method, params, options));
       }});
   }
 }

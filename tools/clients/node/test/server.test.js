@@ -53,6 +53,16 @@ test('commands have our environment, sent once', async () => {
       'one\n');
 });
 
+test('what the server refuses is thrown, by call() it is an answer', async () => {
+  await assert.rejects(psup.poll({sessionId: 'nobody'}), {code: 'not-found'});
+  await assert.rejects(psup.exec({command: 'true', workdir: '/nonexistent'}),
+      {code: 'bad-workdir'});
+  await assert.rejects(psup.output('nobody').next(), {code: 'not-found'});
+  const {isError, details} = await psup.call('poll', {sessionId: 'nobody'});
+  assert.deepEqual([isError, details.code], [true, 'not-found']);
+  assert.equal((await psup.exec({command: 'exit 3'})).details.exitCode, 3);
+});
+
 test('10 000 calls at once', async () => {
   const all = await Promise.all(Array.from({length: 10000}, (_, i) =>
     i % 20 ? psup.status() : psup.exec({command: `echo ${i}`})));
