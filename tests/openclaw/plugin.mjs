@@ -27,7 +27,7 @@ const guard = spawn(path.join(bin, '../tests/helpers/guard'),
 const main = path.join(import.meta.dirname, 'node_modules/openclaw/openclaw.mjs');
 async function openclaw(...args) {
   const {stdout, stderr} = await promisify(execFile)(process.execPath,
-      [main, ...args], {timeout: 200000});
+      [main, ...args], {timeout: 400000});
   return stdout + stderr;
 }
 let count = 0;

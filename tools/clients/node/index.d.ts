@@ -20,7 +20,7 @@ export interface ConnectOptions {
   /** 64 hex digits, as mintToken gave it */
   token?: string;
   runtimeDir?: string;
-  /** false: do not start a server where none runs */
+  /** false: where none runs, wait for one instead of starting it */
   start?: boolean;
   /** The program to start; psupd in PATH */
   psupd?: string;
