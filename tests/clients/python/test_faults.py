@@ -252,7 +252,7 @@ class Defaults(FakeCase):
         self.assertEqual((self.settled, self.seen), (6, [None] * 5))
 
     async def test_that_finds_no_room(self) -> None:
-        async with await self.connect(timeout=3) as p:
+        async with await self.connect(timeout=5) as p:
             await soon(p.exec("true"))
             self.breaks = 1
             self.refusals = ["share-used-up"] * 10_000

@@ -212,7 +212,7 @@ test('a server that has no room for its environment any more', async () => {
     if (full) tries++;
     return full ? refusal(id, 'share-used-up') : pack([1, id, null, {bytes: 9}]);
   });
-  const psup = await connect(it, {env: {MARK: 'one'}, patienceMs: 3000});
+  const psup = await connect(it, {env: {MARK: 'one'}, patienceMs: 5000});
   await psup.exec({command: 'true'});
   full = true;
   await assert.rejects(psup.exec({command: 'true'}), {code: 'share-used-up'});
