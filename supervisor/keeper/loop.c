@@ -202,6 +202,7 @@ sleep_ms(const struct keeper *k, uint64_t now)
 static void
 note_stats(struct keeper *k, uint64_t woke)
 {
+	static uint64_t cpu_ns; /* at the end of the last turn */
 	struct stats_page *s = &k->stats[0];
 	uint64_t now = clock_boot_ns();
 
@@ -214,6 +215,7 @@ note_stats(struct keeper *k, uint64_t woke)
 		memory_order_relaxed))
 		atomic_store_explicit(&s->longest_turn_ns, now - woke,
 		    memory_order_relaxed);
+	stats_turn_cpu(s, &cpu_ns);
 }
 
 /* Until the end. */
