@@ -133,14 +133,9 @@ procfs_alive(int32_t pid, struct procfs_stat *ret)
 /* "/proc/self" is ours even where /proc is another namespace's, in which our
  * number is somebody else's. */
 int
-procfs_each_child(int32_t pid, bool (*each)(void *arg, int32_t child),
-    void *arg)
+procfs_walk_begin(struct procfs_walk *w, int32_t pid)
 {
-	char path[64], text[4096], *p, *end;
-	bool more = true;
-	size_t have = 0;
-	ssize_t n;
-	int fd;
+	char path[64];
 
 	if (pid == getpid())
 		(void)snprintf(path, sizeof(path),
@@ -148,22 +143,44 @@ procfs_each_child(int32_t pid, bool (*each)(void *arg, int32_t child),
 	else
 		(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children",
 		    (int)pid, (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	while (more &&
-	    (n = read(fd, text + have, sizeof(text) - 1 - have)) > 0) {
-		have += (size_t)n;
-		text[have] = '\0';
-		/* the last number may be cut: only one that a blank ends */
-		for (p = text; more && (end = strchr(p, ' ')) != NULL;
-		     p = end + 1)
-			more = each(arg, (int32_t)strtol(p, NULL, 10));
-		have = (size_t)(text + have - p);
-		memmove(text, p, have);
+	w->have = 0;
+	w->fd = open(path, O_RDONLY | O_CLOEXEC);
+	return w->fd < 0 ? -errno : 0;
+}
+
+bool
+procfs_walk_some(struct procfs_walk *w, bool (*each)(void *arg, int32_t child),
+    void *arg)
+{
+	ssize_t n = read(w->fd, w->text + w->have,
+	    sizeof(w->text) - 1 - w->have);
+	bool more = n > 0;
+	char *p = w->text, *end;
+
+	w->have += n > 0 ? (size_t)n : 0;
+	w->text[w->have] = '\0';
+	/* the last number may be cut: only one that a blank ends */
+	for (; more && (end = strchr(p, ' ')) != NULL; p = end + 1)
+		more = each(arg, (int32_t)strtol(p, NULL, 10));
+	w->have = (size_t)(w->text + w->have - p);
+	memmove(w->text, p, w->have);
+	if (!more) {
+		(void)close(w->fd);
+		w->fd = -1;
 	}
-	(void)close(fd);
-	return 0;
+	return more;
+}
+
+int
+procfs_each_child(int32_t pid, bool (*each)(void *arg, int32_t child),
+    void *arg)
+{
+	struct procfs_walk w;
+	int r = procfs_walk_begin(&w, pid);
+
+	while (r == 0 && procfs_walk_some(&w, each, arg))
+		;
+	return r;
 }
 
 struct gather {

@@ -45,9 +45,19 @@ int procfs_stat(int32_t pid, struct procfs_stat *ret);
 bool procfs_alive(int32_t pid, struct procfs_stat *ret);
 bool procfs_has_ended(const struct procfs_stat *s);
 
-/* Calls each() for the children of a process, until it returns false. 0 or
- * -errno: -ENOENT also from a kernel that lists none. Those that end or are
- * reaped meanwhile may hide others. */
+/* The children of a process, some (300 or so) at a time. 0 or -errno: -ENOENT
+ * also from a kernel that lists none. Those that end or are reaped meanwhile may
+ * hide others. */
+struct procfs_walk {
+	int fd; /* -1: it is over */
+	size_t have;
+	char text[2048];
+};
+int procfs_walk_begin(struct procfs_walk *w, int32_t pid);
+/* Calls each() for some more; false: it returned false, or those were all. */
+bool procfs_walk_some(struct procfs_walk *w,
+    bool (*each)(void *arg, int32_t child), void *arg);
+/* The same for all of them. */
 int procfs_each_child(int32_t pid, bool (*each)(void *arg, int32_t child),
     void *arg);
 /* The first `max` of them: how many. */

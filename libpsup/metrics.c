@@ -229,17 +229,15 @@ collect_longest_turn(struct scrape *s)
 		    GET(scrape_page(s, i)->longest_turn_ns) / NSEC_PER_USEC);
 }
 
-/* Only the master takes turns that clients can make long. */
 static void
 collect_longest_turn_cpu(struct scrape *s)
 {
 	struct who w;
 
 	EACH_PROCESS(s, i, w)
-		if (i == PAGE_MASTER)
-			expo_seconds(&s->out, w.labels,
-			    GET(scrape_page(s, i)->longest_turn_cpu_ns) /
-			        NSEC_PER_USEC);
+		expo_seconds(&s->out, w.labels,
+		    GET(scrape_page(s, i)->longest_turn_cpu_ns) /
+		        NSEC_PER_USEC);
 }
 
 static void

@@ -391,7 +391,7 @@ struct stats_page {
 	_Atomic uint64_t unit_began_ns; /* boot */
 	_Atomic uint64_t unit_hash;     /* of scope, method, params; 0: none */
 	char unit_method[24];
-	_Atomic uint64_t longest_turn_cpu_ns; /* master */
+	_Atomic uint64_t longest_turn_cpu_ns;
 	/* K: requests that masters died of by themselves */
 	struct stats_fatal {
 		_Atomic uint64_t hash;    /* 0: free */

@@ -12,6 +12,7 @@
 
 #include "common/abi.h"
 #include "common/check.h"
+#include "common/clock.h"
 #include "shm/lent_map.h"
 #include "shm/shm_file.h"
 
@@ -317,6 +318,18 @@ stats_mend_all(int dirfd, struct stats_page *pages)
 static_assert(METRIC_BOUNDS_MAX + 1 == STATS_BUCKETS, "a bucket per bound");
 
 /* Counts one value. */
+void
+stats_turn_cpu(struct stats_page *own, uint64_t *cpu_ns)
+{
+	uint64_t now = clock_cpu_ns(), took = now - *cpu_ns;
+
+	if (*cpu_ns != 0 && took > atomic_load_explicit(
+		&own->longest_turn_cpu_ns, memory_order_relaxed))
+		atomic_store_explicit(&own->longest_turn_cpu_ns, took,
+		    memory_order_relaxed);
+	*cpu_ns = now;
+}
+
 void
 stats_observe(struct stats_hist *h, enum metric_cut cut, uint64_t us)
 {

@@ -49,6 +49,9 @@ stats_add(_Atomic uint64_t *counter, uint64_t n)
 	    atomic_load_explicit(counter, memory_order_relaxed) + n,
 	    memory_order_relaxed);
 }
+/* A turn of the loop of this page's owner is over. *cpu_ns: the processor time
+ * that it had taken at the end of the one before; 0: there was none. */
+void stats_turn_cpu(struct stats_page *own, uint64_t *cpu_ns);
 void stats_observe(struct stats_hist *h, enum metric_cut cut, uint64_t us);
 
 /* Points check_last_words at this page. */

@@ -129,15 +129,12 @@ turn_run(struct master *m)
 void
 turn_end_time(struct master *m)
 {
-	uint64_t now = clock_boot_ns(), cpu = clock_cpu_ns();
+	uint64_t now = clock_boot_ns();
 
 	if (m->turn_began_ns != 0 &&
 	    now - m->turn_began_ns > get(&m->stats->longest_turn_ns))
 		set(&m->stats->longest_turn_ns, now - m->turn_began_ns);
-	if (m->turn_cpu_ns != 0 &&
-	    cpu - m->turn_cpu_ns > get(&m->stats->longest_turn_cpu_ns))
-		set(&m->stats->longest_turn_cpu_ns, cpu - m->turn_cpu_ns);
+	stats_turn_cpu(m->stats, &m->turn_cpu_ns);
 	m->turn_began_ns = 0;
-	m->turn_cpu_ns = cpu;
 	set(&m->stats->heartbeat_ns, now);
 }

@@ -223,6 +223,7 @@ worker_between(struct worker *w)
 	    now - w->turn_began_ns > atomic_load(&s->longest_turn_ns))
 		atomic_store_explicit(&s->longest_turn_ns,
 		    now - w->turn_began_ns, memory_order_relaxed);
+	stats_turn_cpu(s, &w->turn_cpu_ns);
 	w->turn_began_ns = 0;
 	w->turn++;
 	if (w->heart_ns != 0 && now > w->heart_ns + WORKER_LATE_NS)

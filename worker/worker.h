@@ -67,6 +67,7 @@ struct worker {
 	uint64_t now_ms; /* wall */
 	uint64_t turn;   /* of the loop */
 	uint64_t turn_began_ns; /* 0: not yet */
+	uint64_t turn_cpu_ns; /* processor time at the end of the last one */
 	uint64_t beat_ns;       /* boot: when the next heartbeat is due */
 	uint64_t heart_ns;      /* boot: the last one */
 	uint64_t late_ns;       /* boot: one that came late; 0: none did */

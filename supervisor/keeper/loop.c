@@ -141,14 +141,19 @@ is_busy(const struct keeper *k)
 	return table_count(k->table) > 0 || k->orphans > 0 || k->is_init;
 }
 
-/* A sweep looks at every child, so thousands make it rarer. */
+/* A sweep looks at every child, some a turn, and thousands make it rarer. */
 static void
 sweep(struct keeper *k, uint64_t now)
 {
+	static uint64_t took; /* by the turns of this one */
 	uint64_t began = clock_cpu_ns(), pause;
 
-	reap_sweep(k);
-	pause = SWEEP_SHARE * (clock_cpu_ns() - began);
+	k->sweeps = !reap_sweep(k);
+	took += clock_cpu_ns() - began;
+	if (k->sweeps)
+		return;
+	pause = SWEEP_SHARE * took;
+	took = 0;
 	if (pause < SWEEP_NS)
 		pause = SWEEP_NS;
 	k->sweep_ns = now + (pause < SWEEP_MAX_NS ? pause : SWEEP_MAX_NS);
@@ -170,7 +175,7 @@ run_timers(struct keeper *k, uint64_t now)
 		if (is_busy(k))
 			k->activity = true;
 	}
-	if (k->activity && now >= k->sweep_ns)
+	if ((k->activity || k->sweeps) && now >= k->sweep_ns)
 		sweep(k, now);
 	if (k->check_ns <= now) {
 		k->check_ns = now + CHECK_NS;
@@ -189,7 +194,7 @@ sleep_ms(const struct keeper *k, uint64_t now)
 	t = sooner(t, upgrade_next_ns(k));
 	if (is_busy(k) || k->waiting)
 		t = sooner(t, k->tick_ns);
-	if (k->activity)
+	if (k->activity || k->sweeps)
 		t = sooner(t, k->sweep_ns);
 	if (k->stop != STOP_NO)
 		t = sooner(t, k->stop_ns);
@@ -202,6 +207,7 @@ sleep_ms(const struct keeper *k, uint64_t now)
 static void
 note_stats(struct keeper *k, uint64_t woke)
 {
+	static uint64_t cpu_ns; /* at the end of the last turn */
 	struct stats_page *s = &k->stats[0];
 	uint64_t now = clock_boot_ns();
 
@@ -214,6 +220,7 @@ note_stats(struct keeper *k, uint64_t woke)
 		memory_order_relaxed))
 		atomic_store_explicit(&s->longest_turn_ns, now - woke,
 		    memory_order_relaxed);
+	stats_turn_cpu(s, &cpu_ns);
 }
 
 /* Until the end. */

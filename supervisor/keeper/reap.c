@@ -211,26 +211,39 @@ sweep_first(struct keeper *k)
 	return true;
 }
 
+/* A sweep under way. */
+static struct {
+	struct procfs_walk walk;
+	uint32_t orphans; /* that live, so far */
+} sweeping = { .walk.fd = -1 };
+
 /* Reaps a child that is dead and nobody's, and counts one that lives. */
 static bool
 sweep_one(void *arg, int32_t pid)
 {
 	struct keeper *k = arg;
 
-	k->orphans += pid > 0 && !reap_is_known(k, pid) &&
+	sweeping.orphans += pid > 0 && !reap_is_known(k, pid) &&
 	    !reap_orphan(k, pid);
 	return true;
 }
 
-/* Reaps what is dead and nobody's. */
-void
+bool
 reap_sweep(struct keeper *k)
 {
-	k->activity = false;
-	k->withheld = 0;
-	(void)sweep_first(k);
-	k->orphans = 0;
-	/* the thorough way: every child that the kernel lists */
-	if (procfs_each_child(getpid(), sweep_one, k) < 0)
-		k->orphans = 1; /* cannot know: keep looking */
+	if (sweeping.walk.fd < 0) {
+		k->activity = false;
+		k->withheld = 0;
+		(void)sweep_first(k);
+		sweeping.orphans = 0;
+		/* the thorough way: every child that the kernel lists */
+		if (procfs_walk_begin(&sweeping.walk, getpid()) < 0) {
+			k->orphans = 1; /* cannot know: keep looking */
+			return true;
+		}
+	}
+	if (procfs_walk_some(&sweeping.walk, sweep_one, k))
+		return false;
+	k->orphans = sweeping.orphans;
+	return true;
 }

@@ -186,6 +186,7 @@ struct keeper {
 
 	/* orphans */
 	bool activity;      /* something may have died since the last sweep */
+	bool sweeps;        /* one is under way */
 	uint32_t orphans;   /* known to be alive at the last sweep */
 	uint32_t withheld;  /* zombies that this sweep left to be claimed */
 	uint64_t sweep_ns;  /* the next one, where something is to be reaped */
@@ -310,7 +311,8 @@ void reap_look(struct row *r);
 bool reap_exit_of(int32_t pid, struct ctl_exit *ret);
 void reap_close(struct keeper *k, struct row *r, uint32_t mask);
 void reap_forget(struct keeper *k, struct row *r);
-void reap_sweep(struct keeper *k);
+/* Reaps what is dead and nobody's, some of them. True: it was through all. */
+bool reap_sweep(struct keeper *k);
 bool reap_is_child(int32_t pid);
 bool reap_is_known(const struct keeper *k, int32_t pid);
 /* Reads all that the workers' channels hold. False: there is still more. */
