@@ -11,13 +11,16 @@
 #include "supervisor/session/input_wait.h"
 #include "supervisor/words/result.h"
 
+#define ASK_MS 300u /* a look takes a hundredth of it */
+
 /* Sets the timer to the yield, or to the next look where that comes before. */
 static void
 arm(struct req *r, uint64_t now)
 {
 	const struct exec *x = r->state;
 	uint64_t left = (x->yield_ns - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
-	uint64_t pause = input_yield_pause_ms(now - x->began_ns);
+	uint64_t pause = input_yield_pause_ms(&x->input, x->began_ns, now,
+	    r->m->cfg.input_yield_ms * NSEC_PER_MSEC);
 
 	req_timer(r, x->looks && pause < left ? pause : left);
 }
@@ -57,4 +60,18 @@ exec_yield_input(struct req *r, const struct session *s)
 	       input_yield_seen(&x->input,
 		   s->input_wait.told != INPUT_WAIT_NONE, s->input_wait.stamp,
 		   clock_boot_ns(), r->m->cfg.input_yield_ms * NSEC_PER_MSEC);
+}
+
+bool
+exec_yield_ask(struct req *r, struct session *s)
+{
+	struct exec *x = r->state;
+
+	if (r->m->cfg.input_yield_ms == 0 || s->state != STATE_RUNNING ||
+	    !result_stdin_writable(s) || req_watch(r, s) < 0)
+		return false;
+	x->asks = true;
+	input_wait_ask(r->m, s);
+	req_timer(r, ASK_MS);
+	return true;
 }
