@@ -41,6 +41,7 @@
 #include "supervisor/words/sbuf.h"
 
 #define MASTER_WORKERS    (STATS_PAGES - 2u)
+#define MASTER_PIDS       8192u /* lists of sessions by pid */
 #define MASTER_READERS    8192u /* ring readers kept open at most */
 #define RETAIN_SPILL_MAX  (UINT64_C(1) << 50)
 #define MASTER_TAIL       2000u /* bytes of the tail field */
@@ -155,6 +156,7 @@ struct master {
 	struct sid_tree by_sid;
 	struct slug_tree by_slug;
 	struct key_tree by_key;
+	struct pid_list by_pid[MASTER_PIDS];
 	struct session_list dirty, ended;
 	/* whose end still has effects, and whether one made a bound narrow:
 	 * session/end.c */

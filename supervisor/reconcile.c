@@ -35,7 +35,7 @@ recover_on_held(struct master *m, const struct ctl_held *msg)
 		s = adopt_live(m, msg->head.sid);
 	if (s == NULL || !session_live(s))
 		return;
-	facts_pid(s, msg->pid);
+	facts_pid(m, s, msg->pid);
 	if (down)
 		m->going_on++;
 	if (custody_row(&s->custody, msg->next, msg->turn,

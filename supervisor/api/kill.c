@@ -34,18 +34,6 @@ is_foreign(int32_t pid)
 	    strncmp(st.name, "psupd", 5) != 0;
 }
 
-/* Is it a session's command? */
-static bool
-is_command(struct master *m, int32_t pid)
-{
-	struct session *s;
-
-	for (s = registry_first(m); s != NULL; s = registry_next(s))
-		if (s->facts.pid == pid)
-			return true;
-	return false;
-}
-
 /* Children of the keeper that are no session's command and carry no mark:
  * adopted ones that hid from everything that could name their session. */
 static unsigned
@@ -59,7 +47,7 @@ adopted_unattributed(struct master *m)
 	for (size_t i = 0; i < count; i++)
 		n += pids[i] > 1 && is_foreign(pids[i]) &&
 		    mark_read(pids[i], &mark) == -ENOENT &&
-		    !is_command(m, pids[i]);
+		    session_by_pid(m, pids[i]) == NULL;
 	return n;
 }
 

@@ -46,22 +46,15 @@ trail_follow(const struct master *m, int32_t pid, struct trail *t)
 static struct sid
 by_trail(struct master *m, const struct trail *t)
 {
-	struct sid best = {0};
-	size_t best_at = t->n;
-	struct session *s;
+	for (size_t i = 0; i < t->n; i++) {
+		struct session *s = t->pid[i] > 1
+		    ? session_by_pid(m, t->pid[i])
+		    : NULL;
 
-	for (s = registry_first(m); s != NULL && t->n > 0;
-	     s = registry_next(s)) {
-		if (s->facts.pid <= 1 || !session_live(s))
-			continue;
-		for (size_t i = 0; i < best_at; i++) {
-			if (t->pid[i] != s->facts.pid)
-				continue;
-			best_at = i;
-			best = s->id.sid;
-		}
+		if (s != NULL && session_live(s))
+			return s->id.sid;
 	}
-	return best;
+	return (struct sid){0};
 }
 
 /* The session that a mark names. */

@@ -19,15 +19,17 @@ facts_begin(struct session *s)
 }
 
 void
-facts_pid(struct session *s, int32_t pid)
+facts_pid(struct master *m, struct session *s, int32_t pid)
 {
 	s->facts.pid = pid > 0 ? pid : 0;
+	registry_pid(m, s);
 }
 
 void
-facts_running(struct session *s, const struct ctl_running *msg)
+facts_running(struct master *m, struct session *s,
+    const struct ctl_running *msg)
 {
-	facts_pid(s, msg->pid);
+	facts_pid(m, s, msg->pid);
 	s->facts.started_ms = msg->started_ms;
 }
 
@@ -102,7 +104,7 @@ take_remaining(struct session *s, uint32_t n, const int32_t pids[CTL_END_PIDS])
 }
 
 void
-facts_end(struct session *s, const struct ctl_end *msg)
+facts_end(struct master *m, struct session *s, const struct ctl_end *msg)
 {
 	CHECK(session_live(s));
 	facts_exited(s, msg->exit.code, msg->exit.status);
@@ -117,7 +119,7 @@ facts_end(struct session *s, const struct ctl_end *msg)
 	s->facts.io_blocks = msg->exit.io_blocks;
 	s->facts.maxrss_kib = msg->exit.maxrss_kib;
 	if (msg->exit.pid > 0 && s->facts.pid == 0)
-		s->facts.pid = msg->exit.pid;
+		facts_pid(m, s, msg->exit.pid);
 	if (msg->started_ms != 0)
 		s->facts.started_ms = msg->started_ms;
 	s->facts.ended_ms = msg->ended_ms != 0 ? msg->ended_ms

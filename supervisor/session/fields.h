@@ -98,6 +98,8 @@ enum session_host {
 struct session {
 	RB_ENTRY(session) by_sid;
 	RB_ENTRY(session) by_slug;
+	LIST_ENTRY(session) by_pid;
+	bool has_pid; /* is on that list */
 	LIST_HEAD(, watch) watches;
 
 	OWNED(state, "session/session.c")

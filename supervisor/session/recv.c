@@ -148,7 +148,7 @@ session_on_running(struct master *m, struct worker *w,
 	if (s->state == STATE_QUEUED ||
 	    !counts(m, s, w, msg->turn, custody_word))
 		return;
-	facts_running(s, msg);
+	facts_running(m, s, msg);
 	news_deadline(m, s, msg->deadline_ms);
 	output_unwatched(s);
 	stdin_unwatched(s);
@@ -292,7 +292,7 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 		return;
 	own = counts(m, s, w, msg->turn, custody_word);
 	FAULT("master.end");
-	facts_end(s, msg);
+	facts_end(m, s, msg);
 	if (s->state == STATE_STARTING) {
 		began(m, s);
 		spares_used(s);

@@ -86,6 +86,44 @@ session_by_slug(struct master *m, const char *slug)
 	return s;
 }
 
+/* The list of whose command's pid this is. */
+static struct pid_list *
+pid_list(struct master *m, int32_t pid)
+{
+	return &m->by_pid[(uint32_t)pid % MASTER_PIDS];
+}
+
+struct session *
+session_by_pid(struct master *m, int32_t pid)
+{
+	struct session *s, *found = NULL;
+
+	/* the kernel gives a pid again, once its zombie is gone */
+	LIST_FOREACH(s, pid_list(m, pid), by_pid)
+		if (s->facts.pid == pid &&
+		    (found == NULL || session_live(s)))
+			found = s;
+	return found;
+}
+
+/* It is on no such list. */
+static void
+pid_leave(struct session *s)
+{
+	if (s->has_pid)
+		LIST_REMOVE(s, by_pid);
+	s->has_pid = false;
+}
+
+void
+registry_pid(struct master *m, struct session *s)
+{
+	pid_leave(s);
+	s->has_pid = s->facts.pid > 0;
+	if (s->has_pid)
+		LIST_INSERT_HEAD(pid_list(m, s->facts.pid), s, by_pid);
+}
+
 /* The oldest session, or NULL. */
 struct session *
 registry_first(struct master *m)
@@ -220,6 +258,7 @@ registry_add(struct master *m, struct session *s)
 	RB_INSERT(slug_tree, &m->by_slug, s);
 	if (k != NULL && RB_INSERT(key_tree, &m->by_key, k) != NULL)
 		free(k);
+	registry_pid(m, s);
 	m->counts[s->state]++;
 	if (session_live(s))
 		m->live++;
@@ -320,6 +359,7 @@ registry_forget(struct master *m, struct session *s)
 	m->counts[s->state]--;
 	RB_REMOVE(sid_tree, &m->by_sid, s);
 	RB_REMOVE(slug_tree, &m->by_slug, s);
+	pid_leave(s);
 	log_event(LOG_DEBUG, "session-forgotten", KV_SESSION(s));
 }
 
@@ -338,5 +378,6 @@ registry_drop(struct master *m, struct session *s)
 	starts_over(m, s);
 	RB_REMOVE(sid_tree, &m->by_sid, s);
 	RB_REMOVE(slug_tree, &m->by_slug, s);
+	pid_leave(s);
 	session_free(s);
 }

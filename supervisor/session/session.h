@@ -37,6 +37,7 @@ struct worker;
 
 RB_HEAD(sid_tree, session);
 RB_HEAD(slug_tree, session);
+LIST_HEAD(pid_list, session);
 
 /* A request key's owner. */
 struct keyed {
@@ -50,6 +51,8 @@ RB_HEAD(key_tree, keyed);
 /* ----------------------------------------------------------- registry.c */
 struct session *session_by_sid(struct master *m, struct sid sid);
 struct session *session_by_slug(struct master *m, const char *slug);
+/* Whose command has this pid: the live one, else one that ended, or NULL. */
+struct session *session_by_pid(struct master *m, int32_t pid);
 /* Slug or instance id, as a connection of `scope` (NULL: admin) sees it. */
 struct session *session_find(struct master *m, const char *scope,
     const char *name);
@@ -70,6 +73,8 @@ struct session *registry_after(struct master *m, struct sid sid);
 void registry_slug(struct master *m, struct sid sid, char ret[SLUG_MAX]);
 /* Into the trees; `s` has sid, scope, request_key; an empty slug is made. */
 int registry_add(struct master *m, struct session *s);
+/* facts.pid was set. */
+void registry_pid(struct master *m, struct session *s);
 /* Its request key is free again. */
 void registry_drop_key(struct master *m, struct session *s);
 /* Out of everything: ring, spool, record, keys, cursors, board. Its memory is
@@ -192,14 +197,15 @@ void session_events_due(struct master *m);
 
 /* -------------------------------------------------------------- facts.c */
 void facts_begin(struct session *s);
-void facts_pid(struct session *s, int32_t pid);
-void facts_running(struct session *s, const struct ctl_running *msg);
+void facts_pid(struct master *m, struct session *s, int32_t pid);
+void facts_running(struct master *m, struct session *s,
+    const struct ctl_running *msg);
 /* It was not spawned, or not taken over. `path`: where it hung, or NULL. */
 void facts_failed(struct session *s, int32_t error, uint32_t stage,
     const char *path);
 /* Its root's exit, as waitid tells it. */
 void facts_exited(struct session *s, int32_t code, int32_t status);
-void facts_end(struct session *s, const struct ctl_end *msg);
+void facts_end(struct master *m, struct session *s, const struct ctl_end *msg);
 /* Its box ended, and it with that. */
 void facts_lost(struct session *s);
 /* Fewer are left of those that outlived its end. */

@@ -50,3 +50,38 @@ Test(registry, a_walk_goes_on_after_what_is_gone, .timeout = 10)
 	cr_assert_null(registry_first(&m));
 	cr_assert_null(rank_first(&m.rooms.by_name), "a room without sessions");
 }
+
+/* A session whose command has this pid. */
+static struct session *
+running(uint64_t sid, int32_t pid, uint32_t state)
+{
+	struct session *s = add(sid);
+
+	s->state = state;
+	facts_pid(&m, s, pid);
+	return s;
+}
+
+Test(registry, finds_by_pid_whom_the_kernel_has_now, .timeout = 10)
+{
+	struct session *old, *now, *far;
+
+	RB_INIT(&m.by_sid);
+	RB_INIT(&m.by_slug);
+	RB_INIT(&m.by_key);
+	rooms_init(&m);
+	now = running(1, 70, STATE_RUNNING);
+	old = running(2, 70, STATE_ENDED);
+	far = running(3, 70 + (int32_t)MASTER_PIDS, STATE_RUNNING);
+	cr_assert_eq(session_by_pid(&m, 70), now, "one that lives first");
+	cr_assert_eq(session_by_pid(&m, 70 + (int32_t)MASTER_PIDS), far);
+	cr_assert_null(session_by_pid(&m, 71));
+	facts_pid(&m, now, 71);
+	cr_assert_eq(session_by_pid(&m, 71), now);
+	cr_assert_eq(session_by_pid(&m, 70), old, "one that ended, too");
+	registry_drop(&m, old);
+	cr_assert_null(session_by_pid(&m, 70));
+	registry_drop(&m, now);
+	registry_drop(&m, far);
+	cr_assert_null(session_by_pid(&m, 71));
+}
