@@ -96,7 +96,7 @@ exec_wake(struct req *r, struct session *s, unsigned wake)
 	if (!session_live(s)) {
 		answer_ended(r, s);
 	} else if (x->asks) {
-		if (wake & (WAKE_TIMER | WAKE_INPUT))
+		if (exec_yield_told(r, s, wake))
 			exec_answer_running(r, s, input_wait_known(s));
 	} else if ((x->bg && s->state != STATE_STARTING) ||
 	    ((wake & WAKE_TIMER) && exec_yield_timer(r, s))) {

@@ -55,6 +55,8 @@ bool exec_yield_input(struct req *r, const struct session *s);
 /* It was answered before, and is asked again: is it, once a look says what it
  * waits for now? */
 bool exec_yield_ask(struct req *r, struct session *s);
+/* Does it by now? */
+bool exec_yield_told(struct req *r, struct session *s, unsigned wake);
 
 /* stream.c */
 void stream_begin(struct req *r, struct session *s);

@@ -11,7 +11,10 @@
 #include "supervisor/session/input_wait.h"
 #include "supervisor/words/result.h"
 
-#define ASK_MS 300u /* a look takes a hundredth of it */
+/* How long a repeat waits for a look, which takes a millisecond; a new master
+ * may not have heard yet who has the session. */
+#define ASK_MS	    500u
+#define ASK_STEP_MS 20u
 
 /* Sets the timer to the yield, or to the next look where that comes before. */
 static void
@@ -71,7 +74,25 @@ exec_yield_ask(struct req *r, struct session *s)
 	    !result_stdin_writable(s) || req_watch(r, s) < 0)
 		return false;
 	x->asks = true;
+	x->yield_ns = clock_boot_ns() + ASK_MS * NSEC_PER_MSEC;
 	input_wait_ask(r->m, s);
-	req_timer(r, ASK_MS);
+	req_timer(r, ASK_STEP_MS);
 	return true;
+}
+
+bool
+exec_yield_told(struct req *r, struct session *s, unsigned wake)
+{
+	const struct exec *x = r->state;
+
+	if (wake & WAKE_INPUT)
+		return true;
+	if ((wake & WAKE_TIMER) == 0)
+		return false;
+	if (input_wait_known(s) != INPUT_WAIT_NONE ||
+	    clock_boot_ns() >= x->yield_ns)
+		return true;
+	input_wait_ask(r->m, s);
+	req_timer(r, ASK_STEP_MS);
+	return false;
 }

@@ -239,6 +239,8 @@ input_wait_ask(struct master *m, struct session *s)
 	    struct ctl_head);
 	uint64_t now = clock_boot_ns();
 
+	if (!custody_has(&s->custody))
+		return;
 	if (s->input_wait.asked_ns != 0 &&
 	    now - s->input_wait.asked_ns < INPUT_YIELD_LEAST_MS * NSEC_PER_MSEC)
 		return;
