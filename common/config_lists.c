@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Values that are text, or lists of which each line of the file adds one.
- * Called by config_options.c. */
+ * Called by config_value.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

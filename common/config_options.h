@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of options and how a value gets into its place. Between
- * config_options.c and config.c. */
+/* The table of options (config_options.c), and how a value gets into its place
+ * (config_value.c, config_words.c, config_lists.c); for config.c. */
 #ifndef PSUP_CONFIG_OPTIONS_H
 #define PSUP_CONFIG_OPTIONS_H
 
 #include "config.h"
+
+#define CONFIG_ANY (UINT64_C(1) << 50) /* beyond what any setting may be */
 
 enum config_type {
 	OPT_UINT,
@@ -59,6 +61,9 @@ int config_set(struct config *c, const struct config_option *o,
 /* Of a type whose values are words: the word of this value; NULL: no such
  * type or value. */
 const char *config_word(enum config_type type, uint64_t v);
+/* One of them into its place. */
+int config_set_word(struct config *c, const struct config_option *o,
+    const char *value, char *why, size_t why_size);
 
 /* The words for yes and no. */
 bool config_parse_bool(const char *s, bool *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See config_sandbox.h. Single values are read by config_options.c. */
+/* See config_sandbox.h. Single values are read by config_value.c. */
 #include "config_sandbox.h"
 
 #include <errno.h>
@@ -220,6 +220,26 @@ find_workspace(
 	return 0;
 }
 
+/* Where a path leads, or will once what is not there yet is made. */
+static void
+real_of(const char *path, char ret[PATH_MAX])
+{
+	char known[PATH_MAX], real[PATH_MAX];
+	char *slash;
+
+	(void)strlcpy(known, path, sizeof(known));
+	while (realpath(known, real) == NULL) {
+		slash = strrchr(known, '/');
+		if (slash == NULL || slash == known) {
+			(void)strlcpy(ret, path, PATH_MAX);
+			return;
+		}
+		*slash = '\0';
+	}
+	(void)strlcpy(ret, real, PATH_MAX);
+	(void)strlcat(ret, path + strlen(known), PATH_MAX);
+}
+
 /* Is `path` below `dir`, and not the same? */
 static bool
 is_below(const char *path, const char *dir)
@@ -233,15 +253,24 @@ static int
 check_nesting(const struct config_sandbox *s, char *why, size_t why_size)
 {
 	const char *at = s->binds, *other;
+	char workspace[PATH_MAX];
 	struct box_bind a, b;
 
+	real_of(s->workspace, workspace);
 	while (config_next_bind(&at, &a)) {
-		if (is_below(a.host, s->workspace))
+		if (is_below(a.host, workspace))
 			return config_refuse(why, why_size,
 			    "sandbox.bind: %.80s lies in the workspace %.80s, "
 			    "where boxes may replace it; expected a directory "
 			    "elsewhere",
-			    a.host, s->workspace);
+			    a.host, workspace);
+		if (box_path_above(a.host, workspace))
+			return config_refuse(why, why_size,
+			    "sandbox.bind: %.80s contains the workspace %.80s, "
+			    "and would show every box those of all others; "
+			    "expected a directory without it, or another "
+			    "sandbox.workspace",
+			    a.host, workspace);
 		for (other = s->binds; config_next_bind(&other, &b);)
 			if (b.writable && is_below(a.host, b.host))
 				return config_refuse(why, why_size,
@@ -251,26 +280,6 @@ check_nesting(const struct config_sandbox *s, char *why, size_t why_size)
 				    a.host, b.host);
 	}
 	return 0;
-}
-
-/* Where the runtime directory is, or will be once it is made. */
-static void
-real_rundir(const char *rundir, char ret[PATH_MAX])
-{
-	char parent[PATH_MAX], real[PATH_MAX];
-	const char *name = strrchr(rundir, '/');
-
-	if (realpath(rundir, ret) != NULL)
-		return;
-	(void)strlcpy(ret, rundir, PATH_MAX);
-	if (name == NULL || name == rundir)
-		return;
-	(void)strlcpy(parent, rundir, sizeof(parent));
-	parent[name - rundir] = '\0';
-	if (realpath(parent, real) == NULL)
-		return;
-	(void)strlcpy(ret, real, PATH_MAX);
-	(void)strlcat(ret, name, PATH_MAX);
 }
 
 /* Each bind with the path that its host side leads to. */
@@ -284,7 +293,7 @@ find_binds(struct config_sandbox *s, const char *rundir, char *why,
 	struct box_bind b;
 	size_t used = 0;
 
-	real_rundir(rundir, run);
+	real_of(rundir, run);
 	while (config_next_bind(&at, &b)) {
 		int n;
 

@@ -3,7 +3,7 @@
  * The index over LMDB: what is put into it, found in it and deleted. The turn's
  * write transaction, made again from the journal where its commit failed;
  * snapshots to read in, never held across a write, because without locks freed
- * pages are reused at once; scans.
+ * pages are reused at once.
  */
 #include "shm/index.h"
 
@@ -15,7 +15,6 @@
 #include "shm/index_state.h"
 #include "shm/index_sum.h"
 
-#define KEY_MAX 511u
 
 int
 index_error(int rc)
@@ -72,9 +71,8 @@ write_give_up(struct index *ix)
 	ix->replay = true;
 }
 
-/* The transaction to read in: the open write, else a snapshot. */
-static int
-read_txn(struct index *ix, MDB_txn **ret)
+int
+index_read_txn(struct index *ix, MDB_txn **ret)
 {
 	int rc = 0;
 
@@ -195,9 +193,8 @@ note_spec(struct index *ix, enum index_db db, MDB_val *k)
 		index_wipe_note(ix, &v);
 }
 
-/* The value before its sum; empty where that is not its sum. */
-static struct index_bytes
-summed(const MDB_val *k, const MDB_val *v)
+struct index_bytes
+index_summed(const MDB_val *k, const MDB_val *v)
 {
 	size_t size = v->mv_size;
 	uint64_t sum;
@@ -261,7 +258,7 @@ put_keeping(struct index *ix, enum index_db db, struct index_bytes key,
 	MDB_val k = val_of(key);
 	int err;
 
-	if (key.size == 0 || key.size > KEY_MAX || val.size > UINT32_MAX / 2)
+	if (key.size == 0 || key.size > INDEX_KEY_MAX || val.size > UINT32_MAX / 2)
 		return -EINVAL;
 	err = write_begin(ix);
 	if (err != 0)
@@ -303,13 +300,13 @@ index_get(struct index *ix, enum index_db db, struct index_bytes key,
 	MDB_txn *txn;
 	int err;
 
-	if (key.size == 0 || key.size > KEY_MAX)
+	if (key.size == 0 || key.size > INDEX_KEY_MAX)
 		return -EINVAL;
-	err = read_txn(ix, &txn);
+	err = index_read_txn(ix, &txn);
 	if (err == 0)
 		err = index_error(mdb_get(txn, ix->dbi[db], &k, &v));
 	if (err == 0)
-		*ret_val = summed(&k, &v);
+		*ret_val = index_summed(&k, &v);
 	return err;
 }
 
@@ -320,7 +317,7 @@ index_del(struct index *ix, enum index_db db, struct index_bytes key)
 	MDB_val k = val_of(key);
 	int err;
 
-	if (key.size == 0 || key.size > KEY_MAX)
+	if (key.size == 0 || key.size > INDEX_KEY_MAX)
 		return -EINVAL;
 	err = write_begin(ix);
 	if (err != 0)
@@ -369,89 +366,4 @@ index_commit(struct index *ix)
 	else
 		rc = -ENOTRECOVERABLE;
 	return rc;
-}
-
-/* ------------------------------------------------------------------ scan */
-
-/* Where a scan stands: a cursor, good until something changes, and the key
- * shown last, to find the place again. */
-struct scan {
-	struct index *ix;
-	enum index_db db;
-	MDB_cursor *cur;
-	uint64_t changes;
-	unsigned char last[KEY_MAX];
-	size_t last_size;
-	bool shown; /* `last` was shown, not just asked for */
-};
-
-/* Opens the cursor and goes to the first record not shown yet. */
-static int
-scan_seek(struct scan *s, MDB_val *key, MDB_val *val)
-{
-	MDB_txn *txn = NULL;
-	int rc;
-
-	rc = read_txn(s->ix, &txn);
-	if (rc != 0)
-		return rc;
-	rc = mdb_cursor_open(txn, s->ix->dbi[s->db], &s->cur);
-	if (rc != 0)
-		return index_error(rc);
-	s->changes = s->ix->changes;
-	if (s->last_size == 0)
-		return index_error(mdb_cursor_get(s->cur, key, val, MDB_FIRST));
-	*key = (MDB_val){ s->last_size, s->last };
-	rc = mdb_cursor_get(s->cur, key, val, MDB_SET_RANGE);
-	if (rc == 0 && s->shown && key->mv_size == s->last_size &&
-	    memcmp(key->mv_data, s->last, s->last_size) == 0)
-		rc = mdb_cursor_get(s->cur, key, val, MDB_NEXT);
-	return index_error(rc);
-}
-
-/* The next record, whatever the callback deleted. */
-static int
-scan_next(struct scan *s, MDB_val *key, MDB_val *val)
-{
-	if (s->cur != NULL && s->changes == s->ix->changes)
-		return index_error(mdb_cursor_get(s->cur, key, val, MDB_NEXT));
-	if (s->cur != NULL)
-		mdb_cursor_close(s->cur);
-	s->cur = NULL;
-	return scan_seek(s, key, val);
-}
-
-/* Shows the records from a key on. */
-int
-index_scan(struct index *ix, enum index_db db, struct index_bytes from,
-    index_scan_fn *fn, void *arg)
-{
-	struct scan s = { .ix = ix, .db = db };
-	MDB_val key = { 0 }, val = { 0 };
-	int err, said = 0;
-
-	if (from.size > KEY_MAX)
-		return -EINVAL;
-	if (from.size > 0)
-		memcpy(s.last, from.data, from.size);
-	s.last_size = from.size;
-	while ((err = scan_next(&s, &key, &val)) == 0) {
-		if (key.mv_size == 0 || key.mv_size > KEY_MAX) {
-			err = -EIO;
-			break;
-		}
-		memcpy(s.last, key.mv_data, key.mv_size);
-		s.last_size = key.mv_size;
-		s.shown = true;
-		said = fn(arg,
-		    (struct index_bytes){ key.mv_data, key.mv_size },
-		    summed(&key, &val));
-		if (said != 0)
-			break;
-	}
-	if (s.cur != NULL)
-		mdb_cursor_close(s.cur);
-	if (said != 0)
-		return said;
-	return err == -ENOENT ? 0 : err;
 }

@@ -3,7 +3,8 @@
  * What the index's own files share: the state of the one that is open. Only
  * index*.c include this.
  *
- *     index.c         transactions: put, get, delete, commit, scan
+ *     index.c         transactions: put, get, delete, commit
+ *     index_scan.c    one record after the other
  *     index_open.c    open, close, set aside
  *     index_room.c    data.mdb allocated ahead, the pages that are free
  *     index_wipe.c    free pages that held a secret, overwritten
@@ -26,6 +27,7 @@ struct MDB_env;
 struct MDB_txn;
 struct MDB_val;
 
+#define INDEX_KEY_MAX   511u /* LMDB's */
 #define INDEX_SPEC_RUNS 64u
 
 /* Pages in a row. */
@@ -69,6 +71,11 @@ struct index {
 /* ---------------------------------------------------------------- index.c */
 /* LMDB's error as ours. */
 int index_error(int rc);
+/* The transaction to read in: the open write, else a snapshot. */
+int index_read_txn(struct index *ix, struct MDB_txn **ret);
+/* The value before its sum; empty where that is not its sum. */
+struct index_bytes index_summed(const struct MDB_val *k,
+    const struct MDB_val *v);
 
 /* ----------------------------------------------------------- index_room.c */
 /* Allocates one more step of data.mdb. False: no more. */

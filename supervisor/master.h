@@ -247,6 +247,12 @@ bool turn_is_fatal(const struct master *m, uint64_t hash);
 /* All of the turn is sent. */
 void turn_end_time(struct master *m);
 
+/* ------------------------------------------------------------- commit.c */
+/* Writes what this turn changed. -ENOSPC and others: nothing of it counts. */
+int commit_turn(struct master *m);
+/* The end of a turn: all of it is in the index before anything leaves. */
+void commit_and_send(struct master *m);
+
 /* --------------------------------------------------------------- mend.c */
 /* Attaches the board; one that is none is made anew. 0 or -errno. */
 int mend_board_open(struct master *m);
@@ -291,6 +297,10 @@ void pool_order_late(struct worker *w, struct sid sid, const void *msg,
 void pool_turn_end(struct master *m, bool committed);
 void pool_drop_orders(struct master *m, struct sid sid);
 bool pool_dumps_done(const struct master *m);
+/* --- pool_orders.c, for pool.c */
+void pool_orders_free(struct worker *w);
+/* A full channel has room again; called by the loop. */
+void pool_on_room(int fd, short what, void *arg);
 
 /* --------------------------------------------------------------- link.c */
 int link_open(struct master *m);

@@ -1,33 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The workers: who is there, which one is to get the next session, and the
- * orders on their way to each. Orders are staged during a turn and leave after its
- * commit, or after the next one where it failed; a full channel is waited for,
- * never blocked on.
+ * The workers: who is there, what they say, and which one is to get the next
+ * session. What they are told: pool_orders.c.
  */
 #include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/check.h"
-#include "common/clock.h"
-#include "common/fault.h"
 #include "common/log.h"
-#include "common/reserve.h"
 #include "shm/stats.h"
 #include "supervisor/master.h"
 
 /* Messages of one worker taken in one turn: the others get their share. */
 #define POOL_BURST 64
-
-#define LATE_MS 5u   /* an order that may wait for others waits so long */
-#define ROWS_NEAR 256u /* so few places with the keeper: then none waits */
 
 static struct ctl_msg inbox; /* 64 KiB: too large for the stack */
 
@@ -46,21 +32,6 @@ pool_init(struct master *m)
 	}
 }
 
-/* Throws a list of orders away. */
-static void
-orders_free(struct order_list *list)
-{
-	struct order *o;
-
-	while ((o = STAILQ_FIRST(list)) != NULL) {
-		STAILQ_REMOVE_HEAD(list, link);
-		if (o->fd >= 0)
-			close(o->fd);
-		explicit_bzero(o->msg, o->size);
-		free(o);
-	}
-}
-
 /* Closes the channel of a worker: events first, then the descriptor. */
 static void
 worker_close(struct worker *w)
@@ -74,8 +45,7 @@ worker_close(struct worker *w)
 		close(w->fd);
 	w->fd = -1;
 	w->late_ns = 0;
-	orders_free(&w->staged);
-	orders_free(&w->out);
+	pool_orders_free(w);
 }
 
 /* Forgets all workers. */
@@ -202,49 +172,6 @@ on_worker(int fd, short what, void *arg)
 		event_del(w->ev);
 }
 
-/* Sends what waits; false where the channel is full. */
-static bool
-worker_flush(struct worker *w)
-{
-	struct order *o;
-
-	while ((o = STAILQ_FIRST(&w->out)) != NULL) {
-		int r;
-
-		FAULT("master.before-order");
-		r = ctl_send(w->fd, o->msg, o->size, &o->fd,
-		    o->fd >= 0 ? 1 : 0);
-
-		if (r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM ||
-		    r == -ETOOMANYREFS)
-			return false;
-		if (r < 0) /* it died: WORKER_DOWN follows */
-			log_event(LOG_DEBUG, "order-lost", KV_WORKER(w),
-			    KV("error", strerror(-r)));
-		FAULT("master.after-order");
-		STAILQ_REMOVE_HEAD(&w->out, link);
-		if (o->fd >= 0)
-			close(o->fd);
-		explicit_bzero(o->msg, o->size);
-		free(o);
-	}
-	w->flushes++;
-	return true;
-}
-
-/* A full channel has room again. */
-static void
-on_worker_write(int fd, short what, void *arg)
-{
-	struct worker *w = arg;
-
-	(void)fd;
-	(void)what;
-	turn_begin(w->m);
-	if (!worker_flush(w))
-		event_add(w->ev_write, NULL);
-}
-
 /* A worker and its channel. */
 void
 pool_on_peer(struct master *m, const struct ctl_peer *msg, int fd)
@@ -270,7 +197,7 @@ pool_on_peer(struct master *m, const struct ctl_peer *msg, int fd)
 	w->live = w->quick = w->slow = 0;
 	w->fd = fd;
 	w->ev = event_new(m->base, fd, EV_READ | EV_PERSIST, on_worker, w);
-	w->ev_write = event_new(m->base, fd, EV_WRITE, on_worker_write, w);
+	w->ev_write = event_new(m->base, fd, EV_WRITE, pool_on_room, w);
 	CHECK(w->ev != NULL && w->ev_write != NULL);
 	event_add(w->ev, NULL);
 	log_event(LOG_NOTE, "worker-up", KV_WORKER(w), KV("role_pid", w->pid));
@@ -369,158 +296,6 @@ pool_choose(struct master *m, uint32_t avoid,
 			*at = w;
 	}
 	return best[!active];
-}
-
-/* Stages one order; takes the descriptor over. */
-static void
-stage(struct worker *w, struct sid sid, const void *msg, size_t size,
-    bool committed_only, bool may_wait, int fd)
-{
-	struct order *o = reserve_malloc(sizeof(*o) + size);
-
-	if (o == NULL) {
-		master_give_up(w->m, "no memory for an order");
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	o->sid = sid;
-	o->committed_only = committed_only;
-	o->may_wait = may_wait;
-	o->fd = fd;
-	o->size = size;
-	memcpy(o->msg, msg, size);
-	STAILQ_INSERT_TAIL(&w->staged, o, link);
-}
-
-void
-pool_order_to(struct worker *w, struct sid sid, const void *msg, size_t size,
-    bool committed_only, int fd)
-{
-	stage(w, sid, msg, size, committed_only, false, fd);
-}
-
-/* Where the keeper has few places left, what gives one back does not wait. */
-void
-pool_order_late(struct worker *w, struct sid sid, const void *msg, size_t size)
-{
-	bool narrow = w->m->live + ROWS_NEAR > w->m->h.max_sessions;
-
-	stage(w, sid, msg, size, true, !narrow, -1);
-}
-
-/* Stages an order for whoever babysits the session; nobody: nothing. */
-void
-pool_order(struct master *m, struct session *s, const void *msg, size_t size,
-    bool committed_only, int fd)
-{
-	struct worker *w =
-	    custody_has(&s->custody) ? pool_get(m, s->custody.who) : NULL;
-
-	if (w == NULL || w->fd < 0) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	pool_order_to(w, s->id.sid, msg, size, committed_only, fd);
-}
-
-/* Takes back what is staged for a session. */
-void
-pool_drop_orders(struct master *m, struct sid sid)
-{
-	for (size_t i = 0; i < MASTER_WORKERS; i++) {
-		struct worker *w = &m->workers[i];
-		struct order *o, *next;
-
-		STAILQ_FOREACH_SAFE(o, &w->staged, link, next) {
-			if (!sid_eq(o->sid, sid))
-				continue;
-			STAILQ_REMOVE(&w->staged, o, order, link);
-			if (o->fd >= 0)
-				close(o->fd);
-			explicit_bzero(o->msg, o->size);
-			free(o);
-		}
-	}
-}
-
-/* After a failed commit: does this one wait for the next, for itself or not
- * to overtake another of its session? */
-static bool
-order_waits(const struct worker *w, const struct order *o)
-{
-	const struct order *other;
-
-	if (o->committed_only)
-		return true;
-	STAILQ_FOREACH(other, &w->staged, link) {
-		if (other == o)
-			return false;
-		if (sid_eq(other->sid, o->sid))
-			return true;
-	}
-	return false;
-}
-
-/* May all of it wait for company? */
-static bool
-may_wait(struct master *m, struct worker *w, uint64_t now)
-{
-	const struct order *o;
-
-	STAILQ_FOREACH(o, &w->staged, link)
-		if (!o->may_wait)
-			return false;
-	if (m->leaving || w->fd < 0)
-		return false;
-	if (w->late_ns == 0)
-		w->late_ns = now;
-	return now - w->late_ns < LATE_MS * NSEC_PER_MSEC;
-}
-
-/* Those that waited in vain: the end of this turn sends them. */
-static void
-on_late(int fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	turn_begin(arg);
-}
-
-/* After the commit: what was staged leaves. After a failed one only what does
- * not depend on it; the rest stays for the next, since the records of its
- * sessions do, too. */
-void
-pool_turn_end(struct master *m, bool committed)
-{
-	uint64_t now = clock_boot_ns();
-	bool waits = false;
-
-	for (size_t i = 0; i < MASTER_WORKERS; i++) {
-		struct worker *w = &m->workers[i];
-		struct order *o, *next;
-		bool idle = STAILQ_EMPTY(&w->out);
-
-		if (STAILQ_EMPTY(&w->staged))
-			continue;
-		if (may_wait(m, w, now)) {
-			waits = true;
-			continue;
-		}
-		w->late_ns = 0;
-		STAILQ_FOREACH_SAFE(o, &w->staged, link, next) {
-			if (!committed && order_waits(w, o))
-				continue;
-			STAILQ_REMOVE(&w->staged, o, order, link);
-			STAILQ_INSERT_TAIL(&w->out, o, link);
-		}
-		if (w->fd >= 0 && idle && !worker_flush(w))
-			event_add(w->ev_write, NULL);
-	}
-	if (waits && (m->late_timer == NULL ||
-		!evtimer_pending(m->late_timer, NULL)))
-		timer_in(m, &m->late_timer, on_late, m, LATE_MS);
 }
 
 /* Has every worker that is there told what it has? */

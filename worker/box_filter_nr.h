@@ -7,6 +7,9 @@
 #ifndef __NR_mount_setattr
 #define __NR_mount_setattr 442
 #endif
+#ifndef __NR_quotactl_fd
+#define __NR_quotactl_fd 443
+#endif
 #ifndef __NR_statmount
 #define __NR_statmount 457
 #endif

@@ -40,4 +40,13 @@ void pty_look(struct child *c, uint64_t before);
  * nobody has the terminal open; -errno. */
 int pty_give(struct child *c, uint64_t end);
 
+/* --- between pty.c and pty_input.c */
+#define PTY_CHUNK 4096u /* moved at once where there is no splice */
+/* The kernel does not splice terminals. */
+bool pty_no_splice(void);
+/* Sets and clears bits of the header's flags; this worker is their writer. */
+void pty_flags(struct child *c, uint32_t clear, uint32_t set);
+/* What a worker that died had in hand of the input. */
+void pty_input_take_over(struct child *c);
+
 #endif

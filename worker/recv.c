@@ -52,39 +52,37 @@ on_give(struct worker *w, struct child *c, struct ctl_msg *msg)
 static void
 on_stdin(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
-	struct ctl_stdin m;
+	const struct ctl_stdin *m = (const void *)msg->bytes;
 
 	(void)w;
-	memcpy(&m, msg->bytes, sizeof(m));
-	if (m.pos > INT64_MAX)
+	if (m->pos > INT64_MAX)
 		return;
 	if (c->state == CHILD_SPAWNING)
-		start_note_stdin(c, m.pos, m.eof != 0);
+		start_note_stdin(c, m->pos, m->eof != 0);
 	else
-		input_more(c, m.pos, m.eof != 0);
+		input_more(c, m->pos, m->eof != 0);
 }
 
 /* KILL */
 static void
 on_kill(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
-	struct ctl_kill m;
+	const struct ctl_kill *m = (const void *)msg->bytes;
 
-	memcpy(&m, msg->bytes, sizeof(m));
-	if (m.signal < 0 || m.signal >= NSIG || m.reason > END_SHUTDOWN) {
+	if (m->signal < 0 || m->signal >= NSIG || m->reason > END_SHUTDOWN) {
 		worker_count(&w->stats->malformed, 1);
 		return;
 	}
 	/* its answer may have died with a master, and its sender asked again */
-	if (m.flags / CTL_KILL_ID != 0 && c->state < CHILD_ENDED &&
-	    m.flags / CTL_KILL_ID == c->kill_id)
+	if (m->flags / CTL_KILL_ID != 0 && c->state < CHILD_ENDED &&
+	    m->flags / CTL_KILL_ID == c->kill_id)
 		return;
-	c->kill_id = m.flags / CTL_KILL_ID;
-	if ((m.flags & CTL_KILL_ESCALATE) != 0)
-		ladder_begin(c, m.signal != 0 ? m.signal : SIGTERM, m.grace_ms,
-		    (enum end_reason)m.reason);
+	c->kill_id = m->flags / CTL_KILL_ID;
+	if ((m->flags & CTL_KILL_ESCALATE) != 0)
+		ladder_begin(c, m->signal != 0 ? m->signal : SIGTERM, m->grace_ms,
+		    (enum end_reason)m->reason);
 	else
-		ladder_signal(c, m.signal, (enum end_reason)m.reason);
+		ladder_signal(c, m->signal, (enum end_reason)m->reason);
 }
 
 /* KILL for what an ended session left behind, which is gone. */
@@ -103,15 +101,14 @@ nobody_left(struct worker *w, struct sid sid)
 static void
 on_credit(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
-	struct ctl_pos m;
+	const struct ctl_pos *m = (const void *)msg->bytes;
 
 	(void)w;
-	memcpy(&m, msg->bytes, sizeof(m));
 	if (c->state == CHILD_SPAWNING)
-		start_note_credit(c, m.pos);
-	if (c->ring.hdr == NULL || m.pos <= atomic_load(&c->ring.hdr->credit))
+		start_note_credit(c, m->pos);
+	if (c->ring.hdr == NULL || m->pos <= atomic_load(&c->ring.hdr->credit))
 		return;
-	atomic_store(&c->ring.hdr->credit, m.pos);
+	atomic_store(&c->ring.hdr->credit, m->pos);
 	if (c->paused)
 		pump_resume(c);
 	ladder_arm(c);
@@ -121,39 +118,36 @@ on_credit(struct worker *w, struct child *c, struct ctl_msg *msg)
 static void
 on_watch(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
-	struct ctl_pos m;
+	const struct ctl_pos *m = (const void *)msg->bytes;
 
 	(void)w;
-	memcpy(&m, msg->bytes, sizeof(m));
 	if (c->state == CHILD_SPAWNING)
-		c->watch_pos = m.pos;
+		c->watch_pos = m->pos;
 	else
-		pump_watch(c, m.pos);
+		pump_watch(c, m->pos);
 }
 
 /* WATCH_STDIN */
 static void
 on_watch_stdin(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
-	struct ctl_pos m;
+	const struct ctl_pos *m = (const void *)msg->bytes;
 
 	(void)w;
-	memcpy(&m, msg->bytes, sizeof(m));
 	if (c->state == CHILD_SPAWNING)
-		c->in.watch_pos = m.pos;
+		c->in.watch_pos = m->pos;
 	else
-		input_watch(c, m.pos);
+		input_watch(c, m->pos);
 }
 
 /* RESIZE */
 static void
 on_resize(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
-	struct ctl_size m;
+	const struct ctl_size *m = (const void *)msg->bytes;
 
 	(void)w;
-	memcpy(&m, msg->bytes, sizeof(m));
-	pty_resize(c, m.cols, m.rows);
+	pty_resize(c, m->cols, m->rows);
 }
 
 /* LOOK_INPUT */
@@ -169,11 +163,10 @@ on_look_input(struct worker *w, struct child *c, struct ctl_msg *msg)
 static void
 on_ended(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
-	struct ctl_turn m;
+	const struct ctl_turn *m = (const void *)msg->bytes;
 
 	(void)w;
-	memcpy(&m, msg->bytes, sizeof(m));
-	if (m.turn == 0 || m.turn == c->hand_turn)
+	if (m->turn == 0 || m->turn == c->hand_turn)
 		child_committed(c);
 }
 
@@ -181,11 +174,10 @@ on_ended(struct worker *w, struct child *c, struct ctl_msg *msg)
 static void
 on_exited(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
-	struct ctl_exited m;
+	const struct ctl_exited *m = (const void *)msg->bytes;
 
 	(void)w;
-	memcpy(&m, msg->bytes, sizeof(m));
-	child_exited(c, &m.exit);
+	child_exited(c, &m->exit);
 }
 
 /* STOP: the ladder for all. Sessions that are over meanwhile leave the list,
@@ -193,15 +185,14 @@ on_exited(struct worker *w, struct child *c, struct ctl_msg *msg)
 static void
 on_stop(struct worker *w, struct child *none, struct ctl_msg *msg)
 {
-	struct ctl_shutdown m;
+	const struct ctl_shutdown *m = (const void *)msg->bytes;
 	struct child *c, *next;
 
 	(void)none;
-	memcpy(&m, msg->bytes, sizeof(m));
 	w->stopping = true;
 	for (c = LIST_FIRST(&w->sessions); c != NULL; c = next) {
 		next = LIST_NEXT(c, all);
-		ladder_begin(c, SIGTERM, m.grace_ms, END_SHUTDOWN);
+		ladder_begin(c, SIGTERM, m->grace_ms, END_SHUTDOWN);
 	}
 }
 
@@ -209,13 +200,12 @@ on_stop(struct worker *w, struct child *none, struct ctl_msg *msg)
 static void
 on_role(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
-	struct ctl_role m;
+	const struct ctl_role *m = (const void *)msg->bytes;
 
 	(void)c;
-	memcpy(&m, msg->bytes, sizeof(m));
-	w->heritage.role = m.role;
-	w->keeper_reads = (m.flags & CTL_ROLE_READS_PIDS) != 0;
-	w->keeper_porters = (m.flags & CTL_ROLE_READS_PORTERS) != 0;
+	w->heritage.role = m->role;
+	w->keeper_reads = (m->flags & CTL_ROLE_READS_PIDS) != 0;
+	w->keeper_porters = (m->flags & CTL_ROLE_READS_PORTERS) != 0;
 }
 
 /* RELOAD: a worker is told everything it needs in START. */
@@ -231,12 +221,11 @@ on_reload(struct worker *w, struct child *c, struct ctl_msg *msg)
 static void
 on_log(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
-	struct ctl_log m;
+	const struct ctl_log *m = (const void *)msg->bytes;
 
 	(void)w;
 	(void)c;
-	memcpy(&m, msg->bytes, sizeof(m));
-	log_set(m.how);
+	log_set(m->how);
 }
 
 /* LEAVE: at the end of this turn, when nothing is in hand or to be said. All

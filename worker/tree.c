@@ -1,318 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The leaves of a worker (tree.h). Called by start.c around the clone, by
- * child.c at the end, by ladder.c in between. Making and removing a leaf costs
- * as much as a clone, hence the pool. While commands start a few leaves are kept
- * open, those used last: ten thousand sessions cost no descriptor.
+ * Who is in a session's leaf, and signals to all of them (tree.h); where there
+ * is no leaf, tree_proc.c knows. Called by ladder.c.
  */
-#include "worker/tree.h"
+#include "worker/tree_leaves.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/cgroup.h"
 #include "common/clock.h"
-#include "common/err.h"
 #include "common/fault.h"
-#include "common/kfile.h"
-#include "common/log.h"
-#include "common/procfs.h"
 #include "worker/procfs.h"
 
-#define IDLE_MAX   1024u /* leaves kept for later */
-#define BUSY_MAX   4096u /* leaves remembered because something lives there */
-#define OPEN_MAX   64u   /* leaves kept open */
-#define PIDS_MAX   512u  /* signalled one by one in one pass */
 #define KILL_ALL_NS NSEC_PER_SEC
 #define LEAF_KILL_NS (50 * NSEC_PER_MSEC)
-
-struct tree {
-	int dirfd;      /* psup-INCARNATION; -1: no leaves */
-	bool v2;
-	char group[32]; /* "/psup-INCARNATION" */
-	uint32_t next;  /* number of the next new leaf */
-	bool used;      /* a leaf was taken since tree_rest() */
-	uint64_t idle[IDLE_MAX];
-	size_t idle_count;
-	struct open_leaf {
-		uint64_t id; /* 0: none */
-		int dir;
-		int events; /* cgroup.events; -1: version 1 */
-	} open[OPEN_MAX];   /* at their number's remainder */
-	struct busy {
-		uint64_t id;
-		bool spent;
-	} busy[BUSY_MAX]; /* a queue: something outlived its session */
-	size_t busy_head, busy_count;
-	struct tree_procs *procs;
-	int32_t pids[PIDS_MAX];
-};
-
-/* slot, generation, number: unique in an incarnation. */
-static uint64_t
-leaf_id(const struct worker *w, uint32_t n)
-{
-	return (uint64_t)(w->heritage.wid.slot & 0xffu) << 56 |
-	    (uint64_t)(w->heritage.wid.generation & 0xffffffu) << 32 | n;
-}
-
-/* Made by this incarnation of this worker? */
-static bool
-leaf_is_own(const struct worker *w, uint64_t id)
-{
-	return id >> 32 == leaf_id(w, 0) >> 32;
-}
-
-static int
-leaf_open(const struct tree *t, uint64_t id)
-{
-	char name[CGROUP_LEAF_MAX];
-
-	cgroup_leaf_name(id, name);
-	return openat(t->dirfd, name,
-	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* Where it is kept open, or would be. */
-static struct open_leaf *
-open_place(struct tree *t, uint64_t id)
-{
-	return &t->open[(uint32_t)id % OPEN_MAX];
-}
-
-/* It is not kept open any more. */
-static void
-open_drop(struct open_leaf *o)
-{
-	if (o->id == 0)
-		return;
-	close(o->dir);
-	if (o->events >= 0)
-		close(o->events);
-	o->id = 0;
-}
-
-/* Leaves that are kept open have only made starts faster. True: some were. */
-bool
-tree_shed(struct worker *w)
-{
-	struct tree *t = w->tree;
-	bool any = false;
-
-	for (size_t i = 0; i < OPEN_MAX; i++) {
-		any |= t->open[i].id != 0;
-		open_drop(&t->open[i]);
-	}
-	return any;
-}
-
-/* Its directory, which stays the tree's, or -1. */
-static int
-open_keep(struct worker *w, uint64_t id)
-{
-	struct tree *t = w->tree;
-	struct open_leaf *o = open_place(t, id);
-	int dir;
-
-	if (o->id == id)
-		return o->dir;
-	dir = leaf_open(t, id);
-	if (dir < 0 && (errno == EMFILE || errno == ENFILE) && tree_shed(w))
-		dir = leaf_open(t, id);
-	if (dir < 0)
-		return -1;
-	open_drop(o);
-	*o = (struct open_leaf){.id = id, .dir = dir, .events = -1};
-	if (t->v2)
-		o->events = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
-	return dir;
-}
-
-/* Does nothing live in it or below? Empty groups below do no harm. */
-static bool
-leaf_is_empty(struct tree *t, uint64_t id)
-{
-	const struct open_leaf *o = open_place(t, id);
-	char name[CGROUP_LEAF_MAX + 16], text[256];
-	struct stat st;
-	ssize_t n;
-
-	if (o->id == id && o->events >= 0) {
-		n = pread(o->events, text, sizeof(text) - 1, 0);
-		text[n > 0 ? n : 0] = '\0';
-		return strstr(text, "populated 0") != NULL;
-	}
-	cgroup_leaf_name(id, name);
-	if (!t->v2 && (fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-	        st.st_nlink > 2))
-		return false; /* cgroup.procs does not tell of those below */
-	strcat(name, t->v2 ? "/cgroup.events" : "/cgroup.procs");
-	n = kfile_read(t->dirfd, name, text, sizeof(text));
-	return t->v2 ? n > 0 && strstr(text, "populated 0") != NULL : n == 0;
-}
-
-/*
- * Back into the pool, or away with it. One in which cgroup.kill was used is
- * spent: Linux (seen with 6.18) kills whatever is cloned into it afterwards,
- * since it takes the count of kills from the wrong group.
- */
-static void
-leaf_put(struct worker *w, uint64_t id, bool spent)
-{
-	struct tree *t = w->tree;
-	char name[CGROUP_LEAF_MAX];
-
-	if (!spent && leaf_is_own(w, id) && t->idle_count < IDLE_MAX &&
-	    leaf_is_empty(t, id)) {
-		t->idle[t->idle_count++] = id;
-		return;
-	}
-	if (open_place(t, id)->id == id)
-		open_drop(open_place(t, id));
-	cgroup_leaf_name(id, name);
-	if (cgroup_remove(t->dirfd, name) == 0)
-		return;
-	if (t->busy_count < BUSY_MAX)
-		t->busy[(t->busy_head + t->busy_count++) % BUSY_MAX] =
-		    (struct busy){.id = id, .spent = spent};
-	/* else it is left to the keeper's end */
-}
-
-/* Looks at the leaf that has been waiting longest for its last member. */
-static void
-busy_look(struct worker *w)
-{
-	struct tree *t = w->tree;
-	struct busy b;
-
-	if (t->busy_count == 0)
-		return;
-	b = t->busy[t->busy_head];
-	t->busy_head = (t->busy_head + 1) % BUSY_MAX;
-	t->busy_count--;
-	leaf_put(w, b.id, b.spent);
-}
-
-/* Leaves of former incarnations of this slot, as far as they are empty:
- * sessions that were taken over go on in theirs. */
-static void
-remove_old(struct worker *w)
-{
-	struct tree *t = w->tree;
-	unsigned slot, generation, n;
-	struct dirent *e;
-	DIR *d;
-	int fd;
-
-	fd = openat(t->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	d = fd >= 0 ? fdopendir(fd) : NULL;
-	if (d == NULL) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((e = readdir(d)) != NULL)
-		if (sscanf(e->d_name, "w%u.%u.%u", &slot, &generation, &n) ==
-		        3 &&
-		    slot == w->heritage.wid.slot &&
-		    generation != w->heritage.wid.generation)
-			(void)cgroup_remove(t->dirfd, e->d_name);
-	closedir(d);
-}
-
-/* What the heritage offers. */
-int
-tree_init(struct worker *w)
-{
-	const char *path = w->heritage.group[HERITAGE_GROUP_TREE];
-	struct tree *t = calloc(1, sizeof(*t));
-
-	if (t == NULL)
-		return -ENOMEM;
-	t->dirfd = -1;
-	t->procs = tree_procs_new(w->heritage.keeper_pid);
-	if (t->procs == NULL) {
-		free(t);
-		return -ENOMEM;
-	}
-	w->tree = t;
-	if (path[0] == '\0')
-		return 0;
-	t->v2 = (w->heritage.flags & HERITAGE_TREE_V2) != 0;
-	snprintf(t->group, sizeof(t->group), "%.31s", strrchr(path, '/'));
-	t->dirfd = open(path,
-	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (t->dirfd < 0)
-		log_event(LOG_ERROR, "cgroup-not-made", KV("path", path),
-		    KV("error", err_name(errno)));
-	else
-		remove_old(w);
-	return 0;
-}
-
-/* A leaf of the pool, or a new one. */
-int
-tree_enter(struct child *c)
-{
-	struct worker *w = c->w;
-	struct tree *t = w->tree;
-	char name[CGROUP_LEAF_MAX];
-	uint64_t id;
-	int fd;
-
-	if (t->dirfd < 0)
-		return -1;
-	t->used = true;
-	if (t->idle_count == 0)
-		busy_look(w);
-	while (t->idle_count > 0) {
-		id = t->idle[--t->idle_count];
-		fd = open_keep(w, id);
-		if (fd >= 0) {
-			c->leaf = id;
-			return fd;
-		}
-	}
-	id = leaf_id(w, ++t->next);
-	cgroup_leaf_name(id, name);
-	if (mkdirat(t->dirfd, name, 0755) != 0) {
-		log_event(LOG_WARN, "cgroup-not-made", KV("session", c->sid.v),
-		    KV("error", err_name(errno)));
-		return -1;
-	}
-	fd = open_keep(w, id);
-	if (fd >= 0)
-		c->leaf = id;
-	return fd;
-}
-
-void
-tree_rest(struct worker *w)
-{
-	if (!w->tree->used)
-		(void)tree_shed(w);
-	w->tree->used = false;
-}
-
-/* The session needs it no more. */
-void
-tree_leave(struct child *c, bool spent)
-{
-	if (c->leaf != 0 && c->w->tree->dirfd >= 0)
-		leaf_put(c->w, c->leaf, spent);
-	c->leaf = 0;
-	free(c->known);
-	c->known = NULL;
-	c->known_count = c->known_cap = 0;
-}
 
 /* The session's leaf, open, or -1: there is none. */
 static int
@@ -320,7 +26,7 @@ session_leaf(const struct child *c)
 {
 	const struct tree *t = c->w->tree;
 
-	return c->leaf != 0 && t->dirfd >= 0 ? leaf_open(t, c->leaf) : -1;
+	return c->leaf != 0 && t->dirfd >= 0 ? tree_leaf_open(t, c->leaf) : -1;
 }
 
 /* Who holds the output. Where nobody may look (another user's processes), all
@@ -329,9 +35,9 @@ size_t
 tree_holders(struct child *c, struct ctl_holder *ret, size_t max)
 {
 	struct tree *t = c->w->tree;
-	size_t i, named = 0, n = tree_left(c, t->pids, PIDS_MAX);
-	size_t listed = n < PIDS_MAX ? n : PIDS_MAX;
-	size_t holding = tree_procs_holders(c, t->pids, listed);
+	size_t i, named = 0, n = tree_left(c, t->pids, TREE_PIDS_MAX);
+	size_t listed = n < TREE_PIDS_MAX ? n : TREE_PIDS_MAX;
+	size_t holding = tree_output_holders(c, t->pids, listed);
 
 	if (holding > 0)
 		n = listed = holding;
@@ -396,11 +102,11 @@ leaf_signal(struct child *c, int leaf, int sig, struct tree_span *ret)
 	}
 	if (ret != NULL)
 		tree_span_from(ret);
-	n = cgroup_pids(leaf, t->pids, PIDS_MAX);
+	n = cgroup_pids(leaf, t->pids, TREE_PIDS_MAX);
 	FAULT("stop.amid-signal");
 	if (ret != NULL)
 		tree_span_to(ret);
-	for (i = 0; i < n && i < PIDS_MAX; i++)
+	for (i = 0; i < n && i < TREE_PIDS_MAX; i++)
 		if (t->pids[i] != c->pid && group_of(t->pids[i]) != c->pid)
 			(void)cgroup_signal(t->pids[i], part, sig);
 }
@@ -427,8 +133,8 @@ tree_signal_late(struct child *c)
 
 	if (c->first.sig == 0 || tree_span_is_empty(&c->first.unseen))
 		return;
-	n = tree_left(c, t->pids, PIDS_MAX);
-	tree_late_signal(c, t->pids, n < PIDS_MAX ? n : PIDS_MAX);
+	n = tree_left(c, t->pids, TREE_PIDS_MAX);
+	tree_late_signal(c, t->pids, n < TREE_PIDS_MAX ? n : TREE_PIDS_MAX);
 }
 
 /* The last rung. */

@@ -10,7 +10,8 @@
  *
  * Where there is none, the members are looked for in /proc (tree_proc.c): by
  * group and POSIX session of the command, by ancestry, by the session's mark
- * in the environment, if it counts (common/mark.h). What has hidden from all of these is not found.
+ * in the environment, if it counts (common/mark.h). What has hidden from all of
+ * these is not found.
  */
 #ifndef PSUP_WORKER_TREE_H
 #define PSUP_WORKER_TREE_H
@@ -74,12 +75,14 @@ void tree_procs_signal(struct tree_procs *t, struct child *c, int sig,
     struct tree_span *ret);
 bool tree_procs_freeze(struct tree_procs *t, struct child *c);
 void tree_procs_kill(struct tree_procs *t, struct child *c);
-/* Which of these hold its output: moved to the front, how many. */
-size_t tree_procs_holders(const struct child *c, int32_t *pids, size_t n);
 uint64_t tree_procs_cost_ns(const struct tree_procs *t);
 /* SIGKILL to all that carries a mark of this incarnation, and to the children of
  * such: how many. */
 size_t tree_procs_kill_marked(struct tree_procs *t, uint64_t incarnation);
+
+/* --- tree_output.c */
+/* Which of these hold its output: moved to the front, how many. */
+size_t tree_output_holders(const struct child *c, int32_t *pids, size_t n);
 
 /* --- tree_late.c: who began too late for the ladder's first signal */
 /* The two ends of a span are now. */

@@ -6,9 +6,10 @@
  *
  * A member is: a process of the command's group or POSIX session (the zombie
  * of the command pins these numbers); one whose environment carries the
- * session's mark, if it counts (common/mark.h); the child of a member; one that was a member in an earlier
- * look of the same ladder, since a dead parent can no longer vouch for it; an
- * orphan without any mark that holds the session's output open.
+ * session's mark, if it counts (common/mark.h); the child of a member; one that
+ * was a member in an earlier look of the same ladder, since a dead parent can no
+ * longer vouch for it; an orphan without any mark that holds the session's output
+ * open.
  *
  * The last rung freezes before it kills. Whoever is found is stopped at once,
  * until a look that began after everybody known was stopped shows nobody new:
@@ -20,11 +21,8 @@
 
 #include <dirent.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -89,25 +87,32 @@ make_room(struct tree_procs *t)
 	return true;
 }
 
-/* Was it a member before? */
+/* What an earlier look knew by that number: they are in order of it. */
 static const struct tree_known *
-known_find(const struct child *c, const struct procfs *p)
+known_by_pid(const struct child *c, int32_t pid)
 {
 	size_t lo = 0, hi = c->known_count;
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 
-		if (c->known[mid].pid == p->pid)
-			return c->known[mid].start == p->start
-			    ? &c->known[mid]
-			    : NULL;
-		if (c->known[mid].pid < p->pid)
+		if (c->known[mid].pid == pid)
+			return &c->known[mid];
+		if (c->known[mid].pid < pid)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	return NULL;
+}
+
+/* Was it a member before? */
+static const struct tree_known *
+known_find(const struct child *c, const struct procfs *p)
+{
+	const struct tree_known *k = known_by_pid(c, p->pid);
+
+	return k != NULL && k->start == p->start ? k : NULL;
 }
 
 /* One of psup's own? A worker has every session's output open. */
@@ -120,38 +125,14 @@ is_own(const struct child *c, const struct procfs *p)
 	        strncmp(p->name, OWN_NAME, sizeof(OWN_NAME) - 1) == 0);
 }
 
-/* The pipes that its output comes through, or its terminal. */
-static void
-output_names(const struct child *c, struct procfs_links *ret)
-{
-	struct stat st;
-	unsigned pty;
-	size_t i;
-
-	ret->count = 0;
-	if (c->pty.fd >= 0) {
-		if (ioctl(c->pty.fd, TIOCGPTN, &pty) == 0)
-			snprintf(ret->name[ret->count++],
-			    sizeof(ret->name[0]), "/dev/pts/%u", pty);
-		return;
-	}
-	for (i = 0; i < 2; i++)
-		if (c->out[i].fd >= 0 && fstat(c->out[i].fd, &st) == 0)
-			snprintf(ret->name[ret->count++],
-			    sizeof(ret->name[0]), "pipe:[%ju]",
-			    (uintmax_t)st.st_ino);
-}
-
 /* An orphan without a mark that still holds the session's output. */
 static bool
 holds_output(const struct child *c, const struct procfs *p)
 {
-	struct procfs_links want;
+	int32_t pid = p->pid;
 
-	if (p->ppid != c->w->heritage.keeper_pid || p->mark_incarnation != 0)
-		return false;
-	output_names(c, &want);
-	return want.count > 0 && procfs_has_open(p->pid, &want);
+	return p->ppid == c->w->heritage.keeper_pid &&
+	    p->mark_incarnation == 0 && tree_output_holders(c, &pid, 1) > 0;
 }
 
 /* Of the command's group or session, or known from before. */
@@ -234,24 +215,14 @@ look_at(struct tree_procs *t, const struct child *c, struct seen *s,
 static bool
 take_stopped(const struct child *c, int32_t pid, struct seen *ret)
 {
-	size_t lo = 0, hi = c->known_count;
+	const struct tree_known *k = known_by_pid(c, pid);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (c->known[mid].pid < pid) {
-			lo = mid + 1;
-		} else if (c->known[mid].pid > pid) {
-			hi = mid;
-		} else {
-			*ret = (struct seen){
-			    .is = {.pid = pid, .start = c->known[mid].start,
-			        .read = true},
-			    .member = true, .stopped = true};
-			return c->known[mid].stopped;
-		}
-	}
-	return false;
+	if (k == NULL || !k->stopped)
+		return false;
+	*ret = (struct seen){
+	    .is = {.pid = pid, .start = k->start, .read = true},
+	    .member = true, .stopped = true};
+	return true;
 }
 
 /* Looks at /proc; members of `c` are told apart, and stopped, on the way. */
@@ -442,20 +413,6 @@ tree_procs_kill(struct tree_procs *t, struct child *c)
 		(void)find_members(t, c, 0);
 	signal_members(t, c, SIGKILL);
 	t->taken.from_ns = 0; /* who is left is worth a new look */
-}
-
-/* Who of them holds the output. */
-size_t
-tree_procs_holders(const struct child *c, int32_t *pids, size_t n)
-{
-	struct procfs_links want;
-	size_t i, count = 0;
-
-	output_names(c, &want);
-	for (i = 0; i < n; i++)
-		if (procfs_has_open(pids[i], &want))
-			pids[count++] = pids[i];
-	return count;
 }
 
 /* Every mark of ours. Who has another user than we and lost the keeper, from

@@ -97,6 +97,8 @@ take_lane(struct master *m, const struct val *p, struct session_wish *w,
 	    : NULL;
 	int r = limits_take(&m->h, p, &w->limits, why);
 
+	if (r == 0 && w->host == HOST_SANDBOX)
+		r = limits_check_box(&m->cfg.sandbox, &w->limits, why);
 	w->priority = (int)val_int(p, "priority",
 	    lane != NULL ? lane->priority : 0);
 	if (r == 0 && lane != NULL)

@@ -5,7 +5,6 @@
  * stderr once it is there. The only place that looks at the directories of a
  * box, all of the configuration. Called by boxes.c.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,6 +20,7 @@
 #include "common/log.h"
 #include "supervisor/box/plan.h"
 #include "supervisor/host/boxes.h"
+#include "supervisor/host/workspace.h"
 #include "supervisor/master.h"
 
 #define SAID_BYTES 65536u /* of a box's or a setup command's output */
@@ -38,86 +38,6 @@ struct draft {
 };
 
 /* ------------------------------------------------------------- directories */
-
-/* One name of a directory that can be used as such whatever the key is: what is
- * no letter or digit is %xx; a long one is told from others by its hash. */
-static void
-name_of(const char *key, char ret[NAME_MAX])
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-	size_t n = 0;
-
-	for (const unsigned char *k = (const unsigned char *)key; *k != '\0';
-	     k++) {
-		hash = (hash ^ *k) * UINT64_C(0x100000001b3);
-		if (n > 180)
-			continue;
-		if ((*k >= 'a' && *k <= 'z') || (*k >= '0' && *k <= '9') ||
-		    (*k >= 'A' && *k <= 'Z') || *k == '_')
-			ret[n++] = (char)*k;
-		else
-			n += (size_t)snprintf(ret + n, 4, "%%%02x", *k);
-	}
-	ret[n] = '\0';
-	if (n > 180)
-		(void)snprintf(ret + n, NAME_MAX - n, "-%016" PRIx64, hash);
-}
-
-/* Makes a directory and those above it. 0 or -errno. */
-static int
-make_all(const char *path)
-{
-	char at[PATH_MAX];
-	size_t n;
-
-	if (strlcpy(at, path, sizeof(at)) >= sizeof(at))
-		return -ENAMETOOLONG;
-	for (n = 1; at[n - 1] != '\0'; n++) {
-		if (at[n] != '/' && at[n] != '\0')
-			continue;
-		at[n] = '\0';
-		if (mkdir(at, 0755) == 0)
-			(void)chmod(at, 0755); /* whatever our umask is */
-		else if (errno != EEXIST)
-			return -errno;
-		if (path[n] == '\0')
-			break;
-		at[n] = '/';
-	}
-	return 0;
-}
-
-/* The box's own directory, its owner's alone; where it leads, without links. */
-static int
-make_workspace(const struct host_box *bx, char ret[PATH_MAX])
-{
-	const struct config_sandbox *c = bx->made;
-	char name[NAME_MAX], real[PATH_MAX];
-	int dir, fd, r = make_all(c->workspace);
-
-	if (r < 0)
-		return r;
-	if (realpath(c->workspace, real) == NULL)
-		return -errno;
-	dir = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (dir < 0)
-		return -errno;
-	name_of(bx->key, name);
-	r = mkdirat(dir, name, 0700) != 0 && errno != EEXIST ? -errno : 0;
-	fd = r < 0 ? -1
-		   : openat(dir, name,
-			 O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (r == 0 && fd < 0)
-		r = -errno;
-	if (r == 0 && c->uid != 0 && fchown(fd, c->uid, c->gid) != 0)
-		r = -errno;
-	if (fd >= 0)
-		close(fd);
-	close(dir);
-	if (r == 0 && snprintf(ret, PATH_MAX, "%s/%s", real, name) >= PATH_MAX)
-		r = -ENAMETOOLONG;
-	return r;
-}
 
 /* The directories of the root beside /usr, as they are here. */
 static size_t
@@ -208,6 +128,7 @@ draft(struct master *m, const struct host_box *bx, struct draft *d,
     char why[BOX_WHY_MAX])
 {
 	const struct config_sandbox *c = bx->made;
+	char name[NAME_MAX + 1];
 	int r;
 
 	if (geteuid() == 0 && c->uid == 0) {
@@ -216,13 +137,16 @@ draft(struct master *m, const struct host_box *bx, struct draft *d,
 		    "NAME");
 		return -EPERM;
 	}
-	r = make_workspace(bx, d->workspace);
-	if (r < 0) {
+	r = workspace_name(bx->key, m->h.incarnation, name);
+	if (r == 0)
+		r = workspace_make(c, name, d->workspace, why);
+	if (r < 0 && why[0] == '\0') {
 		(void)snprintf(why, BOX_WHY_MAX,
 		    "no sandbox: workspace %.120s: %s", c->workspace,
 		    strerror(-r));
-		return r;
 	}
+	if (r < 0)
+		return r;
 	r = find_program(d->program);
 	if (r < 0) {
 		(void)snprintf(why, BOX_WHY_MAX, "no sandbox: %.120s: %s",

@@ -51,6 +51,11 @@ struct keeper_options {
 	int listener;     /* the socket we were started with; -1: make one */
 };
 
+/* Executes itself once with the allowed variables alone, so that
+ * /proc/PID/environ is clean too. Returns where nothing is to be dropped, or
+ * where whatever lies between the two (valgrind) puts it in again. */
+void keeper_clean_environment(char **argv);
+
 /* Runs until told to end. Descriptors 0..6 must be open; 3..6 are reserved
  * for handing over. Returns an exit code; what went wrong before readiness was
  * said on stderr and ready_fd. */

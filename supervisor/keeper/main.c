@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * psupd: options, a clean environment, detaching; then the keeper's loop. Says
+ * psupd: options, detaching; then the keeper's loop. Says
  * on stderr why it does not start, and exits with a code of sysexits.h.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -17,21 +16,15 @@
 
 #include "abi.h"
 #include "check.h"
-#include "envpolicy.h"
 #include "heritage.h"
 #include "option.h"
 #include "supervisor/keeper/keeper.h"
-#include "supervisor/keeper/notify.h"
 #include "supervisor/keeper/passed.h"
 
 #ifndef PSUP_LIBEXECDIR
 #define PSUP_LIBEXECDIR "/usr/local/libexec/psup"
 #endif
-/* "=PID" of whoever has cleaned its environment already */
-#define CLEANED "PSUP_CLEANED"
 #define WORKERS_MAX 32u
-
-extern char **environ;
 
 /* What the command line says. */
 struct args {
@@ -114,67 +107,6 @@ parse(int argc, char **argv)
 	int r = command_line_take(&psupd, &u, argc, argv);
 
 	return r == EXIT_USAGE ? KEEPER_USAGE : r;
-}
-
-/* May psupd itself keep this variable? */
-static bool
-env_kept(const char *var)
-{
-	static const char *const families[] = { "PSUP_", "OPENCLAW_",
-		"PI_BASH_", "CLAWDBOT_BASH_" };
-	/* marks of a session that started us; they are not ours */
-	static const char *const dropped[] = { "PSUP_INSTANCE=",
-		"PSUP_SESSION_ID=", "PSUP_SCOPE=", CLEANED "=" };
-	size_t i;
-
-	for (i = 0; i < NELEMS(dropped); i++) {
-		if (strncmp(var, dropped[i], strlen(dropped[i])) == 0)
-			return false;
-	}
-	for (i = 0; i < NELEMS(families); i++) {
-		if (strncmp(var, families[i], strlen(families[i])) == 0)
-			return true;
-	}
-	/* who logs must know whether it is the journal that reads */
-	return strncmp(var, "JOURNAL_STREAM=", 15) == 0 ||
-	    notify_is_own(var) || env_is_basic(var, strcspn(var, "="));
-}
-
-/* Executes itself once with the allowed variables alone, so that
- * /proc/PID/environ is clean too. Returns where nothing is to be dropped, or
- * where whatever lies between the two (valgrind) puts it in again. */
-static void
-clean_environment(char **argv)
-{
-	static char mark[sizeof(CLEANED) + 12];
-	const char *done = getenv(CLEANED);
-	char path[PATH_MAX];
-	size_t i, n, kept = 0;
-	char **env;
-	ssize_t len;
-
-	(void)snprintf(mark, sizeof(mark), CLEANED "=%d", (int)getpid());
-	if (done != NULL && strcmp(done, mark + sizeof(CLEANED)) == 0) {
-		(void)unsetenv(CLEANED);
-		return;
-	}
-	for (n = 0; environ[n] != NULL; n++)
-		;
-	env = calloc(n + 2, sizeof(*env));
-	if (env == NULL)
-		return;
-	for (i = 0; i < n; i++) {
-		if (env_kept(environ[i]))
-			env[kept++] = environ[i];
-	}
-	len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	if (kept < n && len > 0) {
-		path[len] = '\0';
-		env[kept] = mark;
-		(void)execve(path, argv, env);
-		/* it runs with more than it should see, but it runs */
-	}
-	free(env);
 }
 
 /* Is `dir` the place of both programs? */
@@ -419,7 +351,7 @@ main(int argc, char **argv)
 		return keeper_check_state(&o);
 	if (argc > 1 && strncmp(argv[1], "--resume", 8) == 0)
 		return keeper_resume(&o);
-	clean_environment(argv);
+	keeper_clean_environment(argv);
 	passed_open_stdio();
 	reset_signals();
 	(void)umask(077);

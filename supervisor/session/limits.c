@@ -142,28 +142,64 @@ limits_take_config(const struct heritage *h, const struct config_limits *c,
 	return 0;
 }
 
-/* One of a box's bounds, where the call and its lane say none. */
-static void
-take_of_box(const struct heritage *h, enum ctl_limit which, uint64_t v,
-    struct session_limits *l)
+/* What a box has of it; 0: no bound. */
+static int64_t
+of_box(const struct config_sandbox *c, enum ctl_limit which)
 {
 	const struct limit_row *row = &limit_rows[which];
+	uint64_t v = which == CTL_LIMIT_MEMORY ? c->memory
+	    : which == CTL_LIMIT_PIDS	       ? c->pids
+					       : 0;
 
-	if (v == 0 || (l->mask & 1u << which) != 0 ||
+	return v == 0			 ? 0
+	    : v < (uint64_t)row->min ? row->min
+	    : v > (uint64_t)row->max ? row->max
+				     : (int64_t)v;
+}
+
+int
+limits_check_box(const struct config_sandbox *c,
+    const struct session_limits *l, struct proto_problem *why)
+{
+	char field[64];
+
+	for (unsigned i = 0; i < CTL_LIMITS; i++) {
+		int64_t most = of_box(c, (enum ctl_limit)i);
+
+		if (most == 0 || (l->mask & 1u << i) == 0 ||
+		    l->value[i] <= most)
+			continue;
+		(void)snprintf(field, sizeof(field), "limits.%s",
+		    limit_rows[i].name);
+		proto_problem_set(why, PROTO_E_INVALID_PARAMS, field,
+		    "%s is %lld; expected at most %lld, which the session's "
+		    "box has ([sandbox] in psup.conf)",
+		    field, (long long)l->value[i], (long long)most);
+		(void)snprintf(why->value, sizeof(why->value), "%lld",
+		    (long long)l->value[i]);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* One of a box's bounds, where the call and its lane say none, or more. */
+static void
+take_of_box(const struct heritage *h, enum ctl_limit which, int64_t v,
+    struct session_limits *l)
+{
+	if (v == 0 || ((l->mask & 1u << which) != 0 && l->value[which] <= v) ||
 	    (limits_by(h, which) == NULL && which != CTL_LIMIT_PIDS))
 		return;
 	l->mask |= 1u << which;
-	l->value[which] = v < (uint64_t)row->min ? row->min
-	    : v > (uint64_t)row->max		 ? row->max
-						 : (int64_t)v;
+	l->value[which] = v;
 }
 
 void
 limits_take_box(const struct heritage *h, const struct config_sandbox *c,
     struct session_limits *l)
 {
-	take_of_box(h, CTL_LIMIT_MEMORY, c->memory, l);
-	take_of_box(h, CTL_LIMIT_PIDS, c->pids, l);
+	take_of_box(h, CTL_LIMIT_MEMORY, of_box(c, CTL_LIMIT_MEMORY), l);
+	take_of_box(h, CTL_LIMIT_PIDS, of_box(c, CTL_LIMIT_PIDS), l);
 }
 
 void

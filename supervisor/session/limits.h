@@ -16,11 +16,14 @@ int limits_take(const struct heritage *h, const struct val *params,
  * wins. Errors as above. */
 int limits_take_config(const struct heritage *h, const struct config_limits *c,
     struct session_limits *l, struct proto_problem *why);
-/* "limits": {name: {limit, by}}; nothing where there are none. */
-/* Then those of a box's commands, where these cannot be less: a session's own,
+/* Does a call ask for no more than its box has? Else -EINVAL and *why. */
+int limits_check_box(const struct config_sandbox *c,
+    const struct session_limits *l, struct proto_problem *why);
+/* Then those of a box's commands, where these are not less: a session's own,
  * or where no group counts processes, all of its box's. */
 void limits_take_box(const struct heritage *h, const struct config_sandbox *c,
     struct session_limits *l);
+/* "limits": {name: {limit, by}}; nothing where there are none. */
 void limits_encode(const struct heritage *h, const struct session_limits *l,
     struct enc *e);
 /* For status: what memory and pids are held by; NULL: by nothing. */

@@ -181,6 +181,13 @@ retain_take(struct master *m, const struct val *params,
 
 	if (retain != NULL)
 		r = take_retain(m, retain, w, why);
+	if (r == 0 && spill != NULL && w->host == HOST_SANDBOX) {
+		proto_problem_set(why, PROTO_E_UNSUPPORTED, "spill",
+		    "spill: a server writes that file outside of the box, and "
+		    "with its own rights; have the command write one itself, "
+		    "below /workspace");
+		return -ENOTSUP;
+	}
 	if (r == 0 && spill != NULL)
 		r = take_spill(m, spill, id, w, why);
 	return r;

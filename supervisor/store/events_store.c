@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The memory of the event log. Called by events.c, which decides what is kept;
- * here is how it is found, written and loaded. A record that does not decode
- * is left alone and counted.
+ * here is how it is found and written.
  */
 #include "supervisor/store/events_store.h"
 
@@ -11,11 +10,10 @@
 #include <string.h>
 
 #include "common/abi.h"
+
 #define SUBS_PER_SCOPE 256u   /* the one furthest behind makes room */
 #define SCOPES_MAX     32768u /* then idle ones are forgotten */
 #define SCOPES_TRIED   64u    /* at a time */
-#define SEQ_MAX        0x1fffffffffffffull /* what JSON can say */
-#define OVERFLOW_KEY   "events-overflow" /* NUL, then the scope */
 
 int
 events_cmp_all(const void *key, const struct rank_node *n)
@@ -175,9 +173,8 @@ events_sub_key(const struct scope *s, const struct sub *sub,
 	return (struct index_bytes){ buf, n + m };
 }
 
-/* Adds a subscriber at a place, in memory only. NULL: no memory. */
-static struct sub *
-sub_new(struct scope *s, const char *name, size_t len, uint64_t place)
+struct sub *
+events_sub_new(struct scope *s, const char *name, size_t len, uint64_t place)
 {
 	struct sub *sub = calloc(1, sizeof(*sub) + len + 1);
 
@@ -255,21 +252,6 @@ events_decode(struct index_bytes val, struct codec_arena **ret_arena,
 	}
 	*ret_arena = arena;
 	*ret_map = v;
-	return 0;
-}
-
-/* Reads what events_put_number wrote. */
-static int
-decode_number(struct index_bytes val, uint64_t *ret)
-{
-	struct codec_arena *arena;
-	const struct val *v;
-	int rc = events_decode(val, &arena, &v);
-
-	if (rc != 0)
-		return rc;
-	*ret = val_uint(v, "n", 0);
-	codec_arena_free(&arena);
 	return 0;
 }
 
@@ -372,141 +354,8 @@ events_sub_get(struct events *ev, struct scope *s, const char *subscriber)
 	if (sub != NULL || strlen(name) >= SUBSCRIBER_MAX)
 		return sub;
 	sub_make_room(ev, s);
-	sub = sub_new(s, name, strlen(name), 0);
+	sub = events_sub_new(s, name, strlen(name), 0);
 	if (sub != NULL)
 		(void)events_put_number(ev, INDEX_SUBS, events_sub_key(s, sub, buf), 0);
 	return sub;
-}
-
-/* ------------------------------------------------------------------ loading */
-
-/* One event record of the index. */
-static int
-load_event(void *arg, struct index_bytes key, struct index_bytes val)
-{
-	struct events *ev = arg;
-	const unsigned char *k = key.data;
-	struct codec_arena *arena;
-	const struct val *v;
-	char scope[SCOPE_MAX];
-	struct note *e = NULL;
-	struct scope *s;
-	uint64_t seq = 0, kind;
-	int rc = -EBADMSG;
-
-	for (size_t i = 0; i < key.size && i < 8; i++)
-		seq = seq << 8 | k[i];
-	if (key.size == 8 && seq > ev->last && seq <= SEQ_MAX)
-		ev->last = seq; /* a damaged one's number is used up, too */
-	if (key.size == 8 && seq != 0 && seq <= SEQ_MAX)
-		rc = events_decode(val, &arena, &v);
-	if (rc == -ENOMEM)
-		return rc;
-	if (rc != 0) {
-		ev->skipped++;
-		return 0;
-	}
-	(void)val_copy(v, "scope", scope, sizeof(scope));
-	s = events_scope_get(ev, scope);
-	kind = val_uint(v, "kind", EVENT_EXITED); /* of before there were */
-	if (kind >= EVENT_KINDS)
-		kind = val_bool(v, "end", true) ? EVENT_EXITED : EVENT_STARTED;
-	if (s != NULL)
-		e = events_note_new(ev, s, seq,
-		    (struct sid){ val_uint(v, "sid", 0) }, (uint32_t)kind);
-	if (e != NULL) {
-		e->told = val_bool(v, "told", false);
-	}
-	codec_arena_free(&arena);
-	return e == NULL ? -ENOMEM : 0;
-}
-
-/* One subscriber's record. */
-static int
-load_sub(void *arg, struct index_bytes key, struct index_bytes val)
-{
-	struct events *ev = arg;
-	const char *k = key.data;
-	const char *nul = memchr(k, '\0', key.size);
-	size_t len;
-	struct scope *s;
-	uint64_t place;
-	int rc = nul != NULL ? decode_number(val, &place) : -EBADMSG;
-
-	if (rc == -ENOMEM)
-		return rc;
-	if (rc != 0) {
-		ev->skipped++;
-		return 0;
-	}
-	len = key.size - (size_t)(nul + 1 - k);
-	if (nul - k >= (ptrdiff_t)SCOPE_MAX || len >= SUBSCRIBER_MAX ||
-	    memchr(nul + 1, '\0', len) != NULL) {
-		ev->skipped++;
-		return 0;
-	}
-	s = events_scope_get(ev, k);
-	if (s == NULL || sub_new(s, nul + 1, len, place) == NULL)
-		return -ENOMEM;
-	return 0;
-}
-
-/* A scope's overflow count; the scan ends behind the last of them. */
-static int
-load_overflow(void *arg, struct index_bytes key, struct index_bytes val)
-{
-	struct events *ev = arg;
-	char name[SCOPE_MAX] = "";
-	const char *k = key.data;
-	size_t n = key.size - sizeof(OVERFLOW_KEY);
-	struct scope *s;
-	uint64_t count;
-	int rc;
-
-	if (key.size < sizeof(OVERFLOW_KEY) ||
-	    memcmp(k, OVERFLOW_KEY, sizeof(OVERFLOW_KEY)) != 0)
-		return 1;
-	rc = n < SCOPE_MAX ? decode_number(val, &count) : -EBADMSG;
-	if (rc == -ENOMEM)
-		return rc;
-	if (rc != 0) {
-		ev->skipped++;
-		return 0;
-	}
-	memcpy(name, k + sizeof(OVERFLOW_KEY), n);
-	s = events_scope_get(ev, name);
-	if (s == NULL)
-		return -ENOMEM;
-	s->overflowed = count;
-	return 0;
-}
-
-/* All of it. */
-int
-events_load(struct events *ev)
-{
-	const struct index_bytes first = { "\0", 1 };
-	struct index_bytes val;
-	int rc;
-
-	rc = index_scan(ev->ix, INDEX_EVENTS, first, load_event, ev);
-	if (rc == 0)
-		rc = index_scan(ev->ix, INDEX_SUBS, first, load_sub, ev);
-	if (rc == 0)
-		rc = index_scan(ev->ix, INDEX_META,
-		    (struct index_bytes){ OVERFLOW_KEY, sizeof(OVERFLOW_KEY) },
-		    load_overflow, ev);
-	if (rc < 0)
-		return rc;
-	rc = index_get(ev->ix, INDEX_META,
-	    (struct index_bytes){ LAST_KEY, sizeof(LAST_KEY) - 1 }, &val);
-	if (rc == 0) {
-		uint64_t last = 0;
-
-		if (decode_number(val, &last) != 0)
-			ev->skipped++;
-		if (last > ev->last && last <= SEQ_MAX)
-			ev->last = last;
-	}
-	return rc == -ENOENT ? 0 : rc;
 }

@@ -15,6 +15,7 @@
 #define SCOPE_MAX      128u   /* bytes of a scope's name */
 #define SUBSCRIBER_MAX 128u   /* bytes of a subscriber's name */
 #define LAST_KEY       "events-last"
+#define OVERFLOW_KEY   "events-overflow" /* NUL, then the scope */
 
 /* An event that somebody may still want. */
 struct note {
@@ -71,6 +72,9 @@ void events_scope_room(struct events *ev);
 /* "" for the scope's own subscriber, whichever way it is called. */
 const char *events_sub_name(const char *scope, const char *subscriber);
 struct sub *events_sub_find(const struct scope *s, const char *name);
+/* At a place, in memory only. NULL: no memory. */
+struct sub *events_sub_new(struct scope *s, const char *name, size_t len,
+    uint64_t place);
 /* Known from here on, at place 0; NULL where it cannot be remembered. */
 struct sub *events_sub_get(struct events *ev, struct scope *s,
     const char *subscriber);

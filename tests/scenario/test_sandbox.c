@@ -414,6 +414,32 @@ SCENARIO(sandbox, is_listed_and_pruned)
 	expect_str(ask("exec", STR("command", "true")), "status", "completed");
 }
 
+/* What would take a call out of its box by a parameter. */
+SCENARIO(sandbox, a_call_gets_less_than_its_box_has_and_never_more)
+{
+	struct arg spill = MAP("spill", "path", file_in_scenario("spilled"));
+	struct answer *a;
+
+	boxes("memory = 128m\n");
+	a = ask("exec", STR("command", "echo out"), spill);
+	expect_refused_for(a, "unsupported", "spill");
+	expect(access(file_in_scenario("spilled"), F_OK) != 0, "it was made");
+	a = ask("exec", STR("command", "true"),
+	    ONE("limits", "memoryBytes", 1 << 28));
+	expect_refused_for(a, "invalid-params", "limits.memoryBytes");
+	expect(strstr(words_of(a), "268435456; expected at most 134217728") !=
+	    NULL, "%s", words_of(a));
+	a = ask("exec", STR("command", "true"), ONE("limits", "memoryBytes", 1 << 26));
+	expect_str(a, "status", "completed");
+	write_conf(conf("memory = 128m\n[limits]\nmemoryBytes = 1073741824\n"));
+	kill_now(keeper_pid(), SIGHUP);
+	await_log("event=config-read");
+	a = ask("exec", STR("command", "true"));
+	expect(psup_get_int(psup_value_get(psup_value_get(details(a),
+	    "limits"), "memoryBytes"), "limit", 0) == 128 << 20, "%s",
+	    words_of(a));
+}
+
 /* ----------------------------------------------------------------- escapes */
 
 static int

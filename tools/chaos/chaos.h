@@ -7,7 +7,7 @@
  *     chaos.c    options, the phases of a campaign, the exit code
  *     server.c   a server of its own, or the one that runs; its processes
  *     child.c    the commands: each byte a function of its position
- *     story.c    one session: started, followed, compared
+ *     story.c    one session: started, followed, compared (story_check.c)
  *     kinds.c    what each kind of session does and must give
  *     threads.c  stories one after the other, a queue, a subscriber
  *     ledger.c   what was started, and what is owed: starts, events, order

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What stories are made of, for story.c, kinds.c and streams.c alone. */
+/* What stories are made of, for story.c, story_check.c and kinds.c alone. */
 #ifndef PSUP_CHAOS_STORY_H
 #define PSUP_CHAOS_STORY_H
 
 #include "chaos.h"
+
+#define STORY_PIECE 262144 /* bytes that a poll asks for */
 
 /* One session and what it must give. */
 struct story {
@@ -45,6 +47,10 @@ void story_follow(struct story *s);
 void story_finish(struct story *s);
 /* Forgets it. A repeat may find that it was forgotten already. */
 void story_clear(struct story *s);
+/* Takes and compares what a poll gave. Returns its bytes. */
+size_t story_take(struct story *s, const psup_value *details);
+/* The end of a session against what it must be. */
+void story_check_end(struct story *s, const psup_value *details);
 /* Compares an exec's own answer. */
 void story_answered(struct story *s, const psup_value *details);
 /* Compares `size` bytes that begin at `pos`. */

@@ -21,8 +21,6 @@
 #define POLL_WAIT_MS  20000
 #define POLL_BYTES    262144
 #define HELD_BYTES    65536u /* not shown yet: then no more is asked for */
-#define ROOM_WAIT_MS  30000
-#define LEAVE_MS      1000  /* detached: keys under way are waited for */
 #define REDRAW_MS     100   /* between two sizes, so that both are seen */
 
 static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP,
@@ -53,9 +51,8 @@ take_bytes(struct attach *a, const char *data, size_t len, size_t live)
 		a->missed += len;
 }
 
-/* It cannot go on. */
-static void
-fail(struct attach *a, int rc)
+void
+attach_fail(struct attach *a, int rc)
 {
 	a->failed = rc;
 	a->over = true;
@@ -104,7 +101,7 @@ on_polled(void *arg, int status, psup_reply *reply)
 	if (a->again) {
 		a->again = false;
 	} else if (status != PSUP_OK) {
-		fail(a, status);
+		attach_fail(a, status);
 	} else if (take_output(a, psup_reply_details(reply))) {
 		a->over = true;
 		a->last = reply;
@@ -134,133 +131,7 @@ ask_output(struct attach *a)
 	psup_args_free(&args);
 	a->polling = rc == PSUP_OK;
 	if (rc != PSUP_OK)
-		fail(a, rc);
-}
-
-/* --------------------------------------------------------------------- keys */
-
-/* Rings our own bell: a key was not taken. */
-static void
-complain(struct attach *a)
-{
-	if (isatty(a->out.fd) && a->screen.state == 0)
-		(void)sink_put(&a->out, "\a", 1);
-}
-
-/* Takes the first bytes off the queue. */
-static void
-keys_done(struct attach *a, size_t n)
-{
-	memmove(a->in, a->in + n, a->in_len - n);
-	a->in_len -= n;
-	a->in_flight = 0;
-	a->in_repeat = false;
-}
-
-/* The answer of a write. One that the master died over is sent again with its
- * place: without one libpsup may not, and where it may it has. */
-static void
-on_written(void *arg, int status, psup_reply *reply)
-{
-	struct attach *a = arg;
-	const psup_value *details = psup_reply_details(reply);
-	size_t accepted = (size_t)psup_get_int(details, "accepted", 0);
-
-	if (status == PSUP_ERR_LOST) {
-		a->in_repeat = true;
-		return;
-	}
-	if (a->in_flight == 0)
-		return;
-	if (status == PSUP_OK && !psup_reply_is_error(reply)) {
-		keys_done(a, a->in_flight);
-		a->in_pos = psup_get_int(details, "position", -1);
-	} else if (psup_get_is(details, "code", "stdin-full") &&
-	    accepted <= a->in_flight) {
-		keys_done(a, accepted);
-		a->in_pos = -1;
-	} else {
-		/* too long a line, or nobody reads any more */
-		keys_done(a, a->in_flight);
-		a->in_pos = -1;
-		complain(a);
-	}
-	psup_reply_free(&reply);
-}
-
-/* Sends what was typed, one piece at a time. What was under way when the
- * master died is repeated where its place is known, and never otherwise. */
-static void
-send_keys(struct attach *a)
-{
-	psup_args *args;
-	int rc;
-
-	if (a->over || a->in_len == 0 ||
-	    (a->in_flight > 0 && !a->in_repeat))
-		return;
-	if (a->in_repeat && a->in_pos < 0) {
-		a->unsure += a->in_flight;
-		keys_done(a, a->in_flight);
-		if (a->in_len == 0)
-			return;
-	}
-	args = psup_args_new();
-	if (args == NULL)
-		return;
-	if (!a->in_repeat)
-		a->in_flight = a->in_len;
-	psup_args_str(args, "sessionId", a->id);
-	psup_args_bytes(args, "data", a->in, a->in_flight);
-	psup_args_int(args, "timeout", ROOM_WAIT_MS);
-	if (a->in_repeat)
-		psup_args_int(args, "position", a->in_pos);
-	a->in_repeat = false;
-	rc = psup_send(a->c->p, "write", args, on_written, a, NULL);
-	psup_args_free(&args);
-	if (rc != PSUP_OK)
-		fail(a, rc);
-}
-
-/* From now on only what was typed before is waited for. */
-static void
-detach(struct attach *a, int by_signal)
-{
-	a->by_signal = by_signal;
-	a->in_open = false;
-	if (a->leave_ns == 0)
-		a->leave_ns = clock_boot_ns() + LEAVE_MS * 1000000ull;
-}
-
-/* Reads keys; the detach key is seen even where none are taken. */
-static void
-read_keys(struct attach *a)
-{
-	char buf[4096];
-	ssize_t n = read(STDIN_FILENO, buf, sizeof(buf)), at = -1;
-
-	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return;
-	if (n <= 0) {
-		a->in_open = false;
-		if (a->in_tty)
-			detach(a, SIGHUP); /* our terminal is gone */
-		return;
-	}
-	if (a->in_tty)
-		at = attach_key_find(a->o->detach_key, buf, (size_t)n);
-	if (at >= 0) {
-		n = at;
-		detach(a, 0);
-	}
-	if (a->o->read_only || n == 0)
-		return;
-	if ((size_t)n > sizeof(a->in) - a->in_len) {
-		complain(a);
-		return;
-	}
-	memcpy(a->in + a->in_len, buf, (size_t)n);
-	a->in_len += (size_t)n;
+		attach_fail(a, rc);
 }
 
 /* ----------------------------------------------------------------- signals */
@@ -301,7 +172,7 @@ take_signals(struct attach *a)
 			go_on(a);
 			break;
 		default:
-			detach(a, (int)info.ssi_signo);
+			attach_leave(a, (int)info.ssi_signo);
 			break;
 		}
 	}
@@ -382,7 +253,7 @@ turn(struct attach *a)
 	if (pfd[SIGNALS].revents != 0)
 		take_signals(a);
 	if (pfd[INPUT].revents != 0)
-		read_keys(a);
+		attach_keys_read(a);
 	if (pfd[SERVER].revents != 0)
 		psup_dispatch(a->c->p);
 	if (a->redraw_ns != 0 && clock_boot_ns() >= a->redraw_ns) {
@@ -408,7 +279,7 @@ loop(struct attach *a)
 			return;
 		attach_tty_hint(a);
 		ask_output(a);
-		send_keys(a);
+		attach_keys_send(a);
 		turn(a);
 	}
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Somebody at a session's terminal: what attach.c and attach_tty.c share. */
+/* Somebody at a session's terminal: what attach.c, attach_keys.c and attach_tty.c
+ * share. */
 #ifndef PSUP_ATTACH_H
 #define PSUP_ATTACH_H
 
@@ -54,7 +55,18 @@ struct attach {
 	psup_reply *last;       /* the answer that said it is over */
 };
 
-/* Our terminal hands keys through; what it shows is pushed up and kept.
+/* It cannot go on. */
+void attach_fail(struct attach *a, int rc);
+/* From now on only what was typed before is waited for. */
+void attach_leave(struct attach *a, int by_signal);
+
+/* attach_keys.c: reads keys; the detach key is seen even where none are taken. */
+void attach_keys_read(struct attach *a);
+/* Sends what was typed, one piece at a time. What was under way when the master
+ * died is repeated where its place is known, and never otherwise. */
+void attach_keys_send(struct attach *a);
+
+/* attach_tty.c: our terminal hands keys through; what it shows is pushed up and kept.
  * Undone by leave, which may be called twice. */
 void attach_tty_enter(struct attach *a);
 void attach_tty_leave(struct attach *a);

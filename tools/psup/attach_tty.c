@@ -133,34 +133,3 @@ attach_tty_hint_off(struct attach *a)
 	    a->screen.margins ? "" : "\033[r", a->hint_row);
 	say_now(a, line);
 }
-
-/* Programs may have had our terminal send keys as sequences of numbers: then
- * the detach key is one of these. */
-static ssize_t
-key_as_sequence(int key, const char *data, size_t len)
-{
-	int code = key >= 1 && key <= 26 ? key + 'a' - 1 : key + '@';
-	char text[24];
-	const char *at;
-
-	if (key >= ' ')
-		return -1;
-	snprintf(text, sizeof(text), "\033[%d;5u", code);
-	at = memmem(data, len, text, strlen(text));
-	if (at == NULL) {
-		snprintf(text, sizeof(text), "\033[27;5;%d~", code);
-		at = memmem(data, len, text, strlen(text));
-	}
-	return at != NULL ? at - data : -1;
-}
-
-ssize_t
-attach_key_find(int key, const char *data, size_t len)
-{
-	const char *at;
-
-	if (key < 0)
-		return -1;
-	at = memchr(data, key, len);
-	return at != NULL ? at - data : key_as_sequence(key, data, len);
-}

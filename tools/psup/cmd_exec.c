@@ -9,12 +9,10 @@
 #include <unistd.h>
 
 #include "exec_env.h"
+#include "exec_limits.h"
 #include "log.h"
 
-#define LIMITS_MAX 8
-#define LIMIT_NAMES                                                            \
-	"memoryBytes|pids|cpuSeconds|fileSizeBytes|openFiles|nice"
-#define TAGS_MAX   16
+#define TAGS_MAX 16
 
 enum exec_stdin { STDIN_INHERIT, STDIN_OPEN, STDIN_CLOSED, STDIN_DEFAULT };
 
@@ -22,11 +20,7 @@ struct exec_options {
 	struct psup_exec x;
 	struct exec_env env;
 	bool follow;
-	struct {
-		char name[24];
-		int64_t value;
-	} limits[LIMITS_MAX];
-	size_t limit_count;
+	struct exec_limits limits;
 	const char *tags[TAGS_MAX]; /* KEY=VALUE */
 	size_t tag_count;
 	const char *host, *ask;
@@ -77,55 +71,11 @@ take_tag(struct usage *u, const char *text)
 		o.tags[o.tag_count++] = text;
 }
 
-static const struct limit {
-	const char *name;
-	enum { LIMIT_SIZE, LIMIT_SECONDS, LIMIT_COUNT } unit;
-	int64_t min, max;
-} known_limits[] = {
-#define LIMIT(id, name, unit, min, max, expected) {name, LIMIT_##unit, min, max},
-#include "common/limit.def"
-};
-
-/* A size, a time or a count. */
-static int64_t
-limit_value(struct usage *u, const struct limit *l, const char *text)
-{
-	char option[48];
-
-	snprintf(option, sizeof(option), "--limit %s", l->name);
-	if (l->unit == LIMIT_SIZE)
-		return usage_size(u, option, text, l->min, l->max);
-	if (l->unit == LIMIT_SECONDS)
-		return (int64_t)usage_duration(u, option, text, 1000,
-		    (double)l->min * 1000, (double)l->max * 1000) / 1000;
-	return usage_number(u, option, text, l->min, l->max);
-}
-
 /* --limit NAME=N */
 static void
 take_limit(struct usage *u, const char *text)
 {
-	const char *eq = strchr(text, '=');
-	size_t n = eq != NULL ? (size_t)(eq - text) : 0;
-
-	if (n == 0 || n >= sizeof(o.limits[0].name)) {
-		usage_wrong(u, "--limit: \"%.40s\" is not NAME=NUMBER", text);
-		return;
-	}
-	if (o.limit_count == LIMITS_MAX) {
-		usage_wrong(u, "--limit: at most %d of them", LIMITS_MAX);
-		return;
-	}
-	snprintf(o.limits[o.limit_count].name, n + 1, "%s", text);
-	for (size_t i = 0; i < sizeof(known_limits) / sizeof(known_limits[0]);
-	     i++)
-		if (strcmp(known_limits[i].name,
-		        o.limits[o.limit_count].name) == 0) {
-			o.limits[o.limit_count++].value =
-			    limit_value(u, &known_limits[i], eq + 1);
-			return;
-		}
-	usage_no_word(u, "a limit", o.limits[o.limit_count].name, LIMIT_NAMES);
+	exec_limits_take(u, &o.limits, text);
 }
 
 /* --host auto|gateway|sandbox */
@@ -209,12 +159,8 @@ exec_args(void)
 		psup_args_str(a, "ask", o.ask);
 	if (a != NULL && o.elevated)
 		psup_args_bool(a, "elevated", true);
-	if (a == NULL || o.limit_count == 0)
-		return a;
-	psup_args_map_begin(a, "limits");
-	for (size_t i = 0; i < o.limit_count; i++)
-		psup_args_int(a, o.limits[i].name, o.limits[i].value);
-	psup_args_map_end(a);
+	if (a != NULL)
+		exec_limits_args(&o.limits, a);
 	return a;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A foreground exec under way: what run.c and run_exit.c share. */
+/* A foreground exec under way: what run.c and the other run_*.c share. */
 #ifndef PSUP_RUN_H
 #define PSUP_RUN_H
 
@@ -11,7 +11,8 @@
 #include "sink.h"
 #include "term_out.h"
 
-#define KILLS 8
+#define KILLS           8
+#define RUN_INPUT_BYTES 262144u
 
 struct run {
 	struct cli *c;
@@ -53,6 +54,12 @@ struct run {
 	struct term_out screen; /* what that was told */
 };
 
+/* Is there something to read our stdin for? */
+bool run_input_wanted(const struct run *r);
+/* May we read our terminal, or would that stop us? */
+bool run_input_readable(const struct run *r);
+/* Reads a piece of our stdin and sends it. */
+void run_input_read(struct run *r);
 /* Our terminal hands keys through; undone by close, which may be called
  * twice. Nothing where the command or we have no terminal. */
 void run_tty_open(struct run *r);

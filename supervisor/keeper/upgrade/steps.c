@@ -5,8 +5,9 @@
  * began. Who leaves is replaced by the ways of a death: its sessions are given
  * to an heir, a new master reconciles.
  *
- *     PROGRAMS   they are looked for in a process apart, and found; the three new programs say their versions: they must be of
- *                one build, and that and ours must read each other
+ *     PROGRAMS   a process apart looks for the three new programs; then they
+ *                say their versions: they must be of one build, and that and
+ *                ours must read each other
  *     CHECK      the new psupd reads this keeper's state, in a process apart
  *     WORKERS    one by one, the standby first, each ready before the next
  *     MASTER     leaves after a commit; its successor reconciles
@@ -18,6 +19,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -85,14 +87,18 @@ start_now(struct proc *p)
 }
 
 /* Back to the old programs; where nothing was replaced that is quick. */
-static void
-go_back(struct keeper *k, const char *why)
+__attribute__((format(printf, 2, 3))) static void
+go_back(struct keeper *k, const char *fmt, ...)
 {
+	char *why = k->upgrade.why;
 	uint32_t i;
+	va_list ap;
 
 	if (k->upgrade.phase == CTL_UPGRADE_BACK)
 		return;
-	(void)snprintf(k->upgrade.why, sizeof(k->upgrade.why), "%s", why);
+	va_start(ap, fmt);
+	(void)vsnprintf(why, sizeof(k->upgrade.why), fmt, ap);
+	va_end(ap);
 	log_event(LOG_ERROR, "upgrade-fails", KV("to", k->upgrade.to),
 	    KV("why", why), KV("msg", "the old programs again"));
 	trial_end(k, &k->upgrade.trial);
@@ -277,20 +283,27 @@ ask_leave(struct keeper *k, struct proc *p)
 static bool
 end_slow(struct keeper *k, struct proc *p, enum set_id want, uint64_t now)
 {
-	char why[200];
-
 	if (p->state != PROC_STARTING || p->set != SET_NEW)
 		return false;
-	if (want == SET_NEW &&
-	    now < p->started_ns + k->upgrade.ready_ms * NSEC_PER_MSEC)
-		return false;
 	if (want == SET_NEW) {
-		(void)snprintf(why, sizeof(why), "the new %s is not ready "
-		    "after %u ms", procs_name(p), k->upgrade.ready_ms);
-		go_back(k, why);
+		if (now < p->started_ns + k->upgrade.ready_ms * NSEC_PER_MSEC)
+			return false;
+		go_back(k, "the new %s is not ready after %u ms",
+		    procs_name(p), k->upgrade.ready_ms);
 	}
 	procs_signal(p, SIGKILL);
 	return true;
+}
+
+/* One that was told to leave and has not. */
+static void
+end_staying(struct keeper *k, struct proc *p, uint64_t now)
+{
+	if (!p->leaving || !procs_alive(p) || now < k->upgrade.leave_ns)
+		return;
+	log_event(LOG_WARN, "process-stays", KV_PROC(p));
+	k->upgrade.leave_ns = NEVER;
+	procs_signal(p, SIGKILL);
 }
 
 /* Does one step towards everybody being of that set; true: they are. */
@@ -307,22 +320,12 @@ replace(struct keeper *k, enum set_id set, bool master, uint64_t now)
 
 		if (end_slow(k, p, set, now))
 			return false;
-		if (p->leaving && procs_alive(p) &&
-		    now >= k->upgrade.leave_ns) {
-			log_event(LOG_WARN, "process-stays", KV_PROC(p));
-			k->upgrade.leave_ns = NEVER;
-			procs_signal(p, SIGKILL);
-		}
+		end_staying(k, p, now);
 		if (p->set != set && p->state == PROC_READY &&
 		    (next == NULL || p->role == HERITAGE_STANDBY))
 			next = p;
 	}
-	if (k->master.leaving && procs_alive(&k->master) &&
-	    now >= k->upgrade.leave_ns) {
-		log_event(LOG_WARN, "process-stays", KV_PROC(&k->master));
-		k->upgrade.leave_ns = NEVER;
-		procs_signal(&k->master, SIGKILL);
-	}
+	end_staying(k, &k->master, now);
 	if (!is_quiet(k))
 		return false;
 	if (next == NULL && master && k->master.set != set)
@@ -338,7 +341,6 @@ run_keeper(struct keeper *k, uint64_t now)
 {
 	struct upgrade *u = &k->upgrade;
 	enum trial_verdict verdict;
-	char why[300];
 	int r = 0;
 
 	if (now >= u->step_ns) {
@@ -350,9 +352,8 @@ run_keeper(struct keeper *k, uint64_t now)
 		if (verdict == TRIAL_RUNS)
 			return;
 		if (verdict == TRIAL_FAILED) {
-			(void)snprintf(why, sizeof(why), "the new keeper "
-			    "cannot take over: %.200s", u->trial.text);
-			go_back(k, why);
+			go_back(k, "the new keeper cannot take over: %.200s",
+			    u->trial.text);
 			return;
 		}
 		u->checked = true;
@@ -365,11 +366,9 @@ run_keeper(struct keeper *k, uint64_t now)
 		FAULT("upgrade.before-exec");
 		r = exec_successor(k);
 	}
-	if (r < 0) {
-		(void)snprintf(why, sizeof(why), "the keeper's %s: %s",
+	if (r < 0)
+		go_back(k, "the keeper's %s: %s",
 		    u->checked ? "exec" : "state", strerror(-r));
-		go_back(k, why);
-	}
 }
 
 /* A process of the server has died: was it one of the new ones' fault? */
@@ -377,7 +376,6 @@ void
 upgrade_death(struct keeper *k, const struct proc *p, bool killed)
 {
 	struct upgrade *u = &k->upgrade;
-	char why[200];
 
 	if (p->leaving)
 		u->replaced++;
@@ -388,9 +386,8 @@ upgrade_death(struct keeper *k, const struct proc *p, bool killed)
 	 * comes */
 	if (killed && (p->was_ready || ++u->killed_young < YOUNG_KILLS))
 		return;
-	(void)snprintf(why, sizeof(why), "the new %s died%s", procs_name(p),
+	go_back(k, "the new %s died%s", procs_name(p),
 	    p->was_ready ? "" : " before it was ready");
-	go_back(k, why);
 }
 
 /* Once a turn. */

@@ -278,7 +278,9 @@ Test(config_sandbox, refuses_what_a_box_must_not_see)
 Test(config_sandbox, refuses_a_bind_that_boxes_may_replace)
 {
 	const char *a = dir("a"), *b = dir("a/b");
+	char link[120];
 
+	(void)snprintf(link, sizeof(link), "%s/link", conf_dir);
 	cr_expect_eq(resolve("all", fmt("bind = %s:/x:rw\nbind = %s:/y:ro", a,
 	    b)), -EINVAL);
 	cr_expect_not_null(strstr(why, "where boxes may replace it"), "%s",
@@ -288,6 +290,17 @@ Test(config_sandbox, refuses_a_bind_that_boxes_may_replace)
 	cr_expect_eq(resolve("all", fmt("workspace = %s\nbind = %s:/y:ro", a,
 	    b)), -EINVAL);
 	cr_expect_not_null(strstr(why, "lies in the workspace"), "%s", why);
+	/* nor one above it, itself, or where only a link says so */
+	cr_expect_eq(resolve("all", fmt("workspace = %s/not/there\n"
+	    "bind = %s:/y:ro", b, a)), -EINVAL);
+	cr_expect_not_null(strstr(why, "contains the workspace"), "%s", why);
+	cr_expect_eq(resolve("all", fmt("workspace = %s\nbind = %s:/y:ro", b,
+	    b)), -EINVAL);
+	cr_expect_not_null(strstr(why, "contains the workspace"), "%s", why);
+	cr_expect_eq(symlink(b, link), 0);
+	cr_expect_eq(resolve("all", fmt("workspace = %s/w\nbind = %s:/y:ro",
+	    link, b)), -EINVAL);
+	cr_expect_not_null(strstr(why, "contains the workspace"), "%s", why);
 	remove_all();
 }
 

@@ -10,4 +10,5 @@
 	_Static_assert(__NR_##name == (arm), #name);
 #define BOX_CALL_X86(name, x86, error)
 #include "worker/box_filter.def"
-_Static_assert(__NR_clone == 220 && __NR_ioctl == 29, "by argument");
+_Static_assert(__NR_clone == 220 && __NR_ioctl == 29 && __NR_socket == 198 &&
+	__NR_socketpair == 199, "by argument");

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,6 +87,8 @@ expected(int nr, int x86)
 {
 	size_t i;
 
+	if (nr == (x86 ? 41 : 198) || nr == (x86 ? 53 : 199))
+		return DENY(EAFNOSUPPORT); /* of no family */
 	for (i = 0; i < ROWS; i++)
 		if ((x86 ? rows[i].x86 : rows[i].arm) == nr)
 			return DENY(rows[i].error);
@@ -105,14 +108,19 @@ Test(box_filter, says_no_to_what_the_table_names_and_to_nothing_else)
 }
 
 static void
-by_argument(uint32_t arch, int nr_clone, int nr_ioctl)
+by_argument(
+    uint32_t arch, int nr_clone, int nr_ioctl, int nr_socket, int nr_socketpair)
 {
+	const int families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+	const int refused[] = {AF_UNSPEC, AF_VSOCK, AF_ALG, AF_PACKET,
+	    AF_BLUETOOTH, AF_TIPC, AF_XDP, AF_RDS, AF_KEY};
 	const uint64_t high = UINT64_C(1) << 32;
 	const uint64_t thread = CLONE_VM | CLONE_FS | CLONE_FILES |
 				CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
 				CLONE_SETTLS;
 	const uint64_t spaces[] = {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS,
-	    CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET};
+	    CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET,
+	    CLONE_PARENT};
 	size_t i;
 
 	cr_expect_eq(ask(arch, nr_clone, thread, 0), SECCOMP_RET_ALLOW);
@@ -124,12 +132,27 @@ by_argument(uint32_t arch, int nr_clone, int nr_ioctl)
 	cr_expect_eq(ask(arch, nr_ioctl, 0, TIOCSTI), DENY(EPERM));
 	cr_expect_eq(ask(arch, nr_ioctl, 0, high | TIOCSTI), DENY(EPERM));
 	cr_expect_eq(ask(arch, nr_ioctl, 0, TIOCLINUX), DENY(EPERM));
+	cr_expect_eq(ask(arch, nr_ioctl, 0, TIOCSETD), DENY(EPERM));
+	for (i = 0; i < sizeof(families) / sizeof(*families); i++) {
+		uint64_t f = high | (unsigned)families[i];
+
+		cr_expect_eq(ask(arch, nr_socket, f, 1), SECCOMP_RET_ALLOW);
+		cr_expect_eq(ask(arch, nr_socketpair, f, 1), SECCOMP_RET_ALLOW);
+	}
+	for (i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		uint64_t f = high | (unsigned)refused[i];
+
+		cr_expect_eq(ask(arch, nr_socket, f, 1), DENY(EAFNOSUPPORT),
+		    "family %d", refused[i]);
+		cr_expect_eq(ask(arch, nr_socketpair, f, 1), DENY(EAFNOSUPPORT),
+		    "family %d", refused[i]);
+	}
 }
 
 Test(box_filter, looks_at_the_low_half_of_flags_and_requests)
 {
-	by_argument(AUDIT_ARCH_X86_64, 56, 16);
-	by_argument(AUDIT_ARCH_AARCH64, 220, 29);
+	by_argument(AUDIT_ARCH_X86_64, 56, 16, 41, 53);
+	by_argument(AUDIT_ARCH_AARCH64, 220, 29, 198, 199);
 }
 
 Test(box_filter, kills_a_foreign_architecture_and_knows_no_x32)

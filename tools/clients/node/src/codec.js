@@ -8,14 +8,15 @@ const ANSWER_BYTES = 256 << 20, DEPTH = 8, ANSWER_DEPTH = 64;
 // What has been packed before and does not change: an environment.
 const packed = new WeakMap();
 
+// Messages, one behind the other, until they are taken.
 export class Packer {
   constructor() {
-    this.buf = Buffer.allocUnsafe(16384);
-    this.n = 0;
+    this.buf = Buffer.allocUnsafe(4096);
+    this.n = this.begin = 0;
   }
 
   room(bytes) {
-    if (this.n + bytes > FRAME_BYTES) {
+    if (this.n - this.begin + bytes > FRAME_BYTES) {
       throw new PsupError('frame-too-large',
           'a message may have 4 MiB, this one has more', this.field);
     }
@@ -36,32 +37,48 @@ export class Packer {
     this.buf[this.n++] = b;
   }
 
+  // The last `bytes` bytes of a number that is not negative.
+  word(v, bytes) {
+    for (let i = this.n + bytes - 1; i >= this.n; i--) {
+      this.buf[i] = v;
+      v = (v - v % 256) / 256;
+    }
+    this.n += bytes;
+  }
+
   // A header of 1, 3 or 5 bytes.
   head(count, fix, fixMax, two, four) {
     this.room(5);
     if (count < fixMax) {
       this.buf[this.n++] = fix | count;
-    } else if (count < 0x10000) {
-      this.buf[this.n++] = two;
-      this.n = this.buf.writeUInt16BE(count, this.n);
     } else {
-      this.buf[this.n++] = four;
-      this.n = this.buf.writeUInt32BE(count, this.n);
+      this.buf[this.n++] = count < 0x10000 ? two : four;
+      this.word(count, count < 0x10000 ? 2 : 4);
     }
   }
 
+  // Is it short, and nothing but ASCII? Then it is written.
+  ascii(s) {
+    const length = s.length;
+    if (length >= 32) return false;
+    this.room(length + 1);
+    const {buf, n} = this;
+    for (let i = 0; i < length; i++) {
+      const c = s.charCodeAt(i);
+      if (c >= 0x80) return false;
+      buf[n + 1 + i] = c;
+    }
+    buf[n] = 0xa0 | length;
+    this.n = n + 1 + length;
+    return true;
+  }
+
   str(s) {
+    if (this.ascii(s)) return;
     if (!s.isWellFormed()) {
       throw this.wrong('invalid-params', 'a text with half a character');
     }
-    const bytes = s.length < 8 ? -1 : Buffer.byteLength(s);
-    if (bytes < 0) { // short: at most 24 bytes, and no second walk
-      this.room(25);
-      const n = this.buf.write(s, this.n + 1);
-      this.buf[this.n] = 0xa0 | n;
-      this.n += 1 + n;
-      return;
-    }
+    const bytes = Buffer.byteLength(s);
     if (bytes > STRING_BYTES) {
       throw this.wrong('limit-exceeded', `${bytes} bytes, at most 1 MiB`);
     }
@@ -75,10 +92,10 @@ export class Packer {
       throw this.wrong('limit-exceeded', `${b.length} bytes, at most 1 MiB`);
     }
     this.room(b.length + 5);
-    this.buf[this.n] = 0xc6;
-    this.buf.writeUInt32BE(b.length, this.n + 1);
-    this.buf.set(b, this.n + 5);
-    this.n += 5 + b.length;
+    this.buf[this.n++] = 0xc6;
+    this.word(b.length, 4);
+    this.buf.set(b, this.n);
+    this.n += b.length;
   }
 
   integer(v) {
@@ -95,6 +112,7 @@ export class Packer {
   number(v) {
     if (Number.isInteger(v) && !Object.is(v, -0)) {
       if (v >= 0 && v < 128) return this.byte(v);
+      if (v >= 0 && v < 2 ** 32) return this.head(v, 0, 0, 0xcd, 0xce);
       if (Number.isSafeInteger(v)) return this.integer(BigInt(v));
     }
     this.room(9);
@@ -116,13 +134,16 @@ export class Packer {
       this.n += before.length;
       return;
     }
-    const keys = Object.keys(v).filter(key => v[key] !== undefined);
-    this.head(keys.length, 0x80, 16, 0xde, 0xdf);
-    const field = this.field;
+    const keys = Object.keys(v), {field} = this;
+    let count = 0;
+    for (const key of keys) if (v[key] !== undefined) count++;
+    this.head(count, 0x80, 16, 0xde, 0xdf);
     for (const key of keys) {
+      const item = v[key];
+      if (item === undefined) continue;
       if (depth === 2) this.field = key; // a parameter
       this.str(key);
-      this.value(v[key], depth + 1);
+      this.value(item, depth + 1);
     }
     this.field = field;
   }
@@ -149,20 +170,33 @@ export class Packer {
     for (const item of v) this.value(item, depth + 1);
   }
 
-  // [type, ...]: a message. Throws PsupError where a value cannot be sent.
+  // [type, ...]: a message. Throws PsupError where a value cannot be sent:
+  // then nothing of it is there.
   message(v) {
-    this.n = 0;
+    this.begin = this.n;
     this.count = 0;
     this.field = undefined;
-    this.value(v);
+    try {
+      this.value(v);
+    } catch (e) {
+      this.n = this.begin;
+      throw e;
+    }
+  }
+
+  take() {
     const bytes = Buffer.from(this.buf.subarray(0, this.n));
-    if (this.buf.length > 1 << 18) this.buf = Buffer.allocUnsafe(16384);
+    this.n = 0;
+    if (this.buf.length > 1 << 18) this.buf = Buffer.allocUnsafe(4096);
     return bytes;
   }
 }
 
 const packer = new Packer();
-export const pack = v => packer.message(v);
+export function pack(v) {
+  packer.message(v);
+  return packer.take();
+}
 
 // The same map of texts as one that is packed once and sent many times.
 export function constant(map) {
@@ -194,16 +228,14 @@ function sizes(b) {
     case 0xdd: return [5, 4, 0, 1];
     case 0xde: return [3, 2, 0, 2];
     case 0xdf: return [5, 4, 0, 2];
-    default: throw broken(`byte 0x${b.toString(16)}`);
+    default: return null;
   }
 }
-const TABLE = Array.from({length: 256}, (_, b) => {
-  try {
-    return sizes(b);
-  } catch {
-    return null;
-  }
-});
+const [HEAD, WIDTH, BODY, EACH] = [0, 1, 2, 3].map(column =>
+  Uint8Array.from({length: 256}, (_, b) => sizes(b)?.[column] ?? 0));
+
+// Texts of keys, by a hash of their bytes: the same come again and again.
+const keys = new Array(1024);
 
 // Takes bytes as they come, gives messages: looks at each byte twice, however
 // they are cut.
@@ -212,6 +244,7 @@ export class Unpacker {
     this.limit = limit;
     this.buf = Buffer.alloc(0);
     this.end = 0; // of what is in buf
+    this.lent = false; // buf is the caller's
     this.restart(0);
   }
 
@@ -221,46 +254,65 @@ export class Unpacker {
     this.left = 1; // elements, until the message is whole
   }
 
+  // The chunk may be written over once keep() has been called.
   push(chunk) {
-    const kept = this.end - this.start;
-    if (kept === 0) {
+    if (this.end === this.start) {
       this.buf = chunk;
       this.end = chunk.length;
+      this.lent = true;
       this.restart(0);
       return;
     }
-    const scanned = this.scanned - this.start, left = this.left;
     if (this.start > 0 || this.end + chunk.length > this.buf.length) {
-      const room = Math.max(2 * kept, kept + chunk.length);
-      const more = Buffer.allocUnsafe(room);
-      this.buf.copy(more, 0, this.start, this.end);
-      this.buf = more;
-      this.end = kept;
-      this.restart(0);
-      this.scanned = scanned;
-      this.left = left;
+      this.move(chunk.length);
     }
     this.buf.set(chunk, this.end);
     this.end += chunk.length;
   }
 
+  // What is left of the caller's bytes becomes ours.
+  keep() {
+    if (this.lent) this.move(0);
+  }
+
+  move(more) {
+    const kept = this.end - this.start;
+    const bytes = Buffer.allocUnsafe(more > 0 ? kept + Math.max(kept, more)
+      : kept);
+    this.buf.copy(bytes, 0, this.start, this.end);
+    this.buf = bytes;
+    this.lent = false;
+    this.scanned -= this.start;
+    this.start = 0;
+    this.end = kept;
+  }
+
+  // A number of `width` bytes at `at`.
+  word(at, width) {
+    let v = this.buf[at];
+    for (let i = 1; i < width; i++) v = v * 256 + this.buf[at + i];
+    return v;
+  }
+
   // Is a whole message there? Goes on where it stopped.
   whole() {
-    while (this.left > 0) {
-      if (this.scanned >= this.end) return false;
-      const first = this.buf[this.scanned], row = TABLE[first];
-      if (!row) throw broken(`byte 0x${first.toString(16)}`);
-      const [head, width, fixed, each] = row;
-      if (this.scanned + head > this.end) return false;
-      const n = width > 0 ? this.buf.readUIntBE(this.scanned + 1, width) : 0;
-      const body = width > 0 && each === 0 ? n : fixed;
-      this.left += (width > 0 ? each * n : each) - 1;
-      this.scanned += head + body;
-      if (this.scanned - this.start + this.left > this.limit) {
+    const {buf, end} = this;
+    let {scanned, left} = this;
+    while (left > 0 && scanned < end) {
+      const first = buf[scanned], head = HEAD[first], width = WIDTH[first];
+      const each = EACH[first];
+      if (head === 0) throw broken(`byte 0x${first.toString(16)}`);
+      if (scanned + head > end) break;
+      const n = width > 0 ? this.word(scanned + 1, width) : 0;
+      left += (width > 0 ? each * n : each) - 1;
+      scanned += head + (width > 0 && each === 0 ? n : BODY[first]);
+      if (scanned - this.start + left > this.limit) {
         throw broken(`a message of more than ${this.limit} bytes`);
       }
     }
-    return this.scanned <= this.end;
+    this.scanned = scanned;
+    this.left = left;
+    return left === 0 && scanned <= end;
   }
 
   // The next message, or undefined. Throws PsupError.
@@ -279,20 +331,47 @@ export class Unpacker {
 
   bin(n) {
     this.at += n;
-    return this.buf.subarray(this.at - n, this.at);
+    const bytes = this.buf.subarray(this.at - n, this.at);
+    return this.lent ? Buffer.from(bytes) : bytes;
   }
 
-  integer(width, signed) {
-    const at = this.at;
+  // The number behind a head of 2 ** power bytes.
+  wide(power) {
+    const width = 1 << power, at = this.at;
     this.at += width;
-    if (width < 8) {
-      return signed ? this.buf.readIntBE(at, width)
-        : this.buf.readUIntBE(at, width);
-    }
-    const v = signed ? this.buf.readBigInt64BE(at)
-      : this.buf.readBigUInt64BE(at);
-    const number = Number(v);
+    if (width < 8) return this.word(at, width);
+    const v = this.word(at, 4) * 2 ** 32 + this.word(at + 4, 4);
+    return Number.isSafeInteger(v) ? v : this.buf.readBigUInt64BE(at);
+  }
+
+  signed(power) {
+    const width = 1 << power, at = this.at;
+    this.at += width;
+    if (width < 8) return this.buf.readIntBE(at, width);
+    const v = this.buf.readBigInt64BE(at), number = Number(v);
     return Number.isSafeInteger(number) ? number : v;
+  }
+
+  key(depth) {
+    const {buf, at} = this, n = buf[at] & 31;
+    if ((buf[at] & 0xe0) !== 0xa0) { // a long one
+      const key = this.value(depth);
+      if (typeof key !== 'string') throw broken('a key that is no text');
+      return key;
+    }
+    let hash = n;
+    for (let i = at + 1; i <= at + n; i++) hash = (hash * 31 + buf[i]) & 1023;
+    const known = keys[hash];
+    this.at++;
+    if (known?.length === n) {
+      let i = 0;
+      while (i < n && known.charCodeAt(i) === buf[at + 1 + i]) i++;
+      if (i === n) {
+        this.at += n;
+        return known;
+      }
+    }
+    return keys[hash] = this.text(n);
   }
 
   array(n, depth) {
@@ -304,9 +383,7 @@ export class Unpacker {
   map(n, depth) {
     const map = {};
     for (let i = 0; i < n; i++) {
-      const key = this.value(depth);
-      if (typeof key !== 'string') throw broken('a key that is no text');
-      const value = this.value(depth);
+      const key = this.key(depth), value = this.value(depth);
       if (key === '__proto__') {
         Object.defineProperty(map, key, {value, enumerable: true,
           writable: true, configurable: true});
@@ -325,20 +402,18 @@ export class Unpacker {
     if (b < 0xa0) return this.array(b & 15, depth);
     if (b < 0xc0) return this.text(b & 31);
     if (b >= 0xe0) return b - 256;
-    const wide = base => this.integer(1 << (b - base), false);
     switch (b) {
       case 0xc0: return null;
       case 0xc2: return false;
       case 0xc3: return true;
-      case 0xc4: case 0xc5: case 0xc6: return this.bin(wide(0xc4));
+      case 0xc4: case 0xc5: case 0xc6: return this.bin(this.wide(b - 0xc4));
       case 0xca: return this.buf.readFloatBE((this.at += 4) - 4);
       case 0xcb: return this.buf.readDoubleBE((this.at += 8) - 8);
-      case 0xcc: case 0xcd: case 0xce: case 0xcf: return wide(0xcc);
-      case 0xd0: case 0xd1: case 0xd2: case 0xd3:
-        return this.integer(1 << (b - 0xd0), true);
-      case 0xd9: case 0xda: case 0xdb: return this.text(wide(0xd9));
-      case 0xdc: case 0xdd: return this.array(wide(0xdb), depth);
-      default: return this.map(wide(0xdd), depth);
+      case 0xcc: case 0xcd: case 0xce: case 0xcf: return this.wide(b - 0xcc);
+      case 0xd0: case 0xd1: case 0xd2: case 0xd3: return this.signed(b - 0xd0);
+      case 0xd9: case 0xda: case 0xdb: return this.text(this.wide(b - 0xd9));
+      case 0xdc: case 0xdd: return this.array(this.wide(b - 0xdb), depth);
+      default: return this.map(this.wide(b - 0xdd), depth);
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One connection: requests out, answers and notifications in. Where it is lost
 // it is taken up again, and asks again for what may be asked for twice.
-import {pack, Unpacker} from './codec.js';
+import {Packer, Unpacker} from './codec.js';
 import {PsupError} from './error.js';
 import {METHODS} from './methods.js';
 import {dial, nobodyThere, startServer} from './place.js';
@@ -11,6 +11,10 @@ const PROTOCOL = 1;
 export const WINDOW = 60;
 const A_TURN = 16; // messages, then others have theirs
 const TRIES = 100; // of one call, over lost connections
+const A_WRITE = 64 << 10; // bytes, then what was said is sent
+
+// What comes is read into this, by all: it is taken at once.
+const inbox = Buffer.allocUnsafeSlow(64 << 10);
 
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
 
@@ -27,6 +31,7 @@ export class Link {
     this.client = client;
     this.calls = new Map(); // msgid: under way
     this.queue = []; // not sent yet
+    this.out = new Packer(); // said in this turn of the loop
     this.slow = 0; // of both: what may take long
     this.next = 1;
     this.socket = null;
@@ -69,15 +74,33 @@ export class Link {
       this.queue.splice(at, 1);
       this.done(call, cancelled(call.method));
     } else if (this.calls.get(call.msgid) === call) {
-      this.socket?.write(pack([2, 'cancel', [{msgid: call.msgid}]]));
+      if (this.socket) this.say([2, 'cancel', [{msgid: call.msgid}]]);
     }
     this.hold();
   }
 
   // Whether the process stays for us.
   hold() {
-    if (this.load > 0 || this.held) this.socket?.ref();
-    else this.socket?.unref();
+    const holds = this.load > 0 || Boolean(this.held);
+    if (!this.socket || this.holds === holds) return;
+    this.holds = holds;
+    if (holds) this.socket.ref();
+    else this.socket.unref();
+  }
+
+  // Throws where the message cannot be said.
+  say(message) {
+    this.out.message(message);
+    if (this.out.n >= A_WRITE) return this.flush();
+    if (this.saying) return;
+    this.saying = true;
+    queueMicrotask(() => this.flush());
+  }
+
+  // One write for all that was said in a turn.
+  flush() {
+    this.saying = false;
+    if (this.out.n > 0) this.socket?.write(this.out.take());
   }
 
   pump() {
@@ -106,9 +129,8 @@ export class Link {
   send(call) {
     if (!call.method) return this.done(call, null, this.client.server);
     const msgid = this.next;
-    let bytes;
     try {
-      bytes = pack([0, msgid, call.method, call.params]);
+      this.say([0, msgid, call.method, call.params]);
     } catch (e) { // it cannot be said
       return this.done(call, e);
     }
@@ -116,9 +138,8 @@ export class Link {
     call.msgid = msgid;
     call.sent = true;
     this.calls.set(msgid, call);
-    this.socket.write(bytes);
     // given up while the connection was away: its answer is still wanted
-    if (call.aborted) this.socket.write(pack([2, 'cancel', [{msgid}]]));
+    if (call.aborted) this.say([2, 'cancel', [{msgid}]]);
   }
 
   // ---------------------------------------------------------------- messages
@@ -127,6 +148,7 @@ export class Link {
     try {
       this.unpacker.push(data);
       this.drain();
+      this.unpacker.keep();
     } catch (e) {
       this.broken(e);
     }
@@ -248,13 +270,19 @@ export class Link {
   }
 
   async open(until) {
-    const client = this.client, socket = await dial(client.dir);
+    const client = this.client;
+    let socket; // nothing comes before it is there
+    const onread = {buffer: inbox, callback: (bytes, buf) => {
+      if (socket && this.socket === socket) this.take(buf.subarray(0, bytes));
+      return true;
+    }};
+    socket = await dial(client.dir, onread);
     if (this.state === 'closed') return socket.destroy();
     this.socket = socket;
     this.unpacker = new Unpacker(client.options.maxAnswerBytes);
     this.next = 1;
     this.resting = this.stopped = false;
-    socket.on('data', data => this.socket === socket && this.take(data));
+    this.holds = true;
     socket.on('drain', () => this.pump());
     socket.on('error', () => {});
     socket.on('close', () => this.socket === socket && this.lost());
@@ -291,6 +319,7 @@ export class Link {
 
   lost() {
     this.socket = null;
+    this.out = new Packer();
     const calls = [...this.calls.values()], again = [];
     this.calls.clear();
     const error = new PsupError('connection-lost',
@@ -324,6 +353,7 @@ export class Link {
     this.calls.clear();
     calls.forEach(call => this.done(call, why));
     this.fail(why);
+    this.flush();
     this.socket?.end();
     this.socket?.unref();
   }

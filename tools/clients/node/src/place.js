@@ -36,11 +36,12 @@ async function checkOwner(dir) {
   }
 }
 
-// A socket with somebody at its other end. Rejects as the system says.
-export async function dial(dir) {
+// A socket with somebody at its other end; what comes goes to onread (node's).
+// Rejects as the system says.
+export async function dial(dir, onread) {
   await checkOwner(dir);
   return await new Promise((resolve, reject) => {
-    const socket = net.connect(`${dir}/sock`);
+    const socket = net.connect({path: `${dir}/sock`, onread});
     socket.once('error', reject);
     socket.once('connect', () => {
       socket.off('error', reject);

@@ -10,7 +10,10 @@ import {METHODS} from './methods.js';
 import {runtimeDir, startServer} from './place.js';
 import {spawn} from './spawn.js';
 
-const key = () => randomBytes(12).toString('hex');
+// Another's in each process; then they are counted.
+const ours = randomBytes(12).toString('hex');
+let count = 0;
+const key = () => `${ours}-${++count}`;
 
 // The name by which a request that may be lost is known again.
 const NAMES = {

@@ -11,6 +11,9 @@ const actionsOf = tool => tool === 'exec' ? ['exec'] : ACTIONS;
 const rowsOf = method => METHODS[method][1];
 const isKnown = (tool, name) => EXTRAS[name]?.[0] === tool ||
     actionsOf(tool).some(method => rowsOf(method)[name]);
+const REQUIRED = Object.fromEntries(['exec', ...ACTIONS].map(method =>
+  [method, Object.keys(rowsOf(method)).filter(name =>
+    rowsOf(method)[name][0].includes('!'))]));
 const NAMES_MAX = 16;
 
 // --- the arguments -----------------------------------------------------------
@@ -101,18 +104,23 @@ function methodOf(tool, action) {
 export function takeCall(call, tool, args) {
   Object.assign(call, {tool, params: {}, ignored: []});
   call.method = methodOf(tool, args?.action);
-  const rows = rowsOf(call.method);
-  for (const [name, row] of Object.entries(rows)) {
-    const v = Object.hasOwn(args ?? {}, name) ? bend(row, name, args[name])
-      : undefined;
-    if (v !== undefined) call.params[row[2] ?? name] = v;
+  const rows = rowsOf(call.method), others = [];
+  for (const name of Object.keys(args ?? {})) {
+    const v = args[name];
+    if (!Object.hasOwn(rows, name)) {
+      others.push(name);
+      continue;
+    }
+    const bent = bend(rows[name], name, v);
+    if (bent !== undefined) call.params[rows[name][2] ?? name] = bent;
   }
-  for (const [name, v] of Object.entries(args ?? {})) {
-    if (v != null && v !== '' && !rows[name] &&
+  for (const name of others) {
+    const v = args[name];
+    if (v != null && v !== '' &&
         !(tool === 'process' && name === 'action')) takeOther(call, name, v);
   }
-  for (const [name, [type]] of Object.entries(rows)) {
-    if (type.includes('!') && call.params[name] === undefined) {
+  for (const name of REQUIRED[call.method]) {
+    if (call.params[name] === undefined) {
       throw refuse(`${name} is required for this action.`, name);
     }
   }

@@ -6,8 +6,11 @@ import {constant, pack, Unpacker} from '../src/codec.js';
 function unpack(bytes, step = bytes.length) {
   const unpacker = new Unpacker(), all = [];
   for (let i = 0; i < bytes.length; i += step) {
-    unpacker.push(bytes.subarray(i, i + step));
+    const lent = Buffer.from(bytes.subarray(i, i + step));
+    unpacker.push(lent);
     for (let m; (m = unpacker.next()) !== undefined;) all.push(m);
+    unpacker.keep();
+    lent.fill(0xc1); // as the next read would
   }
   return all;
 }
@@ -23,8 +26,10 @@ const values = [null, true, false, 0, 1, 127, 128, 255, 256, 65535, 65536,
 
 test('every value comes back', () => {
   for (const v of values) assert.deepEqual(unpack(pack([v])), [[v]]);
-  assert.deepEqual(unpack(pack([Buffer.from([0, 255])]))[0][0],
-      Buffer.from([0, 255]));
+  for (const step of [1, 5, 100]) {
+    assert.deepEqual(unpack(pack([Buffer.from([0, 255])]), step)[0][0],
+        Buffer.from([0, 255]));
+  }
   const proto = JSON.parse('{"__proto__": {"x": 1}}');
   assert.deepEqual(unpack(pack([proto]))[0][0], proto);
   assert.equal({}.x, undefined);

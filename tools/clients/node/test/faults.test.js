@@ -8,7 +8,8 @@ import {pack} from '../src/codec.js';
 import {hello, imposter} from './lib.js';
 
 const connect = ({dir}, options) => Psup.connect({runtimeDir: dir, start: false,
-  patienceMs: 300, ...options});
+  ...options});
+const briefly = {patienceMs: 300}; // where the patience is to end
 
 test('a server of another version', async () => {
   const it = await imposter(([, id], socket) => socket.write(
@@ -25,12 +26,12 @@ test('a server that refuses hello', async () => {
 
 test('a server that never answers hello', async () => {
   const it = await imposter(() => {});
-  await assert.rejects(connect(it), {code: 'no-server'});
+  await assert.rejects(connect(it, briefly), {code: 'no-server'});
 });
 
 test('nobody there', async () => {
-  await assert.rejects(connect({dir: '/dev/shm/psup-test-nowhere'}),
-      {code: 'no-server', field: 'runtimeDir'});
+  await assert.rejects(connect({dir: '/dev/shm/psup-test-nowhere'},
+      briefly), {code: 'no-server', field: 'runtimeDir'});
   await assert.rejects(connect({dir: '/dev/shm/psup-test-nowhere'},
       {start: true, psupd: '/nonexistent/psupd'}),
   {code: 'no-server', field: 'psupd', message: /not installed/});
@@ -89,7 +90,7 @@ test('a server that is gone for good', async () => {
     it.listener.close();
     socket.destroy();
   });
-  const psup = await connect(it);
+  const psup = await connect(it, briefly);
   await assert.rejects(psup.list(), {code: 'no-server'});
   await assert.rejects(psup.list(), {code: 'no-server'});
   await psup.close();
@@ -116,6 +117,21 @@ test('one that never reads: its client waits, and can give up', async () => {
   for (const {reason} of await ends) {
     assert.match(reason.code, /^(cancelled|connection-lost)$/);
   }
+});
+
+test('calls of one turn are one write, and each is answered by its own', async () => {
+  let chunks = 0;
+  const it = await imposter(([, id, method, params], socket) =>
+    socket.write(method === 'hello' ? hello(id)
+      : pack([1, id, null, {text: params.sessionId}])));
+  const psup = await connect(it);
+  const [socket] = it.sockets;
+  socket.on('data', () => chunks++);
+  const texts = await Promise.all(Array.from({length: 50}, async (_, i) =>
+    (await psup.poll({sessionId: `s${i}`})).text));
+  assert.deepEqual(texts, Array.from({length: 50}, (_, i) => `s${i}`));
+  assert.equal(chunks, 1);
+  await psup.close();
 });
 
 test('answers to nobody, notifications of nothing', async () => {

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See workspace.h. The way to it is gone by descriptors, a name at a time: a
+ * home may be its owner's, who could otherwise have a server of root's make
+ * directories, and give them to him, wherever a link of his leads.
+ */
+#include "supervisor/host/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/config_sandbox.h"
+
+#define LINKS 16u
+
+int
+workspace_name(const char *key, uint64_t incarnation, char ret[NAME_MAX + 1])
+{
+	size_t n = 0;
+
+	for (const unsigned char *k = (const unsigned char *)key; *k != '\0';
+	     k++) {
+		if (n + 4 + 17 > NAME_MAX)
+			return -ENAMETOOLONG;
+		if ((*k >= 'a' && *k <= 'z') || (*k >= '0' && *k <= '9') ||
+		    (*k >= 'A' && *k <= 'Z') || *k == '_')
+			ret[n++] = (char)*k;
+		else
+			n += (size_t)snprintf(ret + n, 4, "%%%02x", *k);
+	}
+	ret[n] = '\0';
+	if (strncmp(key, "session ", 8) == 0)
+		(void)snprintf(ret + n, 18, "-%016llx",
+		    (unsigned long long)incarnation);
+	return 0;
+}
+
+/* A path that is gone: what of it is left, and where it has come to. */
+struct way {
+	char left[PATH_MAX];
+	int at;
+	unsigned links;
+	char *why; /* of BOX_WHY_MAX bytes */
+};
+
+/* Puts what a link says before what is left. */
+static int
+way_turn(struct way *w, int link, const struct stat *st, const char *name)
+{
+	char to[PATH_MAX];
+	ssize_t n;
+
+	if (st->st_uid != 0 && st->st_uid != geteuid()) {
+		(void)snprintf(w->why, BOX_WHY_MAX,
+		    "no sandbox: workspace: the link %.80s on the way is uid "
+		    "%u's; expected root's or the server's own",
+		    name, (unsigned)st->st_uid);
+		return -EPERM;
+	}
+	n = readlinkat(link, "", to, sizeof(to) - 1);
+	if (n < 0)
+		return -errno;
+	to[n] = '\0';
+	if (++w->links > LINKS)
+		return -ELOOP;
+	if (strlcat(to, "/", sizeof(to)) >= sizeof(to) ||
+	    strlcat(to, w->left, sizeof(to)) >= sizeof(to))
+		return -ENAMETOOLONG;
+	if (to[0] == '/') {
+		int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (root < 0)
+			return -errno;
+		close(w->at);
+		w->at = root;
+	}
+	memcpy(w->left, to, sizeof(to));
+	return 0;
+}
+
+/* The next name of it, which is made where it is not there. */
+static int
+way_step(struct way *w)
+{
+	size_t skip = strspn(w->left, "/"), n = strcspn(w->left + skip, "/");
+	char name[NAME_MAX + 1];
+	struct stat st;
+	int fd, r = 0;
+	mode_t mask;
+
+	if (n > NAME_MAX)
+		return -ENAMETOOLONG;
+	memcpy(name, w->left + skip, n);
+	name[n] = '\0';
+	memmove(w->left, w->left + skip + n, strlen(w->left + skip + n) + 1);
+	if (n == 0)
+		return 0;
+	mask = umask(022);
+	if (mkdirat(w->at, name, 0755) != 0 && errno != EEXIST)
+		r = -errno;
+	(void)umask(mask);
+	if (r < 0)
+		return r;
+	fd = openat(w->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) != 0)
+		r = -errno;
+	else if (S_ISLNK(st.st_mode))
+		r = way_turn(w, fd, &st, name);
+	else if (!S_ISDIR(st.st_mode))
+		r = -ENOTDIR;
+	else {
+		close(w->at);
+		w->at = fd;
+		return 0;
+	}
+	close(fd);
+	return r;
+}
+
+/* The directory of all boxes; -errno. */
+static int
+open_all(const char *path, char why[BOX_WHY_MAX])
+{
+	struct way w = {.why = why};
+	int r = 0;
+
+	if (strlcpy(w.left, path, sizeof(w.left)) >= sizeof(w.left))
+		return -ENAMETOOLONG;
+	w.at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (w.at < 0)
+		return -errno;
+	while (r == 0 && w.left[strspn(w.left, "/")] != '\0')
+		r = way_step(&w);
+	if (r == 0)
+		return w.at;
+	close(w.at);
+	return r;
+}
+
+/* That of one box: made now and given away, or its owner's from before. */
+static int
+take(int fd, const struct config_sandbox *c, char why[BOX_WHY_MAX])
+{
+	uid_t owner = geteuid() == 0 ? c->uid : geteuid();
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (st.st_uid == owner)
+		return 0;
+	if (st.st_uid == geteuid())
+		return fchown(fd, c->uid, c->gid) == 0 ? 0 : -errno;
+	(void)snprintf(why, BOX_WHY_MAX,
+	    "no sandbox: its workspace is there and is uid %u's; expected uid "
+	    "%u, whom boxes run as: give it to that one, or move it away",
+	    (unsigned)st.st_uid, (unsigned)owner);
+	return -EPERM;
+}
+
+int
+workspace_make(const struct config_sandbox *c, const char *name,
+    char ret[PATH_MAX], char why[BOX_WHY_MAX])
+{
+	int dir = open_all(c->workspace, why), fd, r;
+	char self[40];
+	ssize_t n;
+
+	if (dir < 0)
+		return dir;
+	r = mkdirat(dir, name, 0700) != 0 && errno != EEXIST ? -errno : 0;
+	fd = r < 0 ? -1
+		   : openat(dir, name,
+			 O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	close(dir);
+	if (fd < 0)
+		return r < 0 ? r : -errno;
+	r = take(fd, c, why);
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	n = r < 0 ? 0 : readlink(self, ret, PATH_MAX - 1);
+	if (n < 0)
+		r = -errno;
+	ret[n > 0 ? n : 0] = '\0';
+	close(fd);
+	return r;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The directory of the host that a box shows as /workspace. Called by maker.c. */
+#ifndef PSUP_SUPERVISOR_HOST_WORKSPACE_H
+#define PSUP_SUPERVISOR_HOST_WORKSPACE_H
+
+#include <limits.h>
+#include <stdint.h>
+
+#include "supervisor/box/why.h"
+
+struct config_sandbox;
+
+/* One name of a directory for a key, whatever is in it; that of a session, whose
+ * number another server, or the next one, has again, ends with `incarnation`.
+ * -ENAMETOOLONG */
+int workspace_name(
+    const char *key, uint64_t incarnation, char ret[NAME_MAX + 1]);
+
+/* Makes it, and those above it, where they are not there; whom boxes run as owns
+ * it. Where it leads, without links, in `ret`. On the way no link is followed
+ * but root's and our own, and one that is there and is somebody else's is not
+ * used. -errno, and `why`. */
+int workspace_make(const struct config_sandbox *c, const char *name,
+    char ret[PATH_MAX], char why[BOX_WHY_MAX]);
+
+#endif
