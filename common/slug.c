@@ -18,8 +18,10 @@
 
 #define TRIES       12
 #define LAST_SUFFIX 12
+#define SUFFIXES    (LAST_SUFFIX - 1u) /* from 2 on */
 #define LONG_TRIES  100
 #define STEP        1105u
+#define PAIRS       ((uint64_t)(NELEMS(adjectives) * NELEMS(nouns)))
 
 static const char *const adjectives[] = {
 	"amber", "briny", "brisk", "calm", "clear", "cool", "crisp", "dawn",
@@ -67,11 +69,10 @@ make_base(bool three, char base[SLUG_MAX])
 static void
 words_of(uint64_t n, char base[SLUG_MAX])
 {
-	static const uint64_t pairs = NELEMS(adjectives) * NELEMS(nouns);
-	uint64_t i = n % pairs * STEP % pairs;
+	uint64_t i = n % PAIRS * STEP % PAIRS;
 
-	static_assert(NELEMS(adjectives) * NELEMS(nouns) == 2268 &&
-	    STEP % 2 != 0 && STEP % 3 != 0 && STEP % 7 != 0,
+	static_assert(PAIRS == 2268 && STEP % 2 != 0 && STEP % 3 != 0 &&
+	    STEP % 7 != 0,
 	    "2268 = 4 * 81 * 7: the step shares no factor with it");
 	(void)snprintf(base, SLUG_MAX, "%s-%s",
 	    adjectives[i % NELEMS(adjectives)],
@@ -115,14 +116,40 @@ append36(char slug[SLUG_MAX], uint64_t v, int n)
 	slug[len] = '\0';
 }
 
+/* The same words with what is another each time they come again: a number, a
+ * third word, both. So of many kept sessions none has it, and nothing is
+ * searched for. */
+static bool
+try_rounds(uint64_t n, bool (*taken)(void *, const char *), void *arg,
+    char slug[SLUG_MAX])
+{
+	uint64_t round = n / PAIRS, rounds = round / NELEMS(nouns);
+	const char *third = nouns[round % NELEMS(nouns)];
+	char base[SLUG_MAX];
+
+	words_of(n, slug);
+	if (!taken(arg, slug))
+		return true;
+	memcpy(base, slug, SLUG_MAX);
+	(void)snprintf(slug, SLUG_MAX, "%.30s-%u", base,
+	    (unsigned)(round % SUFFIXES) + 2u);
+	if (!taken(arg, slug))
+		return true;
+	(void)snprintf(slug, SLUG_MAX, "%.30s-%s", base, third);
+	if (!taken(arg, slug))
+		return true;
+	(void)snprintf(slug, SLUG_MAX, "%.30s-%s-%u", base, third,
+	    (unsigned)(rounds % SUFFIXES) + 2u);
+	return !taken(arg, slug);
+}
+
 void
 slug_make(uint64_t n, bool (*taken)(void *arg, const char *slug), void *arg,
     char ret_slug[SLUG_MAX])
 {
 	int i;
 
-	words_of(n, ret_slug);
-	if (!taken(arg, ret_slug))
+	if (try_rounds(n, taken, arg, ret_slug))
 		return;
 	if (try_words(false, taken, arg, ret_slug) ||
 	    try_words(true, taken, arg, ret_slug))

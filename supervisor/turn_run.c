@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes the units that clients cause, in the order of turn.c: some milliseconds
+ * Takes the units that clients cause, in the order of turn.c: half a millisecond
  * of them, then the loop commits and sends. After each the keeper sees that the
  * master lives; during one it sees which request is in hand, so that a master
  * that is silent can be told from one that is busy, and what it hung in from
@@ -16,7 +16,7 @@
 #include "shm/stats.h"
 #include "supervisor/api/conn.h"
 
-#define TURN_NS 4000000u  /* of units, between two commits */
+#define TURN_NS 500000u  /* of units, between two commits */
 #define TURN_RECORDS 128u /* the same: of a record each is 30 us */
 #define SLOW_NS 10000000u /* a unit that is longer is said */
 

@@ -23,6 +23,7 @@
 struct trail {
 	int32_t pid[3 * STEPS_MAX];
 	size_t n;
+	bool of_keeper; /* it ended there */
 };
 
 /* The peer, its ancestors up to the keeper, their groups and sessions. */
@@ -40,6 +41,20 @@ trail_follow(const struct master *m, int32_t pid, struct trail *t)
 		t->pid[t->n++] = st.sid;
 		pid = st.ppid;
 	}
+	t->of_keeper = pid == m->h.keeper_pid;
+}
+
+/* The pid of its command, or 0. A command may ask for more before its worker
+ * has said that it runs: then the kernel has written its pid into the ring. */
+static int32_t
+pid_of(const struct master *m, const struct session *s)
+{
+	struct ring_look look;
+
+	if (s->facts.pid != 0 || (s->start.is != START_QUICK &&
+	                             s->start.is != START_SLOW))
+		return s->facts.pid;
+	return ring_look(m->dirfd, s->id.sid, &look) == 0 ? look.pid : 0;
 }
 
 /* The live session whose command is nearest on the trail. */
@@ -53,6 +68,24 @@ by_trail(struct master *m, const struct trail *t)
 
 		if (s != NULL && session_live(s))
 			return s->id.sid;
+	}
+	return (struct sid){0};
+}
+
+/* The same among those that are starting: a look into each one's ring, for
+ * whom the keeper has among its descendants and nothing else is known of. */
+static struct sid
+by_starts(struct master *m, const struct trail *t)
+{
+	struct session *s;
+
+	for (s = registry_first(m); s != NULL && t->of_keeper;
+	     s = registry_next(s)) {
+		int32_t pid = s->facts.pid == 0 ? pid_of(m, s) : 0;
+
+		for (size_t i = 0; i < t->n && pid > 1; i++)
+			if (t->pid[i] == pid)
+				return s->id.sid;
 	}
 	return (struct sid){0};
 }
@@ -104,7 +137,7 @@ by_leaf(struct master *m, int32_t pid)
 	len = strcspn(at, "/\n");
 	for (s = registry_first(m); s != NULL && found.v == 0;
 	     s = registry_next(s)) {
-		struct ring_reader *r = session_live(s) && s->facts.pid > 0
+		struct ring_reader *r = session_live(s) && pid_of(m, s) > 0
 		    ? readers_get(m, s->id.sid)
 		    : NULL;
 
@@ -138,6 +171,8 @@ conn_kin(struct conn *c)
 	c->kin = by_trail(c->m, &t);
 	if (c->kin.v == 0)
 		c->kin = by_environ(c->m, cred.pid);
+	if (c->kin.v == 0)
+		c->kin = by_starts(c->m, &t);
 	if (c->kin.v == 0)
 		c->kin = by_leaf(c->m, cred.pid);
 	return c->kin;

@@ -33,6 +33,7 @@ struct listed {
 struct listing {
 	bool all, usage, walked;
 	struct list_wish wish;
+	struct result_fields fields;
 	struct sid at;    /* the walk has come to this one */
 	struct listed *v; /* who has no row yet: a heap, the newest first */
 	size_t n, cap;
@@ -191,8 +192,10 @@ put_rows(struct req *r, uint64_t until)
 		l->current.v = 0;
 		if (s == NULL || !is_shown(r, s))
 			continue;
-		result_row(r->m, s, usage ? &l->sample : NULL, &l->e);
-		result_line(s, now, &l->text);
+		result_row(r->m, s, usage ? &l->sample : NULL, &l->fields,
+		    &l->e);
+		if (l->fields.names == NULL)
+			result_line(s, now, &l->text);
 		l->rows++;
 		l->left--;
 	}
@@ -207,7 +210,9 @@ list_answer(struct req *r)
 	struct enc *e = &l->e;
 
 	enc_end(e);
-	if (l->rows == 0)
+	if (l->fields.names != NULL)
+		sbuf_addf(&l->text, "%zu sessions.", l->rows);
+	else if (l->rows == 0)
 		sbuf_add(&l->text, l->wish.arena != NULL ? "No such session."
 			: "No running or recent sessions.");
 	else if (l->text.len > 0)
@@ -253,9 +258,16 @@ list_call(struct api_call *c)
 {
 	struct req *r = c->req;
 	struct listing *l = r->state;
+	const struct val *unknown;
 
 	if (list_wish_take(&l->wish, c->params) < 0) {
 		req_nomem(r);
+		return;
+	}
+	unknown = result_fields_take(l->wish.fields, &l->fields);
+	if (unknown != NULL) {
+		req_invalid(r, "fields", unknown,
+		    "fields that rows of list may have");
 		return;
 	}
 	l->all = val_bool(c->params, "all", false) &&

@@ -10,7 +10,7 @@
 
 /* What else a request may name is none of it. */
 static const char *const names[] = {"sessionIds", "status", "lane", "label",
-    "scope", "tags", "sinceMs", "beforeMs"};
+    "scope", "tags", "sinceMs", "beforeMs", "fields"};
 
 int
 list_wish_take(struct list_wish *w, const struct val *params)
@@ -45,6 +45,7 @@ list_wish_take(struct list_wish *w, const struct val *params)
 	w->label = val_get(p, "label");
 	w->scope = val_get(p, "scope");
 	w->tags = val_get(p, "tags");
+	w->fields = val_get(p, "fields");
 	w->since_ms = val_uint(p, "sinceMs", 0);
 	w->before_ms = val_uint(p, "beforeMs", 0);
 	return 0;

@@ -12,6 +12,7 @@ struct list_wish {
 	size_t bytes;              /* of these, about */
 	const struct val *ids;     /* NULL: no session by its name */
 	const struct val *status, *lane, *label, *scope, *tags;
+	const struct val *fields;  /* of their rows these alone; NULL: all */
 	uint64_t since_ms, before_ms; /* 0: whenever */
 };
 

@@ -67,6 +67,52 @@ add_box(struct sbuf *b, const struct config_sandbox *s)
 	add_bound(b, "processors", s->cpus, 100, "at most");
 }
 
+/* One word as a shell would read it. */
+static void
+add_word(struct sbuf *b, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-+=./:,@%";
+
+	if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+		sbuf_add(b, word);
+		return;
+	}
+	sbuf_add(b, "'");
+	for (; *word != '\0'; word++)
+		if (*word == '\'')
+			sbuf_add(b, "'\\''");
+		else
+			sbuf_addn(b, word, 1);
+	sbuf_add(b, "'");
+}
+
+/* How it would be made, as a command line, an option a line; and in details. */
+static void
+put_maker(struct enc *e, struct sbuf *b, struct master *m, const char *scope)
+{
+	char key[BOXES_KEY_MAX], why[BOX_WHY_MAX];
+	const char *const *argv;
+
+	boxes_key(&m->cfg.sandbox, scope, 0, key);
+	argv = maker_show(m, key, why);
+	if (argv == NULL) {
+		sbuf_addf(b, "%s\n", why);
+		enc_kv_str(e, "why", why);
+		return;
+	}
+	sbuf_add(b, "made by:");
+	enc_key(e, "argv");
+	enc_array(e);
+	for (; *argv != NULL; argv++) {
+		sbuf_add(b, strncmp(*argv, "--", 2) == 0 ? " \\\n    " : " ");
+		add_word(b, *argv);
+		enc_str(e, *argv);
+	}
+	enc_end(e);
+	sbuf_add(b, "\n");
+}
+
 static void
 put_binds(struct enc *e, const struct config_sandbox *s)
 {
@@ -86,8 +132,10 @@ put_binds(struct enc *e, const struct config_sandbox *s)
 }
 
 static void
-put_box(struct enc *e, const struct config_sandbox *s)
+put_box(struct enc *e, struct sbuf *b, struct master *m, const char *scope)
 {
+	const struct config_sandbox *s = &m->cfg.sandbox;
+
 	enc_key(e, "box");
 	enc_map(e);
 	enc_kv_str(e, "of", config_word(OPT_BOX_OF, s->scope));
@@ -103,6 +151,8 @@ put_box(struct enc *e, const struct config_sandbox *s)
 	enc_kv_uint(e, "maxAgeMin", s->max_age_min);
 	enc_kv_str(e, "setup", s->setup);
 	put_binds(e, s);
+	if (s->backend == CONFIG_BACKEND_BWRAP)
+		put_maker(e, b, m, scope);
 	enc_end(e);
 }
 
@@ -184,7 +234,7 @@ explain_sandbox_call(struct api_call *c)
 	enc_kv_str(&e, "host", hosts[a.verdict]);
 	enc_kv_str(&e, "reason", reason);
 	if (whole && a.verdict == BOX_TO_SANDBOX)
-		put_box(&e, &cfg->sandbox);
+		put_box(&e, &text, c->m, scope);
 	result_close_text(&e, &text);
 	sbuf_fini(&text);
 	req_done(c->req, &e);

@@ -67,18 +67,16 @@ by_sid(struct master *m, struct sid sid)
 
 /* ------------------------------------------------------------- whose box */
 
-/* By the scope of `[sandbox] scope`. */
-static void
-key_of(const struct config_sandbox *c, const struct session *s,
+void
+boxes_key(const struct config_sandbox *c, const char *scope, uint64_t sid,
     char ret[BOXES_KEY_MAX])
 {
 	if (c->scope == CONFIG_BOX_SHARED)
 		(void)snprintf(ret, BOXES_KEY_MAX, "shared");
 	else if (c->scope == CONFIG_BOX_SESSION)
-		(void)snprintf(
-		    ret, BOXES_KEY_MAX, "session %016" PRIx64, s->id.sid.v);
+		(void)snprintf(ret, BOXES_KEY_MAX, "session %016" PRIx64, sid);
 	else
-		(void)snprintf(ret, BOXES_KEY_MAX, "agent %s", s->id.scope);
+		(void)snprintf(ret, BOXES_KEY_MAX, "agent %s", scope);
 }
 
 /* One of which nothing is there yet. */
@@ -267,7 +265,7 @@ boxes_enter(struct master *m, struct session *s)
 		session_end_here(m, s, END_SHUTDOWN, "no box is made any more");
 		return false;
 	}
-	key_of(&m->cfg.sandbox, s, key);
+	boxes_key(&m->cfg.sandbox, s->id.scope, s->id.sid.v, key);
 	bx = box_of(m, key);
 	if (bx == NULL) {
 		refuse(m, s, "no sandbox: out of memory");

@@ -55,6 +55,10 @@ void boxes_recover(struct master *m);
 /* Other settings: who would be made in another way takes nobody in. */
 void boxes_reload(struct master *m);
 
+/* The name of the box that a session of this scope has; of a session's own,
+ * where each has one. */
+void boxes_key(const struct config_sandbox *c, const char *scope,
+    uint64_t sid, char ret[BOXES_KEY_MAX]);
 /* A session is to start in a box. True: it is inside (starts_inside()). False:
  * it waits for its box (starts_box()), or was ended, since there is none. */
 bool boxes_enter(struct master *m, struct session *s);
@@ -80,6 +84,10 @@ struct session *
 maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX]);
 /* The same for its setup command. */
 struct session *maker_setup(struct master *m, const struct host_box *bx);
+/* The words by which the box of that key would be made now, a NULL behind them:
+ * valid until the next call. Makes nothing. NULL: none would be, and `why`. */
+const char *const *
+maker_show(struct master *m, const char *key, char why[BOX_WHY_MAX]);
 /* What bwrap and pid 1 have said: the pid where that is all of it, else 0. */
 int32_t maker_parse(const char *text, size_t len);
 

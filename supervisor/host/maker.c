@@ -122,12 +122,12 @@ take_binds(struct master *m, struct draft *d, const struct config_sandbox *c,
 	return 0;
 }
 
-/* What the box is to be made of. */
+/* What the box of this key is to be made of; its workspace is made, too, or but
+ * named. */
 static int
-draft(struct master *m, const struct host_box *bx, struct draft *d,
-    char why[BOX_WHY_MAX])
+draft(struct master *m, const struct config_sandbox *c, const char *key,
+    bool make, struct draft *d, char why[BOX_WHY_MAX])
 {
-	const struct config_sandbox *c = bx->made;
 	char name[NAME_MAX + 1];
 	int r;
 
@@ -137,9 +137,12 @@ draft(struct master *m, const struct host_box *bx, struct draft *d,
 		    "NAME");
 		return -EPERM;
 	}
-	r = workspace_name(bx->key, m->h.incarnation, name);
-	if (r == 0)
+	r = workspace_name(key, m->h.incarnation, name);
+	if (r == 0 && make)
 		r = workspace_make(c, name, d->workspace, why);
+	else if (r == 0 && snprintf(d->workspace, PATH_MAX, "%s/%s",
+			       c->workspace, name) >= PATH_MAX)
+		r = -ENAMETOOLONG;
 	if (r < 0 && why[0] == '\0') {
 		(void)snprintf(why, BOX_WHY_MAX,
 		    "no sandbox: workspace %.120s: %s", c->workspace,
@@ -279,7 +282,7 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 
 	memset(&d, 0, sizeof(d));
 	why[0] = '\0';
-	if (draft(m, bx, &d, why) < 0) {
+	if (draft(m, bx->made, bx->key, true, &d, why) < 0) {
 		if (why[0] == '\0')
 			(void)snprintf(why, BOX_WHY_MAX,
 			    "no sandbox: its directories cannot be read");
@@ -304,6 +307,18 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 		return NULL;
 	}
 	return s;
+}
+
+const char *const *
+maker_show(struct master *m, const char *key, char why[BOX_WHY_MAX])
+{
+	static struct draft d;
+
+	memset(&d, 0, sizeof(d));
+	(void)strlcpy(why, "no sandbox: its directories cannot be read",
+	    BOX_WHY_MAX);
+	return draft(m, &m->cfg.sandbox, key, false, &d, why) < 0 ? NULL :
+								  d.argv.arg;
 }
 
 struct session *

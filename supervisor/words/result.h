@@ -52,9 +52,19 @@ void result_queued(struct master *m, const struct session *s, struct enc *e);
 #define RESULT_PROBES 16u
 /* One row of list, wait; `u`: what it uses where it runs, or NULL. */
 struct usage_sample;
+/* Of a row these alone. */
+struct result_fields {
+	const struct val *names; /* NULL: all */
+	uint32_t plain;          /* of these, those that cost little */
+	bool others;             /* there are others */
+};
+/* Takes a list of names, or NULL, which is to live as long. NULL, or the first
+ * that no row has. */
+const struct val *result_fields_take(const struct val *names,
+    struct result_fields *ret);
 void result_row(struct master *m, struct session *s,
-    const struct usage_sample *u, struct enc *e);
-/* The same, its map left open for more fields. */
+    const struct usage_sample *u, const struct result_fields *f, struct enc *e);
+/* A whole one, its map left open for more fields. */
 void result_row_open(struct master *m, struct session *s,
     const struct usage_sample *u, struct enc *e);
 /* The line of list's text. */

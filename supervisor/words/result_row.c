@@ -4,8 +4,10 @@
  */
 #include "supervisor/words/result.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "common/check.h"
 #include "common/clock.h"
 #include "common/text.h"
 #include "shm/state_names.h"
@@ -126,13 +128,80 @@ enc_parent(struct master *m, const struct session *s, struct enc *e)
 		enc_kv_str(e, "parentSession", p->id.slug);
 }
 
-/* One row of list. */
-void
-result_row(struct master *m, struct session *s, const struct usage_sample *u,
-    struct enc *e)
+/* What takes no look at ring, keeper or /proc, and which bit each is. */
+static const char *const plain[] = {"sessionId", "instanceId", "status",
+    "state", "startedAt", "runtimeMs", "exited", "closed", "name"};
+enum { SESSION_ID, INSTANCE_ID, STATUS, STATE, STARTED_AT, RUNTIME_MS, EXITED,
+	CLOSED, NAME };
+#define ROW_BEGINS ((1u << EXITED) - 1)
+#define ROW_STANDS (1u << EXITED | 1u << CLOSED)
+
+/* Which of the plain ones it is; their number: none. */
+static size_t
+plain_of(const struct val *name)
 {
-	result_row_open(m, s, u, e);
-	enc_end(e);
+	size_t i = 0;
+
+	while (i < NELEMS(plain) && !val_is_str(name, plain[i]))
+		i++;
+	return i;
+}
+
+/* May a row have it? */
+static bool
+is_of_row(const struct val *name)
+{
+	for (size_t i = 0; i < proto_detail_count; i++)
+		if (proto_detail_of_row(&proto_details[i]) &&
+		    val_is_str(name, proto_details[i].name))
+			return true;
+	return false;
+}
+
+const struct val *
+result_fields_take(const struct val *names, struct result_fields *ret)
+{
+	*ret = (struct result_fields){.names = names};
+	for (size_t i = 0; names != NULL && i < names->a.count; i++) {
+		const struct val *v = &names->a.items[i];
+		size_t k = plain_of(v);
+
+		if (k < NELEMS(plain))
+			ret->plain |= 1u << k;
+		else if (is_of_row(v))
+			ret->others = true;
+		else
+			return v;
+	}
+	return NULL;
+}
+
+/* Of the plain ones those that are wanted. */
+static void
+row_plain(const struct session *s, uint32_t wanted, struct enc *e)
+{
+	if (wanted & 1u << SESSION_ID)
+		enc_kv_str(e, plain[SESSION_ID], s->id.slug);
+	if (wanted & 1u << INSTANCE_ID)
+		result_instance(s, e);
+	if (wanted & 1u << STATUS)
+		enc_kv_str(e, plain[STATUS], row_status(s));
+	if (wanted & 1u << STATE)
+		enc_kv_str(e, plain[STATE], state_name(s->state));
+	if (wanted & 1u << STARTED_AT)
+		enc_kv_uint(e, plain[STARTED_AT], s->facts.started_ms != 0
+		    ? s->facts.started_ms
+		    : s->id.created_ms);
+	if (wanted & 1u << RUNTIME_MS)
+		enc_kv_uint(e, plain[RUNTIME_MS],
+		    runtime_ms(s, clock_wall_ms()));
+	if (wanted & 1u << EXITED)
+		enc_kv_bool(e, plain[EXITED],
+		    s->state == STATE_EXITED || s->state == STATE_ENDED);
+	if (wanted & 1u << CLOSED)
+		enc_kv_bool(e, plain[CLOSED], s->state == STATE_ENDED);
+	if (wanted & 1u << NAME)
+		enc_kv_str(e, plain[NAME], s->id.name);
 }
 
 /* The same with its map still open. */
@@ -143,13 +212,7 @@ result_row_open(struct master *m, struct session *s,
 	struct sbuf tail = SBUF_INIT;
 
 	enc_map(e);
-	enc_kv_str(e, "sessionId", s->id.slug);
-	result_instance(s, e);
-	enc_kv_str(e, "status", row_status(s));
-	enc_kv_str(e, "state", state_name(s->state));
-	enc_kv_uint(e, "startedAt",
-	    s->facts.started_ms != 0 ? s->facts.started_ms : s->id.created_ms);
-	enc_kv_uint(e, "runtimeMs", runtime_ms(s, clock_wall_ms()));
+	row_plain(s, ROW_BEGINS, e);
 	if (s->state == STATE_ENDED)
 		row_ended(s, e);
 	else
@@ -159,15 +222,59 @@ result_row_open(struct master *m, struct session *s,
 	enc_kv_strn(e, "tail", tail.p != NULL ? tail.p : "", tail.len);
 	enc_kv_bool(e, "truncated", dropped_bytes(s) > 0);
 	enc_kv_uint(e, "droppedBytes", dropped_bytes(s));
-	enc_kv_bool(e, "exited",
-	    s->state == STATE_EXITED || s->state == STATE_ENDED);
-	enc_kv_bool(e, "closed", s->state == STATE_ENDED);
+	row_plain(s, ROW_STANDS, e);
 	fields_list(s, e); /* after the tail: reading it may raise `total` */
 	result_pty(m, s, e);
 	limits_encode(&m->h, &s->wish.limits, e);
 	retain_encode(m, s, e);
 	enc_parent(m, s, e);
 	sbuf_fini(&tail);
+}
+
+/* What is wanted beside the plain ones, of a whole row. */
+static void
+row_others(struct master *m, struct session *s, const struct usage_sample *u,
+    const struct result_fields *f, struct enc *e)
+{
+	struct codec_arena *arena = NULL;
+	const struct val *row = NULL;
+	struct enc whole = ENC_INIT;
+	char name[64], why[80];
+	size_t used;
+
+	result_row_open(m, s, u, &whole);
+	enc_end(&whole);
+	if (whole.failed || codec_decode(whole.buf, whole.len,
+	        &codec_limits_trusted, &used, &arena, &row, why,
+	        sizeof(why)) != CODEC_OK)
+		e->failed = true;
+	for (size_t i = 0; row != NULL && i < f->names->a.count; i++) {
+		const struct val *n = &f->names->a.items[i], *v;
+
+		snprintf(name, sizeof(name), "%.*s", (int)n->s.len, n->s.ptr);
+		v = val_get(row, name);
+		if (v == NULL || plain_of(n) < NELEMS(plain))
+			continue;
+		enc_key(e, name);
+		enc_val(e, v);
+	}
+	codec_arena_free(&arena);
+	enc_fini(&whole);
+}
+
+void
+result_row(struct master *m, struct session *s, const struct usage_sample *u,
+    const struct result_fields *f, struct enc *e)
+{
+	if (f->names == NULL) {
+		result_row_open(m, s, u, e);
+	} else {
+		enc_map(e);
+		row_plain(s, f->plain, e);
+		if (f->others)
+			row_others(m, s, u, f, e);
+	}
+	enc_end(e);
 }
 
 /* ID STATUS DURATION [marker] :: NAME */

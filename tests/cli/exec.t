@@ -76,11 +76,21 @@ printf '# one\nA=1\n\n  B=two words\nA=3\r\n' >"$scratch/env"
 # shellcheck disable=SC2016
 is "$(psup exec --env-file "$scratch/env" --env C=4 'echo $A $B $C')" \
     "3 two words 4" "--env-file, the last one counts"
+printf 'A=new\n' >"$scratch/env"
+# shellcheck disable=SC2016
+is "$(psup exec --env A=old --env-file "$scratch/env" --env-file /dev/null \
+    'echo $A')" new "--env-file in place of what was there"
 echo x >"$scratch/env"
 like "$(psup exec --env-file "$scratch/env" true 2>&1; echo $?)" \
     '*line 1 is not KEY=VALUE: "x"*2' "a line that is none"
 like "$(psup exec --env-file "$scratch/none" true 2>&1; echo $?)" \
     '*none: No such file*2' "no file"
+is "$(psup exec --elevated 'echo out' 2>"$scratch/err")" out \
+    "a warning is none of the output"
+elevated='psup: warning: elevated changes nothing: *no sandbox*'
+like "$(cat "$scratch/err")" "$elevated" "it is said on stderr"
+like "$(psup exec --elevated --background true 2>&1 >/dev/null)" "$elevated" \
+    "of the background, too"
 named=$(psup exec --background --name me true)
 like "$(psup list --label me)" "*$named *me" "--name"
 

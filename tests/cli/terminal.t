@@ -34,6 +34,20 @@ screen() {
 enter() { psup submit "$1" "$2" >/dev/null; }
 keys() { psup send-keys "$@" >/dev/null; }
 
+# What is asked for with its sequences: a terminal is shown none that reaches
+# beyond its window.
+loud=$(psup exec --background --label loud \
+    'printf "\033]52;c;eA==\007a\033[31mred\033[0m\033]8;;x:y\007b\033[3Jc\n"')
+psup wait "$loud" >/dev/null
+all=$(printf '\033]52;c;eA==\007a\033[31mred\033[0m\033]8;;x:y\007b\033[3Jc')
+few=$(printf 'a\033[31mred\033[0mbc\r')
+is "$(psup log --text ansi "$loud")" "$all" "sequences, for a pipe"
+is "$(psup log -f --text ansi "$loud")" "$all" "followed, for a pipe"
+at_terminal() { script -qec "$*" /dev/null </dev/null; }
+is "$(at_terminal psup log --text ansi "$loud")" "$few" "for a terminal"
+is "$(at_terminal psup log -f --text ansi "$loud")" "$few" \
+    "followed, for a terminal"
+
 bash=$(psup exec --background --pty --cols 70 --rows 15 -- \
     env PS1='PS> ' bash --norc --noprofile -i)
 screen "$bash" "PS>*" "bash: the prompt"

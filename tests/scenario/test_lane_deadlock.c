@@ -3,9 +3,11 @@
  * it hides where it comes from. */
 #include "lib_scn.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 TestSuite(lane_deadlock);
 
@@ -138,6 +140,34 @@ SCENARIO(lane_deadlock, of_one_that_hides)
 	a = ask("exec", LIST("argv", "cat", file_in_scenario("orphan")));
 	expect_deadlock(a);
 }
+
+#ifdef PSUP_FAULTS
+/* No mark, and its worker has not said yet that it runs. */
+SCENARIO(lane_deadlock, of_one_that_is_quicker_than_its_worker)
+{
+	const char *said = file_in_scenario("said");
+	char script[3000];
+	struct question *q;
+	pid_t worker;
+	ssize_t n;
+	int fd;
+
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=spawn.after-pid=stop@2"});
+	worker = worker_of(background(STR("command", "sleep 1000")));
+	snprintf(script, sizeof(script), "env -i %s >%s.tmp 2>&1; mv %s.tmp %s",
+	    inner("--lane main", "echo inner ran"), said, said, said);
+	q = ask_later(peer(NULL), "exec", STR("command", script),
+	    STR("lane", "main"), NIL("yieldMs"));
+	await_file(said);
+	kill_now(worker, SIGCONT);
+	expect_str(answer_of(q), "status", "completed");
+	fd = open(said, O_RDONLY | O_CLOEXEC);
+	n = read(fd, script, sizeof(script) - 1);
+	close(fd);
+	script[n > 0 ? n : 0] = '\0';
+	expect(strstr(script, "would wait for ever") != NULL, "%s", script);
+}
+#endif
 
 SCENARIO(lane_deadlock, is_known_to_a_new_master)
 {

@@ -42,6 +42,31 @@ SCENARIO(process, list_shows_newest_first_and_how_they_ended)
 	expect_text(a, second);
 }
 
+SCENARIO(process, list_shows_the_fields_that_are_asked_for)
+{
+	const psup_value *rows;
+	struct answer *a;
+	const char *id;
+
+	psupd();
+	id = background(STR("command", "echo hello"), STR("label", "mine"));
+	expect_ok(ask("wait", LIST("sessionIds", id)));
+	a = ask("list", LIST("fields", "state", "sessionId"));
+	expect_text(a, "1 sessions.");
+	rows = psup_value_get(details(a), "sessions");
+	expect(psup_value_count(psup_value_at(rows, 0)) == 2);
+	expect(psup_get_is(psup_value_at(rows, 0), "sessionId", id));
+	expect(psup_get_is(psup_value_at(rows, 0), "state", "ended"));
+	a = ask("list", LIST("fields", "tail", "label", "closed", "lane"));
+	rows = psup_value_get(details(a), "sessions");
+	expect(psup_value_count(psup_value_at(rows, 0)) == 3,
+	    "it has no lane");
+	expect(psup_get_is(psup_value_at(rows, 0), "tail", "hello\n"));
+	expect(psup_get_is(psup_value_at(rows, 0), "label", "mine"));
+	expect_refused_for(ask("list", LIST("fields", "state", "colour")),
+	    "invalid-params", "fields");
+}
+
 SCENARIO(process, foreground_sessions_are_not_listed)
 {
 	struct question *q;

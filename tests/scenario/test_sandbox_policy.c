@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 TestSuite(sandbox_policy);
@@ -75,6 +76,29 @@ SCENARIO(sandbox_policy, a_call_is_explained)
 	    STR("scope", "other")), "forbidden", "scope");
 	expect_refused_for(ask("explainSandbox", STR("host", "moon")),
 	    "invalid-params", "host");
+}
+
+/* Down to bubblewrap's command line, whose words come back as they were. */
+SCENARIO(sandbox_policy, how_a_box_would_be_made_is_shown)
+{
+	char conf[1600], bind[600];
+	struct answer *a;
+
+	/* a word that a shell would take apart */
+	(void)snprintf(bind, sizeof(bind), "%s", file_in_scenario("it's one"));
+	expect(mkdir(bind, 0755) == 0);
+	(void)snprintf(conf, sizeof(conf), NAMED "[sandbox]\nworkspace = %s\n"
+	    "bind = %s:/srv:ro\n%s", file_in_scenario("boxes"), bind,
+	    geteuid() == 0 ? "user = nobody\n" : "");
+	psupd(.conf = conf);
+	a = ask("explainSandbox", STR("scope", "boxed"));
+	if (strcmp(text_of(a, "host"), "none") == 0)
+		skip_scenario("%s", text_of(a, "reason"));
+	expect_str(a, "host", "sandbox");
+	expect_text(a, "made by: bwrap \\\n    --unshare-user \\\n");
+	expect_text(a, "it'\\''s one' /srv");
+	expect_text(a, "/boxes/agent%20boxed /workspace \\\n");
+	expect(access(file_in_scenario("boxes"), F_OK) < 0, "it was made");
 }
 
 /* A master that cannot read what its predecessor knew, knows at least that. */

@@ -10,6 +10,7 @@
  *     starts.c   sessions per second    output.c  bytes per second
  *     idle.c     memory, list, poll     events.c  exit to event, server start
  *     calls.c    calls of models through psup tool and psup-mcp
+ *     many.c     a start, list, poll beside many sessions
  *     peers.c    other programs that run many commands
  */
 #ifndef PSUP_BENCH_H
@@ -145,6 +146,7 @@ void output_round(struct bench *b);
 void idle_round(struct bench *b);
 void events_round(struct bench *b);
 void calls_round(struct bench *b);
+void many_round(struct bench *b);
 void peers_round(struct bench *b);
 
 /* The other lives of this program: `psup-bench --child write BLOCK TOTAL`

@@ -178,25 +178,6 @@ take_signals(struct attach *a)
 	}
 }
 
-/* Signals come by a descriptor. */
-static int
-open_signals(struct attach *a)
-{
-	struct sigaction sa;
-	sigset_t mask;
-
-	sigemptyset(&mask);
-	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
-		if (sigaction(handled[i], NULL, &sa) == 0 &&
-		    sa.sa_handler != SIG_IGN)
-			sigaddset(&mask, handled[i]);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGTTIN, SIG_IGN);
-	sigprocmask(SIG_BLOCK, &mask, &a->old_mask);
-	a->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-	return a->signal_fd < 0 ? -errno : 0;
-}
-
 /* -------------------------------------------------------------------- loop */
 
 /* How long poll(2) may sleep. */
@@ -376,7 +357,9 @@ attach_run(struct cli *c, const char *id, const struct attach_options *o)
 	if (a.in_tty && tcgetpgrp(STDIN_FILENO) != getpgrp())
 		a.in_tty = a.in_open = false; /* in the background */
 	sink_open(&a.out, STDOUT_FILENO);
-	if (open_signals(&a) < 0) {
+	a.signal_fd = run_signals(handled, sizeof(handled) / sizeof(handled[0]),
+	    NULL);
+	if (a.signal_fd < 0) {
 		cli_say("no descriptor left");
 		return EXIT_INTERNAL;
 	}

@@ -39,7 +39,6 @@ struct attach {
 	uint64_t unsure;        /* typed, and perhaps not given */
 	/* signals */
 	int signal_fd;
-	sigset_t old_mask;
 	/* our terminal */
 	bool entered;           /* it shows the session's screen */
 	bool raw;

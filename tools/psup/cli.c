@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "moment.h"
+#include "term_out.h"
 
 /* A master that is only busy gets BRIEF_MS in all; one whose heartbeat (one a
  * second) is late is not waited for. */
@@ -155,22 +156,37 @@ cli_exit_code(const psup_reply *reply)
 	    : EXIT_FAILED;
 }
 
-/* Control characters and all: they were asked for. */
-static void
-print_as_is(const char *text, size_t len)
+/* term_out()'s way to stdout. */
+static int
+show(void *arg, const char *data, size_t len)
 {
-	fwrite(text, 1, len, stdout);
-	if (len == 0 || text[len - 1] != '\n')
-		putchar('\n');
+	(void)arg;
+	fwrite(data, 1, len, stdout);
+	return 0;
+}
+
+void
+cli_put_output(const struct cli *c, const char *s, size_t len)
+{
+	static struct term_out screen = {.replay = true};
+	const char *rule = c->rule != NULL ? c->rule : "clean";
+
+	if (strcmp(rule, "clean") == 0 || strcmp(rule, "shown") == 0)
+		cli_put_text(s, len);
+	else if (strcmp(rule, "ansi") == 0 && isatty(STDOUT_FILENO))
+		(void)term_out(&screen, s, len, show, NULL);
+	else
+		fwrite(s, 1, len, stdout);
 }
 
 void
 cli_print_output(const struct cli *c, const char *s, size_t len)
 {
-	if (c->as_is)
-		print_as_is(s, len);
-	else
-		cli_print_text(s, len);
+	if (s == NULL)
+		return;
+	cli_put_output(c, s, len);
+	if (len == 0 || s[len - 1] != '\n')
+		putchar('\n');
 }
 
 int

@@ -6,6 +6,8 @@
 #ifndef PSUP_CLI_H
 #define PSUP_CLI_H
 
+#include <signal.h>
+
 #include "common/option.h"
 #include "tools/calls/json.h"
 
@@ -63,7 +65,7 @@ struct cli {
 	bool no_start, json, help, version;
 	bool no_progress;
 	enum cli_color color;
-	bool as_is;       /* control characters were asked for: print them */
+	const char *rule; /* of output, as psup_clean's, or "raw"; NULL: clean */
 	char nearest_id[64]; /* to one that is not there; "": none is near */
 	char (*ids)[64];  /* what beginnings of ids stand for */
 	size_t id_count;
@@ -142,6 +144,9 @@ int cli_fail(struct cli *c, int rc);
 int cli_answer(struct cli *c, psup_reply **reply);
 /* The exit code that a tool's answer stands for. */
 int cli_exit_code(const psup_reply *reply);
+/* Ends the server that is connected to, and waits for its keeper's end. EXIT_OK,
+ * or what was said. */
+int cli_stop_server(struct cli *c, int grace_ms, int64_t *ret_pid);
 /* Connects (never starting a server), calls, prints. Frees the arguments. */
 int cli_simple(struct cli *c, const char *method, psup_args *a, int wait_ms);
 
@@ -151,7 +156,10 @@ int cli_simple(struct cli *c, const char *method, psup_args *a, int wait_ms);
  * and LF goes out, whoever reads: a pipe often ends at a terminal. CR stays
  * where stdout is none. */
 void cli_print_text(const char *s, size_t len);
-/* The same, or as it is where control characters were asked for. */
+/* A command's output by c->rule, of which psup_clean has made what it is: with
+ * "ansi" a terminal is shown no more than by psup attach. */
+void cli_put_output(const struct cli *c, const char *s, size_t len);
+/* The same, and an end of line where it has none. */
 void cli_print_output(const struct cli *c, const char *s, size_t len);
 /* The same of a part of a text: no end of line. */
 void cli_put_text(const char *s, size_t len);
@@ -167,10 +175,8 @@ json_t *cli_error_object(const char *code, const char *field,
 
 /* ------------------------------------------------------------------- view */
 
-/* Retained output from shared memory; rule: as psup_clean's, or "raw". stream:
- * NULL, "stdout" ... */
-int view_log(struct cli *c, const char *id, const char *stream,
-    const char *rule);
+/* Retained output from shared memory, by c->rule. stream: NULL, "stdout" ... */
+int view_log(struct cli *c, const char *id, const char *stream);
 /* Retained output as a recording of asciinema. */
 int cast_log(struct cli *c, const char *id);
 /* Opens the view and finds a session, or says why not. */
@@ -203,6 +209,13 @@ struct run_options {
 int run_exit_code(const psup_value *details);
 /* What a shell would exit with for a command that could not be started. */
 int run_spawn_failure_code(const psup_value *details);
+/* Says what an exec's answer warns of on stderr; where a person was told already
+ * that there are pipes and no terminal, not that. */
+void run_say_warnings(const psup_value *details, bool pipes_said);
+/* SIGPIPE and SIGTTIN are ignored; those of `list` that we were not started with
+ * as ignored come by the descriptor. *ret_mask: what was blocked before. -1: none
+ * is left. */
+int run_signals(const int *list, size_t count, sigset_t *ret_mask);
 /* The size of our own terminal; untouched where there is none. */
 void run_tty_size(int *ret_cols, int *ret_rows);
 /* Tells it to a session's terminal. off: so many lines less than we have. */

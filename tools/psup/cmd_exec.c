@@ -293,6 +293,7 @@ start_background(struct cli *c)
 		cli_answer(c, &reply);
 		return code;
 	}
+	run_say_warnings(psup_reply_details(reply), false);
 	psup_get_copy(psup_reply_details(reply), "sessionId", id, sizeof(id));
 	psup_reply_free(&reply);
 	if (o.follow)

@@ -10,15 +10,6 @@
 
 #include "log.h"
 
-bool
-log_wants_controls(const struct log_options *o)
-{
-	const char *rule = o->page.text;
-
-	return o->page.raw || (rule != NULL &&
-	    (strcmp(rule, "ansi") == 0 || strcmp(rule, "plain") == 0));
-}
-
 void
 log_title(const char *id, bool first)
 {
@@ -58,8 +49,7 @@ print_lines(struct cli *c, const struct log_options *o, const char *id,
 	    (rc != PSUP_ERR_TIMEOUT && rc != PSUP_ERR_LOST))
 		return cli_fail(c, rc);
 	cli_say("the server does not answer; this is from its shared memory");
-	return view_log(c, id, o->page.stream,
-	    o->page.text != NULL ? o->page.text : "clean");
+	return view_log(c, id, o->page.stream);
 }
 
 /* What goes together; EXIT_OK, or what is wrong has been said. */
@@ -107,7 +97,7 @@ show(struct cli *c, const char *id)
 	if (o.cast)
 		return cast_log(c, id);
 	if (o.page.raw)
-		return view_log(c, id, o.page.stream, "raw");
+		return view_log(c, id, o.page.stream);
 	return print_lines(c, &o, id, psup_is_connected(c->p) ? PSUP_OK
 	                                                     : cli_connect_briefly(c));
 }
@@ -124,7 +114,7 @@ run(struct cli *c, int argc, char **argv)
 	if (argc > LOG_FOLLOW_MAX && o.follow)
 		return cli_usage(c, "--follow takes at most %d sessions",
 		    LOG_FOLLOW_MAX);
-	c->as_is = log_wants_controls(&o);
+	c->rule = o.page.raw ? "raw" : o.page.text;
 	if (o.follow) {
 		c->resume = true;
 		rc = cli_connect_briefly(c);

@@ -17,8 +17,7 @@ run(struct cli *c, int argc, char **argv)
 	psup_args *a;
 
 	(void)argc;
-	c->as_is = o.text != NULL &&
-	    (strcmp(o.text, "ansi") == 0 || strcmp(o.text, "plain") == 0);
+	c->rule = o.text;
 	a = psup_args_new();
 	if (a == NULL)
 		return EXIT_INTERNAL;

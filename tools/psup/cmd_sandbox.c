@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* psup sandbox: which host a call gets and why, and the boxes that there are. */
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -12,11 +17,51 @@ static struct {
 	bool elevated;
 } o;
 
+static int
+remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+/* Where nobody listens: a server of our own, which has the same psup.conf, and
+ * ends with its answer. */
+static int
+explain_alone(struct cli *c, psup_args *a)
+{
+	char dir[] = "/dev/shm/psup-explain-XXXXXX";
+	psup_reply *reply;
+	int64_t pid;
+	int rc, end;
+
+	if (mkdtemp(dir) == NULL) {
+		cli_say("%s: %s", dir, strerror(errno));
+		return EXIT_INTERNAL;
+	}
+	c->runtime_dir = dir;
+	rc = cli_connect(c, CLI_MAY_START, 0);
+	if (rc == PSUP_OK)
+		rc = psup_call(c->p, "explainSandbox", a, ANSWER_MS, &reply);
+	rc = rc == PSUP_OK ? cli_answer(c, &reply) : cli_fail(c, rc);
+	end = psup_is_connected(c->p) ? cli_stop_server(c, 0, &pid) : EXIT_OK;
+	if (nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
+		cli_say("%s: %s", dir, strerror(errno));
+	return rc == EXIT_OK ? end : rc;
+}
+
 /* psup sandbox explain [SCOPE] */
 static int
 run_explain(struct cli *c, int argc, char **argv)
 {
-	psup_args *a = psup_args_new();
+	psup_args *a;
+	psup_reply *reply;
+	int rc;
+
+	if (argc > 1)
+		return cli_usage(c, "explain takes one scope");
+	a = psup_args_new();
 
 	if (argc == 1)
 		psup_args_str(a, "scope", argv[0]);
@@ -24,17 +69,29 @@ run_explain(struct cli *c, int argc, char **argv)
 		psup_args_str(a, "host", o.host);
 	if (o.elevated)
 		psup_args_bool(a, "elevated", true);
-	return cli_simple(c, "explainSandbox", a, ANSWER_MS);
+	rc = cli_connect(c, CLI_NEVER_START, 0);
+	if (rc == PSUP_OK)
+		rc = psup_call(c->p, "explainSandbox", a, ANSWER_MS, &reply);
+	if (rc == PSUP_ERR_NO_SERVER && !c->no_start)
+		rc = explain_alone(c, a);
+	else
+		rc = rc == PSUP_OK ? cli_answer(c, &reply) : cli_fail(c, rc);
+	psup_args_free(&a);
+	return rc;
 }
 
-/* Of all boxes, or of one: agent SCOPE, session NUMBER or shared. */
+/* Of all boxes, or of one: agent SCOPE, session NUMBER or shared, as one word or
+ * two. */
 static int
 ask_boxes(struct cli *c, const char *method, int argc, char **argv)
 {
 	psup_args *a = psup_args_new();
+	char name[200];
 
-	if (argc == 1)
-		psup_args_str(a, "box", argv[0]);
+	(void)snprintf(name, sizeof(name), "%s%s%s", argc > 0 ? argv[0] : "",
+	    argc > 1 ? " " : "", argc > 1 ? argv[1] : "");
+	if (argc > 0)
+		psup_args_str(a, "box", name);
 	return cli_simple(c, method, a, ANSWER_MS);
 }
 
@@ -51,7 +108,7 @@ run_list(struct cli *c, int argc, char **argv)
 static int
 run_inspect(struct cli *c, int argc, char **argv)
 {
-	if (argc != 1)
+	if (argc < 1)
 		return cli_usage(c, "inspect needs one box, as list names it");
 	c->json = true;
 	return ask_boxes(c, "sandboxes", argc, argv);
@@ -101,7 +158,7 @@ const struct command cmd_sandbox = {
     .args = "list | inspect BOX | prune [BOX] | explain [SCOPE]",
     .words = VERBS " @scope",
     .min_args = 1,
-    .max_args = 2,
+    .max_args = 3,
     .wants = "expected list, inspect, prune or explain",
     .summary = "Show and end boxes; say where a scope's commands run, and why",
     .about = "list and inspect show the boxes; a name is \"agent SCOPE\", "
@@ -109,7 +166,9 @@ const struct command cmd_sandbox = {
 	     "in any more and end once they are empty; workspaces stay. "
 	     "explain asks the server which host a call of the scope would get by "
 	     "psup.conf and by what this machine can do, and what its box would "
-	     "be made of. Nothing is made or run.",
+	     "be made of, down to the command line of bubblewrap. No box is made. "
+	     "Where no server runs it asks one of its own, which ends with the "
+	     "answer (not with --no-start).",
     .options = options,
     .run = run,
 };

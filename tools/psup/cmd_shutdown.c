@@ -32,28 +32,38 @@ await_keeper(int64_t pid, int timeout_ms)
 
 static int64_t grace = -1;
 
+int
+cli_stop_server(struct cli *c, int grace_ms, int64_t *ret_pid)
+{
+	psup_reply *reply;
+	int rc = psup_shutdown(c->p, grace_ms, &reply);
+
+	if (rc != PSUP_OK)
+		return cli_fail(c, rc);
+	*ret_pid = psup_get_int(psup_reply_value(reply), "pid", 0);
+	psup_reply_free(&reply);
+	rc = await_keeper(*ret_pid,
+	    (grace_ms < 0 ? GRACE_MS : grace_ms) + EXTRA_MS);
+	if (rc == 0)
+		return EXIT_OK;
+	cli_say("the server (keeper %lld) is still there", (long long)*ret_pid);
+	return EXIT_FAILED;
+}
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	psup_reply *reply;
 	int64_t pid;
 	int rc;
 
 	(void)argc;
 	(void)argv;
 	rc = cli_connect(c, CLI_NEVER_START, 0);
-	if (rc == PSUP_OK)
-		rc = psup_shutdown(c->p, (int)grace, &reply);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
-	pid = psup_get_int(psup_reply_value(reply), "pid", 0);
-	psup_reply_free(&reply);
-	rc = await_keeper(pid, (int)(grace < 0 ? GRACE_MS : grace) + EXTRA_MS);
-	if (rc != 0) {
-		cli_say("the server (keeper %lld) is still there",
-		    (long long)pid);
-		return EXIT_FAILED;
-	}
+	rc = cli_stop_server(c, (int)grace, &pid);
+	if (rc != EXIT_OK)
+		return rc;
 	if (c->json)
 		cli_print_json(json_pack("{s:I, s:b}", "pid", (json_int_t)pid,
 		    "stopped", 1));

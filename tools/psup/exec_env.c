@@ -16,8 +16,8 @@ is_assignment(const char *text)
 	return strchr(text, '=') != NULL && text[0] != '=';
 }
 
-/* Among those of its name the last one counts. */
-static void
+/* Among those of its name the last one counts. Is it in use now? */
+static bool
 set(struct usage *u, struct exec_env *env, const char *option, const char *text)
 {
 	size_t n = strcspn(text, "=") + 1, i = 0;
@@ -27,17 +27,18 @@ set(struct usage *u, struct exec_env *env, const char *option, const char *text)
 	if (i == EXEC_ENV_MAX) {
 		usage_wrong(u, "%s: at most %d variables", option,
 		    EXEC_ENV_MAX);
-		return;
+		return false;
 	}
 	env->v[i] = text;
 	env->count += i == env->count;
+	return true;
 }
 
 void
 exec_env_take(struct usage *u, struct exec_env *env, const char *text)
 {
 	if (is_assignment(text))
-		set(u, env, "--env", text);
+		(void)set(u, env, "--env", text);
 	else
 		usage_wrong(u, "--env: \"%.40s\" is not KEY=VALUE", text);
 }
@@ -73,7 +74,7 @@ void
 exec_env_take_file(struct usage *u, struct exec_env *env, const char *path)
 {
 	char *text = read_file(u, path), *at = text, *line;
-	size_t before = env->count;
+	bool used = false;
 
 	for (int n = 1; at != NULL && (line = strsep(&at, "\n")) != NULL &&
 	     !u->wrong; n++) {
@@ -83,13 +84,11 @@ exec_env_take_file(struct usage *u, struct exec_env *env, const char *path)
 		if (line[0] == '\0' || line[0] == '#')
 			continue;
 		if (is_assignment(line))
-			set(u, env, "--env-file", line);
+			used |= set(u, env, "--env-file", line);
 		else
 			usage_wrong(u, "--env-file %.200s: line %d is not "
 			               "KEY=VALUE: \"%.40s\"", path, n, line);
 	}
-	if (u->wrong)
-		env->count = before;
-	if (env->count == before)
-		free(text); /* nothing of it is in use */
+	if (!used)
+		free(text);
 }

@@ -15,8 +15,6 @@ struct log_options {
 	bool follow, cast;
 };
 
-/* Were control characters asked for? */
-bool log_wants_controls(const struct log_options *o);
 /* The line that names a session among several; behind others after a blank
  * one. */
 void log_title(const char *id, bool first);

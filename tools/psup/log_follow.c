@@ -41,15 +41,6 @@ struct following {
 	int code;
 };
 
-static void
-put(const struct following *f, const char *data, size_t len)
-{
-	if (log_wants_controls(f->o))
-		fwrite(data, 1, len, stdout);
-	else
-		cli_put_text(data, len);
-}
-
 /* Where another session goes on: its name. */
 static void
 begin(struct follower *one)
@@ -110,7 +101,7 @@ put_lines(struct follower *one, const psup_value *times, const char *data,
 		if (!one->mid_line)
 			put_time(time_of(times, &at, pos));
 		one->mid_line = lf == NULL;
-		put(one->f, shown, psup_clean(rule, data, n, false, shown));
+		cli_put_output(one->f->c, shown, psup_clean(rule, data, n, false, shown));
 	}
 	free(shown);
 }
@@ -175,7 +166,7 @@ take(struct follower *one, const psup_value *details, const char *data,
 		    last || dropped > 0);
 	} else if (len > 0) {
 		begin(one);
-		put(f, data, len);
+		cli_put_output(f->c, data, len);
 		f->mid_line = data[len - 1] != '\n';
 	}
 	fflush(stdout);

@@ -58,7 +58,7 @@ const struct opt shared_options[] = {
 	TEXT("runtime-dir", 0, "DIR", "@dir", cli.runtime_dir,
 	    "the server's directory ($PSUP_RUNTIME_DIR, else "
 	    "$XDG_RUNTIME_DIR/psup, else /dev/shm/psup-UID)"),
-	FLAG("no-start", 0, cli.no_start, "start no server (exec, tool)"),
+	FLAG("no-start", 0, cli.no_start, "start no server (exec, tool, sandbox explain)"),
 	TEXT("token-file", 0, "FILE", "@file", cli.token_file,
 	    "show the scope token in FILE, mode 0600 ($PSUP_TOKEN_FILE)"),
 	TEXT("server-user", 0, "USER", NULL, cli.server_user,

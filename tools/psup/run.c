@@ -26,7 +26,9 @@
 #define AGAIN_NS     2000000000ull /* a second Ctrl-C within this escalates */
 #define TTY_CHECK_MS 300   /* are we in the foreground again? */
 
-static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+/* The last one where the command has a terminal. */
+static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP,
+    SIGWINCH};
 
 /* ------------------------------------------------------------------ output */
 
@@ -237,27 +239,6 @@ take_signals(struct run *r)
 	}
 }
 
-/* Signals that we were not started with as ignored come by a descriptor. */
-static int
-open_signals(struct run *r)
-{
-	struct sigaction sa;
-	sigset_t mask;
-
-	sigemptyset(&mask);
-	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
-		if (sigaction(forwarded[i], NULL, &sa) == 0 &&
-		    sa.sa_handler != SIG_IGN)
-			sigaddset(&mask, forwarded[i]);
-	if (r->o->pty)
-		sigaddset(&mask, SIGWINCH);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGTTIN, SIG_IGN);
-	sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
-	r->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-	return r->signal_fd < 0 ? -errno : 0;
-}
-
 /* -------------------------------------------------------------------- loop */
 
 /* Waits for whatever comes first, and handles it. */
@@ -372,7 +353,9 @@ run_foreground(struct cli *c, const struct run_options *o)
 	progress_open(&r.progress, &r.err,
 	    !c->no_progress && !o->pty && color_terminal(STDERR_FILENO));
 	r.in = malloc(RUN_INPUT_BYTES);
-	if (args == NULL || r.in == NULL || open_signals(&r) < 0) {
+	r.signal_fd = run_signals(forwarded, sizeof(forwarded) /
+	    sizeof(forwarded[0]) - !o->pty, &r.old_mask);
+	if (args == NULL || r.in == NULL || r.signal_fd < 0) {
 		cli_say("no memory or no descriptor left");
 		code = EXIT_INTERNAL;
 	} else {

@@ -65,6 +65,23 @@ left_words(const psup_value *details, char *ret, size_t size)
 		    (long long)psup_value_int(psup_value_at(pids, i), 0));
 }
 
+void
+run_say_warnings(const psup_value *details, bool pipes_said)
+{
+	static const char pipes[] = "no terminal could be had";
+	const psup_value *list = psup_value_get(details, "warnings");
+	const char *text;
+	size_t len;
+
+	for (size_t i = 0; i < psup_value_count(list); i++) {
+		text = psup_value_str(psup_value_at(list, i), &len);
+		if (text == NULL || (pipes_said && len >= sizeof(pipes) - 1 &&
+		    memcmp(text, pipes, sizeof(pipes) - 1) == 0))
+			continue;
+		cli_say("warning: %.*s", (int)(len < 2000 ? len : 2000), text);
+	}
+}
+
 /* Says what a shell would say, or with --json prints the answer. */
 static int
 finish(struct run *r)
@@ -86,6 +103,7 @@ finish(struct run *r)
 		cli_print_json(json_of_value(psup_reply_value(r->reply)));
 		return code;
 	}
+	run_say_warnings(details, r->no_pty);
 	text = psup_reply_text(r->reply, &len);
 	left_words(details, left, sizeof(left));
 	if (psup_get_is(details, "status", "running"))

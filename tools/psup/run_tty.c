@@ -2,10 +2,12 @@
 /*
  * Our terminal while the command in the foreground has one of its own: every
  * key goes through as it is, Ctrl-C included, and the other terminal has the
- * size of ours. Called by run.c.
+ * size of ours. What attach.c has of its terminal and signals, too. Called by run.c
+ * and attach*.c.
  */
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "run.h"
@@ -109,4 +111,21 @@ run_tty_resize(struct run *r)
 {
 	if (r->o->pty && !r->no_pty && !r->o->fixed_size && r->running)
 		run_tty_tell_size(r->c, r->session, 0);
+}
+
+int
+run_signals(const int *list, size_t count, sigset_t *ret_mask)
+{
+	struct sigaction sa;
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	for (size_t i = 0; i < count; i++)
+		if (sigaction(list[i], NULL, &sa) == 0 &&
+		    sa.sa_handler != SIG_IGN)
+			sigaddset(&mask, list[i]);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTTIN, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &mask, ret_mask);
+	return signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -19,13 +19,16 @@ struct term_out {
 	bool own;     /* a session of whoever sits at the terminal, as if it
 	               * ran there: it may set clipboard and title, show
 	               * pictures and print */
-	bool c1_lead; /* the last byte was the first of two */
+	char part[4]; /* of a character that is not whole yet */
+	size_t part_len;
 	int state;    /* enum term_state, private */
 	char seq[TERM_SEQ_MAX];
 	size_t len;
-	uint32_t modes;      /* by the table in term_out.c: not as by default */
-	bool keypad, margins, cursor_shape, modify_keys;
-	unsigned keyboards;  /* pushed, kitty's protocol */
+	/* not as by default (term_seq.c) */
+	uint32_t modes, colors; /* by its tables */
+	bool keypad, margins, cursor_shape, modify_keys, insert, newline;
+	unsigned keyboards; /* pushed, kitty's protocol */
+	bool keyboard_set;  /* the same */
 };
 
 /* Appends what is to be shown; -ENOMEM or 0. */

@@ -192,8 +192,9 @@ read_stretch(psup_view *v, uint64_t instance, uint64_t from, char *buf,
 	return -1;
 }
 
-/* Output on its way to stdout by a rule; what is not whole yet waits. */
+/* Output on its way to stdout by c->rule; what is not whole yet waits. */
 struct showing {
+	const struct cli *c;
 	const char *rule; /* NULL: as it is */
 	char held[READ_BYTES + HELD_BYTES];
 	size_t held_len;
@@ -214,10 +215,7 @@ show_part(struct showing *sh, const char *data, size_t len)
 	if (data != NULL)
 		open = psup_open_tail(sh->held, sh->held_len);
 	n = psup_clean(sh->rule, sh->held, sh->held_len - open, false, shown);
-	if (strcmp(sh->rule, "clean") == 0 || strcmp(sh->rule, "shown") == 0)
-		cli_put_text(shown, n);
-	else
-		fwrite(shown, 1, n, stdout);
+	cli_put_output(sh->c, shown, n);
 	memmove(sh->held, sh->held + sh->held_len - open, open);
 	sh->held_len = open;
 	return !ferror(stdout);
@@ -292,7 +290,7 @@ copy_stretch(void *arg, const struct psup_view_chunk *chunk, const char *data,
 }
 
 int
-view_log(struct cli *c, const char *id, const char *stream, const char *rule)
+view_log(struct cli *c, const char *id, const char *stream)
 {
 	static struct showing sh;
 	struct copying k = {.showing = &sh, .stream = stream};
@@ -303,7 +301,9 @@ view_log(struct cli *c, const char *id, const char *stream, const char *rule)
 	code = view_open_session(c, id, &v, &s);
 	if (code != EXIT_OK)
 		return code;
-	sh.rule = strcmp(rule, "raw") != 0 ? rule : NULL;
+	sh.c = c;
+	sh.rule = c->rule == NULL ? "clean"
+	    : strcmp(c->rule, "raw") != 0 ? c->rule : NULL;
 	code = view_each_stretch(v, &s, copy_stretch, &k);
 	psup_view_close(&v);
 	if (code == EXIT_OK && sh.rule != NULL)

@@ -293,14 +293,61 @@ Test(text, slugs_come_again_late)
 		cr_expect_str_neq(slugs[i - 1], slugs[i]);
 }
 
+/* Slugs of the sessions that are kept, by a hash, and how often one was asked
+ * for. */
+struct kept {
+	char slugs[1 << 18][SLUG_MAX];
+	size_t asked;
+};
+
+/* Where it is, or would be. */
+static char *
+kept_place(struct kept *k, const char *slug)
+{
+	size_t h = 5381;
+
+	for (const char *p = slug; *p != '\0'; p++)
+		h = h * 33 + (unsigned char)*p;
+	for (h %= NELEMS(k->slugs); k->slugs[h][0] != '\0' &&
+	     strcmp(k->slugs[h], slug) != 0;)
+		h = (h + 1) % NELEMS(k->slugs);
+	return k->slugs[h];
+}
+
+static bool
+is_kept(void *arg, const char *slug)
+{
+	struct kept *k = arg;
+
+	k->asked++;
+	return kept_place(k, slug)[0] != '\0';
+}
+
+/* Beside a hundred thousand kept sessions a name is found by the fourth
+ * question, beside some thousand by the second. */
+Test(text, slugs_of_many_are_found_at_once)
+{
+	static struct kept k;
+	char slug[SLUG_MAX];
+
+	for (size_t i = 0; i < 100000; i++) {
+		k.asked = 0;
+		slug_make(1000000 + i, is_kept, &k, slug);
+		cr_assert(k.asked <= (i < 24000 ? 2 : 4), "%zu: %zu", i,
+		    k.asked);
+		strcpy(kept_place(&k, slug), slug);
+	}
+}
+
 Test(text, slugs, .timeout = 10)
 {
 	static const struct {
 		int refused, dashes;
 		const char *suffix;
-	} cases[] = { { 0, 1, "" }, { 1, 1, "" }, { 2, 2, "-2" },
-		{ 12, 2, "-12" }, { 13, 1, "" }, { 145, 2, "" },
-		{ 146, 3, "-2" }, { 289, 3, "" }, { 290, 4, "" } };
+	} cases[] = { { 0, 1, "" }, { 1, 2, "-2" }, { 2, 2, "" },
+		{ 3, 3, "-2" }, { 4, 1, "" }, { 5, 2, "-2" }, { 15, 2, "-12" },
+		{ 16, 1, "" }, { 148, 2, "" }, { 149, 3, "-2" },
+		{ 292, 3, "" }, { 293, 4, "" } };
 	char slug[SLUG_MAX];
 	size_t i, n;
 	int left;

@@ -51,6 +51,8 @@ undo_of(const char *in)
 	return text;
 }
 
+#define NONE "\357\277\275" /* U+FFFD */
+
 TestSuite(term_out, .timeout = 10);
 
 Test(term_out, text_and_colours_pass)
@@ -75,8 +77,8 @@ Test(term_out, other_questions_are_asked_once)
 
 Test(term_out, old_output_has_no_effect_outside)
 {
-	shows(true, "\aa\033]52;c;Zm9v\ab\033]9;hi\ac\033]8;;file:x\a",
-	    "abc\033]8;;file:x\a");
+	shows(true, "\aa\033]52;c;Zm9v\ab\033]9;hi\ac\033]10;red\a",
+	    "abc\033]10;red\a");
 }
 
 /* What another's session may not do to the person who looks at it. */
@@ -93,6 +95,16 @@ static const char *const beyond[] = {
 	"\033[18t", "\033[22;0t", "\033[8;50;100t", "\033[>2t",
 	"\033[21t", "\033[20t", "\033[021;0t", "\033[5i", "\033[4i", "\033[i",
 	"\033[?5i", "\033[?4i", "\033[?1i",
+	/* links: what is shown says nothing of where one goes */
+	"\033]8;;file:x\a", "\033]8;;\033\\",
+	/* bytes would be read in another way */
+	"\033%@", "\033%G", "\033%/G", "\033%/1", "\033 G", "\033 F",
+	"\033$B", "\033$(C", "\033[?2l", "\033[62;1\"p",
+	/* lines above the window, its size, the keyboard, a log, the pointer */
+	"\033[3J", "\033[2;3J", "\033[?3J", "\033[?3h", "\033[?25;3l",
+	"\033[?40h", "\033[80$|", "\033[50*|", "\033[2h", "\033[12l",
+	"\033[?46h", "\033[?38h", "\033[?1043h", "\033[1;2'z", "\033[>3p",
+	"\033l", "\033m", "\033V", "\033[2?1t", "\033[2 3t",
 };
 
 Test(term_out, anothers_session_has_no_effect_outside)
@@ -112,8 +124,19 @@ Test(term_out, anothers_session_has_no_effect_outside)
 	shows(false, "a\033[2\r1tz", "a\rz");
 	shows(false, "a\033[2\177" "1tz", "a\177z");
 	/* U+009D is an OSC to some, U+009B a CSI, U+009C ends a string */
-	shows(false, "\302\2351\302\2332\302\251\302\302\251\303\251",
-	    "12\302\251\302\251\303\251");
+	shows(false, "\302\2351\302\2332\302\251\303\251\346\227\245",
+	    "12\302\251\303\251\346\227\245");
+	/* and so are these to one that reads bytes, or is lax */
+	shows(false, "\2331t\235" "52;c;x\a\300\2331\340\202\2331\342\200.",
+	    NONE "1t" NONE "52;c;x\a" NONE NONE "1" NONE
+	    "1" NONE ".");
+}
+
+/* It forgets the lines above the window, too. */
+Test(term_out, a_reset_is_one_of_the_window)
+{
+	shows(false, "a\033[?1049h\033cz", "a\033[?1049h\030\033\\\033[m\033(B"
+	    "\017\033[?1049l\033[H\033[2Jz");
 }
 
 Test(term_out, ones_own_session_does_as_it_likes)
@@ -146,7 +169,7 @@ Test(term_out, a_long_sequence_hides_nothing)
 	shows(false, in, want);
 	/* a string that is not ended, whose beginning was shown already */
 	memset(in, 'y', 2000);
-	memcpy(in, "\033]8;", 4);
+	memcpy(in, "\033]4;", 4);
 	strcpy(in + 2000, "\033]52;c;Zm9v\aend");
 	memcpy(want, in, 2000);
 	strcpy(want + 2000, "end");
@@ -169,7 +192,7 @@ Test(term_out, a_long_string_passes_or_is_left_out_whole)
 	memcpy(in + 2900, "\aend", 5);
 	shows(false, in, "end");
 	shows(true, in, "end");
-	memcpy(in, "\033]8;012", 7);
+	memcpy(in, "\033]4;012", 7);
 	strcpy(want, in);
 	shows(false, in, want);
 	shows(true, in, "end");
@@ -188,8 +211,9 @@ Test(term_out, nothing_is_put_together_of_pieces)
 	shows(false, "a\033\033]52;c;Zm9v\a]52;c;Zm9v\az",
 	    "a]52;c;Zm9v\az");
 	shows(false, "a\033[2\033]52;c;Zm9v\a1tz", "a1tz");
-	shows(false, "a\302\033]52;c;Zm9v\a\2331tz", "a\2331tz");
-	shows(false, "a\302\302\2331tz\302", "a1tz");
+	shows(false, "a\302\033]52;c;Zm9v\a\2331tz", "a" NONE NONE "1tz");
+	shows(false, "a\302\302\2331tz\302", "a" NONE "1tz");
+	shows(false, "a\033%\030Gz\033[2\0321tz", "aGz1tz");
 }
 
 Test(term_out, modes_are_undone_and_only_those)
@@ -204,4 +228,10 @@ Test(term_out, modes_are_undone_and_only_those)
 	cr_assert_not_null(strstr(undo_of("\033[5 q"), "\033[0 q"));
 	cr_assert_not_null(strstr(undo_of("\033[>1u\033[>4;2m"), "\033[<1u"));
 	cr_assert_null(strstr(undo_of("\033[?1049h\033c"), "1049"));
+	cr_assert_not_null(strstr(undo_of("\033[4h\033[20h\033[=5u"),
+	    "\033[4l\033[20l\033[=0u"));
+	cr_assert_not_null(strstr(undo_of("\033[?2048h"), "\033[?2048l"));
+	cr_assert_not_null(strstr(undo_of("\033]4;1;red\a\033]11;blue\a"),
+	    "\033]104\a\033]111\a"));
+	cr_assert_null(strstr(undo_of("\033]11;blue\a\033]111\a"), "111"));
 }

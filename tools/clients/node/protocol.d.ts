@@ -432,6 +432,8 @@ export interface ListParams {
   all?: boolean;
   /** At most so many rows */
   limit?: number;
+  /** Only these of each row; the text is then the number of rows alone */
+  fields?: string[];
   /** Also what running sessions use now (the first 1000 rows): cpuMs, maxRssBytes (the most that one of its processes has had), rssBytes, ioBytes, pids */
   usage?: boolean;
   /** Only these */

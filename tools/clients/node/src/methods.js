@@ -45,6 +45,7 @@ export const METHODS = {
   'list': ['*', {
     all: ['bool^'],
     rows: ['int', 'At most so many rows', 'limit'],
+    fields: ['array of str+^'],
     usage: ['bool', 'Also what running sessions use now (the first 1000 rows): cpuMs, maxRssBytes (the most that one of its processes has had), rssBytes, ioBytes, pids'],
     sessionIds: ['array of str+^'],
     status: ['str^'],
