@@ -39,14 +39,20 @@ exec_yield_begin(struct req *r, uint64_t ms, bool looks)
 	arm(r, x->began_ns);
 }
 
+/* An answer names the pid, so one that is being started is waited for, as in
+ * the background; and no longer than that. */
 bool
 exec_yield_timer(struct req *r, struct session *s)
 {
-	const struct exec *x = r->state;
+	struct exec *x = r->state;
 	uint64_t now = clock_boot_ns();
 
-	if (now >= x->yield_ns)
-		return true;
+	if (now >= x->yield_ns) {
+		if (x->bg || s->state != STATE_STARTING)
+			return true;
+		x->bg = true;
+		x->yield_ns = now + r->m->cfg.background_ms * NSEC_PER_MSEC;
+	}
 	if (x->looks && !x->bg && s->state == STATE_RUNNING &&
 	    result_stdin_writable(s))
 		input_wait_ask(r->m, s);
