@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Everything of a session that depends on time. Called by the loop when a
+/* Everything of a session that depends on time. Called by the loop when a
  * session's timer is due, and by recv.c for KILL and STOP. The facts that a
- * replacement needs (deadline, silence, KILL due) stand in the header.
- */
+ * replacement needs (deadline, silence, KILL due) stand in the header. */
 #include "worker/ladder.h"
 
 #include <errno.h>
