@@ -13,7 +13,7 @@
 
 /* How long a repeat waits for a look, which takes a millisecond; a new master
  * may not have heard yet who has the session. */
-#define ASK_MS	    500u
+#define ASK_MS	    2000u
 #define ASK_STEP_MS 20u
 
 /* Sets the timer to the yield, or to the next look where that comes before. */
