@@ -15,6 +15,7 @@
  * may not have heard yet who has the session. */
 #define ASK_MS	    2000u
 #define ASK_STEP_MS 20u
+#define PID_MS	    1000u /* a start takes a millisecond */
 
 /* Sets the timer to the yield, or to the next look where that comes before. */
 static void
@@ -39,8 +40,8 @@ exec_yield_begin(struct req *r, uint64_t ms, bool looks)
 	arm(r, x->began_ns);
 }
 
-/* An answer names the pid, so one that is being started is waited for, as in
- * the background; and no longer than that. */
+/* An answer names the pid, so one that is being started is waited for a moment;
+ * not one whose start hangs. */
 bool
 exec_yield_timer(struct req *r, struct session *s)
 {
@@ -51,7 +52,7 @@ exec_yield_timer(struct req *r, struct session *s)
 		if (x->bg || s->state != STATE_STARTING)
 			return true;
 		x->bg = true;
-		x->yield_ns = now + r->m->cfg.background_ms * NSEC_PER_MSEC;
+		x->yield_ns = now + PID_MS * NSEC_PER_MSEC;
 	}
 	if (x->looks && !x->bg && s->state == STATE_RUNNING &&
 	    result_stdin_writable(s))
