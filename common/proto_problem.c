@@ -133,10 +133,12 @@ proto_show(const struct val *v, char *dst, size_t size)
 		    v->s.len < 48 ? "" : "...");
 		break;
 	case VAL_ARRAY:
-		(void)snprintf(dst, size, "%zu items", v->a.count);
+		(void)snprintf(dst, size, "%zu item%s", v->a.count,
+		    v->a.count == 1 ? "" : "s");
 		break;
 	case VAL_MAP:
-		(void)snprintf(dst, size, "%zu pairs", v->a.count);
+		(void)snprintf(dst, size, "%zu pair%s", v->a.count,
+		    v->a.count == 1 ? "" : "s");
 		break;
 	}
 }

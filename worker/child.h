@@ -94,6 +94,8 @@ struct child_in {
 	bool watching; /* ev waits for room in the pipe */
 	uint64_t punched;
 	uint64_t watch_pos; /* WATCH_STDIN; UINT64_MAX: none */
+	uint64_t look_ns;   /* boot: when the next look is due; 0: none is */
+	uint64_t look_cost_ns; /* of the last one */
 	uint32_t waits;     /* as the last look found it, CTL_INPUT_* ... */
 	uint64_t stamp;     /* ... with its stamp */
 	struct event ev;
@@ -115,6 +117,7 @@ struct child_pty {
 	uint64_t eof_at;   /* from there on the spool is ^D, held until somebody
 	                    * reads; UINT64_MAX: nothing is held */
 	unsigned eof_looks;
+	size_t eof_from; /* of its processes, the first that a look is at */
 	struct pty_scan scan;
 	char answer[256];  /* to queries, not yet given */
 	size_t answer_len;

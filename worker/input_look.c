@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See input_look.h. Called by recv.c, when the master asks, and by input.c for
- * a terminal's end of file. Changes nothing. */
+/* See input_look.h. Called by recv.c, when the master asks, by ladder.c, when
+ * the look is due, and by input.c for a terminal's end of file. */
 #include "worker/input_look.h"
 
 #include <ctype.h>
@@ -17,6 +17,8 @@
 #include "common/mark.h"
 #include "common/procfs.h"
 #include "worker/input_rule.h"
+#include "worker/ladder.h"
+#include "worker/link.h"
 #include "worker/pty.h"
 #include "worker/tree.h"
 
@@ -24,6 +26,9 @@
 #define TASKS_MAX 128u /* of all of them */
 #define FDS_MAX	  256u /* of a process */
 #define QUIET_MS  250u /* whoever wrote since then is not looked at */
+#define CROWD_MAX 4096u /* processes, of which a look is at some */
+#define SHARE	  8u /* looks take the 8th part of the time, ... */
+#define COST_NS	  (100 * NSEC_PER_USEC) /* ... the first one as much as this */
 
 /* One look at one session. */
 struct look {
@@ -245,17 +250,18 @@ look_process(struct look *l, int32_t pid)
 	return more;
 }
 
-/* The session's members, as far as they can be had cheaply: how many. */
+/* The session's members, as far as they can be had cheaply: how many, of which
+ * `max` at most are in pids. */
 static size_t
-members(struct child *c, int32_t *pids)
+members(struct child *c, int32_t *pids, size_t max)
 {
 	size_t n, at;
 
 	if (c->leaf != 0)
-		return tree_left(c, pids, PIDS_MAX);
+		return tree_left(c, pids, max);
 	pids[0] = c->pid;
 	for (n = 1, at = 0; at < n; at++)
-		n += procfs_children(pids[at], pids + n, PIDS_MAX - n);
+		n += procfs_children(pids[at], pids + n, max - n);
 	return n;
 }
 
@@ -305,7 +311,7 @@ static bool
 look_session(struct child *c, struct look *l)
 {
 	int32_t pids[PIDS_MAX];
-	size_t n = members(c, pids);
+	size_t n = members(c, pids, PIDS_MAX);
 	bool more = n < PIDS_MAX;
 
 	input_look_begin(&l->rule, atomic_load(&c->ring.hdr->head),
@@ -315,18 +321,27 @@ look_session(struct child *c, struct look *l)
 	return more;
 }
 
+/* Of a crowd some are looked at, and the next time those behind them. */
 bool
 input_is_heard(struct child *c)
 {
+	static int32_t pids[CROWD_MAX]; /* used and forgotten here */
 	struct look l = {.hearers = true};
+	size_t n, i;
 
 	if (c->pty.fd < 0 || c->state != CHILD_RUNNING || !name_stdin(c, &l))
 		return false;
-	(void)look_session(c, &l);
+	n = members(c, pids, CROWD_MAX);
+	n = n < CROWD_MAX ? n : CROWD_MAX;
+	for (i = 0; i < n && i < PIDS_MAX && l.tasks < TASKS_MAX &&
+	     !l.rule.hears; i++)
+		(void)look_process(&l, pids[(c->pty.eof_from + i) % n]);
+	c->pty.eof_from += i;
 	return l.rule.hears;
 }
 
-uint32_t
+/* What it waits for, CTL_INPUT_*, and the stamp of that. */
+static uint32_t
 input_look(struct child *c, uint64_t *ret_stamp)
 {
 	struct look l = {.tasks = 0};
@@ -341,4 +356,36 @@ input_look(struct child *c, uint64_t *ret_stamp)
 	if (!all || !input_look_waits(&l.rule))
 		return CTL_INPUT_NONE;
 	return l.tty ? CTL_INPUT_TTY : CTL_INPUT_STDIN;
+}
+
+void
+input_look_asked(struct child *c)
+{
+	struct worker *w = c->w;
+
+	if (c->in.look_ns != 0)
+		return;
+	if (w->look_ns < w->now_ns)
+		w->look_ns = w->now_ns;
+	c->in.look_ns = w->look_ns;
+	w->look_ns += SHARE *
+	    (c->in.look_cost_ns != 0 ? c->in.look_cost_ns : COST_NS);
+	if (c->in.look_ns > w->now_ns)
+		ladder_arm(c);
+	else
+		input_look_now(c);
+}
+
+void
+input_look_now(struct child *c)
+{
+	uint64_t before = c->in.look_cost_ns != 0 ? c->in.look_cost_ns : COST_NS;
+	uint64_t began = clock_cpu_ns();
+
+	c->in.look_ns = 0;
+	c->in.waits = input_look(c, &c->in.stamp);
+	c->in.look_cost_ns = clock_cpu_ns() - began + 1;
+	if (c->in.look_cost_ns > before)
+		c->w->look_ns += SHARE * (c->in.look_cost_ns - before);
+	link_say(c, LINK_MASTER, SAY_INPUT);
 }

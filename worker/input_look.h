@@ -14,8 +14,11 @@
 
 #include "worker/child.h"
 
-/* What it waits for, CTL_INPUT_*, and the stamp of that. */
-uint32_t input_look(struct child *c, uint64_t *ret_stamp);
+/* The master asks: it is looked at and told so when its turn has come. All looks
+ * take an eighth of a worker's time at most, who asks first is first. */
+void input_look_asked(struct child *c);
+/* It has come. */
+void input_look_now(struct child *c);
 /* Does anybody read its terminal, or wait for that among others? What is typed
  * before is lost to a program that sets its terminal up, or data to it. */
 bool input_is_heard(struct child *c);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Everything of a session that depends on time. Called by the loop when a
+/* Everything of a session that depends on time. Called by the loop when a
  * session's timer is due, and by recv.c for KILL and STOP. The facts that a
- * replacement needs (deadline, silence, KILL due) stand in the header.
- */
+ * replacement needs (deadline, silence, KILL due) stand in the header. */
 #include "worker/ladder.h"
 
 #include <errno.h>
@@ -19,6 +17,7 @@
 #include "common/log.h"
 #include "shm/state_names.h"
 #include "worker/input.h"
+#include "worker/input_look.h"
 #include "worker/link.h"
 #include "worker/pump.h"
 #include "worker/spill.h"
@@ -328,6 +327,7 @@ ladder_arm(struct child *c)
 		return;
 	earlier(&due, c->retry_ns);
 	earlier(&due, c->look_ns);
+	earlier(&due, c->in.look_ns);
 	earlier(&due, c->spill_ns);
 	if (c->state > CHILD_SPAWNING && c->state < CHILD_FAILED) {
 		earlier(&due, forced_due(c));
@@ -422,6 +422,8 @@ ladder_due(struct child *c)
 		else
 			link_say(c, LINK_KEEPER, TELL_ASK_EXIT);
 	}
+	if (is_due(&c->in.look_ns, now))
+		input_look_now(c);
 	if (is_due(&c->spill_ns, now) && c->state == CHILD_FAILED)
 		child_say_failed(c);
 	if (c->state > CHILD_SPAWNING && c->state < CHILD_FAILED) {

@@ -156,8 +156,7 @@ on_look_input(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
 	(void)w;
 	(void)msg;
-	c->in.waits = input_look(c, &c->in.stamp);
-	link_say(c, LINK_MASTER, SAY_INPUT);
+	input_look_asked(c);
 }
 
 /* ENDED */

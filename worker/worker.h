@@ -71,6 +71,7 @@ struct worker {
 	uint64_t beat_ns;       /* boot: when the next heartbeat is due */
 	uint64_t heart_ns;      /* boot: the last one */
 	uint64_t late_ns;       /* boot: one that came late; 0: none did */
+	uint64_t look_ns;       /* boot: the next look for input (input_look.h) */
 	unsigned maps_lost; /* of lent_map.h, when last looked at */
 
 	bool stopping; /* CTL_STOP came: nothing new is started */

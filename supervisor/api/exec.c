@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "supervisor/api/exec.h"
 #include "supervisor/api/exec_spec.h"
+#include "supervisor/session/input_wait.h"
 #include "supervisor/words/result.h"
 
 /* Its child could not go to the directory: that is said as if it had been
@@ -92,13 +93,17 @@ exec_wake(struct req *r, struct session *s, unsigned wake)
 	tail_session(r, s);
 	if (x->streaming && !stream_pump(r, s) && !session_live(s))
 		return; /* the answer comes after the last byte */
-	if (!session_live(s))
+	if (!session_live(s)) {
 		answer_ended(r, s);
-	else if ((x->bg && s->state != STATE_STARTING) ||
-	    ((wake & WAKE_TIMER) && exec_yield_timer(r, s)))
+	} else if (x->asks) {
+		if (exec_yield_told(r, s, wake))
+			exec_answer_running(r, s, input_wait_known(s));
+	} else if ((x->bg && s->state != STATE_STARTING) ||
+	    ((wake & WAKE_TIMER) && exec_yield_timer(r, s))) {
 		exec_answer_running(r, s, INPUT_WAIT_NONE);
-	else if ((wake & WAKE_INPUT) && exec_yield_input(r, s))
+	} else if ((wake & WAKE_INPUT) && exec_yield_input(r, s)) {
 		exec_answer_running(r, s, s->input_wait.told);
+	}
 }
 
 bool
@@ -217,6 +222,17 @@ exec_wait(struct api_call *c, struct session *s)
 		    !wants_stream(c) && s->wish.stdin_pipe);
 }
 
+/* Was it the foreground that was asked for, until its yield? */
+static bool
+was_foreground(const struct api_call *c)
+{
+	const struct val *yield = val_get(c->params, "yieldMs");
+
+	return conn_process(c->conn) && !wants_stream(c) &&
+	    !val_bool(c->params, "background", false) &&
+	    (yield == NULL || yield->type != VAL_NIL);
+}
+
 /* The same request key again: the first one's answer, nothing new. Who asks
  * for the stream gets it from the first byte that is kept, also where the
  * first request had none, and where the command has ended meanwhile. */
@@ -231,7 +247,8 @@ exec_attach(struct api_call *c, struct session *s)
 		return;
 	}
 	if (session_live(s) && s->shown.backgrounded) {
-		exec_answer_running(r, s, INPUT_WAIT_NONE);
+		if (!was_foreground(c) || !exec_yield_ask(r, s))
+			exec_answer_running(r, s, INPUT_WAIT_NONE);
 		return;
 	}
 	if (req_watch(r, s) < 0) {

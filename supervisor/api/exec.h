@@ -13,6 +13,7 @@ struct exec {
 	struct sbuf warnings;
 	/* exec_yield.c */
 	bool looks;        /* it may be answered before its time, for input */
+	bool asks;         /* its answer waits for a look, for nothing else */
 	uint64_t began_ns; /* boot */
 	uint64_t yield_ns; /* boot: its time is over; 0: it never is */
 	struct input_yield input;
@@ -51,6 +52,11 @@ void exec_yield_begin(struct req *r, uint64_t ms, bool looks);
 bool exec_yield_timer(struct req *r, struct session *s);
 /* A look has come: does the command seem to wait for input? */
 bool exec_yield_input(struct req *r, const struct session *s);
+/* It was answered before, and is asked again: is it, once a look says what it
+ * waits for now? */
+bool exec_yield_ask(struct req *r, struct session *s);
+/* Does it by now? */
+bool exec_yield_told(struct req *r, struct session *s, unsigned wake);
 
 /* stream.c */
 void stream_begin(struct req *r, struct session *s);

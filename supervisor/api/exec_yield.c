@@ -11,13 +11,20 @@
 #include "supervisor/session/input_wait.h"
 #include "supervisor/words/result.h"
 
+/* How long a repeat waits for a look, which takes a millisecond; a new master
+ * may not have heard yet who has the session. */
+#define ASK_MS	    2000u
+#define ASK_STEP_MS 20u
+#define PID_MS	    1000u /* a start takes a millisecond */
+
 /* Sets the timer to the yield, or to the next look where that comes before. */
 static void
 arm(struct req *r, uint64_t now)
 {
 	const struct exec *x = r->state;
 	uint64_t left = (x->yield_ns - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
-	uint64_t pause = input_yield_pause_ms(now - x->began_ns);
+	uint64_t pause = input_yield_pause_ms(&x->input, x->began_ns, now,
+	    r->m->cfg.input_yield_ms * NSEC_PER_MSEC);
 
 	req_timer(r, x->looks && pause < left ? pause : left);
 }
@@ -33,14 +40,20 @@ exec_yield_begin(struct req *r, uint64_t ms, bool looks)
 	arm(r, x->began_ns);
 }
 
+/* An answer names the pid, so one that is being started is waited for a moment;
+ * not one whose start hangs. */
 bool
 exec_yield_timer(struct req *r, struct session *s)
 {
-	const struct exec *x = r->state;
+	struct exec *x = r->state;
 	uint64_t now = clock_boot_ns();
 
-	if (now >= x->yield_ns)
-		return true;
+	if (now >= x->yield_ns) {
+		if (x->bg || s->state != STATE_STARTING)
+			return true;
+		x->bg = true;
+		x->yield_ns = now + PID_MS * NSEC_PER_MSEC;
+	}
 	if (x->looks && !x->bg && s->state == STATE_RUNNING &&
 	    result_stdin_writable(s))
 		input_wait_ask(r->m, s);
@@ -57,4 +70,36 @@ exec_yield_input(struct req *r, const struct session *s)
 	       input_yield_seen(&x->input,
 		   s->input_wait.told != INPUT_WAIT_NONE, s->input_wait.stamp,
 		   clock_boot_ns(), r->m->cfg.input_yield_ms * NSEC_PER_MSEC);
+}
+
+bool
+exec_yield_ask(struct req *r, struct session *s)
+{
+	struct exec *x = r->state;
+
+	if (r->m->cfg.input_yield_ms == 0 || s->state != STATE_RUNNING ||
+	    !result_stdin_writable(s) || req_watch(r, s) < 0)
+		return false;
+	x->asks = true;
+	x->yield_ns = clock_boot_ns() + ASK_MS * NSEC_PER_MSEC;
+	input_wait_ask(r->m, s);
+	req_timer(r, ASK_STEP_MS);
+	return true;
+}
+
+bool
+exec_yield_told(struct req *r, struct session *s, unsigned wake)
+{
+	const struct exec *x = r->state;
+
+	if (wake & WAKE_INPUT)
+		return true;
+	if ((wake & WAKE_TIMER) == 0)
+		return false;
+	if (input_wait_known(s) != INPUT_WAIT_NONE ||
+	    clock_boot_ns() >= x->yield_ns)
+		return true;
+	input_wait_ask(r->m, s);
+	req_timer(r, ASK_STEP_MS);
+	return false;
 }

@@ -313,7 +313,7 @@ submit_call(struct api_call *c)
 	struct val_str data = val_str(c->params, "data");
 	struct req *r = c->req;
 	struct input *in = r->state;
-	char text[120];
+	char text[240];
 
 	if (s == NULL || !reserve(r, data.len + 1, 0))
 		return;
@@ -329,6 +329,9 @@ submit_call(struct api_call *c)
 	else
 		(void)snprintf(text, sizeof(text),
 		    "Submitted session %s (sent CR).", s->id.slug);
+	if (!s->terminal.pty)
+		(void)strlcat(text, " It has no terminal: a line ends by a "
+		    "newline there, which write sends.", sizeof(text));
 	answer(r, s, text);
 }
 

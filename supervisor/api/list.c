@@ -329,6 +329,8 @@ list_call(struct api_call *c)
 	l->usage = val_bool(c->params, "usage", false);
 	l->left = val_uint(c->params, "limit", UINT64_MAX);
 	l->probes = RESULT_PROBES;
+	if (!req_keeps(r, l->wish.bytes))
+		return;
 	result_open_details(&l->e);
 	enc_kv_str(&l->e, "status", "completed");
 	enc_key(&l->e, "sessions");

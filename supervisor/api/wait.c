@@ -27,7 +27,9 @@ met_words(const struct waited *w, struct sbuf *text)
 	char shown[200];
 
 	if (w->met != MET_TEXT && w->met != MET_REGEX) {
-		if (w->met != MET_NOT && w->met != MET_EXIT)
+		if (w->met == MET_NOT && w->of->timed_out)
+			sbuf_add(text, "  met: timeout, it goes on\n");
+		else if (w->met != MET_NOT && w->met != MET_EXIT)
 			sbuf_addf(text, "  met: %s\n", met_names[w->met]);
 		return;
 	}

@@ -197,7 +197,9 @@ struct session {
 		struct input_probe probe;
 		enum input_wait shown; /* as last shown */
 		enum input_wait told;  /* by its worker's last look ... */
-		uint64_t stamp;        /* ... with its stamp */
+		uint64_t stamp;        /* ... with its stamp, ... */
+		uint64_t told_ns;      /* ... boot; 0: there was none */
+		uint64_t asked_ns;     /* boot: for the last one */
 		uint64_t node;         /* stdin's, as in ctl_running */
 	} input_wait;
 

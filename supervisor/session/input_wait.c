@@ -23,6 +23,7 @@
 #include "common/kfile.h"
 #include "common/mark.h"
 #include "common/sleep.h"
+#include "supervisor/session/input_yield.h"
 #include "supervisor/session/usage.h"
 
 static_assert((int)INPUT_WAIT_STDIN == CTL_INPUT_STDIN &&
@@ -236,7 +237,14 @@ input_wait_ask(struct master *m, struct session *s)
 {
 	struct ctl_head msg = CTL_INIT(CTL_LOOK_INPUT, s->id.sid,
 	    struct ctl_head);
+	uint64_t now = clock_boot_ns();
 
+	if (!custody_has(&s->custody))
+		return;
+	if (s->input_wait.asked_ns != 0 &&
+	    now - s->input_wait.asked_ns < INPUT_YIELD_LEAST_MS * NSEC_PER_MSEC)
+		return;
+	s->input_wait.asked_ns = now;
 	pool_order(m, s, &msg, sizeof(msg), false, -1);
 }
 
@@ -247,7 +255,16 @@ input_wait_told(struct session *s, const struct ctl_input *msg)
 		return false;
 	s->input_wait.told = (enum input_wait)msg->waits;
 	s->input_wait.stamp = msg->stamp;
+	s->input_wait.told_ns = clock_boot_ns();
 	return true;
+}
+
+enum input_wait
+input_wait_known(const struct session *s)
+{
+	return s->input_wait.told_ns != 0 &&
+		clock_boot_ns() - s->input_wait.told_ns < NSEC_PER_SEC
+	    ? s->input_wait.told : INPUT_WAIT_NONE;
 }
 
 enum input_wait

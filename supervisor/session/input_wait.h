@@ -25,9 +25,11 @@ enum input_wait input_wait_look(struct master *m, struct session *s,
     uint64_t max_age_ms, bool may_look);
 /* RUNNING says which file its stdin is. */
 void input_wait_running(struct session *s, uint64_t node);
-/* Has its worker look whether it goes on by input alone (worker/input_look.h);
- * it says so, and who waits hears WAKE_INPUT. */
+/* Has its worker look whether it goes on by input alone (worker/input_look.h),
+ * unless that was asked just now; it says so, and who waits hears WAKE_INPUT. */
 void input_wait_ask(struct master *m, struct session *s);
+/* What the last look found, where that is not long ago. */
+enum input_wait input_wait_known(const struct session *s);
 /* It has. False: that is no such word. */
 bool input_wait_told(struct session *s, const struct ctl_input *msg);
 /* Lists and marks show what was found; returned. */

@@ -129,6 +129,11 @@ test(results.flatMap(r => r.psup.answers.filter(a => a.step[0] === 'exec' &&
   ...(a.details.status === 'failed' ? ['failureKind', 'timedOut'] : [])]
     .filter(key => !(key in a.details)).map(key => `${a.step[1].command}: ${key}`))),
 'every answer of exec has what OpenClaw\'s have');
+test(results.flatMap(r => r.psup.answers.filter(a =>
+  a.step[0] === 'exec' && a.details.status === 'running' &&
+  !(a.details.pid > 0 && a.text.includes(`, pid ${a.details.pid})`)))
+    .map(a => `${a.step[1].command}: ${a.details.pid}: ${a.text}`)),
+'every command that runs is answered with its pid');
 test(differences.filter(row => !row.used).map(row => row.why),
     'every difference of the table is there');
 console.log(`1..${n}`);

@@ -211,7 +211,7 @@ SCENARIO(bad_input, a_wrong_request_is_told_what_is_wrong)
 	        "a map"},
 	    {FRAME("\x94\x00\xff\xa4list\x80"), "bad-request", "msgid is -1",
 	        "4294967295"},
-	    {FRAME("\x91\x05"), "bad-request", "1 items", "[0, msgid"},
+	    {FRAME("\x91\x05"), "bad-request", "1 item", "[0, msgid"},
 	    {FRAME("\x94\x00\x07\xa4list\x82\xa2\xff\x1b\x01\xa2\xff\x1b"
 	           "\x01"), "bad-request", "\\xff\\x1b", "twice"},
 	    {FRAME("\x94\x00\x07\xa4""exec\x82\xa7""command\xa4true\xa4host"

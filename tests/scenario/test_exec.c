@@ -502,3 +502,16 @@ SCENARIO(exec, keeps_a_whole_record)
 	expect(strcmp(name, "echo up") == 0, "%s", name);
 	expect(psup_get_int(row, "exitCode", -1) == 5);
 }
+
+/* However short the foreground: an answer names the pid. */
+SCENARIO(exec, a_yield_waits_for_the_pid)
+{
+	struct question *q[60];
+
+	psupd();
+	for (size_t i = 0; i < sizeof(q) / sizeof(q[0]); i++)
+		q[i] = ask_later(peer(NULL), "exec", STR("command", "sleep 9"),
+		    INT("yieldMs", 10));
+	for (size_t i = 0; i < sizeof(q) / sizeof(q[0]); i++)
+		expect(psup_get_int(details(answer_of(q[i])), "pid", 0) > 0);
+}

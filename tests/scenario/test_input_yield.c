@@ -87,6 +87,33 @@ SCENARIO(input_yield, who_prompts_on_a_terminal_is_answered)
 	}
 }
 
+/* Whose answer was lost asks again; meanwhile it may have gone on to work. */
+SCENARIO(input_yield, a_repeat_says_what_it_waits_for_now)
+{
+	struct answer *a;
+	struct peer *p;
+	const char *id;
+
+	psupd();
+	id = expect_waits(ask("exec", STR("command", "read x; exec sleep 1000"),
+	    STR("requestKey", "k"), INT("yieldMs", LONG_MS)), "stdin-read");
+	for (int i = 0; i < 2; i++)
+		expect_waits(ask("exec", STR("command", "read x"),
+		    STR("requestKey", "k"), INT("yieldMs", LONG_MS)),
+		    "stdin-read");
+	kill_master();
+	p = peer(NULL);
+	expect_waits(ask_as(p, "exec", STR("command", "read x"),
+	    STR("requestKey", "k"), INT("yieldMs", LONG_MS)), "stdin-read");
+	expect_ok(ask_as(p, "write", STR("sessionId", id),
+	    STR("data", "tea\n")));
+	do
+		a = ask_as(p, "exec", STR("command", "read x"),
+		    STR("requestKey", "k"), INT("yieldMs", LONG_MS));
+	while (psup_get_bool(details(a), "waitingForInput", false));
+	expect_str(a, "sessionId", id);
+}
+
 SCENARIO(input_yield, who_works_is_waited_for)
 {
 	static const char *const commands[] = {"sleep 3", "sleep 3 | cat",

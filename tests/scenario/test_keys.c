@@ -187,6 +187,7 @@ SCENARIO(keys, submit_is_enter)
 	a = ask("submit", STR("sessionId", id));
 	expect_ok(a);
 	expect_text(a, "(sent CR)");
+	expect_text(a, "It has no terminal: a line ends by a newline there");
 	expect_int(a, "accepted", 1);
 	a = ask("submit", STR("sessionId", id), BYTES("data", "y\0\xff", 3));
 	expect_ok(a);

@@ -88,6 +88,19 @@ SCENARIO(terminal, an_end_of_file_waits_for_who_reads_it)
 	expect_text(a, "0");
 }
 
+/* Who reads it is not among the first that are looked at. */
+SCENARIO(terminal, an_end_of_file_finds_who_reads_it_in_a_crowd)
+{
+	struct answer *a;
+
+	psupd();
+	a = ask("exec", STR("command", "i=0; while [ $((i += 1)) -lt 150 ]; do "
+	    "sleep 1000 & all=\"$all $!\"; done; cat; kill $all; echo over"),
+	    YES("pty"), STR("stdin", "closed"));
+	expect_str(a, "status", "completed");
+	expect_text(a, "over");
+}
+
 SCENARIO(terminal, bash_has_job_control)
 {
 	const char *id;

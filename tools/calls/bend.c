@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A value as a model wrote it becomes what a row of proto.def wants, where that
- * takes no guess: null and "" are absent, digits are a number, "true" is true.
+ * takes no guess: null and "" are absent, and 0 where it would be too little;
+ * digits are a number, "true" is true, a word is a list of one, and lists and
+ * maps may be written as the text of their JSON.
  */
 #include <ctype.h>
 #include <math.h>
@@ -176,10 +178,46 @@ map_of(const struct proto_param *row, const json_t *v)
 	return NULL;
 }
 
+/* A list or a map that came as text: as its JSON, or a list's only word; not
+ * a program's argument, which may be a whole command line. NULL: no such. */
+static json_t *
+unwritten(const struct proto_param *row, const json_t *v)
+{
+	bool list = row->type == PT_STRLIST;
+	struct piece p = trimmed(v);
+	json_t *ret;
+
+	if ((!list && row->type != PT_STRMAP && row->type != PT_OBJECT &&
+		row->type != PT_STDIN) ||
+	    p.len == 0)
+		return NULL;
+	if (p.s[0] == (list ? '[' : '{')) {
+		ret = json_loadb(p.s, p.len, JSON_REJECT_DUPLICATES, NULL);
+		if (ret != NULL)
+			return ret;
+	}
+	if (!list || strcmp(row->name, "argv") == 0)
+		return NULL;
+	for (size_t i = 0; i < p.len; i++)
+		if (isspace((unsigned char)p.s[i]))
+			return NULL;
+	return json_pack("[s%]", p.s, p.len);
+}
+
+/* A number that is none of the row's: 0 where that has to be more. */
+static bool
+is_no_number(const struct proto_param *row, const json_t *v)
+{
+	return (row->type == PT_INT || row->type == PT_NUM) &&
+	    !row->clamp && !row->required && row->min > 0 &&
+	    json_is_number(v) && !(json_number_value(v) < 0) &&
+	    !(json_number_value(v) > 0);
+}
+
 json_t *
 toolcall_bend(const struct proto_param *row, const json_t *v)
 {
-	json_t *bent = NULL;
+	json_t *bent = NULL, *inner;
 
 	switch (json_typeof(v)) {
 	case JSON_NULL:
@@ -187,6 +225,12 @@ toolcall_bend(const struct proto_param *row, const json_t *v)
 	case JSON_STRING:
 		if (is_blank(row, v))
 			return NULL;
+		inner = unwritten(row, v);
+		if (inner != NULL) {
+			bent = toolcall_bend(row, inner);
+			json_decref(inner);
+			return bent;
+		}
 		bent = of_text(row, v);
 		break;
 	case JSON_ARRAY:
@@ -209,5 +253,31 @@ toolcall_bend(const struct proto_param *row, const json_t *v)
 	default:
 		break;
 	}
+	if (is_no_number(row, bent != NULL ? bent : v)) {
+		json_decref(bent);
+		return NULL;
+	}
 	return bent != NULL ? bent : json_deep_copy(v);
+}
+
+/* The next byte of an action's name that tells it from others, in lower case;
+ * '\0': it is over. */
+static char
+next_of(const char **at)
+{
+	while (**at == '-' || **at == '_' || isspace((unsigned char)**at))
+		(*at)++;
+	return **at != '\0' ? (char)tolower((unsigned char)*(*at)++) : '\0';
+}
+
+bool
+toolcall_is_action(const char *said, const char *name)
+{
+	char a, b;
+
+	do {
+		a = next_of(&said);
+		b = next_of(&name);
+	} while (a == b && a != '\0');
+	return a == b;
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <psup/psup.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/calls/json.h"
@@ -74,7 +75,7 @@ take_action(struct toolcall *c, const json_t *action,
     struct proto_problem *ret_why)
 {
 	const char *name = json_string_value(action);
-	char shown[64], all[200] = "";
+	char *other = NULL, shown[64], all[200] = "";
 	size_t n = 0;
 
 	for (size_t i = 0; i < proto_action_count; i++) {
@@ -83,22 +84,24 @@ take_action(struct toolcall *c, const json_t *action,
 
 		if (strcmp(a->tool, c->tool) != 0)
 			continue;
-		if (name != NULL && strcmp(name, is) == 0) {
+		if (name != NULL && toolcall_is_action(name, is)) {
 			c->method = a->method;
 			return 0;
 		}
 		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s",
 		    n > 0 ? ", " : "", is);
 	}
+	if (name == NULL && action != NULL && !json_is_null(action))
+		other = json_dumps(action, JSON_ENCODE_ANY | JSON_COMPACT);
 	proto_problem_set(ret_why, PROTO_E_INVALID_PARAMS, "action",
 	    "%s %s action%s%s%s. Expected one of: %s.",
-	    action == NULL || json_is_null(action) ||
-		    (name != NULL && name[0] == '\0')
-		? "Missing"
-		: "Invalid",
-	    c->tool, name != NULL && name[0] != '\0' ? " \"" : "",
-	    shown_name(name, shown, sizeof(shown)),
+	    other != NULL || (name != NULL && name[0] != '\0') ? "Invalid"
+								: "Missing",
+	    c->tool, other != NULL ? " " : name != NULL && name[0] != '\0'
+		? " \"" : "",
+	    shown_name(other != NULL ? other : name, shown, sizeof(shown)),
 	    name != NULL && name[0] != '\0' ? "\"" : "", all);
+	free(other);
 	return -EINVAL;
 }
 

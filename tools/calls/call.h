@@ -51,5 +51,7 @@ json_t *toolcall_schema(const char *tool);
 /* The value as the row wants it, a new reference; NULL: it counts as absent.
  * What cannot be bent comes back as it is. */
 json_t *toolcall_bend(const struct proto_param *row, const json_t *v);
+/* Is that action meant? sendKeys and send_keys are send-keys. */
+bool toolcall_is_action(const char *said, const char *name);
 
 #endif

@@ -97,13 +97,15 @@ print_tools(void)
 	    "each of its actions, and without meaning where the method has "
 	    "none. These have another name, or are no method's:\n\n", stdout);
 	print_renamed();
-	puts("- null, \"\" and an empty list that means nothing are as if they "
-	    "were not there. null stays where the table says nil; \"\" in a "
+	puts("- null, \"\", an empty list that means nothing, and 0 where a "
+	    "number has to be more are as if they were not there. null stays where the table says nil; \"\" in a "
 	    "map, and as data.\n"
 	    "- Digits in a string are a number where one is expected, `true` "
 	    "and `false` in any case a bool; integers and booleans in a map of "
 	    "strings become strings. `host` is compared without case and "
-	    "blanks. What cannot be bent is refused.\n"
+	    "blanks, `action` without case, hyphens and underscores. A list "
+	    "or a map may be the text of its JSON, and a list but `argv` its "
+	    "only word. What cannot be bent is refused.\n"
 	    "- A name that no method of the tool has is ignored; "
 	    "`details.ignored` names it, and the last line of text.");
 	fputs("- Refused, with the name that was meant, where that is not "

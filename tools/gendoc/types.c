@@ -257,3 +257,10 @@ print_types(const char *language)
 	p->end();
 	return true;
 }
+
+bool
+types_need_more(const struct proto_param *row)
+{
+	return row->min > 0 && (row->type == PT_STRLIST ||
+	    ((row->type == PT_INT || row->type == PT_NUM) && !row->clamp));
+}

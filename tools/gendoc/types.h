@@ -56,6 +56,8 @@ void types_print(const char *const (*words)[2], size_t count,
     const char *type, const char *between);
 /* A parameter's type, but for nil, in words of the walker. */
 const char *types_of_param(const struct proto_param *row);
+/* Does a model that gives an empty list or 0 mean nothing by it? */
+bool types_need_more(const struct proto_param *row);
 /* What was said and what was meant, where to ignore it would do the wrong
  * thing: from *at on. False: there are no more. */
 bool types_slip(size_t *at, const char **ret_said, const char **ret_meant);

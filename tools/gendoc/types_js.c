@@ -34,8 +34,8 @@ js_begin(void)
 	    "after a lost\n// answer; of what models call its parameters: name "
 	    "among the tool's, [type,\n// what it means, its name of the "
 	    "wire]. A type ends by ! where the parameter is\n// required, ~ "
-	    "where it is moved into its range, + where an empty list means\n"
-	    "// nothing; ^ where a program sets it, not a model.\n"
+	    "where it is moved into its range, + where an empty list or 0\n"
+	    "// means nothing; ^ where a program sets it, not a model.\n"
 	    "export const METHODS = {");
 }
 
@@ -66,7 +66,7 @@ js_field(const struct types_field *f)
 	name = proto_tool_name(row);
 	printf("    %s: ['%s%s%s%s%s'", name, f->type, row->required ? "!" : "",
 	    row->clamp ? "~" : "",
-	    row->type == PT_STRLIST && row->min > 0 ? "+" : "",
+	    types_need_more(row) ? "+" : "",
 	    row->program ? "^" : "");
 	if (!row->program) {
 		fputs(", ", stdout);

@@ -149,7 +149,7 @@ print_row(const struct types_field *f)
 	printf("    \"%s\": (\"%s%s%s%s%s%s\", ", proto_tool_name(row),
 	    short_types[row->type], row->required ? "!" : "",
 	    row->nullable ? "?" : "", row->clamp ? "~" : "",
-	    row->type == PT_STRLIST && row->min > 0 ? "+" : "",
+	    types_need_more(row) ? "+" : "",
 	    row->program ? "^" : "");
 	print_quoted(row->program ? "" : f->doc);
 	printf(", \"%s\"),\n", row->name);
@@ -174,8 +174,8 @@ py_begin(void)
 	     "those its parameters: name\n# among the tool's, (type, what it "
 	     "means, its name of the wire). A type ends by !\n# where the "
 	     "parameter is required, ? where nil means something, ~ where it "
-	     "is\n# moved into its range, + where an empty list means "
-	     "nothing; ^ where a program\n# sets it, not a model.\n"
+	     "is\n# moved into its range, + where an empty list or 0 "
+	     "means nothing; ^ where a\n# program sets it, not a model.\n"
 	     "METHODS: Dict[str, Tuple[str, str, Dict[str, Tuple[str, str, "
 	     "str]]]] = {}");
 }

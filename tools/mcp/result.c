@@ -105,23 +105,41 @@ drop_output(json_t *details)
 		json_object_del(details, names[i]);
 }
 
+/* The last one of a phrase: before it there may be a command's output. NULL. */
+static const char *
+last_of(const char *all, const char *phrase)
+{
+	const char *found = NULL, *at = all;
+
+	while ((at = strstr(at, phrase)) != NULL)
+		found = at++;
+	return found;
+}
+
 /* The same of how to carry on what waits for input. A new reference. */
 static json_t *
-with_own_input(const struct result_rules *rules, json_t *text)
+with_own_input(const struct result_rules *rules, json_t *text,
+    const json_t *details)
 {
-	static const char theirs[] = "input: process write, submit or "
-				     "send-keys to answer, write with eof to "
-				     "end its input, kill to stop",
-			  ours[] = "input: process_input (write, submit or "
-				   "send-keys) to answer, write with eof to "
-				   "end its input, process_end (kill) to stop";
-	const char *all = json_string_value(text), *from = NULL;
+	static const char *const words[][2] = {
+	    {"input: process write, submit or send-keys to answer, write with "
+	     "eof to end its input, kill to stop",
+		"input: process_input (write, submit or send-keys) to answer, "
+		"write with eof to end its input, process_end (kill) to stop"},
+	    {"Use process write, send-keys, submit, or paste to",
+		"Use process_input (write, send-keys, submit or paste) to"}};
+	const char *all = json_string_value(text), *from;
 
-	if (rules->set == TOOLS_SPLIT && all != NULL)
-		from = strstr(all, theirs);
-	return from == NULL ? json_incref(text)
-			    : json_sprintf("%.*s%s%s", (int)(from - all), all,
-				  ours, from + strlen(theirs));
+	if (rules->set != TOOLS_SPLIT || all == NULL ||
+	    !json_is_true(json_object_get(details, "waitingForInput")))
+		return json_incref(text);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		from = last_of(all, words[i][0]);
+		if (from != NULL)
+			return json_sprintf("%.*s%s%s", (int)(from - all), all,
+			    words[i][1], from + strlen(words[i][0]));
+	}
+	return json_incref(text);
 }
 
 /* The server tells how to follow a session in words of the one tool that
@@ -155,7 +173,7 @@ result_make(const struct result_rules *rules, json_t *answer, json_t *news)
 	json_t *details = json_object_get(answer, "details");
 	json_t *followed =
 	    with_own_tools(rules, json_object_get(answer, "text"), details);
-	json_t *text = with_own_input(rules, followed);
+	json_t *text = with_own_input(rules, followed, details);
 	json_t *content = json_array(), *shown, *result;
 	size_t len = json_string_length(text);
 

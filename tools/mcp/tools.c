@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/proto.h"
+#include "tools/calls/call.h"
 
 enum { READS = 1, HARMS = 2, AGAIN = 4, WORLD = 8 };
 enum { NEEDED = 1, BOUNDS = 2, DEFAULT = 4, CAPPED = 8, PATH = 16 };
@@ -341,7 +342,7 @@ tools_method(enum tool_set set, const char *tool, const char *action,
 		return "exec";
 	for (size_t i = 0; action != NULL && i < COUNT(action_rows); i++)
 		if (belongs(action_rows[i].tool, t) &&
-		    strcmp(action_rows[i].name, action) == 0)
+		    toolcall_is_action(action, action_rows[i].name))
 			return action_rows[i].name;
 	say_actions(t, action, why, size);
 	return NULL;

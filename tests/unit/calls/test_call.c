@@ -390,6 +390,50 @@ Test(call, texts_become_numbers)
 	    "\"timeout\":\" \"}", "{\"sessionId\":\"a\"}");
 }
 
+/* As who fills a flat schema, or writes all in quotes, has them. */
+Test(call, what_is_written_as_text_is_read)
+{
+	gives("exec", "{\"command\":\"x\",\"env\":\"{\\\"A\\\":1}\","
+	    "\"stdin\":\" {\\\"text\\\":\\\"y\\\"}\",\"argv\":\"[]\"}",
+	    "{\"command\":\"x\",\"env\":{\"A\":\"1\"},"
+	    "\"stdin\":{\"text\":\"y\"}}");
+	gives("process", "{\"action\":\"send-keys\",\"sessionId\":\"a\","
+	    "\"keys\":\"[\\\"C-c\\\"]\"}",
+	    "{\"sessionId\":\"a\",\"keys\":[\"C-c\"]}");
+	gives("process", "{\"action\":\"send-keys\",\"sessionId\":\"a\","
+	    "\"keys\":\"[\"}", "{\"sessionId\":\"a\",\"keys\":[\"[\"]}");
+	gives("process", "{\"action\":\"wait\",\"sessionIds\":\"a\"}",
+	    "{\"sessionIds\":[\"a\"]}");
+	/* and what would be a guess is not */
+	gives("exec", "{\"argv\":\"ls -l\",\"env\":\"A=1\"}",
+	    "{\"argv\":\"ls -l\",\"env\":\"A=1\"}");
+	gives("process", "{\"action\":\"send-keys\",\"sessionId\":\"a\","
+	    "\"keys\":\"C-c Enter\"}",
+	    "{\"sessionId\":\"a\",\"keys\":\"C-c Enter\"}");
+}
+
+Test(call, what_cannot_be_0_is_absent)
+{
+	gives("exec", "{\"command\":\"x\",\"cols\":0,\"rows\":\"0\","
+	    "\"timeout\":0}", "{\"command\":\"x\",\"timeout\":0}");
+	gives("process", "{\"action\":\"wait\",\"sessionId\":\"a\","
+	    "\"idleMs\":0,\"timeout\":0}",
+	    "{\"sessionId\":\"a\",\"timeout\":0}");
+	gives("process", "{\"action\":\"resize\",\"sessionId\":\"a\","
+	    "\"cols\":0,\"rows\":2}",
+	    "{\"sessionId\":\"a\",\"cols\":0,\"rows\":2}");
+}
+
+Test(call, actions_have_neither_case_nor_hyphens)
+{
+	gives("process", "{\"action\":\"sendKeys\",\"sessionId\":\"a\"}",
+	    "{\"sessionId\":\"a\"}");
+	gives("process", "{\"action\":\"Kill_Scope\"}", "{}");
+	refuses("process", "{\"action\":\"kil\"}", "action", "\"kil\"");
+	refuses("process", "{\"action\":[\"list\"]}", "action",
+	    "Invalid process action [\"list\"].");
+}
+
 Test(call, what_cannot_be_bent_is_left_to_the_wire)
 {
 	gives("exec", "{\"command\":\"x\",\"yieldMs\":\"soon\",\"pty\":\"yes\","

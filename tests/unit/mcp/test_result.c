@@ -82,9 +82,10 @@ Test(result, names_our_own_tools_to_who_waits_for_input, .timeout = 20)
 	for (unsigned set = 0; set < 2; set++) {
 		struct result_rules rules = {
 			.max_output = 1000, .exec = true, .set = set};
-		json_t *a = json_pack("{s:s, s:{s:s, s:[s]}, s:b}", "text",
-		    wants[TOOLS_CLASSIC], "details", "status", "running",
-		    "followUp", "wait", "isError", 0);
+		json_t *a = json_pack("{s:s, s:{s:s, s:b, s:[s]}, s:b}",
+		    "text", wants[TOOLS_CLASSIC], "details", "status",
+		    "running", "waitingForInput", 1, "followUp", "wait",
+		    "isError", 0);
 		json_t *r = result_make(&rules, a, NULL);
 		const json_t *block = json_array_get(
 		    json_object_get(r, "content"), 0);
@@ -93,6 +94,24 @@ Test(result, names_our_own_tools_to_who_waits_for_input, .timeout = 20)
 		    json_object_get(block, "text")), wants[set]);
 		json_decref(r);
 	}
+}
+
+/* What the command wrote stays as it is. */
+Test(result, names_our_own_tools_to_who_follows_it, .timeout = 20)
+{
+	static const char theirs[] = "Use process write, send-keys, submit, or "
+	    "paste to provide input.";
+	struct result_rules rules = {.max_output = 1000, .set = TOOLS_SPLIT};
+	json_t *r = result_make(&rules, json_pack("{s:o, s:{s:s, s:b}, s:b}",
+	    "text", json_sprintf("%s\n\n%s", theirs, theirs), "details",
+	    "status", "running", "waitingForInput", 1, "isError", 0), NULL);
+	const json_t *block = json_array_get(json_object_get(r, "content"), 0);
+	json_t *want = json_sprintf("%s\n\nUse process_input (write, "
+	    "send-keys, submit or paste) to provide input.", theirs);
+
+	cr_expect(json_equal(json_object_get(block, "text"), want));
+	json_decref(want);
+	json_decref(r);
 }
 
 Test(result, is_for_programs_where_they_ask, .timeout = 20)

@@ -3,10 +3,12 @@
 #include "lib_puppet.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/procfs.h"
 
 #define LOOK_PAUSE_NS (20 * NSEC_PER_MSEC)
 #define BUSY_NS	      (600 * NSEC_PER_MSEC) /* so long nothing must be seen */
@@ -143,5 +145,50 @@ Test(input_look, of_one_without_stdin_nothing_is_seen)
 
 	UNTIL(&p, s->running);
 	cr_expect_eq(look(s), CTL_INPUT_NONE);
+	end(s);
+}
+
+/* What the worker has computed so far. */
+static uint64_t
+worker_ran_ns(void)
+{
+	char text[128];
+
+	cr_assert_gt(procfs_file(p.worker, "schedstat", text, sizeof(text)), 0);
+	return strtoull(text, NULL, 10);
+}
+
+/* The looks of one that has many tasks, asked for one after the other: the
+ * worker has time for others. */
+Test(input_look, looks_take_an_eighth_of_the_time)
+{
+	struct psession *s = start("i=0; while [ $((i += 1)) -lt 50 ]; do "
+	    "sh -c 'kill -STOP $$' & done; exec cat", false);
+	uint64_t began, ran;
+
+	expect_waits(s, CTL_INPUT_STDIN);
+	began = clock_boot_ns();
+	ran = worker_ran_ns();
+	for (int i = 0; i < 30; i++) {
+		puppet_look_input(&p, s);
+		UNTIL(&p, s->input_told);
+		cr_expect_eq(s->input.waits, CTL_INPUT_STDIN);
+	}
+	ran = worker_ran_ns() - ran;
+	cr_expect_leq(4 * ran, clock_boot_ns() - began, "%d us of work",
+	    (int)(ran / NSEC_PER_USEC));
+	end(s);
+}
+
+/* It is asked again before it could say anything: one look answers both. */
+Test(input_look, one_that_is_due_is_not_asked_for_twice)
+{
+	struct psession *s = start("exec cat", false);
+
+	expect_waits(s, CTL_INPUT_STDIN);
+	for (int i = 0; i < 20; i++)
+		puppet_look_input(&p, s);
+	UNTIL(&p, s->input_told);
+	cr_expect_eq(look(s), CTL_INPUT_STDIN);
 	end(s);
 }

@@ -3,8 +3,8 @@
 // Of each method: the rule by which it may be asked for again after a lost
 // answer; of what models call its parameters: name among the tool's, [type,
 // what it means, its name of the wire]. A type ends by ! where the parameter is
-// required, ~ where it is moved into its range, + where an empty list means
-// nothing; ^ where a program sets it, not a model.
+// required, ~ where it is moved into its range, + where an empty list or 0
+// means nothing; ^ where a program sets it, not a model.
 export const METHODS = {
   'hello': ['*'],
   'defaults': ['*'],
@@ -32,8 +32,8 @@ export const METHODS = {
     tags: ['map of str', 'Kept with the record'],
     stream: ['stream^'],
     pty: ['bool', 'A terminal instead of pipes: stdin, stdout and stderr are one, output is stream stdout'],
-    cols: ['int', 'Columns of the terminal; resize changes them'],
-    rows: ['int', 'Lines of the terminal'],
+    cols: ['int+', 'Columns of the terminal; resize changes them'],
+    rows: ['int+', 'Lines of the terminal'],
     elevated: ['bool', 'Out of the sandbox, where [elevated] lets the scope; else refused'],
     ask: ['str', 'off, on-miss or always: whether a person is asked before an elevated command'],
     host: ['str', 'auto: sandbox where [sandbox] mode covers the scope, else gateway, which is this machine'],
@@ -44,7 +44,7 @@ export const METHODS = {
   }],
   'list': ['*', {
     all: ['bool^'],
-    rows: ['int', 'At most so many rows', 'limit'],
+    rows: ['int+', 'At most so many rows', 'limit'],
     fields: ['array of str+^'],
     usage: ['bool', 'Also what running sessions use now (the first 1000 rows): cpuMs, maxRssBytes (the most that one of its processes has had), rssBytes, ioBytes, pids'],
     sessionIds: ['array of str+^'],
@@ -88,8 +88,8 @@ export const METHODS = {
     timeout: ['int~', 'In ms'],
     text: ['str', 'Until the output has this text'],
     regex: ['str', 'Until this regular expression matches the output (section 6)'],
-    idleMs: ['int', 'Until so many ms went by since the last output, the last input, or the start'],
-    bytes: ['int', 'Until there are so many bytes of output after since'],
+    idleMs: ['int+', 'Until so many ms went by since the last output, the last input, or the start'],
+    bytes: ['int+', 'Until there are so many bytes of output after since'],
     input: ['bool', 'Until it is waitingForInput, as in poll'],
     since: ['int', 'The byte position where text, regex and bytes begin; -1: where the output ends now'],
     raw: ['bool', 'text and regex see terminal sequences and CR as they are'],
@@ -120,8 +120,8 @@ export const METHODS = {
   }],
   'resize': ['*', {
     sessionId: ['str!', 'Slug, or instance id'],
-    cols: ['int!', 'Columns'],
-    rows: ['int!', 'Lines'],
+    cols: ['int!+', 'Columns'],
+    rows: ['int!+', 'Lines'],
   }],
   'background': ['*', {
     sessionId: ['str!', 'Slug, or instance id'],
@@ -137,7 +137,7 @@ export const METHODS = {
     graceMs: ['int~', 'From the signal to SIGKILL; 0: SIGKILL at once'],
     wait: ['bool', 'Answer when it is over'],
     escalate: ['bool^'],
-    killId: ['int^'],
+    killId: ['int+^'],
   }],
   'killScope': ['*', {
     scope: ['str', 'Whose sessions; an admin connection must name it'],
@@ -185,6 +185,11 @@ export const SLIPS = [
   ['cwd', 'workdir'],
   ['dir', 'workdir'],
   ['directory', 'workdir'],
+  ['workingDirectory', 'workdir'],
+  ['working_directory', 'workdir'],
+  ['working_dir', 'workdir'],
+  ['work_dir', 'workdir'],
+  ['folder', 'workdir'],
   ['timeoutMs', 'timeout'],
   ['timeout_ms', 'timeout'],
   ['timeoutSec', 'timeout'],

@@ -20,6 +20,20 @@ const NAMES_MAX = 16;
 
 const NUMBER = /^[+-]?\d{1,15}$/, FRACTION = /^[+-]?\d{1,15}(\.\d{1,15})?$/;
 
+// A list or a map that came as text: as its JSON, or a list's only word.
+function unwritten(type, name, text) {
+  const list = type.startsWith('array');
+  if (!list && !/^(map|stdin)/.test(type)) return undefined;
+  if (text.startsWith(list ? '[' : '{')) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      // then it is a text
+    }
+  }
+  return list && name !== 'argv' && /^\S+$/.test(text) ? [text] : undefined;
+}
+
 function bendText(type, name, v) {
   const text = v.trim(), kind = type.match(/^[a-z]+/)[0];
   if (type.startsWith('data')) return v;
@@ -46,7 +60,12 @@ function bendMap(type, v) {
 function bend([type], name, v) {
   if (v === undefined) return undefined;
   if (v === null) return type.includes('|nil') ? null : undefined;
-  if (typeof v === 'string') return bendText(type, name, v);
+  if (typeof v === 'string') {
+    const inner = unwritten(type, name, v.trim());
+    v = inner === undefined ? bendText(type, name, v)
+      : bend([type], name, inner);
+  }
+  if (v === 0 && /^(int|num).*\+/.test(type)) return undefined;
   if (Array.isArray(v)) {
     return v.length === 0 && (!type.startsWith('array') || type.includes('+'))
       ? undefined : v;
@@ -94,8 +113,12 @@ function takeOther(call, name, v) {
 
 function methodOf(tool, action) {
   if (tool === 'exec') return 'exec';
-  if (ACTIONS.includes(action)) return action;
-  const shown = action ? ` "${String(action).slice(0, 60)}"` : '';
+  const bare = name => name.replace(/[-_\s]/g, '').toLowerCase();
+  const found = typeof action === 'string' &&
+      ACTIONS.find(name => bare(name) === bare(action));
+  if (found) return found;
+  const shown = action == null || action === '' ? ''
+    : ` ${JSON.stringify(action).slice(0, 62)}`;
   throw refuse(`${shown ? 'Invalid' : 'Missing'} process action${shown}. ` +
       `Expected one of: ${ACTIONS.join(', ')}.`, 'action');
 }

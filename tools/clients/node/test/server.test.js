@@ -249,6 +249,14 @@ test('the tools take calls as models make them', async () => {
   assert.equal(wait.details.met, 'exit');
   const poll = await tend.execute('3', {action: 'poll', sessionId, data: ''});
   assert.equal(poll.details.status, 'completed');
+  assert.equal((await run({command: 'echo $A', env: '{"A":1}', cols: 0,
+    stdin: '{"text":""}'})).content[0].text, '1\n');
+  assert.equal((await tend.execute('4', {action: 'Wait', sessionIds: sessionId,
+    idleMs: 0})).details.met, 'exit');
+  assert.match((await tend.execute('4', {action: ['list']})).content[0].text,
+      /Invalid process action \["list"\]\./);
+  assert.match((await run({argv: 'echo hi'})).content[0].text,
+      /parameter "argv" is "echo hi"/);
   assert.match((await tend.execute('4', {action: 'dance'})).content[0].text,
       /Invalid process action "dance"/);
 });

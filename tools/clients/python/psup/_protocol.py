@@ -19,8 +19,8 @@ Data = Union[str, bytes]
 # answer, the tool that it belongs to, or "", and of those its parameters: name
 # among the tool's, (type, what it means, its name of the wire). A type ends by !
 # where the parameter is required, ? where nil means something, ~ where it is
-# moved into its range, + where an empty list means nothing; ^ where a program
-# sets it, not a model.
+# moved into its range, + where an empty list or 0 means nothing; ^ where a
+# program sets it, not a model.
 METHODS: Dict[str, Tuple[str, str, Dict[str, Tuple[str, str, str]]]] = {}
 
 
@@ -288,8 +288,8 @@ METHODS["exec"] = ("requestKey", "exec", {
     "tags": ("strmap", "Kept with the record", "tags"),
     "stream": ("stream^", "", "stream"),
     "pty": ("bool", "A terminal instead of pipes: stdin, stdout and stderr are one, output is stream stdout", "pty"),
-    "cols": ("int", "Columns of the terminal; resize changes them", "cols"),
-    "rows": ("int", "Lines of the terminal", "rows"),
+    "cols": ("int+", "Columns of the terminal; resize changes them", "cols"),
+    "rows": ("int+", "Lines of the terminal", "rows"),
     "elevated": ("bool", "Out of the sandbox, where [elevated] lets the scope; else refused", "elevated"),
     "ask": ("str", "off, on-miss or always: whether a person is asked before an elevated command", "ask"),
     "host": ("str", "auto: sandbox where [sandbox] mode covers the scope, else gateway, which is this machine", "host"),
@@ -305,7 +305,7 @@ class ExecDetails(SessionGroup, NamedGroup, FailureGroup, ExitGroup, InputGroup,
 
 METHODS["list"] = ("*", "process", {
     "all": ("bool^", "", "all"),
-    "rows": ("int", "At most so many rows", "limit"),
+    "rows": ("int+", "At most so many rows", "limit"),
     "fields": ("strlist+^", "", "fields"),
     "usage": ("bool", "Also what running sessions use now (the first 1000 rows): cpuMs, maxRssBytes (the most that one of its processes has had), rssBytes, ioBytes, pids", "usage"),
     "sessionIds": ("strlist+^", "", "sessionIds"),
@@ -364,8 +364,8 @@ METHODS["wait"] = ("*", "process", {
     "timeout": ("int~", "In ms", "timeout"),
     "text": ("str", "Until the output has this text", "text"),
     "regex": ("str", "Until this regular expression matches the output (section 6)", "regex"),
-    "idleMs": ("int", "Until so many ms went by since the last output, the last input, or the start", "idleMs"),
-    "bytes": ("int", "Until there are so many bytes of output after since", "bytes"),
+    "idleMs": ("int+", "Until so many ms went by since the last output, the last input, or the start", "idleMs"),
+    "bytes": ("int+", "Until there are so many bytes of output after since", "bytes"),
     "input": ("bool", "Until it is waitingForInput, as in poll", "input"),
     "since": ("int", "The byte position where text, regex and bytes begin; -1: where the output ends now", "since"),
     "raw": ("bool", "text and regex see terminal sequences and CR as they are", "raw"),
@@ -421,8 +421,8 @@ class PasteDetails(SessionGroup, NamedGroup, FailureGroup, UncertainGroup, FeedG
 
 METHODS["resize"] = ("*", "process", {
     "sessionId": ("str!", "Slug, or instance id", "sessionId"),
-    "cols": ("int!", "Columns", "cols"),
-    "rows": ("int!", "Lines", "rows"),
+    "cols": ("int!+", "Columns", "cols"),
+    "rows": ("int!+", "Lines", "rows"),
 })
 
 
@@ -453,7 +453,7 @@ METHODS["kill"] = ("killId", "process", {
     "graceMs": ("int~", "From the signal to SIGKILL; 0: SIGKILL at once", "graceMs"),
     "wait": ("bool", "Answer when it is over", "wait"),
     "escalate": ("bool^", "", "escalate"),
-    "killId": ("int^", "", "killId"),
+    "killId": ("int+^", "", "killId"),
 })
 
 
@@ -1025,6 +1025,11 @@ SLIPS = (
     ("cwd", "workdir"),
     ("dir", "workdir"),
     ("directory", "workdir"),
+    ("workingDirectory", "workdir"),
+    ("working_directory", "workdir"),
+    ("working_dir", "workdir"),
+    ("work_dir", "workdir"),
+    ("folder", "workdir"),
     ("timeoutMs", "timeout"),
     ("timeout_ms", "timeout"),
     ("timeoutSec", "timeout"),

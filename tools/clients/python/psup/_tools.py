@@ -4,6 +4,7 @@ write it. docs/protocol.md, section 14, has the rules; the tables are printed
 from the rows that psup tool goes by."""
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -41,6 +42,21 @@ def _of_text(kind: str, name: str, v: str) -> Any:
     return t.lower() if name == "host" else v
 
 
+def _unwritten(kind: str, name: str, v: str) -> Any:
+    """A list or a map that came as text: as its JSON, or a list's only word."""
+    t = v.strip()
+    if kind not in ("strlist", "strmap", "map", "stdin"):
+        return None
+    if t.startswith("[" if kind == "strlist" else "{"):
+        try:
+            return json.loads(t)
+        except ValueError:
+            pass  # then it is a text
+    if kind == "strlist" and name != "argv" and len(t.split()) == 1:
+        return [t]
+    return None
+
+
 def _map_value(v: Any) -> Any:
     if isinstance(v, bool):
         return "true" if v else "false"
@@ -65,7 +81,11 @@ def bend(row: Tuple[str, str, str], v: Any) -> Any:
                                              name == "host"))
         if blank and kind != "data":
             return _NOTHING
-        return _of_text(kind, name, v)
+        inner = _unwritten(kind, name, v)
+        v = _of_text(kind, name, v) if inner is None else bend(row, inner)
+    if (isinstance(v, (int, float)) and not isinstance(v, bool) and v == 0 and
+            kind in ("int", "num") and "+" in marks and "!" not in marks):
+        return _NOTHING
     if isinstance(v, (list, tuple)) and not v:
         return v if kind == "strlist" and "+" not in marks else _NOTHING
     if isinstance(v, dict) and kind in ("strmap", "map", "stdin"):
@@ -103,15 +123,21 @@ def _meant(tool: str, method: str, name: str, v: Any,
     return None
 
 
+def _bare(action: str) -> str:
+    return re.sub(r"[-_\s]", "", action).lower()
+
+
 def _method(tool: str, args: Dict[str, Any]) -> str:
     actions = _methods(tool)
     if tool == "exec":
         return "exec"
     action = args.get("action")
-    if isinstance(action, str) and action in actions:
-        return action
-    said = f' "{action}"' if isinstance(action, str) and action else ""
-    raise _Refused("action", f"{'Invalid' if action else 'Missing'} {tool} "
+    for name in actions:
+        if isinstance(action, str) and _bare(action) == _bare(name):
+            return name
+    said = "" if action in (None, "") else " " + json.dumps(
+        action, separators=(",", ":"), ensure_ascii=False)[:62]
+    raise _Refused("action", f"{'Invalid' if said else 'Missing'} {tool} "
                    f"action{said}. Expected one of: {', '.join(actions)}.")
 
 
