@@ -197,6 +197,7 @@ torture(void)
 	campaign();
 	if (!atomic_load(&chaos.interrupted)) {
 		ledger_check();
+		boxed_end();
 		leaks_after();
 	}
 	return 0;

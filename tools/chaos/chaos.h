@@ -6,6 +6,7 @@
  *
  *     chaos.c    options, the phases of a campaign, the exit code
  *     server.c   a server of its own, or the one that runs; its processes
+ *     boxed.c    half of the sessions in boxes
  *     child.c    the commands: each byte a function of its position
  *     story.c    one session: started, followed, compared (story_check.c)
  *     kinds.c    what each kind of session does and must give
@@ -60,6 +61,7 @@ struct options {
 	bool upgrade;            /* again and again */
 	const char *upgrade_dir; /* to its programs in turn; NULL: always to
 	                          * those that are there */
+	bool boxed;              /* every other session runs in a box */
 	const char *command;     /* a program of the user's; NULL: ours */
 	const char *on_text;     /* of it: kill when it has written this */
 	unsigned victims;        /* of enum victim */
@@ -254,6 +256,17 @@ long ledger_events_owed(void);
 void ledger_check(void);
 /* The key of number n. */
 void ledger_key(uint32_t n, char *buf, size_t size);
+
+/* ------------------------------------------------------------------ boxes */
+
+/* With --boxed: what psup.conf says, before the server starts. */
+void boxed_prepare(void);
+/* Is this session to run in one? Of every kind but a spill file's. */
+bool boxed_has(enum kind kind, uint32_t n);
+#define BOXED_SELF "/psup/" /* where this program lies in there, and its files */
+#define BOXED_WORK "/chaos"
+/* Ends the boxes, and waits until none is left. */
+void boxed_end(void);
 
 /* ---------------------------------------------------------------- stories */
 

@@ -112,15 +112,15 @@ ledger_events_owed(void)
 	return owed;
 }
 
-/* Counts the lines of the file of starts. */
+/* Counts the lines of a file of starts. */
 static void
-read_starts(void)
+read_starts(const char *dir)
 {
 	char path[128];
 	unsigned n;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/starts", chaos.work);
+	snprintf(path, sizeof(path), "%s/%sstarts", chaos.work, dir);
 	f = fopen(path, "re");
 	if (f == NULL)
 		return;
@@ -178,7 +178,8 @@ check_queue(void)
 void
 ledger_check(void)
 {
-	read_starts();
+	read_starts("");
+	read_starts("out/"); /* from boxes */
 	check_order();
 	check_queue();
 	for (uint32_t n = 1; n <= count; n++) {

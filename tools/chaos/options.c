@@ -117,6 +117,8 @@ static const struct opt options[] = {
 	CALL("upgrade", 0, "[DIR]", "@dir", take_upgrade,
 	    "the server is upgraded in place again and again meanwhile, to the "
 	    "programs where its own are, and in turn those in DIR"),
+	FLAG("boxed", 0, chaos.o.boxed,
+	    "every other session runs in a box (host sandbox)"),
 	CALL("hostile", 0, "KINDS", NULL, take_hostile,
 	    "beside them clients that take all they may: all, or some of "
 	    "paths, lease, requests, starts, unread, unfinished, waits, connections, "
@@ -173,6 +175,9 @@ conflict(const struct options *o)
 		return "--kill command: it needs --command";
 	if (keeper && o->signal != SIGKILL)
 		return "--kill keeper: it is not stopped";
+	if (o->boxed && (keeper || o->upgrade || o->runtime_dir != NULL))
+		return "--boxed: not with --kill keeper, --upgrade or "
+		       "--runtime-dir";
 	if (o->victims == 0 && o->seconds <= 0)
 		return "--kill none: it needs --for";
 	if (o->runtime_dir != NULL &&

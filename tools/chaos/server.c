@@ -197,6 +197,7 @@ server_start(void)
 		await_server();
 		return;
 	}
+	boxed_prepare(); /* what it tries is not to be our orphan */
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	snprintf(chaos.dir, sizeof(chaos.dir), "%s/run", chaos.work);
 	launch_prepare();

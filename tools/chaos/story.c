@@ -93,14 +93,20 @@ ask(psup *p, const char *method, psup_args *a, psup_reply **ret)
 psup_args *
 story_args(struct story *s, const char *word, const char *const *rest)
 {
+	bool boxed = boxed_has(s->kind, s->n);
 	psup_args *a = psup_args_new();
-	char text[160];
+	char text[160], inside[64];
 
+	snprintf(inside, sizeof(inside), "%s%s", BOXED_SELF,
+	    strrchr(chaos.self, '/') + 1);
 	psup_args_list_begin(a, "argv");
-	psup_args_str(a, NULL, word != NULL ? chaos.self : "/proc/1/nothing");
+	psup_args_str(a, NULL, word == NULL ? "/proc/1/nothing"
+		: boxed			    ? inside
+					    : chaos.self);
 	psup_args_str(a, NULL, "--child");
 	psup_args_str(a, NULL, word != NULL ? word : "");
-	snprintf(text, sizeof(text), "%s/starts", chaos.work);
+	snprintf(text, sizeof(text), "%s/starts",
+	    boxed ? BOXED_WORK : chaos.work);
 	psup_args_str(a, NULL, text);
 	snprintf(text, sizeof(text), "%u", s->n);
 	psup_args_str(a, NULL, text);
@@ -111,7 +117,10 @@ story_args(struct story *s, const char *word, const char *const *rest)
 	psup_args_str(a, "requestKey", text);
 	psup_args_str(a, "sessionKey", text);
 	psup_args_num(a, "timeout", s->timeout_s);
-	psup_args_str(a, "workdir", "/");
+	if (boxed)
+		psup_args_str(a, "host", "sandbox");
+	else
+		psup_args_str(a, "workdir", "/");
 	return a;
 }
 

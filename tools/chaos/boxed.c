@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* --boxed: every other session of a campaign runs in the box of one scope, which
+ * shows this program and a directory for its file of starts. */
+#include "chaos.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SKIPPED 77 /* as ctest has it */
+
+bool
+boxed_has(enum kind kind, uint32_t n)
+{
+	return chaos.o.boxed && kind != KIND_SPILL && kind != KIND_QUEUE &&
+	    kind != KIND_IDLE && kind != KIND_TICK && n % 2 == 0;
+}
+
+void
+boxed_prepare(void)
+{
+	char path[128];
+	FILE *f;
+
+	if (!chaos.o.boxed)
+		return;
+	if (system("bwrap --unshare-all --ro-bind / / --proc /proc true "
+		   ">/dev/null 2>&1") != 0) {
+		fprintf(stderr, "psup-chaos: this machine makes no boxes\n");
+		rmdir(chaos.work);
+		exit(SKIPPED);
+	}
+	snprintf(path, sizeof(path), "%s/out", chaos.work);
+	if (chmod(chaos.work, 0711) != 0 || mkdir(path, 0700) != 0 ||
+	    chmod(path, 0777) != 0)
+		die("%s: %s", path, strerror(errno));
+	snprintf(path, sizeof(path), "%s/psup.conf", chaos.work);
+	f = fopen(path, "we");
+	if (f == NULL ||
+	    fprintf(f,
+		"[sandbox]\nmode = named\nworkspace = %s/boxes\n%s"
+		"pids = 4096\nbind = %.*s:%.*s:ro\nbind = %s/out:%s:rw\n",
+		chaos.work, geteuid() == 0 ? "user = nobody\n" : "",
+		(int)(strrchr(chaos.self, '/') - chaos.self), chaos.self,
+		(int)strlen(BOXED_SELF) - 1, BOXED_SELF, chaos.work,
+		BOXED_WORK) < 0 ||
+	    fclose(f) != 0 || setenv("PSUP_CONFIG", path, 1) != 0)
+		die("%s: %s", path, strerror(errno));
+}
+
+void
+boxed_end(void)
+{
+	uint64_t since = clock_boot_ns();
+	size_t left = 1;
+	psup *p;
+
+	if (!chaos.o.boxed)
+		return;
+	if (psup_new(&p) != PSUP_OK)
+		die("no memory");
+	while (left > 0) {
+		psup_reply *r = NULL;
+		psup_args *a = psup_args_new();
+
+		if (ask(p, "pruneSandboxes", a, &r) == PSUP_OK) {
+			psup_reply_free(&r);
+			if (ask(p, "sandboxes", a, &r) == PSUP_OK)
+				left = psup_value_count(psup_value_get(
+				    psup_reply_details(r), "boxes"));
+		}
+		psup_args_free(&a);
+		psup_reply_free(&r);
+		if (left > 0 && is_patience_over(since)) {
+			lost(LOSS_STUCK, "a box does not end");
+			break;
+		}
+		nap_ms(5);
+	}
+	psup_free(&p);
+}
