@@ -28,6 +28,7 @@ static const struct family {
     {"events", events_round, "exit to event; server start to first command"},
     {"calls", calls_round, "calls of models a second: psup tool, psup-mcp"},
     {"many", many_round, "a start, list, poll beside 10 000 kept, 4 000 live"},
+    {"boxes", boxes_round, "a command in a box beside one outside, the box"},
     {"peers", peers_round, "xargs, task-spooler, s6, supervisord, OpenClaw"},
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
@@ -373,7 +374,7 @@ parse_options(int argc, char **argv)
 		    "1 to 51 (5)"),
 		FLAG("json", 0, own.json,
 		    "one JSON object instead of the table"),
-		TEXT("only", 0, "FAMILY", "starts|output|idle|events|calls|many|peers",
+		TEXT("only", 0, "FAMILY", "starts|output|idle|events|calls|many|boxes|peers",
 		    own.only, "one family of figures"),
 		FLAG("peers", 0, own.peers,
 		    "beside other programs, too, that are installed; OpenClaw's "

@@ -11,6 +11,7 @@
  *     idle.c     memory, list, poll     events.c  exit to event, server start
  *     calls.c    calls of models through psup tool and psup-mcp
  *     many.c     a start, list, poll beside many sessions
+ *     boxes.c    a command in a box beside one outside
  *     peers.c    other programs that run many commands
  */
 #ifndef PSUP_BENCH_H
@@ -141,6 +142,9 @@ struct measure node_starts(int at_once, double sec);
 /* starts.c: the closed loop through libpsup, on one connection. */
 struct measure psup_starts(struct bench *b, const struct psup_exec *x,
     int at_once);
+/* ... on this host; NULL: as psup.conf has it. */
+struct measure psup_starts_on(struct bench *b, const struct psup_exec *x,
+    const char *host, int at_once);
 /* Each runs one round and adds to its rows. */
 void starts_round(struct bench *b);
 void output_round(struct bench *b);
@@ -148,6 +152,7 @@ void idle_round(struct bench *b);
 void events_round(struct bench *b);
 void calls_round(struct bench *b);
 void many_round(struct bench *b);
+void boxes_round(struct bench *b);
 void peers_round(struct bench *b);
 
 /* The other lives of this program: `psup-bench --child write BLOCK TOTAL`

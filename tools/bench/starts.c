@@ -55,6 +55,13 @@ on_ended(void *arg, int status, psup_reply *r)
 struct measure
 psup_starts(struct bench *b, const struct psup_exec *x, int at_once)
 {
+	return psup_starts_on(b, x, NULL, at_once);
+}
+
+struct measure
+psup_starts_on(struct bench *b, const struct psup_exec *x, const char *host,
+    int at_once)
+{
 	struct loop l = {.b = b, .args = psup_exec_args(x)};
 	uint64_t start = clock_boot_ns(), all = server_cpu_ns(b, false);
 	uint64_t master = server_cpu_ns(b, true);
@@ -62,6 +69,8 @@ psup_starts(struct bench *b, const struct psup_exec *x, int at_once)
 
 	if (l.args == NULL)
 		die("no memory");
+	if (host != NULL)
+		psup_args_str(l.args, "host", host);
 	l.until_ns = start + (uint64_t)(b->turn_sec * 1e9);
 	for (int i = 0; i < at_once; i++) {
 		l.flights[i].l = &l;
