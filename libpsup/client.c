@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The handle: connecting, and requests on their way out. Answers come in by
- * incoming.c. Called by programs and by calls.c.
+ * The handle: connecting, and calls that wait. Requests go out by request.c,
+ * answers come in by incoming.c. Called by programs and by calls.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -53,42 +53,6 @@ client_disconnect(struct psup *p)
 	buffer_free(&p->out);
 }
 
-struct request *
-request_find(struct psup *p, uint32_t id)
-{
-	struct request *r;
-
-	LIST_FOREACH(r, &p->requests[id % REQUEST_BUCKETS], next)
-		if (r->id == id)
-			return r;
-	return NULL;
-}
-
-struct request *
-request_take(struct psup *p, uint32_t id)
-{
-	struct request *r = request_find(p, id);
-
-	if (r == NULL)
-		return NULL;
-	LIST_REMOVE(r, next);
-	TAILQ_REMOVE(&p->by_age, r, by_age);
-	p->pending--;
-	return r;
-}
-
-/* Its message may hold a command's environment. */
-static void
-request_free(struct request *r)
-{
-	if (r == NULL)
-		return;
-	if (r->frame != NULL)
-		explicit_bzero(r->frame, r->frame_len);
-	free(r->frame);
-	free(r);
-}
-
 void
 psup_free(struct psup **p)
 {
@@ -102,19 +66,6 @@ psup_free(struct psup **p)
 	identity_free(&(*p)->who);
 	free(*p);
 	*p = NULL;
-}
-
-/* Answers a request, once. */
-void
-request_finish(struct psup *p, struct request *r, int status, psup_reply *reply)
-{
-	psup_answer_fn *fn = r->fn;
-	void *arg = r->arg;
-
-	request_free(r);
-	p->depth++;
-	fn(arg, status, reply);
-	p->depth--;
 }
 
 int
@@ -332,188 +283,7 @@ psup_connect(struct psup *p, const struct psup_options *o)
 	return rc == PSUP_OK ? client_connect_patiently(p, timeout_ms) : rc;
 }
 
-/* ---------------------------------------------------------------- requests */
-
-/* Appends to what is to be sent, whole or not at all. */
-static int
-client_append(struct psup *p, const char *data, size_t len)
-{
-	if (buffer_reserve(&p->out, len) < 0)
-		return -ENOMEM;
-	memcpy(p->out.data + p->out.len, data, len);
-	p->out.len += len;
-	return 0;
-}
-
-/* [2, "cancel", [{msgid}]] */
-static int
-append_cancel(struct psup *p, uint32_t id)
-{
-	struct enc e = ENC_INIT;
-	int rc;
-
-	enc_array(&e);
-	enc_uint(&e, 2);
-	enc_str(&e, "cancel");
-	enc_array(&e);
-	enc_map(&e);
-	enc_kv_uint(&e, "msgid", id);
-	enc_end(&e);
-	enc_end(&e);
-	enc_end(&e);
-	rc = e.failed ? -ENOMEM : client_append(p, e.buf, e.len);
-	enc_fini(&e);
-	return rc;
-}
-
-int
-request_put(struct psup *p, struct request *r)
-{
-	int rc = client_append(p, r->frame, r->frame_len);
-
-	if (rc == 0 && r->cancelled)
-		rc = append_cancel(p, r->id);
-	r->sent = r->sent || rc == 0;
-	if (rc == 0 && !r->repeats) {
-		free(r->frame);
-		r->frame = NULL;
-	}
-	return rc;
-}
-
-/* [0, id, method, params], into the request. */
-static int
-request_frame(struct psup *p, struct request *r, const char *method,
-    const struct enc *params)
-{
-	struct enc e = ENC_INIT;
-	int rc = PSUP_OK;
-
-	enc_array(&e);
-	enc_uint(&e, 0);
-	enc_uint(&e, r->id);
-	enc_str(&e, method);
-	enc_raw(&e, params->buf, params->len);
-	enc_end(&e);
-	if (!e.failed && e.len > codec_limits_default.bytes)
-		rc = error_set(p, PSUP_ERR_REFUSED,
-		    proto_error_name(PROTO_E_FRAME_TOO_LARGE), "",
-		    "the request is %zu bytes, and may have at most %u", e.len,
-		    codec_limits_default.bytes);
-	else if (e.failed)
-		rc = error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
-		    "no memory for the request");
-	if (rc != PSUP_OK) {
-		enc_fini(&e);
-		return rc;
-	}
-	r->frame = e.buf;
-	r->frame_len = e.len;
-	return PSUP_OK;
-}
-
-/* Checks a request, enters it into the table and puts it among what is to be
- * sent, which is after hello where the connection is being taken up again. */
-static int
-client_request(struct psup *p, const char *method, const struct psup_args *a,
-    struct request *r)
-{
-	struct enc params = ENC_INIT;
-	bool repeats = false;
-	int rc;
-
-	rc = args_finish(p, a, &params);
-	if (rc != PSUP_OK)
-		return rc;
-	rc = request_check(p, method, &params, &r->method, &repeats);
-	r->id = p->next_id++;
-	r->repeats = r->repeats && repeats;
-	if (rc == PSUP_OK)
-		rc = request_frame(p, r, method, &params);
-	enc_fini(&params);
-	if (rc == PSUP_OK && (p->resume.state == RESUME_NONE ||
-	        r->greets) && request_put(p, r) < 0)
-		rc = error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
-		    "no memory for the request");
-	if (rc != PSUP_OK)
-		return rc;
-	LIST_INSERT_HEAD(&p->requests[r->id % REQUEST_BUCKETS], r, next);
-	TAILQ_INSERT_TAIL(&p->by_age, r, by_age);
-	p->pending++;
-	return PSUP_OK;
-}
-
-enum manner {
-	SEND_ONCE,
-	SEND_AGAIN, /* by another connection, if it may be */
-	SEND_GREETS
-};
-
-/* psup_send(), in this manner. */
-static int
-client_send(struct psup *p, const char *method, const struct psup_args *a,
-    psup_answer_fn *fn, void *arg, enum manner how, uint32_t *ret_id)
-{
-	struct request *r;
-	int rc;
-
-	if (p->fd < 0 && !(how == SEND_AGAIN && resume_broken(p)))
-		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
-		    "not connected");
-	r = calloc(1, sizeof(*r));
-	if (r == NULL)
-		return error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
-		    "no memory for the request");
-	r->fn = fn;
-	r->arg = arg;
-	r->repeats = how == SEND_AGAIN;
-	r->greets = how == SEND_GREETS;
-	rc = client_request(p, method, a, r);
-	if (rc != PSUP_OK) {
-		request_free(r);
-		return rc;
-	}
-	if (ret_id != NULL)
-		*ret_id = r->id;
-	/* An error of the socket is met again, and said, by psup_dispatch() */
-	if (p->resume.state != RESUME_WAITS)
-		(void)wire_flush(p);
-	return PSUP_OK;
-}
-
-int
-psup_send(struct psup *p, const char *method, const struct psup_args *a,
-    psup_answer_fn *fn, void *arg, uint32_t *ret_id)
-{
-	return client_send(p, method, a, fn, arg,
-	    p->resume.all ? SEND_AGAIN : SEND_ONCE, ret_id);
-}
-
-int
-client_greet(struct psup *p, const char *method, const struct psup_args *a,
-    psup_answer_fn *fn, void *arg)
-{
-	return client_send(p, method, a, fn, arg, SEND_GREETS, NULL);
-}
-
-int
-psup_cancel(struct psup *p, uint32_t id)
-{
-	struct request *r = request_find(p, id);
-
-	if (p->fd < 0)
-		return error_set(p, PSUP_ERR_LOST, "connection-lost", "",
-		    "not connected");
-	if (r != NULL)
-		r->cancelled = true;
-	if (p->resume.state != RESUME_NONE)
-		return PSUP_OK; /* it goes with the request */
-	if (append_cancel(p, id) < 0)
-		return error_set(p, PSUP_ERR_NO_MEMORY, "no-memory", "",
-		    "no memory for a cancel");
-	(void)wire_flush(p);
-	return PSUP_OK;
-}
+/* ------------------------------------------------------------------- calls */
 
 /* The call's time is up: forget it, and tell the server. */
 static int

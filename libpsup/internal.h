@@ -10,6 +10,14 @@
 #include "common/proto.h"
 #include "common/rundir.h"
 
+/* Copies a text field that a stranger may have written: always terminated. */
+#define COPY_TEXT(dst, src)                                                    \
+	do {                                                                   \
+		static_assert(sizeof(dst) >= sizeof(src), "text fits");        \
+		memcpy((dst), (src), sizeof(src));                             \
+		(dst)[sizeof(src) - 1] = '\0';                                 \
+	} while (0)
+
 /* A request that has no answer yet. */
 struct request {
 	LIST_ENTRY(request) next;
@@ -153,10 +161,6 @@ int client_hello(struct psup *p, psup_answer_fn *fn, void *arg);
 int client_defaults(struct psup *p, psup_answer_fn *fn, void *arg);
 
 /* client.c */
-/* psup_send() of what a connection begins with: it goes before all that waits,
- * and is never asked again. */
-int client_greet(struct psup *p, const char *method, const struct psup_args *a,
-    psup_answer_fn *fn, void *arg);
 /* Every request under way gets this error; closes. */
 int client_fail(struct psup *p, int rc);
 /* The connection broke: it is taken up again, or everybody who waits is told.
@@ -166,6 +170,19 @@ int client_lost(struct psup *p, int errnum);
 void client_disconnect(struct psup *p);
 /* Was it refused with `busy`, for the moment alone? */
 bool client_is_busy(const struct psup *p, int rc);
+/* request.c */
+enum manner {
+	SEND_ONCE,
+	SEND_AGAIN, /* by another connection, if it may be */
+	SEND_GREETS
+};
+/* psup_send(), in this manner. */
+int client_send(struct psup *p, const char *method, const struct psup_args *a,
+    psup_answer_fn *fn, void *arg, enum manner how, uint32_t *ret_id);
+/* psup_send() of what a connection begins with: it goes before all that waits,
+ * and is never asked again. */
+int client_greet(struct psup *p, const char *method, const struct psup_args *a,
+    psup_answer_fn *fn, void *arg);
 /* Puts a request, and its cancel, among what is to be sent. 0 or -ENOMEM. */
 int request_put(struct psup *p, struct request *r);
 /* The request under way of that id; NULL: there is none. ... */
@@ -175,6 +192,8 @@ struct request *request_take(struct psup *p, uint32_t id);
 /* Answers a request that was taken out, once, and frees it. */
 void request_finish(struct psup *p, struct request *r, int status,
     psup_reply *reply);
+/* One that was taken out, or nobody. */
+void request_free(struct request *r);
 
 /* resume.c */
 /* Does the keeper of that directory live, as far as can be seen? */
@@ -202,11 +221,15 @@ struct ring_reader;
 struct psup_view;
 int view_reader(struct psup_view *v, uint64_t instance,
     struct ring_reader **ret);
-/* The board; the stats pages, or NULL. */
+/* Looks again at what is there now: the header and the stats pages are copies,
+ * and the server may have made a damaged file anew. What cannot be read stays
+ * as it was last seen. */
+void view_refresh(struct psup_view *v);
+/* The board; the stats pages, or NULL. As they were then; good until the next
+ * look. */
 struct board;
 struct stats_page;
-/* As it is now; good until the next look at the view. */
-const struct board *view_board(struct psup_view *v);
+const struct board *view_board(const struct psup_view *v);
 const struct stats_page *view_stats(const struct psup_view *v);
 
 /* calls.c */

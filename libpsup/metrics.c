@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Metrics from shared memory: the rows of common/metrics.def say where their
- * numbers are, or which function here knows. Reads the board, the stats pages and, for
+ * numbers are, or which function here knows. Reads what scrape.c found and, for
  * what is running, /proc; asks nobody.
  */
 #include <errno.h>
@@ -14,118 +14,13 @@
 
 #include "common/clock.h"
 #include "common/procfs.h"
-#include "exposition.h"
 #include "internal.h"
-#include "shm/board.h"
+#include "scrape.h"
 #include "shm/state_names.h"
-#include "shm/stats.h"
 
 #define PAGE_KEEPER 0u
 #define PAGE_MASTER 1u
 #define PAGE_WORKER STATS_PAGE_OF_WORKER(0u)
-
-/* A lane's row, or that of several. */
-struct lane_row {
-	char name[40];
-	uint64_t lanes, width, active, queued, paused;
-};
-
-struct scrape {
-	struct expo out;
-	struct psup_view *view; /* NULL: there is no server */
-	const struct board *board;
-	const struct board_header *hdr;
-	uint64_t now_ns;
-	int32_t alive[STATS_PAGES]; /* pid; 0: none */
-	bool used[STATS_PAGES];     /* somebody is, or was, there */
-	struct lane_row lanes[BOARD_LANES];
-	size_t lane_count;
-};
-
-/* A relaxed load. */
-#define GET(x) atomic_load_explicit(&(x), memory_order_relaxed)
-
-static const struct stats_page *
-page(const struct scrape *s, uint32_t i)
-{
-	return (const struct stats_page *)(const void *)((const char *)
-	        view_stats(s->view) + (size_t)i * SHM_PAGE);
-}
-
-/* Does this pid still belong to a process of psup's, and a living one? It may
- * be anybody's once the keeper is gone, which is who writes 0 there. */
-static bool
-is_ours(int32_t pid)
-{
-	struct procfs_stat st;
-
-	return pid > 0 && procfs_alive(pid, &st) &&
-	    strncmp(st.name, "psup", 4) == 0 && st.name[4] != '\0';
-}
-
-/* Who is there. */
-static void
-find_processes(struct scrape *s)
-{
-	for (uint32_t i = 0; i < STATS_PAGES; i++) {
-		int32_t pid = GET(page(s, i)->pid);
-
-		s->used[i] = pid != 0 || GET(page(s, i)->generation) != 0;
-		s->alive[i] = is_ours(pid) ? pid : 0;
-	}
-}
-
-/* What a lane is called here. Names that come and go with conversations and
- * jobs would make a series each, for ever. */
-static void
-lane_label(const struct board_lane *l, char ret[40])
-{
-	const char *colon = strchr(l->name, ':');
-
-	if (l->flags & BOARD_LANE_CONFIGURED)
-		snprintf(ret, 40, "%s", l->name);
-	else if (colon != NULL)
-		snprintf(ret, 40, "%.*s:*", (int)(colon - l->name), l->name);
-	else
-		snprintf(ret, 40, "*");
-}
-
-/* The row of a label, made where there is none. */
-static struct lane_row *
-lane_row(struct scrape *s, const char *label)
-{
-	size_t i;
-
-	for (i = 0; i < s->lane_count; i++)
-		if (strcmp(s->lanes[i].name, label) == 0)
-			return &s->lanes[i];
-	s->lane_count++;
-	snprintf(s->lanes[i].name, sizeof(s->lanes[i].name), "%s", label);
-	return &s->lanes[i];
-}
-
-/* The board's lanes, summed up. */
-static void
-find_lanes(struct scrape *s)
-{
-	const struct board *b = s->board;
-	struct board_lane l;
-	struct lane_row *row;
-	char label[40];
-
-	for (uint32_t i = 0; i < BOARD_LANES; i++) {
-		if (board_get_lane(b, i, &l) != 1 || l.name[0] == '\0')
-			continue;
-		l.name[sizeof(l.name) - 1] = '\0';
-		lane_label(&l, label);
-		row = lane_row(s, label);
-		row->lanes++;
-		row->width += l.width;
-		row->active += l.active;
-		row->queued += l.queued;
-		row->paused += (l.flags & BOARD_LANE_PAUSED) != 0;
-	}
-}
 
 /* ------------------------------------------------------------ collecting */
 
@@ -174,7 +69,7 @@ sum_of(const struct scrape *s, uint32_t first, uint32_t last, size_t offset)
 	uint64_t sum = 0;
 
 	for (uint32_t i = first; i <= last; i++)
-		sum += load(page(s, i), offset);
+		sum += load(scrape_page(s, i), offset);
 	return sum;
 }
 
@@ -185,9 +80,9 @@ by_kind(struct scrape *s, size_t offset, const char *name2, const char *value2)
 	struct expo_label l[EXPO_LABELS] = {{"process", "keeper"},
 	    {name2, value2}};
 
-	expo_uint(&s->out, l, load(page(s, PAGE_KEEPER), offset));
+	expo_uint(&s->out, l, load(scrape_page(s, PAGE_KEEPER), offset));
 	l[0].value = "master";
-	expo_uint(&s->out, l, load(page(s, PAGE_MASTER), offset));
+	expo_uint(&s->out, l, load(scrape_page(s, PAGE_MASTER), offset));
 	l[0].value = "worker";
 	expo_uint(&s->out, l, sum_of(s, PAGE_WORKER, STATS_PAGES - 1,
 				offset));
@@ -202,9 +97,9 @@ histogram(struct scrape *s, const struct expo_label *labels, uint32_t first,
 
 	for (uint32_t i = first; i <= last; i++) {
 		for (size_t b = 0; b < STATS_BUCKETS; b++)
-			count[b] += load(page(s, i),
+			count[b] += load(scrape_page(s, i),
 			    offset + b * sizeof(uint64_t));
-		sum += load(page(s, i),
+		sum += load(scrape_page(s, i),
 		    offset + offsetof(struct stats_hist, sum_us));
 	}
 	expo_histogram(&s->out, labels,
@@ -228,7 +123,7 @@ collect_up(struct scrape *s)
 static void
 collect_start_time(struct scrape *s)
 {
-	expo_seconds(&s->out, NULL, GET(page(s, PAGE_KEEPER)->started_ms) *
+	expo_seconds(&s->out, NULL, GET(scrape_page(s, PAGE_KEEPER)->started_ms) *
 	    1000);
 }
 
@@ -236,7 +131,7 @@ static void
 collect_connections(struct scrape *s)
 {
 	expo_uint(&s->out, NULL, s->alive[PAGE_MASTER] != 0
-	    ? GET(page(s, PAGE_MASTER)->connections)
+	    ? GET(scrape_page(s, PAGE_MASTER)->connections)
 	    : 0);
 }
 
@@ -256,7 +151,7 @@ collect_exits(struct scrape *s)
 	for (uint32_t r = END_EXIT; r < END_REASONS; r++) {
 		const struct expo_label l[] = {{"reason", reason_name(r)}, {NULL, NULL}};
 
-		expo_uint(&s->out, l, load(page(s, PAGE_MASTER),
+		expo_uint(&s->out, l, load(scrape_page(s, PAGE_MASTER),
 		    AT(tally.count[TALLY_ENDED + r])));
 	}
 }
@@ -293,7 +188,7 @@ collect_heartbeat(struct scrape *s)
 	struct who w;
 
 	EACH_PROCESS(s, i, w) {
-		uint64_t beat = GET(page(s, i)->heartbeat_ns);
+		uint64_t beat = GET(scrape_page(s, i)->heartbeat_ns);
 
 		if (beat != 0)
 			expo_seconds(&s->out, w.labels,
@@ -310,7 +205,7 @@ collect_restarts(struct scrape *s)
 
 	EACH_PROCESS(s, i, w)
 		if (i != PAGE_KEEPER)
-			expo_uint(&s->out, w.labels, GET(page(s, i)->restarts));
+			expo_uint(&s->out, w.labels, GET(scrape_page(s, i)->restarts));
 }
 
 static void
@@ -321,7 +216,7 @@ collect_process_sessions(struct scrape *s)
 	EACH_PROCESS(s, i, w)
 		if (i != PAGE_MASTER)
 			expo_uint(&s->out, w.labels,
-			    s->alive[i] != 0 ? GET(page(s, i)->sessions) : 0);
+			    s->alive[i] != 0 ? GET(scrape_page(s, i)->sessions) : 0);
 }
 
 static void
@@ -331,7 +226,7 @@ collect_longest_turn(struct scrape *s)
 
 	EACH_PROCESS(s, i, w)
 		expo_seconds(&s->out, w.labels,
-		    GET(page(s, i)->longest_turn_ns) / NSEC_PER_USEC);
+		    GET(scrape_page(s, i)->longest_turn_ns) / NSEC_PER_USEC);
 }
 
 /* Only the master takes turns that clients can make long. */
@@ -343,7 +238,7 @@ collect_longest_turn_cpu(struct scrape *s)
 	EACH_PROCESS(s, i, w)
 		if (i == PAGE_MASTER)
 			expo_seconds(&s->out, w.labels,
-			    GET(page(s, i)->longest_turn_cpu_ns) /
+			    GET(scrape_page(s, i)->longest_turn_cpu_ns) /
 			        NSEC_PER_USEC);
 }
 
@@ -461,12 +356,7 @@ psup_view_metrics(struct psup_view *v, enum psup_metrics_format format,
 	s->now_ns = clock_boot_ns();
 	/* a board without its stats pages is no server's */
 	if (v != NULL && view_stats(v) != NULL) {
-		s->view = v;
-		s->board = view_board(v);
-		s->hdr = s->board->hdr;
-		s->out.created_ms = s->hdr->created_ms;
-		find_processes(s);
-		find_lanes(s);
+		scrape_take(s, v);
 	}
 	for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
 		if (!is_said(s, id))

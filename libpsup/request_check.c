@@ -2,7 +2,7 @@
 /*
  * The server's checks of a request, made before anything is sent: so a mistake
  * costs no round trip, and what is too large for a frame can still be named.
- * Called by client.c.
+ * Called by request.c.
  */
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 /*
  * Looks whether what a wait waits for is there. Called by wait.c at the
  * beginning and at every wake, and by timers. Answers by wait_answer() alone.
+ * What stands in the output is waits_scan.c's.
  */
 #include "supervisor/api/waits.h"
 
@@ -14,8 +15,6 @@
 #include "supervisor/turn.h"
 #include "supervisor/words/result.h"
 
-#define BUFFER_BYTES  65536u
-#define BUDGET        100000u /* steps of matching between looks at the clock */
 #define QUIET_MS      20u     /* who wrote just now does not read yet */
 #define PROBE_MAX_MS  1000u
 
@@ -24,25 +23,14 @@ static void look_round(struct waits *ws);
 static void arm(struct waits *ws, uint64_t due, uint64_t now);
 static uint64_t look(struct waited *w, uint64_t now);
 
-/* Its output need not be looked at any more, or is being looked at. */
-static void
-dequeue(struct waited *w)
-{
-	if (!w->scanning)
-		return;
-	TAILQ_REMOVE(&w->of->scans, w, scan_link);
-	w->scanning = false;
-}
-
-/* It is there: noted once. */
-static void
-set_met(struct waited *w, enum met met)
+void
+waits_met(struct waited *w, enum met met)
 {
 	if (w->met != MET_NOT)
 		return;
 	w->met = met;
 	w->of->met_count++;
-	dequeue(w);
+	waits_dequeue(w);
 	match_free(&w->match);
 	w->behind = false;
 }
@@ -53,134 +41,6 @@ waits_enough(const struct waits *ws)
 	return ws->met_count > 0 && (ws->any || ws->met_count == ws->count);
 }
 
-/* ------------------------------------------------------------ the scanning */
-
-/* Puts a session into the queue of those whose output is to be looked at. */
-static void
-enqueue(struct waited *w)
-{
-	if (w->scanning || w->match == NULL)
-		return;
-	w->scanning = w->behind = true;
-	TAILQ_INSERT_TAIL(&w->of->scans, w, scan_link);
-	req_wake(w->of->r, WAKE_MORE);
-}
-
-/* What was found, as it stands in the ring; it may be gone already. */
-static void
-take_excerpt(struct waited *w, struct ring_reader *rd)
-{
-	char buf[WAITS_EXCERPT * 4];
-	uint64_t pos = w->at, dropped;
-	enum ring_verdict v;
-	char *text;
-	ssize_t n;
-
-	n = ring_read(rd, &pos, buf,
-	    w->end - w->at < sizeof(buf) ? (size_t)(w->end - w->at)
-					 : sizeof(buf),
-	    &dropped, &v);
-	if (n <= 0 || pos != w->at)
-		return;
-	text = malloc(WAITS_EXCERPT + 1);
-	if (text != NULL)
-		match_excerpt(w->of->spec, buf, (size_t)n, text,
-		    WAITS_EXCERPT + 1);
-	w->matched = text;
-}
-
-/* Is something found that is to be told now? `last`: nothing more to look at
- * at the moment. */
-static bool
-take_result(struct waited *w, struct ring_reader *rd, bool last)
-{
-	enum match_found found;
-	bool final;
-
-	found = match_result(w->match, &w->at, &w->end, &final);
-	if (found == MATCH_NOTHING ||
-	    (!final && !last && w->pos < w->end + WAITS_LONGER))
-		return false;
-	if (rd != NULL)
-		take_excerpt(w, rd);
-	set_met(w, found == MATCH_TEXT ? MET_TEXT : MET_REGEX);
-	return true;
-}
-
-/* It has ended: were there as many bytes as were waited for? */
-static enum met
-ended_how(const struct waited *w, uint64_t head)
-{
-	uint64_t bytes = w->of->bytes;
-
-	return bytes > 0 && head >= w->since + bytes ? MET_BYTES : MET_EXIT;
-}
-
-/* Everything there is was looked at. */
-static void
-caught_up(struct waited *w, struct ring_reader *rd, uint64_t head)
-{
-	bool live = session_live(w->s);
-
-	w->behind = false;
-	if (!live)
-		match_at_end(w->match, w->pos);
-	if (take_result(w, rd, true))
-		return;
-	if (!live)
-		set_met(w, ended_how(w, head));
-	else
-		output_watch(w->of->r->m, w->s, head);
-}
-
-/* Looks at some more output of one session. */
-static void
-scan_one(struct waited *w)
-{
-	static char buf[BUFFER_BYTES];
-	struct master *m = w->of->r->m;
-	struct ring_reader *rd = readers_of(m, w->s);
-	uint64_t pos = w->pos, dropped, head;
-	struct ring_glance g = {0};
-	enum ring_verdict v = RING_OK;
-	bool live = session_live(w->s), more, held = false;
-	size_t used = 0;
-	ssize_t n;
-
-	if (rd == NULL) {
-		caught_up(w, NULL, w->pos);
-		return;
-	}
-	(void)ring_glance(rd, &g);
-	n = ring_read(rd, &pos, buf, sizeof(buf), &dropped, &v);
-	if (n < 0 && v == RING_BUSY) {
-		enqueue(w);
-		return;
-	}
-	if (n <= 0) {
-		caught_up(w, rd, pos);
-		return;
-	}
-	if (pos != w->pos) {
-		match_gap(w->match);
-		w->dropped += pos - w->pos;
-		w->pos = pos;
-	}
-	head = pos + (uint64_t)n;
-	more = (size_t)n == sizeof(buf) || (live && head >= g.head);
-	used = match_feed(w->match, buf, (size_t)n, pos, more, BUDGET, &held);
-	w->pos = pos + used;
-	if (take_result(w, rd, false))
-		return;
-	if ((size_t)n < sizeof(buf) && head >= g.head &&
-	    (used == (size_t)n || held))
-		caught_up(w, rd, head);
-	else if (w->of->timed_out && w->pos >= w->goal)
-		w->behind = false;
-	else
-		enqueue(w);
-}
-
 /* Sessions in turn, until all were looked through or the unit is over. */
 static void
 scan(struct waits *ws)
@@ -189,8 +49,8 @@ scan(struct waits *ws)
 	uint64_t now;
 
 	while ((w = TAILQ_FIRST(&ws->scans)) != NULL) {
-		dequeue(w);
-		scan_one(w);
+		waits_dequeue(w);
+		waits_scan_one(w);
 		if (!w->scanning) {
 			now = clock_wall_ms();
 			arm(ws, look(w, now), now);
@@ -216,7 +76,7 @@ look_pause(struct waited *w, uint64_t base, uint64_t now)
 		return base + WAITS_PAUSE_MS;
 	w->paused_at = w->pos;
 	match_at_end(w->match, w->pos);
-	(void)take_result(w, readers_get(w->of->r->m, w->s->id.sid), true);
+	(void)waits_take_found(w, readers_get(w->of->r->m, w->s->id.sid), true);
 	return UINT64_MAX;
 }
 
@@ -239,7 +99,7 @@ look_input(struct waited *w, uint64_t base, uint64_t now)
 	w->of->probes--;
 	i = result_input_state(w->of->r->m, w->s, 0, true);
 	if (i.waits != INPUT_WAIT_NONE) {
-		set_met(w, MET_INPUT);
+		waits_met(w, MET_INPUT);
 		return UINT64_MAX;
 	}
 	w->probe_ms = w->probe_ms * 2 < PROBE_MAX_MS ? w->probe_ms * 2
@@ -265,7 +125,7 @@ look(struct waited *w, uint64_t now)
 		rd = ws->bytes > 0 ? readers_get(m, s->id.sid) : NULL;
 		if (rd != NULL)
 			(void)ring_glance(rd, &g);
-		set_met(w, ended_how(w, g.head));
+		waits_met(w, waits_ended_how(w, g.head));
 		return UINT64_MAX;
 	}
 	if (!session_live(s) || s->state == STATE_QUEUED ||
@@ -276,7 +136,7 @@ look(struct waited *w, uint64_t now)
 	if (rd != NULL)
 		(void)ring_glance(rd, &g);
 	if (ws->bytes > 0 && g.head >= w->since + ws->bytes) {
-		set_met(w, MET_BYTES);
+		waits_met(w, MET_BYTES);
 		return UINT64_MAX;
 	}
 	if (ws->bytes > 0)
@@ -290,7 +150,7 @@ look(struct waited *w, uint64_t now)
 	due = look_pause(w, base, now);
 	if (w->met == MET_NOT && ws->idle_ms > 0 && !w->behind) {
 		if (now >= base + ws->idle_ms)
-			set_met(w, MET_IDLE);
+			waits_met(w, MET_IDLE);
 		else if (base + ws->idle_ms < due)
 			due = base + ws->idle_ms;
 	}
@@ -345,7 +205,7 @@ look_step(struct req *r, uint64_t until)
 		if (w->from_end)
 			take_end(w);
 		if (ws->begins)
-			enqueue(w);
+			waits_enqueue(w);
 		if (ws->probes > 0)
 			ws->next_first = at + 1;
 		next = look(w, now);
@@ -441,7 +301,7 @@ settle(struct waits *ws)
 	if (awaits_end(ws))
 		return;
 	for (uint32_t i = 0; i < ws->count; i++)
-		dequeue(&ws->v[i]);
+		waits_dequeue(&ws->v[i]);
 	wait_answer(ws);
 }
 
@@ -483,14 +343,14 @@ wake_one(struct waited *w, unsigned wake)
 	uint64_t now = clock_wall_ms();
 
 	if (wake & WAKE_GONE) {
-		dequeue(w);
+		waits_dequeue(w);
 		if (!ws->answers)
-			set_met(w, MET_EXIT);
+			waits_met(w, MET_EXIT);
 		w->s = NULL;
 	} else if ((wake & (WAKE_OUTPUT | WAKE_STATE)) != 0 &&
 	    w->met == MET_NOT && !w->from_end && !ws->answers) {
 		ws->woken = ws->woken || (wake & WAKE_OUTPUT) != 0;
-		enqueue(w);
+		waits_enqueue(w);
 		arm(ws, look(w, now), now);
 	}
 }
@@ -517,7 +377,7 @@ void
 waits_fini(struct waits *ws)
 {
 	for (uint32_t i = 0; i < ws->count; i++) {
-		dequeue(&ws->v[i]);
+		waits_dequeue(&ws->v[i]);
 		match_free(&ws->v[i].match);
 		free(ws->v[i].matched);
 	}

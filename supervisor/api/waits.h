@@ -85,6 +85,22 @@ void waits_fini(struct waits *ws);
 /* What of it is met is enough. */
 bool waits_enough(const struct waits *ws);
 
+/* It is there: noted once. */
+void waits_met(struct waited *w, enum met met);
+
+/* waits_scan.c */
+/* Puts a session into the queue of those whose output is to be looked at. */
+void waits_enqueue(struct waited *w);
+/* Its output need not be looked at any more, or is being looked at. */
+void waits_dequeue(struct waited *w);
+/* Is something found that is to be told now? `last`: nothing more to look at
+ * at the moment. */
+bool waits_take_found(struct waited *w, struct ring_reader *rd, bool last);
+/* It has ended: were there as many bytes as were waited for? */
+enum met waits_ended_how(const struct waited *w, uint64_t head);
+/* Looks at some more output of one session. */
+void waits_scan_one(struct waited *w);
+
 /* wait.c: makes the answer, in slices. */
 void wait_answer(struct waits *ws);
 

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* What a poll says. Called by poll.c, which decides when. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "supervisor/api/polling.h"
+#include "supervisor/session/retain.h"
+#include "supervisor/session/usage.h"
+
+void
+poll_text(struct session *s, const struct delivery *d,
+    const struct sbuf *out, const struct input_state *input, struct sbuf *b)
+{
+	result_note(d->omitted + d->dropped, d->dropped, NULL, b);
+	result_fault_words(d->fault, b);
+	if (out->len > 0)
+		sbuf_addn(b, out->p, out->len);
+	else if (session_live(s) && d->fault == NULL)
+		sbuf_add(b, "(no new output)");
+	while (b->len > 0 && b->p[b->len - 1] == '\n')
+		b->p[--b->len] = '\0';
+	if (b->len > 0)
+		sbuf_add(b, "\n\n");
+	if (!session_live(s)) {
+		result_exit_words(s, b);
+	} else if (input->waits != INPUT_WAIT_NONE) {
+		result_waiting_words(input, b);
+	} else {
+		sbuf_add(b, s->state == STATE_QUEUED ? "Still queued."
+						     : "Process still running.");
+	}
+}
+
+/* All that is retained. */
+static void
+enc_aggregated(struct req *r, struct session *s, struct enc *e)
+{
+	const struct polling *p = r->state;
+	struct output o;
+
+	output_read(r->m, s, r->m->cfg.max_output_chars, p->wish.text,
+	    &o);
+	enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
+	    o.text.len);
+	enc_kv_bool(e, "truncated", o.omitted > 0);
+	enc_kv_uint(e, "droppedBytes", o.dropped);
+	sbuf_fini(&o.text);
+}
+
+/* When the bytes came, by the stretches that the ring has noted: as many as its
+ * header has room for. */
+static void
+enc_times(struct master *m, struct session *s, const struct delivery *d,
+    struct enc *e)
+{
+	struct ring_reader *rd = readers_of(m, s);
+	uint64_t pos = d->next - d->len, end, wall_ms;
+	struct ring_facts f;
+
+	enc_key(e, "times");
+	enc_array(e);
+	if (!d->have || rd == NULL || ring_facts(rd, &f) != RING_OK)
+		pos = d->next;
+	for (; pos < d->next; pos = end > pos ? end : d->next) {
+		(void)ring_stream_at(&f.raw, pos, &end, &wall_ms);
+		enc_array(e);
+		enc_uint(e, pos);
+		enc_uint(e, wall_ms);
+		enc_end(e);
+	}
+	enc_end(e);
+}
+
+void
+poll_details(struct req *r, struct session *s, const struct delivery *d,
+    const struct sbuf *out, uint64_t ack, const struct input_state *input,
+    struct enc *e)
+{
+	const struct polling *p = r->state;
+	struct cursor cur = cursors_get(r->m->cursors, s->id.sid, p->reader);
+
+	if (out->len > 0)
+		cur.empty_polls = 0;
+	enc_kv_str(e, "status", result_status(s));
+	enc_kv_str(e, "sessionId", s->id.slug);
+	enc_kv_str(e, "name", s->id.name);
+	enc_key(e, "output");
+	if (p->wish.raw)
+		enc_bin(e, d->have ? d->k.data + d->at : "", d->len);
+	else
+		enc_strn(e, out->p != NULL ? out->p : "", out->len);
+	enc_kv_uint(e, "next", d->next);
+	enc_kv_uint(e, "dropped", d->dropped);
+	enc_kv_uint(e, "omitted", d->omitted);
+	result_fault(d->fault, e);
+	enc_kv_bool(e, "exited",
+	    s->state == STATE_EXITED || !session_live(s));
+	enc_kv_bool(e, "closed", !session_live(s));
+	result_pty(r->m, s, e);
+	enc_kv_uint(e, "totalOutputChars", s->output.total);
+	if (ack != 0) {
+		char buf[24];
+
+		snprintf(buf, sizeof(buf), "%" PRIu64, ack);
+		enc_kv_str(e, "ack", buf);
+	}
+	if (p->times)
+		enc_times(r->m, s, d, e);
+	usage_encode(s, p->usage, e);
+	spill_encode(r->m, s, e);
+	if (session_live(s)) {
+		result_input_fields(s, input, e);
+		enc_kv_uint(e, "retryInMs", cursors_retry_ms(&cur));
+	} else {
+		enc_kv_bool(e, "stdinWritable", false);
+		result_exit_fields(s, e);
+		enc_kv_uint(e, "durationMs", s->facts.duration_ms);
+	}
+	/* who reads by position has the rest already */
+	if (!session_live(s) || (!p->wish.have_since && !p->wish.raw))
+		enc_aggregated(r, s, e);
+}
