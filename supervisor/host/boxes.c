@@ -307,7 +307,7 @@ boxes_order(struct master *m, const struct session *s, struct ctl_start *ret)
 {
 	const struct host_box *bx;
 
-	if (s->wish.host == HOST_GATEWAY)
+	if (!session_has_box(s))
 		return 0;
 	bx = by_sid(m, s->wish.host == HOST_BOX ? s->id.sid : s->start.box);
 	if (bx == NULL)
@@ -436,7 +436,7 @@ boxes_ended(struct master *m, struct session *s)
 {
 	struct host_box *bx;
 
-	if (s->wish.host == HOST_GATEWAY)
+	if (!session_has_box(s))
 		return;
 	bx = by_sid(m, s->id.sid);
 	if (s->wish.host == HOST_SETUP && bx != NULL)
