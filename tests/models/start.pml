@@ -24,10 +24,11 @@
  * and the keeper waits until its channel is closed. A channel is never full. That
  * a child does not get to its exec (DRAIN_NS), the bound on restarts
  * (MASTER_RESTARTS) and what fails after it ran (handover.pml) are not here.
- * NO_LANE: it never waits in one. A worker's and the master's death in one search
- * (KILLS=1, MASTERS=1) are too many states for a full run; the simulation draws from
- * those orders (tests/sim). NO_DEATH_WAIT, LAST_WORDS and OLD_FAILED, which are in the
- * text below, go wrong there alone, if at all, and are no mutants of the full run.
+ * NO_LANE: it never waits in one. Two deaths, or a master's death and a start given
+ * up, in one search are too many states for a full run: the simulation draws from
+ * those orders (tests/sim). LAST_WORDS (below) goes wrong with -DMASTERS=1 -DFAILS=1;
+ * NO_DEATH_WAIT and OLD_FAILED were not searched to an end. NO_MOVE_... are moves of
+ * custody's table.
  *
  * quick: -DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0
  * small: -DKILLS=0 -DMASTERS=1 -DFAILS=0 -DLOST=0
@@ -51,6 +52,18 @@
  * mutant FAILED_FIRST    FAILED is said before the keeper is told CLOSED
  *     [-DKILLS=1 -DMASTERS=0 -DFAILS=1 -DLOST=0 -DHEADER]
  * mutant ROWS_LATER      a death is told before the rows that it moved
+ *     [-DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0]
+ * mutant NO_MOVE_NOBODY_START     it is given to nobody
+ * mutant NO_MOVE_UNKNOWN_WORD_NOW who has it is not heard by a new master
+ * mutant NO_MOVE_UNKNOWN_SETTLED  a new master starts nothing again
+ * mutant NO_MOVE_HAS_BACK         what is given back stays with who gave it
+ * mutant NO_MOVE_GIVEN_WORD_NOW   who was given it is not heard
+ *     [-DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0]
+ * mutant NO_MOVE_GIVEN_DOWN       a death before the first word changes nothing
+ *     [-DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0]
+ * mutant NO_MOVE_HAS_ROW_LATER    a hand-over changes nothing
+ *     [-DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0]
+ * mutant NO_MOVE_EXPECT_WORD_NOW  the heir is not heard
  *     [-DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0]
  */
 #define SLOTS 2
