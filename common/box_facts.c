@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -28,25 +30,45 @@ sys_number(const char *path)
 	return end == text ? -1 : v;
 }
 
-/* Is there such a program on PATH? */
+/* Is there such a program on PATH, and which? */
 static bool
-is_installed(const char *name)
+is_installed(const char *name, char full[PATH_MAX])
 {
 	const char *path = getenv("PATH");
-	char full[PATH_MAX];
 
 	if (path == NULL || path[0] == '\0')
 		path = "/usr/local/bin:/usr/bin:/bin";
 	while (*path != '\0') {
 		size_t n = strcspn(path, ":");
 
-		(void)snprintf(full, sizeof(full), "%.*s/%s", (int)n, path,
-		    name);
+		(void)snprintf(full, PATH_MAX, "%.*s/%s", (int)n, path, name);
 		if (n > 0 && access(full, X_OK) == 0)
 			return true;
 		path += n + (path[n] == ':');
 	}
 	return false;
+}
+
+/* Its options, by the text that it has of them: nothing is to be run here. */
+static void
+find_options(const char *program, struct box_facts *ret)
+{
+	int fd = open(program, O_RDONLY | O_CLOEXEC);
+	struct stat st = {0};
+	void *p = MAP_FAILED;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0)
+		p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd,
+		    0);
+	if (fd >= 0)
+		close(fd);
+	if (p == MAP_FAILED)
+		return;
+	ret->knows_userns = memmem(p, (size_t)st.st_size,
+				"--disable-userns", 16) != NULL;
+	ret->knows_size =
+	    memmem(p, (size_t)st.st_size, "--size BYTES", 12) != NULL;
+	munmap(p, (size_t)st.st_size);
 }
 
 /* A box keeps the groups of a server that is not root; of these each opens the
@@ -75,11 +97,15 @@ void
 box_facts_look(const struct config_sandbox *s, struct box_facts *ret)
 {
 	bool container = s->backend == CONFIG_BACKEND_CONTAINER;
+	char full[PATH_MAX];
 
 	memset(ret, 0, sizeof(*ret));
 	ret->root = geteuid() == 0;
 	ret->has_maker = is_installed(
-	    container ? config_word(OPT_BOX_ENGINE, s->engine) : "bwrap");
+	    container ? config_word(OPT_BOX_ENGINE, s->engine) : "bwrap",
+	    full);
+	if (ret->has_maker && !container)
+		find_options(full, ret);
 	if (!ret->root)
 		find_group(ret->group, sizeof(ret->group));
 	ret->suid_dumpable = sys_number("/proc/sys/fs/suid_dumpable");

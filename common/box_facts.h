@@ -17,6 +17,8 @@ struct config_sandbox;
 struct box_facts {
 	bool root;	/* the server is */
 	bool has_maker; /* bwrap, or the container's engine, is installed */
+	/* of bwrap: what came with 0.8 */
+	bool knows_userns, knows_size;
 	char group[33]; /* of the server: whose members are as good as root */
 	long suid_dumpable;    /* fs.suid_dumpable */
 	long max_user_ns;      /* user.max_user_namespaces; -1: not known */

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,11 +35,19 @@ static const char *const controllers[CGROUP_HIERARCHIES] = {
 
 /* As the worker made it. */
 void
-cgroup_leaf_name(uint64_t leaf, char ret[CGROUP_LEAF_MAX])
+cgroup_leaf_name(uint64_t box, uint64_t leaf, char ret[CGROUP_LEAF_MAX])
 {
-	(void)snprintf(ret, CGROUP_LEAF_MAX, "w%u.%u.%u",
-	    (unsigned)(leaf >> 56), (unsigned)(leaf >> 32 & 0xffffffu),
-	    (unsigned)(leaf & 0xffffffffu));
+	int n = 0;
+
+	ret[0] = '\0';
+	if (box != 0)
+		n = snprintf(ret, CGROUP_LEAF_MAX, "b%016" PRIx64 "%s", box,
+		    leaf != 0 ? "/" : "");
+	if (leaf != 0)
+		(void)snprintf(ret + n, CGROUP_LEAF_MAX - (size_t)n,
+		    "w%u.%u.%u", (unsigned)(leaf >> 56),
+		    (unsigned)(leaf >> 32 & 0xffffffu),
+		    (unsigned)(leaf & 0xffffffffu));
 }
 
 /* A whole file of /proc, or NULL. */

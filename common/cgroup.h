@@ -15,10 +15,11 @@
 
 #define CGROUP_PATH_MAX 512u
 
-/* The directory name of a session's leaf, whose id stands in its ring's
- * header: slot, generation and number of the worker that made it. */
+/* The directory of a session's leaf below the tree's, by what its ring's header
+ * says: slot, generation and number of the worker that made it, in the group of
+ * its box; box 0: in none. Leaf 0: the box's group itself. */
 #define CGROUP_LEAF_MAX 48u
-void cgroup_leaf_name(uint64_t leaf, char ret[CGROUP_LEAF_MAX]);
+void cgroup_leaf_name(uint64_t box, uint64_t leaf, char ret[CGROUP_LEAF_MAX]);
 
 enum cgroup_hierarchy {
 	CGROUP_UNIFIED, /* version 2 */

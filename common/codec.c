@@ -18,7 +18,7 @@
 #include "codec_scan.h"
 #include "reserve.h"
 
-#define FEW_KEYS 24 /* up to here comparing all pairs is quicker */
+#define FEW_KEYS 8 /* up to here comparing all pairs is quicker */
 
 const struct codec_limits codec_limits_default = {
 	.depth = 8,
@@ -68,6 +68,40 @@ compare_keys(const void *left, const void *right)
 	return a->s.len == 0 ? 0 : memcmp(a->s.ptr, b->s.ptr, a->s.len);
 }
 
+/* Where a key has its mark among so many. */
+#define MARKS 4096u
+static unsigned
+mark_of(const struct val *key)
+{
+	size_t n = key->s.len < 8 ? key->s.len : 8;
+	uint64_t first = 0, last = 0;
+
+	if (n > 0) {
+		memcpy(&first, key->s.ptr, n);
+		memcpy(&last, key->s.ptr + key->s.len - n, n);
+	}
+	first ^= last * 0x9e3779b97f4a7c15u ^ key->s.len << 56;
+	return (unsigned)(first * 0xff51afd7ed558ccdu >> 32) % MARKS;
+}
+
+/* Do all keys of a map differ for sure? Nearly every map's do, and nothing need
+ * be sorted for that. */
+static bool
+all_differ(const struct val *map)
+{
+	uint64_t marks[MARKS / 64] = {0};
+
+	for (size_t i = 0; i < map->a.count; i++) {
+		unsigned mark = mark_of(&map->a.items[2 * i]);
+		uint64_t bit = UINT64_C(1) << mark % 64;
+
+		if (marks[mark / 64] & bit)
+			return false;
+		marks[mark / 64] |= bit;
+	}
+	return true;
+}
+
 /* Finds a key that stands twice in a map of many keys. */
 static bool
 find_twice_sorted(struct codec_arena *a, const struct val *map)
@@ -101,7 +135,7 @@ find_twice(struct codec_arena *a, const struct val *map)
 	if (a->twice != NULL)
 		return true;
 	if (map->a.count > FEW_KEYS)
-		return find_twice_sorted(a, map);
+		return all_differ(map) || find_twice_sorted(a, map);
 	for (i = 1; i < map->a.count; i++) {
 		for (k = 0; k < i; k++) {
 			if (compare_keys(&keys[2 * i], &keys[2 * k]) == 0)

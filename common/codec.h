@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct codec_limits {
 	uint32_t depth;     /* 8 */
@@ -129,7 +130,13 @@ void enc_reset(struct enc *e); /* empties it, keeps the memory */
 void enc_map(struct enc *e);
 void enc_array(struct enc *e);
 void enc_end(struct enc *e);
-void enc_key(struct enc *e, const char *key);
+void enc_keyn(struct enc *e, const char *key, size_t n);
+/* Inline, for the length of a key that is a literal is known. */
+static inline void
+enc_key(struct enc *e, const char *key)
+{
+	enc_keyn(e, key, strlen(key));
+}
 void enc_nil(struct enc *e);
 void enc_bool(struct enc *e, bool v);
 void enc_int(struct enc *e, int64_t v);

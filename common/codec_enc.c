@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values to MessagePack, appended to one growing buffer. Scalars and strings
- * are packed by msgpack-c; a map or array that is still open has a 32-bit
+ * Values to MessagePack, appended to one growing buffer. What rows of list are
+ * full of, strings, small numbers and booleans, is written here, the rest is
+ * packed by msgpack-c; a map or array that is still open has a 32-bit
  * count, which is patched at its end. Running out of memory is remembered and
  * asked for once, at the end.
  */
@@ -90,6 +91,24 @@ enc_count(struct enc *e)
 		e->open[e->depth - 1].count++;
 }
 
+/* Appends a first byte, a number of `size` bytes, the highest first, and room for
+ * `body` more, which is returned; NULL: no memory. */
+static char *
+enc_head(struct enc *e, unsigned char first, uint64_t number, unsigned size,
+    size_t body)
+{
+	char *p;
+
+	if (!enc_reserve(e, 1 + size + body))
+		return NULL;
+	p = e->buf + e->len;
+	*p++ = (char)first;
+	for (unsigned shift = 8 * size; shift > 0; shift -= 8)
+		*p++ = (char)(number >> (shift - 8));
+	e->len += 1 + size + body;
+	return p;
+}
+
 /* Opens a map or array whose 32-bit count enc_end() writes. */
 static void
 enc_open(struct enc *e, bool map)
@@ -135,11 +154,11 @@ enc_end(struct enc *e)
 }
 
 void
-enc_key(struct enc *e, const char *key)
+enc_keyn(struct enc *e, const char *key, size_t n)
 {
 	CHECK(e->depth > 0 && e->open[e->depth - 1].map &&
 	    e->open[e->depth - 1].count % 2 == 0);
-	enc_str(e, key);
+	enc_strn(e, key, n);
 }
 
 void
@@ -154,13 +173,8 @@ enc_nil(struct enc *e)
 void
 enc_bool(struct enc *e, bool v)
 {
-	msgpack_packer pk = packer(e);
-
 	enc_count(e);
-	if (v)
-		msgpack_pack_true(&pk);
-	else
-		msgpack_pack_false(&pk);
+	(void)enc_head(e, v ? 0xc3 : 0xc2, 0, 0, 0);
 }
 
 void
@@ -175,10 +189,17 @@ enc_int(struct enc *e, int64_t v)
 void
 enc_uint(struct enc *e, uint64_t v)
 {
-	msgpack_packer pk = packer(e);
-
 	enc_count(e);
-	msgpack_pack_uint64(&pk, v);
+	if (v < 1u << 7)
+		(void)enc_head(e, (unsigned char)v, 0, 0, 0);
+	else if (v < 1u << 8)
+		(void)enc_head(e, 0xcc, v, 1, 0);
+	else if (v < 1u << 16)
+		(void)enc_head(e, 0xcd, v, 2, 0);
+	else if (v <= UINT32_MAX)
+		(void)enc_head(e, 0xce, v, 4, 0);
+	else
+		(void)enc_head(e, 0xcf, v, 8, 0);
 }
 
 void
@@ -193,15 +214,20 @@ enc_double(struct enc *e, double v)
 void
 enc_strn(struct enc *e, const char *s, size_t n)
 {
-	msgpack_packer pk = packer(e);
+	char *p;
 
 	enc_count(e);
-	if (n > UINT32_MAX) {
-		e->failed = true;
-		return;
-	}
-	msgpack_pack_str(&pk, n);
-	msgpack_pack_str_body(&pk, s, n);
+	if (n < 32)
+		p = enc_head(e, (unsigned char)(0xa0 | n), 0, 0, n);
+	else if (n < 1u << 8)
+		p = enc_head(e, 0xd9, n, 1, n);
+	else if (n < 1u << 16)
+		p = enc_head(e, 0xda, n, 2, n);
+	else
+		p = enc_head(e, 0xdb, n, 4, n);
+	e->failed |= n > UINT32_MAX;
+	if (p != NULL && n > 0)
+		memcpy(p, s, n);
 }
 
 void

@@ -130,6 +130,8 @@ const struct config_option config_options[] = {
 	    { NULL } },
 	{ "sandbox", "setup", OPT_TEXT, AT(sandbox.setup), 0, 0, 0, 0,
 	    { NULL } },
+	{ "sandbox", "setup_sec", OPT_UINT, AT(sandbox.setup_sec), 600, 1,
+	    86400, 0, { NULL } },
 	{ "sandbox", "memory", OPT_SIZE, AT(sandbox.memory), 1u << 30,
 	    16u << 20, ANY, 0, { NULL } },
 	{ "sandbox", "pids", OPT_UINT, AT(sandbox.pids), 256, 8, 1000000, 0,

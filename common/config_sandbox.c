@@ -77,19 +77,28 @@ config_elevated_has(const struct config_elevated *e, const char *scope)
 	return false;
 }
 
-bool
-config_sandbox_remakes(
-    const struct config_sandbox *old, const struct config_sandbox *now)
+/* FNV-1a, with the end of what is added, so that two texts are not one. */
+static uint64_t
+sum_add(uint64_t sum, const void *p, size_t n)
 {
-	return old->scope != now->scope || old->access != now->access ||
-	       old->network != now->network || old->backend != now->backend ||
-	       old->engine != now->engine || old->uid != now->uid ||
-	       old->gid != now->gid || old->memory != now->memory ||
-	       old->pids != now->pids || old->cpus != now->cpus ||
-	       strcmp(old->workspace, now->workspace) != 0 ||
-	       strcmp(old->binds, now->binds) != 0 ||
-	       strcmp(old->setup, now->setup) != 0 ||
-	       strcmp(old->container, now->container) != 0;
+	for (const unsigned char *c = p; n > 0; n--, c++)
+		sum = (sum ^ *c) * UINT64_C(0x100000001b3);
+	return (sum ^ 0x1ff) * UINT64_C(0x100000001b3);
+}
+
+uint64_t
+config_sandbox_sum(const struct config_sandbox *c)
+{
+	const uint64_t numbers[] = {c->scope, c->access, c->network, c->backend,
+	    c->engine, c->uid, c->gid, c->memory, c->pids, c->cpus};
+	const char *const texts[] = {
+	    c->workspace, c->binds, c->setup, c->container};
+	uint64_t sum = sum_add(
+	    UINT64_C(0xcbf29ce484222325), numbers, sizeof(numbers));
+
+	for (size_t i = 0; i < NELEMS(texts); i++)
+		sum = sum_add(sum, texts[i], strlen(texts[i]));
+	return sum;
 }
 
 /* Scopes that say something which mode makes untrue. */

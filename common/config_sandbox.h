@@ -5,7 +5,7 @@
  *
  * A reload: mode, scopes and [elevated] hold for the next call. What a box is
  * made of holds for boxes made from then on; one that is there and would now be
- * made in another way (config_sandbox_remakes()) takes nobody in any more, and
+ * made in another way (config_sandbox_sum()) takes nobody in any more, and
  * those inside end by themselves.
  */
 #ifndef PSUP_CONFIG_SANDBOX_H
@@ -55,6 +55,7 @@ struct config_sandbox {
 	char binds[CONFIG_BOX_BINDS_BYTES]; /* HOST:INSIDE:ro, a line each */
 	char env[4096];			    /* NAME=value, a line each */
 	char setup[4096]; /* a command line of the shell; "": none */
+	uint64_t setup_sec; /* how long that may take: 600 */
 	char container[129];
 	uint64_t memory; /* of a box: 1 GiB; 0: no bound */
 	uint64_t pids;	 /* of a box: 256 */
@@ -81,9 +82,9 @@ bool config_sandbox_covers(const struct config *c, const char *scope);
 enum config_scope_box config_scope_box(
     const struct config *c, const char *scope);
 bool config_elevated_has(const struct config_elevated *e, const char *scope);
-/* Would a box of `old` be made in another way now? */
-bool config_sandbox_remakes(
-    const struct config_sandbox *old, const struct config_sandbox *now);
+/* What a box is made of, as a number: where two differ, a box of one would be made
+ * in another way by the other. The same in every build. */
+uint64_t config_sandbox_sum(const struct config_sandbox *c);
 
 /* What only the whole file tells. 0, or -EINVAL, `*ret_name` the setting of
  * [sandbox] and the reason. */

@@ -358,7 +358,9 @@ struct ctl_start {
 	int32_t box_pid;             /* with BOXED: that pid 1 */
 	uint32_t box_uid, box_gid;   /* who the command is to be, where the
 				      * server is root; 0: whoever we are */
-	uint32_t box_pad;
+	uint32_t box_cpus;           /* with BOX: hundredths of a processor that
+				      * all in it have; 0: no bound */
+	uint64_t box_sid;            /* with BOXED: the box's own session */
 	/* blob follows unless BLOB_FD */
 };
 /* Of the first builds that say where the blob is: what is missing is 0. */

@@ -38,6 +38,7 @@ enum {
 	HERITAGE_TREE_KILL = 2, /* TREE has cgroup.kill */
 	HERITAGE_TREE_LIMIT_MEMORY = 4, /* TREE has memory.max */
 	HERITAGE_TREE_LIMIT_PIDS = 8,   /* TREE has pids.max */
+	HERITAGE_TREE_LIMIT_CPU = 64,   /* TREE can bound processors */
 	HERITAGE_INDEX_BAD = 32 /* master only: three died over the index */
 };
 

@@ -23,10 +23,11 @@
 #include "common/procfs.h"
 #include "internal.h"
 
-/* Connections that broke SHORT_NS or less after their hello was answered, and
- * tries that met no listener: after so many of them in a row it is the request,
- * or the server, that cannot be helped. Where the keeper listens and no master
- * answers there is always another try. Each waits a little longer. */
+/* Connections that broke SHORT_NS or less after their hello was answered, tries
+ * that met no listener, and those whose scope had no room for its defaults: after
+ * so many of them in a row it is the request, the server or the scope that cannot
+ * be helped. Where the keeper listens and no master answers there is always
+ * another try. Each waits a little longer. */
 #define SHORT_NS (100 * NSEC_PER_MSEC)
 #define SHORT_MAX 50u
 #define PAUSE_NS  (5 * NSEC_PER_MSEC)
@@ -148,12 +149,17 @@ resume_broken(struct psup *p)
 	return resume_later(p) == 0;
 }
 
-/* The server that answered has no room just now. */
+/* The server that answered has no room just now. `ours`: our own scope has
+ * taken it, which may last as long as we do: that is not waited for without
+ * end. */
 static void
-resume_busy(struct psup *p)
+resume_busy(struct psup *p, bool ours)
 {
 	client_disconnect(p);
-	p->resume.tries++;
+	if (ours)
+		p->resume.shorts++;
+	else
+		p->resume.tries++;
 	if (resume_later(p) < 0)
 		client_fail(p, PSUP_ERR_LOST);
 }
@@ -187,10 +193,11 @@ on_defaults(void *arg, int status, psup_reply *reply)
 	psup_reply_free(&reply);
 	if (status == PSUP_OK)
 		resume_done(p);
-	else if (status == PSUP_ERR_REFUSED && (client_is_busy(p, status) ||
-		     strcmp(psup_error_code(p), proto_error_name(
-			 PROTO_E_SHARE_USED_UP)) == 0))
-		resume_busy(p);
+	else if (client_is_busy(p, status))
+		resume_busy(p, false);
+	else if (status == PSUP_ERR_REFUSED && strcmp(psup_error_code(p),
+		     proto_error_name(PROTO_E_SHARE_USED_UP)) == 0)
+		resume_busy(p, true);
 	else if (status != PSUP_ERR_LOST)
 		client_fail(p, PSUP_ERR_LOST);
 }
@@ -206,7 +213,7 @@ on_hello(void *arg, int status, psup_reply *reply)
 		return; /* the next try is on its way */
 	if (client_is_busy(p, status)) {
 		psup_reply_free(&reply);
-		resume_busy(p);
+		resume_busy(p, false);
 		return;
 	}
 	same = status == PSUP_OK && psup_get_is(psup_reply_value(reply),

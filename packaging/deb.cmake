@@ -8,7 +8,7 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_NAME psup)
 set(CPACK_PACKAGE_VENDOR "The psup developers")
 # Who publishes the packages says who he is.
-set(PSUP_MAINTAINER "The psup developers <psup@localhost.localdomain>"
+set(PSUP_MAINTAINER "The psup developers <psup@example.org>"
   CACHE STRING "maintainer in the Debian packages")
 set(CPACK_PACKAGE_CONTACT "${PSUP_MAINTAINER}")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})

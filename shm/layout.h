@@ -187,7 +187,11 @@ struct ring_header {
 	_Atomic int32_t porter; /* k, at its clone: who clones the command, in
 				 * its box; 0: nobody does any more */
 	uint32_t porter_pad;
-	uint64_t reserved[3];
+	_Atomic uint64_t box; /* its control group is in that of this box (a
+			       * session's id); 0: in none */
+	/* in a box: how often it had met its bounds when this began */
+	_Atomic uint32_t box_ooms, box_full;
+	uint64_t reserved[1];
 
 	struct ring_segment segments[RING_SEGMENTS];
 
@@ -394,8 +398,9 @@ struct stats_page {
 		_Atomic uint64_t last_ns; /* boot; of the last death */
 		_Atomic uint64_t deaths;
 	} fatal[STATS_FATALS];
+	_Atomic uint64_t boxes, boxed; /* master: there are; sessions in them */
 	/* so that pages[i] is page i */
-	unsigned char pad[SHM_PAGE - 680 - 3 * 8 - 6 * 136 - 24 * 8 - 112 -
+	unsigned char pad[SHM_PAGE - 680 - 5 * 8 - 6 * 136 - 24 * 8 - 112 -
 	    48 - STATS_FATALS * 24];
 };
 static_assert(sizeof(struct stats_page) == SHM_PAGE, "stats page");

@@ -61,6 +61,7 @@ on_heartbeat(int fd, short what, void *arg)
 	    memory_order_relaxed);
 	atomic_store_explicit(&m->board.hdr->budget_used, sweep_used(m),
 	    memory_order_relaxed);
+	boxes_show(m);
 	mend_look(m);
 	spares_rest(m);
 	log_tick();

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "common/clock.h"
+#include "common/box_facts.h"
 #include "common/config.h"
 #include "common/ctl.h"
 #include "common/heritage.h"
@@ -47,7 +48,7 @@
 #define MASTER_TAIL       2000u /* bytes of the tail field */
 #define MASTER_ATTEMPTS   3u   /* spawns that failed for a passing reason */
 #define MASTER_RESTARTS   32u  /* deaths of workers with its start in hand */
-#define SOON_MS           20u  /* a record that can wait, does so long */
+#define SOON_MS           16u  /* a record that can wait, does so long */
 #define MASTER_RECENT     256u /* answered foreground sessions of a scope */
 #define MASTER_KEY_WAIT_MS 10000u /* a foreground session waits for its key */
 
@@ -112,6 +113,7 @@ struct master {
 	struct heritage h;
 	struct config cfg;
 	char sandbox_why[256]; /* why no box can be made; "": one can */
+	struct box_facts box_facts; /* ... and what bwrap knows */
 	int dirfd;
 	struct event_base *base;
 	uint64_t going_on; /* sessions of the death that is being told */

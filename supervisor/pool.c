@@ -13,7 +13,7 @@
 #include "supervisor/master.h"
 
 /* Messages of one worker taken in one turn: the others get their share. */
-#define POOL_BURST 64
+#define POOL_BURST 16
 
 static struct ctl_msg inbox; /* 64 KiB: too large for the stack */
 

@@ -168,6 +168,17 @@ order_waits(const struct worker *w, const struct order *o)
 	return false;
 }
 
+/* So long what waits may do so still: rounded down, since no timer is early. */
+static uint64_t
+late_ms(const struct worker *w, uint64_t now)
+{
+	uint64_t waited = now - w->late_ns;
+
+	return waited < LATE_MS * NSEC_PER_MSEC
+	    ? LATE_MS - (waited + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC
+	    : 0;
+}
+
 /* May all of it wait for company? */
 static bool
 may_wait(struct master *m, struct worker *w, uint64_t now)
@@ -181,7 +192,7 @@ may_wait(struct master *m, struct worker *w, uint64_t now)
 		return false;
 	if (w->late_ns == 0)
 		w->late_ns = now;
-	return now - w->late_ns < LATE_MS * NSEC_PER_MSEC;
+	return late_ms(w, now) > 0;
 }
 
 /* Those that waited in vain: the end of this turn sends them. */
@@ -200,7 +211,7 @@ void
 pool_turn_end(struct master *m, bool committed)
 {
 	uint64_t now = clock_boot_ns();
-	bool waits = false;
+	uint64_t wait_ms = 0; /* until the first of them leaves; 0: none waits */
 
 	for (size_t i = 0; i < MASTER_WORKERS; i++) {
 		struct worker *w = &m->workers[i];
@@ -210,7 +221,8 @@ pool_turn_end(struct master *m, bool committed)
 		if (STAILQ_EMPTY(&w->staged))
 			continue;
 		if (may_wait(m, w, now)) {
-			waits = true;
+			if (wait_ms == 0 || late_ms(w, now) < wait_ms)
+				wait_ms = late_ms(w, now);
 			continue;
 		}
 		w->late_ns = 0;
@@ -223,7 +235,7 @@ pool_turn_end(struct master *m, bool committed)
 		if (w->fd >= 0 && idle && !worker_flush(w))
 			event_add(w->ev_write, NULL);
 	}
-	if (waits && (m->late_timer == NULL ||
+	if (wait_ms > 0 && (m->late_timer == NULL ||
 		!evtimer_pending(m->late_timer, NULL)))
-		timer_in(m, &m->late_timer, on_late, m, LATE_MS);
+		timer_in(m, &m->late_timer, on_late, m, wait_ms);
 }

@@ -62,7 +62,6 @@ void
 settings_sandbox(struct master *m)
 {
 	const struct config_sandbox *s = &m->cfg.sandbox;
-	struct box_facts facts;
 
 	if (s->mode == CONFIG_SANDBOX_OFF || s->mode == CONFIG_SANDBOX_UNKNOWN) {
 		(void)strlcpy(m->sandbox_why,
@@ -73,8 +72,8 @@ settings_sandbox(struct master *m)
 		    sizeof(m->sandbox_why));
 		return;
 	}
-	box_facts_look(s, &facts);
-	if (box_facts_why(s, &facts, m->sandbox_why))
+	box_facts_look(s, &m->box_facts);
+	if (box_facts_why(s, &m->box_facts, m->sandbox_why))
 		log_event(LOG_WARN, "no-sandbox", KV("why", m->sandbox_why));
 }
 

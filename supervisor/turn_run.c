@@ -17,7 +17,8 @@
 #include "supervisor/api/conn.h"
 
 #define TURN_NS 500000u  /* of units, between two commits */
-#define TURN_RECORDS 128u /* the same: of a record each is 30 us */
+#define UNIT_MIN_NS 100000u /* a job has that long at least */
+#define TURN_RECORDS 48u  /* the same: of a record each is 30 us */
 #define SLOW_NS 10000000u /* a unit that is longer is said */
 
 static void
@@ -73,9 +74,9 @@ unit_ends(struct master *m, uint64_t begin, uint64_t now)
 	    KV("turn_cpu_ms", (clock_cpu_ns() - m->turn_cpu_ns) / NSEC_PER_MSEC));
 }
 
-/* One unit of a connection. */
+/* One unit of a connection, which is not to last beyond the turn's by much. */
 static void
-unit_run(struct master *m, struct conn *c, uint64_t now)
+unit_run(struct master *m, struct conn *c, uint64_t now, uint64_t until)
 {
 	struct turns *t = m->conns->turns;
 	char buf[TURN_NAME_MAX];
@@ -85,6 +86,10 @@ unit_run(struct master *m, struct conn *c, uint64_t now)
 	set(&m->stats->unit_began_ns, now);
 	turn_in_hand(m, "read", 0);
 	m->unit_until_ns = now + turns_slice_ns(t);
+	if (until < now + UNIT_MIN_NS)
+		until = now + UNIT_MIN_NS;
+	if (m->unit_until_ns > until)
+		m->unit_until_ns = until;
 	more = conn_unit(c, m->unit_until_ns);
 	session_ends_drain(m);
 	over_free(m);
@@ -115,7 +120,7 @@ turn_run(struct master *m)
 		c = turns_next(t);
 		if (c == NULL)
 			return;
-		unit_run(m, (struct conn *)c, now);
+		unit_run(m, (struct conn *)c, now, until);
 		if (m->dirty_count >= TURN_RECORDS)
 			return;
 	}

@@ -136,6 +136,8 @@ child_unlink(struct child *c)
 			limits_leave(c);
 		tree_leave(c, limited ||
 		    atomic_load(&c->ring.hdr->ladder_kill_ns) != 0);
+		if (c->box == c->sid.v)
+			tree_box_leave(c);
 	}
 	spill_close(c);
 	timer_set(&w->timers, &c->timer, TIMER_NEVER);
@@ -201,7 +203,7 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 		child_close_pidfd(c);
 		/* in a crowd several ends are asked for, told and committed
 		 * together */
-		if (c->w->young >= CHILD_CROWD)
+		if (c->w->young >= CHILD_CROWD && !start_is_awaited(c))
 			link_say_late(c, LINK_KEEPER, TELL_ASK_EXIT);
 		else
 			link_say(c, LINK_KEEPER, TELL_ASK_EXIT);

@@ -169,6 +169,7 @@ struct child {
 	} stop;                  /* under way: for when it runs */
 	struct spill *spill;     /* spill.h; NULL: none, or no more */
 	uint64_t leaf;           /* control group (tree.h); 0: none */
+	uint64_t box;            /* ... and the box in whose group that is; 0 */
 	struct tree_known *known; /* by pid */
 	size_t known_count, known_cap;
 	bool freezing;           /* the last rung stops before it kills */

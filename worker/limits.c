@@ -22,6 +22,7 @@
 #include "common/err.h"
 #include "common/kfile.h"
 #include "common/log.h"
+#include "worker/box_group.h"
 #include "worker/start_plan.h"
 #include "worker/tree.h"
 
@@ -43,10 +44,14 @@ static const struct limit {
 /* The group of a session in the hierarchy of a limit. */
 static void
 group_path(const struct child *c, const struct limit *l,
-    char ret[HERITAGE_GROUP_MAX + 32])
+    char ret[HERITAGE_GROUP_MAX + 64])
 {
-	snprintf(ret, HERITAGE_GROUP_MAX + 32, "%s/s%" PRIx64,
-	    c->w->heritage.group[l->group], c->sid.v);
+	char box[CGROUP_LEAF_MAX] = "";
+
+	cgroup_leaf_name(c->box, 0, box);
+	snprintf(ret, HERITAGE_GROUP_MAX + 64, "%s/%s%ss%" PRIx64,
+	    c->w->heritage.group[l->group], box, box[0] != '\0' ? "/" : "",
+	    c->sid.v);
 }
 
 /* Writes a number into a file of a group. */
@@ -64,7 +69,7 @@ static int
 make_group(struct child *c, const struct limit *l, int64_t v,
     struct spawn_limits *ret)
 {
-	char path[HERITAGE_GROUP_MAX + 32];
+	char path[HERITAGE_GROUP_MAX + 64];
 	int group, rc, fd;
 
 	group_path(c, l, path);
@@ -131,32 +136,6 @@ prepare_one(struct child *c, unsigned which, int64_t v, int leaf,
 	return -EOPNOTSUPP;
 }
 
-int
-limits_prepare(struct child *c, const struct ctl_start *order, int leaf,
-    struct spawn_limits *ret)
-{
-	unsigned i;
-	int rc = 0;
-
-	for (i = 0; i < CTL_LIMITS && rc == 0; i++)
-		if ((order->limit_mask & (1u << i)) != 0)
-			rc = prepare_one(c, i, order->limit[i], leaf, ret);
-	if (rc == 0)
-		return 0;
-	log_event(LOG_WARN, "limit-not-set", KV("session", c->sid.v),
-	    KV("limit", i - 1), KV("error", err_name(-rc)));
-	limits_close(ret);
-	limits_leave(c);
-	return rc;
-}
-
-void
-limits_close(struct spawn_limits *l)
-{
-	while (l->join_count > 0)
-		close(l->join[--l->join_count]);
-}
-
 /* The number after a word at the beginning of a line of a group's file. False:
  * there is no such line. */
 static bool
@@ -177,14 +156,18 @@ count_in(const char *path, const char *file, const char *word, uint64_t *ret)
 	return false;
 }
 
-/* Where the group that holds a session to a limit is. False: none does. */
+/* Where the group that holds a session to a limit is, `own` those that are its
+ * own; the others are its box's. False: none does. */
 static bool
-limit_path(struct child *c, enum ctl_limit which, char *ret, size_t size)
+limit_path(struct child *c, enum ctl_limit which, uint64_t own, char *ret,
+    size_t size)
 {
-	char path[HERITAGE_GROUP_MAX + 32];
+	char path[HERITAGE_GROUP_MAX + 64];
 
 	switch (heritage_limit_by(&c->w->heritage, which)) {
 	case HERITAGE_BY_V1:
+		if ((own & 1u << which) == 0)
+			return box_group_path(c->w, c->box, which, ret, size);
 		group_path(c, &limits[which], path);
 		snprintf(ret, size, "%s", path);
 		return true;
@@ -195,31 +178,83 @@ limit_path(struct child *c, enum ctl_limit which, char *ret, size_t size)
 	}
 }
 
-/* Has the kernel killed for the session's memory? A kernel that does not count
- * that (before 4.13) still counts how often the limit was met. */
-static bool
-oom_killed(struct child *c)
+/* How often the kernel has killed for the session's memory, or since it is no
+ * group of its own, for that of its box. A kernel that does not count that
+ * (before 4.13) still counts how often the limit was met. */
+static uint64_t
+ooms(struct child *c, uint64_t own)
 {
 	char path[HERITAGE_GROUP_MAX + 64];
 	uint64_t n = 0;
 
-	if (!limit_path(c, CTL_LIMIT_MEMORY, path, sizeof(path)))
-		return false;
+	if (!limit_path(c, CTL_LIMIT_MEMORY, own, path, sizeof(path)))
+		return 0;
 	if (!count_in(path, "memory.events", "oom_kill", &n) &&
 	    !count_in(path, "memory.oom_control", "oom_kill", &n))
 		(void)count_in(path, "memory.failcnt", "", &n);
-	return n > 0;
+	return n;
 }
 
-/* Was a fork of the session refused for its number of processes? */
-static bool
-forks_refused(struct child *c)
+/* How many forks were refused, since there were too many processes. Kernels
+ * count that where it was tried, or (6.12) where the bound is. */
+static uint64_t
+forks_refused(struct child *c, uint64_t own)
 {
 	char path[HERITAGE_GROUP_MAX + 64];
-	uint64_t n = 0;
+	uint64_t n = 0, of_box = 0;
 
-	return limit_path(c, CTL_LIMIT_PIDS, path, sizeof(path)) &&
-	    count_in(path, "pids.events", "max", &n) && n > 0;
+	if (limit_path(c, CTL_LIMIT_PIDS, own, path, sizeof(path)))
+		(void)count_in(path, "pids.events", "max", &n);
+	if (c->box != 0 && (own & 1u << CTL_LIMIT_PIDS) == 0 &&
+	    box_group_path(c->w, c->box, CTL_LIMIT_PIDS, path, sizeof(path)) &&
+	    heritage_limit_by(&c->w->heritage, CTL_LIMIT_PIDS) ==
+		HERITAGE_BY_TREE)
+		(void)count_in(path, "pids.events", "max", &of_box);
+	return n + of_box;
+}
+
+/* What others in its box had met of its bounds before. */
+static void
+note_box(struct child *c, uint64_t own)
+{
+	struct ring_header *hdr = c->ring.hdr;
+
+	atomic_store(&hdr->box_ooms, (uint32_t)ooms(c, own));
+	atomic_store(&hdr->box_full, (uint32_t)forks_refused(c, own));
+}
+
+int
+limits_prepare(struct child *c, const struct ctl_start *order, int leaf,
+    struct spawn_limits *ret)
+{
+	/* of a box, these are its groups' (box_group.h) */
+	const uint32_t box = (order->flags & CTL_START_BOX) != 0
+	    ? 1u << CTL_LIMIT_MEMORY | 1u << CTL_LIMIT_PIDS
+	    : 0;
+	unsigned i;
+	int rc = 0;
+
+	for (i = 0; i < CTL_LIMITS && rc == 0; i++)
+		if ((order->limit_mask & ~box & (1u << i)) != 0)
+			rc = prepare_one(c, i, order->limit[i], leaf, ret);
+	if (rc == 0 && c->box != 0) {
+		rc = box_group_join(c, order->limit_mask & ~box, ret);
+		note_box(c, order->limit_mask & ~box);
+	}
+	if (rc == 0)
+		return 0;
+	log_event(LOG_WARN, "limit-not-set", KV("session", c->sid.v),
+	    KV("limit", i - 1), KV("error", err_name(-rc)));
+	limits_close(ret);
+	limits_leave(c);
+	return rc;
+}
+
+void
+limits_close(struct spawn_limits *l)
+{
+	while (l->join_count > 0)
+		close(l->join[--l->join_count]);
 }
 
 /* Was it a limit? The command's shell tells of a child's death by 128 + n; one
@@ -227,21 +262,23 @@ forks_refused(struct child *c)
 enum end_reason
 limits_verdict(struct child *c)
 {
-	uint64_t mask = atomic_load(&c->ring.hdr->limits);
+	const struct ring_header *hdr = c->ring.hdr;
+	uint64_t mask = atomic_load(&hdr->limits);
 	int sig = c->exit.code == CLD_EXITED
 	    ? (c->exit.status > 128 ? c->exit.status - 128 : 0)
 	    : c->exit.status;
 
-	if (mask == 0)
+	if (mask == 0 && c->box == 0)
 		return END_NONE;
-	if ((mask & 1u << CTL_LIMIT_MEMORY) != 0 && sig == SIGKILL &&
-	    oom_killed(c))
+	if (((mask & 1u << CTL_LIMIT_MEMORY) != 0 || c->box != 0) &&
+	    sig == SIGKILL && ooms(c, mask) > atomic_load(&hdr->box_ooms))
 		return END_OOM;
 	if (((mask & 1u << CTL_LIMIT_CPU) != 0 && sig == SIGXCPU) ||
 	    ((mask & 1u << CTL_LIMIT_FSIZE) != 0 && sig == SIGXFSZ))
 		return END_LIMIT;
-	if ((mask & 1u << CTL_LIMIT_PIDS) != 0 && c->exit.status != 0 &&
-	    forks_refused(c))
+	if (((mask & 1u << CTL_LIMIT_PIDS) != 0 || c->box != 0) &&
+	    c->exit.status != 0 &&
+	    forks_refused(c, mask) > atomic_load(&hdr->box_full))
 		return END_LIMIT;
 	return END_NONE;
 }
@@ -249,7 +286,7 @@ limits_verdict(struct child *c)
 void
 limits_leave(struct child *c)
 {
-	char path[HERITAGE_GROUP_MAX + 32];
+	char path[HERITAGE_GROUP_MAX + 64];
 	unsigned i;
 
 	for (i = 0; i < CTL_LIMITS; i++) {

@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "common/fault.h"
 #include "worker/box_filter.h"
 #include "worker/clone3.h"
 #include "worker/spawn_child.h"
@@ -151,7 +152,9 @@ spawn_porter(void *arg)
 	child_bind(s);
 	porter_enter(s);
 	child_cut(s);
+	FAULT("porter.before-clone");
 	rc = porter_clone(s);
+	FAULT("porter.after-clone");
 	if (rc < 0)
 		child_give_up(s, STAGE_CLONE, rc);
 	atomic_store_explicit(&s->inexec, 0, memory_order_release);

@@ -260,7 +260,7 @@ on_peer(struct worker *w, struct child *none, struct ctl_msg *msg)
 	l->writing = true; /* collect first, then send in one go */
 	LIST_FOREACH(c, &w->sessions, all) {
 		c->watch_pos = c->in.watch_pos = UINT64_MAX;
-		c->end_alone = false; /* it is perhaps of another build */
+		start_hears_all(c); /* it is perhaps of another build */
 		if (c->state == CHILD_SPAWNING && !start_is_under_way(c)) {
 			child_give_back(c); /* says FAILED */
 			continue;

@@ -313,18 +313,19 @@ spawn_lay(const int fds[3])
 		rc = await_cut(uncut, uncut_pidfd);
 		if (rc < 0)
 			return rc;
-		spawn_look();
+		uncut = NULL;
 	}
-	unlay(); /* of one that could not be laid whole */
+	/* what the one before had there goes with that */
 	for (i = 0; i < 3; i++) {
-		if (fds[i] < 0)
+		if (fds[i] < 0 && !laid[i])
 			continue;
-		if (dup3(fds[i], SPAWN_FD_STDIN + i, O_CLOEXEC) < 0) {
+		if (dup3(fds[i] < 0 ? null : fds[i], SPAWN_FD_STDIN + i,
+		        O_CLOEXEC) < 0) {
 			rc = -errno;
 			unlay();
 			return rc;
 		}
-		laid[i] = true;
+		laid[i] = fds[i] >= 0;
 	}
 	return 0;
 }

@@ -21,6 +21,7 @@
 #include "common/log.h"
 #include "shm/stats.h"
 #include "worker/box_filter.h"
+#include "worker/box_group.h"
 #include "worker/ladder.h"
 #include "worker/limits.h"
 #include "worker/link.h"
@@ -167,6 +168,26 @@ end_stuck(struct child *c)
 	_exit(1);
 }
 
+/* Its leaf, in the group of its box, and its limits. */
+static int
+enter_groups(struct child *c, struct spawn *s)
+{
+	const struct ctl_start *o = &c->plan->order;
+	struct ring_header *hdr = c->ring.hdr;
+	int rc = 0;
+
+	c->box = (o->flags & CTL_START_BOX) != 0 ? c->sid.v
+	    : (o->flags & CTL_START_BOXED) != 0	 ? o->box_sid
+						 : 0;
+	atomic_store(&hdr->box, c->box);
+	atomic_store(&hdr->box_ooms, 0);
+	atomic_store(&hdr->box_full, 0);
+	if ((o->flags & CTL_START_BOX) != 0)
+		rc = box_group_make(c, o);
+	s->args.leaf_fd = rc == 0 ? tree_enter(c) : -1;
+	return rc < 0 ? rc : limits_prepare(c, o, s->args.leaf_fd, &s->limits);
+}
+
 /* Lays the command's descriptors at their numbers, clones, clears them. */
 static int
 clone_command(struct child *c)
@@ -184,8 +205,7 @@ clone_command(struct child *c)
 		spawn_give(s);
 		return -ENOSYS;
 	}
-	s->args.leaf_fd = tree_enter(c);
-	rc = limits_prepare(c, &plan->order, s->args.leaf_fd, &s->limits);
+	rc = enter_groups(c, s);
 	atomic_store(&c->ring.hdr->limits, plan->order.limit_mask);
 	FAULT("spawn.in-leaf");
 	atomic_store(&c->ring.hdr->leaf, c->leaf);
@@ -215,6 +235,14 @@ start_is_awaited(const struct child *c)
 {
 	return c->ring.hdr == NULL ||
 	    (atomic_load(&c->ring.hdr->flags) & CTL_START_AWAITED) != 0;
+}
+
+void
+start_hears_all(struct child *c)
+{
+	c->end_alone = false;
+	if (c->plan != NULL)
+		c->plan->order.flags &= ~(uint32_t)CTL_START_END_ALONE;
 }
 
 void
@@ -352,6 +380,7 @@ start_note_stdin(struct child *c, uint64_t end, bool eof)
 		atomic_store(&hdr->spool_end, end);
 	if (eof)
 		atomic_store(&hdr->stdin_eof, 1);
+	start_look_now(c);
 }
 
 void

@@ -21,6 +21,8 @@ void start_wait(struct child *c);
 void start_wait_all(struct worker *w);
 /* With each beat: no crowd any more? */
 void start_rest(struct worker *w);
+/* Something came that waits for its exec. */
+void start_look_now(struct child *c);
 /* Cloned, and not known to have exec'd? */
 bool start_is_under_way(const struct child *c);
 /* Does somebody wait to hear that it runs? */
@@ -33,6 +35,8 @@ void start_adopt(struct child *c);
 /* More stdin, or credit, before its program runs. */
 void start_note_stdin(struct child *c, uint64_t end, bool eof);
 void start_note_credit(struct child *c, uint64_t credit);
+/* Its END shall say nothing that RUNNING has not. */
+void start_hears_all(struct child *c);
 /* Its program runs. */
 void start_succeeded(struct child *c);
 /* It does not, and nothing of it will: another try, or the end. */

@@ -29,6 +29,7 @@
 #include "worker/tree.h"
 
 #define LOOK_MIN_NS NSEC_PER_MSEC
+#define LOOK_NOW_NS (NSEC_PER_MSEC / 4) /* where something waits for the exec */
 #define LOOK_MAX_NS (50 * NSEC_PER_MSEC)
 #define STOP_NS     (50 * NSEC_PER_MSEC) /* to the exec, when it is to end */
 #define DOOMED_NS   NSEC_PER_SEC         /* from SIGKILL to giving it up */
@@ -115,13 +116,21 @@ yield_to_crowd(struct worker *w)
 		w->yields = sched_setscheduler(0, SCHED_BATCH, &p) == 0;
 }
 
-void
-start_rest(struct worker *w)
+/* No longer than it lasts: what else there is does not wait for others' slices. */
+static void
+yield_no_more(struct worker *w)
 {
 	const struct sched_param p = {0};
 
-	if (w->yields && !w->crowded)
+	if (w->yields)
 		w->yields = sched_setscheduler(0, SCHED_OTHER, &p) != 0;
+}
+
+void
+start_rest(struct worker *w)
+{
+	if (!w->crowded) /* what is under way hangs */
+		yield_no_more(w);
 	w->crowded = false;
 }
 
@@ -208,6 +217,24 @@ note_path(struct child *c)
 	    path != NULL ? path : "");
 }
 
+/* The command that a porter waits for, before its exec: the number that stands in
+ * shared memory counts only for a child of the keeper that has exec'd nothing. A
+ * pidfd is taken first, so that what is looked at, or nobody, is killed. */
+static void
+kill_ported(struct child *c)
+{
+	int32_t pid = (int32_t)atomic_load(&c->ring.hdr->pid);
+	int fd = pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	struct procfs_stat st;
+
+	if (fd < 0)
+		return;
+	if (procfs_stat(pid, &st) == 0 &&
+	    st.ppid == c->w->heritage.keeper_pid && procfs_before_exec(pid))
+		(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	close(fd);
+}
+
 /* Its time is over: it is killed, and where even that does not end it, given
  * up. It holds nothing of ours but the context, and begins nothing any more:
  * SIGKILL is waiting for it wherever it hangs. */
@@ -226,9 +253,8 @@ overdue(struct child *c)
 		c->look_step = LOOK_MIN_NS;
 		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL,
 		    0);
-		/* the command that a porter waits for */
-		if (c->ported && atomic_load(&c->ring.hdr->pid) > 1)
-			(void)kill(atomic_load(&c->ring.hdr->pid), SIGKILL);
+		if (c->ported)
+			kill_ported(c);
 		FAULT("start.after-kill");
 		return;
 	}
@@ -244,13 +270,35 @@ overdue(struct child *c)
 	child_fail(c, error, stage);
 }
 
+/* Is there somebody to be told of its exec, or input to be given then? */
+static bool
+is_waited_for(const struct child *c)
+{
+	const struct ring_header *hdr = c->ring.hdr;
+
+	return start_is_awaited(c) ||
+	    (c->in.fd >= 0 && (atomic_load(&hdr->spool_end) > 0 ||
+	        atomic_load(&hdr->stdin_eof) != 0));
+}
+
+void
+start_look_now(struct child *c)
+{
+	if (!start_is_under_way(c) || c->doomed_ns != 0 ||
+	    c->look_step > LOOK_MIN_NS)
+		return;
+	c->look_step = LOOK_NOW_NS;
+	c->look_ns = c->w->now_ns;
+	start_wait(c);
+}
+
 void
 start_wait(struct child *c)
 {
 	uint64_t now = c->w->now_ns;
 
 	if (c->look_step == 0) {
-		c->look_step = LOOK_MIN_NS;
+		c->look_step = is_waited_for(c) ? LOOK_NOW_NS : LOOK_MIN_NS;
 		c->doomed_ns = 0;
 		c->start_due = atomic_load(&c->ring.hdr->start_due_ns);
 		if (c->start_due == 0) /* by another build's worker */
@@ -276,7 +324,7 @@ start_wait(struct child *c)
 	}
 	if (c->look_ns <= now) {
 		/* a crowd is looked at together where nobody waits for one */
-		c->look_ns = c->look_step == LOOK_MIN_NS && !start_is_awaited(c)
+		c->look_ns = c->look_step == LOOK_MIN_NS && !is_waited_for(c)
 		    ? worker_late_ns(c->w)
 		    : now + c->look_step;
 		if (c->look_step < LOOK_MAX_NS)
@@ -303,6 +351,8 @@ start_wait_all(struct worker *w)
 		start_wait(c);
 		worker_end(w);
 	}
+	if (LIST_EMPTY(&w->under_way))
+		yield_no_more(w);
 }
 
 void

@@ -88,6 +88,7 @@ take_all(struct child *c, struct ctl_msg *msg, unsigned *ret_stage)
 	}
 	FAULT("take.after-recover");
 	c->leaf = atomic_load(&c->ring.hdr->leaf);
+	c->box = atomic_load(&c->ring.hdr->box);
 	take_exit(c);
 	if (c->exit.code == 0) {
 		c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);

@@ -26,7 +26,7 @@ session_leaf(const struct child *c)
 {
 	const struct tree *t = c->w->tree;
 
-	return c->leaf != 0 && t->dirfd >= 0 ? tree_leaf_open(t, c->leaf) : -1;
+	return c->leaf != 0 && t->dirfd >= 0 ? tree_leaf_open(t, (struct leaf){c->box, c->leaf}) : -1;
 }
 
 /* Who holds the output. Where nobody may look (another user's processes), all
@@ -58,7 +58,7 @@ tree_path(const struct child *c, char *ret, size_t size)
 
 	if (c->leaf == 0)
 		return -ENOENT;
-	cgroup_leaf_name(c->leaf, name);
+	cgroup_leaf_name(c->box, c->leaf, name);
 	snprintf(ret, size, "%s/%s",
 	    c->w->heritage.group[HERITAGE_GROUP_TREE], name);
 	return 0;
@@ -94,7 +94,7 @@ leaf_signal(struct child *c, int leaf, int sig, struct tree_span *ret)
 	char name[CGROUP_LEAF_MAX];
 	size_t i, n;
 
-	cgroup_leaf_name(c->leaf, name);
+	cgroup_leaf_name(c->box, c->leaf, name);
 	snprintf(part, sizeof(part), "%s/%s", t->group, name);
 	if (sig == SIGKILL) {
 		leaf_kill(leaf);

@@ -38,6 +38,9 @@ bool tree_shed(struct worker *w);
 /* The session is over: its leaf may serve another, unless it is spent. */
 void tree_leave(struct child *c, bool spent);
 
+/* The session was a box: its group goes, now or once it is empty. */
+void tree_box_leave(struct child *c);
+
 /* Signals every member but those of the command's own group, which one call
  * reaches after this. `ret`: NULL, or when those began who are not among
  * them. */

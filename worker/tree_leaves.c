@@ -20,6 +20,7 @@
 #include "common/err.h"
 #include "common/kfile.h"
 #include "common/log.h"
+#include "worker/box_group.h"
 
 /* slot, generation, number: unique in an incarnation. */
 static uint64_t
@@ -37,11 +38,11 @@ leaf_is_own(const struct worker *w, uint64_t id)
 }
 
 int
-tree_leaf_open(const struct tree *t, uint64_t id)
+tree_leaf_open(const struct tree *t, struct leaf l)
 {
 	char name[CGROUP_LEAF_MAX];
 
-	cgroup_leaf_name(id, name);
+	cgroup_leaf_name(l.box, l.id, name);
 	return openat(t->dirfd, name,
 	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
@@ -81,21 +82,21 @@ tree_shed(struct worker *w)
 
 /* Its directory, which stays the tree's, or -1. */
 static int
-open_keep(struct worker *w, uint64_t id)
+open_keep(struct worker *w, struct leaf l)
 {
 	struct tree *t = w->tree;
-	struct open_leaf *o = open_place(t, id);
+	struct open_leaf *o = open_place(t, l.id);
 	int dir;
 
-	if (o->id == id)
+	if (o->id == l.id)
 		return o->dir;
-	dir = tree_leaf_open(t, id);
+	dir = tree_leaf_open(t, l);
 	if (dir < 0 && (errno == EMFILE || errno == ENFILE) && tree_shed(w))
-		dir = tree_leaf_open(t, id);
+		dir = tree_leaf_open(t, l);
 	if (dir < 0)
 		return -1;
 	open_drop(o);
-	*o = (struct open_leaf){.id = id, .dir = dir, .events = -1};
+	*o = (struct open_leaf){.id = l.id, .dir = dir, .events = -1};
 	if (t->v2)
 		o->events = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
 	return dir;
@@ -103,19 +104,19 @@ open_keep(struct worker *w, uint64_t id)
 
 /* Does nothing live in it or below? Empty groups below do no harm. */
 static bool
-leaf_is_empty(struct tree *t, uint64_t id)
+leaf_is_empty(struct tree *t, struct leaf l)
 {
-	const struct open_leaf *o = open_place(t, id);
+	const struct open_leaf *o = open_place(t, l.id);
 	char name[CGROUP_LEAF_MAX + 16], text[256];
 	struct stat st;
 	ssize_t n;
 
-	if (o->id == id && o->events >= 0) {
+	if (o->id == l.id && o->events >= 0) {
 		n = pread(o->events, text, sizeof(text) - 1, 0);
 		text[n > 0 ? n : 0] = '\0';
 		return strstr(text, "populated 0") != NULL;
 	}
-	cgroup_leaf_name(id, name);
+	cgroup_leaf_name(l.box, l.id, name);
 	if (!t->v2 && (fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
 	        st.st_nlink > 2))
 		return false; /* cgroup.procs does not tell of those below */
@@ -130,24 +131,25 @@ leaf_is_empty(struct tree *t, uint64_t id)
  * since it takes the count of kills from the wrong group.
  */
 static void
-leaf_put(struct worker *w, uint64_t id, bool spent)
+leaf_put(struct worker *w, struct leaf l, bool spent)
 {
 	struct tree *t = w->tree;
 	char name[CGROUP_LEAF_MAX];
 
-	if (!spent && leaf_is_own(w, id) && t->idle_count < LEAVES_IDLE_MAX &&
-	    leaf_is_empty(t, id)) {
-		t->idle[t->idle_count++] = id;
+	if (!spent && leaf_is_own(w, l.id) && t->idle_count < LEAVES_IDLE_MAX &&
+	    leaf_is_empty(t, l)) {
+		t->idle[t->idle_count++] = l;
 		return;
 	}
-	if (open_place(t, id)->id == id)
-		open_drop(open_place(t, id));
-	cgroup_leaf_name(id, name);
-	if (cgroup_remove(t->dirfd, name) == 0)
+	if (l.id != 0 && open_place(t, l.id)->id == l.id)
+		open_drop(open_place(t, l.id));
+	cgroup_leaf_name(l.box, l.id, name);
+	if (l.id == 0 ? box_group_remove(w, l.box)
+		      : cgroup_remove(t->dirfd, name) == 0)
 		return;
 	if (t->busy_count < LEAVES_BUSY_MAX)
 		t->busy[(t->busy_head + t->busy_count++) % LEAVES_BUSY_MAX] =
-		    (struct busy){.id = id, .spent = spent};
+		    (struct busy){.leaf = l, .spent = spent};
 	/* else it is left to the keeper's end */
 }
 
@@ -163,7 +165,45 @@ busy_look(struct worker *w)
 	b = t->busy[t->busy_head];
 	t->busy_head = (t->busy_head + 1) % LEAVES_BUSY_MAX;
 	t->busy_count--;
-	leaf_put(w, b.id, b.spent);
+	leaf_put(w, b.leaf, b.spent);
+}
+
+/* A leaf for a box's commands, or for those outside. False: none is idle. */
+static bool
+idle_take(struct tree *t, uint64_t box, struct leaf *ret)
+{
+	for (size_t i = t->idle_count; i > 0; i--) {
+		if (t->idle[i - 1].box != box)
+			continue;
+		*ret = t->idle[i - 1];
+		t->idle[i - 1] = t->idle[--t->idle_count];
+		return true;
+	}
+	return false;
+}
+
+/* Leaves of boxes that are gone, which went with them. */
+static void
+idle_forget(struct tree *t)
+{
+	char name[CGROUP_LEAF_MAX];
+	uint64_t there = 0; /* the last one that is */
+	size_t i, n = 0;
+
+	for (i = 0; i < t->idle_count; i++) {
+		struct leaf l = t->idle[i];
+
+		cgroup_leaf_name(l.box, 0, name);
+		if (l.box != 0 && l.box != there &&
+		    faccessat(t->dirfd, name, F_OK, 0) != 0) {
+			if (open_place(t, l.id)->id == l.id)
+				open_drop(open_place(t, l.id));
+			continue;
+		}
+		there = l.box != 0 ? l.box : there;
+		t->idle[n++] = l;
+	}
+	t->idle_count = n;
 }
 
 /* Leaves of former incarnations of this slot, as far as they are empty:
@@ -230,7 +270,7 @@ tree_enter(struct child *c)
 	struct worker *w = c->w;
 	struct tree *t = w->tree;
 	char name[CGROUP_LEAF_MAX];
-	uint64_t id;
+	struct leaf l;
 	int fd;
 
 	if (t->dirfd < 0)
@@ -238,24 +278,23 @@ tree_enter(struct child *c)
 	t->used = true;
 	if (t->idle_count == 0)
 		busy_look(w);
-	while (t->idle_count > 0) {
-		id = t->idle[--t->idle_count];
-		fd = open_keep(w, id);
+	while (idle_take(t, c->box, &l)) {
+		fd = open_keep(w, l);
 		if (fd >= 0) {
-			c->leaf = id;
+			c->leaf = l.id;
 			return fd;
 		}
 	}
-	id = leaf_id(w, ++t->next);
-	cgroup_leaf_name(id, name);
+	l = (struct leaf){.box = c->box, .id = leaf_id(w, ++t->next)};
+	cgroup_leaf_name(l.box, l.id, name);
 	if (mkdirat(t->dirfd, name, 0755) != 0) {
 		log_event(LOG_WARN, "cgroup-not-made", KV("session", c->sid.v),
 		    KV("error", err_name(errno)));
 		return -1;
 	}
-	fd = open_keep(w, id);
+	fd = open_keep(w, l);
 	if (fd >= 0)
-		c->leaf = id;
+		c->leaf = l.id;
 	return fd;
 }
 
@@ -265,6 +304,8 @@ tree_rest(struct worker *w)
 	if (!w->tree->used)
 		(void)tree_shed(w);
 	w->tree->used = false;
+	idle_forget(w->tree);
+	busy_look(w);
 }
 
 /* The session needs it no more. */
@@ -272,9 +313,15 @@ void
 tree_leave(struct child *c, bool spent)
 {
 	if (c->leaf != 0 && c->w->tree->dirfd >= 0)
-		leaf_put(c->w, c->leaf, spent);
+		leaf_put(c->w, (struct leaf){c->box, c->leaf}, spent);
 	c->leaf = 0;
 	free(c->known);
 	c->known = NULL;
 	c->known_count = c->known_cap = 0;
+}
+
+void
+tree_box_leave(struct child *c)
+{
+	leaf_put(c->w, (struct leaf){.box = c->box}, true);
 }

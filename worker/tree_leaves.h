@@ -17,7 +17,10 @@ struct tree {
 	char group[32]; /* "/psup-INCARNATION" */
 	uint32_t next;  /* number of the next new leaf */
 	bool used;      /* a leaf was taken since tree_rest() */
-	uint64_t idle[LEAVES_IDLE_MAX];
+	struct leaf {
+		uint64_t box; /* in whose group it is; 0: in none */
+		uint64_t id;  /* 0: that group itself */
+	} idle[LEAVES_IDLE_MAX];
 	size_t idle_count;
 	struct open_leaf {
 		uint64_t id; /* 0: none */
@@ -25,7 +28,7 @@ struct tree {
 		int events; /* cgroup.events; -1: version 1 */
 	} open[LEAVES_OPEN_MAX];   /* at their number's remainder */
 	struct busy {
-		uint64_t id;
+		struct leaf leaf;
 		bool spent;
 	} busy[LEAVES_BUSY_MAX]; /* a queue: something outlived its session */
 	size_t busy_head, busy_count;
@@ -34,6 +37,6 @@ struct tree {
 };
 
 /* A leaf's directory, open, or -1. */
-int tree_leaf_open(const struct tree *t, uint64_t id);
+int tree_leaf_open(const struct tree *t, struct leaf l);
 
 #endif

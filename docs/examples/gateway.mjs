@@ -28,20 +28,26 @@ const done = new Set(whole.split('\n').map(line => line.split('\t')[0]));
 
 const psup = new Psup({client: 'gateway.mjs', scope, subscriber: 'gateway'});
 
-let end;
-const ended = new Promise(resolve => { end = resolve; });
+let end = () => {};
+const ended = new Promise(resolve => { end = () => resolve(undefined); });
 function look() {
   if ([...jobs.keys()].every(job => done.has(job))) end();
 }
 
-// Once for each job, and on disk before anything is acknowledged.
+/**
+ * Once for each job, and on disk before anything is acknowledged.
+ * @param {string | null | undefined} job
+ * @param {string | undefined} status
+ * @param {number | null | undefined} code
+ */
 function report(job, status, code) {
-  if (!jobs.has(job) || done.has(job)) return;
+  if (!job || !jobs.has(job) || done.has(job)) return;
   fs.writeSync(file, `${job}\t${status}\t${code ?? '-'}\n`);
   fs.fsyncSync(file);
   done.add(job);
 }
 
+/** @param {import('psup').EventNote} event */
 async function handle({kind, scope: whose, sessionKey, status, exitCode, seq}) {
   // an administrator hears of every scope; a quiet end is one, too
   if ((kind === 'exited' || kind === 'lost') && whose === (scope ?? '')) {
@@ -69,8 +75,9 @@ async function begin() {
 
 // First what happened meanwhile, then what is to be done.
 async function catchUp() {
-  for (let events; events?.length !== 0;) {
-    ({events} = await psup.events({subscriber: 'gateway', limit: 1000}));
+  for (;;) {
+    const {events} = await psup.events({subscriber: 'gateway', limit: 1000});
+    if (events.length === 0) break;
     for (const event of events) await handle(event);
   }
   await begin();

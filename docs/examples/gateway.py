@@ -47,9 +47,9 @@ class Gateway:
     def hear(self, event: psup.EventNote) -> None:
         # an administrator hears of every scope; a quiet end is one, too
         if (event["kind"] in ("exited", "lost") and
-                event["scope"] == self.scope):
-            self.report(event["sessionKey"], event["status"],
-                        event["exitCode"])
+                event.get("scope") == self.scope):
+            self.report(event.get("sessionKey"), event.get("status", "lost"),
+                        event.get("exitCode"))
 
     async def catch_up(self, p: psup.Psup) -> None:
         """What happened while this program was not there."""

@@ -19,6 +19,7 @@ import struct
 import subprocess
 import sys
 import time
+from typing import Any
 
 
 # --- MessagePack, as much of it as psup speaks --------------------------------
@@ -65,7 +66,7 @@ class Reader:
     def number(self, form):
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]
 
-    def value(self):
+    def value(self) -> Any:
         b = self.take(1)[0]
         if b < 0x80:
             return b

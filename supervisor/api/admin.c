@@ -247,16 +247,47 @@ status_unavailable(struct master *m, struct enc *e)
 	enc_end(e);
 }
 
+/* A box is no session of anybody's. */
+static void
+uncount(struct master *m, struct sid ours, uint64_t counts[STATE_COUNT])
+{
+	const struct session *s = session_by_sid(m, ours);
+
+	if (s != NULL && counts[s->state] > 0)
+		counts[s->state]--;
+}
+
+static void
+status_boxes(struct master *m, struct enc *e)
+{
+	struct boxes_count n;
+
+	boxes_count(m, &n);
+	enc_key(e, "boxes");
+	enc_map(e);
+	enc_kv_uint(e, "total", n.total);
+	enc_kv_uint(e, "inside", n.inside);
+	for (uint32_t i = BOX_MAKING; i < BOX_GONE; i++)
+		enc_kv_uint(e, box_state_name((enum box_state)i),
+		    n.by_state[i]);
+	enc_end(e);
+}
+
 /* Sessions by state: of all, or of one scope. */
 static void
 status_sessions(struct master *m, const char *scope, struct enc *e)
 {
 	uint64_t counts[STATE_COUNT] = {0};
+	const struct host_box *bx;
 	struct session *s;
 
-	if (scope == NULL)
+	if (scope == NULL) {
 		memcpy(counts, m->counts, sizeof(counts));
-	else
+		LIST_FOREACH(bx, &m->boxes.list, link) {
+			uncount(m, bx->sid, counts);
+			uncount(m, bx->setup, counts);
+		}
+	} else
 		for (s = registry_first(m); s != NULL; s = registry_next(s))
 			if (!s->shown.hidden && strcmp(s->id.scope, scope) == 0)
 				counts[s->state]++;
@@ -314,6 +345,7 @@ status_call(struct api_call *c)
 		enc_kv_uint(&e, "budgetBytes", m->budget);
 		enc_kv_uint(&e, "usedBytes", sweep_used(m));
 		enc_end(&e);
+		status_boxes(m, &e);
 		status_lanes(m, &e);
 		status_draining(m, &e);
 	}

@@ -150,6 +150,8 @@ int conn_keep(struct conn *c, struct exec_defaults *d,
 /* What it counts with. */
 uint64_t defaults_bytes(const struct exec_defaults *d);
 void defaults_free(struct exec_defaults *d);
+/* Another scope needs their memory. */
+void defaults_lose(struct exec_defaults *d);
 
 /* kin.c: that session, or {0}. */
 struct sid conn_kin(struct conn *c);

@@ -89,7 +89,7 @@ conn_room_reclaim(void *arg, struct share_scope *payer)
 #define LARGEST_OF  64u /* connections looked at for one that gives back */
 
 /* It counts with this much memory from now on: `large` of it a long message or
- * answers that nobody takes, `lent` of it its requests'. */
+ * answers that nobody takes, `lent` of it its requests' or its execs'. */
 static void
 set_memory(struct conn *c, uint64_t n, uint64_t large, uint64_t lent)
 {
@@ -128,7 +128,7 @@ conn_room_count(struct conn *c)
 		set_memory(c, CONN_MEMORY + c->in_cap + conn_queued(c) +
 		    c->lent + defaults_bytes(&c->defaults),
 		    (c->in_cap > CONN_INPUT ? c->in_cap : 0) + untaken(c),
-		    c->lent);
+		    c->lent + defaults_bytes(&c->defaults));
 }
 
 bool
@@ -181,14 +181,17 @@ is_spent(const struct conn *c)
 	return c->in_len == c->in_at && c->in_cap > CONN_INPUT;
 }
 
-/* What it would give back. What is lent to requests only another scope gets. */
+/* What it would give back. What is lent to requests only another scope gets, and
+ * what is kept for execs, too, once no connection of the scope is idle. */
 static uint64_t
 gives(const struct conn *c, bool others)
 {
 	return may_go(c)      ? c->memory
 	    : is_spent(c)     ? c->in_cap
-	    : others          ? c->lent
-			      : 0;
+	    : !others         ? 0
+	    : c->lent > 0     ? c->lent
+	    : TAILQ_EMPTY(&c->room->idle) ? defaults_bytes(&c->defaults)
+					  : 0;
 }
 
 static void
@@ -204,8 +207,11 @@ give_back(struct conn *c)
 		conn_kill(c);
 	} else if (is_spent(c)) {
 		conn_in_free(c);
-	} else {
+	} else if (c->lent > 0) {
 		refuse_largest(c);
+	} else {
+		defaults_lose(&c->defaults);
+		conn_room_count(c);
 	}
 }
 

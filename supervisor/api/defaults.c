@@ -17,6 +17,13 @@ defaults_free(struct exec_defaults *d)
 	free(d->dir);
 }
 
+void
+defaults_lose(struct exec_defaults *d)
+{
+	defaults_free(d);
+	*d = (struct exec_defaults){.umask = -1, .lost = true};
+}
+
 uint64_t
 defaults_bytes(const struct exec_defaults *d)
 {
@@ -95,6 +102,7 @@ conn_keep(struct conn *c, struct exec_defaults *d, struct proto_problem *why)
 		free(own->env);
 	if (d->dir != NULL)
 		free(own->dir);
+	next.lost = false;
 	*own = next;
 	conn_room_count(c);
 	return 0;

@@ -17,24 +17,35 @@
 
 #define SURVIVORS_MAX 100u   /* named in the answer */
 
-/* How many of the scope live, and (with e) their names; `gone` does not
- * count. */
+/* How many of the scope live; `gone` does not count. */
 static uint64_t
-survivors(struct req *r, const struct session *gone, struct enc *e)
+survivors(const struct req *r, const struct session *gone)
 {
 	const struct scope_end *st = r->state;
-	struct session *s;
-	uint64_t n = 0;
 
-	for (s = registry_first(r->m); s != NULL; s = registry_next(s)) {
+	return room_live(r->m, st->scope) -
+	    (gone != NULL && gone->share.lives &&
+		strcmp(gone->id.scope, st->scope) == 0);
+}
+
+/* The names of the first of them. */
+static void
+put_survivors(struct req *r, const struct session *gone, struct enc *e)
+{
+	const struct scope_end *st = r->state;
+	uint64_t left = survivors(r, gone);
+	struct session *s;
+
+	if (left > SURVIVORS_MAX)
+		left = SURVIVORS_MAX;
+	for (s = registry_first(r->m); s != NULL && left > 0;
+	     s = registry_next(s)) {
 		if (s == gone || !session_live(s) ||
 		    strcmp(s->id.scope, st->scope) != 0)
 			continue;
-		if (e != NULL && n < SURVIVORS_MAX)
-			enc_str(e, s->id.slug);
-		n++;
+		enc_str(e, s->id.slug);
+		left--;
 	}
-	return n;
 }
 
 /* Answers with what is left. */
@@ -42,7 +53,7 @@ static void
 drain_answer(struct req *r, const struct session *gone)
 {
 	const struct scope_end *st = r->state;
-	uint64_t left = survivors(r, gone, NULL);
+	uint64_t left = survivors(r, gone);
 	struct enc e = ENC_INIT;
 	char text[200];
 
@@ -61,7 +72,7 @@ drain_answer(struct req *r, const struct session *gone)
 	enc_kv_uint(&e, "left", left);
 	enc_key(&e, "survivors");
 	enc_array(&e);
-	(void)survivors(r, gone, &e);
+	put_survivors(r, gone, &e);
 	enc_end(&e);
 	result_close(&e, left != 0);
 	req_done(r, &e);
@@ -73,7 +84,7 @@ drain_told(struct req *r)
 {
 	const struct scope_end *st = r->state;
 
-	if (survivors(r, NULL, NULL) == 0)
+	if (survivors(r, NULL) == 0)
 		drain_answer(r, NULL);
 	else
 		req_timer(r, st->grace_ms + KILL_LATE_MS);
@@ -84,10 +95,9 @@ static void
 drain_kill(struct req *r)
 {
 	struct scope_end *st = r->state;
-	uint64_t live;
 
 	st->kill = false;
-	if (!scope_end_all(r, st->scope, false, drain_told, &live))
+	if (!scope_end_all(r, st->scope, false, drain_told))
 		drain_answer(r, NULL);
 }
 
@@ -104,7 +114,7 @@ drain_scope_wake(struct req *r, struct session *s, unsigned wake)
 		drain_kill(r);
 	else if ((wake & WAKE_TIMER) ||
 	    ((wake & (WAKE_STATE | WAKE_GONE)) != 0 &&
-		survivors(r, gone, NULL) == 0))
+		survivors(r, gone) == 0))
 		drain_answer(r, gone);
 }
 

@@ -5,7 +5,8 @@
 #include <event2/event.h>
 #include <stdlib.h>
 
-#define UNIT 32u /* records of one commit: less than a millisecond */
+#define UNIT  32u  /* records of one commit: less than a millisecond */
+#define LOOKS 512u /* at sessions, for these */
 
 struct ending *
 ending_new(size_t most)
@@ -22,20 +23,21 @@ ending_leave(struct ending *end)
 	end->r = NULL;
 }
 
-/* As many of them as one commit is to write. */
-static void
+/* As many of them as one commit is to write. True: there may be more. */
+static bool
 end_some(struct master *m, struct ending *end)
 {
 	unsigned told = 0;
+	struct session *s = NULL;
 
-	while (end->at < end->n && told < UNIT) {
-		struct session *s = session_by_sid(m, end->v[end->at]);
-
-		/* `one` asks where in v it is */
-		told += s != NULL && end->one(m, end, s);
-		end->at++;
+	for (unsigned i = 0; i < LOOKS && told < UNIT; i++) {
+		s = end->next(m, end);
+		if (s == NULL)
+			break;
+		told += end->one(m, end, s);
 	}
 	end->told += told;
+	return s != NULL;
 }
 
 /* A slice; the next one, of the next ending, is for another turn. */
@@ -43,10 +45,10 @@ static void
 end_more(struct master *m)
 {
 	struct ending *end = TAILQ_FIRST(&m->endings);
+	bool more = end_some(m, end);
 
-	end_some(m, end);
 	TAILQ_REMOVE(&m->endings, end, link);
-	if (end->at < end->n) {
+	if (more) {
 		TAILQ_INSERT_TAIL(&m->endings, end, link);
 		return;
 	}

@@ -27,6 +27,8 @@ struct exec_defaults {
 	char *dir; /* absolute; NULL: none was given */
 	int umask; /* -1: none was given */
 	char mark[64]; /* the session that the client says it runs in, or "" */
+	bool lost;     /* taken back for another scope's sake: no exec begins
+	                * without them */
 };
 
 struct exec_ids {

@@ -22,6 +22,7 @@ struct scope_end {
 	int signal;
 	uint32_t grace_ms;
 	uint64_t asked; /* sessions */
+	uint64_t told;  /* of them, to end, so far */
 	struct ending *ending; /* who is not told yet (ending.h) */
 	void (*done)(struct req *r);
 };
@@ -30,7 +31,7 @@ struct scope_end {
  * done(), perhaps before it returns, once all were told and those that still
  * live wake r. answers_early: one does not. False: no memory. */
 bool scope_end_all(struct req *r, const char *scope, bool left,
-    void (*done)(struct req *r), uint64_t *ret_live);
+    void (*done)(struct req *r));
 /* Nobody is to hear of it any more. */
 void scope_end_drop(struct req *r);
 

@@ -108,23 +108,43 @@ scope_end_drop(struct req *r)
 	ending_leave(((struct scope_end *)r->state)->ending);
 }
 
+/* First those that wait, then all, in order of session id. */
+static struct session *
+next_of_scope(struct master *m, struct ending *end)
+{
+	struct session *s = registry_after(m, end->at);
+
+	if ((s == NULL || s->id.sid.v >= end->until) && end->waiting) {
+		end->waiting = false;
+		end->at = (struct sid){0};
+		s = registry_after(m, end->at);
+	}
+	if (s == NULL || s->id.sid.v >= end->until)
+		return NULL;
+	end->at = s->id.sid;
+	return s;
+}
+
 /* Who waits for it watches it until it is so. */
 static bool
 end_one(struct master *m, struct ending *end, struct session *s)
 {
 	struct req *r = end->r;
 	struct scope_end *st = r != NULL ? r->state : NULL;
-	bool waiting = end->at < end->first;
+	bool live = session_live(s);
 
-	if (waiting && s->state != STATE_QUEUED)
+	if ((end->waiting && s->state != STATE_QUEUED) ||
+	    (!live && !(end->left && session_has_left(s))) ||
+	    strcmp(s->id.scope, end->scope) != 0)
 		return false;
-	if (!session_live(s) && !session_has_left(s))
-		return false;
-	if (st != NULL && !st->answers_early && !waiting && req_watch(r, s) < 0)
+	if (st != NULL && !st->answers_early && !end->waiting &&
+	    req_watch(r, s) < 0)
 		st->answers_early = true;
+	if (st != NULL)
+		st->told += live;
 	if (end->own)
 		session_kill_is_of(s, s->id.scope);
-	if (session_live(s))
+	if (live)
 		session_kill(m, s, end->signal, end->grace_ms,
 		    END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
 	else
@@ -141,41 +161,20 @@ all_told(struct master *m, struct ending *end)
 		((struct scope_end *)end->r->state)->done(end->r);
 }
 
-/* Of a scope: those that wait, then all that are meant. */
-static void
-take_sessions(struct master *m, struct ending *end, const char *scope,
-    bool left, uint64_t *ret_live)
-{
-	struct session *s;
-
-	for (s = registry_first(m); s != NULL; s = registry_next(s))
-		if (s->state == STATE_QUEUED &&
-		    strcmp(s->id.scope, scope) == 0)
-			end->v[end->n++] = s->id.sid;
-	end->first = end->n;
-	for (s = registry_first(m); s != NULL; s = registry_next(s)) {
-		if ((!session_live(s) && !(left && session_has_left(s))) ||
-		    strcmp(s->id.scope, scope) != 0)
-			continue;
-		end->v[end->n++] = s->id.sid;
-		*ret_live += session_live(s);
-	}
-}
-
 bool
 scope_end_all(struct req *r, const char *scope, bool left,
-    void (*done)(struct req *r), uint64_t *ret_live)
+    void (*done)(struct req *r))
 {
-	struct master *m = r->m;
 	struct scope_end *st = r->state;
-	struct ending *end = ending_new(2 * (size_t)m->live +
-	    m->counts[STATE_ENDED]);
+	struct ending *end = ending_new(0);
 
 	if (end == NULL)
 		return false;
-	*ret_live = 0;
-	if (scope[0] != '\0')
-		take_sessions(m, end, scope, left, ret_live);
+	snprintf(end->scope, sizeof(end->scope), "%s", scope);
+	end->until = scope[0] != '\0' ? r->m->next_sid : 0;
+	end->waiting = true;
+	end->left = left;
+	end->next = next_of_scope;
 	end->one = end_one;
 	end->done = all_told;
 	end->own = st->own;
@@ -192,8 +191,9 @@ scope_end_all(struct req *r, const char *scope, bool left,
 static void
 scope_told(struct req *r)
 {
-	const struct scope_end *st = r->state;
+	struct scope_end *st = r->state;
 
+	st->asked = st->told;
 	if (st->answers_early) {
 		scope_answer(r);
 		return;
@@ -223,7 +223,7 @@ kill_scope_call(struct api_call *c)
 		st->signal = SIGKILL;
 	st->own = conn_scope(c->conn) != NULL;
 	st->answers_early = !val_bool(c->params, "wait", true);
-	if (!scope_end_all(r, scope, true, scope_told, &st->asked))
+	if (!scope_end_all(r, scope, true, scope_told))
 		req_nomem(r);
 }
 

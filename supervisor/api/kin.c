@@ -113,28 +113,36 @@ by_environ(struct master *m, int32_t pid)
 	return by_instance(m, id);
 }
 
+/* Is there a line of /proc/PID/cgroup that names this group, or one below? */
+static bool
+names_group(const char *text, const char *group)
+{
+	size_t n = strlen(group);
+
+	for (const char *at = text; (at = strstr(at, group)) != NULL; at += n)
+		if (at[n] == '/' || at[n] == '\n' || at[n] == '\0')
+			return true;
+	return false;
+}
+
 /* By its control group: for one that hides from everything else. Costs a look
  * into every live ring, and so comes last. */
 static struct sid
 by_leaf(struct master *m, int32_t pid)
 {
-	char text[4096], group[64], name[CGROUP_LEAF_MAX];
+	char text[4096], group[64 + CGROUP_LEAF_MAX];
 	struct ring_facts *f;
 	struct sid found = {0};
 	struct session *s;
-	const char *at;
-	size_t len;
+	int n;
 
-	snprintf(group, sizeof(group), "/psup-%016" PRIx64 "/",
+	n = snprintf(group, sizeof(group), "/psup-%016" PRIx64 "/",
 	    m->h.incarnation);
 	if (procfs_file(pid, "cgroup", text, sizeof(text)) <= 0)
 		return found;
-	at = strstr(text, group);
-	f = at != NULL ? malloc(sizeof(*f)) : NULL;
+	f = strstr(text, group) != NULL ? malloc(sizeof(*f)) : NULL;
 	if (f == NULL)
 		return found;
-	at += strlen(group);
-	len = strcspn(at, "/\n");
 	for (s = registry_first(m); s != NULL && found.v == 0;
 	     s = registry_next(s)) {
 		struct ring_reader *r = session_live(s) && pid_of(m, s) > 0
@@ -144,8 +152,8 @@ by_leaf(struct master *m, int32_t pid)
 		if (r == NULL || ring_facts(r, f) != RING_OK ||
 		    f->raw.leaf == 0)
 			continue;
-		cgroup_leaf_name(f->raw.leaf, name);
-		if (strlen(name) == len && memcmp(name, at, len) == 0)
+		cgroup_leaf_name(f->raw.box, f->raw.leaf, group + n);
+		if (names_group(text, group))
 			found = s->id.sid;
 	}
 	free(f);

@@ -163,6 +163,17 @@ take(void *arg, struct sid sid)
 	return true;
 }
 
+/* Those that were taken and are still there. */
+static struct session *
+next_taken(struct master *m, struct ending *end)
+{
+	struct session *s = NULL;
+
+	while (s == NULL && end->i < end->n)
+		s = session_by_sid(m, end->v[end->i++]);
+	return s;
+}
+
 /* First those in the lane, then those that have a place there and wait at the
  * gate; some a turn, and who starts meanwhile was first. */
 static void
@@ -181,6 +192,7 @@ clear(struct api_call *c, const char *name, bool resets)
 	lanes_each(c->m->lanes, name, LANE_THE_QUEUED, take, end);
 	lanes_each(c->m->lanes, name, LANE_THE_ACTIVE, take, end);
 	CHECK(end->n <= (size_t)v.queued + v.active);
+	end->next = next_taken;
 	end->one = clear_one;
 	end->done = cleared;
 	end->resets = resets;

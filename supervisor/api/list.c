@@ -29,14 +29,20 @@ struct listed {
 	struct sid sid;
 };
 
+struct coming {
+	struct listed *v;
+	size_t n, cap;
+};
+
 /* A list under way. */
 struct listing {
 	bool all, usage, walked;
 	struct list_wish wish;
 	struct result_fields fields;
 	struct sid at;    /* the walk has come to this one */
-	struct listed *v; /* who has no row yet: a heap, the newest first */
-	size_t n, cap;
+	/* who has no row yet: in order of start, the newest last; and who did
+	 * not come in order, a heap, the newest first */
+	struct coming sorted, heap;
 	struct sid current; /* the next row's, whose sample is not whole yet */
 	struct usage_sample sample;
 	uint64_t left;    /* rows that may still come */
@@ -46,7 +52,7 @@ struct listing {
 	struct enc e;
 };
 
-/* ------------------------------------------------------------------ heap */
+/* ----------------------------------------------------------------- order */
 
 /* Newest start first. */
 static bool
@@ -57,31 +63,46 @@ before(const struct listed *a, const struct listed *b)
 	return a->sid.v > b->sid.v;
 }
 
+/* Room for one more. */
 static bool
-push(struct listing *l, struct listed x)
+grow(struct coming *l)
 {
-	size_t cap = l->cap != 0 ? l->cap * 2 : 64, i, up;
+	size_t cap = l->cap != 0 ? l->cap * 2 : 64;
 	struct listed *v = l->v;
 
-	if (l->n == l->cap) {
-		v = reallocarray(l->v, cap, sizeof(*v));
-		if (v == NULL)
-			return false;
-		l->v = v;
-		l->cap = cap;
-	}
-	for (i = l->n++; i > 0 && before(&x, &v[up = (i - 1) / 2]); i = up)
-		v[i] = v[up];
-	v[i] = x;
+	if (l->n < l->cap)
+		return true;
+	v = reallocarray(l->v, cap, sizeof(*v));
+	if (v == NULL)
+		return false;
+	l->v = v;
+	l->cap = cap;
 	return true;
 }
 
-/* There is one. */
-static struct sid
-pop(struct listing *l)
+/* Nearly all come in order: the walk is in order of session id. */
+static bool
+push(struct listing *l, struct listed x)
+{
+	bool sorted = l->sorted.n == 0 ||
+	    before(&x, &l->sorted.v[l->sorted.n - 1]);
+	struct coming *to = sorted ? &l->sorted : &l->heap;
+	size_t i, up;
+
+	if (!grow(to))
+		return false;
+	for (i = to->n++; !sorted && i > 0 &&
+	     before(&x, &to->v[up = (i - 1) / 2]); i = up)
+		to->v[i] = to->v[up];
+	to->v[i] = x;
+	return true;
+}
+
+/* Takes the first of the heap, which is not empty. */
+static void
+pop_heap(struct coming *l)
 {
 	struct listed *v = l->v, x = v[--l->n];
-	struct sid first = v[0].sid;
 	size_t i = 0, k;
 
 	while ((k = 2 * i + 1) < l->n) {
@@ -92,7 +113,32 @@ pop(struct listing *l)
 		i = k;
 	}
 	v[i] = x;
-	return first;
+}
+
+/* Who has the next row, or NULL. */
+static const struct listed *
+newest(const struct listing *l)
+{
+	const struct listed *a = l->sorted.n > 0
+	    ? &l->sorted.v[l->sorted.n - 1]
+	    : NULL;
+	const struct listed *b = l->heap.n > 0 ? l->heap.v : NULL;
+
+	return a == NULL || (b != NULL && before(b, a)) ? b : a;
+}
+
+/* There is one. */
+static struct sid
+pop(struct listing *l)
+{
+	const struct listed *x = newest(l);
+	struct sid sid = x->sid;
+
+	if (x == l->heap.v)
+		pop_heap(&l->heap);
+	else
+		l->sorted.n--;
+	return sid;
 }
 
 /* ---------------------------------------------------------------- slices */
@@ -162,7 +208,7 @@ walk(struct req *r, uint64_t until)
 static bool
 has_more(const struct listing *l)
 {
-	return (l->current.v != 0 || l->n > 0) && l->left > 0;
+	return (l->current.v != 0 || newest(l) != NULL) && l->left > 0;
 }
 
 /* Some more rows. */
@@ -170,6 +216,8 @@ static void
 put_rows(struct req *r, uint64_t until)
 {
 	struct listing *l = r->state;
+	const struct listed *twin;
+	struct session *last = NULL;
 	uint64_t now = clock_wall_ms();
 	unsigned most = FAULT_FAILS("list.row-by-row") ? 1 : SLICE_ROWS;
 
@@ -183,9 +231,13 @@ put_rows(struct req *r, uint64_t until)
 
 		if (l->current.v == 0)
 			l->current = pop(l);
-		while (l->n > 0 && l->v[0].sid.v == l->current.v)
+		while ((twin = newest(l)) != NULL &&
+		    twin->sid.v == l->current.v)
 			(void)pop(l); /* it was named twice */
-		s = session_by_sid(r->m, l->current);
+		s = last != NULL ? registry_before(last) : NULL;
+		if (s == NULL || !sid_eq(s->id.sid, l->current))
+			s = session_by_sid(r->m, l->current);
+		last = s;
 		if (s != NULL && is_shown(r, s) && usage &&
 		    !usage_sample(r->m, s, &l->sample, until))
 			break;
@@ -232,7 +284,8 @@ list_step(struct req *r, uint64_t until)
 	} else if (!(l->wish.ids != NULL ? walk_ids(r) : walk(r, until))) {
 		return req_nomem(r);
 	}
-	if (!req_keeps(r, l->cap * sizeof(*l->v) + l->e.cap + l->text.cap +
+	if (!req_keeps(r, (l->sorted.cap + l->heap.cap) *
+		sizeof(struct listed) + l->e.cap + l->text.cap +
 	    l->wish.bytes))
 		return 0;
 	if (!l->walked || has_more(l))
@@ -247,7 +300,8 @@ list_drop(struct req *r)
 	struct listing *l = r->state;
 
 	list_wish_fini(&l->wish);
-	free(l->v);
+	free(l->sorted.v);
+	free(l->heap.v);
 	enc_fini(&l->e);
 	sbuf_fini(&l->text);
 }

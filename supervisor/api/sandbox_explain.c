@@ -10,6 +10,7 @@
 #include "common/config_options.h"
 #include "supervisor/api/exec_host.h"
 #include "supervisor/api/method.h"
+#include "supervisor/session/limits.h"
 #include "supervisor/words/result.h"
 #include "supervisor/words/sbuf.h"
 
@@ -41,7 +42,8 @@ add_binds(struct sbuf *b, const struct config_sandbox *s)
 
 /* What a box of these settings is, a line each. */
 static void
-add_box(struct sbuf *b, const struct config_sandbox *s)
+add_box(struct sbuf *b, const struct heritage *h,
+    const struct config_sandbox *s)
 {
 	sbuf_addf(b, "box: one for each %s\n",
 	    s->scope == CONFIG_BOX_AGENT     ? "scope" :
@@ -62,9 +64,17 @@ add_box(struct sbuf *b, const struct config_sandbox *s)
 	add_binds(b, s);
 	if (s->setup[0] != '\0')
 		sbuf_addf(b, "setup: %s\n", s->setup);
-	add_bound(b, "memory", s->memory, 1u << 20, "MiB");
+	add_bound(b, "memory", s->memory, 1u << 20,
+	    limits_box_by_group(h, CTL_LIMIT_MEMORY) ?
+		"MiB" :
+		"MiB of addresses for each process: no control group can bound "
+		"the box as a whole");
 	add_bound(b, "processes", s->pids, 1, "at most");
-	add_bound(b, "processors", s->cpus, 100, "at most");
+	add_bound(b, "processors", s->cpus, 100,
+	    (h->flags & HERITAGE_TREE_LIMIT_CPU) != 0 ?
+		"at most" :
+		"wanted, and not held to: that takes a control group of "
+		"version 2 with the controller cpu");
 }
 
 /* One word as a shell would read it. */
@@ -224,7 +234,7 @@ explain_sandbox_call(struct api_call *c)
 	    a.field == NULL ? "host " : "",
 	    a.field == NULL ? box_granted_word(&a) : "refused", reason);
 	if (whole && a.host == HOST_SANDBOX)
-		add_box(&text, &cfg->sandbox);
+		add_box(&text, &c->m->h, &cfg->sandbox);
 	result_open_details(&e);
 	enc_kv_str(&e, "status", "completed");
 	enc_kv_str(&e, "scope", scope);

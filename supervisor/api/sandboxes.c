@@ -7,6 +7,7 @@
 #include "common/config_options.h"
 #include "common/text.h"
 #include "supervisor/api/method.h"
+#include "supervisor/session/limits.h"
 #include "supervisor/words/result.h"
 #include "supervisor/words/sbuf.h"
 
@@ -36,8 +37,30 @@ age_ms(const struct host_box *bx)
 	return now > bx->made_ms ? now - bx->made_ms : 0;
 }
 
+/* A bound, and by what it is held to it: a group bounds the box as a whole, an
+ * rlimit each process in it, but for the number of these. */
 static void
-put_row(struct enc *e, const struct host_box *bx)
+put_bound(struct enc *e, const struct master *m, const char *name,
+    enum ctl_limit which, uint64_t v)
+{
+	char key[24];
+
+	if (v == 0)
+		return;
+	(void)snprintf(key, sizeof(key), "%s%s", name,
+	    which == CTL_LIMIT_MEMORY ? "Bytes" :
+		which == CTL_LIMITS   ? "Percent" :
+					"");
+	enc_kv_uint(e, key, v);
+	(void)snprintf(key, sizeof(key), "%sBy", name);
+	enc_kv_str(e, key,
+	    which == CTL_LIMITS			  ? "cgroup-v2" :
+		limits_box_by_group(&m->h, which) ? limits_by(&m->h, which) :
+						    "rlimit");
+}
+
+static void
+put_row(struct enc *e, const struct master *m, const struct host_box *bx)
 {
 	enc_map(e);
 	enc_kv_str(e, "box", bx->key);
@@ -49,8 +72,10 @@ put_row(struct enc *e, const struct host_box *bx)
 	enc_kv_str(e, "workspace", bx->made->workspace);
 	enc_kv_str(e, "network",
 	    config_word(OPT_BOX_NETWORK, bx->made->network));
-	enc_kv_uint(e, "memoryBytes", bx->made->memory);
-	enc_kv_uint(e, "pids", bx->made->pids);
+	put_bound(e, m, "memory", CTL_LIMIT_MEMORY, bx->made->memory);
+	put_bound(e, m, "pids", CTL_LIMIT_PIDS, bx->made->pids);
+	if (bx->made->cpus != 0 && (m->h.flags & HERITAGE_TREE_LIMIT_CPU) != 0)
+		put_bound(e, m, "cpus", CTL_LIMITS, bx->made->cpus);
 	if (bx->why[0] != '\0')
 		enc_kv_str(e, "why", bx->why);
 	enc_end(e);
@@ -89,7 +114,7 @@ sandboxes_call(struct api_call *c)
 	LIST_FOREACH(bx, &c->m->boxes.list, link) {
 		if (key[0] != '\0' && strcmp(bx->key, key) != 0)
 			continue;
-		put_row(&e, bx);
+		put_row(&e, c->m, bx);
 		add_line(&text, bx);
 	}
 	enc_end(&e);

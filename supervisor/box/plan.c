@@ -2,6 +2,7 @@
 /* See plan.h. */
 #include "supervisor/box/plan.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "common/check.h"
@@ -47,12 +48,32 @@ add_namespaces(const struct box_plan *plan, struct box_argv *a)
 	add(a, "ALL");
 }
 
+/* What a box writes beside its workspace lies in memory. */
+static void
+add_tmpfs(const struct box_plan *plan, struct box_argv *a)
+{
+	static const struct {
+		const char *path;
+		unsigned part; /* an n-th of all */
+	} fresh[BOX_TMPFS] = {
+	    {"/tmp", 2}, {"/dev/shm", 4}, {"/run", 8}, {"/var", 8}};
+
+	for (size_t i = 0; i < NELEMS(fresh); i++) {
+		if (plan->sizes && plan->tmpfs_bytes > 0) {
+			(void)snprintf(a->bytes[i], sizeof(a->bytes[i]),
+			    "%" PRIu64, plan->tmpfs_bytes / fresh[i].part);
+			add(a, "--size");
+			add(a, a->bytes[i]);
+		}
+		add(a, "--tmpfs");
+		add(a, fresh[i].path);
+	}
+}
+
 /* Fresh ones of what a system changes; the listed ones of the host. */
 static void
 add_root(const struct box_plan *plan, struct box_argv *a)
 {
-	static const char *const fresh[] = {"/tmp", "/run", "/var"};
-
 	add3(a, "--ro-bind", "/usr", "/usr");
 	add3(a, "--ro-bind", "/etc", "/etc");
 	for (size_t i = 0; i < plan->root_count; i++) {
@@ -65,10 +86,7 @@ add_root(const struct box_plan *plan, struct box_argv *a)
 	add(a, "/dev");
 	add(a, "--proc");
 	add(a, "/proc");
-	for (size_t i = 0; i < NELEMS(fresh); i++) {
-		add(a, "--tmpfs");
-		add(a, fresh[i]);
-	}
+	add_tmpfs(plan, a);
 }
 
 void
@@ -91,6 +109,8 @@ box_plan_argv(const struct box_plan *plan, struct box_argv *ret)
 	}
 	add(ret, "--chdir");
 	add(ret, "/workspace");
+	add(ret, "--remount-ro");
+	add(ret, "/dev");
 	add(ret, "--remount-ro");
 	add(ret, "/");
 	add(ret, "--info-fd");

@@ -8,10 +8,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/box_bind.h"
 
-#define BOX_ARGS     256
+#define BOX_ARGS  256
+#define BOX_TMPFS 4 /* /tmp, /dev/shm, /run, /var */
 
 /* A directory of the root beside /usr: /bin, /lib64, ... */
 struct box_root {
@@ -28,14 +30,17 @@ struct box_plan {
 	const struct box_bind *binds;
 	size_t bind_count;
 	bool host_network;
-	bool disable_userns; /* where this bwrap knows it */
+	/* Where this bwrap knows them: no user namespaces inside, and sizes of
+	 * the box's own file systems, `tmpfs_bytes` all of them together. */
+	bool disable_userns, sizes;
+	uint64_t tmpfs_bytes; /* 0: no bound */
 	int info_fd, ready_fd;
 };
 
 struct box_argv {
 	const char *arg[BOX_ARGS]; /* a NULL follows the last one */
 	size_t count;
-	char numbers[2][12];
+	char numbers[2][12], bytes[BOX_TMPFS][24];
 };
 
 /* The texts of `plan` are not copied. */

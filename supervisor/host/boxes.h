@@ -19,6 +19,7 @@
 #include "supervisor/box/box.h"
 #include "supervisor/box/why.h"
 #include "supervisor/session/session.h"
+#include "supervisor/share/rank.h"
 
 struct event;
 struct master;
@@ -27,30 +28,47 @@ struct master;
 /* The scope of the sessions that are boxes or set one up: nobody's. */
 #define BOXES_SCOPE "psup:boxes"
 
+/* What a box's own session has in start.box: 0 until it is set up, its own number
+ * from then on, and this once nobody is to enter it any more. */
+#define BOXES_CLOSING UINT64_MAX
+
 struct host_box {
 	LIST_ENTRY(host_box) link;
+	struct rank_node by_sid; /* by `sid`, where that is not 0 */
+	struct rank_node by_key; /* where it takes somebody in, or refuses */
+	struct rank_node by_due; /* by `due`, where time will do something */
+	struct box_due {
+		uint64_t ns, number; /* boot; of the box, 1 the first */
+	} due;
+	bool takes; /* it is in by_key */
+	bool stale; /* would be made in another way by now */
 	struct box life;
 	struct box_rules rules;
 	struct sid sid;		     /* its session */
 	struct sid setup;	     /* that of its setup command; 0: none */
 	char key[BOXES_KEY_MAX];     /* whose: "agent SCOPE", "session SID",
 					"shared" */
+	char scope[48];		     /* with whose share it counts */
 	int32_t pid;		     /* its pid 1; 0: not known yet */
 	uint64_t start;		     /* ... when that began, in ticks */
 	uint64_t made_ms;	     /* wall */
-	struct config_sandbox *made; /* as configured then */
+	uint64_t sum;		     /* config_sandbox_sum() of then */
+	struct config_sandbox *made; /* as configured then, or where an earlier
+				      * master has made it, now */
 	struct session_list waiting; /* by start.link */
 	char why[BOX_WHY_MAX];	     /* of a failed one */
 };
 
 struct boxes {
 	LIST_HEAD(, host_box) list;
+	struct rank_tree by_sid, by_key, by_due;
+	uint64_t last; /* the number of the last one */
 	struct event *timer;
 };
 
 void boxes_init(struct master *m);
 void boxes_fini(struct master *m);
-/* After the index was read: those that its sessions are. */
+/* recover.c: after the index was read: those that its sessions are. */
 void boxes_recover(struct master *m);
 /* Other settings: who would be made in another way takes nobody in. */
 void boxes_reload(struct master *m);
@@ -68,9 +86,12 @@ void boxes_left(struct master *m, struct session *s);
 int
 boxes_order(struct master *m, const struct session *s, struct ctl_start *ret);
 
-/* Of a session that is a box, or sets one up: it may have said something. */
+/* Opens the device of that name in the box that it runs in; -errno. */
+int boxes_open(struct master *m, const struct session *s, const char *path);
+
+/* said.c: of a session that is a box: it may have said something. */
 void boxes_heard(struct master *m, struct session *s);
-/* Any session has ended: what it was to a box is over. */
+/* ... any session has ended: what it was to a box is over. */
 void boxes_ended(struct master *m, struct session *s);
 /* Is the box dead, or dying, in which it ran? Then that is noted. */
 bool boxes_is_dead(struct master *m, const struct session *s);
@@ -79,11 +100,21 @@ bool boxes_is_dead(struct master *m, const struct session *s);
  * many. */
 size_t boxes_drain(struct master *m, const char *key);
 
+/* boxes_count.c: how many there are that are not gone, and who is in them. */
+struct boxes_count {
+	uint64_t total, inside;
+	uint64_t by_state[BOX_STATES];
+};
+void boxes_count(const struct master *m, struct boxes_count *ret);
+/* ... on the master's page. */
+void boxes_show(struct master *m);
+
 /* maker.c: a box's session, starting. NULL: `why`. */
 struct session *
 maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX]);
 /* The same for its setup command. */
-struct session *maker_setup(struct master *m, const struct host_box *bx);
+struct session *maker_setup(
+    struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX]);
 /* The words by which the box of that key would be made now, a NULL behind them:
  * valid until the next call. Makes nothing. NULL: none would be, and `why`. */
 const char *const *

@@ -19,9 +19,10 @@
 #include "common/check.h"
 #include "common/log.h"
 #include "supervisor/box/plan.h"
-#include "supervisor/host/boxes.h"
+#include "supervisor/host/inner.h"
 #include "supervisor/host/workspace.h"
 #include "supervisor/master.h"
+#include "supervisor/session/limits.h"
 
 #define SAID_BYTES 65536u /* of a box's or a setup command's output */
 #define ROOTS	   6u
@@ -166,6 +167,9 @@ draft(struct master *m, const struct config_sandbox *c, const char *key,
 	d->plan.root_count = find_roots(d->roots, d->links);
 	d->plan.binds = d->binds;
 	d->plan.host_network = c->network == CONFIG_NETWORK_HOST;
+	d->plan.disable_userns = m->box_facts.knows_userns;
+	d->plan.sizes = m->box_facts.knows_size;
+	d->plan.tmpfs_bytes = c->memory;
 	d->plan.info_fd = 1;
 	d->plan.ready_fd = 2;
 	box_plan_argv(&d->plan, &d->argv);
@@ -190,7 +194,7 @@ session_of_ours(struct master *m, const struct host_box *bx, uint32_t host,
 	    .created_ms = clock_wall_ms(),
 	    .scope = strdup(BOXES_SCOPE),
 	    .name = strdup(command),
-	    .label = strdup(""),
+	    .label = boxes_label(bx),
 	    .session_key = strdup(bx->key),
 	    .request_key = strdup("")};
 	struct session_wish wish = {.host = host,
@@ -201,6 +205,11 @@ session_of_ours(struct master *m, const struct host_box *bx, uint32_t host,
 	    .head_bytes = SAID_BYTES,
 	    .tail_bytes = SAID_BYTES};
 	struct session *s;
+
+	if (host == HOST_BOX)
+		limits_of_box(&m->h, bx->made, &wish.limits);
+	else
+		limits_take_box(&m->h, bx->made, &wish.limits);
 
 	m->next_dirty = true;
 	registry_slug(m, id.sid, id.slug);
@@ -252,20 +261,32 @@ put_programs(struct sbuf *b, const char *path)
 	return count;
 }
 
-/* It begins, past lanes and gate: who waits for it has been through them. */
+/* It begins, past lanes and gate: who waits for it has been through them. But
+ * there is to be a place for it, as for any session of that scope. */
 static bool
-begin(struct master *m, struct session *s, struct spec *sp, struct sbuf *blob)
+begin(struct master *m, struct session *s, struct spec *sp, struct sbuf *blob,
+    char why[BOX_WHY_MAX])
 {
-	if (blob->failed || sp == NULL || sp->path_count == 0) {
+	struct proto_problem no;
+
+	if (s == NULL || sp == NULL || blob->failed) {
+		(void)snprintf(why, BOX_WHY_MAX, "no sandbox: out of memory");
 		sbuf_fini(blob);
 		free(sp);
-		registry_forget(m, s);
+		if (s != NULL)
+			registry_forget(m, s);
 		return false;
 	}
 	sp->umask = 022;
 	sp->blob = blob->p;
 	sp->blob_bytes = (uint32_t)blob->len;
 	record_spec(s, sp);
+	if (sweep_admit(m, s, &no) < 0) {
+		(void)snprintf(
+		    why, BOX_WHY_MAX, "no sandbox: %.200s", no.message);
+		registry_forget(m, s);
+		return false;
+	}
 	session_set_state(m, s, STATE_STARTING, "a box wants it");
 	custody_back(&s->custody);
 	starts_enter(m, s);
@@ -290,22 +311,21 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 	}
 	s = session_of_ours(m, bx, HOST_BOX, "bwrap", "/");
 	sp = calloc(1, sizeof(*sp));
-	if (s == NULL || sp == NULL) {
-		(void)snprintf(why, BOX_WHY_MAX, "no sandbox: out of memory");
-		free(sp);
-		return NULL;
-	}
+	if (s == NULL || sp == NULL)
+		return begin(m, s, sp, &blob, why) ? s : NULL;
 	put(&blob, "/");
 	for (size_t i = 0; i < d.argv.count; i++)
 		put(&blob, d.argv.arg[i]);
 	sp->argc = (uint32_t)d.argv.count;
 	sp->envc = put_environment(s, &blob, m->server_path);
 	sp->path_count = put_programs(&blob, m->server_path);
-	if (!begin(m, s, sp, &blob)) {
-		(void)snprintf(
-		    why, BOX_WHY_MAX, "no sandbox: bwrap is not installed");
-		return NULL;
+	if (sp->path_count == 0) { /* START has one at least */
+		put(&blob, "/usr/bin/bwrap");
+		sp->path_count = 1;
 	}
+	if (!begin(m, s, sp, &blob, why))
+		return NULL;
+	tally_add(m, TALLY_BOXES_MADE, 1);
 	return s;
 }
 
@@ -322,17 +342,16 @@ maker_show(struct master *m, const char *key, char why[BOX_WHY_MAX])
 }
 
 struct session *
-maker_setup(struct master *m, const struct host_box *bx)
+maker_setup(
+    struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 {
 	struct session *s =
 	    session_of_ours(m, bx, HOST_SETUP, "setup", "/workspace");
 	struct spec *sp = calloc(1, sizeof(*sp));
 	struct sbuf blob = SBUF_INIT;
 
-	if (s == NULL || sp == NULL) {
-		free(sp);
-		return NULL;
-	}
+	if (s == NULL || sp == NULL)
+		return begin(m, s, sp, &blob, why) ? s : NULL;
 	put(&blob, "/workspace");
 	put(&blob, "/bin/sh");
 	put(&blob, "-c");
@@ -344,7 +363,7 @@ maker_setup(struct master *m, const struct host_box *bx)
 	put(&blob, "/bin/sh");
 	sp->path_count = 1;
 	starts_inside(s, bx->sid);
-	return begin(m, s, sp, &blob) ? s : NULL;
+	return begin(m, s, sp, &blob, why) ? s : NULL;
 }
 
 /* -------------------------------------------------------------- what it says

@@ -136,6 +136,21 @@ can_move_into(int dirfd)
 	return fd >= 0;
 }
 
+/* Has the group above this controller to give? A line of words says so. */
+static bool
+has_controller(int group, const char *name)
+{
+	char text[256], *word, *save = NULL;
+
+	if (kfile_read(group, "cgroup.controllers", text, sizeof(text)) <= 0)
+		return false;
+	for (word = strtok_r(text, " \n", &save); word != NULL;
+	     word = strtok_r(NULL, " \n", &save))
+		if (strcmp(word, name) == 0)
+			return true;
+	return false;
+}
+
 /* Tries a leaf of the new group, and what it can do. */
 static bool
 probe(int group, bool v2, uint32_t *ret_flags)
@@ -162,6 +177,8 @@ probe(int group, bool v2, uint32_t *ret_flags)
 		(void)close(leaf);
 	}
 	(void)cgroup_remove(group, PROBE);
+	if (v2 && has_controller(group, "cpu"))
+		flags |= HERITAGE_TREE_LIMIT_CPU;
 	*ret_flags = flags;
 	return ok;
 }

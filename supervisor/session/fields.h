@@ -251,6 +251,7 @@ struct session {
 	OWNED(share, "share/room.c") struct {
 		struct room *room;   /* its scope's */
 		uint64_t lent[SHARE_RESOURCES]; /* what it counts with there */
+		bool lives;          /* and it is one of its live ones */
 		uint64_t text_bytes; /* of its texts; 0: not measured */
 		uint32_t spec_bytes; /* of what START needs, while it waits */
 	} share;

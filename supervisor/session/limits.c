@@ -182,24 +182,43 @@ limits_check_box(const struct config_sandbox *c,
 	return 0;
 }
 
-/* One of a box's bounds, where the call and its lane say none, or more. */
-static void
-take_of_box(const struct heritage *h, enum ctl_limit which, int64_t v,
-    struct session_limits *l)
+bool
+limits_box_by_group(const struct heritage *h, enum ctl_limit which)
 {
-	if (v == 0 || ((l->mask & 1u << which) != 0 && l->value[which] <= v) ||
-	    (limits_by(h, which) == NULL && which != CTL_LIMIT_PIDS))
-		return;
-	l->mask |= 1u << which;
-	l->value[which] = v;
+	return heritage_limit_by(h, which) == HERITAGE_BY_TREE ||
+	    heritage_limit_by(h, which) == HERITAGE_BY_V1;
 }
 
 void
 limits_take_box(const struct heritage *h, const struct config_sandbox *c,
     struct session_limits *l)
 {
-	take_of_box(h, CTL_LIMIT_MEMORY, of_box(c, CTL_LIMIT_MEMORY), l);
-	take_of_box(h, CTL_LIMIT_PIDS, of_box(c, CTL_LIMIT_PIDS), l);
+	for (unsigned i = CTL_LIMIT_MEMORY; i <= CTL_LIMIT_PIDS; i++) {
+		int64_t v = of_box(c, (enum ctl_limit)i);
+
+		if (v == 0)
+			continue;
+		if ((l->mask & 1u << i) != 0)
+			l->value[i] = l->value[i] < v ? l->value[i] : v;
+		else if (!limits_box_by_group(h, (enum ctl_limit)i)) {
+			l->mask |= 1u << i;
+			l->value[i] = v;
+		}
+	}
+}
+
+void
+limits_of_box(const struct heritage *h, const struct config_sandbox *c,
+    struct session_limits *ret)
+{
+	for (unsigned i = CTL_LIMIT_MEMORY; i <= CTL_LIMIT_PIDS; i++) {
+		int64_t v = of_box(c, (enum ctl_limit)i);
+
+		if (v == 0 || !limits_box_by_group(h, (enum ctl_limit)i))
+			continue;
+		ret->mask |= 1u << i;
+		ret->value[i] = v;
+	}
 }
 
 void

@@ -19,10 +19,15 @@ int limits_take_config(const struct heritage *h, const struct config_limits *c,
 /* Does a call ask for no more than its box has? Else -EINVAL and *why. */
 int limits_check_box(const struct config_sandbox *c,
     const struct session_limits *l, struct proto_problem *why);
-/* Then those of a box's commands, where these are not less: a session's own,
- * or where no group counts processes, all of its box's. */
+/* Then those of a box's commands: never more than their box has. Where groups
+ * hold the box as a whole that is all; else each process has its bounds. */
 void limits_take_box(const struct heritage *h, const struct config_sandbox *c,
     struct session_limits *l);
+/* Those of a box as a whole, as far as groups can hold it to them. */
+void limits_of_box(const struct heritage *h, const struct config_sandbox *c,
+    struct session_limits *ret);
+/* Does a group hold a box as a whole to it? */
+bool limits_box_by_group(const struct heritage *h, enum ctl_limit which);
 /* "limits": {name: {limit, by}}; nothing where there are none. */
 void limits_encode(const struct heritage *h, const struct session_limits *l,
     struct enc *e);

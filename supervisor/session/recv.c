@@ -169,7 +169,7 @@ session_on_running(struct master *m, struct worker *w,
 	} else if (s->state == STATE_RUNNING && msg->exited != 0) {
 		session_set_state(m, s, STATE_EXITED, "told by its worker");
 	}
-	if (s->input.spool_end > 0 || s->input.spool_eof)
+	if (stdin_has(s))
 		stdin_order(m, s);
 	if (moved && s->ending.forced != END_NONE)
 		order_forced(m, s);

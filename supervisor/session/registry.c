@@ -138,6 +138,13 @@ registry_next(struct session *s)
 	return RB_NEXT(sid_tree, NULL, s);
 }
 
+/* The one before it, or NULL. */
+struct session *
+registry_before(struct session *s)
+{
+	return RB_PREV(sid_tree, NULL, s);
+}
+
 /* The oldest one younger than `sid`, which may be gone meanwhile: for walks
  * that end sessions, since an end makes others be forgotten. */
 struct session *

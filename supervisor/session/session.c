@@ -74,12 +74,24 @@ session_wake(struct master *m, struct session *s, unsigned wake)
 			watch_wake(w, wake);
 }
 
-/* The one place that spells an instance id. */
+/* 16 digits. */
+static char *
+put_hex(char *p, uint64_t v)
+{
+	for (int shift = 60; shift >= 0; shift -= 4)
+		*p++ = "0123456789abcdef"[v >> shift & 15];
+	return p;
+}
+
+/* The one place that spells an instance id. Lists do it for each row: not by
+ * printf. */
 void
 session_instance(const struct session *s, char ret[SESSION_INSTANCE_MAX])
 {
-	snprintf(ret, SESSION_INSTANCE_MAX, "%016" PRIx64 ".%016" PRIx64,
-	    s->id.incarnation, s->id.sid.v);
+	char *p = put_hex(ret, s->id.incarnation);
+
+	*p++ = '.';
+	*put_hex(p, s->id.sid.v) = '\0';
 }
 
 /* Queued, or starting at once. */

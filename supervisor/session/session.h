@@ -66,6 +66,7 @@ struct session *session_by_key(struct master *m, const char *scope,
 /* All of them, in order of instance id. */
 struct session *registry_first(struct master *m);
 struct session *registry_next(struct session *s);
+struct session *registry_before(struct session *s);
 /* The oldest one younger than `sid`, which may be gone: for walks that end
  * sessions, which may evict others. */
 struct session *registry_after(struct master *m, struct sid sid);
@@ -347,6 +348,8 @@ void stdin_eof(struct session *s);
 void stdin_closed(struct session *s);
 /* The command has taken bytes up to `pos`, if that can be. */
 void stdin_consumed(struct session *s, uint64_t pos);
+/* Is there any for the command? Where it has no stdin, its end is none. */
+bool stdin_has(const struct session *s);
 /* Tells the worker that the spool has grown, or ends: once the index says so,
  * or a later master would write over what the command was given; ... */
 void stdin_order(struct master *m, struct session *s);

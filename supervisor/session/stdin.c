@@ -88,6 +88,13 @@ stdin_consumed(struct session *s, uint64_t pos)
 	room_count(s);
 }
 
+bool
+stdin_has(const struct session *s)
+{
+	return s->input.spool_end > 0 || (s->input.spool_eof &&
+	    (s->wish.stdin_pipe || s->terminal.pty));
+}
+
 void
 stdin_order(struct master *m, struct session *s)
 {

@@ -38,7 +38,8 @@ ends_line(char byte)
  * itself, since what the header says may be old: a program need not write
  * anything when it changes the mode. */
 static bool
-is_canonical(const struct ring_header *h)
+is_canonical(
+    struct master *m, const struct session *s, const struct ring_header *h)
 {
 	char name[32];
 	struct termios t;
@@ -47,8 +48,10 @@ is_canonical(const struct ring_header *h)
 	int fd;
 
 	snprintf(name, sizeof(name), "/dev/pts/%u", (unsigned)h->pty_index);
-	fd = open(name,
-	    O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	fd = s->wish.host == HOST_SANDBOX
+	    ? boxes_open(m, s, name) /* ours of that name is another one */
+	    : open(name,
+		O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return canonical;
 	if (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
@@ -75,7 +78,7 @@ terminal_reads_lines(struct master *m, struct session *s)
 {
 	static struct ring_facts f; /* a page: used and forgotten here */
 
-	return !header_of(m, s, &f) || is_canonical(&f.raw);
+	return !header_of(m, s, &f) || is_canonical(m, s, &f.raw);
 }
 
 /* The longest line there would be, counting what is queued. */
@@ -108,7 +111,7 @@ terminal_refuses(struct master *m, struct session *s, const char *data,
 	if (f.raw.pty_line > line && f.raw.pty_line <= s->input.spool_end)
 		line = f.raw.pty_line;
 	longest = longest_line(s->input.spool_end - line, data, n);
-	if (longest <= LINE_MAX_BYTES || !is_canonical(&f.raw))
+	if (longest <= LINE_MAX_BYTES || !is_canonical(m, s, &f.raw))
 		return false;
 	proto_problem_set(why, PROTO_E_LINE_TOO_LONG, "data",
 	    "a line of %llu bytes: the terminal of session %s reads lines now "
@@ -148,7 +151,7 @@ terminal_eof(struct master *m, struct session *s)
 	int r;
 
 	if (header_of(m, s, &f))
-		canonical = is_canonical(&f.raw);
+		canonical = is_canonical(m, s, &f.raw);
 	n = canonical && s->input.spool_end > s->terminal.line_at ? 2 : 1;
 	r = stdin_append(m, s, "\004\004", n);
 	if (r == 0 && s->state == STATE_FREE)

@@ -31,7 +31,7 @@ members(struct master *m, struct session *s, int32_t *pids, size_t max)
 	    (r = readers_get(m, s->id.sid)) == NULL ||
 	    ring_facts(r, &f) != RING_OK || f.raw.leaf == 0)
 		return 0;
-	cgroup_leaf_name(f.raw.leaf, leaf);
+	cgroup_leaf_name(f.raw.box, f.raw.leaf, leaf);
 	snprintf(path, sizeof(path), "%s/%s", m->h.group[HERITAGE_GROUP_TREE],
 	    leaf);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

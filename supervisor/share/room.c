@@ -93,11 +93,22 @@ room_hold(struct master *m, const char *scope)
 	return room;
 }
 
+/* The sessions that are a box count with whom it is for, which their label names
+ * behind a blank (host/inner.h). */
+static const char *
+counts_as(const struct session *s)
+{
+	const char *label = session_is_ours(s) ? strchr(s->id.label, ' ')
+					       : NULL;
+
+	return label != NULL ? label + 1 : s->id.scope;
+}
+
 int
 room_join(struct master *m, struct session *s)
 {
 	if (s->share.room == NULL)
-		s->share.room = room_hold(m, s->id.scope);
+		s->share.room = room_hold(m, counts_as(s));
 	return s->share.room != NULL ? 0 : -ENOMEM;
 }
 
@@ -227,6 +238,15 @@ room_for(struct session *s, uint32_t state, struct proto_problem *why)
 	return e;
 }
 
+/* It is, or is no more, one of the live ones. */
+static void
+set_lives(struct session *s, bool lives)
+{
+	if (lives != s->share.lives)
+		s->share.room->live += lives ? 1 : UINT64_MAX;
+	s->share.lives = lives;
+}
+
 void
 room_count(struct session *s)
 {
@@ -244,6 +264,15 @@ room_count(struct session *s)
 			    s->share.lent[r] - n[r]);
 		s->share.lent[r] = n[r];
 	}
+	set_lives(s, session_live(s));
+}
+
+uint64_t
+room_live(const struct master *m, const char *scope)
+{
+	struct rank_node *n = rank_find(&m->rooms.by_name, scope);
+
+	return n != NULL ? RANK_OWNER(n, struct room, by_name)->live : 0;
 }
 
 void
@@ -252,6 +281,8 @@ room_leave(struct session *s)
 	for (unsigned r = 0; s->share.room != NULL && r < SHARE_RESOURCES; r++)
 		share_give(&s->share.room->of->shares, &s->share.room->share, r,
 		    s->share.lent[r]);
+	if (s->share.room != NULL)
+		set_lives(s, false);
 	room_release(&s->share.room);
 }
 

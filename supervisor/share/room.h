@@ -32,6 +32,7 @@ struct room {
 	struct rank_node by_name;
 	struct rooms *of;
 	uint64_t holders;
+	uint64_t live; /* sessions that have not ended */
 	TAILQ_HEAD(, session) kept[KEPT_KINDS]; /* the oldest first */
 	uint32_t answered; /* on the first list */
 	uint64_t finished, finished_bytes; /* kept background sessions */
@@ -78,6 +79,8 @@ void room_refuse(const struct room *room, enum share_resource r, uint64_t n,
 int room_for(struct session *s, uint32_t state, struct proto_problem *why);
 /* Counts the session with what it is now. */
 void room_count(struct session *s);
+/* How many of the scope's sessions have not ended. */
+uint64_t room_live(const struct master *m, const char *scope);
 /* It counts no more, and holds its room no more. */
 void room_leave(struct session *s);
 

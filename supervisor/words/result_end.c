@@ -91,6 +91,18 @@ add_stopped(const struct session *s, const char *who, struct sbuf *b)
 		    b, " It exited with code %d.", (int)s->facts.exit_code);
 }
 
+/* It had none of its own: its box has, for all that is in it. */
+static const char *
+of_box(const struct session *s, enum ctl_limit which)
+{
+	return s->wish.host == HOST_SANDBOX &&
+		(s->wish.limits.mask & 1u << which) == 0 &&
+		(which == CTL_LIMIT_MEMORY ||
+		    strcmp(result_limit_hit(s), "pids") == 0)
+	    ? " of its sandbox"
+	    : "";
+}
+
 /* How it ended, for the end of the text; nothing for exit 0. */
 void
 result_end_words(const struct session *s, struct sbuf *b)
@@ -159,11 +171,12 @@ result_end_words(const struct session *s, struct sbuf *b)
 		sbuf_add(b, guidance);
 		break;
 	case END_OOM:
-		sbuf_addf(b, "Command ended: out of memory (limit %s)",
-		    result_limit_hit(s));
+		sbuf_addf(b, "Command ended: out of memory (limit %s%s)",
+		    result_limit_hit(s), of_box(s, CTL_LIMIT_MEMORY));
 		break;
 	case END_LIMIT:
-		sbuf_addf(b, "Command ended by the limit %s", result_limit_hit(s));
+		sbuf_addf(b, "Command ended by the limit %s%s",
+		    result_limit_hit(s), of_box(s, CTL_LIMIT_PIDS));
 		break;
 	case END_LANE_CLEARED:
 		sbuf_addf(b, "Command lane \"%s\" was cleared: the command was "

@@ -281,11 +281,17 @@ result_row(struct master *m, struct session *s, const struct usage_sample *u,
 void
 result_line(const struct session *s, uint64_t now_ms, struct sbuf *b)
 {
+	const char *status = row_status(s);
+	size_t width = strlen(status);
 	char dur[32], name[4 * 160];
 
 	text_duration(runtime_ms(s, now_ms), dur, sizeof(dur));
 	text_escape(s->id.name, strlen(s->id.name), false, name, sizeof(name));
-	sbuf_addf(b, "%s %-9s %s", s->id.slug, row_status(s), dur);
+	sbuf_add(b, s->id.slug);
+	sbuf_add(b, " ");
+	sbuf_add(b, status);
+	sbuf_addn(b, "          ", width > 9 ? 1 : 10 - width);
+	sbuf_add(b, dur);
 	if (s->facts.reason == END_OVERALL_TIMEOUT ||
 	    s->facts.reason == END_NO_OUTPUT_TIMEOUT)
 		sbuf_addf(b, " [%s]", reason_name(s->facts.reason));
@@ -293,5 +299,7 @@ result_line(const struct session *s, uint64_t now_ms, struct sbuf *b)
 		sbuf_add(b, " [queued]");
 	if (session_live(s) && s->input_wait.shown != INPUT_WAIT_NONE)
 		sbuf_add(b, " [input-wait]");
-	sbuf_addf(b, " :: %s\n", name);
+	sbuf_add(b, " :: ");
+	sbuf_add(b, name);
+	sbuf_add(b, "\n");
 }

@@ -21,3 +21,26 @@ psup-bench --only nothing >/dev/null 2>&1
 is $? 2 "an unknown family"
 psup-bench --rounds 0 >/dev/null 2>&1
 is $? 2 "no rounds"
+
+# A task-spooler that says what it was asked, and is not ready where it is told to.
+mkdir "$scratch/peers"
+for program in sh timeout; do
+	ln -s "$(command -v $program)" "$scratch/peers/"
+done
+cat >"$scratch/peers/tsp" <<-END
+	#!/bin/sh
+	echo "\$1" >>'$scratch/asked'
+	[ "\$1" != -S ] || [ ! -e '$scratch/broken' ]
+END
+chmod +x "$scratch/peers/tsp"
+peers() {
+	env PATH="$scratch/peers" "$(command -v psup-bench)" --quick --rounds 1 \
+		--only peers --peers --json
+}
+is "$(peers | member '[(r["figure"][:4], r["peer"] > 0, "raw" in r)
+for r in v["rows"]]')" "[('task', True, False)]" "another program's figures are in JSON"
+is "$(tail -n 1 "$scratch/asked")" -K "which is ended"
+: >"$scratch/broken"
+: >"$scratch/asked"
+is "$(peers | member 'v["rows"]')" "[]" "one that does not get ready has none"
+is "$(tail -n 1 "$scratch/asked")" -K "and is ended, too"

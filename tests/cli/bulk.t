@@ -69,6 +69,31 @@ is "$(psup kill --grace 4000 "${stubborn[@]}" | grep -c 'is ended')" 8 \
     "eight are killed"
 is "$((($(date +%s%N) - before) / 1000000000 < 8 * 4))" 1 "side by side"
 
+# where nothing can be written, that is no success
+for command in list "list --json" "log $fine" "wait $fine" \
+    "inspect $fine" stats status; do
+	# shellcheck disable=SC2086
+	is "$(psup $command >/dev/full 2>/dev/null; echo $?)" 125 \
+	    "$command: nowhere to write"
+done
+
+# one that is not there keeps nobody from the others
+unknown="psup: No session found for nobody"
+for command in wait inspect stats log; do
+	is "$(psup $command nobody "$seven" 2>&1 >"$scratch/out"; echo $?)" \
+	    "$unknown
+1" "$command: which one is not there"
+	is "$(grep -c "$seven" "$scratch/out")" 1 "$command: of the other"
+done
+is "$(psup wait --exit-code "$seven" nobody >/dev/null 2>&1; echo $?)" 7 \
+    "wait: the code of the other"
+is "$(psup inspect nobody "$seven" --json 2>/dev/null |
+    grep -c '"code":"not-found"')" 1 "inspect: as JSON"
+is "$(psup wait nobody no-other 2>&1; echo $?)" "$unknown
+psup: No session found for no-other
+1" "wait: none of them"
+is "$(code psup stats nobody)" 4 "stats of none"
+
 # clear and remove
 psup exec --background 'exec sleep 600' >/dev/null
 is "$(psup clear --finished --older 1h; echo $?)" "No finished sessions.

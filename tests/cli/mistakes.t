@@ -61,6 +61,13 @@ for size in 1.5.5K 5KK K -1 0x10 1e3 ''; do
 done
 is "$(code psup kill x --grace 0.5)" 2 "half a millisecond"
 is "$(code psup list --nope)" 2 "an unknown option"
+is "$(code psup exec '')" 2 "an empty command"
+like "$(psup kill x --signal FOO 2>&1)" '*"FOO" is no signal*' "no signal"
+like "$(psup wait x --bytes 1X 2>&1)" '*no size from 1 to 4096T*' "no size"
+for c in --help "help exec" "status --help" doctor; do
+	# shellcheck disable=SC2086
+	is "$(psup $c >/dev/full 2>/dev/null; echo $?)" 125 "$c: nowhere to write"
+done
 for c in list status events shutdown; do
 	is "$(code psup $c)" 3 "$c: no server is exit code 3"
 done

@@ -32,11 +32,16 @@ state       completed (exit 7) after *
 started     20*
 ended       20*
 used        *
-tags        ci=1 *
+tags        ci=1
 output      4
 instance    *
-The last of its output:
+Its output:
 out" "inspect"
+lines=$(psup run --background 'seq 1000')
+psup wait "$lines" >/dev/null
+is "$(psup inspect "$lines" | tail -11 | tr '\n' ' ')" \
+    "The last of its output: $(seq -s ' ' 991 1000) " "its last lines, whole"
+psup clear "$lines" >/dev/null
 like "$(psup inspect "$busy")" "*state       running for *
 process     [1-9]*, of worker [0-9]*
 used        *; processes: 1

@@ -6,7 +6,8 @@
  * and then every descendant is killed: we are their subreaper, so a setsid or
  * a double fork hides nobody.
  *
- * $GUARD_REMOVE names a directory under /dev/shm/psup-test-* that goes too.
+ * $GUARD_REMOVE names a directory under /dev/shm/psup-test-* or
+ * /tmp/psup-test-* that goes too.
  *
  * Exit status: what the command ended with (128 + n for a signal), or 125
  * where descendants were still there at the end and had to be killed, or 124
@@ -171,7 +172,8 @@ remove_tree(const char *path)
 {
 	char run[256];
 
-	if (path == NULL || strncmp(path, "/dev/shm/psup-test-", 19) != 0)
+	if (path == NULL || (strncmp(path, "/dev/shm/psup-test-", 19) != 0 &&
+	    strncmp(path, "/tmp/psup-test-", 15) != 0))
 		return;
 	snprintf(run, sizeof(run), "%s/run", path);
 	umount2(run, MNT_DETACH | UMOUNT_NOFOLLOW);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // plugin.mjs PACKAGE: the packed plugin, installed into OpenClaw by its own
-// installer, loaded by it, then driven through its entry: tools, live updates,
-// abort, scopes, ends into the conversation, approval, and no psup at all. And
-// `openclaw mcp` as the other way. Needs PSUP_TEST_BIN; HOME is made anew.
+// installer, loaded by it, then driven by a model's turns and through its entry:
+// tools, live updates, abort, scopes, ends into the conversation, approval, and no
+// psup at all. And `openclaw mcp` as the other way. Needs PSUP_TEST_BIN; HOME is made anew.
 import assert from 'node:assert/strict';
 import {execFile, spawn} from 'node:child_process';
 import {EventEmitter, once} from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import {promisify} from 'node:util';
+import {startModel} from './model.mjs';
 
 const bin = process.env.PSUP_TEST_BIN;
 const base = fs.mkdtempSync('/dev/shm/psup-test-plugin-');
@@ -26,7 +27,7 @@ const guard = spawn(path.join(bin, '../tests/helpers/guard'),
 const main = path.join(import.meta.dirname, 'node_modules/openclaw/openclaw.mjs');
 async function openclaw(...args) {
   const {stdout, stderr} = await promisify(execFile)(process.execPath,
-      [main, ...args], {timeout: 200000});
+      [main, ...args], {timeout: 400000});
   return stdout + stderr;
 }
 let count = 0;
@@ -41,6 +42,46 @@ assert.match(said, /Status: loaded/);
 assert.match(said, /psup_exec\s+psup_process/);
 assert.match(said, /before_tool_call/);
 ok('OpenClaw installs and loads it');
+
+// --- a model's turn ----------------------------------------------------------
+
+// OpenClaw's own agent asks the model, runs what it calls, and gives its answer.
+async function turn(calls, config) {
+  const model = await startModel(calls);
+  const file = path.join(base, '.openclaw/openclaw.json');
+  const is = JSON.parse(fs.readFileSync(file, 'utf8'));
+  is.plugins.entries.psup.config = config;
+  is.models = {mode: 'merge', providers: {here: model.provider}};
+  is.agents = {defaults: {model: {primary: 'here/model'}, skipBootstrap: true}};
+  is.tools = {deny: ['exec', 'process']};
+  fs.writeFileSync(file, JSON.stringify(is));
+  const said = await openclaw('agent', '--local', '--agent', 'main', '--message',
+      'do it', '--session-id', `turn-${count}`, '--json');
+  model.close();
+  for (const names of model.asked) {
+    assert.ok(names.includes('psup_exec') && names.includes('psup_process') &&
+        !names.includes('exec'), names.join(' '));
+  }
+  return {results: model.results(), said};
+}
+
+const sessionId = ([started]) => /session ([a-z0-9-]+)/.exec(started)?.[1];
+const follow = action => ['psup_process', results =>
+  ({action, sessionId: sessionId(results), timeout: 60000})];
+const {said: told} = await turn([
+  ['psup_exec', {command: 'echo $PSUP_SCOPE; read line; echo got $line',
+    background: true}],
+  ['psup_process', results => ({action: 'write', sessionId: sessionId(results),
+    data: 'hello\n', eof: true})],
+  follow('wait'), follow('log'),
+], {approval: false});
+assert.match(told, /It said: openclaw\/main\\ngot hello/);
+ok('a model starts a command, feeds it, waits and tells what it said');
+
+const {results} = await turn([['psup_exec', {command: `touch ${base}/never`}]], {});
+assert.match(results[0], /approval/i);
+assert.ok(!fs.existsSync(`${base}/never`));
+ok('what nobody can approve does not run');
 
 // --- its entry ---------------------------------------------------------------
 
@@ -90,16 +131,16 @@ ok('it tells how a command goes on, and gives one up');
 
 const job = await api.call('psup_exec', one,
     {command: 'sleep 1000', background: true});
-const {sessionId} = job.details;
+const id = job.details.sessionId;
 const listed = async ctx => (await api.call('psup_process', ctx,
-    {action: 'list', sessionId, data: '', keys: []})).details.sessions;
-assert.deepEqual((await listed(one)).map(row => row.sessionId), [sessionId]);
+    {action: 'list', sessionId: id, data: '', keys: []})).details.sessions;
+assert.deepEqual((await listed(one)).map(row => row.sessionId), [id]);
 assert.deepEqual(await listed(two), []);
-assert.equal((await api.call('psup_process', two, {action: 'poll', sessionId}))
+assert.equal((await api.call('psup_process', two, {action: 'poll', sessionId: id}))
     .details.code, 'not-found');
 ok('an agent sees no other\'s sessions');
 
-await api.call('psup_process', one, {action: 'kill', sessionId});
+await api.call('psup_process', one, {action: 'kill', sessionId: id});
 for (const [ctx, word] of [[one, 'first'], [two, 'second']]) {
   await api.call('psup_exec', ctx,
       {command: `echo ${word}; exit 1`, background: true});

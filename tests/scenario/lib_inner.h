@@ -35,6 +35,11 @@ void scn_hang_up(void);
 void scn_show_asked(void);
 void scn_free_asked(void);
 
+/* lib_boxed.c: with is_boxed(), of a scenario that has its directory; what
+ * psup.conf says then. */
+void boxed_begin(const char *base);
+const char *boxed_conf(const char *base, const char *text);
+
 /* lib_proc.c */
 void scn_show_processes(void);
 void scn_remove_tree(const char *path);

@@ -11,6 +11,7 @@
 #include "lib_scn.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -138,7 +139,10 @@ scn_program(const char *name)
 static const char *
 helper(const char *name)
 {
-	return scn_format("%s/../tests/helpers/%s", scn_bin_dir(), name);
+	char *path = scn_format("%s/../tests/helpers/%s", scn_bin_dir(), name);
+	char real[PATH_MAX];
+
+	return realpath(path, real) != NULL ? scn_format("%s", real) : path;
 }
 
 const char *
@@ -156,13 +160,17 @@ runtime_dir(void)
 const char *
 file_in_scenario(const char *name)
 {
-	return scn_format("%s/%s", scn.base, name);
+	return scn_format("%s/%s%s", scn.base, is_boxed() ? "files/" : "",
+	    name);
 }
 
 void
 write_conf(const char *text)
 {
 	FILE *f = fopen(scn.conf, "we");
+
+	if (is_boxed())
+		text = boxed_conf(scn.base, text);
 
 	if (f == NULL || fputs(text, f) < 0 || fclose(f) != 0)
 		scn_fail(__FILE__, __LINE__, "write psup.conf", "%s",
@@ -173,7 +181,8 @@ void
 scn_begin(const char *name)
 {
 	const char *run = getenv("PSUP_TEST_RUN");
-	char *base = scn_format("/dev/shm/psup-test-%s-XXXXXX",
+	char *base = scn_format("%s/psup-test-%s-XXXXXX",
+	    is_boxed() ? "/tmp" : "/dev/shm", /* a box has its own /dev */
 	    run == NULL ? "x" : run);
 
 	/* Criterion's own descriptors are none of the programs' business. */
@@ -189,6 +198,8 @@ scn_begin(const char *name)
 	scn.conf = scn_format("%s/psup.conf", base);
 	if (mkdir(scn.run, 0700) != 0)
 		abort();
+	if (is_boxed())
+		boxed_begin(base);
 	write_conf("");
 }
 

@@ -48,6 +48,15 @@ void scn_forget(void);
 	((cond) ? (void)0                                           \
 	        : scn_fail(__FILE__, __LINE__, #cond, " " __VA_ARGS__))
 
+/* Do all commands run in boxes (PSUP_TEST_HOST=sandbox)? */
+bool is_boxed(void);
+/* What a box makes another way, on purpose. */
+#define not_in_a_box(why)                                           \
+	do {                                                        \
+		if (is_boxed())                                     \
+			skip_scenario("in a box: %s", why);         \
+	} while (0)
+
 /* ----------------------------------------------------------------- server */
 
 #define NO_CGROUP "[server]\ncgroup = off\n"

@@ -169,6 +169,7 @@ SCENARIO(process_acts, kill_takes_the_whole_group)
 	const char *id;
 	pid_t child;
 
+	not_in_a_box("a number that it prints is the box's");
 	psupd();
 	id = background(STR("command", "sleep 1000 & echo $!; wait"));
 	await_output(id, "\n");

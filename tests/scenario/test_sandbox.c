@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -237,6 +238,27 @@ SCENARIO(sandbox, has_a_terminal_of_the_box)
 	expect_ok(ask("kill", STR("sessionId", id)));
 }
 
+/* Its terminal is looked at, not the one that has this name outside. */
+SCENARIO(sandbox, has_the_mode_of_its_own_terminal)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	char line[6000];
+	const char *id;
+
+	/* there is a /dev/pts/0 outside now, which reads lines */
+	expect(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\0';
+	boxes("");
+	id = background(STR("command", "echo up; stty raw -echo; "
+	    "echo raw >/workspace/raw; head -c 5999 | wc -c"), YES("pty"));
+	await_output(id, "up");
+	await_file(file_in_scenario("boxes/agent%20/raw"));
+	expect_ok(ask("write", STR("sessionId", id), STR("data", line)));
+	await_output(id, "5999");
+	(void)close(master);
+}
+
 /* ------------------------------------------------------------------ deaths */
 
 SCENARIO(sandbox, dies_with_its_box_and_says_so)
@@ -310,6 +332,38 @@ SCENARIO(sandbox, what_hides_in_it_is_killed)
 	expect_says("cat /proc/[0-9]*/comm | grep -c '^sleep$'; true", "0\n");
 }
 
+#ifdef PSUP_FAULTS
+/* A porter that dies before its clone has started nothing, and the next one dies
+ * as well; one that dies behind it has started it once. */
+SCENARIO(sandbox, a_porter_that_dies_starts_nothing_or_once)
+{
+	struct answer *a;
+
+	psupd(.conf = conf(""),
+	    .env = {"PSUP_FAULTS=porter.before-clone=kill"});
+	a = ask("exec", STR("command", "echo ran >>/workspace/ran"));
+	if (strcmp(code_of(a), "unsupported") == 0 &&
+	    machine_refuses(words_of(a)))
+		skip_scenario("%s", words_of(a));
+	expect_str(a, "exitReason", "spawn-error");
+	expect(access(file_in_scenario("boxes/agent%20/ran"), F_OK) != 0);
+}
+
+SCENARIO(sandbox, a_porter_that_dies_behind_its_clone_has_started_it_once)
+{
+	struct answer *a;
+
+	psupd(.conf = conf(""),
+	    .env = {"PSUP_FAULTS=porter.after-clone=kill"});
+	a = ask("exec", STR("command", "echo once >>once; cat once; exit 3"));
+	if (strcmp(code_of(a), "unsupported") == 0 &&
+	    machine_refuses(words_of(a)))
+		skip_scenario("%s", words_of(a));
+	expect_int(a, "exitCode", 3);
+	expect_str(a, "aggregated", "once\n");
+}
+#endif
+
 /* ---------------------------------------------------------- boxes themselves */
 
 SCENARIO(sandbox, is_set_up_once)
@@ -329,8 +383,123 @@ SCENARIO(sandbox, a_setup_that_fails_is_the_reason)
 	expect_refused_for(a, "unsupported", "host");
 	if (machine_refuses(words_of(a)))
 		skip_scenario("%s", words_of(a));
-	expect(strstr(words_of(a), "its setup command failed: no such luck") !=
-	    NULL, "%s", words_of(a));
+	expect(strstr(words_of(a), "its setup command failed (exit 4): no such "
+	    "luck") != NULL, "%s", words_of(a));
+}
+
+/* Neither its time, nor what it says or takes, is without end. */
+SCENARIO(sandbox, a_setup_has_the_bounds_of_its_box)
+{
+	struct answer *a;
+
+	psupd(.conf = conf("setup = echo slow && exec sleep 1000\n"
+			   "setup_sec = 1\n"));
+	a = ask("exec", STR("command", "true"));
+	expect_refused_for(a, "unsupported", "host");
+	if (machine_refuses(words_of(a)))
+		skip_scenario("%s", words_of(a));
+	expect(strcmp(words_of(a), "no sandbox: its setup command did not end "
+	    "within 1 s (sandbox.setup_sec)") == 0, "%s", words_of(a));
+	write_conf(conf("pids = 20\nsetup = i=0; while [ $i -lt 60 ]; do "
+	    "sleep 100 & i=$((i+1)); done\n"));
+	kill_now(keeper_pid(), SIGHUP);
+	await_log("event=config-read");
+	a = ask("exec", STR("command", "true"));
+	expect_refused_for(a, "unsupported", "host");
+	expect(strstr(words_of(a), "fork") != NULL, "%s", words_of(a));
+}
+
+SCENARIO(sandbox, a_setup_may_say_much)
+{
+	boxes("setup = head -c 50000000 /dev/zero\n");
+	expect_says("echo well", "well\n");
+}
+
+/* What it was made of, and that it is to end, a master's death does not undo. */
+SCENARIO(sandbox, of_older_settings_is_closed_over_a_new_master)
+{
+	const char *id;
+	pid_t box;
+
+	boxes("env = WHICH=old\n");
+	id = background(STR("command", "echo up; read -r line; echo $line"));
+	await_output(id, "up");
+	box = box_pid();
+	write_conf(conf("env = WHICH=new\npids = 77\n"));
+	kill_master(); /* which takes the new settings up */
+	expect_says("echo $WHICH", "new\n");
+	expect(strcmp(says("readlink /proc/self/ns/pid"), "") != 0);
+	kill_master();
+	expect_ok(ask("write", STR("sessionId", id), STR("data", "done\n")));
+	expect(psup_get_int(await_end(id), "exitCode", -1) == 0);
+	await_gone(box);
+	expect_says("echo still $WHICH", "still new\n");
+}
+
+/* Nobody enters one that was pruned, whoever asks. */
+SCENARIO(sandbox, that_is_pruned_stays_so_over_a_new_master)
+{
+	const char *id, *old;
+	pid_t box;
+
+	boxes("");
+	id = background(STR("command", "readlink /proc/self/ns/pid; echo up; "
+	    "read -r line"));
+	await_output(id, "up");
+	old = says("readlink /proc/self/ns/pid");
+	box = box_pid();
+	expect_int(ask("pruneSandboxes"), "pruned", 1);
+	kill_master();
+	expect(strcmp(says("readlink /proc/self/ns/pid"), old) != 0,
+	    "it entered the old one");
+	expect_ok(ask("kill", STR("sessionId", id)));
+	await_gone(box);
+}
+
+/* A box of one session ends though nobody lived who saw that one's end. */
+SCENARIO(sandbox, of_a_session_ends_with_it_over_a_new_master)
+{
+	const char *id;
+	pid_t box;
+
+	boxes("scope = session\n");
+	id = background(STR("command", "echo up; exec sleep 1000"));
+	await_output(id, "up");
+	box = box_pid();
+	kill_now(master_pid(), SIGSTOP);
+	kill_now(pid_of(id), SIGKILL);
+	kill_master();
+	await_end(id);
+	await_gone(box);
+}
+
+/* Its places are those of its scope: a box and a command in it are two. */
+SCENARIO(sandbox, takes_a_place_among_the_sessions_of_its_scope)
+{
+	struct answer *a = NULL;
+	int64_t most, before;
+	int n;
+
+	psupd(.conf = conf("scope = session\n"),
+	    .wrap = {"prlimit", "--nofile=400:400"});
+	a = ask("exec", STR("command", "true"));
+	if (strcmp(code_of(a), "unsupported") == 0 &&
+	    machine_refuses(words_of(a)))
+		skip_scenario("%s", words_of(a));
+	most = share_in_status("sessions", "limit");
+	before = share_in_status("sessions", "used");
+	for (n = 0; n < most; n++) {
+		a = ask("exec", STR("command", "echo up; "
+		    "exec sleep 1000"), YES("background"), STR("scope", "hog"));
+		if (a->status != PSUP_OK || !psup_get_is(details(a), "status",
+		    "running"))
+			break;
+		await_output(id_of(a), "up");
+	}
+	expect(n < most / 2, "%d of %lld", n, (long long)most);
+	expect(share_in_status("sessions", "used") - before >= 2 * n - 4);
+	a = ask("exec", STR("command", "echo on"), STR("scope", "quiet"));
+	expect_str(a, "aggregated", "on\n");
 }
 
 SCENARIO(sandbox, of_a_session_ends_with_it)
@@ -403,6 +572,13 @@ SCENARIO(sandbox, is_listed_and_pruned)
 	expect(psup_get_is(psup_value_at(list, 0), "box", "agent "));
 	expect(psup_get_is(psup_value_at(list, 0), "state", "ready"));
 	expect(psup_get_int(psup_value_at(list, 0), "inside", 0) == 1);
+	list = psup_value_get(details(ask("status")), "boxes");
+	expect(psup_get_int(list, "total", 0) == 1 &&
+	    psup_get_int(list, "inside", 0) == 1 &&
+	    psup_get_int(list, "ready", 0) == 1);
+	/* it is no session of anybody's */
+	expect(psup_get_int(psup_value_get(details(ask("status")), "sessions"),
+	    "running", 0) == 1);
 	expect_refused(ask("sandboxes", STR("box", "agent nobody")),
 	    "not-found");
 	expect_int(ask("pruneSandboxes", STR("box", "agent ")), "pruned", 1);
@@ -486,20 +662,70 @@ SCENARIO(sandbox, lets_nobody_out)
 	(void)close(fds[1]);
 }
 
+/* What a box writes into memory is bounded, wherever it writes. */
+SCENARIO(sandbox, bounds_its_own_file_systems)
+{
+	boxes("memory = 64m\n");
+	expect_says("for d in /tmp /dev/shm /run /var; do "
+	    "df -k $d | tail -1 | while read -r x size y; do "
+	    "echo $size; done; done",
+	    "32768\n16384\n8192\n8192\n");
+	expect_says("for d in /tmp /dev/shm /run /var; do "
+	    "head -c 100000000 /dev/zero 2>/dev/null >$d/x && echo all; "
+	    "rm $d/x; done; (echo x >/dev/x) 2>/dev/null || echo refused",
+	    "refused\n");
+}
+
 SCENARIO(sandbox, bounds_processes_and_memory)
 {
 	struct answer *a;
 
 	boxes("pids = 40\nmemory = 64m\n");
 	a = ask("exec", STR("command",
+	    "x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo ${#x}"));
+	expect(strstr(words_of(a), "200000000") == NULL, "%s", words_of(a));
+	expect_says("echo well", "well\n");
+	a = ask("exec", STR("command",
 	    "i=0; while [ $i -lt 200 ]; do sleep 100 & i=$((i+1)); done; wait"),
-	    INT("timeout", 20), NIL("yieldMs"));
+	    INT("timeout", 20), NIL("yieldMs")); /* they fill the box */
 	expect(strcmp(text_of(a, "status"), "running") != 0);
 	expect(strstr(words_of(a), "fork") != NULL ||
 	    strstr(words_of(a), "Resource temporarily") != NULL, "%s",
 	    words_of(a));
-	a = ask("exec", STR("command",
-	    "x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo ${#x}"));
-	expect(strstr(words_of(a), "200000000") == NULL, "%s", words_of(a));
-	expect_says("echo well", "well\n");
+}
+
+#define EATS_50M "head -c 50000000 /dev/zero | tail -c 50000000 >/dev/null"
+#define FORKS_25 "i=0; while [ $i -lt 25 ]; do sleep 600 >/dev/null 2>&1 & " \
+		 "i=$((i+1)); done"
+
+/* All that run in it, and what they leave in its /tmp, count as one. */
+SCENARIO(sandbox, is_bounded_as_a_whole)
+{
+	const psup_value *row;
+	struct answer *a;
+
+	boxes("memory = 64m\npids = 40\n");
+	row = psup_value_at(psup_value_get(details(ask("sandboxes")), "boxes"),
+	    0);
+	if (psup_get_is(row, "memoryBy", "rlimit") ||
+	    psup_get_is(row, "pidsBy", "rlimit"))
+		skip_scenario("no control group here bounds a box");
+	(void)says("head -c 24000000 /dev/zero >/tmp/a");
+	a = ask("exec", STR("command", EATS_50M));
+	expect_str(a, "exitReason", "oom");
+	expect_text(a, "out of memory (limit memoryBytes of its sandbox)");
+	/* who was killed by somebody else was not out of memory */
+	a = ask("exec", STR("command", "rm /tmp/a; kill -KILL $$"));
+	expect_str(a, "exitReason", "signal");
+	/* a session with less than its box has */
+	a = ask("exec", STR("command", EATS_50M),
+	    ONE("limits", "memoryBytes", 20 << 20));
+	expect_str(a, "exitReason", "oom");
+	expect_text(a, "out of memory (limit memoryBytes)");
+	expect_str(ask("exec", STR("command", EATS_50M)), "status", "completed");
+	/* two that would each be few enough */
+	(void)says(FORKS_25);
+	a = ask("exec", LIST("argv", "sh", "-c", FORKS_25));
+	expect_str(a, "exitReason", "limit");
+	expect_text(a, "limit pids of its sandbox");
 }

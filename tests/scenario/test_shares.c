@@ -405,6 +405,44 @@ SCENARIO(shares, unread_answers_make_room)
 	enc_fini(&e);
 }
 
+/* What connections keep for their execs, also of those that have a request under
+ * way; who had it is told with its next exec. */
+SCENARIO(shares, what_busy_connections_keep_makes_room)
+{
+	static char big[100001];
+	static struct peer *p[64];
+	struct answer *a;
+	const char *id;
+	int n = 0, refused = 0;
+
+	memset(big, 'x', sizeof(big) - 1);
+	psupd(.conf = "[server]\nclient_memory = 16777216\n");
+	id = background(PUPPET("hang"), STR("scope", "hog"));
+	for (; n < 64 && share_in_status("memory", "used") < 13 << 20; n++) {
+		p[n] = peer("hog");
+		expect_ok(ask_as(p[n], "defaults", MAP("baseEnv", "A", big,
+		    "B", big, "C", big, "D", big)));
+		(void)ask_later(p[n], "wait", LIST("sessionIds", id),
+		    INT("timeout", 600000));
+		expect_ok(ask_as(p[n], "list")); /* it is there */
+	}
+	expect(n < 64);
+	for (int i = 0; i < 12; i++) /* 4.8 MB: below its share */
+		expect_ok(ask_as(peer("quiet"), "defaults", MAP("baseEnv",
+		    "A", big, "B", big, "C", big, "D", big)));
+	for (int i = 0; i < n; i++) {
+		a = ask_as(p[i], "exec", STR("command", "true"));
+		if (a->status == PSUP_OK)
+			continue;
+		expect_share(a, "memory");
+		if (refused++ > 0)
+			continue;
+		expect_ok(ask_as(p[i], "defaults", MAP("baseEnv", "A", "1")));
+		expect_ok(ask_as(p[i], "exec", STR("command", "true")));
+	}
+	expect(refused > 0);
+}
+
 /* Requests that keep much until they end. */
 SCENARIO(shares, waits_make_room)
 {

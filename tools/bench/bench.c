@@ -339,8 +339,9 @@ print_json(const struct bench *b)
 		if (m.psup >= 0)
 			printf(",\"psup\":%.6g", m.psup);
 		if (m.raw >= 0)
-			printf(",\"raw\":%.6g,\"ratio\":%.4g,\"above\":%.6g",
-			    m.raw, m.ratio, m.above);
+			printf(",\"%s\":%.6g,\"ratio\":%.4g,\"above\":%.6g",
+			    r->beside != NULL ? r->beside : "raw", m.raw,
+			    m.ratio, m.above);
 		if (m.node >= 0)
 			printf(",\"node\":%.6g", m.node);
 		if (r->goal != GOAL_NONE)

@@ -65,6 +65,7 @@ struct row {
 	char figure[64];
 	const char *unit;
 	const char *raw_is; /* what the raw column ran; NULL: no raw */
+	const char *beside; /* who that is in JSON; NULL: raw */
 	double psup[ROUNDS_MAX], raw[ROUNDS_MAX], node[ROUNDS_MAX];
 	int psup_n, raw_n, node_n;
 	enum goal goal;

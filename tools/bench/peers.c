@@ -6,9 +6,9 @@
  * or prints how many a second; then `end`.
  */
 #include "bench.h"
+#include "tools/lib/remove_tree.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static const struct peer {
         "until [ -S s ]; do sleep 0.05; done",
         /* 7: one had ended before it was looked at */
         "supervisorctl -c conf start 'x:*' >/dev/null || [ $? = 7 ]",
-        "supervisorctl -c conf shutdown >/dev/null; "
+        "supervisorctl -c conf shutdown >/dev/null || kill $(cat pid); "
         "while [ -e pid ]; do sleep 0.05; done", 200, 7},
     {"OpenClaw's exec, 8 at once", "[ -d \"$OC_DIST\" ] && command -v \"${NODE:-node}\"",
         ":",
@@ -102,15 +102,6 @@ shell(const struct peer *p, const char *dir, const char *text,
 	return (int)n;
 }
 
-static int
-unlink_one(const char *path, const struct stat *st, int what, struct FTW *ftw)
-{
-	(void)st;
-	(void)what;
-	(void)ftw;
-	return remove(path);
-}
-
 /* A second; -1: it is not here, or did not work. */
 static double
 run_peer(const struct peer *p)
@@ -120,14 +111,15 @@ run_peer(const struct peer *p)
 
 	if (mkdtemp(dir) == NULL)
 		die("/tmp: no directory can be made");
-	if (shell(p, dir, p->need, out, &sec) == 0 &&
-	    shell(p, dir, p->prepare, out, &sec) == 0) {
-		if (shell(p, dir, p->run, out, &sec) == 0)
+	if (shell(p, dir, p->need, out, &sec) == 0) {
+		if (shell(p, dir, p->prepare, out, &sec) == 0 &&
+		    shell(p, dir, p->run, out, &sec) == 0)
 			rate = sscanf(out, "%lf", &said) == 1 ? said
 			                                      : p->jobs / sec;
+		/* also one that was not ready: it may run, or come up yet */
 		shell(p, dir, p->end, out, &sec);
 	}
-	nftw(dir, unlink_one, 16, FTW_DEPTH | FTW_PHYS);
+	(void)remove_tree(dir);
 	return rate;
 }
 
@@ -156,6 +148,7 @@ peers_round(struct bench *b)
 		r = row_get(peers[i].name, "/s",
 		    "peers: the peer, `sh -c true` as often as it can; psup 64 "
 		    "at once", GOAL_RATIO_MIN, peers[i].goal);
+		r->beside = "peer";
 		row_psup(r, mine.rate);
 		row_raw(r, rate[i]);
 	}

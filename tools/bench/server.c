@@ -2,6 +2,7 @@
 /* psup-bench's own server: in a runtime directory of its own, started and shut
  * down through libpsup; what its processes take. */
 #include "bench.h"
+#include "tools/lib/remove_tree.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -78,16 +79,6 @@ server_start(struct bench *b)
 		die("the server names %d workers", b->workers);
 }
 
-static int
-remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	remove(path);
-	return 0;
-}
-
 void
 server_stop(struct bench *b)
 {
@@ -109,7 +100,7 @@ server_stop(struct bench *b)
 		close(pidfd);
 	}
 	if (b->dir[0] != '\0')
-		nftw(b->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		(void)remove_tree(b->dir);
 	b->dir[0] = '\0';
 	b->pid_count = 0;
 }

@@ -4,10 +4,10 @@
  * escapes, or one that runs already.
  */
 #include "chaos.h"
+#include "tools/lib/remove_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,16 +206,6 @@ server_start(void)
 			die("no server comes up (%s/psupd.log)", chaos.work);
 }
 
-static int
-remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	remove(path);
-	return 0;
-}
-
 /* Everything else that came to be our child was left behind. */
 static void
 reap_the_left(void)
@@ -270,7 +260,7 @@ server_stop(void)
 	if (losses > 0)
 		fprintf(stderr, "psup-chaos: %s is kept\n", chaos.work);
 	else
-		nftw(chaos.work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		(void)remove_tree(chaos.work);
 }
 
 int

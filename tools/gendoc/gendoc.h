@@ -4,6 +4,16 @@
 #define PSUP_GENDOC_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/* notes.c: the notifications, and their fields. */
+extern const struct note {
+	const char *name, *direction, *doc;
+} notes[];
+extern const struct note_field {
+	const char *note, *name, *type, *doc;
+} note_fields[];
+extern const size_t note_count, note_field_count;
 
 /* Text in a table's cell. */
 void cell(const char *s);

@@ -23,21 +23,6 @@ static const char *const kind_words[] = {
 	[PROTO_ADMIN] = "admin connections",
 };
 
-struct note {
-	const char *name, *direction, *doc;
-};
-static const struct note notes[] = {
-#define NOTE(name, direction, doc) { name, direction, doc },
-#include "common/proto.def"
-};
-
-static const struct {
-	const char *note, *name, *type, *doc;
-} note_fields[] = {
-#define NOTEFIELD(note, name, type, doc) { note, name, type, doc },
-#include "common/proto.def"
-};
-
 void
 cell(const char *s)
 {
@@ -265,7 +250,7 @@ print_note(const struct note *note)
 
 	printf("### %s\n\n%s (%s)\n\n| field | type | |\n|---|---|---|\n",
 	    note->name, note->doc, note->direction);
-	for (i = 0; i < NELEMS(note_fields); i++) {
+	for (i = 0; i < note_field_count; i++) {
 		if (strcmp(note_fields[i].note, note->name) == 0)
 			print_field(note_fields[i].name, note_fields[i].type,
 			    note_fields[i].doc);
@@ -356,7 +341,7 @@ main(int argc, char **argv)
 		print_method((enum proto_method)i);
 	print_details();
 	puts("## 11. Notifications\n");
-	for (i = 0; i < NELEMS(notes); i++)
+	for (i = 0; i < note_count; i++)
 		print_note(&notes[i]);
 	puts("## 12. Error codes\n\n| code | |\n|---|---|");
 	for (i = 0; i < PROTO_ERROR_COUNT; i++) {

@@ -12,20 +12,6 @@
 static const struct types_printer *const printers[] = {&types_ts, &types_js,
 	&types_py};
 
-static const struct {
-	const char *name, *direction, *doc;
-} notes[] = {
-#define NOTE(name, direction, doc) {name, direction, doc},
-#include "common/proto.def"
-};
-
-static const struct {
-	const char *note, *name, *type, *doc;
-} note_fields[] = {
-#define NOTEFIELD(note, name, type, doc) {note, name, type, doc},
-#include "common/proto.def"
-};
-
 /* What the table says in prose only: {method or group, field, its type}. */
 static const char *const known_maps[][3] = {
     {"list", "sessions", "array of rows"},
@@ -234,12 +220,12 @@ may_be_absent(const char *note, const char *field)
 static void
 walk_notes(const struct types_printer *p)
 {
-	for (size_t i = 0; i < NELEMS(notes); i++) {
+	for (size_t i = 0; i < note_count; i++) {
 		if (strcmp(notes[i].direction, "server to client") != 0)
 			continue;
 		tell_shape(p, TYPES_NOTE, PROTO_METHOD_COUNT, notes[i].name,
 		    notes[i].doc);
-		for (size_t k = 0; k < NELEMS(note_fields); k++) {
+		for (size_t k = 0; k < note_field_count; k++) {
 			if (strcmp(note_fields[k].note, notes[i].name) == 0)
 				tell_field(p, notes[i].name,
 				    note_fields[k].name, note_fields[k].type,

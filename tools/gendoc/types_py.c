@@ -100,6 +100,19 @@ print_type(const char *type)
 		putchar(']');
 }
 
+/* A field's: its class says that it may be absent, unless it never is. */
+static void
+print_field(const struct types_field *f)
+{
+	if (f->optional) {
+		print_type(f->type);
+		return;
+	}
+	fputs("Required[", stdout);
+	print_type(f->type);
+	putchar(']');
+}
+
 /* "sessionId" and "send-keys" as session_id and send_keys. */
 static const char *
 snake(const char *name)
@@ -149,8 +162,10 @@ py_begin(void)
 	     "\"\"\"Printed by psup-gendoc types py from common/proto.def.\n\n"
 	     "docs/protocol.md says the rest.\n\"\"\"\n"
 	     "from __future__ import annotations\n\n"
-	     "from typing import (Any, Dict, List, Mapping, Sequence, Tuple, "
-	     "TypedDict,\n                    Union)\n\n"
+	     "from typing import (TYPE_CHECKING, Any, Dict, List, Mapping, "
+	     "Sequence, Tuple,\n                    TypedDict, Union)\n\n"
+	     "if TYPE_CHECKING:  # what checks types has it\n"
+	     "    from typing_extensions import Required\n\n"
 	     "from ._answer import ABSENT, Absent, Answer, Calls\n\n"
 	     "Data = Union[str, bytes]\n\n"
 	     "# Of each method: the rule by which it may be asked for again "
@@ -204,7 +219,7 @@ py_field(const struct types_field *f)
 		print_row(f);
 	} else if (shape_now == TYPES_GROUP || shape_now == TYPES_NOTE) {
 		printf("    %s: ", f->name);
-		print_type(f->type);
+		print_field(f);
 		putchar('\n');
 	} else if (shape_now == TYPES_ANSWER && !has_text(method_now)) {
 		/* not by the class statement: one field is called from */
@@ -214,7 +229,7 @@ py_field(const struct types_field *f)
 			    name, name);
 		any_field = true;
 		printf("    \"%s\": \"", f->name);
-		print_type(f->type);
+		print_field(f);
 		puts("\",");
 	}
 }

@@ -6,11 +6,13 @@
  */
 #include "bulk.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/clock.h"
 
-#define WINDOW 64 /* requests under way */
+#define WINDOW  64 /* requests under way */
+#define LIST_MS 30000
 
 /* One session's answer. */
 struct asked {
@@ -149,4 +151,55 @@ bulk_call(struct cli *c, const char *method, const char *const *ids,
 		psup_reply_free(&b.v[i].reply);
 	free(b.v);
 	return b.failed ? EXIT_FAILED : EXIT_OK;
+}
+
+static bool
+has_row(const psup_value *rows, const char *id)
+{
+	for (size_t i = 0; i < psup_value_count(rows); i++)
+		if (psup_get_is(psup_value_at(rows, i), "sessionId", id))
+			return true;
+	return false;
+}
+
+/* As the server says it of one. */
+static void
+say_unknown(struct cli *c, const char *id)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "No session found for %.80s", id);
+	if (c->json)
+		cli_print_json(cli_error_object("not-found", "sessionId", text));
+	cli_say("%s", text);
+}
+
+size_t
+bulk_known(struct cli *c, char **ids, size_t count)
+{
+	psup_args *a = psup_args_new();
+	const psup_value *rows;
+	psup_reply *reply;
+	size_t left = 0;
+	int rc;
+
+	if (a == NULL)
+		return count;
+	psup_args_bool(a, "all", true);
+	psup_args_list_begin(a, "sessionIds");
+	for (size_t i = 0; i < count; i++)
+		psup_args_str(a, NULL, ids[i]);
+	psup_args_list_end(a);
+	rc = psup_call(c->p, "list", a, LIST_MS, &reply);
+	psup_args_free(&a);
+	if (rc != PSUP_OK)
+		return count;
+	rows = psup_value_get(psup_reply_details(reply), "sessions");
+	for (size_t i = 0; i < count; i++)
+		if (rows == NULL || has_row(rows, ids[i]))
+			ids[left++] = ids[i];
+		else
+			say_unknown(c, ids[i]);
+	psup_reply_free(&reply);
+	return left;
 }

@@ -14,5 +14,8 @@ typedef void bulk_fill_fn(psup_args *a);
  * answer. Never starts a server. */
 int bulk_call(struct cli *c, const char *method, const char *const *ids,
     size_t count, bulk_fill_fn *fill, int wait_ms);
+/* For calls that take several ids and fail where one is of no session. Connected:
+ * says of each that is none, and closes the gap. How many are left. */
+size_t bulk_known(struct cli *c, char **ids, size_t count);
 
 #endif

@@ -211,6 +211,8 @@ complete(struct cli *c, int argc, char **argv)
 {
 	if (c->usage.dashes)
 		o.x.argv = (const char *const *)argv;
+	else if (argc == 1 && argv[0][0] == '\0')
+		return cli_usage(c, "it needs a command");
 	else if (argc == 1)
 		o.x.command = argv[0];
 	else

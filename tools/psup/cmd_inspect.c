@@ -9,11 +9,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "bulk.h"
 #include "color.h"
 #include "ended.h"
 
-#define CALL_MS 30000
-#define INDENT  12
+#define CALL_MS    30000
+#define INDENT     12
+#define TAIL_LINES 10
 
 /* A line's name, in front of what it says. */
 static void
@@ -124,27 +126,46 @@ print_map(const char *word, const json_t *row, const char *key)
 
 	if (json_object_size(o) == 0)
 		return;
-	name(word);
+	cli_putf("%-*s", INDENT - 1, word);
 	json_object_foreach(o, member, v)
 	{
 		const json_t *limit = json_object_get(v, "limit");
 
 		if (json_is_string(v)) {
-			cli_putf("%s=%s ", member, json_string_value(v));
+			cli_putf(" %s=%s", member, json_string_value(v));
 			continue;
 		}
 		shown = json_dumps(limit != NULL ? limit : v, JSON_ENCODE_ANY);
-		cli_putf("%s=%s ", member, shown != NULL ? shown : "");
+		cli_putf(" %s=%s", member, shown != NULL ? shown : "");
 		free(shown);
 	}
 	putchar('\n');
 }
 
+/* The last lines, whole ones where there is more than one. */
+static void
+print_tail(const json_t *row)
+{
+	const char *tail = json_text(row, "tail"), *lf;
+	size_t len = strlen(tail), lines = 0, at = len;
+	bool all = json_number(row, "totalOutputChars") == (json_int_t)len;
+
+	if (len == 0)
+		return;
+	while (at > 0 && (tail[at - 1] != '\n' || at == len ||
+	    ++lines < TAIL_LINES))
+		at--;
+	lf = at == 0 && !all ? memchr(tail, '\n', len - 1) : NULL;
+	if (lf != NULL)
+		at = (size_t)(lf - tail) + 1;
+	cli_putf("\n%s:\n", at == 0 && all ? "Its output"
+	                                   : "The last of its output");
+	cli_print_text(tail + at, len - at);
+}
+
 static void
 print_page(const json_t *row, const json_t *usage)
 {
-	const char *tail = json_text(row, "tail");
-
 	line("session", json_text(row, "sessionId"));
 	line("label", json_text(row, "label"));
 	line("command", json_text(row, "command"));
@@ -160,10 +181,7 @@ print_page(const json_t *row, const json_t *usage)
 	print_map("limits", row, "limits");
 	print_output(row);
 	line("instance", json_text(row, "instanceId"));
-	if (tail[0] != '\0') {
-		cli_putf("\nThe last of its output:\n");
-		cli_print_text(tail, strlen(tail));
-	}
+	print_tail(row);
 }
 
 /* What one that runs uses now; NULL: nobody knows. */
@@ -191,18 +209,35 @@ ask_usage(struct cli *c, const char *id)
 	return usage;
 }
 
+/* A wait that does not wait. */
+static int
+ask(struct cli *c, char **ids, size_t count, psup_reply **ret)
+{
+	struct psup_until now = PSUP_UNTIL_INIT;
+
+	return psup_wait_until(c->p, (const char *const *)ids, count, &now, 0,
+	    ret);
+}
+
 static int
 run(struct cli *c, int argc, char **argv)
 {
-	struct psup_until now = PSUP_UNTIL_INIT;
+	size_t count = (size_t)argc, left = count;
 	json_t *rows, *row, *usage;
 	psup_reply *reply;
 	int rc;
 
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc == PSUP_OK)
-		rc = psup_wait_until(c->p, (const char *const *)argv,
-		    (size_t)argc, &now, 0, &reply);
+		rc = ask(c, argv, count, &reply);
+	if (rc == PSUP_OK && count > 1 &&
+	    cli_exit_code(reply) == EXIT_NOT_FOUND) {
+		psup_reply_free(&reply);
+		left = bulk_known(c, argv, count);
+		if (left == 0)
+			return EXIT_FAILED;
+		rc = ask(c, argv, left, &reply);
+	}
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
 	if (psup_reply_is_error(reply))
@@ -226,7 +261,7 @@ run(struct cli *c, int argc, char **argv)
 			putchar('\n');
 	}
 	json_decref(rows);
-	return EXIT_OK;
+	return left < count ? EXIT_FAILED : EXIT_OK;
 }
 
 const struct command cmd_inspect = {

@@ -32,6 +32,9 @@ run_kill(struct cli *c, int argc, char **argv)
 		return cli_usage(c, o.scope == NULL
 			? "it needs a session id"
 			: "--scope names them all: no session id beside it");
+	if (o.signal != NULL && psup_signal_number(o.signal) <= 0)
+		return cli_usage(c, "--signal: \"%.40s\" is no signal: INT, "
+		    "HUP, USR1, 15, ...", o.signal);
 	if (o.scope == NULL)
 		return bulk_call(c, "kill", (const char *const *)argv,
 		    (size_t)argc, fill_kill, KILL_MS);

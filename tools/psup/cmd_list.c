@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bulk.h"
 #include "common/clock.h"
 #include "list.h"
 #include "list_filter.h"
@@ -56,6 +57,57 @@ take_older(struct usage *u, const char *text)
 	cli_take_moment(u, "--older", text, &o.filter.before_ms);
 }
 
+/* The key as one that columns look at, or NULL. */
+static const char *
+looked_at(const char *key, size_t len)
+{
+	for (size_t i = 0; list_keys[i] != NULL; i++)
+		if (list_keys[i][0] == key[0] &&
+		    strncmp(list_keys[i], key, len) == 0 &&
+		    list_keys[i][len] == '\0')
+			return list_keys[i];
+	return NULL;
+}
+
+/* A row for the columns: of ten thousand their tails and limits would take as
+ * long as all else. */
+static json_t *
+row_of(const psup_value *row)
+{
+	json_t *object = json_object();
+	const char *key;
+	size_t len;
+
+	for (size_t i = 0; i < psup_value_count(row); i++) {
+		key = psup_value_key(row, i, &len);
+		key = key != NULL && len > 0 ? looked_at(key, len) : NULL;
+		if (key != NULL)
+			json_object_set_new_nocheck(object, key,
+			    json_of_value(psup_value_at(row, i)));
+	}
+	return object;
+}
+
+/* The answer; of its rows what is shown. */
+static json_t *
+answer_of(struct cli *c, const psup_reply *reply)
+{
+	const psup_value *rows = psup_value_get(psup_reply_details(reply),
+	    "sessions");
+	json_t *array;
+	const char *text;
+	size_t len;
+
+	if (c->json)
+		return json_of_value(psup_reply_value(reply));
+	array = json_array();
+	for (size_t i = 0; i < psup_value_count(rows); i++)
+		json_array_append_new(array, row_of(psup_value_at(rows, i)));
+	text = psup_reply_text(reply, &len);
+	return json_pack("{s:o, s:{s:o}}", "text", json_of_text(text, len),
+	    "details", "sessions", array);
+}
+
 /* The answer of the server, or of its shared memory. */
 static int
 ask(struct cli *c, json_t **ret)
@@ -70,6 +122,11 @@ ask(struct cli *c, json_t **ret)
 	psup_args_bool(a, "all", o.all);
 	psup_args_bool(a, "usage", o.usage);
 	list_filter_args(&o.filter, a);
+	if (o.quiet) {
+		psup_args_list_begin(a, "fields");
+		psup_args_str(a, NULL, "sessionId");
+		psup_args_list_end(a);
+	}
 	rc = cli_connect_briefly(c);
 	if (rc == PSUP_OK)
 		rc = psup_call(c->p, "list", a, CALL_MS, &reply);
@@ -86,30 +143,34 @@ ask(struct cli *c, json_t **ret)
 	code = cli_exit_code(reply);
 	if (code != EXIT_OK)
 		return cli_answer(c, &reply);
-	*ret = json_of_value(psup_reply_value(reply));
+	*ret = answer_of(c, reply);
 	psup_reply_free(&reply);
 	return EXIT_OK;
 }
 
-/* Shows one answer; takes the reference. */
+/* Shows one answer; takes the reference. It is kept until the next one: to free
+ * ten thousand rows before the end would be for nothing. */
 static void
 show(struct cli *c, json_t *answer, bool screen)
 {
+	static json_t *shown;
 	const json_t *rows = json_object_get(
 	    json_object_get(answer, "details"), "sessions");
 	size_t columns, lines;
 
+	json_decref(shown);
+	shown = NULL;
 	if (c->json) {
 		cli_print_json(answer);
 		return;
 	}
+	shown = answer;
 	cells_of_terminal(&columns, &lines);
 	if (json_array_size(rows) == 0 && o.format == NULL)
 		cli_putf("%s\n", json_string_value(json_object_get(answer,
 		    "text")));
 	else
 		table_print(c, &table, rows, columns, screen ? lines : 0);
-	json_decref(answer);
 	fflush(stdout);
 }
 
@@ -240,16 +301,24 @@ static bool once;
 static int
 run_stats(struct cli *c, int argc, char **argv)
 {
+	size_t count = (size_t)argc, left = count;
+	int code;
+
 	o.usage = o.all = true;
+	if (count > 0 && cli_connect_briefly(c) == PSUP_OK)
+		left = bulk_known(c, argv, count);
+	if (left == 0 && count > 0)
+		return count > 1 ? EXIT_FAILED : EXIT_NOT_FOUND;
 	o.filter.ids = (const char *const *)argv;
-	o.filter.id_count = (size_t)argc;
+	o.filter.id_count = left;
 	if (argc == 0)
 		o.filter.status = "running";
 	if (!c->json)
 		o.format = "id,how,time,cpu,memory,processes,io,output,what";
 	if (!once && isatty(STDOUT_FILENO) == 1)
 		o.watch = true;
-	return run(c, 0, argv);
+	code = run(c, 0, argv);
+	return code == EXIT_OK && left < count ? EXIT_FAILED : code;
 }
 
 static const struct opt stats_options[] = {

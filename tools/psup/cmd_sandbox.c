@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* psup sandbox: which host a call gets and why, and the boxes that there are. */
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "tools/lib/remove_tree.h"
 
 #define ANSWER_MS 30000
 #define VERBS	  "list|inspect|prune|explain"
@@ -17,15 +17,6 @@ static struct {
 	bool elevated;
 } o;
 
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	return remove(path);
-}
-
 /* Where nobody listens: a server of our own, which has the same psup.conf, and
  * ends with its answer. */
 static int
@@ -34,7 +25,7 @@ explain_alone(struct cli *c, psup_args *a)
 	char dir[] = "/dev/shm/psup-explain-XXXXXX";
 	psup_reply *reply;
 	int64_t pid;
-	int rc, end;
+	int rc, end, left;
 
 	if (mkdtemp(dir) == NULL) {
 		cli_say("%s: %s", dir, strerror(errno));
@@ -46,8 +37,9 @@ explain_alone(struct cli *c, psup_args *a)
 		rc = psup_call(c->p, "explainSandbox", a, ANSWER_MS, &reply);
 	rc = rc == PSUP_OK ? cli_answer(c, &reply) : cli_fail(c, rc);
 	end = psup_is_connected(c->p) ? cli_stop_server(c, 0, &pid) : EXIT_OK;
-	if (nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
-		cli_say("%s: %s", dir, strerror(errno));
+	left = remove_tree(dir);
+	if (left < 0)
+		cli_say("%s: %s", dir, strerror(-left));
 	return rc == EXIT_OK ? end : rc;
 }
 

@@ -6,12 +6,13 @@
  */
 #include <string.h>
 
-#include "cli.h"
+#include "bulk.h"
 #include "common/clock.h"
 #include "ended.h"
 
 #define DAY_MS       86400000
 #define POSITION_MAX 9007199254740991
+#define BYTES_MAX    (INT64_C(1) << 52)
 
 static struct psup_until u = PSUP_UNTIL_INIT;
 static int64_t timeout = DAY_MS;
@@ -134,10 +135,19 @@ static int
 run(struct cli *c, int argc, char **argv)
 {
 	const psup_value *details, *rows;
+	size_t count = (size_t)argc, left = count;
 	psup_reply *reply;
 	int code, rc;
 
-	rc = ask(c, (const char *const *)argv, (size_t)argc, &reply);
+	rc = ask(c, (const char *const *)argv, count, &reply);
+	if (rc == PSUP_OK && count > 1 &&
+	    cli_exit_code(reply) == EXIT_NOT_FOUND) {
+		psup_reply_free(&reply);
+		left = bulk_known(c, argv, count);
+		if (left == 0)
+			return EXIT_FAILED;
+		rc = ask(c, (const char *const *)argv, left, &reply);
+	}
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
 	details = psup_reply_details(reply);
@@ -150,6 +160,8 @@ run(struct cli *c, int argc, char **argv)
 	else if (with_code)
 		code = code_of(rows);
 	else if (is_missed(rows))
+		code = EXIT_FAILED;
+	if (code == EXIT_OK && left < count)
 		code = EXIT_FAILED;
 	if (c->json) {
 		(void)cli_answer(c, &reply);
@@ -166,7 +178,7 @@ static const struct opt options[] = {
 	    "until this matches it: . [] () | * + ? {n,m} ^ $ \\b \\d \\w \\s"),
 	NUMBER("idle", 0, "MS", u.idle_ms, 1, DAY_MS,
 	    "until it was silent for so long"),
-	SIZE("bytes", 0, u.bytes, 1, POSITION_MAX,
+	SIZE("bytes", 0, u.bytes, 1, BYTES_MAX,
 	    "until there is so much output"),
 	FLAG("input", 0, u.input, "until it waits for input"),
 	CALL("since", 0, "N", "?now", take_since,

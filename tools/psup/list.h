@@ -7,6 +7,8 @@
 
 extern const struct column list_columns[];
 extern const size_t list_column_count;
+/* What of a row the columns look at; NULL at end. */
+extern const char *const list_keys[];
 /* When the rows came (wall clock): what "ago" counts from, for all alike. */
 extern int64_t list_now_ms;
 

@@ -12,6 +12,12 @@
 
 int64_t list_now_ms;
 
+const char *const list_keys[] = {"sessionId", "instanceId", "status", "state",
+	"backgrounded", "waitingForInput", "waitReason", "exitCode",
+	"exitSignal", "exitReason", "limitHit", "errno", "startedAt", "endedAt",
+	"runtimeMs", "idleMs", "totalOutputChars", "usage", "pid", "worker",
+	"lane", "scopeKey", "cwd", "label", "command", "name", "tags", NULL};
+
 /* A whole number of a row. */
 static json_int_t
 number(const json_t *row, const char *key, json_int_t dflt)

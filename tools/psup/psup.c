@@ -210,7 +210,8 @@ main(int argc, char **argv)
 	code = run(&cli, argc, argv);
 	psup_free(&cli.p);
 	free(cli.ids);
-	if (fflush(stdout) != 0 && code == EXIT_OK) {
+	/* what could not be written before is forgotten by fflush */
+	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK) {
 		cli_say("stdout cannot be written");
 		code = EXIT_INTERNAL;
 	}

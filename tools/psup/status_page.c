@@ -170,6 +170,19 @@ print_groups(const struct cli *c, const json_t *status)
 }
 
 static void
+print_boxes(const struct cli *c, const json_t *status)
+{
+	const json_t *boxes = json_object_get(status, "boxes");
+	json_int_t n = json_integer_value(json_object_get(boxes, "total"));
+
+	if (n == 0)
+		return;
+	print_name(c, "boxes");
+	cli_putf("%lld, with %lld sessions in them\n", (long long)n,
+	    (long long)json_integer_value(json_object_get(boxes, "inside")));
+}
+
+static void
 print_draining(const struct cli *c, const json_t *status)
 {
 	const json_t *scopes = json_object_get(status, "draining");
@@ -307,9 +320,15 @@ print_unavailable(const struct cli *c, const json_t *status)
 
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *one = json_array_get(all, i);
+		const char *reason = json_text(one, "reason");
 
+		/* a refusal begins so, and this is a list of them */
+		snprintf(line, sizeof(line), "no %s: ",
+		    json_text(one, "feature"));
+		if (strncmp(reason, line, strlen(line)) == 0)
+			reason += strlen(line);
 		snprintf(line, sizeof(line), "%s: %s", json_text(one, "feature"),
-		    json_text(one, "reason"));
+		    reason);
 		psup_escape(line, strlen(line), false, shown, sizeof(shown));
 		print_name(c, i == 0 ? "lacks" : "");
 		text_wrap(stdout, shown, INDENT, INDENT);
@@ -324,6 +343,7 @@ status_page_print(const struct cli *c, const json_t *status)
 	print_server(c, status);
 	print_sessions(c, status);
 	print_groups(c, status);
+	print_boxes(c, status);
 	print_draining(c, status);
 	print_unavailable(c, status);
 	TABLE(c, lanes, json_object_get(status, "lanes"), LANES + 3);

@@ -32,7 +32,7 @@ TEXT(session)
 
 TEXT(scope)
 {
-	snprintf(dst, size, "%s", r->s.scope);
+	snprintf(dst, size, "%s", r->s.scope[0] != '\0' ? r->s.scope : "-");
 }
 
 TEXT(lane)

@@ -12,6 +12,7 @@
 
 #define BEAT_LATE_MS 3000u
 #define CLOCK_COLS   8
+#define LOAD_COLS    7 /* "  load " */
 
 /* "name value" */
 static void
@@ -322,7 +323,9 @@ line_figures(const struct top_model *m, struct line *l)
 	snprintf(text, sizeof(text), "%s/%s", used, budget);
 	fact(l, "budget", STYLE_VALUE, text);
 	snprintf(text, sizeof(text), "%.1f", m->pressure.load);
-	if (m->pressure.load >= 0)
+	/* the last one, and the first that many sessions push out */
+	if (m->pressure.load >= 0 && (l->width == 0 ||
+	    l->cols + (int)strlen(text) + LOAD_COLS <= l->width))
 		fact(l, "load", STYLE_VALUE, text);
 }
 
@@ -360,6 +363,7 @@ write_line(void (*const *lines)(const struct top_model *, struct line *),
 	line_init(ret, width);
 	if (i < count && (i == 0 || m->view != NULL))
 		lines[i](m, ret);
+	line_ellipsis(ret);
 }
 
 void

@@ -15,6 +15,7 @@ line_init(struct line *l, int width)
 {
 	l->width = width;
 	l->cols = 0;
+	l->cut = false;
 	l->len = l->run_count = 0;
 	l->text[0] = '\0';
 }
@@ -24,16 +25,20 @@ static void
 append(struct line *l, uint32_t style, const char *safe)
 {
 	int left = l->width - l->cols;
+	const char *rest = safe;
 
-	if (l->width > 0 && left <= 0)
+	if (l->width > 0 && left <= 0) {
+		l->cut = l->cut || safe[strspn(safe, " ")] != '\0';
 		return;
+	}
 	/* where there are too many runs the rest looks like the last one */
 	if (l->run_count < LINE_RUNS &&
 	    (l->run_count == 0 || l->runs[l->run_count - 1].style != style))
 		l->runs[l->run_count++] = (struct line_run){style,
 		    (uint16_t)l->len, (uint16_t)l->cols};
 	l->cols += cells_copy(safe, l->cols, l->width > 0 ? left : 0,
-	    l->text + l->len, sizeof(l->text) - l->len, NULL);
+	    l->text + l->len, sizeof(l->text) - l->len, &rest);
+	l->cut = l->cut || rest[strspn(rest, " ")] != '\0';
 	l->len += strlen(l->text + l->len);
 }
 
@@ -91,6 +96,30 @@ line_pad(struct line *l, uint32_t style, int col)
 {
 	if (col > l->cols)
 		line_put(l, style, "%*s", col - l->cols, "");
+}
+
+void
+line_ellipsis(struct line *l)
+{
+	char stretch[LINE_BYTES];
+	struct line_run *r;
+	int most = l->width - 1;
+
+	if (!l->cut || most < 1 || l->run_count == 0)
+		return;
+	while (l->run_count > 1 && l->runs[l->run_count - 1].col >= most)
+		l->len = l->runs[--l->run_count].at;
+	r = &l->runs[l->run_count - 1];
+	memcpy(stretch, l->text + r->at, l->len - r->at);
+	stretch[l->len - r->at] = '\0';
+	l->len = r->at;
+	l->cols = r->col;
+	l->cols += cells_copy(stretch, l->cols, most - l->cols,
+	    l->text + l->len, sizeof(l->text) - l->len, NULL);
+	l->len += strlen(l->text + l->len);
+	l->cut = false;
+	line_pad(l, r->style, most); /* of a wide character a half */
+	append(l, r->style, "\xe2\x80\xa6");
 }
 
 void

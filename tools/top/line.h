@@ -38,6 +38,7 @@ struct line_run {
 struct line {
 	int width; /* what does not fit is cut; 0: no limit */
 	int cols;  /* used */
+	bool cut;  /* something did not fit */
 	size_t len, run_count;
 	struct line_run runs[LINE_RUNS];
 	char text[LINE_BYTES];
@@ -57,6 +58,8 @@ void line_pad(struct line *l, uint32_t style, int col);
 /* Every place that has these words, whatever their case, looks like this.
  * False: there is none that is shown. */
 bool line_mark(struct line *l, const char *words, uint32_t style);
+/* Where something did not fit, an ellipsis stands at its end. */
+void line_ellipsis(struct line *l);
 /* The whole line looks like this. */
 void line_paint(struct line *l, uint32_t style);
 

@@ -155,6 +155,7 @@ scope_line(const struct top_list *l, const struct list_scope *s, int width,
 	line_put(ret, STYLE_PLAIN, "  %zu session%s, %zu live", s->sessions,
 	    s->sessions == 1 ? "" : "s", s->live);
 	line_put(ret, STYLE_DIM, ", output %s/s, %s in all", rate, total);
+	line_ellipsis(ret);
 	(void)l;
 }
 

@@ -97,7 +97,8 @@ identity(struct details *d, const struct top_row *r)
 		line_put(l, STYLE_VALUE, "%llu",
 		    (unsigned long long)r->s.instance);
 		line_put(l, STYLE_LABEL, "  scope ");
-		line_text(l, STYLE_VALUE, r->s.scope);
+		line_text(l, STYLE_VALUE,
+		    r->s.scope[0] != '\0' ? r->s.scope : "-");
 	}
 	if (r->s.label[0] != '\0')
 		wrapped(d, "label", r->s.label);
@@ -123,7 +124,9 @@ life(struct details *d, const struct top_model *m, const struct top_row *r)
 	}
 	l = begin(d, "times");
 	if (l != NULL) {
-		moment(l, "created", r->s.created_ms, m->now_ms);
+		/* what did not wait began when it came */
+		if (r->s.started_ms - r->s.created_ms >= 1000)
+			moment(l, "created", r->s.created_ms, m->now_ms);
 		moment(l, "started", r->s.started_ms, m->now_ms);
 	}
 	if (r->s.ended_ms == 0 && r->s.deadline_ms == 0)
@@ -215,5 +218,7 @@ pane_details(struct pane *p, const struct top_model *m,
 		line_put(l, STYLE_DIM, "%*s", 2 * s->depth, "");
 		line_text(l, STYLE_PLAIN, s->stat.name);
 	}
+	for (size_t i = 0; i < p->count; i++)
+		line_ellipsis(&p->lines[i]);
 	p->back_max = d.lines > want ? d.lines - want : 0;
 }

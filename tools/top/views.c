@@ -65,6 +65,7 @@ draw_lanes(struct ui *u, struct line *to, size_t lines)
 		}
 		line_put(&to[i + 1], STYLE_DIM, "  generation %u",
 		    l->l.generation);
+		line_ellipsis(&to[i + 1]);
 		if (at == u->lane)
 			line_paint(&to[i + 1], STYLE_CHOSEN);
 	}
@@ -100,6 +101,7 @@ process_line(const struct top_process *p, struct line *l)
 	if (p->p.last_words[0] != '\0') {
 		line_put(l, STYLE_WARN, "  its predecessor: ");
 		line_text(l, STYLE_WARN, p->p.last_words);
+		line_ellipsis(l);
 	}
 }
 

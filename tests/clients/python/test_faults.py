@@ -247,10 +247,20 @@ class Defaults(FakeCase):
             await soon(p.exec("true"))
             self.assertEqual((self.settled, self.seen), (3, [None] * 3))
             self.breaks = 1
-            self.refusals = ["share-used-up"]
-            await self.fails("share-used-up", p.exec("true"))
+            self.refusals = ["share-used-up", "busy"]
             await soon(p.exec("true"))
-        self.assertEqual((self.settled, self.seen), (5, [None] * 5))
+        self.assertEqual((self.settled, self.seen), (6, [None] * 5))
+
+    async def test_that_finds_no_room(self) -> None:
+        async with await self.connect(timeout=5) as p:
+            await soon(p.exec("true"))
+            self.breaks = 1
+            self.refusals = ["share-used-up"] * 10_000
+            await self.fails("share-used-up", p.exec("true"))
+            self.assertLess(len(self.refusals), 9_999)
+            self.refusals = []
+            await soon(p.exec("true"))
+        self.assertEqual(self.seen, [None] * 3)
 
     async def test_an_environment_that_has_changed(self) -> None:
         async with await self.connect() as p:

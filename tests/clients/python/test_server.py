@@ -36,8 +36,9 @@ class Methods(LiveCase):
 
     async def test_refusals_are_raised(self) -> None:
         async with self.connect() as p:
-            await self.fails("not-found", p.poll("no-such"))
-            await self.fails("bad-workdir", p.exec("true", workdir="/absent"))
+            await self.fails("not-found", p.poll("no-such"), "sessionId")
+            await self.fails("bad-workdir", p.exec("true", workdir="/absent"),
+                             "workdir")
             await self.fails("invalid-params", p.exec("true", host="moon"),
                              "host")
             await self.fails("invalid-params", p.exec(), "command")

@@ -329,18 +329,22 @@ Test(config_sandbox, knows_whom_boxes_run_as)
 Test(config_sandbox, knows_what_makes_another_box)
 {
 	struct config_sandbox *other = malloc(sizeof(*other));
+	uint64_t sum = config_sandbox_sum(&config.sandbox);
 
 	cr_assert_not_null(other);
 	*other = config.sandbox;
 	other->mode = CONFIG_SANDBOX_ALL;
 	other->idle_min = 1;
 	(void)strcpy(other->env, "A=1\n");
-	cr_expect_not(config_sandbox_remakes(&config.sandbox, other));
+	cr_expect_eq(config_sandbox_sum(other), sum);
 	other->pids = 9;
-	cr_expect(config_sandbox_remakes(&config.sandbox, other));
+	cr_expect_neq(config_sandbox_sum(other), sum);
 	*other = config.sandbox;
 	(void)strcpy(other->binds, "/a:/b:ro\n");
-	cr_expect(config_sandbox_remakes(&config.sandbox, other));
+	cr_expect_neq(config_sandbox_sum(other), sum);
+	(void)strcpy(other->binds, "");
+	(void)strcpy(other->setup, "/a:/b:ro\n");
+	cr_expect_neq(config_sandbox_sum(other), sum);
 	free(other);
 }
 

@@ -330,6 +330,47 @@ Test(resume, what_always_breaks_the_connection_is_given_up)
 	end(&f, &p);
 }
 
+/* Keeps what the first connection begins with, and nobody else's: the scope's
+ * memory is used up by then. */
+static bool
+full_scope(struct fake *f, uint64_t id, const char *method,
+    const struct val *params)
+{
+	(void)params;
+	if (strcmp(method, "defaults") != 0)
+		return false;
+	if (f->asked++ == 0)
+		fake_answer_text(f, id, "");
+	else
+		fake_answer_error(f, id, "share-used-up",
+		    "memory: this scope uses 140 MiB, its share is 128", "");
+	return true;
+}
+
+/* Nobody else's end gives it room again: it is told, not kept waiting. */
+Test(resume, a_scope_without_room_is_given_up)
+{
+	struct psup_options o = PSUP_OPTIONS_INIT;
+	psup_args *defaults = psup_args_new();
+	psup_reply *r = NULL;
+	struct fake f;
+	psup *p;
+
+	fake_start(&f, full_scope);
+	f.incarnation = "00000000000000aa";
+	psup_args_str(defaults, "baseDir", "/");
+	o.runtime_dir = f.dir;
+	o.defaults = defaults;
+	cr_assert_eq(psup_new(&p), PSUP_OK);
+	cr_assert_eq(psup_connect(p, &o), PSUP_OK, "%s", psup_error_message(p));
+	cr_assert_eq(psup_list(p, false, &r), PSUP_ERR_LOST);
+	cr_expect_gt(f.asked, 10);
+	cr_expect(strstr(psup_error_message(p), "its share is 128") != NULL,
+	    "%s", psup_error_message(p));
+	psup_args_free(&defaults);
+	end(&f, &p);
+}
+
 /* One more piece at each connection; the last one answers. */
 static bool
 stream(struct fake *f, uint64_t id, const char *method,

@@ -118,6 +118,8 @@ Test(box_plan, tells_bwrap_word_for_word)
 	    .binds = binds,
 	    .bind_count = 2,
 	    .disable_userns = true,
+	    .sizes = true,
+	    .tmpfs_bytes = 1 << 20,
 	    .info_fd = 9,
 	    .ready_fd = 8,
 	};
@@ -136,16 +138,19 @@ Test(box_plan, tells_bwrap_word_for_word)
 	    "--new-session --clearenv --unshare-net --disable-userns "
 	    "--cap-drop ALL --ro-bind /usr /usr --ro-bind /etc /etc "
 	    "--symlink usr/bin /bin --symlink usr/lib /lib "
-	    "--ro-bind /lib64 /lib64 --dev /dev --proc /proc --tmpfs /tmp "
-	    "--tmpfs /run --tmpfs /var --perms 0555 --dir /run/psup "
+	    "--ro-bind /lib64 /lib64 --dev /dev --proc /proc "
+	    "--size 524288 --tmpfs /tmp --size 262144 --tmpfs /dev/shm "
+	    "--size 131072 --tmpfs /run --size 131072 --tmpfs /var "
+	    "--perms 0555 --dir /run/psup "
 	    "--ro-bind /lib/psup-box /run/psup/box --bind /ws/1 /workspace "
 	    "--ro-bind /srv/a /a --bind /srv/b /b --chdir /workspace "
-	    "--remount-ro / --info-fd 9 -- /run/psup/box 8");
+	    "--remount-ro /dev --remount-ro / --info-fd 9 -- /run/psup/box 8");
 	plan.host_network = true;
-	plan.disable_userns = false;
+	plan.disable_userns = plan.sizes = false;
 	box_plan_argv(&plan, &a);
 	for (size_t i = 0; i < a.count; i++)
 		cr_expect(strcmp(a.arg[i], "--unshare-net") != 0 &&
+			  strcmp(a.arg[i], "--size") != 0 &&
 			  strcmp(a.arg[i], "--disable-userns") != 0);
 }
 
@@ -160,6 +165,8 @@ Test(box_plan, has_room_for_every_bind)
 	    .root_count = 3,
 	    .binds = binds,
 	    .bind_count = BOX_BINDS,
+	    .sizes = true,
+	    .tmpfs_bytes = 1,
 	    .disable_userns = true};
 	struct box_argv a;
 

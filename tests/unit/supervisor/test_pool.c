@@ -135,6 +135,30 @@ Test(pool, what_may_wait_leaves_by_itself_in_the_end)
 	expect_nothing();
 }
 
+/* What another worker waits for is no company. */
+Test(pool, nobody_waits_for_anothers_time)
+{
+	struct ctl_turn t = {.head = CTL_INIT(CTL_ENDED, (struct sid){2},
+				 struct ctl_turn)};
+	int ends[2], first = far;
+
+	far_pair(ends);
+	pool_on_peer(&m, &(struct ctl_peer){.wid = {1, 1}, .pid = 1,
+	    .role = HERITAGE_WORKER}, ends[0]);
+	late(1, 1000);
+	pool_turn_end(&m, true);
+	pool_order_late(&m.workers[1], t.head.sid, &t, sizeof(t));
+	pool_turn_end(&m, true);
+	m.workers[1].late_ns = m.workers[0].late_ns + NSEC_PER_MSEC / 2;
+	cr_assert_eq(event_base_loop(m.base, EVLOOP_ONCE), 0);
+	pool_turn_end(&m, true);
+	expect_next(CTL_ENDED, 1);
+	far = ends[1];
+	expect_next(CTL_ENDED, 2);
+	close(ends[1]);
+	far = first;
+}
+
 Test(pool, nothing_waits_where_places_are_few)
 {
 	late(1, 100);

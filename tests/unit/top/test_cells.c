@@ -163,6 +163,28 @@ Test(top_line, is_cut_and_keeps_its_runs, .timeout = 20, .init = top_use_utf8)
 	cr_assert_lt(l.len, LINE_BYTES);
 }
 
+/* What is cut says so, and is no half of anything. */
+Test(top_line, ends_with_an_ellipsis, .timeout = 20, .init = top_use_utf8)
+{
+	static const struct {
+		const char *first, *second, *wanted;
+	} cuts[] = {{"abc", "defg", "abcdefg"}, {"abc", "defghi", "abcdefg…"},
+	    {"abcdefgh", "  ", "abcdefgh"}, {"abcdefgh", "i", "abcdefg…"},
+	    {"abcdefg", "日本", "abcdefg…"}, {"日本語", "日本", "日本語 …"},
+	    {"abcdefghij", "", "abcdefg…"}};
+	static struct line l;
+
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		line_init(&l, 8);
+		line_put(&l, STYLE_BOLD, "%s", cuts[i].first);
+		line_put(&l, STYLE_DIM, "%s", cuts[i].second);
+		line_ellipsis(&l);
+		cr_expect_str_eq(l.text, cuts[i].wanted, "%s", l.text);
+		cr_expect_eq(l.len, strlen(l.text));
+		cr_expect_leq(l.cols, 8);
+	}
+}
+
 Test(top_line, marks_words_and_no_half_of_a_letter, .timeout = 20,
     .init = top_use_utf8)
 {

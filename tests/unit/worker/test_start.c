@@ -180,6 +180,19 @@ Test(start, that_hangs_is_told_to_a_new_master)
 	cr_assert_eq(s->running_count, 1);
 }
 
+/* The next master may be of a build that wants to hear RUNNING before END. */
+Test(start, that_hangs_says_all_to_a_new_master)
+{
+	struct psession *s = puppet_start(&p, &(struct order){
+	    .argv = {"leased"}, .path = path, .flags = CTL_START_END_ALONE});
+
+	until_it_hangs(s);
+	puppet_master(&p);
+	give_back();
+	UNTIL(&p, s->closed);
+	cr_assert_eq(s->running_count, 1);
+}
+
 /* The worker dies: who finds the pid in the header hands it to the next. */
 Test(start, that_hangs_is_taken_over)
 {

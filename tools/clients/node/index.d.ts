@@ -20,7 +20,7 @@ export interface ConnectOptions {
   /** 64 hex digits, as mintToken gave it */
   token?: string;
   runtimeDir?: string;
-  /** false: do not start a server where none runs */
+  /** false: where none runs, wait for one instead of starting it */
   start?: boolean;
   /** The program to start; psupd in PATH */
   psupd?: string;
@@ -104,6 +104,7 @@ export class Psup extends EventEmitter {
   static connect(options?: ConnectOptions): Promise<Psup>;
   constructor(options?: ConnectOptions);
   readonly server: HelloAnswer;
+  /** What the server refuses is an answer, with isError and details.code */
   call<M extends keyof Methods>(method: M, params?: Methods[M][0],
     options?: CallOptions): Promise<Methods[M][1]>;
   output(sessionId: string, options?: {since?: number; maxBytes?: number;

@@ -804,6 +804,8 @@ export interface StatusAnswer {
   upgrade?: Fields;
   /** Counts by state: queued, starting, running, exited, ended */
   sessions?: Fields;
+  /** The boxes of host sandbox: total, inside (sessions in them), and how many are making, in setup, ready, draining, failed */
+  boxes?: Fields;
   /** What bounds running sessions, 0: nothing */
   admission?: Fields;
   /** What all scopes use together: resource (memory, connections, sessions, waiting, output), limit, used; of all: scopes (how many use it), refused (asks, by this master), heaviest (scope, or user of connections without a hello; used); of a scoped connection: what its scope has used, and fair, its share */
@@ -846,7 +848,7 @@ export interface SandboxesParams {
 export interface SandboxesAnswer {
   /** One line a box */
   text: string;
-  /** status; boxes (box: its name, agent SCOPE, session NUMBER or shared; state: making, setup, ready, draining, failed or gone; pid of its first process, 0 before there is one; inside: sessions in it; madeAt; ageMs; workspace; network; memoryBytes; pids; why: of a failed one) */
+  /** status; boxes (box: its name, agent SCOPE, session NUMBER or shared; state: making, setup, ready, draining, failed or gone; pid of its first process, 0 before there is one; inside: sessions in it; madeAt; ageMs; workspace; network; memoryBytes, pids, cpusPercent, where it is bounded; memoryBy, pidsBy, cpusBy: cgroup-v1 or cgroup-v2, which bound it as a whole, or rlimit; why: of a failed one) */
   details: Fields;
   isError: boolean;
 }

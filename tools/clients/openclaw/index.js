@@ -102,11 +102,13 @@ export default definePluginEntry({
     const agents = new Agents(api);
     const {approval = true, backgroundMs, timeoutSec, lane} = agents.config;
     const psup = ctx => () => agents.get(ctx?.agentId);
-    api.registerTool(ctx => createExecTool({name: 'psup_exec', psup: psup(ctx),
+    // In a model's sight as core's exec is, not behind tool_search.
+    const register = (name, make) => api.registerTool(ctx =>
+      ({...make(ctx), name, label: name, catalogMode: 'direct-only'}), {name});
+    register('psup_exec', ctx => createExecTool({psup: psup(ctx),
       sessionKey: agents.key(ctx?.sessionKey), cwd: ctx?.workspaceDir,
-      backgroundMs, timeoutSec, lane}), {name: 'psup_exec'});
-    api.registerTool(ctx => createProcessTool({name: 'psup_process',
-      psup: psup(ctx)}), {name: 'psup_process'});
+      backgroundMs, timeoutSec, lane}));
+    register('psup_process', ctx => createProcessTool({psup: psup(ctx)}));
     api.registerService?.({id: 'psup', start: () => agents.start(),
       stop: () => agents.stop()});
     if (!approval) return;

@@ -10,6 +10,9 @@ const PROTOCOL = 1;
 // The server takes 64 at once, then stops reading: a cancel must get through.
 export const WINDOW = 60;
 const A_TURN = 16; // messages, then others have theirs
+// A server that has no room until something has ended, or is being replaced.
+const FULL = ['busy', 'share-used-up'];
+const AGAIN = [...FULL, 'connection-lost', 'stopping', 'no-server'];
 const TRIES = 100; // of one call, over lost connections
 const A_WRITE = 64 << 10; // bytes, then what was said is sent
 
@@ -249,10 +252,10 @@ export class Link {
         await this.open(until);
         return this.pump();
       } catch (e) {
-        why = e;
+        // that it is full says more than that the time is over
+        if (!FULL.includes(why?.code) || e.code !== 'no-server') why = e;
         this.socket?.destroy();
-        if (e instanceof PsupError && !['connection-lost', 'busy', 'stopping',
-          'no-server'].includes(e.code)) break;
+        if (e instanceof PsupError && !AGAIN.includes(e.code)) break;
         if (nobodyThere(e) && client.options.start !== false) {
           const error = await client.start().then(() => null, e => e);
           if (error) {

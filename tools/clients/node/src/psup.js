@@ -75,6 +75,10 @@ export class Psup extends EventEmitter {
   call(method, params = {}, options = {}) {
     // the connection itself says it
     if (method === 'hello') return this.links[0].ready();
+    if (params === null || typeof params !== 'object' || Array.isArray(params)) {
+      return Promise.reject(new PsupError('invalid-params', `${method} takes ` +
+          `its parameters as {name: value, ...}, not ${typeof params}`));
+    }
     const name = NAMES[method];
     if (name && params[name[0]] === undefined) {
       params = {...params, [name[0]]: name[1]()};
@@ -82,6 +86,9 @@ export class Psup extends EventEmitter {
     // the connection has it, from a server that can keep it
     if (method === 'exec' && params.baseEnv === undefined && this.env &&
         !this.keeps) params = {...params, baseEnv: this.env};
+    if (method === 'exec' && params.baseDir === undefined) {
+      params = {...params, baseDir: here()};
+    }
     const slow = isSlow(method, params);
     return (options.link ?? this.link(slow)).call(method, params,
         {...options, slow});
@@ -110,11 +117,8 @@ export class Psup extends EventEmitter {
   // The output of a session from a position on, over restarts of both sides.
   async *output(sessionId, {since = 0, signal, maxBytes = 262144} = {}) {
     for (;;) {
-      const {details, text, isError} = await this.call('poll', {sessionId,
-        since, maxBytes, raw: true, timeout: 30000}, {signal});
-      if (isError && details.code) {
-        throw new PsupError(details.code, text, 'sessionId');
-      }
+      const {details} = await this.poll({sessionId, since, maxBytes, raw: true,
+        timeout: 30000}, {signal});
       const {output, next = since, dropped = 0} = details;
       if (output?.length > 0) {
         yield {data: output, pos: next - output.length, dropped};
@@ -215,6 +219,26 @@ export class Psup extends EventEmitter {
   }
 }
 
+// Where commands run, as with child_process. It may have been removed.
+function here() {
+  try {
+    return process.cwd();
+  } catch {
+    return undefined;
+  }
+}
+
+// What is at fault, where the code alone says it.
+const FIELDS = {'not-found': 'sessionId', 'bad-workdir': 'workdir'};
+
+// An answer that says no: as call() gives it, for tools and their models.
+function granted(answer) {
+  const {isError, text, details} = answer;
+  if (!isError || !details?.code) return answer;
+  throw new PsupError(details.code, details.error ?? text,
+      details.field ?? FIELDS[details.code], {details});
+}
+
 const closed = () => new PsupError('connection-lost', 'psup was closed');
 
 for (const method of Object.keys(METHODS)) {
@@ -222,8 +246,8 @@ for (const method of Object.keys(METHODS)) {
   for (const is of new Set([method, name])) {
     if (Object.hasOwn(Psup.prototype, is)) continue;
     Object.defineProperty(Psup.prototype, is, {configurable: true,
-      writable: true, value(params, options) {
-        return this.call(method, params, options);
+      writable: true, async value(params, options) {
+        return granted(await this.call(method, params, options));
       }});
   }
 }

@@ -45,12 +45,26 @@ test('commands have our environment, sent once', async () => {
   const {details} = await own.exec({command: 'echo $MARK $OTHER',
     env: {OTHER: 'two'}});
   assert.equal(details.aggregated, 'one two\n');
+  assert.equal(details.cwd, process.cwd());
   assert.equal(await text(own.spawn('sh', ['-c', 'echo $MARK']).stdout), 'one\n');
   assert.equal(await text(own.spawn('sh', ['-c', 'echo $MARK'],
       {env: {MARK: 'other'}}).stdout), 'other\n');
   await it.kill('master');
   assert.equal((await own.exec({command: 'echo $MARK'})).details.aggregated,
       'one\n');
+});
+
+test('what the server refuses is thrown, by call() it is an answer', async () => {
+  await assert.rejects(psup.poll({sessionId: 'nobody'}),
+      {code: 'not-found', field: 'sessionId'});
+  await assert.rejects(psup.exec('ls'), {code: 'invalid-params',
+    message: /as \{name: value, \.\.\.\}, not string/});
+  await assert.rejects(psup.exec({command: 'true', workdir: '/nonexistent'}),
+      {code: 'bad-workdir', field: 'workdir'});
+  await assert.rejects(psup.output('nobody').next(), {code: 'not-found'});
+  const {isError, details} = await psup.call('poll', {sessionId: 'nobody'});
+  assert.deepEqual([isError, details.code], [true, 'not-found']);
+  assert.equal((await psup.exec({command: 'exit 3'})).details.exitCode, 3);
 });
 
 test('10 000 calls at once', async () => {

@@ -72,10 +72,13 @@ class Calls:
         details = result.get("details")
         if (result.get("isError") and isinstance(details, dict) and
                 isinstance(details.get("code"), str)):
-            raise PsupError(details["code"], str(details.get("error", "")),
-                            str(details.get("field", "")), details)
+            code = details["code"]
+            raise PsupError(code, str(details.get("error", "")), str(
+                details.get("field", _FIELDS.get(code, ""))), details)
         return result
 
 
+# What is at fault, where the code alone says it.
+_FIELDS = {"not-found": "sessionId", "bad-workdir": "workdir"}
 # Where None is a value: of the table's nullable parameters.
 _NIL = {"exec": ("yield_ms",), "lanes": ("width",)}

@@ -23,6 +23,7 @@ from ._protocol import METHODS
 PROTOCOL = 1
 WINDOW = 60  # the server reads no more than 64 requests of a connection
 SHORT_S = 0.1  # a connection that lives no longer helps nobody
+FULL = ("busy", "share-used-up")  # until something has ended
 SHORT_MAX = 50
 
 Note = Callable[[str, Dict[str, Any]], None]
@@ -287,6 +288,7 @@ class Channel:
     async def _open(self) -> None:
         deadline = time.monotonic() + self._timeout
         tries = self._shorts
+        full: Optional[PsupError] = None
         while True:
             if tries > 0:
                 await asyncio.sleep(min(0.005 * tries, 0.2))
@@ -296,9 +298,15 @@ class Channel:
                 if not link.ended:
                     break
             except PsupError as e:
-                # a master that dies in the middle of it has a successor
-                if (e.code != "connection-lost" or
-                        time.monotonic() >= deadline):
+                # a master that dies in the middle of it has a successor, and
+                # what others use ends
+                if e.code in FULL:
+                    full = e
+                elif e.code == "timeout" and full is not None:
+                    raise full from e
+                elif e.code != "connection-lost":
+                    raise
+                if time.monotonic() >= deadline:
                     raise
         self._link = link
         self._since = time.monotonic()

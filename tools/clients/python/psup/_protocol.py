@@ -5,8 +5,11 @@ docs/protocol.md says the rest.
 """
 from __future__ import annotations
 
-from typing import (Any, Dict, List, Mapping, Sequence, Tuple, TypedDict,
-                    Union)
+from typing import (TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Tuple,
+                    TypedDict, Union)
+
+if TYPE_CHECKING:  # what checks types has it
+    from typing_extensions import Required
 
 from ._answer import ABSENT, Absent, Answer, Calls
 
@@ -247,18 +250,18 @@ METHODS["hello"] = ("*", "", {})
 
 
 HelloAnswer = TypedDict("HelloAnswer", {
-    "server": "str",
-    "protocol": "int",
-    "incarnation": "str",
-    "scope": "Union[str, None]",
-    "pid": "int",
+    "server": "Required[str]",
+    "protocol": "Required[int]",
+    "incarnation": "Required[str]",
+    "scope": "Required[Union[str, None]]",
+    "pid": "Required[int]",
 }, total=False)
 
 METHODS["defaults"] = ("*", "", {})
 
 
 DefaultsAnswer = TypedDict("DefaultsAnswer", {
-    "bytes": "int",
+    "bytes": "Required[int]",
 }, total=False)
 
 METHODS["exec"] = ("requestKey", "exec", {
@@ -488,24 +491,24 @@ METHODS["events"] = ("*", "", {})
 
 
 EventsAnswer = TypedDict("EventsAnswer", {
-    "events": "List[EventNote]",
-    "overflowed": "int",
-    "acknowledged": "int",
+    "events": "Required[List[EventNote]]",
+    "overflowed": "Required[int]",
+    "acknowledged": "Required[int]",
 }, total=False)
 
 METHODS["subscribe"] = ("*", "", {})
 
 
 SubscribeAnswer = TypedDict("SubscribeAnswer", {
-    "acknowledged": "int",
-    "overflowed": "int",
+    "acknowledged": "Required[int]",
+    "overflowed": "Required[int]",
 }, total=False)
 
 METHODS["ack"] = ("*", "", {})
 
 
 AckAnswer = TypedDict("AckAnswer", {
-    "acknowledged": "int",
+    "acknowledged": "Required[int]",
 }, total=False)
 
 METHODS["lanes"] = ("op=list", "process", {
@@ -530,6 +533,7 @@ StatusAnswer = TypedDict("StatusAnswer", {
     "scheduling": "Dict[str, Any]",
     "upgrade": "Dict[str, Any]",
     "sessions": "Dict[str, Any]",
+    "boxes": "Dict[str, Any]",
     "admission": "Dict[str, Any]",
     "shares": "List[Dict[str, Any]]",
     "output": "Dict[str, Any]",
@@ -555,24 +559,24 @@ METHODS["mintToken"] = ("", "", {})
 
 
 MintTokenAnswer = TypedDict("MintTokenAnswer", {
-    "token": "str",
-    "id": "str",
-    "scope": "str",
-    "createdAt": "int",
+    "token": "Required[str]",
+    "id": "Required[str]",
+    "scope": "Required[str]",
+    "createdAt": "Required[int]",
 }, total=False)
 
 METHODS["listTokens"] = ("*", "", {})
 
 
 ListTokensAnswer = TypedDict("ListTokensAnswer", {
-    "tokens": "List[Dict[str, Any]]",
+    "tokens": "Required[List[Dict[str, Any]]]",
 }, total=False)
 
 METHODS["revokeToken"] = ("", "", {})
 
 
 RevokeTokenAnswer = TypedDict("RevokeTokenAnswer", {
-    "revoked": "int",
+    "revoked": "Required[int]",
 }, total=False)
 
 METHODS["upgrade"] = ("id", "", {})
@@ -593,36 +597,36 @@ METHODS["shutdown"] = ("*", "", {})
 
 
 ShutdownAnswer = TypedDict("ShutdownAnswer", {
-    "pid": "int",
+    "pid": "Required[int]",
 }, total=False)
 
 
 class SessionNote(TypedDict, total=False):
-    msgid: int
-    sessionId: str
-    instanceId: str
-    state: str
-    pid: Union[int, None]
+    msgid: Required[int]
+    sessionId: Required[str]
+    instanceId: Required[str]
+    state: Required[str]
+    pid: Required[Union[int, None]]
     pty: bool
 
 
 class OutputNote(TypedDict, total=False):
-    msgid: int
-    stream: str
-    pos: int
-    data: bytes
+    msgid: Required[int]
+    stream: Required[str]
+    pos: Required[int]
+    data: Required[bytes]
     dropped: int
 
 
 class TailNote(TypedDict, total=False):
-    msgid: int
-    bytes: int
-    line: str
+    msgid: Required[int]
+    bytes: Required[int]
+    line: Required[str]
 
 
 class EventNote(TypedDict, total=False):
-    seq: int
-    kind: str
+    seq: Required[int]
+    kind: Required[str]
     sessionId: str
     instanceId: str
     scope: str
@@ -651,7 +655,7 @@ class Methods(Calls):
         base_dir: Union[str, None] = None,
         umask: Union[str, None] = None
     ) -> DefaultsAnswer:
-        """What exec on this connection takes where a call does not say: sent once, an environment does not travel with every call. What is given replaces what was; nothing of it outlives the connection. hello takes the same; but before its hello another user's message has at most 4096 bytes, so who shows a token sends them behind it."""
+        """What exec on this connection takes where a call does not say: sent once, an environment does not travel with every call. What is given replaces what was; nothing of it outlives the connection. hello takes the same; but before its hello another user's message has at most 4096 bytes, so who shows a token sends them behind it. Of a scope over its share of memory another scope that needs its own takes them back: until they are sent again exec is refused then (share-used-up)."""
         ret: DefaultsAnswer = await self._ask("defaults", locals())
         return ret
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* How many boxes there are, for status and metrics. */
+#include "supervisor/host/boxes.h"
+
+#include <string.h>
+
+#include "supervisor/master.h"
+
+void
+boxes_count(const struct master *m, struct boxes_count *ret)
+{
+	const struct host_box *bx;
+
+	memset(ret, 0, sizeof(*ret));
+	LIST_FOREACH(bx, &m->boxes.list, link)
+	{
+		if (bx->life.state == BOX_GONE)
+			continue;
+		ret->total++;
+		ret->by_state[bx->life.state]++;
+		ret->inside += bx->life.inside;
+	}
+}
+
+void
+boxes_show(struct master *m)
+{
+	struct boxes_count n;
+
+	boxes_count(m, &n);
+	atomic_store_explicit(
+	    &m->stats->boxes, n.total, memory_order_relaxed);
+	atomic_store_explicit(
+	    &m->stats->boxed, n.inside, memory_order_relaxed);
+}

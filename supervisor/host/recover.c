@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The boxes that a master finds: of each its session says what it was made of
+ * and whether somebody is to enter it still. One that was to end ends, as does
+ * one that would be made in another way now, or whose session has ended
+ * meanwhile; and none is set up twice. See boxes.h.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/host/inner.h"
+#include "supervisor/master.h"
+
+#define SUM_DIGITS 16
+
+char *
+boxes_label(const struct host_box *bx)
+{
+	char label[SUM_DIGITS + 1 + sizeof(bx->scope)];
+
+	(void)snprintf(
+	    label, sizeof(label), "%016" PRIx64 " %s", bx->sum, bx->scope);
+	return strdup(label);
+}
+
+/* What boxes_label() said. One of an earlier build says nothing: it was made in
+ * another way, as far as anybody knows. */
+static void
+read_label(struct host_box *bx, const char *label)
+{
+	char *end;
+	uint64_t sum = strtoull(label, &end, 16);
+
+	bx->sum = 0;
+	if (end != label + SUM_DIGITS || *end != ' ')
+		return;
+	bx->sum = sum;
+	(void)strlcpy(bx->scope, end + 1, sizeof(bx->scope));
+}
+
+static void
+recover_box(struct master *m, struct session *s)
+{
+	struct host_box *bx = boxes_new(m, s->id.session_key, BOXES_SCOPE);
+	uint64_t now = clock_boot_ns(), wall = clock_wall_ms(), age;
+
+	if (bx == NULL) {
+		master_give_up(m, "no memory for the boxes");
+		return;
+	}
+	boxes_is(m, bx, s->id.sid);
+	read_label(bx, s->id.label);
+	(void)box_tell(&bx->life, BOX_WANT, &bx->rules, now);
+	bx->made_ms = s->id.created_ms;
+	age = wall > bx->made_ms ? (wall - bx->made_ms) * NSEC_PER_MSEC : 0;
+	bx->life.made_ns = now > age ? now - age : 0;
+}
+
+/* Is nobody to enter it? */
+static bool
+is_over(struct master *m, const struct host_box *bx, const struct session *s)
+{
+	return s->start.box.v == BOXES_CLOSING ||
+	       bx->sum != config_sandbox_sum(&m->cfg.sandbox) ||
+	       (boxes_is_of_session(bx) && bx->life.inside == 0);
+}
+
+/* How far it had come; what its setup has done is not done again. */
+static void
+recover_life(struct master *m, struct host_box *bx)
+{
+	struct session *s = session_by_sid(m, bx->sid);
+	bool setup = bx->rules.setup;
+
+	if (is_over(m, bx, s)) {
+		/* workers are not here yet: its timer stops it */
+		(void)box_tell(&bx->life, BOX_DRAIN, &bx->rules, 0);
+		starts_inside(s, (struct sid){BOXES_CLOSING});
+		session_touch(m, s);
+	}
+	bx->rules.setup = setup && s->start.box.v == 0 && bx->setup.v == 0;
+	if (s->state != STATE_STARTING)
+		boxes_look(m, bx, s);
+	bx->rules.setup = setup;
+	if (bx->setup.v != 0 && bx->life.state == BOX_READY)
+		bx->life.state = BOX_SETUP;
+	boxes_place(m, bx);
+}
+
+void
+boxes_recover(struct master *m)
+{
+	struct host_box *bx;
+	struct session *s;
+
+	for (s = registry_first(m); s != NULL; s = registry_next(s))
+		if (session_live(s) && s->wish.host == HOST_BOX)
+			recover_box(m, s);
+	for (s = registry_first(m); s != NULL; s = registry_next(s)) {
+		bx = session_live(s) ? boxes_by_sid(m, s->start.box) : NULL;
+		if (bx != NULL && s->wish.host == HOST_SANDBOX)
+			bx->life.inside++;
+		else if (bx != NULL && s->wish.host == HOST_SETUP)
+			bx->setup = s->id.sid;
+	}
+	LIST_FOREACH(bx, &m->boxes.list, link)
+		recover_life(m, bx);
+}

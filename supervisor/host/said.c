@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* What the sessions say that make a box and set it up, and what their ends mean
+ * for it. See boxes.h. Called by session/. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/procfs.h"
+#include "common/text.h"
+#include "supervisor/host/inner.h"
+#include "supervisor/master.h"
+
+/* The box's session has said something: which process is pid 1? */
+void
+boxes_look(struct master *m, struct host_box *bx, struct session *s)
+{
+	struct sbuf text = SBUF_INIT;
+	struct procfs_stat st;
+	int32_t pid = 0;
+
+	session_tail(m, s, &text, MASTER_TAIL, false);
+	if (text.p != NULL && !text.failed)
+		pid = maker_parse(text.p, text.len);
+	sbuf_fini(&text);
+	if (pid == 0) {
+		output_watch(m, s, s->output.total);
+		return;
+	}
+	if (procfs_stat(pid, &st) < 0)
+		return; /* it has ended, and its bwrap will */
+	bx->pid = pid;
+	bx->start = st.start;
+	boxes_tell(m, bx, BOX_UP);
+}
+
+void
+boxes_heard(struct master *m, struct session *s)
+{
+	struct host_box *bx = boxes_by_sid(m, s->id.sid);
+
+	if (bx != NULL && s->wish.host == HOST_BOX && session_live(s) &&
+	    s->state != STATE_STARTING && bx->life.state == BOX_MAKING)
+		boxes_look(m, bx, s);
+}
+
+/* Why a box that was never up has ended. */
+static void
+note_why(struct master *m, struct host_box *bx, struct session *s)
+{
+	struct sbuf text = SBUF_INIT;
+	int error =
+	    s->facts.reason == END_SPAWN_ERROR ? abs(s->facts.error) : 0;
+
+	session_tail(m, s, &text, MASTER_TAIL, false);
+	box_why(error, text.p != NULL ? text.p : "", text.len, bx->why);
+	sbuf_fini(&text);
+}
+
+/* Why its setup command came to nothing: how it ended, and its last line. */
+static void
+note_setup(struct master *m, struct host_box *bx, struct session *s)
+{
+	struct sbuf text = SBUF_INIT;
+	char how[32] = "", line[128] = "";
+	const char *at;
+	size_t n;
+
+	session_tail(m, s, &text, 400, false);
+	n = text.p != NULL ? text.len : 0;
+	while (n > 0 && text.p[n - 1] == '\n')
+		n--;
+	at = n > 0 ? memrchr(text.p, '\n', n) : NULL;
+	at = at != NULL ? at + 1 : text.p;
+	if (n > 0)
+		(void)text_escape(
+		    at, (size_t)(text.p + n - at), false, line, sizeof(line));
+	sbuf_fini(&text);
+	if (s->facts.exit_signal != 0)
+		(void)snprintf(how, sizeof(how), " (signal %d)",
+		    s->facts.exit_signal);
+	else if (s->facts.reason == END_EXIT)
+		(void)snprintf(
+		    how, sizeof(how), " (exit %d)", s->facts.exit_code);
+	(void)snprintf(bx->why, sizeof(bx->why),
+	    "no sandbox: its setup command failed%s: %s", how, line);
+}
+
+/* Its setup command is over. */
+static void
+setup_ended(struct master *m, struct host_box *bx, struct session *s)
+{
+	bool good = s->facts.reason == END_EXIT && s->facts.exit_code == 0;
+
+	bx->setup = (struct sid){0};
+	if (!good && bx->life.state == BOX_SETUP) /* else it was we */
+		note_setup(m, bx, s);
+	boxes_tell(m, bx, good ? BOX_SETUP_DONE : BOX_SETUP_BAD);
+}
+
+void
+boxes_ended(struct master *m, struct session *s)
+{
+	struct host_box *bx;
+
+	if (!session_has_box(s))
+		return;
+	bx = boxes_by_sid(
+	    m, s->wish.host == HOST_SETUP ? s->start.box : s->id.sid);
+	if (s->wish.host == HOST_SETUP && bx != NULL)
+		setup_ended(m, bx, s);
+	if (s->wish.host == HOST_SANDBOX && s->start.box.v != 0)
+		boxes_left(m, s);
+	if (s->wish.host != HOST_BOX || bx == NULL)
+		return;
+	if (bx->life.state == BOX_MAKING)
+		note_why(m, bx, s);
+	boxes_tell(m, bx, BOX_DIED);
+	boxes_settle(m, bx);
+}
