@@ -11,7 +11,6 @@
 #include "abi.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"

@@ -15,6 +15,16 @@ static const char *const host_words[BOX_HOSTS] = {
 static const char *const ask_words[BOX_ASKS] = {
     "", "off", "on-miss", "always"};
 
+/* Of the hosts that exec may ask for. */
+static const char *const granted_words[] = {
+    [HOST_GATEWAY] = "gateway", [HOST_SANDBOX] = "sandbox"};
+
+const char *
+box_granted_word(const struct box_answer *a)
+{
+	return a->verdict == BOX_GRANTED ? granted_words[a->host] : "none";
+}
+
 static int
 find(const char *const *words, size_t n, const char *word, size_t len)
 {
@@ -166,5 +176,5 @@ box_policy(const struct config *c, const char *unavailable,
 	else if (boxed && unavailable[0] != '\0')
 		refuse(ret, BOX_UNSUPPORTED, "host", "%s", unavailable);
 	else if (boxed)
-		ret->verdict = BOX_TO_SANDBOX;
+		ret->host = HOST_SANDBOX;
 }

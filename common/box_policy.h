@@ -20,6 +20,14 @@ enum box_host {
 	BOX_HOSTS
 };
 
+/* Where its command runs. */
+enum session_host {
+	HOST_GATEWAY, /* on this machine */
+	HOST_SANDBOX, /* in a box */
+	HOST_BOX,     /* it is one: ours, as the next */
+	HOST_SETUP    /* sets one up, from inside */
+};
+
 /* Is a person to be asked first? The call may only tighten. */
 enum box_ask {
 	BOX_ASK_UNSAID,
@@ -37,14 +45,14 @@ struct box_call {
 };
 
 enum box_verdict {
-	BOX_TO_GATEWAY,
-	BOX_TO_SANDBOX,
+	BOX_GRANTED,
 	BOX_UNSUPPORTED, /* not here, or not built */
 	BOX_FORBIDDEN	 /* psup.conf does not let it */
 };
 
 struct box_answer {
 	enum box_verdict verdict;
+	enum session_host host; /* where it is granted */
 	bool left;	   /* to the gateway, by elevated alone */
 	const char *field; /* of the call: which is refused */
 	char text[512];	   /* the refusal; else what is to be said beside the
@@ -55,6 +63,8 @@ struct box_answer {
 void box_policy(const struct config *c, const char *unavailable,
     const struct box_call *call, struct box_answer *ret);
 
+/* The word of a host that was granted; "none" where none was. */
+const char *box_granted_word(const struct box_answer *a);
 /* The value of a param; -1: no such word. */
 int box_host_of(const char *word, size_t len);
 int box_ask_of(const char *word, size_t len);

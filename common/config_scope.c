@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What psup.conf says of single scopes. Called by config.c for
  * sections that begin with `scope "`. */
-#include <errno.h>
 #include <string.h>
 #include <strings.h>
 

@@ -3,7 +3,6 @@
  * The last failure of a handle, in words. Called by every other file of
  * libpsup; does no I/O.
  */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

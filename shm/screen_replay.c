@@ -5,7 +5,6 @@
  * reader between two steps.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "shm/screen.h"

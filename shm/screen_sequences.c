@@ -6,7 +6,6 @@
 #include "shm/screen_sequences.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/text.h"

@@ -3,10 +3,8 @@
  * psup-master: takes its heritage from the keeper, opens what it owns and
  * turns the loop. Started by psupd alone, never by hand.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

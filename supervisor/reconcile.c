@@ -5,7 +5,6 @@
  * never ran), ended by its ring, or lost.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/fault.h"

@@ -7,7 +7,6 @@
  */
 #include "worker/spawn_child.h"
 
-#include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
 #include <sched.h>

@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

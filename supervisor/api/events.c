@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The event log for clients: read, subscribe, acknowledge. */
 #include <stdio.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -137,7 +136,7 @@ events_call(struct api_call *c)
 	enc_map(&e);
 	enc_key(&e, "events");
 	enc_array(&e);
-	(void)events_read_kinds(c->m->events, conn_scope(c->conn),
+	(void)events_read(c->m->events, conn_scope(c->conn),
 	    val_uint(c->params, "since", place), kinds, UINT32_MAX, on_event,
 	    &f);
 	enc_end(&e);
@@ -233,7 +232,7 @@ push_conn(struct conn *c, void *arg)
 	p.sub->behind = conn_queued(c) > PUSH_QUEUE;
 	if (p.sub->behind)
 		return; /* api_events_more() goes on */
-	if (events_read_kinds(m->events, conn_scope(c), p.sub->next_after,
+	if (events_read(m->events, conn_scope(c), p.sub->next_after,
 		p.sub->kinds, PUSH_MAX, push_one, &p) < 0) {
 		m->events_unread = true; /* turn_end() has it tried again */
 		m->events_sent = 0;

@@ -62,8 +62,8 @@ exec_placed(struct api_call *c, uint32_t *ret, struct proto_problem *why)
 	        exec_scope(c, own), &host, why) < 0)
 		return false;
 	exec_warn(x, host.text);
-	*ret = host.verdict == BOX_TO_SANDBOX ? HOST_SANDBOX : HOST_GATEWAY;
-	if (*ret == HOST_GATEWAY || c->m->cfg.sandbox.access == CONFIG_ACCESS_NONE)
+	*ret = host.host;
+	if (*ret != HOST_SANDBOX || c->m->cfg.sandbox.access == CONFIG_ACCESS_NONE)
 		return true;
 	proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
 	    "no sandbox: access = ro and rw are not built yet; use bind");

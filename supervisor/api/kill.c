@@ -4,7 +4,6 @@
  * how many adopted processes belong to nobody known.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

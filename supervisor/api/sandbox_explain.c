@@ -181,7 +181,7 @@ reason_of(const struct config *cfg, const char *scope,
 	else if (a->text[0] != '\0')
 		(void)snprintf(ret, size, "[sandbox] mode = %s; %s", mode,
 		    a->text);
-	else if (a->verdict == BOX_TO_SANDBOX && !covered)
+	else if (a->host == HOST_SANDBOX && !covered)
 		(void)snprintf(ret, size, "the call asks for it");
 	else
 		(void)snprintf(ret, size, "[sandbox] mode = %s%s", mode,
@@ -213,8 +213,6 @@ take_scope(struct api_call *c, char ret[48])
 static void
 explain_sandbox_call(struct api_call *c)
 {
-	static const char *const hosts[] = {"gateway", "sandbox", "none",
-	    "none"};
 	const struct config *cfg = &c->m->cfg;
 	struct sbuf text = SBUF_INIT;
 	struct box_answer a = {.field = NULL};
@@ -234,16 +232,16 @@ explain_sandbox_call(struct api_call *c)
 	sbuf_addf(&text, "%s%s: %s%s: %s\n",
 	    scope[0] != '\0' ? "scope " : "no scope", scope,
 	    a.field == NULL ? "host " : "",
-	    a.field == NULL ? hosts[a.verdict] : "refused", reason);
-	if (whole && a.verdict == BOX_TO_SANDBOX)
+	    a.field == NULL ? box_granted_word(&a) : "refused", reason);
+	if (whole && a.host == HOST_SANDBOX)
 		add_box(&text, &c->m->h, &cfg->sandbox);
 	result_open_details(&e);
 	enc_kv_str(&e, "status", "completed");
 	enc_kv_str(&e, "scope", scope);
 	enc_kv_bool(&e, "covered", config_sandbox_covers(cfg, scope));
-	enc_kv_str(&e, "host", hosts[a.verdict]);
+	enc_kv_str(&e, "host", box_granted_word(&a));
 	enc_kv_str(&e, "reason", reason);
-	if (whole && a.verdict == BOX_TO_SANDBOX)
+	if (whole && a.host == HOST_SANDBOX)
 		put_box(&e, &text, c->m, scope);
 	result_close_text(&e, &text);
 	sbuf_fini(&text);

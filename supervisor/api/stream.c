@@ -5,7 +5,6 @@
  * credit follows what the socket took, so that the pipe pushes back. Lifted
  * at yield, cancel, the client's death, or after 30 s without progress.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/log.h"

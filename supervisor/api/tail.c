@@ -8,7 +8,6 @@
 
 #include "supervisor/api/conn.h"
 #include "supervisor/api/exec.h"
-#include "supervisor/turn.h"
 
 #define TICK_MS 1000u
 #define LOOK_BYTES 400u /* of the end, for a line */

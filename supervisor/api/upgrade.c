@@ -5,7 +5,6 @@
  * request is answered as soon as it is clear that it is done at all, and status
  * says the rest, also of the master that comes next.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,9 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/fault.h"
-#include "common/text.h"
 #include "shm/spool.h"
 #include "supervisor/api/input.h"
 #include "supervisor/words/result.h"

@@ -4,7 +4,6 @@
  * really holds each of them up, once. Called when one is due.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "common/log.h"

@@ -170,7 +170,7 @@ boxes_order(struct master *m, const struct session *s, struct ctl_start *ret)
 {
 	const struct host_box *bx;
 
-	if (s->wish.host == HOST_GATEWAY)
+	if (!session_has_box(s))
 		return 0;
 	bx = boxes_by_sid(m, s->wish.host == HOST_BOX ? s->id.sid : s->start.box);
 	if (bx == NULL)

@@ -103,7 +103,7 @@ boxes_ended(struct master *m, struct session *s)
 {
 	struct host_box *bx;
 
-	if (s->wish.host == HOST_GATEWAY)
+	if (!session_has_box(s))
 		return;
 	bx = boxes_by_sid(
 	    m, s->wish.host == HOST_SETUP ? s->start.box : s->id.sid);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Who gets the sessions of a dead worker, and what of them. Called by procs.c. */
-#include <string.h>
 
 #include "common/fault.h"
 #include "common/procfs.h"

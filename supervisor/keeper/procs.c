@@ -8,7 +8,6 @@
  * held itself until its child's exec: that child has a copy of the channel and
  * may still send SPAWNED.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -18,8 +17,6 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "common/fault.h"
-#include "common/procfs.h"
 #include "supervisor/keeper/notify.h"
 #include "supervisor/keeper/state.h"
 

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "common/text.h"
 #include "common/text_clean.h"
 
 /* How much of a run is left: the end of the data may have been cut off. */

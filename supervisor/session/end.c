@@ -4,12 +4,10 @@
  * end brings with it, whoever tells it: its worker, its ring, this master.
  */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/check.h"
-#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/text.h"

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/box_policy.h"
 #include "common/codec.h"
 #include "common/ctl.h"
 #include "common/ids.h"
@@ -85,14 +86,6 @@ struct input_probe {
 	uint64_t at_ns;      /* boot; 0: never looked */
 	uint64_t total, fed; /* output and input then */
 	enum input_wait found;
-};
-
-/* Where its command runs. */
-enum session_host {
-	HOST_GATEWAY, /* on this machine */
-	HOST_SANDBOX, /* in a box */
-	HOST_BOX,     /* it is one: ours, as the next */
-	HOST_SETUP    /* sets one up, from inside */
 };
 
 struct session {

@@ -6,8 +6,6 @@
  * function.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "supervisor/master.h"
 

@@ -116,6 +116,13 @@ session_is_ours(const struct session *s)
 {
 	return s->wish.host == HOST_BOX || s->wish.host == HOST_SETUP;
 }
+
+/* Is it in a box, or one? */
+static inline bool
+session_has_box(const struct session *s)
+{
+	return s->wish.host == HOST_SANDBOX || session_is_ours(s);
+}
 /* May it still need its spec? */
 static inline bool
 session_is_before_start(const struct session *s)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/session/spares.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

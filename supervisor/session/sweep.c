@@ -10,9 +10,7 @@
  * that was set in between moves that expiry.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 

@@ -10,7 +10,6 @@
  * the worker looks once more before it gives a line to the terminal; one that
  * is too long then is held back until the program takes bytes.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

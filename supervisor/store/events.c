@@ -248,17 +248,9 @@ next_note(const struct events *ev, const char *name, uint64_t since,
 	return NULL;
 }
 
-/* See events.h. */
-int
-events_read(struct events *ev, const char *scope, uint64_t since,
-    uint32_t limit, events_fn *fn, void *arg)
-{
-	return events_read_kinds(ev, scope, since, EVENT_ALL, limit, fn, arg);
-}
-
 /* Looks each next one up by number, so that fn may acknowledge meanwhile. */
 int
-events_read_kinds(struct events *ev, const char *scope, uint64_t since,
+events_read(struct events *ev, const char *scope, uint64_t since,
     uint32_t kinds, uint32_t limit, events_fn *fn, void *arg)
 {
 	const char *name = events_name(scope);

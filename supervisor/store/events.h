@@ -75,14 +75,11 @@ int64_t events_append(struct events *ev, const struct event_in *in);
 uint64_t events_last(const struct events *ev);
 
 /* Calls fn with each event (an encoded map, ready for enc_raw) of `scope`
- * (NULL: all) with seq > since, oldest first, at most `limit`. fn may
+ * (NULL: all) of these kinds with seq > since, oldest first, at most `limit`. fn may
  * acknowledge; what it returns, if not 0, ends the read and is returned. The
  * map is valid during the call. */
 typedef int events_fn(void *arg, uint64_t seq, const void *map, size_t size);
 int events_read(struct events *ev, const char *scope, uint64_t since,
-    uint32_t limit, events_fn *fn, void *arg);
-/* The same for kinds of the mask alone. */
-int events_read_kinds(struct events *ev, const char *scope, uint64_t since,
     uint32_t kinds, uint32_t limit, events_fn *fn, void *arg);
 
 /* A subscriber's place (the last acknowledged number); a new one's is 0 and is

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
-
 /* Makes room for n more bytes and a NUL. */
 bool
 sbuf_reserve(struct sbuf *b, size_t n)

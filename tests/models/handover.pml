@@ -10,8 +10,8 @@
  * link_peer (keeper/links.c), send_worker, send_first_down, send_dump,
  * send_master, send_down (keeper/send.c), on_ready, on_closed (keeper/recv.c);
  * the worker: on_peer (recv.c), start_take_over (take.c), taking_ends
- * (worker.c), child_fail, child_end, child_committed (child.c); the master:
- * custody_word, custody_row, custody_down, custody_settled (custody.c),
+ * (worker.c), child_fail, child_end, child_committed (child.c); the master: the
+ * moves of custody.c (by its own table, custody_table.h),
  * recover_on_held, recover_step, recover_down (recover.c), pool_on_peer,
  * pool_on_down (pool.c), session_on_running, session_on_failed, session_on_end
  * (session/recv.c).
@@ -37,12 +37,12 @@
  */
 #define SLOTS 2
 #define LINKS (4 + KILLS + 2 * MASTERS)
-#define NOBODY 255
+
+#include "custody_table.h"
 
 mtype = { NONE, STARTING, READY, DYING,            /* of processes */
     PEER, GIVE, CLOSED, HELD, DOWN, TABLE_END,     /* messages */
-    RUNNING, END, FAILED, DUMP_END, ENDED, WAIT, ROWS, DONE,
-    NOBODY_, UNKNOWN, HAS, EXPECT };
+    RUNNING, END, FAILED, DUMP_END, ENDED, WAIT, ROWS, DONE };
 
 /* --- what is true */
 bool alive[SLOTS], master_alive;
@@ -74,8 +74,8 @@ bool ring_exit, gone;      /* gone: killed, as it could not be taken over */
 bool live = true;
 byte present[SLOTS], mlink[SLOTS];
 bool dump_done[SLOTS], table_end, reconciled;
-mtype hand = HAS;          /* the machine */
-byte who, hand_turn = 1;
+byte hand = CUSTODY_HAS;   /* the machine */
+byte who, hand_turn = 1, answer, event;
 bool owe[SLOTS];
 byte owe_turn[SLOTS];
 
@@ -263,7 +263,7 @@ end:	do
 		} }
 	:: atomic { master_state == NONE ->
 		master_state = READY; master_alive = true; hand_turn = 1;
-		hand = (live -> UNKNOWN : NOBODY_) }
+		hand = (live -> CUSTODY_UNKNOWN : CUSTODY_NOBODY) }
 	od
 }
 
@@ -364,9 +364,10 @@ inline forget_link(n)
 }
 
 #ifdef LAST_WORDS
-#define OF_THE_PAST(t) false
+#define BY_TURN(first, t) ((t) <= hand_turn -> first + 1 : first + 2)
 #else
-#define OF_THE_PAST(t) ((t) < hand_turn)
+#define BY_TURN(first, t) ((t) < hand_turn -> first : \
+	((t) == hand_turn -> first + 1 : first + 2))
 #endif
 
 inline owe_ended(w, t)
@@ -378,12 +379,12 @@ inline owe_ended(w, t)
 /* custody_word; ENDED where it is over */
 inline word(w, t)
 {
-	mine = false;
 	if
 	:: !live -> owe_ended(w, t)
-	:: live && OF_THE_PAST(t)
-	:: else ->
-		mine = true; hand = HAS; who = w; hand_turn = t
+	:: live ->
+		event = BY_TURN(CUSTODY_WORD_PAST, t);
+		custody_move(w, t);
+		mine = answer == CUSTODY_COUNTS; answer = 0
 	fi
 }
 
@@ -394,7 +395,9 @@ inline recover_step()
 	    (present[0] == 0 || mlink[0] == 0 || dump_done[0]) &&
 	    (present[1] == 0 || mlink[1] == 0 || dump_done[1]) ->
 		reconciled = true;
-		assert(hand != UNKNOWN || !live)
+		event = CUSTODY_SETTLED;
+		custody_move(0, hand_turn);
+		assert(answer != CUSTODY_ORPHAN || !live); answer = 0
 	:: else
 	fi
 }
@@ -414,7 +417,7 @@ inline heard(n)
 		word(w, t);
 		if
 		:: live && (mine || what == END) ->
-			live = false; hand = NOBODY_; owe_ended(w, t)
+			live = false; hand = CUSTODY_NOBODY; owe_ended(w, t)
 		:: live && !mine && what == FAILED -> owe_ended(w, t)
 		:: else
 		fi
@@ -461,9 +464,9 @@ end:	do
 		d_step {
 			to_master?HELD, a, b;
 			if
-			:: live && (b > hand_turn ||
-			    (b == hand_turn && hand == UNKNOWN)) ->
-				hand = EXPECT; who = a; hand_turn = b
+			:: live ->
+				event = BY_TURN(CUSTODY_ROW_PAST, b);
+				custody_move(a, b); answer = 0
 			:: else
 			fi;
 			a = 0; b = 0; w = 0
@@ -487,9 +490,15 @@ end:	do
 			:: else
 			fi;
 			/* it would be ended as lost, or started again */
-			assert(!live || !((hand == HAS && who == a) ||
-			    (hand == EXPECT && SLOT_OF(who) == SLOT_OF(a) &&
-			    who <= a)));
+			if
+			:: live && ((hand == CUSTODY_HAS && who == a) ||
+			    (hand == CUSTODY_EXPECT && who <= a &&
+			    SLOT_OF(who) == SLOT_OF(a))) ->
+				event = CUSTODY_DOWN;
+				custody_move(0, hand_turn);
+				assert(answer == CUSTODY_PAST)
+			:: else
+			fi;
 			recover_step();
 			a = 0; b = 0; s = 0
 		} }
@@ -511,7 +520,7 @@ inline kill_master()
 		masters--;
 		master_alive = false;
 		table_end = false; reconciled = false;
-		hand = NOBODY_; who = 0; hand_turn = 0;
+		hand = CUSTODY_NOBODY; who = 0; hand_turn = 0;
 		h = 0;
 		do
 		:: h < SLOTS ->

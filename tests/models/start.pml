@@ -1,59 +1,89 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One start: an exec with a request key, repeated whenever its answer was lost;
- * master and workers killed between any two steps; with or without a wait in a
- * lane. The command never starts twice, and once the client has an answer it
- * starts.
+ * a master and two workers killed between any two steps, a start that a worker
+ * gives up or back; with or without a wait in a lane. The command is never cloned
+ * twice, no two workers have it, and once the client has an answer it runs and
+ * everybody knows who has it.
  *
  * Models the master: api_exec with exec_known and exec_attach (api/exec.c),
- * session_admit, session_pump_lanes, session_again (session.c), claim,
- * session_on_running, session_on_failed (session/recv.c), pool_dispatch,
- * pool_on_peer, pool_on_down, pool_turn_end (pool.c), turn_end: commit, then
- * send (master.c), recover_scan, recover_on_held, decide, recover_step
- * (recover.c); the worker: start_retry, hold, clone_command, not_started,
- * started (start.c), child_tell, child_main (spawn.c), child_give_back,
- * child_fail (child.c), on_peer (recv.c), start_take_over (take.c); the
- * keeper: on_hold, on_spawned, kill_unheld, on_closed (keeper/recv.c),
- * procs_died, finish_death, hand_over (keeper/procs.c), send_master
- * (keeper/send.c).
+ * session_admit, session_pump_lanes, session_again (session/session.c), the moves
+ * of custody.c (their table is the product's own: custody_table.h is made of it),
+ * session_on_running, session_on_failed (session/recv.c), starts_pump
+ * (gate/starts.c), pool_on_peer, pool_on_down (pool.c), pool_turn_end
+ * (pool_orders.c), commit, then send (commit.c), recover_scan, recover_on_held,
+ * recover_step (recover.c); the worker: on_start, hold, clone_command, not_started,
+ * started (start.c), child_tell, child_main (spawn.c), child_give_back, child_fail,
+ * child_replace, child_committed (child.c), on_peer (recv.c), keeper_has_heard
+ * (link.c), start_take_over (take.c); the keeper: on_hold, on_spawned, on_closed
+ * (keeper/recv.c), pids_read (keeper/pids.c), procs_died, finish_death, hand_over
+ * (keeper/procs.c), send_master (keeper/send.c).
  *
- * One worker, whose heir is its own replacement. A channel that is held open
- * for 2 s by a child that does not get to its exec (DRAIN_NS), and the bound on
- * restarts (MASTER_RESTARTS), are not here.
+ * HEADER: the kernel writes the pid into the ring's header in the clone, and the
+ * worker goes on; without, the child says SPAWNED, its worker is held meanwhile,
+ * and the keeper waits until its channel is closed. A channel is never full. That
+ * a child does not get to its exec (DRAIN_NS), the bound on restarts
+ * (MASTER_RESTARTS) and what fails after it ran (handover.pml) are not here.
+ * NO_LANE: it never waits in one. Two deaths, or a master's death and a start given
+ * up, in one search are too many states for a full run: the simulation draws from
+ * those orders (tests/sim). LAST_WORDS (below) goes wrong with -DMASTERS=1 -DFAILS=1;
+ * NO_DEATH_WAIT and OLD_FAILED were not searched to an end. NO_MOVE_... are moves of
+ * custody's table.
  *
- * quick: -DKILLS=1 -DMASTERS=0 -DLOST=0
- * small: -DKILLS=1 -DMASTERS=1 -DLOST=0
- * full:  -DKILLS=1 -DMASTERS=1 -DLOST=1
- * full:  -DKILLS=2 -DMASTERS=0 -DLOST=1
- * full:  -DKILLS=1 -DMASTERS=2 -DLOST=0
+ * quick: -DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0
+ * small: -DKILLS=0 -DMASTERS=1 -DFAILS=0 -DLOST=0
+ * full:  -DKILLS=1 -DMASTERS=0 -DFAILS=1 -DLOST=0
+ * full:  -DKILLS=1 -DMASTERS=0 -DFAILS=1 -DLOST=0 -DHEADER
+ * full:  -DKILLS=0 -DMASTERS=1 -DFAILS=0 -DLOST=0
  * mutant NO_KEY          a repeated key is a new request
+ *     [-DKILLS=0 -DMASTERS=0 -DFAILS=0 -DLOST=1]
  * mutant NO_EOF          a dead worker's channel is read until it is empty only
+ *     [-DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0]
  * mutant TELL_AFTER_EXEC the child tells the keeper once it runs
+ *     [-DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0]
  * mutant SEND_FIRST      orders and answers leave before the commit
  * mutant NO_RECORD       the record is written when the command runs
  * mutant NO_AGAIN        who never ran is not started again
- * mutant NO_DUMP_WAIT    a new master decides before its worker has spoken
+ *     [-DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0]
+ * mutant NO_DUMP_WAIT    a new master decides before its workers have spoken
  * mutant NO_TABLE_WAIT   a new master decides before it has the keeper's table
- * mutant NO_LINK_WAIT   it gets the table before its channel to the worker
- * mutant NO_DEATH_WAIT  it gets the table amid a death, SPAWNED being unread
+ * mutant NO_LINK_WAIT    it gets the table before its channels to the workers
+ * mutant NO_REPLACE      HOLD of a later turn does not take the place of a row
+ * mutant FAILED_FIRST    FAILED is said before the keeper is told CLOSED
+ *     [-DKILLS=1 -DMASTERS=0 -DFAILS=1 -DLOST=0 -DHEADER]
+ * mutant ROWS_LATER      a death is told before the rows that it moved
+ *     [-DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0]
+ * mutant NO_MOVE_NOBODY_START     it is given to nobody
+ * mutant NO_MOVE_UNKNOWN_WORD_NOW who has it is not heard by a new master
+ * mutant NO_MOVE_UNKNOWN_SETTLED  a new master starts nothing again
+ * mutant NO_MOVE_HAS_BACK         what is given back stays with who gave it
+ * mutant NO_MOVE_GIVEN_WORD_NOW   who was given it is not heard
+ *     [-DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0]
+ * mutant NO_MOVE_GIVEN_DOWN       a death before the first word changes nothing
+ *     [-DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0]
+ * mutant NO_MOVE_HAS_ROW_LATER    a hand-over changes nothing
+ *     [-DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0]
+ * mutant NO_MOVE_EXPECT_WORD_NOW  the heir is not heard
+ *     [-DKILLS=1 -DMASTERS=0 -DFAILS=0 -DLOST=0]
  */
-#define LINKS (2 + KILLS + MASTERS)
-#define GENS  (KILLS + 2)
+#define SLOTS 2
+#define LINKS (3 + KILLS + 2 * MASTERS)
+
+#include "custody_table.h"
 
 mtype = { NONE, STARTING, READY, DYING, QUEUED, RUNNING, FAILED,
     HOLD, SPAWNED, CLOSED, PEER, GIVE, HELD, DOWN, TABLE_END, DUMP_END,
-    WAIT, ROWS, DONE };
+    START, ENDED, WAIT, ROWS, DONE, NOT, ORDER, CLONED };
 
-/* --- what is true */
-byte started;              /* how often the command's program began */
-byte kills = KILLS, masters = MASTERS, lost = LOST;
-bool alive, master_alive;
-byte child[GENS];          /* of each life: 1 cloned, 2 told, 3 over */
-chan to_keeper = [8] of { mtype, byte };
-chan to_worker = [8] of { mtype, byte };
-chan to_master = [10] of { mtype, byte, byte };
-chan say[LINKS] = [5] of { mtype };
-chan order[LINKS] = [3] of { mtype };
+/* --- what is true; pre: 1 cloned, 2 told, 3 exec'd */
+byte kills = KILLS, masters = MASTERS, fails = FAILS, lost = LOST;
+bool alive[SLOTS], master_alive, ring_pid;
+byte pre, pre_by;
+chan to_keeper[SLOTS] = [5] of { mtype, byte };
+chan to_worker[SLOTS] = [4] of { mtype, byte };
+chan to_master = [9] of { mtype, byte, byte };
+chan say[LINKS] = [5] of { mtype, bool, byte };
+chan order[LINKS] = [3] of { mtype, byte };
 bool cut[LINKS];
 byte next_link = 1;
 
@@ -62,45 +92,123 @@ byte request;
 bool acked;
 
 /* --- the keeper's */
-mtype state = NONE, master_state = NONE, dump = WAIT;
-byte gen, master_fd, row_spawner, row_prev, down_gen;
-bool linked, row_used, row_pid, row_give;
+mtype state[SLOTS] = NONE, master_state = NONE, dump = WAIT;
+byte gen[SLOTS], standby = 1, master_fd[SLOTS];
+bool linked[SLOTS];
+bool row_used, row_pid, row_give;
+byte row_owner, row_spawner, row_prev, row_turn;
+byte downs[3], downs_count;
+bool downs_whole[3];
 
-/* --- the worker's: the life's session */
-mtype has = NONE;          /* STARTING: waits for another try */
-byte wlink;
+/* --- the workers'; ORDER: read; HOLD: held; CLONED: before its exec */
+mtype has[SLOTS] = NOT;
+byte link[SLOTS], turn[SLOTS];
+bool close_due[SLOTS];     /* CLOSED is still to leave */
+bool failed_due[SLOTS];    /* FAILED, and behind it */
+bool dump_due[SLOTS];
 
 /* --- the index */
 bool record;
-mtype rec_state = NONE;
+mtype rec_life = NONE;
+byte rec_attempt;
 
 /* --- the master's memory; pc: 1 to be committed, 2 and 3 to be sent */
-mtype m_state = NONE;
-byte pc, present, mlink, worker_, left, row;
-bool has_worker, held, down, recovering, pending, staged, dump_done, table_end;
-bool reconciled;
+mtype life = NONE;
+byte pc, attempt, hand = CUSTODY_NOBODY, who, hand_turn, answer, event;
+byte present[SLOTS], mlink[SLOTS], staged[SLOTS], owe[SLOTS];
+bool waits, dump_done[SLOTS], table_end, reconciled;
 
-#define ALIVE_ (state == STARTING || state == READY)
+#define WID(slot) (gen[slot] * SLOTS + (slot) + 1)
+#define SLOT_OF(wid) (((wid) - 1) % SLOTS)
+#define ALIVE_(slot) (state[slot] == STARTING || state[slot] == READY)
+/* a start has four numbers: itself and three hand-overs */
+#define TURN_OF_START(n) ((n) * 4)
 
 /* ------------------------------------------------------------- the keeper */
 
-#ifdef NO_EOF
-#define SILENT (len(to_keeper) == 0)
+#define IN_CLONE(n) ((pre == 1 || pre == 2) && pre_by == WID(n))
+#if defined(NO_EOF) || defined(HEADER)
+#define SILENT(n) empty(to_keeper[n])
 #else
-#define SILENT (len(to_keeper) == 0 && child[gen] != 1 && child[gen] != 2)
+#define SILENT(n) (empty(to_keeper[n]) && !IN_CLONE(n))
+#endif
+
+#ifdef HEADER
+#define BLOCKED(n) false
+#define READ_PID row_pid = row_pid || (row_used && ring_pid)
+#define RING(pid) ring_pid = pid
+#else
+#define BLOCKED(n) IN_CLONE(n)
+#define READ_PID skip
+#define RING(pid) skip
 #endif
 
 #ifdef NO_LINK_WAIT
-#define ALL_LINKED true
+#define LINKED(n) true
 #else
-#define ALL_LINKED (linked || state != READY)
+#define LINKED(n) (linked[n] || state[n] != READY)
 #endif
 
+#define DEATH_PENDING (state[0] == DYING || state[1] == DYING)
 #ifdef NO_DEATH_WAIT
+#define MASTER_HEARS (master_state == READY)
 #define NONE_DYING true
 #else
-#define NONE_DYING (state != DYING)
+#define MASTER_HEARS (master_state == READY && !(dump == WAIT && \
+	DEATH_PENDING))
+#define NONE_DYING (!DEATH_PENDING)
 #endif
+
+inline unlink_peer(n)
+{
+	master_fd[n] = 0;
+	linked[n] = false
+}
+
+inline row_drop()
+{
+	row_used = false; row_pid = false; row_give = false;
+	row_owner = 0; row_spawner = 0; row_prev = 0; row_turn = 0
+}
+
+inline row_hold()
+{
+	row_used = true; row_pid = false; row_owner = n;
+	row_spawner = WID(n); row_prev = 0; row_give = false; row_turn = t
+}
+
+inline finish_death(n)
+{
+	d_step {
+		state[n] = NONE;
+		do
+		:: nempty(to_worker[n]) -> to_worker[n]?_, _
+		:: empty(to_worker[n]) -> break
+		od;
+		unlink_peer(n);
+		h = n;
+		if
+		:: n != standby && ALIVE_(standby) -> h = standby; standby = n
+		:: else
+		fi;
+		READ_PID;
+		if
+		:: row_used && row_owner == n && !row_pid -> row_drop()
+		:: row_used && row_owner == n && row_pid ->
+			row_give = true; row_prev = WID(n); row_turn++;
+			row_owner = h
+		:: else
+		fi;
+		if
+		:: dump != WAIT ->
+			downs_whole[downs_count] = downs_count > 0;
+			downs[downs_count] = WID(n);
+			downs_count++
+		:: else
+		fi;
+		h = 0
+	}
+}
 
 inline cut_all()
 {
@@ -109,8 +217,8 @@ inline cut_all()
 	:: h < next_link ->
 		cut[h] = true;
 		do
-		:: len(say[h]) > 0 -> say[h]?_
-		:: len(say[h]) == 0 -> break
+		:: nempty(say[h]) -> say[h]?_, _, _
+		:: empty(say[h]) -> break
 		od;
 		h++
 	:: else -> break
@@ -118,167 +226,258 @@ inline cut_all()
 	h = 0
 }
 
-active proctype keeper()
+/* next_of: who has the row, though it may have to be started first. */
+#define NEXT (WID(row_owner) + \
+	(WID(row_owner) == row_prev -> SLOTS : 0))
+
+inline tell_row(wanted)
 {
-	byte h, g;
+	READ_PID;
+	if
+	:: row_used && row_pid && (wanted) -> to_master!HELD, NEXT, row_turn
+	:: else
+	fi
+}
+
+inline send_first_down()
+{
+	d_step {
+#ifndef ROWS_LATER
+		tell_row(row_prev == downs[0] || row_spawner == downs[0] ||
+		    downs_whole[0] || downs_count > 1);
+#endif
+		to_master!DOWN, downs[0], 0;
+#ifdef ROWS_LATER
+		tell_row(row_prev == downs[0] || row_spawner == downs[0]);
+#endif
+		h = 0;
+		do
+		:: h + 1 < downs_count ->
+			downs[h] = downs[h + 1];
+			downs_whole[h] = downs_whole[h + 1];
+			h++
+		:: else -> break
+		od;
+		downs_count--;
+		downs[downs_count] = 0;
+		downs_whole[downs_count] = false;
+		h = 0
+	}
+}
+
+proctype keeper_slot(byte n)
+{
+	byte h, t;
 
 end:	do
-	:: atomic { to_keeper?[READY, _] -> to_keeper?READY, _;
+	:: atomic { to_keeper[n]?[READY, _] -> to_keeper[n]?READY, _;
 		if
-		:: state == STARTING -> state = READY
+		:: state[n] == STARTING -> state[n] = READY
 		:: else
 		fi }
-	:: atomic { to_keeper?[HOLD, _] -> to_keeper?HOLD, g;
+	:: atomic { to_keeper[n]?[HOLD, _] -> to_keeper[n]?HOLD, t;
+		/* is_replaced: nothing of the start before runs; one that was
+		 * given back may come after its successor */
 		if
-		:: !row_used ->
-			row_used = true; row_pid = false; row_spawner = g;
-			row_prev = 0; row_give = false
-		:: else /* held already: malformed */
-		fi }
-	:: atomic { to_keeper?[SPAWNED, _] -> to_keeper?SPAWNED, g;
-		/* else kill_unheld: too late for who has begun */
+#ifdef NO_REPLACE
+		:: row_used
+#else
+		:: row_used && t < row_turn
+		:: row_used && t > row_turn -> assert(!row_pid); row_hold()
+#endif
+		:: !row_used -> row_hold()
+		fi;
+		t = 0 }
+	/* kill_unheld does not come to it */
+	:: atomic { to_keeper[n]?[SPAWNED, _] -> to_keeper[n]?SPAWNED, _;
+		assert(row_used && row_spawner == WID(n));
+		row_pid = true }
+	:: atomic { to_keeper[n]?[CLOSED, _] -> to_keeper[n]?CLOSED, t;
 		if
-		:: row_used && row_spawner == g -> row_pid = true
-		:: else
-		fi }
-	:: atomic { to_keeper?[CLOSED, _] -> to_keeper?CLOSED, _;
-		row_used = false }
-	:: atomic { !alive && ALIVE_ -> state = DYING }
-	:: atomic { state == DYING && SILENT ->
-		d_step {
-			state = NONE;
-			do
-			:: len(to_worker) > 0 -> to_worker?_, _
-			:: len(to_worker) == 0 -> break
-			od;
-			master_fd = 0; linked = false;
-			if
-			:: row_used && !row_pid -> row_used = false
-			:: row_used && row_pid ->
-				row_give = true; row_prev = gen
-			:: else
-			fi;
-			if
-			:: dump != WAIT -> assert(down_gen == 0);
-				down_gen = gen
-			:: else
-			fi
-		} }
-	:: atomic { state == NONE && down_gen == 0 ->
-		gen++; state = STARTING; alive = true; to_keeper!READY, 0 }
-	:: atomic { state == READY && master_state == READY && !linked ->
-		linked = true; master_fd = next_link;
-		to_worker!PEER, next_link; next_link++ }
-	:: atomic { state == READY && row_used && row_give &&
-	    linked == (master_state == READY) ->
-		to_worker!GIVE, 0; row_give = false }
-	/* send_master */
-	:: atomic { master_state == READY && dump == WAIT && state != DYING ->
-		dump = ROWS }
-	:: atomic { master_state == READY && dump != WAIT && down_gen > 0 ->
-		if
-		:: row_used && (row_prev == down_gen ||
-		    row_spawner == down_gen) ->
-			to_master!HELD, down_gen,
-			    (row_pid -> 3 : 1)
+		:: row_used && row_owner == n && row_turn == t ->
+			row_drop()
 		:: else
 		fi;
-		to_master!DOWN, down_gen, 0; down_gen = 0 }
-	:: atomic { master_state == READY && dump != WAIT && down_gen == 0 &&
-	    master_fd > 0 ->
-		to_master!PEER, gen, master_fd; master_fd = 0 }
-	:: atomic { master_state == READY && dump == ROWS && down_gen == 0 &&
-	    master_fd == 0 && ALL_LINKED && NONE_DYING ->
+		t = 0 }
+	:: atomic { !alive[n] && ALIVE_(n) -> state[n] = DYING }
+	:: atomic { state[n] == DYING && SILENT(n) -> finish_death(n) }
+	:: atomic { state[n] == NONE ->
+		gen[n]++; state[n] = STARTING; alive[n] = true;
+		to_keeper[n]!READY, 0 }
+	:: atomic { state[n] == READY && master_state == READY && !linked[n] ->
+		linked[n] = true;
+		master_fd[n] = next_link; to_worker[n]!PEER, next_link;
+		next_link++ }
+	:: atomic { state[n] == READY && linked[n] == (master_state == READY) &&
+	    row_used && row_give && row_owner == n ->
+		to_worker[n]!GIVE, row_turn; row_give = false }
+	:: atomic { MASTER_HEARS && downs_count == 0 && master_fd[n] > 0 ->
 		if
-		:: row_used -> to_master!HELD, (ALIVE_ -> gen : 255),
-			    (row_pid -> 2 : 0)
+		:: dump == WAIT -> dump = ROWS
 		:: else
 		fi;
-		to_master!TABLE_END, 0, 0; dump = DONE }
+		to_master!PEER, WID(n), master_fd[n]; master_fd[n] = 0 }
+	od
+}
+
+proctype keeper()
+{
+	byte h;
+
+end:	do
+	:: atomic { MASTER_HEARS && downs_count > 0 -> send_first_down() }
+	:: atomic { MASTER_HEARS && downs_count == 0 && dump != DONE &&
+	    master_fd[0] == 0 && master_fd[1] == 0 && NONE_DYING &&
+	    LINKED(0) && LINKED(1) ->
+		d_step { tell_row(true); to_master!TABLE_END, 0, 0; dump = DONE } }
 	:: atomic { master_state == READY && !master_alive ->
 		d_step {
-			master_state = NONE; dump = WAIT; down_gen = 0;
-			master_fd = 0; linked = false;
+			master_state = NONE; dump = WAIT; downs_count = 0;
+			unlink_peer(0); unlink_peer(1);
 			cut_all();
 			do
-			:: len(to_master) > 0 -> to_master?_, _, _
-			:: len(to_master) == 0 -> break
+			:: nempty(to_master) -> to_master?_, _, _
+			:: empty(to_master) -> break
 			od;
 			h = 0
 		} }
 	/* recover_scan */
 	:: atomic { master_state == NONE ->
 		master_state = READY; master_alive = true;
-		m_state = rec_state;
-		recovering = record && rec_state != QUEUED }
+		life = rec_life; attempt = rec_attempt;
+		hand = (record && life != QUEUED -> CUSTODY_UNKNOWN :
+		    CUSTODY_NOBODY);
+		hand_turn = (record && life != QUEUED ->
+		    TURN_OF_START(attempt + 1) : 0) }
 	od
 }
 
-/* ----------------------------------------- the worker and what it clones */
+/* ----------------------------------------- the workers and what they clone */
 
-inline tell(what)
+inline tell(n, what)
 {
 	if
-	:: wlink > 0 && !cut[wlink] -> say[wlink]!what
+	:: link[n] > 0 && !cut[link[n]] ->
+		say[link[n]]!what, (has[n] == CLONED), turn[n]
 	:: else
 	fi
 }
 
-active proctype worker()
+/* child_fail(), of what never ran. CLOSED and FAILED leave in steps of their
+ * own. */
+inline fail(n)
 {
-	byte l;
+	close_due[n] = has[n] == HOLD; failed_due[n] = true; has[n] = FAILED
+}
+
+#ifdef FAILED_FIRST
+#define MAY_SAY_FAILED(n) true
+#else
+#define MAY_SAY_FAILED(n) !close_due[n]
+#endif
+
+inline begin(n)
+{
+#ifdef OLD_FAILED
+	if
+	:: has[n] == NOT -> has[n] = START
+	:: else
+	fi
+#else
+	/* child_replace */
+	assert(has[n] == NOT || (has[n] == FAILED && t > turn[n]));
+	failed_due[n] = false; has[n] = START
+#endif
+}
+
+/* What was ordered by a link that it has no more. */
+inline let_go(n)
+{
+	do
+	:: link[n] > 0 && nempty(order[link[n]]) -> order[link[n]]?_, _
+	:: link[n] == 0 || empty(order[link[n]]) -> break
+	od;
+	link[n] = 0
+}
+
+proctype worker(byte n)
+{
+	byte l, t;
 
 end:	do
-	/* prepare, hold */
-	:: atomic { alive && wlink > 0 && has == NONE &&
-	    order[wlink]?[STARTING] ->
-		order[wlink]?STARTING; to_keeper!HOLD, gen; has = HOLD }
-	/* clone_command: this process waits while its child is in there */
-	:: atomic { alive && (has == HOLD || has == STARTING) &&
-	    child[gen] != 1 && child[gen] != 2 ->
-		child[gen] = 1; has = SPAWNED }
-	:: atomic { alive && has == HOLD -> has = STARTING }
-	:: atomic { alive && has == SPAWNED && child[gen] == 3 ->
-		has = RUNNING; tell(RUNNING) }
-	:: atomic { alive && (has == NONE || has == RUNNING || has == STARTING) &&
-	    to_worker?[GIVE, _] ->
-		to_worker?GIVE, _; assert(has == NONE);
-		has = RUNNING; tell(RUNNING) }
-	:: atomic { alive && (has == NONE || has == RUNNING || has == STARTING) &&
-	    to_worker?[PEER, _] ->
-		to_worker?PEER, l;
-		wlink = l; l = 0;
+	:: atomic { alive[n] && !BLOCKED(n) && link[n] > 0 &&
+	    order[link[n]]?[START, _] ->
+		order[link[n]]?START, t;
+		begin(n);
 		if
-		:: has == STARTING ->
-			/* the keeper first */
-			to_keeper!CLOSED, 0; has = NONE; tell(FAILED)
-		:: has == RUNNING -> tell(RUNNING)
+		:: has[n] == START -> has[n] = ORDER; turn[n] = t
 		:: else
 		fi;
-		tell(DUMP_END) }
+		t = 0 }
+	/* prepare, hold */
+	:: atomic { alive[n] && has[n] == ORDER && !close_due[n] ->
+		RING(false);
+		to_keeper[n]!HOLD, turn[n]; has[n] = HOLD }
+	:: atomic { alive[n] && has[n] == HOLD ->
+		assert(pre == 0);
+		pre = 1; pre_by = WID(n); RING(true); has[n] = CLONED }
+	/* not_started: it lacks something that another one may have */
+	:: atomic { fails > 0 && alive[n] &&
+	    (has[n] == ORDER || has[n] == HOLD) -> fails--; fail(n) }
+	:: atomic { alive[n] && has[n] == CLONED && pre == 3 ->
+		has[n] = RUNNING; tell(n, RUNNING) }
+	:: atomic { alive[n] && close_due[n] ->
+		to_keeper[n]!CLOSED, turn[n]; close_due[n] = false }
+	:: atomic { alive[n] && failed_due[n] && MAY_SAY_FAILED(n) ->
+		failed_due[n] = false; tell(n, FAILED) }
+	:: atomic { alive[n] && dump_due[n] && !failed_due[n] ->
+		dump_due[n] = false; tell(n, DUMP_END) }
+	/* start_take_over */
+	:: atomic { alive[n] && !BLOCKED(n) && to_worker[n]?[GIVE, _] ->
+		to_worker[n]?GIVE, t;
+		assert(!alive[1 - n] || has[1 - n] == NOT ||
+		    has[1 - n] == FAILED);
+		begin(n);
+		turn[n] = t; has[n] = (pre == 3 -> RUNNING : CLONED);
+		tell(n, RUNNING); t = 0 }
+	:: atomic { alive[n] && !BLOCKED(n) && to_worker[n]?[PEER, _] ->
+		to_worker[n]?PEER, l;
+		let_go(n);
+		link[n] = (cut[l] -> 0 : l); l = 0;
+		if
+		:: has[n] == ORDER || has[n] == HOLD -> fail(n)
+		:: has[n] == FAILED -> failed_due[n] = true
+		:: has[n] == CLONED || has[n] == RUNNING -> tell(n, RUNNING)
+		:: else
+		fi;
+		dump_due[n] = true }
+	/* child_committed */
+	:: atomic { alive[n] && !BLOCKED(n) && link[n] > 0 &&
+	    order[link[n]]?[ENDED, _] ->
+		order[link[n]]?ENDED, t;
+		if
+		:: t == turn[n] && has[n] == FAILED ->
+			has[n] = NOT; failed_due[n] = false; turn[n] = 0
+		:: else -> assert(t != turn[n])
+		fi;
+		t = 0 }
 	od
 }
 
 /* Between clone and exec; a killed worker does not end it. */
-active proctype pre_exec()
+proctype pre_exec()
 {
-	byte g;
-
 end:	do
+#ifdef HEADER
+	:: atomic { pre == 1 -> pre = 3; pre_by = 0 }
+#else
 #ifdef TELL_AFTER_EXEC
 	/* exec closes the channel; it has another one, let us say */
-	:: atomic { child[1] == 1 -> child[1] = 4; started++ }
-	:: atomic { child[1] == 4 -> to_keeper!SPAWNED, 1; child[1] = 3 }
-	:: atomic { child[2] == 1 -> child[2] = 4; started++ }
-	:: atomic { child[2] == 4 -> to_keeper!SPAWNED, 2; child[2] = 3 }
+	:: atomic { pre == 1 -> pre = 4 }
+	:: atomic { pre == 4 -> to_keeper[SLOT_OF(pre_by)]!SPAWNED, 0; pre = 3; pre_by = 0 }
 #else
-	:: atomic { child[1] == 1 -> to_keeper!SPAWNED, 1; child[1] = 2 }
-	:: atomic { child[1] == 2 -> child[1] = 3; started++ }
-	:: atomic { child[2] == 1 -> to_keeper!SPAWNED, 2; child[2] = 2 }
-	:: atomic { child[2] == 2 -> child[2] = 3; started++ }
-#if GENS > 3
-	:: atomic { child[3] == 1 -> to_keeper!SPAWNED, 3; child[3] = 2 }
-	:: atomic { child[3] == 2 -> child[3] = 3; started++ }
+	:: atomic { pre == 1 -> to_keeper[SLOT_OF(pre_by)]!SPAWNED, 0; pre = 2 }
+	:: atomic { pre == 2 -> pre = 3; pre_by = 0 }
 #endif
 #endif
 	od
@@ -286,65 +485,31 @@ end:	do
 
 /* ------------------------------------------------------------- the master */
 
-/* pool_dispatch */
-inline dispatch()
-{
-	if
-	:: present > 0 ->
-		staged = true; worker_ = present; has_worker = true;
-		pending = false
-	:: else -> pending = true
-	fi
-}
-
-/* session_again */
+/* session_again: it never ran */
 inline again()
 {
-	has_worker = false; left = 0;
+	assert(life == STARTING);
 #ifdef NO_AGAIN
-	m_state = FAILED
+	life = FAILED
 #else
-	dispatch()
+	attempt++; waits = true
 #endif
 }
 
-inline claim(w)
-{
-	mine = false;
-	if
-	:: m_state == QUEUED || m_state == NONE || m_state == FAILED
-	:: else ->
-		if
-		:: has_worker && worker_ != w &&
-		    (left == w || (down && row == w))
-		:: else ->
-			mine = true;
-			if
-			:: !has_worker || worker_ != w ->
-				left = (has_worker -> worker_ : 0);
-				worker_ = w; has_worker = true; pending = false
-			:: else
-			fi;
-			recovering = false;
-			if
-			:: down && row != w -> left = row
-			:: else
-			fi;
-			if
-			:: !down || row != w -> held = false; down = false
-			:: else
-			fi
-		fi
-	fi
-}
+#ifdef LAST_WORDS
+#define BY_TURN(first, t) ((t) <= hand_turn -> first + 1 : first + 2)
+#else
+#define BY_TURN(first, t) ((t) < hand_turn -> first : \
+	((t) == hand_turn -> first + 1 : first + 2))
+#endif
 
 #ifdef NO_DUMP_WAIT
-#define DUMPED true
+#define DUMPED(n) true
 #else
-#define DUMPED (present == 0 || mlink == 0 || dump_done)
+#define DUMPED(n) (present[n] == 0 || mlink[n] == 0 || dump_done[n])
 #endif
 #ifdef NO_TABLE_WAIT
-#define TABLED (table_end || present > 0)
+#define TABLED (table_end || present[0] > 0 || present[1] > 0)
 #else
 #define TABLED table_end
 #endif
@@ -352,17 +517,15 @@ inline claim(w)
 inline recover_step()
 {
 	if
-	:: !reconciled && TABLED && DUMPED ->
+	:: !reconciled && TABLED && DUMPED(0) && DUMPED(1) ->
 		reconciled = true;
 		if
-		:: recovering ->
-			recovering = false;
+		:: life != NONE && life != QUEUED ->
+			event = CUSTODY_SETTLED; custody_move(0, hand_turn);
 			if
-			:: held || has_worker -> held = down
-			:: else ->
-				/* decide: a running one would be lost */
-				assert(m_state == STARTING);
-				again()
+			/* a running one would be lost */
+			:: answer == CUSTODY_ORPHAN -> again()
+			:: else
 			fi
 		:: else
 		fi
@@ -370,35 +533,93 @@ inline recover_step()
 	fi
 }
 
-inline heard()
+/* One message of the worker in slot n. */
+inline heard(n)
 {
-	say[mlink]?what;
+	say[mlink[n]]?what, starting, t;
 	if
-	:: what == DUMP_END -> dump_done = true; recover_step()
-	:: what == RUNNING ->
-		claim(present);
+	:: what == DUMP_END -> dump_done[n] = true; recover_step()
+	:: what != DUMP_END && (life == NONE || life == QUEUED)
+	:: what != DUMP_END && life != NONE && life != QUEUED ->
 		if
-		:: mine -> m_state = RUNNING
+		:: what == FAILED -> owe[n] = t
 		:: else
-		fi
-	:: what == FAILED ->
-		/* child_give_back: CTL_NOT_TRIED */
-		claim(present);
+		fi;
+		event = BY_TURN(CUSTODY_WORD_PAST, t);
+		t = (t > hand_turn -> t : hand_turn);
+		custody_move(present[n], t);
 		if
-		:: mine && m_state == STARTING -> again()
+		:: answer == CUSTODY_COUNTS && what == RUNNING && !starting ->
+			life = RUNNING
+		:: answer == CUSTODY_COUNTS && what == FAILED ->
+			event = CUSTODY_BACK; custody_move(0, hand_turn);
+			again()
 		:: else
 		fi
 	fi;
-	what = 0; mine = false
+	what = 0; starting = false; t = 0
+}
+
+inline forget_link(n)
+{
+	if
+	:: mlink[n] > 0 ->
+		do
+		:: nempty(say[mlink[n]]) -> say[mlink[n]]?_, _, _
+		:: empty(say[mlink[n]]) -> break
+		od;
+		cut[mlink[n]] = true;
+		mlink[n] = 0
+	:: else
+	fi;
+	staged[n] = 0; owe[n] = 0
+}
+
+/* starts_pump */
+inline give(n)
+{
+	waits = false;
+	event = CUSTODY_START;
+	custody_move(present[n], TURN_OF_START(attempt + 1));
+	assert(answer == CUSTODY_MOVED);
+	staged[n] = hand_turn
 }
 
 #define TURN (master_alive && pc == 0)
+#ifdef SEND_FIRST
+#define COMMIT 3
+#define COMMITTED 0
+#define SEND 1
+#define SENT 2
+#define ANSWER 2
+#define ANSWERED 3
+#else
+#define COMMIT 1
+#define COMMITTED 2
+#define SEND 2
+#define SENT 3
+#define ANSWER 3
+#define ANSWERED 0
+#endif
 
-active proctype master()
+inline send(n)
+{
+	if
+	:: owe[n] > 0 && mlink[n] > 0 -> order[mlink[n]]!ENDED, owe[n]
+	:: else
+	fi;
+	if
+	:: staged[n] > 0 && mlink[n] > 0 -> order[mlink[n]]!START, staged[n]
+	:: else
+	fi;
+	owe[n] = 0; staged[n] = 0
+}
+
+proctype master()
 {
 	mtype what;
-	bool mine;
-	byte a, b;
+	bool starting;
+	byte a, b, s, t;
 
 end:	do
 	/* api_exec; whether its lane is free is chosen freely */
@@ -407,118 +628,112 @@ end:	do
 #ifdef NO_KEY
 		:: true ->
 #else
-		:: m_state == NONE ->
+		:: life == NONE ->
 #endif
 			if
-			:: m_state = QUEUED
-			:: m_state = STARTING; dispatch()
+#ifndef NO_LANE
+			:: life = QUEUED
+#endif
+			:: life = STARTING; waits = true
 			fi
 #ifndef NO_KEY
 		:: else
 #endif
 		fi }
 	/* the lane's turn comes */
-	:: atomic { TURN && m_state == QUEUED && request != 1 ->
-		m_state = STARTING; pc = 1; dispatch() }
-	:: atomic { TURN && mlink > 0 && nempty(say[mlink]) ->
-		pc = 1; d_step { heard() } }
+	:: atomic { TURN && life == QUEUED && request != 1 ->
+		life = STARTING; waits = true; pc = 1 }
+	:: atomic { TURN && mlink[0] > 0 && nempty(say[mlink[0]]) ->
+		pc = 1; d_step { heard(0) } }
+	:: atomic { TURN && mlink[1] > 0 && nempty(say[mlink[1]]) ->
+		pc = 1; d_step { heard(1) } }
 	:: atomic { TURN && to_master?[PEER, _, _] -> pc = 1;
 		d_step {
 			to_master?PEER, a, b;
-			if
-			:: mlink > 0 -> cut[mlink] = true
-			:: else
-			fi;
-			present = a; mlink = b; dump_done = false;
-			if
-			:: pending && m_state == STARTING -> dispatch()
-			:: else
-			fi;
-			a = 0; b = 0
+			s = SLOT_OF(a);
+			forget_link(s);
+			present[s] = a; mlink[s] = b; dump_done[s] = false;
+			a = 0; b = 0; s = 0
 		} }
-	/* b: 2 has a pid, 1 its worker is down */
+	/* custody_row: who has spoken already keeps it */
 	:: atomic { TURN && to_master?[HELD, _, _] -> pc = 1;
 		d_step {
 			to_master?HELD, a, b;
 			if
-			:: b >= 2 && m_state != NONE && m_state != FAILED ->
-				held = true; row = a; down = (b == 3)
-			:: else
+			:: life == NONE || life == QUEUED
+			:: life != NONE && life != QUEUED &&
+			    hand == CUSTODY_HAS && who == a && b > hand_turn ->
+				hand_turn = b
+			:: else ->
+				event = BY_TURN(CUSTODY_ROW_PAST, b);
+				custody_move(a, b)
 			fi;
 			a = 0; b = 0
 		} }
 	:: atomic { TURN && to_master?[DOWN, _, _] -> pc = 1;
 		d_step {
 			to_master?DOWN, a, b;
+			s = SLOT_OF(a);
 			if
-			:: present == a ->
+			:: present[s] == a ->
 				do
-				:: mlink > 0 && len(say[mlink]) > 0 -> heard()
-				:: mlink == 0 || len(say[mlink]) == 0 -> break
+				:: mlink[s] > 0 && len(say[mlink[s]]) > 0 ->
+					heard(s)
+				:: mlink[s] == 0 || len(say[mlink[s]]) == 0 ->
+					break
 				od;
 				b = 0;
-				if
-				:: mlink > 0 -> cut[mlink] = true
-				:: else
-				fi;
-				mlink = 0; present = 0; staged = false
+				forget_link(s);
+				present[s] = 0
 			:: else
 			fi;
+			/* is_its */
 			if
-			:: m_state != NONE && m_state != QUEUED &&
-			    m_state != FAILED && !recovering &&
-			    (has_worker -> worker_ : row) == a ->
+			:: life != NONE && life != QUEUED &&
+			    ((hand == CUSTODY_EXPECT && SLOT_OF(who) == s &&
+			    who <= a) || ((hand == CUSTODY_GIVEN ||
+			    hand == CUSTODY_HAS) && who == a)) ->
+				/* of what a row told somebody has run */
+				assert(hand != CUSTODY_EXPECT);
+				event = CUSTODY_DOWN; custody_move(0, hand_turn);
 				if
-				:: held && down == (row == a) ->
-					if
-					:: down -> held = false; down = false
-					:: else
-					fi
-				:: else ->
-					held = false; down = false;
-					assert(m_state == STARTING);
-					again()
+				:: answer == CUSTODY_ORPHAN -> again()
+				:: else
 				fi
 			:: else
 			fi;
 			recover_step();
-			a = 0; b = 0
+			a = 0; b = 0; s = 0
 		} }
 	:: atomic { TURN && to_master?[TABLE_END, _, _] -> pc = 1;
 		d_step {
 			to_master?TABLE_END, a, b;
 			table_end = true; recover_step(); a = 0; b = 0
 		} }
-#ifdef SEND_FIRST
-	:: atomic { master_alive && pc == 3 -> pc = 0;
-#else
-	:: atomic { master_alive && pc == 1 -> pc = 2;
-#endif
+	:: atomic { TURN && waits && (present[0] > 0 || present[1] > 0) ->
+		pc = 1 }
+	:: atomic { master_alive && pc == COMMIT ->
+		pc = COMMITTED; answer = 0;
+		if
+		:: waits && present[0] > 0 -> give(0)
+		:: waits && present[1] > 0 -> give(1)
+		:: !waits || (present[0] == 0 && present[1] == 0)
+		fi;
 #ifdef NO_RECORD
 		if
-		:: m_state == RUNNING -> record = true; rec_state = m_state
+		:: life == RUNNING ->
+			record = true; rec_life = life; rec_attempt = attempt
 		:: else
 		fi }
 #else
-		record = record || m_state != NONE; rec_state = m_state }
+		record = record || life != NONE;
+		rec_life = life; rec_attempt = attempt }
 #endif
-#ifdef SEND_FIRST
-	:: atomic { master_alive && pc == 1 -> pc = 2;
-#else
-	:: atomic { master_alive && pc == 2 -> pc = 3;
-#endif
+	:: atomic { master_alive && pc == SEND -> pc = SENT;
+		send(0); send(1) }
+	:: atomic { master_alive && pc == ANSWER -> pc = ANSWERED;
 		if
-		:: staged && mlink > 0 -> order[mlink]!STARTING
-		:: else
-		fi;
-		staged = false }
-#ifdef SEND_FIRST
-	:: atomic { master_alive && pc == 2 -> pc = 3;
-#else
-	:: atomic { master_alive && pc == 3 -> pc = 0;
-#endif
-		if
-		:: request == 2 && m_state != STARTING -> request = 3
+		:: request == 2 && life != STARTING -> request = 3
 		:: else
 		fi }
 	od
@@ -526,7 +741,7 @@ end:	do
 
 /* -------------------------------------------------------------- the world */
 
-active proctype client()
+proctype client()
 {
 end:	do
 	:: atomic { request == 0 && !acked -> request = 1 }
@@ -535,35 +750,70 @@ end:	do
 	od
 }
 
-active proctype fate()
+inline kill_worker(n)
+{
+	d_step {
+		kills--; alive[n] = false; has[n] = NOT; let_go(n);
+		turn[n] = 0; close_due[n] = false; failed_due[n] = false;
+		dump_due[n] = false
+	}
+}
+
+inline kill_master()
+{
+	d_step {
+		masters--; master_alive = false; pc = 0;
+		life = NONE; attempt = 0; hand = CUSTODY_NOBODY; who = 0;
+		hand_turn = 0; answer = 0; waits = false;
+		table_end = false; reconciled = false;
+		h = 0;
+		do
+		:: h < SLOTS ->
+			present[h] = 0; mlink[h] = 0; dump_done[h] = false;
+			staged[h] = 0; owe[h] = 0; h++
+		:: else -> break
+		od;
+		request = (request == 1 || request == 2 -> 0 : request);
+		cut_all()
+	}
+}
+
+proctype fate()
 {
 	byte h;
 
 	do
-	:: atomic { kills > 0 && alive ->
-		kills--; alive = false; has = NONE; wlink = 0 }
-	:: atomic { masters > 0 && master_alive ->
-		d_step {
-			masters--; master_alive = false; pc = 0;
-			m_state = NONE; present = 0; mlink = 0; worker_ = 0;
-			left = 0; row = 0; has_worker = false; held = false;
-			down = false; recovering = false; pending = false;
-			staged = false; dump_done = false; table_end = false;
-			reconciled = false;
-			request = (request == 1 || request == 2 -> 0 : request);
-			cut_all()
-		} }
+	:: atomic { kills > 0 && alive[0] -> kill_worker(0) }
+	:: atomic { kills > 0 && alive[1] -> kill_worker(1) }
+	:: atomic { masters > 0 && master_alive -> kill_master() }
 	:: break
 	od
 }
 
-active proctype judge()
+/* When the story begins both workers run and are linked with the master. */
+init
 {
-	do
-	:: started > 1 -> assert(false)
-	:: timeout ->
-		assert(acked && started == 1 && m_state == RUNNING);
-		assert(rec_state == RUNNING && has == RUNNING && row_used);
-		break
-	od
+	d_step {
+		gen[0] = 1; gen[1] = 1;
+		state[0] = READY; state[1] = READY;
+		alive[0] = true; alive[1] = true;
+		master_state = READY; master_alive = true; dump = DONE;
+		linked[0] = true; linked[1] = true;
+		link[0] = 1; link[1] = 2; mlink[0] = 1; mlink[1] = 2;
+		next_link = 3;
+		present[0] = WID(0); present[1] = WID(1);
+		dump_done[0] = true; dump_done[1] = true;
+		table_end = true; reconciled = true
+	}
+	atomic {
+		run keeper(); run keeper_slot(0); run keeper_slot(1);
+		run worker(0); run worker(1); run pre_exec();
+		run master(); run client(); run fate()
+	}
+	/* nothing moves any more */
+	timeout;
+	assert(acked && pre == 3 && life == RUNNING && rec_life == RUNNING);
+	assert(hand == CUSTODY_HAS && who == WID(SLOT_OF(who)));
+	assert(has[SLOT_OF(who)] == RUNNING && has[1 - SLOT_OF(who)] == NOT);
+	assert(row_used && row_owner == SLOT_OF(who))
 }

@@ -4,7 +4,6 @@
 
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define IDLE        200
 #define MANY        1000

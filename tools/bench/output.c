@@ -4,7 +4,6 @@
 #include "bench.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #define CHILDREN_MAX 100
 

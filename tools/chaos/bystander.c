@@ -6,7 +6,6 @@
  */
 #include "chaos.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

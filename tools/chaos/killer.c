@@ -12,7 +12,6 @@
  */
 #include "chaos.h"
 
-#include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>

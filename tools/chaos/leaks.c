@@ -9,7 +9,6 @@
 #include "chaos.h"
 
 #include <ftw.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "common/procfs.h"

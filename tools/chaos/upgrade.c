@@ -10,7 +10,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define LOOK_MS  20
 #define KNOWN_MS 3000 /* a new master hears of the last one right after its

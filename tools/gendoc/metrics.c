@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of docs/metrics.md, from the rows that psup metrics prints. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "common/metrics.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* psup attach: a person at the terminal of a session (attach.c). */
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli.h"

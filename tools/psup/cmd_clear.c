@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* psup clear: forgets finished sessions, by their ids or all of them. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "bulk.h"
 #include "list_filter.h"

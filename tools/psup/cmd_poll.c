@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* psup poll: what a session wrote since this reader looked last. */
-#include <string.h>
 
 #include "cli.h"
 

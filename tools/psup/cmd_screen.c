@@ -2,7 +2,6 @@
 /* psup screen: what a session's terminal shows now. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli.h"
 

@@ -2,7 +2,6 @@
 /* psup shutdown: ends every command and the server, and waits for its end. */
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* psup doctor: can boxes be made here (host sandbox), and do they hold? The
  * server itself looks by common/box_facts.h, and at what bubblewrap says. */
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "doctor.h"
 

@@ -3,7 +3,6 @@
 #include "moment.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -5,7 +5,6 @@
  * the display. Called by display.c once a person has said yes.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "actions.h"
 

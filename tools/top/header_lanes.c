@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lanes in the header and on their page, and bars. Called by header.c and
  * views.c. */
-#include <stdio.h>
 #include <string.h>
 
 #include "tools/lib/cells.h"

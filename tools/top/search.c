@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From hit to hit of what is searched for in the output. Pure. Called by
  * display.c, which reads the pane, and by keys.c. */
-#include <string.h>
 
 #include "ui.h"
 

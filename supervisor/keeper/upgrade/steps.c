@@ -17,7 +17,6 @@
  * brings the old ones back, by the same steps. The keeper comes last, because
  * from its exec there is no way back.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -43,7 +43,8 @@ scope_says(enum config_scope_box box)
 
 /* The rules of the design, each by itself. */
 static enum box_verdict
-expected(const struct box_call *call, bool available, bool *ret_left)
+expected(const struct box_call *call, bool available, bool *ret_left,
+    enum session_host *ret_host)
 {
 	enum config_scope_box says = (enum config_scope_box)c->scopes[0].box;
 	bool own = strcmp(call->scope, "x") == 0;
@@ -53,6 +54,7 @@ expected(const struct box_call *call, bool available, bool *ret_left)
 	bool boxed = covered || call->host == BOX_HOST_SANDBOX;
 
 	*ret_left = false;
+	*ret_host = HOST_GATEWAY;
 	if (call->host == BOX_HOST_NODE ||
 	    c->sandbox.mode == CONFIG_SANDBOX_UNKNOWN)
 		return BOX_UNSUPPORTED;
@@ -64,16 +66,15 @@ expected(const struct box_call *call, bool available, bool *ret_left)
 		    c->elevated.ask != CONFIG_ASK_POLICY)
 			return BOX_UNSUPPORTED;
 		*ret_left = true;
-		return BOX_TO_GATEWAY;
+		return BOX_GRANTED;
 	}
-	if (!boxed)
-		return BOX_TO_GATEWAY;
-	if (call->elevated)
-		return BOX_TO_GATEWAY;
+	if (!boxed || call->elevated)
+		return BOX_GRANTED;
 	if (call->host == BOX_HOST_GATEWAY)
 		return BOX_FORBIDDEN;
+	*ret_host = HOST_SANDBOX;
 	return c->sandbox.mode != CONFIG_SANDBOX_OFF && available ?
-	    BOX_TO_SANDBOX : BOX_UNSUPPORTED;
+	    BOX_GRANTED : BOX_UNSUPPORTED;
 }
 
 /* Of one call: all that is true of every answer. */
@@ -82,7 +83,8 @@ look(const struct box_call *call, bool available)
 {
 	struct box_answer a;
 	bool left;
-	enum box_verdict want = expected(call, available, &left);
+	enum session_host host;
+	enum box_verdict want = expected(call, available, &left, &host);
 	bool refused;
 
 	box_policy(c, available ? "" : NO_BWRAP, call, &a);
@@ -93,11 +95,13 @@ look(const struct box_call *call, bool available)
 	    c->elevated.enabled, c->elevated.scopes, (int)a.verdict, (int)want,
 	    a.text);
 	cr_assert_eq(a.left, left);
+	cr_assert(want != BOX_GRANTED || a.host == host);
 	refused = want == BOX_UNSUPPORTED || want == BOX_FORBIDDEN;
 	cr_assert_eq(a.field != NULL, refused);
 	cr_assert(!refused || a.text[0] != '\0');
 	/* nobody leaves a sandbox unasked */
-	cr_assert(a.verdict != BOX_TO_GATEWAY || call->elevated ||
+	cr_assert(a.verdict != BOX_GRANTED || a.host != HOST_GATEWAY ||
+	    call->elevated ||
 	    !config_sandbox_covers(c, call->scope));
 }
 
@@ -194,7 +198,8 @@ Test(box_policy, says_where_a_call_may_not_go)
 	cr_expect_str_eq(a.text, "no sandbox: [sandbox] mode = off");
 	call = (struct box_call){.elevated = true, .scope = "x"};
 	box_policy(c, "", &call, &a);
-	cr_expect(a.verdict == BOX_TO_GATEWAY && !a.left);
+	cr_expect(a.verdict == BOX_GRANTED && a.host == HOST_GATEWAY &&
+	    !a.left);
 	cr_expect_str_eq(a.text,
 	    "elevated changes nothing: scope x has no sandbox");
 }

@@ -81,7 +81,7 @@ seqs(struct rig *rig, const char *scope, uint64_t since, uint32_t limit)
 	static char list[2000];
 
 	list[0] = '\0';
-	cr_assert_eq(events_read(rig->ev, scope, since, limit, note_seq,
+	cr_assert_eq(events_read(rig->ev, scope, since, EVENT_ALL, limit, note_seq,
 	                 list),
 	    0);
 	return list;
@@ -178,7 +178,7 @@ Test(events, the_map_is_the_notification)
 	in.instance_id = "own";
 	cr_assert_eq(events_append(rig.ev, &in), 2);
 	cr_assert_eq(events_append(rig.ev, &in), 3);
-	cr_assert_eq(events_read(rig.ev, "a", 0, 9, check_map, &seen), 42);
+	cr_assert_eq(events_read(rig.ev, "a", 0, EVENT_ALL, 9, check_map, &seen), 42);
 	cr_assert_eq(seen, 2, "what fn returns ends the read");
 	rig_close(&rig);
 }
@@ -208,7 +208,7 @@ Test(events, a_reader_may_acknowledge_as_it_reads)
 	rig_open(&rig, 100);
 	for (uint64_t i = 1; i <= 50; i++)
 		append(&rig, "a", i);
-	cr_assert_eq(events_read(rig.ev, "a", 0, 100, ack_each, &a), 0);
+	cr_assert_eq(events_read(rig.ev, "a", 0, EVENT_ALL, 100, ack_each, &a), 0);
 	cr_assert_eq(a.seen, 50);
 	cr_assert_eq(records(&rig), 0);
 	rig_close(&rig);
@@ -519,7 +519,7 @@ seqs_of(struct rig *rig, uint32_t kinds)
 	static char list[2000];
 
 	list[0] = '\0';
-	cr_assert_eq(events_read_kinds(rig->ev, "a", 0, kinds, 100, note_seq,
+	cr_assert_eq(events_read(rig->ev, "a", 0, kinds, 100, note_seq,
 	                 list),
 	    0);
 	return list;
