@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define START_MS 20000
+#define START_MS 60000
 #define STOP_MS  30000
 
 /* psupd beside this program, or in ../sbin of it. */
