@@ -85,6 +85,9 @@ add_notes(const struct log_show *l, const struct session *s, struct sbuf *b)
 		sbuf_addf(b, "(%zu bytes, in details.output)", l->text.len);
 	else if (b->len == 0 && l->finds)
 		sbuf_addf(b, "(none of %" PRIu64 " lines)", l->total_lines);
+	else if (b->len == 0 && l->have_since && l->total_lines > 0)
+		sbuf_addf(b, "(no lines since then, of %" PRIu64 ")",
+		    l->total_lines);
 	else if (b->len == 0 && l->total_lines > 0)
 		sbuf_addf(b, "(no lines there: the output has %" PRIu64
 			     ", the first is 0)", l->total_lines);

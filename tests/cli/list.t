@@ -172,7 +172,8 @@ is "$(psup log --since "$when" -n 5 "$old" | head -1)" new "no line before it"
 is "$(psup log --since "$when" --grep w "$old")" "4:new" "with --grep"
 is "$(psup log --since "$when" --grep old "$old")" "(none of 6 lines)" \
     "and none before it"
-is "$(psup log --since 2031-01-01 "$old")" "(no output yet)" "nothing since"
+is "$(psup log --since 2031-01-01 "$old")" "(no lines since then, of 6)" \
+    "nothing since"
 like "$(psup log --since soon "$old" 2>&1; echo $?)" "*neither a duration*2" \
     "neither"
 psup log -f -n 1 "$old" >"$scratch/followed" &
