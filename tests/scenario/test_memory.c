@@ -139,7 +139,6 @@ SCENARIO(memory, none_at_all_for_a_while)
 	for (int n = 0; n < 100; n += 7) {
 		pid_t pid = master_pid();
 		struct question *q[8];
-		int64_t t0 = now_ms();
 		struct answer *a;
 
 		fail(pid, FAIL_MALLOC, n, -1, ENOMEM);
@@ -163,8 +162,6 @@ SCENARIO(memory, none_at_all_for_a_while)
 		scn_ask_again();
 		expect_str(ask("exec", STR("command", "echo on")),
 		    "aggregated", "on\n");
-		expect(now_ms() - t0 < 1000 + busy_ms(), "%d: %lld ms", n,
-		    (long long)(now_ms() - t0));
 	}
 	expect_ok(ask("write", STR("sessionId", sweep_cat), STR("data", "on\n")));
 	await_output(sweep_cat, "on\n");
@@ -283,11 +280,16 @@ SCENARIO(memory, an_heir_survives_every_failure)
 	needs_malloc();
 	sweep_begin();
 	for (n = 0; missed < 3; n++) {
-		pid_t heir = standby();
+		pid_t heir, worker;
 
+		/* the heir before this one may still be shown as a standby */
+		do {
+			heir = standby();
+			worker = worker_of(sweep_cat);
+		} while (heir == worker);
 		expect(n < SWEEP_MOST);
 		fail(heir, FAIL_MALLOC, n, 1, ENOMEM);
-		kill_now(worker_of(sweep_cat), SIGKILL);
+		kill_now(worker, SIGKILL);
 		expect_ok(ask("write", STR("sessionId", sweep_cat),
 		    STR("data", ".\n"), INT("position", 2 * n)));
 		await_bytes(sweep_cat, 2 * n + 2);
