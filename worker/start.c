@@ -220,13 +220,13 @@ clone_command(struct child *c)
 		tree_leave(c, false);
 		atomic_store(&c->ring.hdr->leaf, 0);
 	}
+	c->ported = rc == 0 && spawn_is_boxed(s);
+	if (c->ported)
+		c->pid = 0; /* that was the porter's, as pidfd is */
 	if (rc == 0)
 		c->spawn = s;
 	else
 		spawn_give(s);
-	c->ported = rc == 0 && spawn_is_boxed(s);
-	if (c->ported)
-		c->pid = 0; /* that was the porter's, as pidfd is */
 	return rc;
 }
 
@@ -272,10 +272,9 @@ start_succeeded(struct child *c)
 }
 
 /* Not this time: once more later, or never. A full channel to the keeper is no
- * fault of the session and costs it no try; nor is a broken one, or a command
- * without a parent: the keeper is dead, we end with it as soon as that is read,
- * and the next server says what became of the session. Nor that too many
- * starts are under way. */
+ * fault of the session and costs it no try; nor do too many starts under way, a
+ * broken channel, or a command without a parent: the keeper is dead, we end as
+ * soon as that is read, and the next server says what became of the session. */
 void
 start_failed(struct child *c, int error, unsigned stage)
 {
@@ -315,9 +314,8 @@ await_spill(struct child *c)
 		child_fail(c, ETIMEDOUT, STAGE_SPILL);
 		return;
 	}
-	step = step < SPILL_LOOK_NS ? SPILL_LOOK_NS : step;
-	c->retry_ns = c->w->now_ns +
-	    (step > SPILL_WAIT_NS ? SPILL_WAIT_NS : step);
+	c->retry_ns = c->w->now_ns + (step < SPILL_LOOK_NS ? SPILL_LOOK_NS :
+	    step > SPILL_WAIT_NS ? SPILL_WAIT_NS : step);
 	ladder_arm(c);
 }
 
@@ -437,8 +435,7 @@ start_session(struct worker *w, struct ctl_msg *msg)
 	c->closing = closing;
 	if (closing != 0)
 		link_say(c, LINK_KEEPER, TELL_CLOSED);
-	c->plan->child_end[0] = c->plan->child_end[1] =
-	    c->plan->child_end[2] = -1;
+	memset(c->plan->child_end, -1, sizeof(c->plan->child_end));
 	c->plan->box_fd = -1;
 	c->plan->began_ns = w->now_ns;
 	rc = start_plan_make(c->plan, msg);
