@@ -282,6 +282,7 @@ SCENARIO(terminal, psup_exec_hands_keys_through)
 	char command[1000];
 	const char *id;
 
+	not_in_a_box("psup does not run there");
 	psupd();
 	snprintf(command, sizeof(command),
 	    "cd '%s'; stty -echo; stty -g >before; stty size; "
@@ -310,6 +311,7 @@ in_the_foreground(const char *options, const char *sh)
 {
 	char command[1500];
 
+	not_in_a_box("psup does not run there");
 	snprintf(command, sizeof(command),
 	    "stty -echo; was=$(stty -g); '%s/psup' exec --runtime-dir '%s' "
 	    "--pty %s -- sh -c '%s'; echo code=$?; "
@@ -459,6 +461,7 @@ SCENARIO(terminal, kill_remove_and_shutdown_end_a_shell_with_its_jobs)
 
 	if (access("/bin/bash", X_OK) != 0)
 		skip_scenario("there is no bash");
+	not_in_a_box("a number that it prints is the box's");
 	psupd();
 	id = shell_with_jobs(&job);
 	a = ask("kill", STR("sessionId", id), STR("signal", "HUP"));
