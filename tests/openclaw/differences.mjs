@@ -62,8 +62,6 @@ row(/^details\.output$/, 'output of log is the page alone',
     cut(/\n\nProcess stopped by request[^]*/), keep);
 row(text, 'a poll of an end without news says the end alone',
     cut(/^\(no new output\)\n\n(?=Process (exited|stopped))/), keep);
-row(text, 'what a carriage return is to a pipe is said', keep,
-    cut(/ It has no terminal: a line ends [^]*/));
 worded('where no lines are, it is said how many there are',
     /^\(no output (yet|recorded)\)/, /^\(no lines there: [^)]*\)/, shown);
 worded('one sentence for ids that nobody has', /^No (active|finished) session/,
