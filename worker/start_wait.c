@@ -313,7 +313,10 @@ start_wait(struct child *c)
 	}
 	if (c->ported && (spawn_released(c->spawn) || is_dead(c)))
 		unload(c);
-	if (is_settled(c)) {
+	if (c->ported)
+		FAULT("porter.between-looks");
+	/* a porter that has let go since then is the next look's */
+	if (!c->ported && is_settled(c)) {
 		settle(c);
 		return;
 	}

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -356,6 +357,32 @@ SCENARIO(sandbox, a_porter_that_dies_behind_its_clone_has_started_it_once)
 	psupd(.conf = conf(""),
 	    .env = {"PSUP_FAULTS=porter.after-clone=kill"});
 	a = ask("exec", STR("command", "echo once >>once; cat once; exit 3"));
+	if (strcmp(code_of(a), "unsupported") == 0 &&
+	    machine_refuses(words_of(a)))
+		skip_scenario("%s", words_of(a));
+	expect_int(a, "exitCode", 3);
+	expect_str(a, "aggregated", "once\n");
+}
+
+/* Its worker looks whether it has let go, and again; between the two it does. */
+SCENARIO(sandbox, a_porter_that_lets_go_between_two_looks_has_started_it_once)
+{
+	const char *ran = file_in_scenario("boxes/agent%20/once");
+	const psup_value *all;
+	struct question *q;
+	struct answer *a;
+
+	psupd(.conf = conf(""), .workers = 1,
+	    .env = {"PSUP_FAULTS=porter.between-looks=stop"});
+	q = ask_later(peer(NULL), "exec",
+	    STR("command", "echo once >>once; cat once; exit 3"));
+	while (access(ran, F_OK) != 0 && !is_answered(q))
+		poll(NULL, 0, 1);
+	all = psup_value_get(details(ask("status")), "workers");
+	for (size_t i = 0; i < psup_value_count(all); i++)
+		kill_now((pid_t)psup_get_int(psup_value_at(all, i), "pid", 0),
+		    SIGCONT);
+	a = answer_of(q);
 	if (strcmp(code_of(a), "unsupported") == 0 &&
 	    machine_refuses(words_of(a)))
 		skip_scenario("%s", words_of(a));
