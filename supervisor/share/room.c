@@ -264,7 +264,7 @@ room_count(struct session *s)
 			    s->share.lent[r] - n[r]);
 		s->share.lent[r] = n[r];
 	}
-	set_lives(s, session_live(s));
+	set_lives(s, session_live(s) && !session_is_ours(s));
 }
 
 uint64_t

@@ -32,7 +32,7 @@ struct room {
 	struct rank_node by_name;
 	struct rooms *of;
 	uint64_t holders;
-	uint64_t live; /* sessions that have not ended */
+	uint64_t live; /* sessions that have not ended, its boxes not counted */
 	TAILQ_HEAD(, session) kept[KEPT_KINDS]; /* the oldest first */
 	uint32_t answered; /* on the first list */
 	uint64_t finished, finished_bytes; /* kept background sessions */

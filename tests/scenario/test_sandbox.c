@@ -529,6 +529,21 @@ SCENARIO(sandbox, takes_a_place_among_the_sessions_of_its_scope)
 	expect_str(a, "aggregated", "on\n");
 }
 
+/* A box is no session of anybody's: one that is kept keeps no scope from being
+ * drained. */
+SCENARIO(sandbox, keeps_no_scope_from_being_drained)
+{
+	struct answer *a;
+
+	boxes("scope = agent\n");
+	(void)says_as(peer("one"), "true");
+	a = ask("drainScope", STR("scope", "one"), INT("timeout", 0));
+	expect_ok(a);
+	expect_flag(a, "drained", true);
+	expect_int(a, "left", 0);
+	expect(bwrap_pid() != 0, "the box is to live meanwhile");
+}
+
 SCENARIO(sandbox, of_a_session_ends_with_it)
 {
 	pid_t box;
