@@ -4,7 +4,6 @@
  */
 #include "supervisor/words/result.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "common/check.h"
@@ -231,7 +230,21 @@ result_row_open(struct master *m, struct session *s,
 	sbuf_fini(&tail);
 }
 
-/* What is wanted beside the plain ones, of a whole row. */
+static bool
+is_wanted(const struct val *names, const struct val *key)
+{
+	for (size_t i = 0; i < names->a.count; i++) {
+		const struct val *n = &names->a.items[i];
+
+		if (n->s.len == key->s.len &&
+		    memcmp(n->s.ptr, key->s.ptr, n->s.len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What is wanted beside the plain ones, of a whole row: each once, however often
+ * it was named. */
 static void
 row_others(struct master *m, struct session *s, const struct usage_sample *u,
     const struct result_fields *f, struct enc *e)
@@ -239,7 +252,7 @@ row_others(struct master *m, struct session *s, const struct usage_sample *u,
 	struct codec_arena *arena = NULL;
 	const struct val *row = NULL;
 	struct enc whole = ENC_INIT;
-	char name[64], why[80];
+	char why[80];
 	size_t used;
 
 	result_row_open(m, s, u, &whole);
@@ -248,15 +261,13 @@ row_others(struct master *m, struct session *s, const struct usage_sample *u,
 	        &codec_limits_trusted, &used, &arena, &row, why,
 	        sizeof(why)) != CODEC_OK)
 		e->failed = true;
-	for (size_t i = 0; row != NULL && i < f->names->a.count; i++) {
-		const struct val *n = &f->names->a.items[i], *v;
+	for (size_t i = 0; row != NULL && i < row->a.count; i++) {
+		const struct val *key = &row->a.items[2 * i];
 
-		snprintf(name, sizeof(name), "%.*s", (int)n->s.len, n->s.ptr);
-		v = val_get(row, name);
-		if (v == NULL || plain_of(n) < NELEMS(plain))
+		if (plain_of(key) < NELEMS(plain) || !is_wanted(f->names, key))
 			continue;
-		enc_key(e, name);
-		enc_val(e, v);
+		enc_keyn(e, key->s.ptr, key->s.len);
+		enc_val(e, key + 1);
 	}
 	codec_arena_free(&arena);
 	enc_fini(&whole);
