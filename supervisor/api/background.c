@@ -27,15 +27,13 @@ static struct req *
 exec_waiting(struct session *s)
 {
 	struct watch *w;
-	struct exec *x;
 
 	LIST_FOREACH(w, &s->watches, of_session) {
 		if (w->req->row != &method_EXEC)
 			continue;
 		if (s->state != STATE_STARTING)
 			return w->req;
-		x = w->req->state;
-		x->bg = true; /* its answer names the pid */
+		exec_yield_pid(w->req);
 	}
 	return NULL;
 }

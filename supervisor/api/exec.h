@@ -50,6 +50,9 @@ struct session *exec_session(struct api_call *c, const char *cwd,
 void exec_yield_begin(struct req *r, uint64_t ms, bool looks);
 /* Its timer: is its time over? Else somebody looks, and it goes on. */
 bool exec_yield_timer(struct req *r, struct session *s);
+/* It is to be answered, but the answer names the pid: one that is being started
+ * is waited for a moment. */
+void exec_yield_pid(struct req *r);
 /* A look has come: does the command seem to wait for input? */
 bool exec_yield_input(struct req *r, const struct session *s);
 /* It was answered before, and is asked again: is it, once a look says what it

@@ -40,19 +40,29 @@ exec_yield_begin(struct req *r, uint64_t ms, bool looks)
 	arm(r, x->began_ns);
 }
 
-/* An answer names the pid, so one that is being started is waited for a moment;
- * not one whose start hangs. */
+/* Not for one whose start hangs. */
+void
+exec_yield_pid(struct req *r)
+{
+	struct exec *x = r->state;
+
+	if (x->bg)
+		return;
+	x->bg = true;
+	exec_yield_begin(r, PID_MS, false);
+}
+
 bool
 exec_yield_timer(struct req *r, struct session *s)
 {
-	struct exec *x = r->state;
+	const struct exec *x = r->state;
 	uint64_t now = clock_boot_ns();
 
 	if (now >= x->yield_ns) {
 		if (x->bg || s->state != STATE_STARTING)
 			return true;
-		x->bg = true;
-		x->yield_ns = now + PID_MS * NSEC_PER_MSEC;
+		exec_yield_pid(r);
+		return false;
 	}
 	if (x->looks && !x->bg && s->state == STATE_RUNNING &&
 	    result_stdin_writable(s))

@@ -3,9 +3,13 @@
  * the ends it comes to. Compatibility points 8 and 9. */
 #include "lib_scn.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 TestSuite(process_acts);
 
@@ -204,6 +208,43 @@ SCENARIO(process_acts, kill_sends_another_signal)
 }
 
 /* ----------------------------------------------------------- clear, remove */
+
+/* ------------------------------------------------------------- background */
+
+/* A program under a write lease is not executed until that is given back. */
+SCENARIO(process_acts, background_waits_for_no_start_that_hangs)
+{
+	const psup_value *rows;
+	const char *path;
+	char id[64] = "";
+	struct question *q;
+	struct answer *a;
+	int leased;
+
+	psupd(.conf = "[limits]\nstart_ms = 600000\n");
+	path = file_in_scenario("leased");
+	leased = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	expect(leased >= 0 && write(leased, "#!/bin/sh\n", 10) == 10);
+	close(leased);
+	leased = open(path, O_RDONLY | O_CLOEXEC);
+	signal(SIGIO, SIG_IGN);
+	expect(fcntl(leased, F_SETLEASE, F_WRLCK) == 0, "%s",
+	    strerror(errno));
+	q = ask_later(peer("s"), "exec", LIST("argv", path), NIL("yieldMs"));
+	do {
+		a = ask("list", YES("all"));
+		rows = psup_value_get(details(a), "sessions");
+	} while (psup_value_count(rows) == 0);
+	(void)psup_get_copy(psup_value_at(rows, 0), "sessionId", id,
+	    sizeof(id));
+	expect_ok(ask("background", STR("sessionId", id)));
+	a = answer_of(q);
+	expect_str(a, "status", "running");
+	expect_str(a, "sessionId", id);
+	expect_absent(a, "pid");
+	close(leased);
+	(void)await_end(id);
+}
 
 SCENARIO(process_acts, clear_forgets_what_is_finished)
 {
