@@ -152,6 +152,8 @@ uint64_t defaults_bytes(const struct exec_defaults *d);
 void defaults_free(struct exec_defaults *d);
 /* Another scope needs their memory. */
 void defaults_lose(struct exec_defaults *d);
+/* Does an exec need what was lost? *why. */
+bool defaults_refuse(const struct api_call *c, struct proto_problem *why);
 
 /* kin.c: that session, or {0}. */
 struct sid conn_kin(struct conn *c);

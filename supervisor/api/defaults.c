@@ -21,7 +21,30 @@ void
 defaults_lose(struct exec_defaults *d)
 {
 	defaults_free(d);
-	*d = (struct exec_defaults){.umask = -1, .lost = true};
+	*d = (struct exec_defaults){.umask = d->umask,
+	    .lost_env = d->lost_env || d->env != NULL,
+	    .lost_dir = d->lost_dir || d->dir != NULL};
+}
+
+bool
+defaults_refuse(const struct api_call *c, struct proto_problem *why)
+{
+	const struct exec_defaults *d = &c->conn->defaults;
+	const char *lost = d->lost_env && val_get(c->params, "baseEnv") == NULL
+	    ? "baseEnv"
+	    : d->lost_dir && val_get(c->params, "baseDir") == NULL ? "baseDir"
+								   : NULL;
+	struct proto_share share;
+
+	if (lost == NULL)
+		return false;
+	room_refuse(c->conn->room, SHARE_MEMORY, 0, why);
+	share = why->share;
+	proto_problem_set(why, PROTO_E_SHARE_USED_UP, lost,
+	    "memory: another scope needed what this connection keeps as %s; "
+	    "send it again, by defaults or with the call", lost);
+	why->share = share;
+	return true;
 }
 
 uint64_t
@@ -88,9 +111,12 @@ conn_keep(struct conn *c, struct exec_defaults *d, struct proto_problem *why)
 		next.env = d->env;
 		next.env_bytes = d->env_bytes;
 		memcpy(next.mark, d->mark, sizeof(next.mark));
+		next.lost_env = false;
 	}
-	if (d->dir != NULL)
+	if (d->dir != NULL) {
 		next.dir = d->dir;
+		next.lost_dir = false;
+	}
 	if (d->umask >= 0)
 		next.umask = d->umask;
 	has = defaults_bytes(&next);
@@ -102,7 +128,6 @@ conn_keep(struct conn *c, struct exec_defaults *d, struct proto_problem *why)
 		free(own->env);
 	if (d->dir != NULL)
 		free(own->dir);
-	next.lost = false;
 	*own = next;
 	conn_room_count(c);
 	return 0;

@@ -80,10 +80,8 @@ exec_refused(struct api_call *c, uint32_t *ret_host, struct proto_problem *why)
 	}
 	if (exec_check(c->params, why) < 0)
 		return true;
-	if (c->conn->defaults.lost) {
-		room_refuse(c->conn->room, SHARE_MEMORY, 0, why);
+	if (defaults_refuse(c, why))
 		return true;
-	}
 	if (runtime_dir_gone(c->m)) {
 		proto_problem_set(why, PROTO_E_RUNTIME_GONE, "",
 		    "the runtime directory %s was deleted: nothing new "

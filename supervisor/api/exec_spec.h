@@ -27,8 +27,9 @@ struct exec_defaults {
 	char *dir; /* absolute; NULL: none was given */
 	int umask; /* -1: none was given */
 	char mark[64]; /* the session that the client says it runs in, or "" */
-	bool lost;     /* taken back for another scope's sake: no exec begins
-	                * without them */
+	/* taken back for another scope's sake: no exec begins that does not
+	 * bring its own */
+	bool lost_env, lost_dir;
 };
 
 struct exec_ids {

@@ -435,8 +435,15 @@ SCENARIO(shares, what_busy_connections_keep_makes_room)
 		if (a->status == PSUP_OK)
 			continue;
 		expect_share(a, "memory");
+		expect_refused_for(a, "share-used-up", "baseEnv");
 		if (refused++ > 0)
 			continue;
+		expect_ok(ask_as(p[i], "exec", STR("command", "true"),
+		    MAP("baseEnv", "A", "1")));
+		/* what is sent is to be what was lost */
+		expect_ok(ask_as(p[i], "defaults", STR("umask", "077")));
+		expect_refused_for(ask_as(p[i], "exec", STR("command", "true")),
+		    "share-used-up", "baseEnv");
 		expect_ok(ask_as(p[i], "defaults", MAP("baseEnv", "A", "1")));
 		expect_ok(ask_as(p[i], "exec", STR("command", "true")));
 	}

@@ -655,7 +655,7 @@ class Methods(Calls):
         base_dir: Union[str, None] = None,
         umask: Union[str, None] = None
     ) -> DefaultsAnswer:
-        """What exec on this connection takes where a call does not say: sent once, an environment does not travel with every call. What is given replaces what was; nothing of it outlives the connection. hello takes the same; but before its hello another user's message has at most 4096 bytes, so who shows a token sends them behind it. Of a scope over its share of memory another scope that needs its own takes them back: until they are sent again exec is refused then (share-used-up)."""
+        """What exec on this connection takes where a call does not say: sent once, an environment does not travel with every call. What is given replaces what was; nothing of it outlives the connection. hello takes the same; but before its hello another user's message has at most 4096 bytes, so who shows a token sends them behind it. Of a scope over its share of memory another scope that needs its own takes baseEnv and baseDir back: until it is sent again, by defaults or with the call, exec is refused then (share-used-up, field: which of the two)."""
         ret: DefaultsAnswer = await self._ask("defaults", locals())
         return ret
 
