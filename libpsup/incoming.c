@@ -30,7 +30,8 @@ client_answer(struct psup *p, const struct val *items,
 		return PSUP_OK; /* of a call whose time was up */
 	if (items[2].type != VAL_NIL) {
 		rc = error_remote(p, &items[2]);
-		request_finish(p, r, rc, NULL);
+		if (!request_again(p, r))
+			request_finish(p, r, rc, NULL);
 		return PSUP_OK;
 	}
 	reply = calloc(1, sizeof(*reply));

@@ -33,6 +33,7 @@ struct request {
 	bool cancelled;
 	bool sent;         /* some connection took it */
 	bool greets;       /* a connection begins with it */
+	bool again;        /* the server had lost its defaults: it was repeated */
 	uint64_t seen;     /* position up to which its output was delivered */
 };
 #define REQUEST_BUCKETS 64u
@@ -63,6 +64,7 @@ struct identity {
 	char token[PSUP_TOKEN_SIZE]; /* "": none */
 	struct psup_args *defaults; /* of exec; NULL: none */
 	bool kept;        /* the server has them */
+	bool on_their_way; /* again, since it has taken them back */
 	bool no_process;
 	bool names_server;
 	uid_t server;     /* whom the caller trusts beside itself and root */
@@ -192,6 +194,10 @@ struct request *request_take(struct psup *p, uint32_t id);
 /* Answers a request that was taken out, once, and frees it. */
 void request_finish(struct psup *p, struct request *r, int status,
     psup_reply *reply);
+/* One that was taken out was refused: was it because the server has taken the
+ * connection's defaults back for another scope's sake? Then they are sent again,
+ * and it is under way again behind them. */
+bool request_again(struct psup *p, struct request *r);
 /* One that was taken out, or nobody. */
 void request_free(struct request *r);
 

@@ -139,6 +139,15 @@ request_frame(struct psup *p, struct request *r, const char *method,
 	return PSUP_OK;
 }
 
+/* It has no answer from now on. */
+static void
+enter(struct psup *p, struct request *r)
+{
+	LIST_INSERT_HEAD(&p->requests[r->id % REQUEST_BUCKETS], r, next);
+	TAILQ_INSERT_TAIL(&p->by_age, r, by_age);
+	p->pending++;
+}
+
 /* Checks a request, enters it into the table and puts it among what is to be
  * sent, which is after hello where the connection is being taken up again. */
 static int
@@ -164,9 +173,7 @@ client_request(struct psup *p, const char *method, const struct psup_args *a,
 		    "no memory for the request");
 	if (rc != PSUP_OK)
 		return rc;
-	LIST_INSERT_HEAD(&p->requests[r->id % REQUEST_BUCKETS], r, next);
-	TAILQ_INSERT_TAIL(&p->by_age, r, by_age);
-	p->pending++;
+	enter(p, r);
 	return PSUP_OK;
 }
 
@@ -214,6 +221,39 @@ client_greet(struct psup *p, const char *method, const struct psup_args *a,
     psup_answer_fn *fn, void *arg)
 {
 	return client_send(p, method, a, fn, arg, SEND_GREETS, NULL);
+}
+
+/* Who needs them hears whether the server has them. */
+static void
+on_defaults(void *arg, int status, psup_reply *reply)
+{
+	struct psup *p = arg;
+
+	(void)status;
+	psup_reply_free(&reply);
+	p->who.on_their_way = false;
+}
+
+bool
+request_again(struct psup *p, struct request *r)
+{
+	if (r->method != PROTO_EXEC || r->again || !p->who.kept ||
+	    strcmp(p->error.code_text, proto_error_name(
+		PROTO_E_SHARE_USED_UP)) != 0 ||
+	    (strcmp(p->error.field, "baseEnv") != 0 &&
+		strcmp(p->error.field, "baseDir") != 0))
+		return false;
+	r->again = true;
+	/* also where this one is not repeated: for the next */
+	if (!p->who.on_their_way &&
+	    client_defaults(p, on_defaults, p) != PSUP_OK)
+		return false;
+	p->who.on_their_way = true;
+	if (r->frame == NULL || r->cancelled || request_put(p, r) < 0)
+		return false;
+	enter(p, r);
+	(void)wire_flush(p);
+	return true;
 }
 
 int

@@ -371,6 +371,67 @@ Test(resume, a_scope_without_room_is_given_up)
 	end(&f, &p);
 }
 
+/* Another scope needed what it keeps for execs: it says so until it has it again,
+ * each time. */
+static bool
+takes_back(struct fake *f, uint64_t id, const char *method,
+    const struct val *params)
+{
+	(void)params;
+	if (strcmp(method, "defaults") == 0) {
+		fake_answer_text(f, id, "");
+		f->remembered++;
+	} else if (f->remembered < f->asked) {
+		fake_answer_error(f, id, "share-used-up",
+		    "memory: another scope needed it", "baseEnv");
+	} else {
+		fake_answer_text(f, id, method);
+	}
+	return true;
+}
+
+Test(resume, what_a_server_has_taken_back_is_sent_again)
+{
+	struct psup_options o = PSUP_OPTIONS_INIT;
+	struct psup_exec x = PSUP_EXEC_INIT;
+	psup_args *defaults = psup_args_new();
+	psup_reply *r = NULL;
+	struct fake f;
+	psup *p;
+
+	fake_start(&f, takes_back);
+	f.incarnation = "00000000000000aa";
+	f.remembered = 0;
+	psup_args_str(defaults, "baseDir", "/");
+	o.runtime_dir = f.dir;
+	o.defaults = defaults;
+	cr_assert_eq(psup_new(&p), PSUP_OK);
+	cr_assert_eq(psup_connect(p, &o), PSUP_OK, "%s", psup_error_message(p));
+	x.command = "true";
+	x.request_key = "k";
+	f.asked = 2; /* the first is lost: so many it is to have had */
+	cr_assert_eq(psup_exec(p, &x, &r), PSUP_OK, "%s",
+	    psup_error_message(p));
+	cr_expect(psup_get_is(psup_reply_value(r), "text", "exec"));
+	cr_expect_eq(f.remembered, 2);
+	psup_reply_free(&r);
+	/* one that may not be asked twice is told, and the next has them */
+	x.request_key = NULL;
+	f.asked = 3;
+	cr_expect_eq(psup_exec(p, &x, &r), PSUP_ERR_REFUSED);
+	cr_expect_str_eq(psup_error_code(p), "share-used-up");
+	cr_assert_eq(psup_exec(p, &x, &r), PSUP_OK, "%s",
+	    psup_error_message(p));
+	psup_reply_free(&r);
+	/* nor is a scope without room asked for ever */
+	x.request_key = "k";
+	f.asked = 100;
+	cr_expect_eq(psup_exec(p, &x, &r), PSUP_ERR_REFUSED);
+	cr_expect_eq(f.connections, 1);
+	psup_args_free(&defaults);
+	end(&f, &p);
+}
+
 /* One more piece at each connection; the last one answers. */
 static bool
 stream(struct fake *f, uint64_t id, const char *method,
