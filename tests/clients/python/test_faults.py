@@ -211,6 +211,7 @@ class Defaults(FakeCase):
         await super().asyncSetUp()
         self.refusals: List[str] = []  # of defaults that are to come
         self.breaks = 0  # of connections, by an exec
+        self.takes = 0  # what it has back, before so many execs
         self.settled = 0
         self.seen: List[Any] = []  # environments that came with an exec
         await self.serve(self.talk)
@@ -229,8 +230,27 @@ class Defaults(FakeCase):
             if self.breaks > 0:
                 self.breaks -= 1
                 return
+            if self.takes > 0:
+                self.takes -= 1
+                peer.send([1, m[1], {"code": "share-used-up", "message": "no",
+                                     "field": "baseEnv"}, None])
+                m = await peer.get(settles=False)
+                if m[2] == "defaults":
+                    self.settled += 1
+                    peer.send([1, m[1], None, {"bytes": 9}])
+                    m = await peer.get()
+                continue
             peer.send([1, m[1], None, ROW])
             m = await peer.get()
+
+    async def test_that_is_taken_back(self) -> None:
+        self.takes = 1
+        async with await self.connect() as p:
+            await soon(p.exec("true"))
+            self.assertEqual((self.settled, self.seen), (2, [None] * 2))
+            self.takes = 2
+            await self.fails("share-used-up", p.exec("true"))
+            self.assertEqual((self.settled, self.takes), (3, 0))
 
     async def test_a_server_that_is_too_old(self) -> None:
         self.refusals = ["unknown-method"]

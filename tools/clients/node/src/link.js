@@ -195,6 +195,18 @@ export class Link {
     else this.socket?.resume();
   }
 
+  // Another scope needed what the server kept of this connection: it is sent
+  // again, and the call behind it, once.
+  lacks(call, error) {
+    const {env} = this.client;
+    if (call.method !== 'exec' || error?.code !== 'share-used-up' ||
+        error.field !== 'baseEnv' || call.lacked || !env) return false;
+    call.lacked = true;
+    this.send({method: 'defaults', params: {baseEnv: env}, tries: TRIES,
+      resolve() {}, reject() {}});
+    return true;
+  }
+
   message(m) {
     if (!Array.isArray(m) || (m[0] === 1 ? m.length !== 4
       : m[0] !== 2 || m.length !== 3 || !Array.isArray(m[2]))) {
@@ -215,7 +227,9 @@ export class Link {
     }
     this.calls.delete(msgid);
     this.failures = 0;
-    if (error) {
+    if (this.lacks(call, error)) {
+      this.send(call);
+    } else if (error) {
       this.done(call, new PsupError(error.code ?? 'internal',
           error.message ?? `${call.method} failed`, error.field, error));
     } else {

@@ -202,6 +202,29 @@ test('nothing is asked again without its environment', async () => {
   await psup.close();
 });
 
+test('an environment that the server has taken back is sent again', async () => {
+  let kept = 0, taken = 0;
+  const it = await imposter(([, id, method, params], socket) => {
+    if (method === 'hello') return socket.write(hello(id));
+    assert.equal(params.baseEnv, undefined);
+    socket.write(kept > taken ? pack([1, id, null, {}]) : pack([1, id,
+      {code: 'share-used-up', message: 'no', field: 'baseEnv'}, null]));
+  }, ([, id, , params]) => {
+    assert.equal(params.baseEnv.MARK, 'one');
+    kept++;
+    return pack([1, id, null, {bytes: 9}]);
+  });
+  const psup = await connect(it, {env: {MARK: 'one'}});
+  taken = 1;
+  await psup.exec({command: 'true'});
+  assert.equal(kept, 2);
+  taken = 100;
+  await assert.rejects(psup.exec({command: 'true'}), {code: 'share-used-up',
+    field: 'baseEnv'});
+  assert.equal(kept, 3);
+  await psup.close();
+});
+
 test('a server that has no room for its environment any more', async () => {
   let full = false, tries = 0;
   const it = await imposter(([, id, method], socket) => {

@@ -497,6 +497,18 @@ class Channel:
     async def call(self, method: str, params: Dict[str, Any],
                    note: Optional[Note] = None) -> Dict[str, Any]:
         """The answer's result. Cancelled, it gives the request up."""
+        try:
+            return await self._ask(method, params, note)
+        except PsupError as e:
+            if (method != "exec" or self._defaults is None or
+                    e.code != "share-used-up" or e.field != "baseEnv"):
+                raise
+        # another scope needed what the server kept of this connection
+        await self._ask("defaults", self._defaults.params, None)
+        return await self._ask(method, params, note)
+
+    async def _ask(self, method: str, params: Dict[str, Any],
+                   note: Optional[Note]) -> Dict[str, Any]:
         c = _Call(method, params, note)
         self.busy += 1
         try:
