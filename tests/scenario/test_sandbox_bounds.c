@@ -156,3 +156,21 @@ SCENARIO(sandbox_bounds, is_bounded_as_a_whole)
 	expect_str(a, "exitReason", "limit");
 	expect_text(a, "limit pids of its sandbox");
 }
+
+/* It is said whose processes are used up: the machine has more. */
+SCENARIO(sandbox_bounds, one_without_a_process_left_is_named)
+{
+	struct answer *a;
+	int n = 0;
+
+	boxes("pids = 8\n");
+	do
+		a = ask("exec", LIST("argv", "sleep", "600"), YES("background"));
+	while (a->status == PSUP_OK && ++n < 9 &&
+	    strcmp(text_of(a, "status"), "running") == 0);
+	expect_str(a, "exitReason", "spawn-error");
+	expect_str(a, "errno", "EAGAIN");
+	expect_absent(a, "hungAt");
+	expect_text(a, "sleep 600 in the box \"agent \", which may have 8 "
+	    "processes (sandbox.pids): ");
+}
