@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "common/procfs.h"
 #include "common/text.h"
 #include "supervisor/host/inner.h"
@@ -82,8 +83,12 @@ note_setup(struct master *m, struct host_box *bx, struct session *s)
 	else if (s->facts.reason == END_EXIT)
 		(void)snprintf(
 		    how, sizeof(how), " (exit %d)", s->facts.exit_code);
+	else if (s->facts.reason == END_SPAWN_ERROR)
+		(void)snprintf(how, sizeof(how), " (%s at its start)",
+		    err_name(s->facts.error));
 	(void)snprintf(bx->why, sizeof(bx->why),
-	    "no sandbox: its setup command failed%s: %s", how, line);
+	    "no sandbox: its setup command failed%s%s%s", how,
+	    line[0] != '\0' ? ": " : "", line);
 }
 
 /* Its setup command is over. */
