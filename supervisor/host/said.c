@@ -103,6 +103,16 @@ setup_ended(struct master *m, struct host_box *bx, struct session *s)
 	boxes_tell(m, bx, good ? BOX_SETUP_DONE : BOX_SETUP_BAD);
 }
 
+/* It has ended while it waited for its own box, which nobody else is to enter. */
+static void
+never_entered(struct master *m, struct session *s)
+{
+	struct host_box *bx = boxes_of_session(m, s->id.sid);
+
+	if (bx != NULL)
+		boxes_tell(m, bx, BOX_DRAIN);
+}
+
 void
 boxes_ended(struct master *m, struct session *s)
 {
@@ -116,6 +126,8 @@ boxes_ended(struct master *m, struct session *s)
 		setup_ended(m, bx, s);
 	if (s->wish.host == HOST_SANDBOX && s->start.box.v != 0)
 		boxes_left(m, s);
+	else if (s->wish.host == HOST_SANDBOX)
+		never_entered(m, s);
 	if (s->wish.host != HOST_BOX || bx == NULL)
 		return;
 	if (bx->life.state == BOX_MAKING)

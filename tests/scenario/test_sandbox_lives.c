@@ -167,6 +167,29 @@ SCENARIO(sandbox_lives, of_a_session_ends_with_it)
 	await_gone(box);
 }
 
+/* ... and where that one was ended before it could enter it: nobody else will. */
+SCENARIO(sandbox_lives, of_a_session_ends_with_it_before_it_is_set_up)
+{
+	const psup_value *row;
+	struct question *q;
+	struct answer *a;
+	pid_t box;
+
+	psupd(.conf = conf("scope = session\nsetup = exec sleep 1000\n"));
+	q = ask_later(peer("s"), "exec", STR("command", "true"));
+	do
+		row = psup_value_at(psup_value_get(details(ask("sandboxes")),
+		    "boxes"), 0);
+	while (!is_answered(q) && !psup_get_is(row, "state", "setup"));
+	if (is_answered(q))
+		skip_without_boxes(answer_of(q));
+	box = (pid_t)psup_get_int(row, "pid", 0);
+	expect_ok(ask("killScope", STR("scope", "s"), INT("graceMs", 0)));
+	a = answer_of(q);
+	expect_str(a, "exitReason", "manual-cancel");
+	await_gone(box);
+}
+
 /* Other settings are another box's; who is inside goes on. */
 SCENARIO(sandbox_lives, is_made_anew_for_other_settings)
 {
