@@ -2,6 +2,7 @@
 /* What the sessions say that make a box and set it up, and what their ends mean
  * for it. See boxes.h. Called by session/. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "common/procfs.h"
 #include "common/text.h"
 #include "supervisor/host/inner.h"
+#include "supervisor/host/workspace.h"
 #include "supervisor/master.h"
 
 /* The box's session has said something: which process is pid 1? */
@@ -113,6 +115,19 @@ never_entered(struct master *m, struct session *s)
 		boxes_tell(m, bx, BOX_DRAIN);
 }
 
+/* What nobody uses again, and has nothing in it: a directory for each command
+ * would fill a disk. Not where another box of the session has it, or will. */
+static void
+forget_workspace(struct master *m, const struct host_box *bx)
+{
+	char name[NAME_MAX + 1];
+
+	if (boxes_is_of_session(bx) && bx->life.state != BOX_GONE &&
+	    (bx->takes || rank_find(&m->boxes.by_key, bx->key) == NULL) &&
+	    workspace_name(bx->key, m->h.incarnation, name) == 0)
+		workspace_forget(bx->made, name);
+}
+
 void
 boxes_ended(struct master *m, struct session *s)
 {
@@ -132,6 +147,7 @@ boxes_ended(struct master *m, struct session *s)
 		return;
 	if (bx->life.state == BOX_MAKING)
 		note_why(m, bx, s);
+	forget_workspace(m, bx);
 	boxes_tell(m, bx, BOX_DIED);
 	boxes_settle(m, bx);
 }

@@ -4,6 +4,7 @@
  * listed and pruned. */
 #include "lib_boxes.h"
 
+#include <glob.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -165,6 +166,22 @@ SCENARIO(sandbox_lives, of_a_session_ends_with_it)
 	box = box_pid();
 	expect_ok(ask("kill", STR("sessionId", id)));
 	await_gone(box);
+}
+
+/* ... and its directory with that, unless it has left something there. */
+SCENARIO(sandbox_lives, of_a_session_leaves_no_empty_directory)
+{
+	glob_t left;
+
+	boxes("scope = session\n");
+	(void)says("echo kept >kept");
+	(void)says("mkdir made; rmdir made");
+	while (psup_value_count(psup_value_get(details(ask("sandboxes")),
+	    "boxes")) > 0)
+		;
+	expect(glob(file_in_scenario("boxes/session*"), 0, NULL, &left) == 0);
+	expect(left.gl_pathc == 1, "%zu", left.gl_pathc);
+	globfree(&left);
 }
 
 /* ... and where that one was ended before it could enter it: nobody else will. */
