@@ -222,6 +222,22 @@ boxes_is_dead(struct master *m, const struct session *s)
 	return true;
 }
 
+void
+boxes_where(struct master *m, const struct session *s, char *ret, size_t size)
+{
+	const struct host_box *bx = boxes_by_sid(m, s->start.box);
+	char most[64] = "";
+
+	if (bx == NULL)
+		return;
+	if (bx->made->pids != 0)
+		(void)snprintf(most, sizeof(most),
+		    ", which may have %llu processes (sandbox.pids)",
+		    (unsigned long long)bx->made->pids);
+	(void)snprintf(ret, size, "%.100s in the box \"%s\"%s", s->id.name,
+	    bx->key, most);
+}
+
 int
 boxes_open(struct master *m, const struct session *s, const char *path)
 {

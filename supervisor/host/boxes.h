@@ -95,6 +95,9 @@ void boxes_heard(struct master *m, struct session *s);
 void boxes_ended(struct master *m, struct session *s);
 /* Is the box dead, or dying, in which it ran? Then that is noted. */
 bool boxes_is_dead(struct master *m, const struct session *s);
+/* What was to start in which box, and how many processes may be in that. */
+void boxes_where(
+    struct master *m, const struct session *s, char *ret, size_t size);
 
 /* Nobody enters those of that key (NULL: all) any more; empty ones end now. How
  * many. */

@@ -15,6 +15,8 @@ boxes_new(struct master *m, const char *key, const char *scope);
 /* That whose session it is; NULL. */
 struct host_box *boxes_by_sid(struct master *m, struct sid sid);
 bool boxes_is_of_session(const struct host_box *bx);
+/* That which is one session's alone; NULL. */
+struct host_box *boxes_of_session(struct master *m, struct sid sid);
 /* Its session is known by now. */
 void boxes_is(struct master *m, struct host_box *bx, struct sid sid);
 /* What its life says has changed. */

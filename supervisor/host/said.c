@@ -2,13 +2,16 @@
 /* What the sessions say that make a box and set it up, and what their ends mean
  * for it. See boxes.h. Called by session/. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "common/procfs.h"
 #include "common/text.h"
 #include "supervisor/host/inner.h"
+#include "supervisor/host/workspace.h"
 #include "supervisor/master.h"
 
 /* The box's session has said something: which process is pid 1? */
@@ -82,8 +85,12 @@ note_setup(struct master *m, struct host_box *bx, struct session *s)
 	else if (s->facts.reason == END_EXIT)
 		(void)snprintf(
 		    how, sizeof(how), " (exit %d)", s->facts.exit_code);
+	else if (s->facts.reason == END_SPAWN_ERROR)
+		(void)snprintf(how, sizeof(how), " (%s at its start)",
+		    err_name(s->facts.error));
 	(void)snprintf(bx->why, sizeof(bx->why),
-	    "no sandbox: its setup command failed%s: %s", how, line);
+	    "no sandbox: its setup command failed%s%s%s", how,
+	    line[0] != '\0' ? ": " : "", line);
 }
 
 /* Its setup command is over. */
@@ -96,6 +103,29 @@ setup_ended(struct master *m, struct host_box *bx, struct session *s)
 	if (!good && bx->life.state == BOX_SETUP) /* else it was we */
 		note_setup(m, bx, s);
 	boxes_tell(m, bx, good ? BOX_SETUP_DONE : BOX_SETUP_BAD);
+}
+
+/* It has ended while it waited for its own box, which nobody else is to enter. */
+static void
+never_entered(struct master *m, struct session *s)
+{
+	struct host_box *bx = boxes_of_session(m, s->id.sid);
+
+	if (bx != NULL)
+		boxes_tell(m, bx, BOX_DRAIN);
+}
+
+/* What nobody uses again, and has nothing in it: a directory for each command
+ * would fill a disk. Not where another box of the session has it, or will. */
+static void
+forget_workspace(struct master *m, const struct host_box *bx)
+{
+	char name[NAME_MAX + 1];
+
+	if (boxes_is_of_session(bx) && bx->life.state != BOX_GONE &&
+	    (bx->takes || rank_find(&m->boxes.by_key, bx->key) == NULL) &&
+	    workspace_name(bx->key, m->h.incarnation, name) == 0)
+		workspace_forget(bx->made, name);
 }
 
 void
@@ -111,10 +141,13 @@ boxes_ended(struct master *m, struct session *s)
 		setup_ended(m, bx, s);
 	if (s->wish.host == HOST_SANDBOX && s->start.box.v != 0)
 		boxes_left(m, s);
+	else if (s->wish.host == HOST_SANDBOX)
+		never_entered(m, s);
 	if (s->wish.host != HOST_BOX || bx == NULL)
 		return;
 	if (bx->life.state == BOX_MAKING)
 		note_why(m, bx, s);
+	forget_workspace(m, bx);
 	boxes_tell(m, bx, BOX_DIED);
 	boxes_settle(m, bx);
 }

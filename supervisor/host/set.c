@@ -112,6 +112,12 @@ boxes_is(struct master *m, struct host_box *bx, struct sid sid)
 
 /* ------------------------------------------------------------- whose box */
 
+static void
+key_of_session(uint64_t sid, char ret[BOXES_KEY_MAX])
+{
+	(void)snprintf(ret, BOXES_KEY_MAX, "session %016" PRIx64, sid);
+}
+
 void
 boxes_key(const struct config_sandbox *c, const char *scope, uint64_t sid,
     char ret[BOXES_KEY_MAX])
@@ -119,9 +125,20 @@ boxes_key(const struct config_sandbox *c, const char *scope, uint64_t sid,
 	if (c->scope == CONFIG_BOX_SHARED)
 		(void)snprintf(ret, BOXES_KEY_MAX, "shared");
 	else if (c->scope == CONFIG_BOX_SESSION)
-		(void)snprintf(ret, BOXES_KEY_MAX, "session %016" PRIx64, sid);
+		key_of_session(sid, ret);
 	else
 		(void)snprintf(ret, BOXES_KEY_MAX, "agent %s", scope);
+}
+
+struct host_box *
+boxes_of_session(struct master *m, struct sid sid)
+{
+	char key[BOXES_KEY_MAX];
+	struct rank_node *n;
+
+	key_of_session(sid.v, key);
+	n = rank_find(&m->boxes.by_key, key);
+	return n != NULL ? RANK_OWNER(n, struct host_box, by_key) : NULL;
 }
 
 /* One of which nothing is there yet. */

@@ -44,6 +44,7 @@ struct way {
 	char left[PATH_MAX];
 	int at;
 	unsigned links;
+	bool make; /* what is not there */
 	char *why; /* of BOX_WHY_MAX bytes */
 };
 
@@ -82,7 +83,7 @@ way_turn(struct way *w, int link, const struct stat *st, const char *name)
 	return 0;
 }
 
-/* The next name of it, which is made where it is not there. */
+/* The next name of it. */
 static int
 way_step(struct way *w)
 {
@@ -100,7 +101,7 @@ way_step(struct way *w)
 	if (n == 0)
 		return 0;
 	mask = umask(022);
-	if (mkdirat(w->at, name, 0755) != 0 && errno != EEXIST)
+	if (w->make && mkdirat(w->at, name, 0755) != 0 && errno != EEXIST)
 		r = -errno;
 	(void)umask(mask);
 	if (r < 0)
@@ -125,9 +126,9 @@ way_step(struct way *w)
 
 /* The directory of all boxes; -errno. */
 static int
-open_all(const char *path, char why[BOX_WHY_MAX])
+open_all(const char *path, bool make, char why[BOX_WHY_MAX])
 {
-	struct way w = {.why = why};
+	struct way w = {.make = make, .why = why};
 	int r = 0;
 
 	if (strlcpy(w.left, path, sizeof(w.left)) >= sizeof(w.left))
@@ -167,7 +168,7 @@ int
 workspace_make(const struct config_sandbox *c, const char *name,
     char ret[PATH_MAX], char why[BOX_WHY_MAX])
 {
-	int dir = open_all(c->workspace, why), fd, r;
+	int dir = open_all(c->workspace, true, why), fd, r;
 	char self[40];
 	ssize_t n;
 
@@ -188,4 +189,16 @@ workspace_make(const struct config_sandbox *c, const char *name,
 	ret[n > 0 ? n : 0] = '\0';
 	close(fd);
 	return r;
+}
+
+void
+workspace_forget(const struct config_sandbox *c, const char *name)
+{
+	char why[BOX_WHY_MAX];
+	int dir = open_all(c->workspace, false, why);
+
+	if (dir < 0)
+		return;
+	(void)unlinkat(dir, name, AT_REMOVEDIR);
+	close(dir);
 }

@@ -22,5 +22,7 @@ int workspace_name(
  * used. -errno, and `why`. */
 int workspace_make(const struct config_sandbox *c, const char *name,
     char ret[PATH_MAX], char why[BOX_WHY_MAX]);
+/* Removes one with nothing in it. Called by said.c. */
+void workspace_forget(const struct config_sandbox *c, const char *name);
 
 #endif

@@ -203,14 +203,20 @@ read_config(const struct args *a, struct keeper_options *o)
 	return 0;
 }
 
-/* The master reads it, too; what is wrong is to be known at the start. */
+/* The master reads it, too; what is wrong is to be known at the start. A server
+ * that but answers for another one (psup sandbox explain) refuses what that one
+ * would: no bind may share that one's directory either. */
 static int
 look_at_sandbox(struct keeper_options *o)
 {
+	const char *other = getenv("PSUP_EXPLAINS_FOR");
 	char why[600];
 	int r = config_sandbox_resolve(&o->config.sandbox, o->runtime_dir, why,
 	    sizeof(why));
 
+	if (r == 0 && other != NULL)
+		r = config_sandbox_resolve(&o->config.sandbox, other, why,
+		    sizeof(why));
 	return r < 0 ? keeper_fail(o, KEEPER_CONFIG, "%s%s%s", o->config_path,
 	    o->config_path[0] != '\0' ? ": " : "",
 	    r == -ENOMEM ? "out of memory" : why) : 0;

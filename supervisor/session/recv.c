@@ -3,6 +3,7 @@
  * What workers say of their sessions, and which of them has a say: a session
  * changes hands by a death alone, and channels are read in any order.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,7 +183,7 @@ void
 session_on_failed(struct master *m, struct worker *w,
     const struct ctl_failed *msg)
 {
-	char path[sizeof(msg->path) + 1];
+	char path[2 * sizeof(msg->path)];
 	struct session *s;
 
 	s = live_one(m, w, msg->head.sid, msg->turn);
@@ -216,6 +217,10 @@ session_on_failed(struct master *m, struct worker *w,
 	}
 	snprintf(path, sizeof(path), "%.*s", (int)sizeof(msg->path),
 	    msg->path);
+	/* it is not the machine that has no process to spare, but that */
+	if (s->wish.host == HOST_SANDBOX && msg->stage == STAGE_CLONE &&
+	    abs(msg->error) == EAGAIN)
+		boxes_where(m, s, path, sizeof(path));
 	facts_failed(s, msg->error, msg->stage, path);
 	tally_add(m, TALLY_SPAWN_FAILED, 1);
 	atomic_fetch_add_explicit(&m->board.hdr->failed_total, 1,

@@ -196,7 +196,7 @@ result_exit_fields(const struct session *s, struct enc *e)
 	if (s->facts.reason == END_SPAWN_ERROR) {
 		enc_kv_str(e, "errno", err_name(s->facts.error));
 		enc_kv_str(e, "stage", stage_name(s->facts.stage));
-		if (s->facts.hung_at != NULL && s->facts.hung_at[0] != '\0')
+		if (s->facts.hung_at != NULL && s->facts.hung_at[0] == '/')
 			enc_kv_str(e, "hungAt", s->facts.hung_at);
 	}
 }

@@ -27,6 +27,11 @@ made by: bwrap \\\\
 	is "$(ls "$scratch")" psup.conf "nothing is made"
 	;;
 esac
+# what the server here would refuse is refused, though it is another that answers
+sed "2a bind = $PSUP_RUNTIME_DIR:/x:ro" "$PSUP_CONFIG" >"$scratch/bad.conf"
+like "$(PSUP_CONFIG=$scratch/bad.conf psup sandbox explain web 2>&1; echo $?)" \
+    "*sandbox.bind: $PSUP_RUNTIME_DIR shares the server's runtime directory*125" \
+    "a bind of the runtime directory that is ours"
 echo nonsense >>"$PSUP_CONFIG"
 like "$(psup sandbox explain web 2>&1; echo $?)" "*psup.conf:7:*125" \
     "a psup.conf that is refused"

@@ -4,7 +4,6 @@
  * machine makes none. */
 #include "bench.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,18 +11,9 @@
 #include <unistd.h>
 
 #include "common/procfs.h"
+#include "tools/lib/remove_tree.h"
 
 #define RAW_IS "in a box: the same command outside, at the same server"
-
-static int
-remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	remove(path);
-	return 0;
-}
 
 /* A psup.conf by which a call may ask for a box. */
 static void
@@ -138,5 +128,5 @@ boxes_round(struct bench *b)
 		round_at(&own, &x, 64);
 	}
 	server_stop(&own);
-	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	(void)remove_tree(dir);
 }

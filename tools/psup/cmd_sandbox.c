@@ -27,6 +27,8 @@ explain_alone(struct cli *c, psup_args *a)
 	int64_t pid;
 	int rc, end, left;
 
+	/* by which directory the server would judge that nobody listens in */
+	(void)setenv("PSUP_EXPLAINS_FOR", psup_runtime_dir(c->p), 1);
 	if (mkdtemp(dir) == NULL) {
 		cli_say("%s: %s", dir, strerror(errno));
 		return EXIT_INTERNAL;

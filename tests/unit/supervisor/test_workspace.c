@@ -133,3 +133,19 @@ Test(workspace, has_a_name_that_no_other_box_has)
 	key[sizeof(key) - 1] = '\0';
 	cr_expect_eq(workspace_name(key, 1, a), -ENAMETOOLONG);
 }
+
+Test(workspace, is_forgotten_where_it_is_empty)
+{
+	struct stat st;
+
+	cr_assert_eq(make("a", "one"), 0, "%s", why);
+	workspace_forget(&conf, "one");
+	cr_expect_eq(stat(got, &st), -1);
+	cr_assert_eq(make("a", "one"), 0, "%s", why);
+	cr_assert_eq(mkdir(in_top("a/one/kept"), 0700), 0);
+	workspace_forget(&conf, "one");
+	cr_expect_eq(stat(got, &st), 0);
+	(void)snprintf(conf.workspace, sizeof(conf.workspace), "%s/none", top);
+	workspace_forget(&conf, "one");
+	cr_expect_eq(stat(in_top("none"), &st), -1, "nothing is made for it");
+}

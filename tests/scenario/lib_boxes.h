@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What the scenarios of boxes say. */
+#ifndef PSUP_LIB_BOXES_H
+#define PSUP_LIB_BOXES_H
+
+#include "lib_scn.h"
+
+/* psup.conf: every command in a box; and these lines of [sandbox]. */
+const char *conf(const char *more);
+/* A server with boxes; the scenario is skipped where it can have none. */
+void boxes(const char *more);
+/* ... or where this says that. */
+void skip_without_boxes(struct answer *a);
+
+/* What a command says that ends with 0. */
+const char *says_as(struct peer *p, const char *command);
+#define says(command) says_as(NULL, command)
+#define expect_says(command, want)                                         \
+	do {                                                               \
+		const char *said_ = says(command);                         \
+		expect(strcmp(said_, want) == 0, "%s: %s", command, said_); \
+	} while (0)
+
+/* The bwrap that is a child of the keeper; there is one. */
+pid_t bwrap_pid(void);
+/* The pid 1 of its box. */
+pid_t box_pid(void);
+
+/* A command in the one box there is, which waits for a line. */
+const char *waits_in_box(pid_t *ret_box);
+/* It gets one, and ends with 0. */
+void ends_as_told(const char *id);
+
+#endif
