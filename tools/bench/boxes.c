@@ -3,8 +3,8 @@
  * how long a box takes to be made, and its memory at rest. Nothing where this
  * machine makes none. */
 #include "bench.h"
+#include "tools/lib/remove_tree.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +14,6 @@
 #include "common/procfs.h"
 
 #define RAW_IS "in a box: the same command outside, at the same server"
-
-static int
-remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	remove(path);
-	return 0;
-}
 
 /* A psup.conf by which a call may ask for a box. */
 static void
@@ -138,5 +128,5 @@ boxes_round(struct bench *b)
 		round_at(&own, &x, 64);
 	}
 	server_stop(&own);
-	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	(void)remove_tree(dir);
 }
