@@ -115,8 +115,6 @@ boxes_round(struct bench *b)
 		die("%s cannot be made", dir);
 	write_conf(dir, conf);
 	(void)setenv("PSUP_CONFIG", conf, 1);
-	own.client = NULL;
-	own.pid_count = 0;
 	server_start(&own);
 	if (before != NULL)
 		(void)setenv("PSUP_CONFIG", before, 1);
