@@ -73,22 +73,21 @@ is "$(cat "$scratch/later")" later "and the helper went on"
 
 # signals are forwarded, one each
 for sig in TERM INT QUIT HUP; do
-	rm -f "$scratch/ready" "$scratch/got"
+	rm -f "$scratch/got"
 	cat >"$scratch/trap" <<T
 #!/usr/bin/env bash
 trap 'echo $sig >>$scratch/got; exit 9' $sig
-echo ready >$scratch/ready
+echo ready
 while :; do sleep 0.02; done
 T
 	# a job of an interactive-less shell ignores INT and QUIT: python does not
 	python3 - "$sig" bash "$scratch/trap" <<'P' &
-import signal, subprocess, sys, os, time
+import signal, subprocess, sys
 for s in (signal.SIGINT, signal.SIGQUIT):
     signal.signal(s, signal.SIG_DFL)
-p = subprocess.Popen(["psup", "bridge", "--"] + sys.argv[2:])
-ready = os.environ["scratch"] + "/ready"
-while not os.path.exists(ready) or os.path.getsize(ready) == 0:
-    time.sleep(0.01)
+p = subprocess.Popen(["psup", "bridge", "--"] + sys.argv[2:],
+                     stdout=subprocess.PIPE)
+assert p.stdout.readline() == b"ready\n"
 p.send_signal(getattr(signal, "SIG" + sys.argv[1]))
 sys.exit(p.wait())
 P

@@ -191,16 +191,16 @@ is "$(psup log -f -t "$old")" "$(psup log -t "$old")" "-f -t: the same times"
 is "$(psup log -f -t -n 2 "$old" | sed 's/^20..-..-..T..:..:..[.]...Z //')" \
     "last
 got it" "of the last lines"
-is "$(psup log -n 1 "$old" "$bad" no-such 2>"$scratch/err"; echo $?)" \
+is "$(psup log -n 1 no-such "$old" "$bad" 2>"$scratch/err"; echo $?)" \
     "==> $old <==
 got it
 
 ==> $bad <==
 red
-
-==> no-such <==
-1" "several, each under its id"
+1" "several, each that is there under its id"
 like "$(cat "$scratch/err")" "*No session found for no-such" "and who is not there"
+is "$(psup log --raw no-such "$old" 2>/dev/null | head -n 1)" "==> $old <==" \
+    "from shared memory, too"
 is "$(psup log -f "$old" "$bad" | sort | tr -d '\n')" \
     "$(psup log "$old" "$bad" | sort | tr -d '\n')" "-f of several"
 like "$(psup log -f --asciicast "$old" "$bad" 2>&1; echo $?)" "*2" \

@@ -11,6 +11,19 @@ is "$(psup sandbox explain; echo $?)" \
 is "$(ls -A "$PSUP_RUNTIME_DIR")" "" "and none was started here"
 like "$(psup --no-start sandbox explain 2>&1; echo $?)" \
     "psup: no server runs at *3" "not with --no-start"
+cat >"$scratch/psupd" <<-END
+	#!/bin/sh
+	kill -INT \$PPID
+	exec "$(command -v psupd)" "\$@"
+END
+chmod +x "$scratch/psupd"
+# asynchronous jobs of a shell ignore it: python does not
+is "$(TZ=$scratch PSUP_PSUPD=$scratch/psupd python3 -c 'import subprocess as s
+print(s.run(["psup", "sandbox", "explain"], stdout=s.DEVNULL).returncode)')" -2 \
+    "who interrupts it waits for its end"
+is "$(grep -lzxF "TZ=$scratch" /proc/[0-9]*/environ 2>/dev/null)" "" \
+    "and leaves no server"
+rm "$scratch/psupd"
 export PSUP_CONFIG="$scratch/psup.conf"
 printf '[sandbox]\nmode = named\nuser = nobody\nworkspace = %s/boxes\n[scope "web"]\nsandbox = yes\n' \
     "$scratch" >"$PSUP_CONFIG"

@@ -34,13 +34,10 @@ static const struct family {
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
 static struct bench own;
-/* The server of a run that fails must not stay: see main(). */
-static struct bench *running;
 
 void
 die(const char *fmt, ...)
 {
-	struct bench *b = running;
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -48,9 +45,7 @@ die(const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	fprintf(stderr, "\n");
 	va_end(ap);
-	running = NULL;
-	if (b != NULL)
-		server_stop(b);
+	server_stop_all();
 	exit(1);
 }
 
@@ -418,7 +413,6 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
-	running = &own;
 	server_start(&own);
 	for (int round = 0; round < own.rounds && !interrupted; round++) {
 		own.round = round;
@@ -433,7 +427,6 @@ main(int argc, char **argv)
 	}
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\r%40s\r", "");
-	running = NULL;
 	server_stop(&own);
 	if (interrupted)
 		return 130;

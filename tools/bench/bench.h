@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "common/clock.h"
@@ -40,6 +41,7 @@ struct bench {
 	pid_t pids[WORKERS_MAX + 3]; /* keeper, master, workers, standby */
 	int pid_count;
 	pid_t master;
+	LIST_ENTRY(bench) started; /* server.c's */
 };
 
 /* -------------------------------------------------------------- results */
@@ -104,6 +106,8 @@ void need(const struct bench *b, int status, const char *what);
 
 void server_start(struct bench *b);
 void server_stop(struct bench *b);
+/* Those of a run that fails: none may stay. */
+void server_stop_all(void);
 /* Anonymous bytes of psup's processes together, from smaps_rollup. */
 uint64_t server_private_bytes(const struct bench *b);
 /* What the runtime directory takes on its tmpfs. */

@@ -3,6 +3,7 @@
  * how long a box takes to be made, and its memory at rest. Nothing where this
  * machine makes none. */
 #include "bench.h"
+#include "tools/lib/remove_tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,8 +116,6 @@ boxes_round(struct bench *b)
 		die("%s cannot be made", dir);
 	write_conf(dir, conf);
 	(void)setenv("PSUP_CONFIG", conf, 1);
-	own.client = NULL;
-	own.pid_count = 0;
 	server_start(&own);
 	if (before != NULL)
 		(void)setenv("PSUP_CONFIG", before, 1);

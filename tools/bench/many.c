@@ -217,14 +217,15 @@ static void
 round_live(struct bench *none)
 {
 	static const char *const sleeper[] = {"sleep", "100000", NULL};
-	int n = may_live(4000);
+	int n = may_live(4000), few = may_live(1000);
 	char beside[64];
 	struct bench full = {0};
 
 	server_start(&full);
-	fill(&full, sleeper, 0, 1000);
-	measure_starts(none, &full, "1000 live", 0);
-	fill(&full, sleeper, 1000, n);
+	fill(&full, sleeper, 0, few);
+	snprintf(beside, sizeof(beside), "%d live", few);
+	measure_starts(none, &full, beside, 0);
+	fill(&full, sleeper, few, n);
 	snprintf(beside, sizeof(beside), "%d live", n);
 	measure_starts(none, &full, beside, 1.15);
 	snprintf(beside, sizeof(beside), "longest turn of a loop, %d live", n);

@@ -54,6 +54,8 @@ find_processes(struct bench *b)
 	return all;
 }
 
+static LIST_HEAD(, bench) started = LIST_HEAD_INITIALIZER(started);
+
 void
 server_start(struct bench *b)
 {
@@ -63,6 +65,9 @@ server_start(struct bench *b)
 	snprintf(b->dir, sizeof(b->dir), "/dev/shm/psup-bench-XXXXXX");
 	if (mkdtemp(b->dir) == NULL)
 		die("%s: %s", b->dir, strerror(errno));
+	b->client = NULL;
+	b->pid_count = 0;
+	LIST_INSERT_HEAD(&started, b, started);
 	o.runtime_dir = b->dir;
 	o.client = "psup-bench";
 	o.start = true;
@@ -85,6 +90,7 @@ server_stop(struct bench *b)
 	psup_reply *r = NULL;
 	int pidfd = -1;
 
+	LIST_REMOVE(b, started);
 	if (b->pid_count > 0)
 		pidfd = (int)syscall(SYS_pidfd_open, b->pids[0], 0);
 	if (b->client != NULL)
@@ -103,6 +109,13 @@ server_stop(struct bench *b)
 		(void)remove_tree(b->dir);
 	b->dir[0] = '\0';
 	b->pid_count = 0;
+}
+
+void
+server_stop_all(void)
+{
+	while (!LIST_EMPTY(&started))
+		server_stop(LIST_FIRST(&started));
 }
 
 /* Anonymous memory of one process, in bytes. Not "private": that would count

@@ -128,18 +128,23 @@ with_own_input(const struct result_rules *rules, json_t *text,
 		"write with eof to end its input, process_end (kill) to stop"},
 	    {"Use process write, send-keys, submit, or paste to",
 		"Use process_input (write, send-keys, submit or paste) to"}};
-	const char *all = json_string_value(text), *from;
+	const char *all = json_string_value(text), *from = NULL, *at;
+	size_t which = 0;
 
 	if (rules->set != TOOLS_SPLIT || all == NULL ||
 	    !json_is_true(json_object_get(details, "waitingForInput")))
 		return json_incref(text);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		from = last_of(all, words[i][0]);
-		if (from != NULL)
-			return json_sprintf("%.*s%s%s", (int)(from - all), all,
-			    words[i][1], from + strlen(words[i][0]));
+		at = last_of(all, words[i][0]);
+		if (at != NULL && (from == NULL || at > from)) {
+			from = at;
+			which = i;
+		}
 	}
-	return json_incref(text);
+	return from == NULL ? json_incref(text)
+	                    : json_sprintf("%.*s%s%s", (int)(from - all), all,
+	                          words[which][1],
+	                          from + strlen(words[which][0]));
 }
 
 /* The server tells how to follow a session in words of the one tool that

@@ -203,3 +203,18 @@ bulk_known(struct cli *c, char **ids, size_t count)
 	psup_reply_free(&reply);
 	return left;
 }
+
+int
+bulk_ask(struct cli *c, char **ids, size_t *count, bulk_ask_fn *ask,
+    psup_reply **ret)
+{
+	const char *const *asked = (const char *const *)ids;
+	int rc = ask(c, asked, *count, ret);
+
+	if (rc != PSUP_OK || *count == 1 ||
+	    cli_exit_code(*ret) != EXIT_NOT_FOUND)
+		return rc;
+	psup_reply_free(ret);
+	*count = bulk_known(c, ids, *count);
+	return *count > 0 ? ask(c, asked, *count, ret) : PSUP_OK;
+}

@@ -14,8 +14,16 @@ typedef void bulk_fill_fn(psup_args *a);
  * answer. Never starts a server. */
 int bulk_call(struct cli *c, const char *method, const char *const *ids,
     size_t count, bulk_fill_fn *fill, int wait_ms);
-/* For calls that take several ids and fail where one is of no session. Connected:
- * says of each that is none, and closes the gap. How many are left. */
+/* One call for several sessions. A psup_rc; connects, or is connected. */
+typedef int bulk_ask_fn(struct cli *c, const char *const *ids, size_t count,
+    psup_reply **ret);
+/* Connected: says of each id that is no session's, and closes the gap. How many
+ * are left. */
 size_t bulk_known(struct cli *c, char **ids, size_t count);
+/* Where such a call fails because some ids are of no session, that of each, and
+ * asks for the rest. *count: how many were asked for; 0 with PSUP_OK: none is
+ * left, and there is no answer. */
+int bulk_ask(struct cli *c, char **ids, size_t *count, bulk_ask_fn *ask,
+    psup_reply **ret);
 
 #endif

@@ -175,8 +175,10 @@ json_t *cli_error_object(const char *code, const char *field,
 
 /* ------------------------------------------------------------------- view */
 
-/* Retained output from shared memory, by c->rule. stream: NULL, "stdout" ... */
-int view_log(struct cli *c, const char *id, const char *stream);
+/* Retained output from shared memory, by c->rule. stream: NULL, "stdout" ...
+ * begin: where the session is there, before its output. */
+int view_log(struct cli *c, const char *id, const char *stream,
+    void (*begin)(const char *id));
 /* Retained output as a recording of asciinema. */
 int cast_log(struct cli *c, const char *id);
 /* Opens the view and finds a session, or says why not. */

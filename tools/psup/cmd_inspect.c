@@ -211,12 +211,11 @@ ask_usage(struct cli *c, const char *id)
 
 /* A wait that does not wait. */
 static int
-ask(struct cli *c, char **ids, size_t count, psup_reply **ret)
+ask(struct cli *c, const char *const *ids, size_t count, psup_reply **ret)
 {
 	struct psup_until now = PSUP_UNTIL_INIT;
 
-	return psup_wait_until(c->p, (const char *const *)ids, count, &now, 0,
-	    ret);
+	return psup_wait_until(c->p, ids, count, &now, 0, ret);
 }
 
 static int
@@ -229,17 +228,11 @@ run(struct cli *c, int argc, char **argv)
 
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc == PSUP_OK)
-		rc = ask(c, argv, count, &reply);
-	if (rc == PSUP_OK && count > 1 &&
-	    cli_exit_code(reply) == EXIT_NOT_FOUND) {
-		psup_reply_free(&reply);
-		left = bulk_known(c, argv, count);
-		if (left == 0)
-			return EXIT_FAILED;
-		rc = ask(c, argv, left, &reply);
-	}
+		rc = bulk_ask(c, argv, &left, ask, &reply);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
+	if (left == 0)
+		return EXIT_FAILED;
 	if (psup_reply_is_error(reply))
 		return cli_answer(c, &reply);
 	rows = json_of_value(psup_value_get(psup_reply_details(reply),

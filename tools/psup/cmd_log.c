@@ -15,6 +15,19 @@ log_title(const char *id, bool first)
 	cli_putf("%s==> %s <==\n", first ? "" : "\n", id);
 }
 
+static bool titled; /* several are asked for */
+
+/* A session is there, and shown next. */
+static void
+begin(const char *id)
+{
+	static bool behind;
+
+	if (titled)
+		log_title(id, !behind);
+	behind = true;
+}
+
 /* Are only some of the lines wanted? */
 static bool
 searches(const struct psup_log_page *p)
@@ -39,6 +52,7 @@ print_lines(struct cli *c, const struct log_options *o, const char *id,
 		page = psup_get_str(psup_reply_details(reply), "output", &len);
 		if (c->json || page == NULL || psup_reply_is_error(reply))
 			return cli_answer(c, &reply);
+		begin(id);
 		cli_print_output(c, page, len);
 		psup_reply_free(&reply);
 		return EXIT_OK;
@@ -48,7 +62,7 @@ print_lines(struct cli *c, const struct log_options *o, const char *id,
 	    (rc != PSUP_ERR_TIMEOUT && rc != PSUP_ERR_LOST))
 		return cli_fail(c, rc);
 	cli_say("the server does not answer; this is from its shared memory");
-	return view_log(c, id, o->page.stream);
+	return view_log(c, id, o->page.stream, begin);
 }
 
 /* What goes together; EXIT_OK, or what is wrong has been said. */
@@ -96,7 +110,7 @@ show(struct cli *c, const char *id)
 	if (o.cast)
 		return cast_log(c, id);
 	if (o.page.raw)
-		return view_log(c, id, o.page.stream);
+		return view_log(c, id, o.page.stream, begin);
 	return print_lines(c, &o, id, psup_is_connected(c->p) ? PSUP_OK
 	                                                     : cli_connect_briefly(c));
 }
@@ -122,9 +136,8 @@ run(struct cli *c, int argc, char **argv)
 		                           (const char *const *)argv,
 		                           (size_t)argc);
 	}
+	titled = argc > 1;
 	for (int i = 0; i < argc; i++) {
-		if (argc > 1 && !c->json)
-			log_title(argv[i], i == 0);
 		one = show(c, argv[i]);
 		fflush(stdout);
 		if (one != EXIT_OK)

@@ -24,6 +24,7 @@ explain_alone(struct cli *c, psup_args *a)
 {
 	char dir[] = "/dev/shm/psup-explain-XXXXXX";
 	psup_reply *reply;
+	sigset_t ends, before;
 	int64_t pid;
 	int rc, end, left;
 
@@ -33,6 +34,12 @@ explain_alone(struct cli *c, psup_args *a)
 		cli_say("%s: %s", dir, strerror(errno));
 		return EXIT_INTERNAL;
 	}
+	/* whoever ends us waits until nothing of it is left */
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ends, &before);
 	c->runtime_dir = dir;
 	rc = cli_connect(c, CLI_MAY_START, 0);
 	if (rc == PSUP_OK)
@@ -42,6 +49,7 @@ explain_alone(struct cli *c, psup_args *a)
 	left = remove_tree(dir);
 	if (left < 0)
 		cli_say("%s: %s", dir, strerror(-left));
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc == EXIT_OK ? end : rc;
 }
 

@@ -139,17 +139,11 @@ run(struct cli *c, int argc, char **argv)
 	psup_reply *reply;
 	int code, rc;
 
-	rc = ask(c, (const char *const *)argv, count, &reply);
-	if (rc == PSUP_OK && count > 1 &&
-	    cli_exit_code(reply) == EXIT_NOT_FOUND) {
-		psup_reply_free(&reply);
-		left = bulk_known(c, argv, count);
-		if (left == 0)
-			return EXIT_FAILED;
-		rc = ask(c, (const char *const *)argv, left, &reply);
-	}
+	rc = bulk_ask(c, argv, &left, ask, &reply);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
+	if (left == 0)
+		return EXIT_FAILED;
 	details = psup_reply_details(reply);
 	rows = psup_value_get(details, "sessions");
 	code = cli_exit_code(reply);

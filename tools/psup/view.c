@@ -290,7 +290,8 @@ copy_stretch(void *arg, const struct psup_view_chunk *chunk, const char *data,
 }
 
 int
-view_log(struct cli *c, const char *id, const char *stream)
+view_log(struct cli *c, const char *id, const char *stream,
+    void (*begin)(const char *id))
 {
 	static struct showing sh;
 	struct copying k = {.showing = &sh, .stream = stream};
@@ -301,6 +302,7 @@ view_log(struct cli *c, const char *id, const char *stream)
 	code = view_open_session(c, id, &v, &s);
 	if (code != EXIT_OK)
 		return code;
+	begin(id);
 	sh.c = c;
 	sh.rule = c->rule == NULL ? "clean"
 	    : strcmp(c->rule, "raw") != 0 ? c->rule : NULL;

@@ -44,6 +44,25 @@ class Hello(FakeCase):
         await self.fails("no-server", self.connect())
         self.dir = there
 
+    async def test_one_that_is_about_to_serve(self) -> None:
+        async def talk(peer: Peer) -> None:
+            await peer.greet()
+            await until_closed(peer)
+
+        def serves() -> None:
+            with open(lock, "w", encoding="ascii") as f:  # it is looked at
+                os.rename(away, sock)
+                f.write(f"{os.getpid()}\n")
+
+        await self.serve(talk)
+        lock, sock, away = (os.path.join(self.dir, name)
+                            for name in ("lock", "sock", "away"))
+        os.rename(sock, away)
+        os.mkfifo(lock)
+        serving = asyncio.get_running_loop().run_in_executor(None, serves)
+        async with await self.connect():
+            await serving
+
     async def test_nothing_to_start(self) -> None:
         e = await self.fails("no-server", psup.connect(
             runtime_dir=self.dir, psupd="/nonexistent/psupd")._connect())

@@ -34,6 +34,7 @@ CALLS: List[Tuple[str, Dict[str, Any]]] = [
     ("process", {"action": "send-keys", "sessionId": "ID", "keys": "C-c d"}),
     ("exec", {"command": "echo $A", "env": "{\"A\":1}", "cols": 0}),
     ("exec", {"argv": "echo hi"}),
+    ("process", {"action": "wait", "sessionIds": 100000 * "["}),
     ("process", {}),
     ("process", {"action": "poll"}),
     ("process", {"action": "write", "sessionId": "ID", "input": "x"}),

@@ -101,17 +101,25 @@ Test(result, names_our_own_tools_to_who_follows_it, .timeout = 20)
 {
 	static const char theirs[] = "Use process write, send-keys, submit, or "
 	    "paste to provide input.";
+	static const char *const wrote[] = {theirs,
+		"input: process write, submit or send-keys to answer, write with "
+		"eof to end its input, kill to stop"};
 	struct result_rules rules = {.max_output = 1000, .set = TOOLS_SPLIT};
-	json_t *r = result_make(&rules, json_pack("{s:o, s:{s:s, s:b}, s:b}",
-	    "text", json_sprintf("%s\n\n%s", theirs, theirs), "details",
-	    "status", "running", "waitingForInput", 1, "isError", 0), NULL);
-	const json_t *block = json_array_get(json_object_get(r, "content"), 0);
-	json_t *want = json_sprintf("%s\n\nUse process_input (write, "
-	    "send-keys, submit or paste) to provide input.", theirs);
 
-	cr_expect(json_equal(json_object_get(block, "text"), want));
-	json_decref(want);
-	json_decref(r);
+	for (size_t i = 0; i < sizeof(wrote) / sizeof(wrote[0]); i++) {
+		json_t *r = result_make(&rules, json_pack(
+		    "{s:o, s:{s:s, s:b}, s:b}", "text", json_sprintf("%s\n\n%s",
+		    wrote[i], theirs), "details", "status", "running",
+		    "waitingForInput", 1, "isError", 0), NULL);
+		const json_t *block = json_array_get(
+		    json_object_get(r, "content"), 0);
+		json_t *want = json_sprintf("%s\n\nUse process_input (write, "
+		    "send-keys, submit or paste) to provide input.", wrote[i]);
+
+		cr_expect(json_equal(json_object_get(block, "text"), want));
+		json_decref(want);
+		json_decref(r);
+	}
 }
 
 Test(result, is_for_programs_where_they_ask, .timeout = 20)

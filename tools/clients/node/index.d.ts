@@ -20,7 +20,7 @@ export interface ConnectOptions {
   /** 64 hex digits, as mintToken gave it */
   token?: string;
   runtimeDir?: string;
-  /** false: where none runs, wait for one instead of starting it */
+  /** false: where none runs, fail at once instead of starting one */
   start?: boolean;
   /** The program to start; psupd in PATH */
   psupd?: string;

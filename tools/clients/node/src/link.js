@@ -4,7 +4,7 @@
 import {Packer, Unpacker} from './codec.js';
 import {PsupError} from './error.js';
 import {METHODS} from './methods.js';
-import {dial, nobodyThere, startServer} from './place.js';
+import {dial, keeperLives, nobodyThere} from './place.js';
 
 const PROTOCOL = 1;
 // The server takes 64 at once, then stops reading: a cancel must get through.
@@ -270,12 +270,15 @@ export class Link {
         if (!FULL.includes(why?.code) || e.code !== 'no-server') why = e;
         this.socket?.destroy();
         if (e instanceof PsupError && !AGAIN.includes(e.code)) break;
-        if (nobodyThere(e) && client.options.start !== false) {
+        if (!nobodyThere(e)) continue;
+        if (client.options.start !== false) {
           const error = await client.start().then(() => null, e => e);
           if (error) {
             why = error;
             break;
           }
+        } else if (!this.held && !await keeperLives(client.dir)) {
+          break; // who listens waits for the next one
         }
       }
     }

@@ -53,6 +53,16 @@ export async function dial(dir, onread) {
 export const nobodyThere = e => ['ENOENT', 'ECONNREFUSED', 'ENOTDIR']
     .includes(e.code);
 
+// Is there one who starts another master, or is about to serve?
+export async function keeperLives(dir) {
+  try {
+    const pid = parseInt(await fs.readFile(`${dir}/lock`, 'latin1'));
+    return pid > 0 && process.kill(pid, 0);
+  } catch (e) {
+    return e.code === 'EPERM';
+  }
+}
+
 // Resolves when a server serves, ours or another's.
 export function startServer(dir, options) {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) =>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What a server may do to its client: a typed error each time, never a hang.
 import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
 import {once} from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
 import {test} from 'node:test';
 import {Psup} from '../index.js';
 import {pack} from '../src/codec.js';
@@ -10,6 +13,7 @@ import {hello, imposter} from './lib.js';
 const connect = ({dir}, options) => Psup.connect({runtimeDir: dir, start: false,
   ...options});
 const briefly = {patienceMs: 300}; // where the patience is to end
+const never = {patienceMs: 1e9}; // where it has no say
 
 test('a server of another version', async () => {
   const it = await imposter(([, id], socket) => socket.write(
@@ -30,14 +34,50 @@ test('a server that never answers hello', async () => {
 });
 
 test('nobody there', async () => {
-  await assert.rejects(connect({dir: '/dev/shm/psup-test-nowhere'},
-      briefly), {code: 'no-server', field: 'runtimeDir'});
+  await assert.rejects(connect({dir: '/dev/shm/psup-test-nowhere'}, never),
+      {code: 'no-server', field: 'runtimeDir'});
   await assert.rejects(connect({dir: '/dev/shm/psup-test-nowhere'},
       {start: true, psupd: '/nonexistent/psupd'}),
   {code: 'no-server', field: 'psupd', message: /not installed/});
   await assert.rejects(connect({dir: 'relative'}),
       {code: 'invalid-params', field: 'runtimeDir'});
   await assert.rejects(connect({dir: '/tmp'}), {code: 'forbidden'});
+});
+
+test('one that is about to serve', async () => {
+  const it = await imposter(([, id], socket) => socket.write(hello(id)));
+  const [lock, sock, away] = ['lock', 'sock', 'away']
+      .map(name => path.join(it.dir, name));
+  fs.renameSync(sock, away);
+  execFileSync('mkfifo', [lock]);
+  const psup = connect(it, never);
+  // it has found nobody, and looks who has the lock
+  const writer = await fs.promises.open(lock, 'w');
+  fs.renameSync(away, sock);
+  await writer.write(`${process.pid}\n`);
+  await writer.close();
+  await (await psup).close();
+});
+
+test('who listens waits for the next one', async () => {
+  const it = await imposter(([, id, method], socket) => socket.write(
+      method === 'hello' ? hello(id) : pack([1, id, null, {}])));
+  const [sock, away] = ['sock', 'away'].map(name => path.join(it.dir, name));
+  const psup = await connect(it, never), [link] = psup.links;
+  psup.on('event', () => {});
+  await psup.status();
+  const open = link.open, again = once(psup, 'reconnect');
+  const missed = new Promise(resolve => link.open = until => {
+    const opened = open.call(link, until);
+    opened.catch(resolve);
+    return opened;
+  });
+  fs.renameSync(sock, away);
+  it.sockets.forEach(socket => socket.destroy());
+  await missed;
+  fs.renameSync(away, sock);
+  await again;
+  await psup.close();
 });
 
 for (const [name, bytes] of Object.entries({
@@ -90,7 +130,7 @@ test('a server that is gone for good', async () => {
     it.listener.close();
     socket.destroy();
   });
-  const psup = await connect(it, briefly);
+  const psup = await connect(it, never);
   await assert.rejects(psup.list(), {code: 'no-server'});
   await assert.rejects(psup.list(), {code: 'no-server'});
   await psup.close();

@@ -24,6 +24,12 @@ function place() {
   return {base, dir};
 }
 
+async function there(file) {
+  const watcher = fs.watch(path.dirname(file));
+  while (!fs.existsSync(file)) await once(watcher, 'change');
+  watcher.close();
+}
+
 // {dir, keeper}: ends with this process, and takes its directory along.
 export function server(config = '') {
   const {base, dir} = place(), conf = path.join(base, 'psup.conf');
@@ -44,7 +50,7 @@ export function server(config = '') {
   return {
     dir,
     async connect(options) {
-      // it comes up meanwhile
+      await there(path.join(dir, 'sock')); // it comes up meanwhile
       const psup = await Psup.connect({runtimeDir: dir, start: false, ...options});
       clients.push(psup);
       return psup;

@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import (Any, AsyncIterator, Deque, Dict, Generator, List,
                     NamedTuple, Optional, Sequence, Type, Union)
 
+from ._channel import Channel, Defaults, Note
 from ._errors import PsupError
-from ._link import Channel, Defaults, Note
 from ._place import Place, read_token
 from ._process import Process, spawn_params, start_process
 from ._protocol import EventNote, Methods

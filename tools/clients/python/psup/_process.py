@@ -10,8 +10,8 @@ from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from typing import (Any, Awaitable, Callable, Dict, Iterable, Optional, Set,
                     Tuple, cast)
 
+from ._channel import Channel
 from ._errors import PsupError
-from ._link import Channel
 
 CHUNK = 256 << 10
 HIGH_WATER = 64 << 10

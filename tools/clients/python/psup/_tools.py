@@ -50,7 +50,7 @@ def _unwritten(kind: str, name: str, v: str) -> Any:
     if t.startswith("[" if kind == "strlist" else "{"):
         try:
             return json.loads(t)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass  # then it is a text
     if kind == "strlist" and name != "argv" and len(t.split()) == 1:
         return [t]
