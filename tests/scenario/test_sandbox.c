@@ -643,6 +643,17 @@ SCENARIO(sandbox, a_call_gets_less_than_its_box_has_and_never_more)
 	    words_of(a));
 }
 
+SCENARIO(sandbox, without_a_bound_has_commands_with_one)
+{
+	struct answer *a;
+
+	boxes("memory = 0\n");
+	a = ask("exec", STR("command", "echo in"),
+	    ONE("limits", "memoryBytes", 1 << 26));
+	expect_str(a, "status", "completed");
+	expect_str(a, "aggregated", "in\n");
+}
+
 /* ----------------------------------------------------------------- escapes */
 
 static int
