@@ -317,7 +317,7 @@ stats_mend_all(int dirfd, struct stats_page *pages)
 
 static_assert(METRIC_BOUNDS_MAX + 1 == STATS_BUCKETS, "a bucket per bound");
 
-/* Counts one value. */
+/* What the turn that ends took of a processor, where no other took more. */
 void
 stats_turn_cpu(struct stats_page *own, uint64_t *cpu_ns)
 {
@@ -330,6 +330,7 @@ stats_turn_cpu(struct stats_page *own, uint64_t *cpu_ns)
 	*cpu_ns = now;
 }
 
+/* Counts one value. */
 void
 stats_observe(struct stats_hist *h, enum metric_cut cut, uint64_t us)
 {
