@@ -71,7 +71,8 @@ bound(int dir, const char *file, int64_t v)
 	return kfile_write(dir, file, text);
 }
 
-/* One bound that a group can hold the box to. */
+/* One bound that a group can hold the box to; -1: the box has none, but a command
+ * in it may have, whose group lies in this one. */
 static int
 make_bound(struct child *c, enum ctl_limit which, int64_t v)
 {
@@ -87,6 +88,10 @@ make_bound(struct child *c, enum ctl_limit which, int64_t v)
 	dir = make_one(path);
 	if (dir < 0)
 		return dir;
+	if (v < 0) {
+		close(dir);
+		return 0;
+	}
 	rc = bound(dir,
 	    !memory ? "pids.max" :
 		v2  ? "memory.max" :
@@ -143,8 +148,8 @@ box_group_make(struct child *c, const struct ctl_start *order)
 	int rc = make_tree(c, order->box_cpus);
 
 	for (unsigned i = CTL_LIMIT_MEMORY; rc == 0 && i <= CTL_LIMIT_PIDS; i++)
-		if ((order->limit_mask & 1u << i) != 0)
-			rc = make_bound(c, (enum ctl_limit)i, order->limit[i]);
+		rc = make_bound(c, (enum ctl_limit)i,
+		    (order->limit_mask & 1u << i) != 0 ? order->limit[i] : -1);
 	if (rc < 0)
 		log_event(LOG_WARN, "cgroup-not-made",
 		    KV("session", c->sid.v), KV("error", err_name(-rc)));

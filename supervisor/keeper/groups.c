@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "fault.h"
 #include "kfile.h"
 #include "supervisor/keeper/state.h"
 
@@ -31,6 +32,7 @@
 #define PREFIX    "/psup-"
 #define PROBE     "probe"
 #define SWEEP_MAX 1024u
+#define MAKE_TRIES 200u /* a millisecond apart */
 #define BOUND_NS  (2 * NSEC_PER_SEC)
 #define LIST_MAX  (2 * HERITAGE_GROUPS * HERITAGE_GROUP_MAX)
 
@@ -183,17 +185,54 @@ probe(int group, bool v2, uint32_t *ret_flags)
 	return ok;
 }
 
+/* Opens and locks the group that has this name now; -1: another keeper has the
+ * lock, or has just removed it. A keeper locks what it sweeps away. */
+static int
+lock_group(int parent, const char *name)
+{
+	struct stat locked, named;
+	int fd = openat(parent, name,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	    fstat(fd, &locked) == 0 &&
+	    fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    locked.st_ino == named.st_ino)
+		return fd;
+	if (fd >= 0)
+		(void)close(fd);
+	return -1;
+}
+
+/* A new group, locked, or -1. Between the two a keeper that begins beside us may
+ * take it for one that a dead keeper left, and remove it. */
+static int
+make_locked(const char *path)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	int fd = -1;
+
+	for (unsigned i = 0; fd < 0 && i < MAKE_TRIES; i++) {
+		if (i > 0)
+			(void)nanosleep(&pause, NULL);
+		if (mkdir(path, 0755) < 0 && errno != EEXIST)
+			return -1;
+		if (FAULT_FAILS("keeper.group-swept"))
+			(void)rmdir(path);
+		fd = lock_group(AT_FDCWD, path);
+	}
+	return fd;
+}
+
 /* Removes one that is empty and whose keeper is gone: it held a lock on it. */
 static void
 sweep_one(int parent, const char *name)
 {
-	int fd = openat(parent, name,
-	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = lock_group(parent, name);
 
 	if (fd < 0)
 		return;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-	    cgroup_pids(fd, NULL, 0) == 0)
+	if (cgroup_pids(fd, NULL, 0) == 0)
 		(void)cgroup_remove(parent, name);
 	(void)close(fd);
 }
@@ -234,27 +273,19 @@ make_group(struct keeper *k, enum cgroup_hierarchy in,
 	sweep(own);
 	(void)snprintf(path, HERITAGE_GROUP_MAX, "%s" PREFIX "%016" PRIx64,
 	    strcmp(own, "/") == 0 ? "" : own, k->incarnation);
-	if (mkdir(path, 0755) == 0) {
-		fd = open_group(path);
-		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
-			(void)close(fd);
-			fd = -1;
-		}
-		if (fd >= 0 && in == CGROUP_UNIFIED) {
-			/* where the one above has them to give */
-			(void)kfile_write(fd, "cgroup.subtree_control",
-			    "+memory");
-			(void)kfile_write(fd, "cgroup.subtree_control",
-			    "+pids");
-		}
-		if (fd >= 0 && probe(fd, in == CGROUP_UNIFIED, ret_flags)) {
-			k->group_lock[which] = fd;
-			return true;
-		}
-		if (fd >= 0)
-			(void)close(fd);
-		(void)cgroup_remove(AT_FDCWD, path);
+	fd = make_locked(path);
+	if (fd >= 0 && in == CGROUP_UNIFIED) {
+		/* where the one above has them to give */
+		(void)kfile_write(fd, "cgroup.subtree_control", "+memory");
+		(void)kfile_write(fd, "cgroup.subtree_control", "+pids");
 	}
+	if (fd >= 0 && probe(fd, in == CGROUP_UNIFIED, ret_flags)) {
+		k->group_lock[which] = fd;
+		return true;
+	}
+	if (fd >= 0)
+		(void)close(fd);
+	(void)cgroup_remove(AT_FDCWD, path);
 	path[0] = '\0';
 	return false;
 }

@@ -4,11 +4,12 @@
  * command. Where this machine and user have no control group, memory falls
  * back on an rlimit and pids are refused.
  */
+#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "lib_scn.h"
+#include "lib_inner.h"
 
 /* exec with one limit, to its end: a second of cpu time may take long. */
 static struct answer *
@@ -236,3 +237,42 @@ SCENARIO(limits, usage_is_sampled_without_a_cgroup)
 	expect(used(a, "pids") >= 3, "%lld", (long long)used(a, "pids"));
 	expect(used(a, "rssBytes") > 100000);
 }
+
+#ifdef PSUP_FAULTS
+/* What kills and limits here: a line. */
+static const char *
+groups_of_server(void)
+{
+	const psup_value *group = psup_value_get(
+	    psup_reply_value(ask("status")->reply), "cgroup");
+	const psup_value *by = psup_value_get(group, "limits");
+	const psup_value *words[] = {psup_value_get(group, "kill"),
+	    psup_value_get(by, "memoryBytes"), psup_value_get(by, "pids")};
+	const char *line = "", *word;
+	size_t len;
+
+	for (unsigned i = 0; i < 3; i++) {
+		word = psup_value_str(words[i], &len);
+		expect(word != NULL);
+		line = scn_format("%s %.*s", line, (int)len, word);
+	}
+	return line;
+}
+
+/* Each is removed, before it is locked, by a keeper that takes it for a dead
+ * one's. */
+SCENARIO(limits, groups_are_made_beside_a_keeper_that_sweeps)
+{
+	const char *alone;
+
+	psupd(.first = true);
+	alone = groups_of_server();
+	kill_now(psupd_pid(), SIGKILL);
+	server_was_killed();
+	expect(await_former_server() == 128 + SIGKILL);
+	psupd(.env = {"PSUP_FAULTS=keeper.group-swept=once@1,"
+		      "keeper.group-swept=once@3,keeper.group-swept=once@5"});
+	expect(strcmp(groups_of_server(), alone) == 0, "%s, alone %s",
+	    groups_of_server(), alone);
+}
+#endif

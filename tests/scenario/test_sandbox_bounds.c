@@ -104,6 +104,17 @@ SCENARIO(sandbox_bounds, a_call_gets_less_than_its_box_has_and_never_more)
 	    words_of(a));
 }
 
+SCENARIO(sandbox_bounds, without_a_bound_has_commands_with_one)
+{
+	struct answer *a;
+
+	boxes("memory = 0\n");
+	a = ask("exec", STR("command", "echo in"),
+	    ONE("limits", "memoryBytes", 1 << 26));
+	expect_str(a, "status", "completed");
+	expect_str(a, "aggregated", "in\n");
+}
+
 /* What a box writes into memory is bounded, wherever it writes. */
 SCENARIO(sandbox_bounds, bounds_its_own_file_systems)
 {
