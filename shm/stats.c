@@ -317,6 +317,7 @@ stats_mend_all(int dirfd, struct stats_page *pages)
 
 static_assert(METRIC_BOUNDS_MAX + 1 == STATS_BUCKETS, "a bucket per bound");
 
+/* What the turn that ends took of a processor, where no other took more. */
 void
 stats_turn_cpu(struct stats_page *own, uint64_t *cpu_ns)
 {

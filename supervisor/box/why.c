@@ -22,6 +22,8 @@ static const struct {
     {"ENOSPC", "user.max_user_namespaces is reached"},
     {"Creating new namespace failed", NO_NAMESPACES},
     {"setting up uid map", NO_NAMESPACES},
+    {"psup-box: Permission denied", "its user may not enter the directory "
+				    "that psup-box lies in; install psup"},
     {"Can't mount proc", "/proc is masked, as in a container; use "
 			 "backend = container"},
 };

@@ -18,7 +18,8 @@ machine_refuses(const char *why)
 	    strstr(why, "bwrap is not installed") != NULL ||
 	    strstr(why, "user.max_user_namespaces is reached") != NULL ||
 	    strstr(why, "/proc is masked") != NULL ||
-	    strstr(why, "psup-box: Permission denied") != NULL;
+	    strstr(why, "may not enter the directory that psup-box") !=
+	        NULL;
 }
 
 const char *

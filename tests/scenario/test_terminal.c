@@ -417,6 +417,7 @@ SCENARIO(terminal, another_client_sends_it_to_the_background)
 SCENARIO(terminal, a_grandchild_with_the_terminal_does_not_hold_the_end)
 {
 	struct answer *a;
+	char line[32];
 	pid_t left;
 
 	psupd();
@@ -425,8 +426,11 @@ SCENARIO(terminal, a_grandchild_with_the_terminal_does_not_hold_the_end)
 	expect_int(a, "exitCode", 3);
 	expect_int(a, "holders", 1);
 	left = atoi(strstr(text_of(a, "aggregated"), "left=") + 5);
-	expect(left > 1 && is_alive(left), "nobody asked for its end");
-	kill_now(left, SIGKILL);
+	expect(left > 1, "%s", text_of(a, "aggregated"));
+	/* in a box the number is the box's: another command there asks */
+	(void)snprintf(line, sizeof(line), "kill -9 %d", left);
+	a = ask("exec", STR("command", line));
+	expect_int(a, "exitCode", 0);
 }
 
 /* An interactive shell with a job, and with one that hid from its terminal

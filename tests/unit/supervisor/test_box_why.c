@@ -37,6 +37,11 @@ Test(box_why, knows_what_bwrap_says)
 	    "/proc/sys/user/max_*_namespaces exceeded (ENOSPC)\n",
 	    "no sandbox: user.max_user_namespaces is reached");
 	means(0,
+	    "bwrap: Can't find source path /root/psup/build/bin/psup-box: "
+	    "Permission denied\n",
+	    "no sandbox: its user may not enter the directory that psup-box "
+	    "lies in; install psup");
+	means(0,
 	    "bwrap: Can't mount proc on /newroot/proc: Operation not "
 	    "permitted\n",
 	    "no sandbox: /proc is masked, as in a container; use backend = "
