@@ -102,8 +102,8 @@ note_setup(struct master *m, struct host_box *bx, struct session *s)
 		    at, (size_t)(text.p + n - at), false, line, sizeof(line));
 	sbuf_fini(&text);
 	if (s->facts.exit_signal != 0)
-		(void)snprintf(how, sizeof(how), " (signal %d)",
-		    s->facts.exit_signal);
+		(void)snprintf(
+		    how, sizeof(how), " (signal %d)", s->facts.exit_signal);
 	else if (s->facts.reason == END_EXIT)
 		(void)snprintf(
 		    how, sizeof(how), " (exit %d)", s->facts.exit_code);
@@ -127,7 +127,8 @@ setup_ended(struct master *m, struct host_box *bx, struct session *s)
 	boxes_tell(m, bx, good ? BOX_SETUP_DONE : BOX_SETUP_BAD);
 }
 
-/* It has ended while it waited for its own box, which nobody else is to enter. */
+/* It has ended while it waited for its own box, which nobody else is to enter.
+ */
 static void
 never_entered(struct master *m, struct session *s)
 {
