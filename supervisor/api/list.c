@@ -7,7 +7,6 @@
  * the walk, or left before its row, is not shown. What is asked for
  * (list_wish.c) is looked at in both.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
