@@ -120,6 +120,8 @@ const struct config_option config_options[] = {
 	    { NULL } },
 	{ "sandbox", "access", OPT_BOX_ACCESS, AT(sandbox.access),
 	    CONFIG_ACCESS_NONE, 0, 0, 0, { NULL } },
+	{ "sandbox", "directory", OPT_HOME, AT(sandbox.directory), 0, 0, 0, 0,
+	    { NULL } },
 	{ "sandbox", "bind", OPT_BIND, AT(sandbox.binds), 0, 0, 0, 0,
 	    { NULL } },
 	{ "sandbox", "network", OPT_BOX_NETWORK, AT(sandbox.network),

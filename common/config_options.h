@@ -83,6 +83,14 @@ int config_set_scope(struct config *c, const char *section, const char *name,
 int config_set_list(struct config *c, const struct config_option *o,
     const char *value, char *why, size_t why_size);
 
+/* One line more. `name` bytes of it are what it is called: an earlier line of
+ * that name goes. 0 bytes: every line is another. */
+int config_add_line(char *to, size_t size, const char *line, size_t name,
+    char *why, size_t why_size);
+/* A path of HOME's type. */
+int config_set_home(
+    char *to, size_t size, const char *value, char *why, size_t why_size);
+
 /* Writes a sentence; -EINVAL, for callers that return it. */
 int config_refuse(char *why, size_t why_size, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
