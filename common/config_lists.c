@@ -164,6 +164,8 @@ config_set_list(struct config *c, const struct config_option *o,
 	case OPT_NAME:
 		return set_name(to, o->size, value, why, why_size);
 	case OPT_HOME:
+		if (value[0] == '\0' && o->min == 0)
+			return set_text(to, o->size, value, why, why_size);
 		return config_set_home(to, o->size, value, why, why_size);
 	case OPT_BIND:
 		return set_bind(to, o->size, value, why, why_size);

@@ -116,7 +116,7 @@ const struct config_option config_options[] = {
 	    0, 0, 0, { NULL } },
 	{ "sandbox", "user", OPT_NAME, AT(sandbox.user), 0, 0, 0, 0,
 	    { NULL } },
-	{ "sandbox", "workspace", OPT_HOME, AT(sandbox.workspace), 0, 0, 0, 0,
+	{ "sandbox", "workspace", OPT_HOME, AT(sandbox.workspace), 0, 1, 0, 0,
 	    { NULL } },
 	{ "sandbox", "access", OPT_BOX_ACCESS, AT(sandbox.access),
 	    CONFIG_ACCESS_NONE, 0, 0, 0, { NULL } },

@@ -29,7 +29,7 @@ enum config_type {
 	OPT_SIZE,    /* bytes, perhaps with k, m, g or t behind */
 	OPT_TEXT,    /* printable, or empty */
 	OPT_NAME,    /* letters, digits, and _ . - behind the first, or empty */
-	OPT_HOME,    /* as DIR; ~/... is one, too */
+	OPT_HOME,    /* as DIR; ~/... is one, too; min 1: not empty */
 	OPT_BIND,    /* a line more: HOST:INSIDE:ro or HOST:INSIDE:rw */
 	OPT_VARIABLE, /* a line more: NAME=value */
 	OPT_SCOPES,  /* names of scopes between commas */

@@ -41,9 +41,9 @@ Test(config_directory, is_that_of_its_scope_or_of_all)
 	cr_expect_str_eq(of("a b"), "/a b");
 	cr_expect_str_eq(of("c"), "/d");
 	cr_expect_str_eq(of(""), "/d");
+	config_defaults(&config);
 	cr_assert_eq(read_text("[sandbox]\nmode = all\naccess = rw\n"
-	    "[scope \"x\"]\ndirectory = ~/x\n"), 0, "%s", why);
-	config.sandbox.directory[0] = '\0';
+	    "directory =\n[scope \"x\"]\ndirectory = ~/x\n"), 0, "%s", why);
 	cr_expect_str_eq(of("x"), "~/x");
 	cr_expect_str_eq(of("y"), "none");
 }
