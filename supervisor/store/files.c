@@ -99,10 +99,8 @@ files_skip_numbers(struct master *m)
 		if (sid.v >= next && sid.v < UINT64_MAX)
 			next = sid.v + 1;
 	dir_close(d);
-	if (next > m->next_sid) {
+	if (next > m->next_sid)
 		m->next_sid = next;
-		m->next_dirty = true;
-	}
 }
 
 /* Is there any session's output? */
