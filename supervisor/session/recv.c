@@ -162,7 +162,7 @@ session_on_running(struct master *m, struct worker *w,
 	}
 	terminal_running(m, s, msg);
 	input_wait_running(s, msg->stdin_node);
-	spares_used(s);
+	spares_used(m, s);
 	if (s->state == STATE_STARTING) {
 		session_set_state(m, s,
 		    msg->exited != 0 ? STATE_EXITED : STATE_RUNNING, "spawned");
@@ -300,7 +300,7 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 	facts_end(m, s, msg);
 	if (s->state == STATE_STARTING) {
 		began(m, s);
-		spares_used(s);
+		spares_used(m, s);
 	}
 	if (s->wish.host == HOST_SANDBOX && s->facts.reason == END_SIGNAL &&
 	    s->facts.exit_signal == SIGKILL && boxes_is_dead(m, s))

@@ -61,7 +61,7 @@ files_sweep(struct master *m, const char *dir, bool adopt)
 	struct sid sid;
 
 	while ((name = dir_next(d, &sid)) != NULL) {
-		if (session_by_sid(m, sid) != NULL)
+		if (session_by_sid(m, sid) != NULL || spares_has(m, sid))
 			continue;
 		if (adopt)
 			adopt_ended(m, sid);
