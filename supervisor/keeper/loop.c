@@ -171,10 +171,12 @@ run_timers(struct keeper *k, uint64_t now)
 		k->tick_ns = now + TICK_NS;
 		/* also where no session runs: one may wait to be started */
 		procs_watch(k, now);
-		pids_read_old(k, now);
+		pids_old_begin(k, now);
 		if (is_busy(k))
 			k->activity = true;
 	}
+	if (k->names)
+		pids_old_some(k);
 	if ((k->activity || k->sweeps) && now >= k->sweep_ns)
 		sweep(k, now);
 	if (k->check_ns <= now) {
@@ -198,7 +200,7 @@ sleep_ms(const struct keeper *k, uint64_t now)
 		t = sooner(t, k->sweep_ns);
 	if (k->stop != STOP_NO)
 		t = sooner(t, k->stop_ns);
-	if (t <= now)
+	if (t <= now || k->names)
 		return 0;
 	return (int)((t - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
 }

@@ -26,6 +26,7 @@
 #include "supervisor/keeper/state.h"
 
 #define NAME_NS NSEC_PER_SEC /* a command that is over by then needs no look */
+#define NAME_SLICE_NS 250000u /* of processor time, in one turn */
 #define FORKED_NO_EXEC 0x40u /* of the kernel's flags: PF_FORKNOEXEC */
 #define CLAIMED_MAX 64u      /* children that no row may claim */
 
@@ -249,24 +250,62 @@ pids_read_all(struct keeper *k)
 	}
 }
 
-void
-pids_read_old(struct keeper *k, uint64_t now)
-{
-	static struct unclaimed u;
-	bool spoiled = false;
-	struct row *r, *next;
+/* A look of the tick's, under way over many turns. */
+static struct {
+	struct unclaimed u;
+	struct procfs_walk walk;
+	uint64_t before_ns; /* rows that were held before */
+	uint32_t passed;    /* of them, and still without a pid */
+	bool spoiled;       /* one of these */
+} naming = { .walk.fd = -1 };
 
-	for (r = table_next_nameless(k->table, NULL);
-	    r != NULL && r->held_ns + NAME_NS < now; r = next) {
+void
+pids_old_begin(struct keeper *k, uint64_t now)
+{
+	if (k->names)
+		return;
+	k->names = true;
+	naming.u = (struct unclaimed){ .k = k, .since_ns = UINT64_MAX };
+	naming.before_ns = now - NAME_NS;
+	naming.passed = 0;
+	naming.spoiled = false;
+}
+
+/* Some of the rows. Those at the front are passed; where one of them has gone
+ * meanwhile, another one waits for the next tick. True: it was through all. */
+static bool
+read_some(struct keeper *k)
+{
+	uint64_t until = clock_cpu_ns() + NAME_SLICE_NS;
+	struct row *r = table_next_nameless(k->table, NULL), *next;
+	uint32_t i;
+
+	for (i = 0; r != NULL && i < naming.passed; i++)
+		r = table_next_nameless(k->table, r);
+	for (; r != NULL && r->held_ns < naming.before_ns; r = next) {
+		if (clock_cpu_ns() >= until)
+			return false;
 		next = table_next_nameless(k->table, r);
 		pids_read(k, r);
-		spoiled |= is_spoiled(k, r);
+		naming.spoiled |= is_spoiled(k, r);
+		naming.passed += r->pid == 0;
 	}
-	u.k = k;
-	u.since_ns = UINT64_MAX;
-	u.count = 0;
-	if (spoiled)
-		(void)procfs_each_child(getpid(), claim, &u);
+	return true;
+}
+
+void
+pids_old_some(struct keeper *k)
+{
+	if (naming.walk.fd < 0) {
+		if (!read_some(k))
+			return;
+		if (naming.spoiled && procfs_walk_begin(&naming.walk,
+			getpid()) == 0)
+			return;
+		k->names = false;
+	} else {
+		k->names = procfs_walk_some(&naming.walk, claim, &naming.u);
+	}
 }
 
 bool

@@ -18,7 +18,7 @@
 #include "common/procfs.h"
 #include "supervisor/keeper/state.h"
 
-#define SWEEP_MAX 4096u /* orphans reaped in one sweep by the quick way */
+#define SWEEP_NS  250000u /* of processor time, reaping the quick way */
 #define YOUNG_NS  NSEC_PER_SEC
 #define WITHHELD_MAX 256u /* zombies not reaped where one may be a row's */
 
@@ -190,25 +190,18 @@ reap_orphan(struct keeper *k, int32_t pid)
 	return true;
 }
 
-/* The quick way: while the first zombie that the kernel finds is an orphan.
- * True: no zombie is left but the pinned ones of rows. */
-static bool
+/* The quick way: while the first zombie that the kernel finds is an orphan. What
+ * it leaves the thorough way finds, some a turn. */
+static void
 sweep_first(struct keeper *k)
 {
+	uint64_t until = clock_cpu_ns() + SWEEP_NS;
 	siginfo_t si;
-	uint32_t n;
 
-	for (n = 0; n < SWEEP_MAX; n++) {
-		if (wait_raw(P_ALL, 0, &si, WNOWAIT, NULL) < 0 ||
-		    si.si_pid == 0)
-			return true;
-		if (reap_is_known(k, si.si_pid))
-			return false;
-		if (!reap_orphan(k, si.si_pid))
-			return false;
-	}
-	k->activity = true;
-	return true;
+	while (wait_raw(P_ALL, 0, &si, WNOWAIT, NULL) == 0 && si.si_pid != 0 &&
+	    !reap_is_known(k, si.si_pid) && reap_orphan(k, si.si_pid))
+		if (clock_cpu_ns() >= until)
+			return;
 }
 
 /* A sweep under way. */
@@ -223,8 +216,12 @@ sweep_one(void *arg, int32_t pid)
 {
 	struct keeper *k = arg;
 
-	sweeping.orphans += pid > 0 && !reap_is_known(k, pid) &&
-	    !reap_orphan(k, pid);
+	if (pid <= 0 || reap_is_known(k, pid))
+		return true;
+	if (reap_orphan(k, pid))
+		k->activity = true; /* the list may have passed over others */
+	else
+		sweeping.orphans++;
 	return true;
 }
 
@@ -234,7 +231,7 @@ reap_sweep(struct keeper *k)
 	if (sweeping.walk.fd < 0) {
 		k->activity = false;
 		k->withheld = 0;
-		(void)sweep_first(k);
+		sweep_first(k);
 		sweeping.orphans = 0;
 		/* the thorough way: every child that the kernel lists */
 		if (procfs_walk_begin(&sweeping.walk, getpid()) < 0) {

@@ -14,7 +14,7 @@
 #include "common/fault.h"
 #include "supervisor/keeper/state.h"
 
-#define RECV_TURN     256  /* messages of one process before the others' turn */
+#define RECV_TURN     32  /* messages of one process before the others' turn */
 #define RECV_DRAIN    (1 << 20)
 #define MALFORMED_LOG 100u /* that many are logged one by one */
 

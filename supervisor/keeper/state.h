@@ -187,6 +187,7 @@ struct keeper {
 	/* orphans */
 	bool activity;      /* something may have died since the last sweep */
 	bool sweeps;        /* one is under way */
+	bool names;         /* so is a look for what old rows are */
 	uint32_t orphans;   /* known to be alive at the last sweep */
 	uint32_t withheld;  /* zombies that this sweep left to be claimed */
 	uint64_t sweep_ns;  /* the next one, where something is to be reaped */
@@ -327,8 +328,9 @@ void blame_master(struct proc *dead, const struct down *d, bool young);
 bool pids_take(struct keeper *k, struct row *r, int32_t pid);
 void pids_read(struct keeper *k, struct row *r);
 void pids_read_all(struct keeper *k);
-/* The tick's: the rows that were held a while before. */
-void pids_read_old(struct keeper *k, uint64_t now);
+/* The tick's: the rows that were held a while before, some a turn while k->names. */
+void pids_old_begin(struct keeper *k, uint64_t now);
+void pids_old_some(struct keeper *k);
 /* Might this child be the command of a row whose header does not say so? */
 bool pids_may_be(const struct keeper *k, int32_t pid);
 /* The rows of a dead worker: by their headers, by the children there are. */

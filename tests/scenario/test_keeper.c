@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -325,6 +326,57 @@ SCENARIO(keeper, works_as_the_first_process_of_a_container)
 	await_file(file);
 	await_gone(keeper);
 	server_is_gone();
+}
+
+/* ------------------------------------------------------------ many at once */
+
+#define MANY 300
+
+/* Of the keeper's page. */
+static uint64_t
+known_commands(psup_view *v)
+{
+	struct psup_view_process p;
+	size_t cursor = 0;
+
+	expect(psup_view_next_process(v, &cursor, &p) == 1);
+	return p.spawned;
+}
+
+static double
+longest_turn_ms(void)
+{
+	static const char name[] = "\npsup_process_longest_turn_cpu_seconds"
+	    "{process=\"keeper\"} ";
+	struct run *r = cli("metrics", "--format", "text");
+	const char *at = strstr(r->out, name);
+
+	expect(at != NULL, "%s", r->out);
+	return strtod(at + strlen(name), NULL) * 1e3;
+}
+
+/* Their commands are looked up all at once, and by no turn alone. */
+SCENARIO(keeper, that_was_held_up_learns_of_many_commands_in_short_turns)
+{
+	static struct question *q[MANY];
+	psup_view *v;
+	char why[200];
+
+	psupd();
+	for (int i = 0; i < MANY; i++)
+		q[i] = ask_later(NULL, "exec", LIST("argv", "sleep", "1000"),
+		    YES("background"));
+	for (int i = 0; i < MANY; i++)
+		expect_ok(answer_of(q[i]));
+	kill_now(keeper_pid(), SIGSTOP);
+	poll(NULL, 0, 1100); /* none of them is young any more */
+	kill_now(keeper_pid(), SIGCONT);
+	expect(psup_view_open(runtime_dir(), &v, why, sizeof(why)) == 0);
+	while (known_commands(v) < MANY)
+		poll(NULL, 0, 10);
+	psup_view_close(&v);
+	/* each is 45 us of it */
+	expect(longest_turn_ms() < 8, "%g ms", longest_turn_ms());
 }
 
 #ifdef PSUP_FAULTS
