@@ -15,6 +15,7 @@
 #include "supervisor/keeper/state.h"
 
 #define RETRY_NS (10 * NSEC_PER_MSEC)
+#define SEND_TURN 32u /* rows that one process is told of, in one turn */
 
 /* One message. 1: sent. 0: no room now, told when there is. -1: gone. */
 static int
@@ -233,6 +234,7 @@ note_heir(struct keeper *k, const struct row *r)
 static void
 send_worker(struct keeper *k, struct proc *p)
 {
+	unsigned left = SEND_TURN;
 	struct row *r;
 
 	if (p->peer_fd >= 0) {
@@ -247,6 +249,10 @@ send_worker(struct keeper *k, struct proc *p)
 		p->todo &= ~(uint32_t)TODO_ROLE;
 	}
 	while ((r = table_first_todo(k->table, p->wid.slot)) != NULL) {
+		if (left-- == 0) {
+			k->sends = true;
+			return;
+		}
 		if (r->todo & ROW_GIVE) {
 			if (put_give(k, p, r) <= 0)
 				return;
@@ -286,17 +292,25 @@ send_first_down(struct keeper *k)
 		.status = d->status, .in_hand = d->in_hand };
 	/* a session may have passed through several of those that wait here */
 	bool whole = d->whole || k->downs_count > 1;
+	unsigned left = SEND_TURN;
 	struct row *r;
 
 	for (; k->down_next < table_high(k->table); k->down_next++) {
 		r = table_at(k->table, k->down_next);
 		if (r == NULL)
 			continue;
+		if (left == 0) {
+			k->sends = true;
+			return false;
+		}
 		if (wid_eq(r->prev, d->wid) || wid_eq(r->spawner, d->wid)) {
 			if (put_held(k, r, d->wid, CTL_HELD_DOWN) <= 0)
 				return false;
-		} else if (whole && put_held(k, r, babysitter(k, r), 0) <= 0) {
-			return false;
+			left--;
+		} else if (whole) {
+			if (put_held(k, r, babysitter(k, r), 0) <= 0)
+				return false;
+			left--;
 		}
 	}
 	if (put(k, &k->master, &m, sizeof(m), NULL, 0) <= 0)
@@ -311,11 +325,18 @@ send_first_down(struct keeper *k)
 static bool
 send_dump(struct keeper *k)
 {
+	unsigned left = SEND_TURN;
 	struct row *r;
 
 	for (; k->dump_next < table_high(k->table); k->dump_next++) {
 		r = table_at(k->table, k->dump_next);
-		if (r != NULL && put_held(k, r, babysitter(k, r), 0) <= 0)
+		if (r == NULL)
+			continue;
+		if (left-- == 0) {
+			k->sends = true;
+			return false;
+		}
+		if (put_held(k, r, babysitter(k, r), 0) <= 0)
 			return false;
 	}
 	if (put_head(k, &k->master, CTL_TABLE_END) <= 0)
@@ -413,6 +434,7 @@ send_all(struct keeper *k)
 {
 	uint32_t i;
 
+	k->sends = false;
 	for (i = 0; i < k->slots; i++) {
 		if (k->slot[i].state == PROC_READY && !k->slot[i].blocked)
 			send_worker(k, &k->slot[i]);
