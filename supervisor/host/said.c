@@ -14,25 +14,47 @@
 #include "supervisor/host/workspace.h"
 #include "supervisor/master.h"
 
-/* The box's session has said something: which process is pid 1? */
-void
-boxes_look(struct master *m, struct host_box *bx, struct session *s)
+/* Which process is pid 1, as its session has said; 0: nothing yet. */
+static int32_t
+pid_said(struct master *m, struct session *s)
 {
 	struct sbuf text = SBUF_INIT;
-	struct procfs_stat st;
 	int32_t pid = 0;
 
 	session_tail(m, s, &text, MASTER_TAIL, false);
 	if (text.p != NULL && !text.failed)
 		pid = maker_parse(text.p, text.len);
 	sbuf_fini(&text);
+	return pid;
+}
+
+/* It was up, and has ended before anybody heard of it: who waits gets another
+ * one. Its timer stops what is left of it: no worker may be here yet. */
+static void
+was_up(struct master *m, struct host_box *bx)
+{
+	(void)box_tell(&bx->life, BOX_DRAIN, &bx->rules, 0);
+	boxes_place(m, bx);
+}
+
+/* The box's session has said something. */
+void
+boxes_look(struct master *m, struct host_box *bx, struct session *s)
+{
+	int32_t pid = pid_said(m, s);
+	struct procfs_stat st;
+
 	if (pid == 0) {
 		output_watch(m, s, s->output.total);
 		return;
 	}
-	if (procfs_stat(pid, &st) < 0)
-		return; /* it has ended, and its bwrap will */
 	bx->pid = pid;
+	if (procfs_stat(pid, &st) < 0 ||
+	    (s->facts.pid > 0 && st.ppid != s->facts.pid)) {
+		bx->start = UINT64_MAX; /* that of no process any more */
+		was_up(m, bx);
+		return;
+	}
 	bx->start = st.start;
 	boxes_tell(m, bx, BOX_UP);
 }
@@ -80,8 +102,8 @@ note_setup(struct master *m, struct host_box *bx, struct session *s)
 		    at, (size_t)(text.p + n - at), false, line, sizeof(line));
 	sbuf_fini(&text);
 	if (s->facts.exit_signal != 0)
-		(void)snprintf(how, sizeof(how), " (signal %d)",
-		    s->facts.exit_signal);
+		(void)snprintf(
+		    how, sizeof(how), " (signal %d)", s->facts.exit_signal);
 	else if (s->facts.reason == END_EXIT)
 		(void)snprintf(
 		    how, sizeof(how), " (exit %d)", s->facts.exit_code);
@@ -105,7 +127,8 @@ setup_ended(struct master *m, struct host_box *bx, struct session *s)
 	boxes_tell(m, bx, good ? BOX_SETUP_DONE : BOX_SETUP_BAD);
 }
 
-/* It has ended while it waited for its own box, which nobody else is to enter. */
+/* It has ended while it waited for its own box, which nobody else is to enter.
+ */
 static void
 never_entered(struct master *m, struct session *s)
 {
@@ -145,7 +168,9 @@ boxes_ended(struct master *m, struct session *s)
 		never_entered(m, s);
 	if (s->wish.host != HOST_BOX || bx == NULL)
 		return;
-	if (bx->life.state == BOX_MAKING)
+	if (bx->life.state == BOX_MAKING && pid_said(m, s) != 0)
+		was_up(m, bx);
+	else if (bx->life.state == BOX_MAKING)
 		note_why(m, bx, s);
 	forget_workspace(m, bx);
 	boxes_tell(m, bx, BOX_DIED);

@@ -12,6 +12,7 @@
 
 #include "lib_inner.h"
 #include "lib_scn.h"
+#include "common/check.h"
 #include "shm/layout.h"
 
 /* How many sessions there are, shown or not. */
@@ -257,16 +258,18 @@ SCENARIO(paths, many_hung_starts_of_a_scope_keep_no_other_waiting)
 {
 	const char *dead = server_with_dead_mount(
 	    "[limits]\nstart_ms = 600000\n");
+	struct question *hung[200];
 	struct peer *hog, *other;
 
 	if (dead == NULL)
 		return;
 	hog = peer("hog");
 	other = peer("other");
-	for (int i = 0; i < 200; i++)
-		expect_str(scn_ask(hog, "exec", (struct arg[]){
-		    STR("command", "true"), STR("workdir", dead),
-		    INT("yieldMs", 10), {0}}), "status", "running");
+	for (size_t i = 0; i < NELEMS(hung); i++)
+		hung[i] = ask_later(hog, "exec", STR("command", "true"),
+		    STR("workdir", dead), INT("yieldMs", 10));
+	for (size_t i = 0; i < NELEMS(hung); i++)
+		expect_str(answer_of(hung[i]), "status", "running");
 	for (int i = 0; i < 20; i++)
 		expect_str(ask_as(other, "exec", STR("command", "true")),
 		    "status", "completed");

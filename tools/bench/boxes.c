@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "common/procfs.h"
-#include "tools/lib/remove_tree.h"
 
 #define RAW_IS "in a box: the same command outside, at the same server"
 
