@@ -10,22 +10,29 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "common/fault.h"
 #include "supervisor/keeper/state.h"
 
 #define RETRY_NS (10 * NSEC_PER_MSEC)
-#define SEND_TURN 32u /* rows that one process is told of, in one turn */
+#define SEND_TURN 32u /* messages to one process, in one turn */
 
-/* One message. 1: sent. 0: no room now, told when there is. -1: gone. */
+/* One message. 1: sent. 0: no room now, told when there is, or in the next turn.
+ * -1: gone. */
 static int
 put(struct keeper *k, struct proc *p, const void *m, size_t size,
     const int *fds, size_t nfds)
 {
-	int r = ctl_send(p->chan, m, size, fds, nfds);
+	int r;
 
-	if (r >= 0)
+	if (k->sent == SEND_TURN) {
+		k->sends = true;
+		return 0;
+	}
+	r = ctl_send(p->chan, m, size, fds, nfds);
+	if (r >= 0) {
+		k->sent++;
 		return 1;
+	}
 	switch (-r) {
 	case EAGAIN:
 		p->blocked = true;
@@ -217,24 +224,10 @@ send_todo(struct keeper *k, struct proc *p)
 	}
 }
 
-/* How long a dead worker's session was in nobody's hands. */
-static void
-note_heir(struct keeper *k, const struct row *r)
-{
-	const struct proc *dead = &k->slot[r->prev.slot];
-	uint64_t now = clock_boot_ns();
-
-	if (r->prev.slot < k->slots && dead->died_ns != 0 &&
-	    now >= dead->died_ns)
-		stats_observe(&k->stats[0].heir, METRIC_CUT_WORK,
-		    (now - dead->died_ns) / NSEC_PER_USEC);
-}
-
 /* Everything a worker has to hear. */
 static void
 send_worker(struct keeper *k, struct proc *p)
 {
-	unsigned left = SEND_TURN;
 	struct row *r;
 
 	if (p->peer_fd >= 0) {
@@ -249,16 +242,12 @@ send_worker(struct keeper *k, struct proc *p)
 		p->todo &= ~(uint32_t)TODO_ROLE;
 	}
 	while ((r = table_first_todo(k->table, p->wid.slot)) != NULL) {
-		if (left-- == 0) {
-			k->sends = true;
-			return;
-		}
 		if (r->todo & ROW_GIVE) {
 			if (put_give(k, p, r) <= 0)
 				return;
 			FAULT("keeper.after-give");
 			table_unmark(k->table, r, ROW_GIVE);
-			note_heir(k, r);
+			heirs_note(k, r);
 		}
 		if (r->todo & ROW_TELL) {
 			if (put_exit(k, p, r) <= 0)
@@ -292,25 +281,17 @@ send_first_down(struct keeper *k)
 		.status = d->status, .in_hand = d->in_hand };
 	/* a session may have passed through several of those that wait here */
 	bool whole = d->whole || k->downs_count > 1;
-	unsigned left = SEND_TURN;
 	struct row *r;
 
 	for (; k->down_next < table_high(k->table); k->down_next++) {
 		r = table_at(k->table, k->down_next);
 		if (r == NULL)
 			continue;
-		if (left == 0) {
-			k->sends = true;
-			return false;
-		}
 		if (wid_eq(r->prev, d->wid) || wid_eq(r->spawner, d->wid)) {
 			if (put_held(k, r, d->wid, CTL_HELD_DOWN) <= 0)
 				return false;
-			left--;
-		} else if (whole) {
-			if (put_held(k, r, babysitter(k, r), 0) <= 0)
-				return false;
-			left--;
+		} else if (whole && put_held(k, r, babysitter(k, r), 0) <= 0) {
+			return false;
 		}
 	}
 	if (put(k, &k->master, &m, sizeof(m), NULL, 0) <= 0)
@@ -325,18 +306,11 @@ send_first_down(struct keeper *k)
 static bool
 send_dump(struct keeper *k)
 {
-	unsigned left = SEND_TURN;
 	struct row *r;
 
 	for (; k->dump_next < table_high(k->table); k->dump_next++) {
 		r = table_at(k->table, k->dump_next);
-		if (r == NULL)
-			continue;
-		if (left-- == 0) {
-			k->sends = true;
-			return false;
-		}
-		if (put_held(k, r, babysitter(k, r), 0) <= 0)
+		if (r != NULL && put_held(k, r, babysitter(k, r), 0) <= 0)
 			return false;
 	}
 	if (put_head(k, &k->master, CTL_TABLE_END) <= 0)
@@ -435,12 +409,13 @@ send_all(struct keeper *k)
 	uint32_t i;
 
 	k->sends = false;
-	for (i = 0; i < k->slots; i++) {
+	for (i = 0; i < k->slots; i++, k->sent = 0) {
 		if (k->slot[i].state == PROC_READY && !k->slot[i].blocked)
 			send_worker(k, &k->slot[i]);
 	}
 	if (k->master.state == PROC_READY && !k->master.blocked)
 		send_master(k);
+	k->sent = 0;
 }
 
 /* The master is dead: its successor gets the whole table. */

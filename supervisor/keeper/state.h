@@ -195,6 +195,7 @@ struct keeper {
 	uint64_t sweep_ns;  /* the next one, where something is to be reaped */
 	uint64_t tick_ns;   /* the next one */
 	bool sends;         /* somebody is told more in the next turn */
+	uint32_t sent;      /* messages to whoever is told now */
 	bool waiting;       /* for somebody's heartbeat */
 	uint64_t check_ns;  /* of the directory, the next one */
 	uint64_t retry_ns;  /* a send failed for want of kernel memory */
@@ -287,6 +288,8 @@ void procs_signal(const struct proc *p, int sig);
 
 /* --- heirs.c: a worker is gone for sure */
 void heirs_succeed(struct keeper *k, struct proc *dead, const struct down *d);
+/* Counts how long a dead worker's session was in nobody's hands. */
+void heirs_note(struct keeper *k, const struct row *r);
 
 /* --- links.c: channels of masters and workers that are both ready */
 void links_make(struct keeper *k);
