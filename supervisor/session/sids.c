@@ -3,11 +3,11 @@
 #include "supervisor/session/sids.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/check.h"
+#include "common/grow.h"
 #include "supervisor/session/fields.h"
 
 #define FIRST_CAP 64u
@@ -85,22 +85,6 @@ sids_before(struct sids *o, uint64_t sid)
 	return NULL;
 }
 
-static bool
-grow(struct sids *o)
-{
-	size_t cap = o->cap > 0 ? 2 * o->cap : FIRST_CAP;
-	struct sids_place *v;
-
-	if (o->end < o->cap)
-		return true;
-	v = reallocarray(o->v, cap, sizeof(*v));
-	if (v == NULL)
-		return false;
-	o->v = v;
-	o->cap = cap;
-	return true;
-}
-
 int
 sids_put(struct sids *o, uint64_t sid, struct session *s)
 {
@@ -111,7 +95,7 @@ sids_put(struct sids *o, uint64_t sid, struct session *s)
 			return -EEXIST;
 		o->holes--;
 	} else {
-		if (!grow(o))
+		if (!GROW(o->v, o->cap, o->end + 1, FIRST_CAP))
 			return -ENOMEM;
 		memmove(o->v + i + 1, o->v + i, (o->end - i) * sizeof(*o->v));
 		o->end++;
