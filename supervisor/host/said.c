@@ -20,17 +20,18 @@ boxes_look(struct master *m, struct host_box *bx, struct session *s)
 {
 	struct sbuf text = SBUF_INIT;
 	struct procfs_stat st;
+	uint64_t start = 0;
 	int32_t pid = 0;
 
 	session_tail(m, s, &text, MASTER_TAIL, false);
 	if (text.p != NULL && !text.failed)
-		pid = maker_parse(text.p, text.len);
+		pid = maker_parse(text.p, text.len, &start);
 	sbuf_fini(&text);
 	if (pid == 0) {
 		output_watch(m, s, s->output.total);
 		return;
 	}
-	if (procfs_stat(pid, &st) < 0)
+	if (procfs_stat(pid, &st) < 0 || (start != 0 && st.start != start))
 		return; /* it has ended, and its bwrap will */
 	bx->pid = pid;
 	bx->start = st.start;
