@@ -205,11 +205,10 @@ exec_wait(struct api_call *c, struct session *s)
 	if (may && val_bool(c->params, "background", false)) {
 		/* the answer names the pid, so it waits for the spawn */
 		session_background(c->m, s);
-		x->bg = true;
 		if (s->state != STATE_STARTING)
 			exec_answer_running(r, s, INPUT_WAIT_NONE);
 		else
-			exec_yield_begin(r, c->m->cfg.background_ms, false);
+			exec_yield_pid(r);
 		return;
 	}
 	if (!may && (yield != NULL || val_bool(c->params, "background", false)))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* sandboxes and pruneSandboxes: the boxes that there are, and their end. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

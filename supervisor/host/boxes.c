@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/check.h"
 #include "common/log.h"
 #include "common/procfs.h"
 #include "supervisor/host/inner.h"

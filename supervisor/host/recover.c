@@ -5,7 +5,6 @@
  * one that would be made in another way now, or whose session has ended
  * meanwhile; and none is set up twice. See boxes.h.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

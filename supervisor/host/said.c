@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the sessions say that make a box and set it up, and what their ends mean
  * for it. See boxes.h. Called by session/. */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,26 +13,57 @@
 #include "supervisor/host/workspace.h"
 #include "supervisor/master.h"
 
-/* The box's session has said something: which process is pid 1? */
-void
-boxes_look(struct master *m, struct host_box *bx, struct session *s)
+/* Which process is pid 1, as its session has said, and perhaps when that began;
+ * 0: nothing yet. */
+static int32_t
+pid_said(struct master *m, struct session *s, uint64_t *ret_start)
 {
 	struct sbuf text = SBUF_INIT;
-	struct procfs_stat st;
-	uint64_t start = 0;
 	int32_t pid = 0;
 
 	session_tail(m, s, &text, MASTER_TAIL, false);
 	if (text.p != NULL && !text.failed)
-		pid = maker_parse(text.p, text.len, &start);
+		pid = maker_parse(text.p, text.len, ret_start);
 	sbuf_fini(&text);
+	return pid;
+}
+
+/* It was up, and has ended before anybody heard of it: who waits gets another
+ * one. Its timer stops what is left of it: no worker may be here yet. */
+static void
+was_up(struct master *m, struct host_box *bx)
+{
+	(void)box_tell(&bx->life, BOX_DRAIN, &bx->rules, 0);
+	boxes_place(m, bx);
+}
+
+/* Is it that process still? bwrap's pid 1 is its child; of a container's it was
+ * said when it began. */
+static bool
+is_it(const struct session *s, const struct procfs_stat *st, uint64_t start)
+{
+	return start != 0 ? st->start == start :
+			    s->facts.pid <= 0 || st->ppid == s->facts.pid;
+}
+
+/* The box's session has said something. */
+void
+boxes_look(struct master *m, struct host_box *bx, struct session *s)
+{
+	uint64_t start = 0;
+	int32_t pid = pid_said(m, s, &start);
+	struct procfs_stat st;
+
 	if (pid == 0) {
 		output_watch(m, s, s->output.total);
 		return;
 	}
-	if (procfs_stat(pid, &st) < 0 || (start != 0 && st.start != start))
-		return; /* it has ended, and its bwrap will */
 	bx->pid = pid;
+	if (procfs_stat(pid, &st) < 0 || !is_it(s, &st, start)) {
+		bx->start = UINT64_MAX; /* that of no process any more */
+		was_up(m, bx);
+		return;
+	}
 	bx->start = st.start;
 	/* nobody was in it yet */
 	boxes_tell(m, bx,
@@ -83,8 +113,8 @@ note_setup(struct master *m, struct host_box *bx, struct session *s)
 		    at, (size_t)(text.p + n - at), false, line, sizeof(line));
 	sbuf_fini(&text);
 	if (s->facts.exit_signal != 0)
-		(void)snprintf(how, sizeof(how), " (signal %d)",
-		    s->facts.exit_signal);
+		(void)snprintf(
+		    how, sizeof(how), " (signal %d)", s->facts.exit_signal);
 	else if (s->facts.reason == END_EXIT)
 		(void)snprintf(
 		    how, sizeof(how), " (exit %d)", s->facts.exit_code);
@@ -108,7 +138,8 @@ setup_ended(struct master *m, struct host_box *bx, struct session *s)
 	boxes_tell(m, bx, good ? BOX_SETUP_DONE : BOX_BAD);
 }
 
-/* It has ended while it waited for its own box, which nobody else is to enter. */
+/* It has ended while it waited for its own box, which nobody else is to enter.
+ */
 static void
 never_entered(struct master *m, struct session *s)
 {
@@ -149,7 +180,9 @@ boxes_ended(struct master *m, struct session *s)
 		never_entered(m, s);
 	if (s->wish.host != HOST_BOX || bx == NULL)
 		return;
-	if (bx->life.state == BOX_MAKING)
+	if (bx->life.state == BOX_MAKING && pid_said(m, s) != 0)
+		was_up(m, bx);
+	else if (bx->life.state == BOX_MAKING)
 		note_why(m, bx, s);
 	forget_workspace(m, bx);
 	boxes_tell(m, bx, BOX_DIED);

@@ -192,6 +192,10 @@ session_ended(struct master *m, struct session *s, const char *why)
 
 	if (w != NULL && w->live > 0)
 		w->live--;
+	/* whoever tells it: the kernel killed it with all in its box */
+	if (s->wish.host == HOST_SANDBOX && s->facts.reason == END_SIGNAL &&
+	    s->facts.exit_signal == SIGKILL && boxes_is_dead(m, s))
+		facts_lost(s);
 	facts_over(s, session_status_of(s->facts.reason, s->facts.exit_code));
 	tally_add(m, TALLY_ENDED + s->facts.reason, 1);
 	tally_add(m, TALLY_DROPPED, s->output.dropped_nospace);

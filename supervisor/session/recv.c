@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/state_names.h"
@@ -302,9 +301,6 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 		began(m, s);
 		spares_used(s);
 	}
-	if (s->wish.host == HOST_SANDBOX && s->facts.reason == END_SIGNAL &&
-	    s->facts.exit_signal == SIGKILL && boxes_is_dead(m, s))
-		facts_lost(s);
 	output_ended(s, msg->total, msg->dropped_nospace, msg->ring_bytes);
 	spares_ended(w, s, msg->ring_kept != 0, own);
 	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,

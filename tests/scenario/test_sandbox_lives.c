@@ -64,6 +64,51 @@ SCENARIO(sandbox_lives, outlives_worker_and_master)
 	expect(strcmp(read_retained(id).bytes, "up\ndone\n") == 0);
 }
 
+static void
+signal_workers(int sig)
+{
+	const psup_value *all =
+	    psup_value_get(details(ask("status")), "workers");
+
+	for (size_t i = 0; i < psup_value_count(all); i++)
+		kill_now((pid_t)psup_get_int(psup_value_at(all, i), "pid", 0),
+		    sig);
+}
+
+/* ... also where no master lived who saw it die; and nobody is refused for a box
+ * that was up, and of whose end nobody has told the next master yet. */
+SCENARIO(sandbox_lives, dies_with_its_box_while_there_is_no_master)
+{
+	const psup_value *row;
+	struct question *q;
+	struct answer *a;
+	struct peer *p;
+	const char *id;
+	pid_t box;
+
+	boxes("");
+	id = background(STR("command", "echo up; exec sleep 1000"));
+	await_output(id, "up");
+	box = box_pid();
+	signal_workers(SIGSTOP);
+	kill_now(master_pid(), SIGSTOP);
+	kill_now(box, SIGKILL);
+	await_gone(box);
+	kill_master();
+	p = peer(NULL);
+	q = ask_later(p, "exec", STR("command", "echo again"));
+	expect_ok(ask_as(p, "sandboxes"));
+	signal_workers(SIGCONT);
+	a = answer_of(q);
+	expect(strcmp(text_of(a, "aggregated"), "again\n") == 0, "%s",
+	    words_of(a));
+	row = await_end(id);
+	expect(psup_get_is(row, "exitReason", "lost"), "%s",
+	    psup_get_str(row, "exitReason", NULL));
+	expect_str(ask("poll", STR("sessionId", id)), "failureKind", "sandbox");
+	expect(box_pid() != box);
+}
+
 SCENARIO(sandbox_lives, what_hides_in_it_is_killed)
 {
 	struct answer *a;
@@ -286,7 +331,6 @@ SCENARIO(sandbox_lives, a_porter_that_dies_behind_its_clone_has_started_it_once)
 SCENARIO(sandbox_lives, a_porter_that_lets_go_between_two_looks_has_started_it_once)
 {
 	const char *ran = file_in_scenario("boxes/agent%20/once");
-	const psup_value *all;
 	struct question *q;
 	struct answer *a;
 
@@ -296,10 +340,7 @@ SCENARIO(sandbox_lives, a_porter_that_lets_go_between_two_looks_has_started_it_o
 	    STR("command", "echo once >>once; cat once; exit 3"));
 	while (access(ran, F_OK) != 0 && !is_answered(q))
 		poll(NULL, 0, 1);
-	all = psup_value_get(details(ask("status")), "workers");
-	for (size_t i = 0; i < psup_value_count(all); i++)
-		kill_now((pid_t)psup_get_int(psup_value_at(all, i), "pid", 0),
-		    SIGCONT);
+	signal_workers(SIGCONT);
 	a = answer_of(q);
 	skip_without_boxes(a);
 	expect_int(a, "exitCode", 3);

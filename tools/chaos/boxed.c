@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --boxed: every other session of a campaign runs in the box of one scope, which
- * shows this program and a directory for its file of starts. */
+/* --boxed: every other session of a campaign runs in the box of one of a few
+ * scopes, which shows this program and a directory for its file of starts. */
 #include "chaos.h"
 
 #include <errno.h>
@@ -19,6 +19,18 @@ boxed_has(enum kind kind, uint32_t n)
 {
 	return chaos.o.boxed && kind != KIND_SPILL && kind != KIND_QUEUE &&
 	    kind != KIND_IDLE && kind != KIND_TICK && n % 2 == 0;
+}
+
+unsigned
+boxed_place(uint32_t n)
+{
+	return n / 2 % BOXES;
+}
+
+void
+boxed_scope(unsigned place, char ret[ID_BYTES])
+{
+	snprintf(ret, ID_BYTES, "chaos-box-%u", place);
 }
 
 static _Noreturn void

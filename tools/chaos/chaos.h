@@ -7,6 +7,7 @@
  *     chaos.c    options, the phases of a campaign, the exit code
  *     server.c   a server of its own, or the one that runs; its processes
  *     boxed.c    half of the sessions in boxes
+ *     boxed_kill.c   the boxes' death: what is lost with one, and the next
  *     child.c    the commands: each byte a function of its position
  *     story.c    one session: started, followed, compared (story_check.c)
  *     kinds.c    what each kind of session does and must give
@@ -51,7 +52,8 @@ enum victim {
 	VICTIM_READER = 4,
 	VICTIM_GATEWAY = 8,
 	VICTIM_COMMAND = 16,
-	VICTIM_KEEPER = 32
+	VICTIM_KEEPER = 32,
+	VICTIM_BOX = 64
 };
 
 struct options {
@@ -135,7 +137,7 @@ struct campaign {
 	_Atomic bool stop_killing, stop_starting, interrupted;
 	_Atomic long loss[LOSS_COUNT];
 	_Atomic long kills_worker, kills_master, kills_reader, kills_gateway,
-	    kills_command, kills_keeper, kills_point, stops;
+	    kills_command, kills_keeper, kills_box, kills_point, stops;
 	_Atomic long upgrades_done, upgrades_undone;
 	_Atomic long started, ended, repeats; /* sessions; requests asked again */
 	_Atomic bool hiding_allowed; /* the workers died with the keeper */
@@ -143,11 +145,13 @@ struct campaign {
 	_Atomic long keepers_dead;  /* of kills_keeper, those that are over */
 	_Atomic long lost_sessions; /* by the keeper's death, and told so */
 	long lost_queued;           /* of them, those that had waited */
+	_Atomic long lost_boxed;    /* by their box's death, and told so */
 	long hid;                   /* processes that the next server ended */
 	_Atomic uint64_t bytes_checked, steps;
 	_Atomic long events_seen;
 	/* the killer's alone */
-	struct times worker_back, master_back, keeper_back, commands_gone;
+	struct times worker_back, master_back, keeper_back, commands_gone,
+	    box_back;
 };
 
 extern struct campaign chaos;
@@ -263,6 +267,17 @@ void ledger_key(uint32_t n, char *buf, size_t size);
 void boxed_prepare(void);
 /* Is this session to run in one? Of every kind but a spill file's. */
 bool boxed_has(enum kind kind, uint32_t n);
+/* In which: the place of its scope, whose name that is. */
+#define BOXES 3
+unsigned boxed_place(uint32_t n);
+void boxed_scope(unsigned place, char ret[ID_BYTES]);
+/* How many of that place are dead; and how many are, or are about to be. */
+long boxed_dead(unsigned place);
+long boxed_killed(unsigned place);
+/* Kills one of them, if there is one, by its pid 1 or by its bwrap; with
+ * `together` by a function in between, which kills others. Whoever asks for a
+ * box of that scope then must get another one. */
+void box_kill(uint32_t *random, psup_view *v, void (*together)(psup_view *v));
 #define BOXED_SELF "/psup/" /* where this program lies in there, and its files */
 #define BOXED_WORK "/chaos"
 /* Ends the boxes, and waits until none is left. */

@@ -6,6 +6,7 @@
  *           worker that its successor moved (a tick comes every millisecond,
  *           which is part of the figure)
  *   master  from the kill to the answer of a status request
+ *   box     boxed_kill.c
  *
  * With --fault the server's processes may kill themselves; then it only
  * watches (faults.c).
@@ -172,7 +173,7 @@ kill_master(psup_view *v, bool measured)
 
 /* A worker, or sometimes all of them, and the master at once. */
 static void
-kill_together(psup_view *v)
+kill_others(psup_view *v)
 {
 	struct process p[PROCESSES_MAX];
 	int n = server_processes(v, "worker", p);
@@ -189,12 +190,21 @@ kill_together(psup_view *v)
 	await_answer(began);
 }
 
+static void
+kill_together(psup_view *v)
+{
+	if ((chaos.o.victims & VICTIM_BOX) && rnd(&random_state) % 2 == 0)
+		box_kill(&random_state, v, kill_others);
+	else
+		kill_others(v);
+}
+
 /* One kill of what was asked for. */
 static void
 strike(psup_view *v)
 {
 	static const enum victim all[] = {VICTIM_WORKER, VICTIM_MASTER,
-	    VICTIM_READER, VICTIM_GATEWAY, VICTIM_KEEPER};
+	    VICTIM_READER, VICTIM_GATEWAY, VICTIM_KEEPER, VICTIM_BOX};
 	enum victim which;
 
 	if (chaos.o.together && rnd(&random_state) % 3 == 0) {
@@ -202,7 +212,7 @@ strike(psup_view *v)
 		return;
 	}
 	do {
-		which = all[rnd(&random_state) % 5];
+		which = all[rnd(&random_state) % (sizeof(all) / sizeof(*all))];
 	} while (!(chaos.o.victims & which));
 	if (which == VICTIM_WORKER)
 		kill_worker(v);
@@ -210,6 +220,8 @@ strike(psup_view *v)
 		kill_master(v, true);
 	else if (which == VICTIM_KEEPER)
 		keeper_kill(v, &random_state);
+	else if (which == VICTIM_BOX)
+		box_kill(&random_state, v, NULL);
 	else
 		bystander_kill(which, &random_state);
 }
@@ -236,8 +248,8 @@ kills_sum(void)
 	    atomic_load(&chaos.kills_master) +
 	    atomic_load(&chaos.kills_reader) +
 	    atomic_load(&chaos.kills_gateway) +
-	    atomic_load(&chaos.kills_keeper) + atomic_load(&chaos.stops) +
-	    atomic_load(&chaos.kills_point);
+	    atomic_load(&chaos.kills_keeper) + atomic_load(&chaos.kills_box) +
+	    atomic_load(&chaos.stops) + atomic_load(&chaos.kills_point);
 }
 
 bool

@@ -97,7 +97,7 @@ run_exit(struct story *s, uint32_t *random)
 
 /* n bytes of input at their place; `last`: it may end by them. False: given
  * up. What of them was taken; OVER: nothing more will be, by the keeper's
- * death. */
+ * death, or its box's. */
 static bool
 feed_bytes(struct story *s, uint64_t pos, const char *data, size_t n, bool eof,
     bool last, size_t *ret_taken)
@@ -118,7 +118,7 @@ feed_bytes(struct story *s, uint64_t pos, const char *data, size_t n, bool eof,
 	if (rc == PSUP_OK && psup_reply_is_error(r) &&
 	    !answer_is(psup_reply_details(r), "stdin-full")) {
 		/* A repeat of the last piece may come after the end. */
-		if (!last && keeper_dies(s->keepers))
+		if (!last && story_may_be_lost(s))
 			*ret_taken = OVER;
 		else if (!last)
 			rc = PSUP_ERR_REFUSED;

@@ -22,6 +22,7 @@ static const struct {
     {"all", VICTIM_WORKER | VICTIM_MASTER | VICTIM_READER | VICTIM_GATEWAY,
         true},
     {"keeper", VICTIM_KEEPER, false},
+    {"box", VICTIM_BOX, false},
     {"none", 0, false},
     {"command", VICTIM_COMMAND, false},
 };
@@ -40,7 +41,7 @@ take_victim(struct usage *u, const char *word)
 			return;
 		}
 	usage_no_word(u, "what --kill takes", word, "worker|master|reader|"
-	    "gateway|all|keeper|none|command");
+	    "gateway|all|keeper|box|none|command");
 }
 
 static void
@@ -98,10 +99,11 @@ take_on(struct usage *u, const char *text)
 
 static const struct opt options[] = {
 	CALL("kill", 0, "WHOM", NULL, take_kill,
-	    "worker, master, reader, gateway, all, keeper, none; by commas "
-	    "(worker,master); all: also worker and master at once; keeper: "
-	    "alone or with the others, then another server is started; what "
-	    "ran is lost, and must be told so"),
+	    "worker, master, reader, gateway, all, keeper, box, none; by commas "
+	    "(worker,master); all: also worker and master at once, and with "
+	    "--boxed boxes; box: its pid 1 or its bwrap, what ran in it is "
+	    "lost, and must be told so; keeper: alone or with the others, then "
+	    "another server is started, what ran is lost in the same way"),
 	CALL("stop", 0, "[MS]", NULL, take_stop,
 	    "SIGSTOP instead, SIGCONT within MS (200); 0: none"),
 	DECIMAL("rate", 0, "N", chaos.o.rate, 0.01, 1000, "kills a second (5)"),
@@ -178,6 +180,8 @@ conflict(const struct options *o)
 	if (o->boxed && (keeper || o->upgrade || o->runtime_dir != NULL))
 		return "--boxed: not with --kill keeper, --upgrade or "
 		       "--runtime-dir";
+	if ((o->victims & VICTIM_BOX) && (!o->boxed || o->signal != SIGKILL))
+		return "--kill box: with --boxed, without --stop";
 	if (o->victims == 0 && o->seconds <= 0)
 		return "--kill none: it needs --for";
 	if (o->runtime_dir != NULL &&
@@ -201,6 +205,8 @@ options_take(int argc, char **argv)
 	code = command_line_take(&line, &u, argc, argv);
 	if (code >= 0)
 		return code;
+	if (o->boxed && o->together && o->signal == SIGKILL)
+		o->victims |= VICTIM_BOX;
 	wrong = conflict(o);
 	if (wrong != NULL)
 		return usage_wrong(&u, "%s", wrong);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters and times, as progress lines, text and JSON. */
 #include "chaos.h"
+#include "common/grow.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -54,12 +55,8 @@ lost(enum loss what, const char *fmt, ...)
 void
 times_add(struct times *t, uint64_t ns)
 {
-	if (t->n == t->room) {
-		t->room = t->room == 0 ? 1024 : t->room * 2;
-		t->us = realloc(t->us, t->room * sizeof(*t->us));
-		if (t->us == NULL)
-			die("no memory");
-	}
+	if (!GROW(t->us, t->room, t->n + 1, 1024))
+		die("no memory");
 	t->us[t->n++] = ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000)
 	                                       : UINT32_MAX;
 }
@@ -107,13 +104,14 @@ progress_print(void)
 {
 	fprintf(stderr,
 	    "%5.0f s  kills: worker %ld master %ld reader %ld gateway %ld "
-	    "keeper %ld  stops %ld  sessions %ld of %ld  %.1f MB checked  lost %ld\n",
+	    "keeper %ld box %ld  stops %ld  sessions %ld of %ld  %.1f MB checked  "
+	    "lost %ld\n",
 	    seconds(), atomic_load(&chaos.kills_worker),
 	    atomic_load(&chaos.kills_master),
 	    atomic_load(&chaos.kills_reader),
 	    atomic_load(&chaos.kills_gateway),
-	    atomic_load(&chaos.kills_keeper), atomic_load(&chaos.stops),
-	    atomic_load(&chaos.ended), atomic_load(&chaos.started),
+	    atomic_load(&chaos.kills_keeper), atomic_load(&chaos.kills_box),
+	    atomic_load(&chaos.stops), atomic_load(&chaos.ended), atomic_load(&chaos.started),
 	    (double)atomic_load(&chaos.bytes_checked) / 1e6, loss_sum());
 }
 
@@ -137,11 +135,12 @@ print_text(void)
 	printf("psup-chaos %s, seed %u, %.0f s\n", psup_version(),
 	    chaos.o.seed, seconds());
 	printf("%-28s worker %ld, master %ld, reader %ld, gateway %ld, "
-	    "keeper %ld\n", "killed", atomic_load(&chaos.kills_worker),
+	    "keeper %ld, box %ld\n", "killed",
+	    atomic_load(&chaos.kills_worker),
 	    atomic_load(&chaos.kills_master),
 	    atomic_load(&chaos.kills_reader),
 	    atomic_load(&chaos.kills_gateway),
-	    atomic_load(&chaos.kills_keeper));
+	    atomic_load(&chaos.kills_keeper), atomic_load(&chaos.kills_box));
 	if (chaos.o.fault != NULL)
 		printf("%-28s %ld of %zu kinds\n", "at fault points",
 		    atomic_load(&chaos.kills_point),
@@ -164,9 +163,13 @@ print_text(void)
 		    "processes ended by the next server\n",
 		    "keeper's sessions", atomic_load(&chaos.lost_sessions),
 		    chaos.lost_queued, chaos.hid);
+	if (atomic_load(&chaos.kills_box) > 0)
+		printf("%-28s %ld lost and told so\n", "boxes' sessions",
+		    atomic_load(&chaos.lost_boxed));
 	print_times("worker killed to resumed", &chaos.worker_back);
 	print_times("master killed to answering", &chaos.master_back);
 	print_times("keeper killed to answering", &chaos.keeper_back);
+	print_times("box killed to in the next", &chaos.box_back);
 	print_times("to the last command's end", &chaos.commands_gone);
 	for (int i = 0; (t = witness_times(i, &name, &key)) != NULL; i++)
 		print_times(name, t);
@@ -209,25 +212,28 @@ print_json(void)
 		json_object_set_new(loss, losses[i].name,
 		    json_integer(atomic_load(&chaos.loss[i])));
 	all = json_pack(
-	    "{s:s,s:I,s:f,s:{s:I,s:I,s:I,s:I,s:I},s:I,s:{s:I,s:I,s:I},s:I,s:I,"
-	    "s:I,s:{s:o,s:o,s:o,s:o},s:o,s:b}",
+	    "{s:s,s:I,s:f,s:{s:I,s:I,s:I,s:I,s:I,s:I},s:I,s:{s:I,s:I,s:I,s:I},"
+	    "s:I,s:I,s:I,s:{s:o,s:o,s:o,s:o,s:o},s:o,s:b}",
 	    "version", psup_version(), "seed", (json_int_t)chaos.o.seed,
 	    "seconds", seconds(), "kills", "worker",
 	    (json_int_t)atomic_load(&chaos.kills_worker), "master",
 	    (json_int_t)atomic_load(&chaos.kills_master), "reader",
 	    (json_int_t)atomic_load(&chaos.kills_reader), "gateway",
 	    (json_int_t)atomic_load(&chaos.kills_gateway), "keeper",
-	    (json_int_t)atomic_load(&chaos.kills_keeper), "stops",
+	    (json_int_t)atomic_load(&chaos.kills_keeper), "box",
+	    (json_int_t)atomic_load(&chaos.kills_box), "stops",
 	    (json_int_t)atomic_load(&chaos.stops), "sessions", "started",
 	    (json_int_t)atomic_load(&chaos.started), "checked",
 	    (json_int_t)atomic_load(&chaos.ended), "lost",
-	    (json_int_t)atomic_load(&chaos.lost_sessions), "bytesChecked",
+	    (json_int_t)atomic_load(&chaos.lost_sessions), "lostWithBox",
+	    (json_int_t)atomic_load(&chaos.lost_boxed), "bytesChecked",
 	    (json_int_t)atomic_load(&chaos.bytes_checked), "events",
 	    (json_int_t)atomic_load(&chaos.events_seen), "repeats",
 	    (json_int_t)atomic_load(&chaos.repeats), "recovery", "worker",
 	    times_json(&chaos.worker_back), "master",
 	    times_json(&chaos.master_back), "keeper",
-	    times_json(&chaos.keeper_back), "commandsGone",
+	    times_json(&chaos.keeper_back), "box",
+	    times_json(&chaos.box_back), "commandsGone",
 	    times_json(&chaos.commands_gone), "losses", loss, "ok",
 	    loss_sum() == 0);
 	if (all != NULL && chaos.o.hostile != NULL)

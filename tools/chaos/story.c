@@ -95,7 +95,7 @@ story_args(struct story *s, const char *word, const char *const *rest)
 {
 	bool boxed = boxed_has(s->kind, s->n);
 	psup_args *a = psup_args_new();
-	char text[160], inside[64];
+	char text[160], inside[64], scope[ID_BYTES];
 
 	snprintf(inside, sizeof(inside), "%s%s", BOXED_SELF,
 	    strrchr(chaos.self, '/') + 1);
@@ -117,10 +117,14 @@ story_args(struct story *s, const char *word, const char *const *rest)
 	psup_args_str(a, "requestKey", text);
 	psup_args_str(a, "sessionKey", text);
 	psup_args_num(a, "timeout", s->timeout_s);
-	if (boxed)
+	if (boxed) {
+		s->boxes = boxed_dead(boxed_place(s->n));
+		boxed_scope(boxed_place(s->n), scope);
+		psup_args_str(a, "scope", scope);
 		psup_args_str(a, "host", "sandbox");
-	else
+	} else {
 		psup_args_str(a, "workdir", "/");
+	}
 	return a;
 }
 

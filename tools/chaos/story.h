@@ -20,6 +20,7 @@ struct story {
 	uint64_t shift;     /* of that, what it did not have */
 	uint64_t moved_ns;  /* when something of it last came, or went */
 	long keepers;       /* keepers that had died when it was asked for */
+	long boxes;         /* ... and boxes of the place where it runs */
 	bool over;          /* its end was seen */
 	int code;           /* its exit code; -1: none */
 	const char *signal; /* "SIGSEGV", or NULL */
@@ -49,6 +50,8 @@ void story_finish(struct story *s);
 void story_clear(struct story *s);
 /* Takes and compares what a poll gave. Returns its bytes. */
 size_t story_take(struct story *s, const psup_value *details);
+/* Has what it runs in, its keeper or its box, died since? */
+bool story_may_be_lost(const struct story *s);
 /* The end of a session against what it must be. */
 void story_check_end(struct story *s, const psup_value *details);
 /* Compares an exec's own answer. */

@@ -83,6 +83,40 @@ story_compare(struct story *s, uint64_t pos, const char *data, size_t size)
 	atomic_fetch_add(&chaos.bytes_checked, size);
 }
 
+static bool
+has_lost_its_box(const struct story *s)
+{
+	return boxed_has(s->kind, s->n) &&
+	    boxed_killed(boxed_place(s->n)) != s->boxes;
+}
+
+bool
+story_may_be_lost(const struct story *s)
+{
+	return has_lost_its_box(s) || keeper_dies(s->keepers);
+}
+
+/* With its box it dies by SIGKILL, and that is said: why, where it ran, or was
+ * just being ended, of which one has the word. */
+static bool
+is_lost_with_its_box(struct story *s, const psup_value *d, const char *reason,
+    const char *signal)
+{
+	bool told = strcmp(reason, "lost") == 0 &&
+	    psup_get_is(d, "failureKind", "sandbox");
+	bool ending = (s->kind == KIND_HIDE || s->kind == KIND_TIMEOUT) &&
+	    strcmp(reason, s->reason) == 0;
+
+	if (!(told || ending) || strcmp(signal, "SIGKILL") != 0 ||
+	    !has_lost_its_box(s))
+		return false;
+	s->over = true;
+	atomic_fetch_add(&chaos.lost_boxed, told);
+	ledger_ended(s->n);
+	ledger_lost(s->n, 0, 0);
+	return true;
+}
+
 /* Only a keeper that died meanwhile loses a session: nobody knows how it
  * ended, and that is said. */
 static bool
@@ -158,7 +192,8 @@ story_check_end(struct story *s, const psup_value *d)
 	psup_get_copy(d, "exitSignal", signal, sizeof(signal));
 	psup_get_copy(d, "exitReason", reason, sizeof(reason));
 	psup_get_copy(d, "outputState", state, sizeof(state));
-	if (is_lost(s, reason, signal, code))
+	if (is_lost(s, reason, signal, code) ||
+	    is_lost_with_its_box(s, d, reason, signal))
 		return;
 	if (code != s->code ||
 	    strcmp(signal, s->signal != NULL ? s->signal : "") != 0 ||

@@ -5,7 +5,6 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #define RUNDIR "/dev/shm/psup-1000"

@@ -371,7 +371,7 @@ export interface ExecParams {
   requestKey?: string;
   /** How long to wait in the foreground before the session goes to the background, in ms; nil: until it ends */
   yieldMs?: number | null;
-  /** Answer at once with the session id */
+  /** Answer at once with the session id; a start that hangs is waited for a second */
   background?: boolean;
   /** Seconds of life in all, the background part included, what it waited to be started not; 0: no limit */
   timeout?: number;
