@@ -20,7 +20,6 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/stats.h"
-#include "worker/box.h"
 #include "worker/box_filter.h"
 #include "worker/box_group.h"
 #include "worker/ladder.h"
@@ -150,8 +149,6 @@ spawn_fill(struct child *c, struct spawn *s)
 	    .leaf_into = (c->w->heritage.flags & HERITAGE_TREE_INTO) != 0,
 	    .yields = c->w->yields,
 	    .box_fd = plan->box_fd,
-	    .namespaces =
-		plan->box_fd >= 0 ? box_namespaces(&plan->order) : 0,
 	    .stall = FAULT_FAILS("spawn.no-cut"),
 	    .no_pid = FAULT_FAILS("spawn.no-pid")};
 }

@@ -167,6 +167,7 @@ void
 boxes_ended(struct master *m, struct session *s)
 {
 	struct host_box *bx;
+	uint64_t start;
 
 	if (!session_has_box(s))
 		return;
@@ -180,7 +181,7 @@ boxes_ended(struct master *m, struct session *s)
 		never_entered(m, s);
 	if (s->wish.host != HOST_BOX || bx == NULL)
 		return;
-	if (bx->life.state == BOX_MAKING && pid_said(m, s) != 0)
+	if (bx->life.state == BOX_MAKING && pid_said(m, s, &start) != 0)
 		was_up(m, bx);
 	else if (bx->life.state == BOX_MAKING)
 		note_why(m, bx, s);
