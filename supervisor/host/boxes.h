@@ -124,8 +124,8 @@ struct session *maker_setup(
 const char *const *
 maker_show(struct master *m, const char *key, const char *scope,
     char why[BOX_WHY_MAX]);
-/* maker_parse.c: what bwrap and pid 1, or psup-container, have said: the pid where that is all of
- * it, else 0; when that began where it is said, else 0. */
+/* maker_parse.c: what bwrap and pid 1, or psup-container, have said: the pid
+ * where that is all of it, else 0; when that began where it is said, else 0. */
 int32_t maker_parse(const char *text, size_t len, uint64_t *ret_start);
 
 #endif
