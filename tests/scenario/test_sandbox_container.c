@@ -199,6 +199,33 @@ SCENARIO(sandbox_container, what_hides_in_it_is_killed)
 	end_container(pid);
 }
 
+/* By groups of psup's: the container's own hold nothing of it. */
+SCENARIO(sandbox_container, bounds_what_runs_in_it)
+{
+	static const char eats[] = "head -c 50000000 /dev/zero | "
+				   "tail -c 50000000 >/dev/null";
+	pid_t pid = begin("memory = 100m\npids = 40\n");
+	const psup_value *row;
+	struct answer *a;
+
+	expect_says("echo in", "in\n");
+	row = psup_value_at(psup_value_get(details(ask("sandboxes")), "boxes"),
+	    0);
+	expect_int(ask("exec", STR("command", eats)), "exitCode", 0);
+	if (psup_get_is(row, "memoryBy", "rlimit") ||
+	    psup_get_is(row, "pidsBy", "rlimit"))
+		skip_scenario("no control group here bounds a box");
+	a = ask("exec", STR("command", eats),
+	    ONE("limits", "memoryBytes", 20 << 20));
+	expect_str(a, "exitReason", "oom");
+	a = ask("exec", STR("command", "head -c 200000000 /dev/zero | "
+	    "tail -c 200000000 >/dev/null"));
+	expect_str(a, "exitReason", "oom");
+	expect_text(a, "out of memory (limit memoryBytes of its sandbox)");
+	expect(kill(pid, 0) == 0);
+	end_container(pid);
+}
+
 SCENARIO(sandbox_container, outlives_worker_and_master)
 {
 	pid_t pid = begin("");
