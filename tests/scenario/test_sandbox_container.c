@@ -329,8 +329,8 @@ SCENARIO(sandbox_container, that_is_none_is_refused_by_name)
 	    /* somebody else has that number by now */
 	    {"echo $PPID running", "is not the first of a container with "
 	                           "processes and files of its own"},
-	    {"exec sleep 1000", "podman did not answer within 4 s"},
-	    {"sleep 1000 & exit 0", "podman did not answer within 4 s"},
+	    {"exec sleep 1000", "podman did not answer within 8 s"},
+	    {"sleep 1000 & exit 0", "podman did not answer within 8 s"},
 	};
 	struct answer *a;
 
@@ -407,6 +407,7 @@ SCENARIO(sandbox_container, of_the_real_podman_is_entered)
 	static const char *const links[] = {"bin", "lib", "lib64"};
 	const char *bin = file_in_scenario("bin"), *id;
 	const char *base = file_in_scenario("pod");
+	struct answer *a;
 	const char *run;
 
 	if (geteuid() != 0 || access("/usr/bin/podman", X_OK) < 0)
@@ -432,6 +433,9 @@ SCENARIO(sandbox_container, of_the_real_podman_is_entered)
 		skip_scenario("podman run: %s", said);
 	psupd(.conf = conf_of(""), .env = {scn_format("PATH=%s:/usr/bin:/bin",
 	    bin)});
+	a = ask("exec", STR("command", "true"));
+	if (strstr(words_of(a), "did not answer") != NULL)
+		skip_scenario("%s", words_of(a));
 	expect_says("echo in; id -u; pwd; ls /", "in\n65534\n/workspace\nbin\n"
 	    "dev\netc\nlib\nlib64\nproc\nrun\nsys\ntmp\nusr\nworkspace\n");
 	expect_str(ask("exec", STR("command", "kill -TERM $$")), "exitSignal",
