@@ -23,7 +23,7 @@
 static const int ignored_signals[] = {
     SIGPIPE, SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGXFSZ};
 
-/* The descriptors at SPAWN_FD_* are the child's own, or not needed. */
+/* The descriptors at s->stdio are the child's own, or not needed. */
 CHILD_CODE static void
 child_wake(struct spawn *s)
 {
@@ -164,6 +164,11 @@ child_cut(struct spawn *s)
 		    CLOSE_RANGE_UNSHARE, 0);
 	if (rc < 0)
 		child_give_up(s, STAGE_FDS, rc);
+	/* hanging, it must not hold the pipes of other starts */
+	if (s->stdio > SPAWN_FD_STDIO)
+		RAW(SYS_close_range, SPAWN_FD_STDIO, s->stdio - 1, 0, 0);
+	if (s->stdio + 3 < SPAWN_FD_KEEPER)
+		RAW(SYS_close_range, s->stdio + 3, SPAWN_FD_KEEPER - 1, 0, 0);
 	child_wake(s);
 	if (!s->args.held)
 		/* hanging, it must not keep a dead worker's channel open */
@@ -208,7 +213,7 @@ child_stdio(struct spawn *s)
 	if (rc < 0)
 		child_give_up(s, STAGE_SETSID, rc);
 	for (fd = 0; fd < 3 && rc >= 0; fd++)
-		rc = RAW(SYS_dup3, SPAWN_FD_STDIN + fd, fd, 0, 0);
+		rc = RAW(SYS_dup3, s->stdio + fd, fd, 0, 0);
 	if (rc < 0)
 		child_give_up(s, STAGE_FDS, rc);
 	RAW(SYS_umask, s->args.order->umask, 0, 0, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The clone. A command is cloned as a child of the keeper (CLONE_PARENT), in
- * the worker's memory and descriptor table. The worker goes on, and its next
+ * the worker's memory and descriptor table. The worker goes on, and a later
  * start waits only until the child has a table of its own ("cut"): chdir and
  * exec may lie on a file system that never answers, and that is nobody's
  * business but the session's.
@@ -11,8 +11,9 @@
  * 19 000 descriptors. With CLONE_FILES nothing is copied, and the child's
  * close_range(SPAWN_FD_FIRST_OTHER, ~0, CLOSE_RANGE_UNSHARE) copies just the
  * low ones. That is why its stdio lies at fixed low numbers beforehand, and
- * why nothing else may lie there. It stays there until the child has cut itself
- * off, and who waits for that is the next start.
+ * why nothing else may lie there but that of one other start, which the child
+ * closes then. It stays there until the child has cut itself off, and who waits
+ * for that is the next start but one.
  *
  * The kernel writes the child's pid into the ring's header before the child
  * runs (CLONE_PARENT_SETTID), so that whoever finds the worker dead finds the
@@ -44,21 +45,21 @@ struct start_plan;
 #define SPAWN_MAX CTL_STARTS_MAX /* contexts in use at once */
 
 enum {
-	SPAWN_FD_STDIN = 4,
-	SPAWN_FD_STDOUT = 5,
-	SPAWN_FD_STDERR = 6,
-	SPAWN_FD_KEEPER = 7, /* the keeper's pidfd: readable once it is dead */
-	SPAWN_FD_FIRST_OTHER = 8
+	SPAWN_LAYS = 3,
+	SPAWN_FD_STDIO = 4,  /* a command's, and another one's behind it */
+	SPAWN_FD_KEEPER = SPAWN_FD_STDIO + 3 * SPAWN_LAYS, /* its pidfd:
+	                      * readable once it is dead */
+	SPAWN_FD_FIRST_OTHER
 };
 
-/* Puts /dev/null (null_fd, which stays open) at 4..6, the keeper's pidfd at 7.
+/* Puts /dev/null (null_fd, which stays open) at 4..9, the keeper's pidfd at 10.
  * -errno. */
 int spawn_reserve(int null_fd, int32_t keeper_pid);
 
 /*
- * Lays a command's stdio at 4..6, for the spawn_clone() that follows and takes
- * it away again; -1: /dev/null. Waits for the child before it, which may not
- * have descriptors of its own yet.
+ * Lays a command's stdio at one of two places, for the spawn_clone() that follows
+ * and takes it away again; -1: /dev/null. Waits for the child before the last one
+ * where neither may have descriptors of its own yet.
  * Errors: -ETIME: that one neither cuts nor dies: the descriptors are not ours
  * any more, and the worker must end. -errno of dup3: there is no spawn_clone().
  */
@@ -67,8 +68,7 @@ int spawn_lay(const int fds[3]);
 /* Takes away what lies there, if its child needs it no more. Once a turn: as
  * long as it lies there nobody sees the end of that command's output. */
 void spawn_look(void);
-/* Whose child may share SPAWN_FD_* still; 0: nobody's. After -ETIME of
- * spawn_lay() it is the one that was waited for. */
+/* After -ETIME: whose child was waited for; 0: that of the last spawn_clone(). */
 struct sid spawn_uncut(void);
 
 /* What the child does about limits before it execs. */
@@ -111,6 +111,7 @@ struct spawn {
 	_Atomic uint32_t cut;     /* the child has its own descriptors */
 	_Atomic int32_t inexec;   /* the kernel: 0 once it let go of our memory */
 	const char *volatile path; /* what the child is looking at; NULL: none */
+	int stdio;    /* the first of its three descriptors, as spawn_lay() put */
 	bool unshare; /* cloned with CLONE_FILES */
 	int join_fd;  /* cgroup.procs the child writes itself to; -1 */
 	bool joined;  /* by the child */
@@ -131,6 +132,9 @@ void spawn_give(struct spawn *s);
  * kept until it lets go. Takes both over. */
 void spawn_park(struct spawn *s, struct ring_writer *ring,
     struct start_plan *plan);
+/* Its child, which may have no descriptors of its own yet, was killed, and the
+ * pidfd is closed. */
+void spawn_lay_park(const struct spawn *s);
 /* Frees what is parked and released. */
 void spawn_unpark(void);
 
@@ -145,7 +149,7 @@ bool spawn_is_free(void);
  * hdr->exec_errno tells whether the exec failed. *ret_in_leaf says whether it
  * is in its control group: that it is not fails nothing.
  * Errors: -ETIME: the child neither cuts nor dies: the descriptors at
- * SPAWN_FD_* are not ours any more, and the worker must end. Else there is no
+ * its stdio is not ours any more, and the worker must end. Else there is no
  * child: -EAGAIN where another way of cloning is to be tried, or -errno of the
  * clone.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The worker's side of a clone: contexts, the clone itself, and who waits until
- * the child has descriptors of its own. Called by start.c and start_wait.c.
+ * The worker's side of a clone: the clone itself, and who waits until the child
+ * has descriptors of its own. Called by start.c and start_wait.c.
  */
 #include "worker/spawn.h"
 
@@ -12,9 +12,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,18 +20,10 @@
 #include "common/clock.h"
 #include "common/fault.h"
 #include "worker/clone3.h"
-#include "worker/start_plan.h"
-
-#define GUARD_BYTES 65536u
 
 #define CUT_STEP_NS (10 * NSEC_PER_MSEC)
 #define CUT_KILL_NS (2 * NSEC_PER_SEC) /* then the child is killed */
 #define CUT_LAST_NS (3 * NSEC_PER_SEC) /* then the worker ends */
-
-LIST_HEAD(spawn_list, spawn);
-static struct spawn_list idle = LIST_HEAD_INITIALIZER(idle);
-static struct spawn_list parked = LIST_HEAD_INITIALIZER(parked);
-static unsigned in_use; /* but for the parked ones */
 
 /* Where close_range is not allowed, the table is copied as of old. */
 static bool no_unshare;
@@ -42,10 +32,15 @@ static bool no_free;
 /* A child has cut itself off once, so the others will. */
 static bool knows_unshare;
 
-static int null = -1;     /* what lies at SPAWN_FD_* otherwise */
-static bool laid[3];      /* something else does */
-static struct spawn *uncut; /* whose child may still share them */
-static int uncut_pidfd = -1;
+static int null = -1; /* what lies there otherwise */
+/* Where stdio is laid: in the way of a child that comes to its turn late is the
+ * next start but one. */
+static struct lay {
+	bool laid[3];        /* something but null is there */
+	struct spawn *uncut; /* whose child may still share them */
+	int uncut_pidfd;
+} lays[SPAWN_LAYS];
+static unsigned at; /* the last one used */
 
 /* Puts /dev/null where a command's stdio will lie. */
 int
@@ -61,21 +56,28 @@ spawn_reserve(int null_fd, int32_t keeper_pid)
 		return rc;
 
 	null = null_fd;
-	for (fd = SPAWN_FD_STDIN; fd <= SPAWN_FD_STDERR; fd++)
+	for (fd = SPAWN_FD_STDIO; fd < SPAWN_FD_KEEPER; fd++)
 		if (dup3(null_fd, fd, O_CLOEXEC) < 0)
 			return -errno;
 	return 0;
 }
 
+/* Its first number. */
+static int
+lay_fd(const struct lay *l)
+{
+	return SPAWN_FD_STDIO + 3 * (int)(l - lays);
+}
+
 /* Takes a command's stdio away again. */
 static void
-unlay(void)
+unlay(struct lay *l)
 {
 	int i;
 
 	for (i = 0; i < 3; i++)
-		if (laid[i])
-			laid[i] = dup3(null, SPAWN_FD_STDIN + i, O_CLOEXEC) < 0;
+		if (l->laid[i])
+			l->laid[i] = dup3(null, lay_fd(l) + i, O_CLOEXEC) < 0;
 }
 
 bool
@@ -92,96 +94,14 @@ is_cut(const struct spawn *s)
 	    spawn_released(s);
 }
 
-/* A stack with a guard below it; its top, or NULL. */
-static char *
-stack_new(void)
-{
-	char *base = mmap(NULL, GUARD_BYTES + SPAWN_STACK_BYTES,
-	    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1,
-	    0);
-
-	if (base == MAP_FAILED)
-		return NULL;
-	if (mprotect(base, GUARD_BYTES, PROT_NONE) != 0) {
-		munmap(base, GUARD_BYTES + SPAWN_STACK_BYTES);
-		return NULL;
-	}
-	return base + GUARD_BYTES + SPAWN_STACK_BYTES;
-}
-
-/* Shared, so that a porter tells from its own memory how far it is. */
-static struct spawn *
-context_new(void)
-{
-	void *p = mmap(NULL, sizeof(struct spawn), PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return p != MAP_FAILED ? p : NULL;
-}
-
-/* A context is never freed: there are at most SPAWN_MAX beside the parked. */
-struct spawn *
-spawn_take(void)
-{
-	struct spawn *s = LIST_FIRST(&idle);
-	char *stack;
-
-	if (in_use >= SPAWN_MAX)
-		return NULL;
-	if (s != NULL) {
-		LIST_REMOVE(s, link);
-		stack = s->stack;
-	} else {
-		stack = stack_new();
-		s = stack != NULL ? context_new() : NULL;
-		if (s == NULL) {
-			if (stack != NULL)
-				munmap(stack - SPAWN_STACK_BYTES - GUARD_BYTES,
-				    SPAWN_STACK_BYTES + GUARD_BYTES);
-			return NULL;
-		}
-	}
-	memset(s, 0, sizeof(*s));
-	s->stack = stack;
-	s->join_fd = -1;
-	in_use++;
-	return s;
-}
-
 void
-spawn_give(struct spawn *s)
+spawn_lay_park(const struct spawn *s)
 {
-	LIST_INSERT_HEAD(&idle, s, link);
-	in_use--;
-}
+	unsigned i;
 
-void
-spawn_park(struct spawn *s, struct ring_writer *ring, struct start_plan *plan)
-{
-	if (s == uncut)
-		uncut_pidfd = -1; /* closed; it was killed */
-	s->ring = *ring;
-	ring->hdr = NULL;
-	ring->fd = -1;
-	s->plan = plan;
-	LIST_INSERT_HEAD(&parked, s, link);
-	in_use--;
-}
-
-void
-spawn_unpark(void)
-{
-	struct spawn *s, *next;
-
-	for (s = LIST_FIRST(&parked); s != NULL; s = next) {
-		next = LIST_NEXT(s, link);
-		if (!spawn_released(s))
-			continue;
-		LIST_REMOVE(s, link);
-		ring_close(&s->ring);
-		start_plan_free(s->plan);
-		LIST_INSERT_HEAD(&idle, s, link);
-	}
+	for (i = 0; i < SPAWN_LAYS; i++)
+		if (lays[i].uncut == s)
+			lays[i].uncut_pidfd = -1;
 }
 
 /* By clone3; with `into` into the leaf by the clone itself: nothing it starts
@@ -291,41 +211,54 @@ await_cut(struct spawn *s, int pidfd)
 struct sid
 spawn_uncut(void)
 {
-	return uncut != NULL ? uncut->args.sid : (struct sid){0};
+	return lays[at].uncut != NULL ? lays[at].uncut->args.sid
+				      : (struct sid){0};
 }
 
 void
 spawn_look(void)
 {
-	if (uncut == NULL || !is_cut(uncut))
-		return;
-	uncut = NULL;
-	unlay();
+	struct lay *l;
+
+	for (l = lays; l < lays + SPAWN_LAYS; l++) {
+		if (l->uncut == NULL || !is_cut(l->uncut))
+			continue;
+		l->uncut = NULL;
+		unlay(l);
+	}
 }
 
 /* The low descriptors are one command's at a time. */
 int
 spawn_lay(const int fds[3])
 {
+	struct lay *l;
 	int i, rc;
 
-	if (uncut != NULL) {
-		rc = await_cut(uncut, uncut_pidfd);
+	/* round about: after those that are not free comes the oldest */
+	for (i = 0; i < SPAWN_LAYS; i++, at = (at + 1) % SPAWN_LAYS)
+		if (lays[at].uncut == NULL || is_cut(lays[at].uncut))
+			break;
+	if (i == SPAWN_LAYS)
+		at = (at + 1) % SPAWN_LAYS;
+	l = &lays[at];
+	if (l->uncut != NULL) {
+		rc = await_cut(l->uncut, l->uncut_pidfd);
 		if (rc < 0)
 			return rc;
-		uncut = NULL;
+		l->uncut = NULL;
 	}
 	/* what the one before had there goes with that */
 	for (i = 0; i < 3; i++) {
-		if (fds[i] < 0 && !laid[i])
+		if (fds[i] < 0 && !l->laid[i])
 			continue;
-		if (dup3(fds[i] < 0 ? null : fds[i], SPAWN_FD_STDIN + i,
+		if (dup3(fds[i] < 0 ? null : fds[i], lay_fd(l) + i,
 		        O_CLOEXEC) < 0) {
 			rc = -errno;
-			unlay();
+			unlay(l);
 			return rc;
 		}
-		laid[i] = fds[i] >= 0;
+		l->laid[i] = fds[i] >= 0;
 	}
 	return 0;
 }
@@ -348,7 +281,7 @@ unshare_refused(const struct spawn *s)
 }
 
 /* Need nobody wait for the cut now? All that the child still uses of the
- * shared descriptors lies at SPAWN_FD_*, and stays there. */
+ * shared descriptors lies low, and stays there. */
 static bool
 may_wait(const struct spawn *s)
 {
@@ -364,8 +297,8 @@ after_clone(struct spawn *s, int pidfd)
 	int rc = 0;
 
 	if (may_wait(s)) {
-		uncut = s;
-		uncut_pidfd = pidfd;
+		lays[at].uncut = s;
+		lays[at].uncut_pidfd = pidfd;
 		return 0;
 	}
 	if (!s->args.held)
@@ -404,6 +337,7 @@ spawn_clone(struct spawn *s, pid_t *ret_pid, int *ret_pidfd, bool *ret_in_leaf)
 
 	if (spawn_is_boxed(s) && (s->args.held || no_free || no_unshare))
 		return -ENOSYS;
+	s->stdio = lay_fd(&lays[at]);
 	s->unshare = !no_unshare;
 	if (s->args.leaf_fd >= 0 && !s->args.leaf_into)
 		s->join_fd = openat(s->args.leaf_fd, "cgroup.procs",
@@ -421,8 +355,8 @@ spawn_clone(struct spawn *s, pid_t *ret_pid, int *ret_pidfd, bool *ret_in_leaf)
 		pid = -EAGAIN;
 	}
 	rc = pid < 0 ? (int)pid : after_clone(s, pidfd);
-	if (uncut == NULL && rc != -ETIME)
-		unlay();
+	if (lays[at].uncut == NULL && rc != -ETIME)
+		unlay(&lays[at]);
 	if (s->join_fd >= 0)
 		close(s->join_fd);
 	if (rc < 0) {

@@ -205,11 +205,10 @@ exec_wait(struct api_call *c, struct session *s)
 	if (may && val_bool(c->params, "background", false)) {
 		/* the answer names the pid, so it waits for the spawn */
 		session_background(c->m, s);
-		x->bg = true;
 		if (s->state != STATE_STARTING)
 			exec_answer_running(r, s, INPUT_WAIT_NONE);
 		else
-			exec_yield_begin(r, c->m->cfg.background_ms, false);
+			exec_yield_pid(r);
 		return;
 	}
 	if (!may && (yield != NULL || val_bool(c->params, "background", false)))
@@ -292,7 +291,7 @@ exec_call(struct api_call *c)
 	struct proto_problem why;
 	struct req *r = c->req;
 	struct exec *x = r->state;
-	char cwd[4096] = "";
+	char cwd[4096] = "", own[48];
 	uint32_t host;
 
 	x->text = api_text_rule(c);
@@ -305,6 +304,8 @@ exec_call(struct api_call *c)
 		return;
 	}
 	b.boxed = host == HOST_SANDBOX;
+	if (b.boxed)
+		(void)config_directory(&m->cfg, exec_scope(c, own), b.directory);
 	if (exec_workdir(&b, c->params, cwd, sizeof(cwd), &why) < 0) {
 		x->cwd = cwd;
 		req_refuse(r, PROTO_E_WORKDIR, NULL, "%s", why.message);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The session that an exec asks for, from its parameters. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/text.h"
@@ -35,7 +33,6 @@ identify(struct api_call *c, const char *name, struct session_id *id)
 	const char *scope = conn_scope(c->conn);
 
 	id->sid.v = c->m->next_sid++;
-	c->m->next_dirty = true;
 	registry_slug(c->m, id->sid, id->slug);
 	id->incarnation = c->m->h.incarnation;
 	id->parent = kin_of_call(c);

@@ -253,6 +253,24 @@ SCENARIO(paths, a_start_that_takes_too_long_ends_with_stage_and_path)
 	expect_text(a, scn_format("start timed out at exec %s", program));
 }
 
+/* Who asks for the background waits for the pid, but not for one that hangs. */
+SCENARIO(paths, a_hung_start_in_the_background_is_answered_without_a_pid)
+{
+	const char *dead = server_with_dead_mount(
+	    "[exec]\nbackground_ms = 120000\n[limits]\nstart_ms = 600000\n");
+	int64_t began = now_ms();
+	struct answer *a;
+
+	if (dead == NULL)
+		return;
+	a = ask("exec", STR("command", "true"), STR("workdir", dead),
+	    YES("background"));
+	expect_str(a, "status", "running");
+	expect(now_ms() - began < 60000, "it waited for background_ms");
+	expect_absent(a, "pid");
+	expect_ok(ask("kill", STR("sessionId", id_of(a)), INT("graceMs", 0)));
+}
+
 /* A crowd of them takes its own scope's places to start, and no other's. */
 SCENARIO(paths, many_hung_starts_of_a_scope_keep_no_other_waiting)
 {

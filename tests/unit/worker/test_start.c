@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "worker/spawn.h"
 
 static struct puppet p;
 static char path[128];
@@ -287,26 +288,51 @@ Test(start, that_never_lets_go_of_the_descriptors_is_killed)
 	cr_assert_str_eq(puppet_output(&p, s), "ran\n");
 }
 
-/* Nor does it die: it is named as what the worker had in hand when it ended,
- * not the start that waited for it. */
-Test(start, that_never_lets_go_and_never_dies_is_named)
+/* There is another place for the stdio of who comes after it. */
+Test(start, that_never_lets_go_is_in_nobodys_way)
 {
 	struct psession *stuck, *next;
-	siginfo_t si;
 
 	puppet_kill_worker(&p);
-	puppet_worker(&p, "spawn.no-cut=once@2,spawn.no-death=fail");
+	puppet_worker(&p, "spawn.no-cut=once@2");
 	next = puppet_start(&p, &(struct order){.sh = "exit 5"});
 	UNTIL(&p, next->closed);
 	stuck = puppet_start(&p, &(struct order){.sh = "exit 6"});
+	for (int i = 0; i < 8; i++) {
+		next = puppet_start(&p, &(struct order){.sh = "echo; exit 7"});
+		UNTIL(&p, next->closed);
+		cr_assert_eq(next->end.exit.status, 7);
+		cr_assert_str_eq(puppet_output(&p, next), "\n");
+	}
+	cr_assert_not(stuck->running || stuck->failed);
+	puppet_kill(&p, stuck, SIGTERM, 0, END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
+	UNTIL(&p, stuck->closed);
+}
+
+/* Nor does it die, where all places are taken: it is named as what the worker had
+ * in hand when it ended, not the start that waited for it. */
+Test(start, that_never_lets_go_and_never_dies_is_named)
+{
+	struct psession *stuck[SPAWN_LAYS], *next;
+	siginfo_t si;
+	size_t i;
+
+	puppet_kill_worker(&p);
+	puppet_worker(&p, "spawn.no-cut=fail@2,spawn.no-death=fail");
+	next = puppet_start(&p, &(struct order){.sh = "exit 5"});
+	UNTIL(&p, next->closed);
+	for (i = 0; i < NELEMS(stuck); i++)
+		stuck[i] = puppet_start(&p, &(struct order){.sh = "exit 6"});
 	next = puppet_start(&p, &(struct order){.sh = "exit 7"});
 	cr_assert_eq(waitid(P_PID, (id_t)p.worker, &si, WEXITED | WNOWAIT), 0);
-	puppet_read_pid(&p, stuck);
-	cr_assert_gt(stuck->pid, 0);
-	/* it has the channel open, too */
-	cr_assert_eq(kill(stuck->pid, SIGKILL), 0);
+	for (i = 0; i < NELEMS(stuck); i++) {
+		puppet_read_pid(&p, stuck[i]);
+		cr_assert_gt(stuck[i]->pid, 0);
+		/* it has the channel open, too */
+		cr_assert_eq(kill(stuck[i]->pid, SIGKILL), 0);
+	}
 	puppet_bury_worker(&p);
-	cr_expect_eq(puppet_stats(&p)->in_hand, stuck->sid.v);
-	cr_expect_neq(stuck->sid.v, next->sid.v);
+	cr_expect_eq(puppet_stats(&p)->in_hand, stuck[0]->sid.v);
+	cr_expect_neq(stuck[0]->sid.v, next->sid.v);
 }
 #endif

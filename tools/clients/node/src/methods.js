@@ -18,7 +18,7 @@ export const METHODS = {
     baseEnv: ['map of data^'],
     requestKey: ['str^'],
     yieldMs: ['int|nil~', 'How long to wait in the foreground before the session goes to the background, in ms; nil: until it ends'],
-    background: ['bool', 'Answer at once with the session id'],
+    background: ['bool', 'Answer at once with the session id; a start that hangs is waited for a second'],
     timeout: ['number', 'Seconds of life in all, the background part included, what it waited to be started not; 0: no limit'],
     timeoutSeconds: ['number', 'The same parameter as timeout'],
     noOutputTimeout: ['number', 'Seconds of silence after which the command is ended; 0: no limit'],

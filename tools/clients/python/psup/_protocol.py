@@ -274,7 +274,7 @@ METHODS["exec"] = ("requestKey", "exec", {
     "baseEnv": ("strmap^", "", "baseEnv"),
     "requestKey": ("str^", "", "requestKey"),
     "yieldMs": ("int?~", "How long to wait in the foreground before the session goes to the background, in ms; nil: until it ends", "yieldMs"),
-    "background": ("bool", "Answer at once with the session id", "background"),
+    "background": ("bool", "Answer at once with the session id; a start that hangs is waited for a second", "background"),
     "timeout": ("num", "Seconds of life in all, the background part included, what it waited to be started not; 0: no limit", "timeout"),
     "timeoutSeconds": ("num", "The same parameter as timeout", "timeoutSeconds"),
     "noOutputTimeout": ("num", "Seconds of silence after which the command is ended; 0: no limit", "noOutputTimeout"),
