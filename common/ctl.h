@@ -298,6 +298,8 @@ enum {
 				      * else: the head's reader is 7 */
 	CTL_START_BOX = 1024,        /* it is a box: what asks others to end
 				      * is nothing to it */
+	CTL_START_SETUP = 2048,      /* with BOXED: it sets that one up; for
+				      * who reads its ring */
 	/* those that are known when the session is made */
 	CTL_START_OF_SPEC =
 	    CTL_START_SHELL | CTL_START_DIRECT | CTL_START_NO_NEW_PRIVS,

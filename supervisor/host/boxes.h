@@ -70,6 +70,11 @@ void boxes_init(struct master *m);
 void boxes_fini(struct master *m);
 /* recover.c: after the index was read: those that its sessions are. */
 void boxes_recover(struct master *m);
+/* ... of one that a damaged index knows nothing of: what it is called, and, once
+ * it is there (`start.box` says where it is), what it is to a box. Nobody enters a
+ * box of which nobody knows whose it is; who is inside stays. */
+void boxes_name(struct session_id *id);
+void boxes_adopted(struct master *m, struct session *s);
 /* Other settings: who would be made in another way takes nobody in. */
 void boxes_reload(struct master *m);
 
