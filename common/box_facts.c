@@ -2,7 +2,6 @@
 /* See box_facts.h. */
 #include "box_facts.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>

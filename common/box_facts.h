@@ -8,7 +8,6 @@
 #define PSUP_BOX_FACTS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct config_sandbox;
 

@@ -150,7 +150,7 @@ box_policy(const struct config *c, const char *unavailable,
 {
 	bool covered = config_sandbox_covers(c, call->scope);
 	bool boxed = covered || call->host == BOX_HOST_SANDBOX;
-	char who[64];
+	char who[64], directory[CONFIG_DIRECTORY];
 
 	memset(ret, 0, sizeof(*ret));
 	if (call->host == BOX_HOST_NODE)
@@ -173,6 +173,13 @@ box_policy(const struct config *c, const char *unavailable,
 	else if (boxed && c->sandbox.mode == CONFIG_SANDBOX_OFF)
 		refuse(ret, BOX_UNSUPPORTED, "host",
 		    "no sandbox: [sandbox] mode = off");
+	else if (boxed && !config_directory(c, call->scope, directory))
+		refuse(ret, BOX_UNSUPPORTED, "host",
+		    "no sandbox: [sandbox] access = %s, and no directory is "
+		    "named for %s; expected directory = PATH in [scope "
+		    "\"NAME\"] or [sandbox]",
+		    config_word(OPT_BOX_ACCESS, c->sandbox.access),
+		    caller(call, who));
 	else if (boxed && unavailable[0] != '\0')
 		refuse(ret, BOX_UNSUPPORTED, "host", "%s", unavailable);
 	else if (boxed)

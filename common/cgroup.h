@@ -8,10 +8,8 @@
 #ifndef PSUP_CGROUP_H
 #define PSUP_CGROUP_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define CGROUP_PATH_MAX 512u
 

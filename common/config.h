@@ -95,6 +95,7 @@ struct config {
 		uint64_t box; /* enum config_scope_box */
 	} scopes[CONFIG_SCOPES];
 	uint32_t scope_count;
+	char directories[8192]; /* of scopes: NAME"PATH, a line each */
 	uint64_t start_ms;           /* of [limits]; from the clone to the
 	                              * exec: 10 000, 100..600 000 */
 	/* [pressure] */

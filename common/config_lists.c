@@ -19,11 +19,9 @@ place(struct config *c, const struct config_option *o)
 	return (char *)c + o->offset;
 }
 
-/* One line more. `name` bytes of it are what it is called: an earlier line of
- * that name goes. 0 bytes: every line is another. */
-static int
-add_line(char *to, size_t size, const char *line, size_t name, char *why,
-    size_t why_size)
+int
+config_add_line(char *to, size_t size, const char *line, size_t name,
+    char *why, size_t why_size)
 {
 	size_t len = strlen(line), used;
 
@@ -74,8 +72,9 @@ set_name(char *to, size_t size, const char *value, char *why, size_t why_size)
 	return 0;
 }
 
-static int
-set_home(char *to, size_t size, const char *value, char *why, size_t why_size)
+int
+config_set_home(
+    char *to, size_t size, const char *value, char *why, size_t why_size)
 {
 	const char *path = strncmp(value, "~/", 2) == 0 ? value + 1 : value;
 
@@ -102,7 +101,7 @@ set_bind(char *to, size_t size, const char *value, char *why, size_t why_size)
 	if (n == BOX_BINDS)
 		return config_refuse(why, why_size,
 		    "there are %zu already; expected at most %d", n, BOX_BINDS);
-	return add_line(to, size, value, 0, why, why_size);
+	return config_add_line(to, size, value, 0, why, why_size);
 }
 
 static int
@@ -120,7 +119,7 @@ set_variable(
 	if (((size_t)(is - value) != 4 || memcmp(value, "PATH", 4) != 0) &&
 	    env_may_set(value, (size_t)(is - value), why, why_size) < 0)
 		return -EINVAL;
-	return add_line(
+	return config_add_line(
 	    to, size, value, (size_t)(is - value) + 1, why, why_size);
 }
 
@@ -145,7 +144,7 @@ set_scopes(char *to, size_t size, const char *value, char *why, size_t why_size)
 			    n < 80 ? (int)n : 80, s);
 		memcpy(name, s, len);
 		name[len] = '\0';
-		if (add_line(to, size, name, 0, why, why_size) < 0)
+		if (config_add_line(to, size, name, 0, why, why_size) < 0)
 			return -EINVAL;
 		s += n + (s[n] == ',');
 		s += strspn(s, " ");
@@ -165,7 +164,9 @@ config_set_list(struct config *c, const struct config_option *o,
 	case OPT_NAME:
 		return set_name(to, o->size, value, why, why_size);
 	case OPT_HOME:
-		return set_home(to, o->size, value, why, why_size);
+		if (value[0] == '\0' && o->min == 0)
+			return set_text(to, o->size, value, why, why_size);
+		return config_set_home(to, o->size, value, why, why_size);
 	case OPT_BIND:
 		return set_bind(to, o->size, value, why, why_size);
 	case OPT_VARIABLE:

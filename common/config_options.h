@@ -29,7 +29,7 @@ enum config_type {
 	OPT_SIZE,    /* bytes, perhaps with k, m, g or t behind */
 	OPT_TEXT,    /* printable, or empty */
 	OPT_NAME,    /* letters, digits, and _ . - behind the first, or empty */
-	OPT_HOME,    /* as DIR; ~/... is one, too */
+	OPT_HOME,    /* as DIR; ~/... is one, too; min 1: not empty */
 	OPT_BIND,    /* a line more: HOST:INSIDE:ro or HOST:INSIDE:rw */
 	OPT_VARIABLE, /* a line more: NAME=value */
 	OPT_SCOPES,  /* names of scopes between commas */
@@ -82,6 +82,14 @@ int config_set_scope(struct config *c, const char *section, const char *name,
 /* config_lists.c: values of the types that hold several, or text. */
 int config_set_list(struct config *c, const struct config_option *o,
     const char *value, char *why, size_t why_size);
+
+/* One line more. `name` bytes of it are what it is called: an earlier line of
+ * that name goes. 0 bytes: every line is another. */
+int config_add_line(char *to, size_t size, const char *line, size_t name,
+    char *why, size_t why_size);
+/* A path of HOME's type. */
+int config_set_home(
+    char *to, size_t size, const char *value, char *why, size_t why_size);
 
 /* Writes a sentence; -EINVAL, for callers that return it. */
 int config_refuse(char *why, size_t why_size, const char *fmt, ...)

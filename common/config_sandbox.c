@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See config_sandbox.h. Single values are read by config_value.c. */
+/* See config_sandbox.h. Single values are read by config_value.c; what the
+ * machine has to say, config_resolve.c asks. */
 #include "config_sandbox.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "config_options.h"
@@ -77,6 +74,35 @@ config_elevated_has(const struct config_elevated *e, const char *scope)
 	return false;
 }
 
+bool
+config_next_directory(const char **at, struct config_directory *ret)
+{
+	char line[sizeof(*ret)];
+	size_t n;
+
+	if (!config_next_line(at, line, sizeof(line)))
+		return false;
+	n = strcspn(line, "\"");
+	(void)snprintf(ret->scope, sizeof(ret->scope), "%.*s", (int)n, line);
+	(void)strlcpy(ret->path, line + n + 1, sizeof(ret->path));
+	return true;
+}
+
+bool
+config_directory(const struct config *c, const char *scope,
+    char ret[CONFIG_DIRECTORY])
+{
+	const struct config_sandbox *s = &c->sandbox;
+	const char *at = c->directories;
+	struct config_directory d;
+
+	(void)strlcpy(ret, s->directory, CONFIG_DIRECTORY);
+	while (s->scope != CONFIG_BOX_SHARED && config_next_directory(&at, &d))
+		if (strcmp(d.scope, scope) == 0)
+			(void)strlcpy(ret, d.path, CONFIG_DIRECTORY);
+	return s->access == CONFIG_ACCESS_NONE || ret[0] != '\0';
+}
+
 /* FNV-1a, with the end of what is added, so that two texts are not one. */
 static uint64_t
 sum_add(uint64_t sum, const void *p, size_t n)
@@ -87,15 +113,18 @@ sum_add(uint64_t sum, const void *p, size_t n)
 }
 
 uint64_t
-config_sandbox_sum(const struct config_sandbox *c)
+config_sandbox_sum(const struct config *config, const char *scope)
 {
+	const struct config_sandbox *c = &config->sandbox;
+	char directory[CONFIG_DIRECTORY];
 	const uint64_t numbers[] = {c->scope, c->access, c->network, c->backend,
 	    c->engine, c->uid, c->gid, c->memory, c->pids, c->cpus};
 	const char *const texts[] = {
-	    c->workspace, c->binds, c->setup, c->container};
+	    c->workspace, c->binds, c->setup, c->container, directory};
 	uint64_t sum = sum_add(
 	    UINT64_C(0xcbf29ce484222325), numbers, sizeof(numbers));
 
+	(void)config_directory(config, scope, directory);
 	for (size_t i = 0; i < NELEMS(texts); i++)
 		sum = sum_add(sum, texts[i], strlen(texts[i]));
 	return sum;
@@ -134,7 +163,14 @@ check_binds(const struct config_sandbox *s, char *why, size_t why_size)
 	const char *at = s->binds, *other;
 	struct box_bind a, b;
 
-	while (config_next_bind(&at, &a))
+	while (config_next_bind(&at, &a)) {
+		if (s->access == CONFIG_ACCESS_RO &&
+		    (box_path_above(a.inside, BOX_AGENT) ||
+			box_path_above(BOX_AGENT, a.inside)))
+			return config_refuse(why, why_size,
+			    "%.80s would hide " BOX_AGENT ", which access = ro "
+			    "shows; expected another place in the box",
+			    a.inside);
 		for (other = at; config_next_bind(&other, &b);)
 			if (box_path_above(a.inside, b.inside) &&
 			    box_path_above(b.inside, a.inside))
@@ -142,6 +178,44 @@ check_binds(const struct config_sandbox *s, char *why, size_t why_size)
 				    "%.80s and %.80s are both to be %.80s in "
 				    "the box; expected one for each place",
 				    a.host, b.host, a.inside);
+	}
+	return 0;
+}
+
+/* Is there one for each scope that is known to have a box? */
+static int
+check_directories(const struct config *c, char *why, size_t why_size)
+{
+	const struct config_sandbox *s = &c->sandbox;
+	const char *word = config_word(OPT_BOX_ACCESS, s->access);
+	const char *at = c->directories;
+	struct config_directory d;
+
+	if (s->access != CONFIG_ACCESS_NONE && s->directory[0] == '\0' &&
+	    (at[0] == '\0' || s->scope == CONFIG_BOX_SHARED))
+		return config_refuse(why, why_size,
+		    "none, but access = %s; expected a directory%s", word,
+		    s->scope == CONFIG_BOX_SHARED ? "" :
+			", here or in a [scope \"NAME\"]");
+	for (uint32_t i = 0; i < c->scope_count; i++)
+		if (c->scopes[i].box >= CONFIG_SCOPE_BOX_YES &&
+		    !config_directory(c, c->scopes[i].name, d.path))
+			return config_refuse(why, why_size,
+			    "none, but access = %s, and [scope \"%s\"] has no "
+			    "directory of its own; expected one here or there",
+			    word, c->scopes[i].name);
+	if (!config_next_directory(&at, &d))
+		(void)strlcpy(d.path, s->directory, sizeof(d.path));
+	else if (s->scope == CONFIG_BOX_SHARED)
+		return config_refuse(why, why_size,
+		    "[scope \"%s\"] names %.80s, but scope = shared has one box "
+		    "for all; expected it in [sandbox] alone",
+		    d.scope, d.path);
+	if (s->access == CONFIG_ACCESS_NONE && d.path[0] != '\0')
+		return config_refuse(why, why_size,
+		    "%.80s, but access = none shows it to no box; expected "
+		    "access = ro or rw",
+		    d.path);
 	return 0;
 }
 
@@ -160,6 +234,9 @@ config_check_sandbox(const struct config *c, const char **ret_name, char *why,
 		    "host shares the machine's network, its loopback and "
 		    "abstract sockets with boxes; expected none, or "
 		    "allow_host_network = yes beside it");
+	*ret_name = "directory";
+	if (check_directories(c, why, why_size) < 0)
+		return -EINVAL;
 	*ret_name = "container";
 	if ((s->backend == CONFIG_BACKEND_CONTAINER) !=
 	    (s->container[0] != '\0'))
@@ -172,185 +249,4 @@ config_check_sandbox(const struct config *c, const char **ret_name, char *why,
 		    s->container);
 	*ret_name = "bind";
 	return check_binds(s, why, why_size);
-}
-
-/* Whom boxes run as: `user` where the server is root, else the server. Root
- * without one has none, which makes boxes impossible and not the file wrong. */
-static int
-find_user(struct config_sandbox *s, const char **ret_home, char *why,
-    size_t why_size)
-{
-	bool root = geteuid() == 0;
-	const struct passwd *pw;
-
-	errno = 0;
-	pw = root && s->user[0] != '\0' ? getpwnam(s->user) :
-					  getpwuid(geteuid());
-	*ret_home = pw != NULL ? pw->pw_dir : NULL;
-	s->uid = pw != NULL ? pw->pw_uid : geteuid();
-	s->gid = pw != NULL ? pw->pw_gid : getegid();
-	if (!root || s->user[0] == '\0')
-		return 0;
-	if (pw == NULL)
-		return config_refuse(why, why_size,
-		    "sandbox.user: \"%.60s\" is not known here (%s); expected "
-		    "the name of a user",
-		    s->user, errno == 0 ? "no such user" : strerror(errno));
-	if (pw->pw_uid == 0)
-		return config_refuse(why, why_size,
-		    "sandbox.user: \"%.60s\" has uid 0; expected a user "
-		    "without rights",
-		    s->user);
-	return 0;
-}
-
-/* ~ is the home of whom boxes run as. */
-static int
-find_workspace(
-    struct config_sandbox *s, const char *home, char *why, size_t why_size)
-{
-	char full[sizeof(s->workspace)];
-	int n;
-
-	if (s->workspace[0] != '~')
-		return 0;
-	if (home == NULL || home[0] != '/')
-		return config_refuse(why, why_size,
-		    "sandbox.workspace: nobody knows the home of uid %u; "
-		    "expected an absolute path",
-		    (unsigned)s->uid);
-	n = snprintf(full, sizeof(full), "%s%s", home, s->workspace + 1);
-	if (n < 0 || (size_t)n >= sizeof(full))
-		return config_refuse(why, why_size,
-		    "sandbox.workspace: %d bytes with the home %.80s; expected "
-		    "at most %zu",
-		    n, home, sizeof(full) - 1);
-	memcpy(s->workspace, full, (size_t)n + 1);
-	return 0;
-}
-
-/* Where a path leads, or will once what is not there yet is made. */
-static void
-real_of(const char *path, char ret[PATH_MAX])
-{
-	char known[PATH_MAX], real[PATH_MAX];
-	char *slash;
-
-	(void)strlcpy(known, path, sizeof(known));
-	while (realpath(known, real) == NULL) {
-		slash = strrchr(known, '/');
-		if (slash == NULL || slash == known) {
-			(void)strlcpy(ret, path, PATH_MAX);
-			return;
-		}
-		*slash = '\0';
-	}
-	(void)strlcpy(ret, real, PATH_MAX);
-	(void)strlcat(ret, path + strlen(known), PATH_MAX);
-}
-
-/* Is `path` below `dir`, and not the same? */
-static bool
-is_below(const char *path, const char *dir)
-{
-	return box_path_above(dir, path) && !box_path_above(path, dir);
-}
-
-/* Who writes in a directory may put a link in the place of one below it, and
- * the next box would show what that leads to. */
-static int
-check_nesting(const struct config_sandbox *s, char *why, size_t why_size)
-{
-	const char *at = s->binds, *other;
-	char workspace[PATH_MAX];
-	struct box_bind a, b;
-
-	real_of(s->workspace, workspace);
-	while (config_next_bind(&at, &a)) {
-		if (is_below(a.host, workspace))
-			return config_refuse(why, why_size,
-			    "sandbox.bind: %.80s lies in the workspace %.80s, "
-			    "where boxes may replace it; expected a directory "
-			    "elsewhere",
-			    a.host, workspace);
-		if (box_path_above(a.host, workspace))
-			return config_refuse(why, why_size,
-			    "sandbox.bind: %.80s contains the workspace %.80s, "
-			    "and would show every box those of all others; "
-			    "expected a directory without it, or another "
-			    "sandbox.workspace",
-			    a.host, workspace);
-		for (other = s->binds; config_next_bind(&other, &b);)
-			if (b.writable && is_below(a.host, b.host))
-				return config_refuse(why, why_size,
-				    "sandbox.bind: %.80s lies in %.80s, where "
-				    "boxes may replace it; expected that one "
-				    "read-only, or another directory",
-				    a.host, b.host);
-	}
-	return 0;
-}
-
-/* Each bind with the path that its host side leads to. */
-static int
-find_binds(struct config_sandbox *s, const char *rundir, char *why,
-    size_t why_size)
-{
-	char run[PATH_MAX], real[PATH_MAX], reason[256];
-	char binds[sizeof(s->binds)] = "";
-	const char *at = s->binds;
-	struct box_bind b;
-	size_t used = 0;
-
-	real_of(rundir, run);
-	while (config_next_bind(&at, &b)) {
-		int n;
-
-		if (realpath(b.host, real) == NULL)
-			return config_refuse(why, why_size,
-			    "sandbox.bind: %.200s: %s; expected a directory or "
-			    "file that is there",
-			    b.host, strerror(errno));
-		if (box_bind_check(&b, real, run, reason, sizeof(reason)) < 0)
-			return config_refuse(
-			    why, why_size, "sandbox.bind: %s", reason);
-		n = snprintf(binds + used, sizeof(binds) - used, "%s:%s:%s\n",
-		    real, b.inside, b.writable ? "rw" : "ro");
-		if (strchr(real, ':') != NULL || n < 0 ||
-		    (size_t)n >= sizeof(binds) - used)
-			return config_refuse(why, why_size,
-			    "sandbox.bind: %.80s leads to \"%.80s\"; expected a "
-			    "path without a colon, %zu bytes for all of them",
-			    b.host, real, sizeof(binds) - 1);
-		used += (size_t)n;
-	}
-	memcpy(s->binds, binds, sizeof(binds));
-	return 0;
-}
-
-int
-config_sandbox_resolve(struct config_sandbox *s, const char *rundir, char *why,
-    size_t why_size)
-{
-	struct config_sandbox *copy;
-	const char *home = NULL;
-	int error;
-
-	if (s->mode == CONFIG_SANDBOX_OFF || s->mode == CONFIG_SANDBOX_UNKNOWN)
-		return 0;
-	copy = malloc(sizeof(*copy));
-	if (copy == NULL)
-		return -ENOMEM;
-	*copy = *s;
-	error = find_user(copy, &home, why, why_size);
-	if (error == 0)
-		error = find_workspace(copy, home, why, why_size);
-	if (error == 0)
-		error = find_binds(copy, rundir, why, why_size);
-	if (error == 0)
-		error = check_nesting(copy, why, why_size);
-	if (error == 0)
-		*s = *copy;
-	free(copy);
-	return error;
 }

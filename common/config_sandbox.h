@@ -41,17 +41,22 @@ enum config_scope_box {
 };
 
 #define CONFIG_BOX_BINDS_BYTES 16384
+#define CONFIG_DIRECTORY       1024
+#define BOX_AGENT	       "/agent" /* a directory in a box, read-only */
 
 struct config_sandbox {
 	uint64_t mode;	  /* enum config_sandbox_mode */
 	uint64_t scope;	  /* enum config_box_of: who shares a box */
-	uint64_t access;  /* enum config_access: of the call's directory */
+	uint64_t access;  /* enum config_access: of `directory` */
 	uint64_t network; /* enum config_network */
 	uint64_t backend; /* enum config_backend */
 	uint64_t engine;  /* enum config_engine, of a container */
 	bool allow_host_network;
 	char user[33]; /* whom the box runs as where the server is root */
-	char workspace[1024];		    /* a directory in it for each box */
+	char workspace[CONFIG_DIRECTORY];   /* a directory in it for each box */
+	/* of scopes that have none of their own, "": none; where this is what one
+	 * box was made of, of its scope */
+	char directory[CONFIG_DIRECTORY];
 	char binds[CONFIG_BOX_BINDS_BYTES]; /* HOST:INSIDE:ro, a line each */
 	char env[4096];			    /* NAME=value, a line each */
 	char setup[4096]; /* a command line of the shell; "": none */
@@ -77,14 +82,24 @@ bool config_next_line(const char **at, char *ret, size_t size);
 /* The bind in one line of `binds`: what was checked when it was read. */
 bool config_next_bind(const char **at, struct box_bind *ret);
 
+/* A directory that a scope's section names. */
+struct config_directory {
+	char scope[48], path[CONFIG_DIRECTORY];
+};
+bool config_next_directory(const char **at, struct config_directory *ret);
+/* The directory of a box of that scope, which it shows as `access` says. False:
+ * it is to show one, and none is named. */
+bool config_directory(const struct config *c, const char *scope,
+    char ret[CONFIG_DIRECTORY]);
+
 /* Is this scope ("": no scope) covered by mode? And what it says itself. */
 bool config_sandbox_covers(const struct config *c, const char *scope);
 enum config_scope_box config_scope_box(
     const struct config *c, const char *scope);
 bool config_elevated_has(const struct config_elevated *e, const char *scope);
-/* What a box is made of, as a number: where two differ, a box of one would be made
- * in another way by the other. The same in every build. */
-uint64_t config_sandbox_sum(const struct config_sandbox *c);
+/* What a box of that scope is made of, as a number: where two differ, a box of one
+ * would be made in another way by the other. The same in every build. */
+uint64_t config_sandbox_sum(const struct config *c, const char *scope);
 
 /* What only the whole file tells. 0, or -EINVAL, `*ret_name` the setting of
  * [sandbox] and the reason. */
@@ -93,11 +108,13 @@ int config_check_sandbox(const struct config *c, const char **ret_name,
 
 /* Looks at this machine, for whoever is to make boxes: the user exists and is
  * not root, ~ in `workspace` is his home, the host's side of each bind is there,
- * is replaced by where it leads, and may be shown; `rundir` is the server's
- * runtime directory. Touches the file system, hence at a start and a reload
- * alone; nothing where mode is off. -EINVAL and the reason, then *s is as it
+ * is replaced by where it leads, and may be shown, and so may each directory,
+ * which is whom boxes run as's own; `rundir` is the server's runtime directory,
+ * `conf` its file, which no box may write. Touches the file system, hence at a start and a reload
+ * alone; nothing where mode is off. -EINVAL and the reason, then *c is as it
  * was. */
-int config_sandbox_resolve(struct config_sandbox *s, const char *rundir,
-    char *why, size_t why_size);
+int config_sandbox_resolve(
+    struct config *c, const char *rundir, const char *conf, char *why,
+    size_t why_size);
 
 #endif

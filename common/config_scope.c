@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What psup.conf says of single scopes. Called by config.c for
  * sections that begin with `scope "`. */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -52,6 +54,20 @@ set_box(struct config_scope *scope, const char *value, char *why,
 	return 0;
 }
 
+static int
+set_directory(struct config *c, const struct config_scope *scope,
+    const char *value, char *why, size_t why_size)
+{
+	char path[sizeof(c->sandbox.directory)];
+	char line[sizeof(scope->name) + sizeof(path)];
+
+	if (config_set_home(path, sizeof(path), value, why, why_size) < 0)
+		return -EINVAL;
+	(void)snprintf(line, sizeof(line), "%s\"%s", scope->name, path);
+	return config_add_line(c->directories, sizeof(c->directories), line,
+	    strlen(scope->name) + 1, why, why_size);
+}
+
 int
 config_set_scope(struct config *c, const char *section, const char *name,
     const char *value, char *why, size_t why_size)
@@ -73,9 +89,12 @@ config_set_scope(struct config *c, const char *section, const char *name,
 		    CONFIG_SCOPES);
 	if (strcmp(name, "sandbox") == 0)
 		return set_box(scope, value, why, why_size);
+	if (strcmp(name, "directory") == 0)
+		return set_directory(c, scope, value, why, why_size);
 	if (strcmp(name, "max_running") != 0)
 		return config_refuse(why, why_size,
-		    "no such setting; expected max_running or sandbox");
+		    "no such setting; expected max_running, sandbox or "
+		    "directory");
 	if (!config_parse_number(value, &v) || v < 0 || v > 1000000)
 		return config_refuse(why, why_size,
 		    "\"%.80s\" is no number from 0 to 1000000", value);

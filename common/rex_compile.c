@@ -3,6 +3,7 @@
  * From a pattern to a program, by way of rex_parse.c's tree: counts are written
  * out. Called by match.c for `wait`. Runs nothing; rex.c does.
  */
+#include "grow.h"
 #include "rex_parse.h"
 
 #include <errno.h>
@@ -24,16 +25,9 @@ emit(struct rex_parse *p, enum rex_op op, uint32_t x, uint32_t y)
 		    "too large: over 2000 steps, counts written out");
 		return 0;
 	}
-	if (re->count == re->cap) {
-		size_t cap = re->cap == 0 ? 64 : re->cap * 2;
-		struct rex_insn *v = reallocarray(re->code, cap, sizeof(*v));
-
-		if (v == NULL) {
-			(void)rex_fail_at(p, 0, -ENOMEM, "no memory");
-			return 0;
-		}
-		re->code = v;
-		re->cap = cap;
+	if (!GROW(re->code, re->cap, re->count + 1, 64)) {
+		(void)rex_fail_at(p, 0, -ENOMEM, "no memory");
+		return 0;
 	}
 	re->code[re->count] = (struct rex_insn){op, x, y};
 	return (uint32_t)re->count++;

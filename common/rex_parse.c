@@ -6,10 +6,10 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
+#include "grow.h"
 #include "text.h"
 
 int
@@ -33,15 +33,8 @@ rex_fail(struct rex_parse *p, const char *why)
 static int
 node(struct rex_parse *p, struct rex_node n)
 {
-	if (p->node_count == p->node_cap) {
-		size_t cap = p->node_cap == 0 ? 64 : p->node_cap * 2;
-		struct rex_node *v = reallocarray(p->nodes, cap, sizeof(*v));
-
-		if (v == NULL)
-			return rex_fail_at(p, p->at, -ENOMEM, "no memory");
-		p->nodes = v;
-		p->node_cap = cap;
-	}
+	if (!GROW(p->nodes, p->node_cap, p->node_count + 1, 64))
+		return rex_fail_at(p, p->at, -ENOMEM, "no memory");
 	p->nodes[p->node_count] = n;
 	return (int)p->node_count++;
 }

@@ -3,7 +3,6 @@
  * The handle: connecting, and calls that wait. Requests go out by request.c,
  * answers come in by incoming.c. Called by programs and by calls.c.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

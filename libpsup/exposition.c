@@ -10,9 +10,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "common/text.h"
 
 #define VALUE_MAX 256
@@ -21,23 +21,8 @@
 static bool
 room(struct expo *e, size_t n)
 {
-	size_t size = e->size != 0 ? e->size : 16384;
-	char *text;
-
-	if (e->failed)
-		return false;
-	while (size < e->len + n + 1)
-		size *= 2;
-	if (size == e->size)
-		return true;
-	text = realloc(e->text, size);
-	if (text == NULL) {
-		e->failed = true;
-		return false;
-	}
-	e->text = text;
-	e->size = size;
-	return true;
+	e->failed = e->failed || !GROW(e->text, e->size, e->len + n + 1, 16384);
+	return !e->failed;
 }
 
 static void

@@ -232,9 +232,13 @@ psup_dispatch(struct psup *p)
 		if (n <= 0)
 			break;
 		received += (size_t)n;
+		if ((size_t)n < RECEIVE_BYTES)
+			break; /* that was all */
 	}
 	if (received > 0)
 		rc = client_messages(p);
+	if (p->fd >= 0 && p->resume.state != RESUME_WAITS)
+		(void)wire_flush(p); /* what callbacks have asked for */
 	if (rc == PSUP_OK && n <= 0 && n != -EAGAIN && p->fd >= 0 &&
 	    !p->paused)
 		return client_lost(p, (int)-n);

@@ -202,8 +202,9 @@ client_send(struct psup *p, const char *method, const struct psup_args *a,
 	}
 	if (ret_id != NULL)
 		*ret_id = r->id;
-	/* An error of the socket is met again, and said, by psup_dispatch() */
-	if (p->resume.state != RESUME_WAITS)
+	/* An error of the socket is met again, and said, by psup_dispatch(),
+	 * which also sends what its callbacks ask for, all of it at once */
+	if (p->resume.state != RESUME_WAITS && p->depth == 0)
 		(void)wire_flush(p);
 	return PSUP_OK;
 }

@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "common/grow.h"
 #include "internal.h"
 
 #define BUFFER_KEEP 65536u
@@ -23,32 +24,16 @@
 int
 buffer_reserve(struct buffer *b, size_t more)
 {
-	char *data;
-	size_t cap;
-
 	if (b->at == b->len)
 		b->at = b->len = 0;
-	if (b->cap - b->len >= more)
-		return 0;
-	if (b->at > 0) {
+	if (b->cap - b->len < more && b->at > 0) {
 		memmove(b->data, b->data + b->at, b->len - b->at);
 		b->len -= b->at;
 		b->at = 0;
-		if (b->cap - b->len >= more)
-			return 0;
 	}
-	cap = b->cap > 0 ? b->cap : 4096;
-	while (cap - b->len < more) {
-		if (cap > SIZE_MAX / 2)
-			return -ENOMEM;
-		cap *= 2;
-	}
-	data = realloc(b->data, cap);
-	if (data == NULL)
+	if (more > SIZE_MAX - b->len)
 		return -ENOMEM;
-	b->data = data;
-	b->cap = cap;
-	return 0;
+	return GROW(b->data, b->cap, b->len + more, 4096) ? 0 : -ENOMEM;
 }
 
 /* Empties it and gives the memory back. */

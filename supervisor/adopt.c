@@ -5,10 +5,8 @@
  * board still, which the last master of this keeper wrote.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/clock.h"
 #include "common/fault.h"

@@ -7,7 +7,6 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <time.h>
 

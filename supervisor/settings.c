@@ -90,8 +90,8 @@ settings_read(struct master *m, struct config *ret, char *why, size_t why_size)
 	if (m->h.config_path[0] != '\0')
 		r = config_read_file(c, m->h.config_path, why, why_size);
 	if (r == 0)
-		r = config_sandbox_resolve(&c->sandbox, m->h.runtime_dir, why,
-		    why_size);
+		r = config_sandbox_resolve(c, m->h.runtime_dir,
+		    m->h.config_path, why, why_size);
 	if (r == 0)
 		r = config_read_env(c, why, why_size);
 	if (r == 0 && why[0] != '\0')

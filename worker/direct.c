@@ -2,7 +2,6 @@
 /* Plain words (direct.h). Called by start_plan.c; looks at no file. */
 #include "worker/direct.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

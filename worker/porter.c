@@ -22,7 +22,6 @@
 #include <time.h>
 
 #include "common/fault.h"
-#include "worker/box_filter.h"
 #include "worker/clone3.h"
 #include "worker/spawn_child.h"
 

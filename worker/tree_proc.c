@@ -17,6 +17,7 @@
  * children. Numbers grow, so a look overtakes what forks and exits to stay
  * ahead of it; where they wrapped, the look after the kill finds it.
  */
+#include "common/grow.h"
 #include "worker/tree.h"
 
 #include <dirent.h>
@@ -72,19 +73,7 @@ tree_procs_cost_ns(const struct tree_procs *t)
 static bool
 make_room(struct tree_procs *t)
 {
-	size_t cap = t->cap != 0 ? 2 * t->cap : 256;
-	struct seen *list;
-
-	if (t->count < t->cap)
-		return true;
-	if (cap > PROCS_MAX)
-		return false;
-	list = realloc(t->list, cap * sizeof(*list));
-	if (list == NULL)
-		return false;
-	t->list = list;
-	t->cap = cap;
-	return true;
+	return t->count < PROCS_MAX && GROW(t->list, t->cap, t->count + 1, 256);
 }
 
 /* What an earlier look knew by that number: they are in order of it. */

@@ -4,7 +4,6 @@
  * are waited for, then ended where that is asked for. Who is left is said: the
  * answer is a failure unless the scope is empty.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>

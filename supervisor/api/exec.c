@@ -291,7 +291,7 @@ exec_call(struct api_call *c)
 	struct proto_problem why;
 	struct req *r = c->req;
 	struct exec *x = r->state;
-	char cwd[4096] = "";
+	char cwd[4096] = "", own[48];
 	uint32_t host;
 
 	x->text = api_text_rule(c);
@@ -304,6 +304,8 @@ exec_call(struct api_call *c)
 		return;
 	}
 	b.boxed = host == HOST_SANDBOX;
+	if (b.boxed)
+		(void)config_directory(&m->cfg, exec_scope(c, own), b.directory);
 	if (exec_workdir(&b, c->params, cwd, sizeof(cwd), &why) < 0) {
 		x->cwd = cwd;
 		req_refuse(r, PROTO_E_WORKDIR, NULL, "%s", why.message);

@@ -63,11 +63,7 @@ exec_placed(struct api_call *c, uint32_t *ret, struct proto_problem *why)
 		return false;
 	exec_warn(x, host.text);
 	*ret = host.host;
-	if (*ret != HOST_SANDBOX || c->m->cfg.sandbox.access == CONFIG_ACCESS_NONE)
-		return true;
-	proto_problem_set(why, PROTO_E_UNSUPPORTED, "host",
-	    "no sandbox: access = ro and rw are not built yet; use bind");
-	return false;
+	return true;
 }
 
 bool

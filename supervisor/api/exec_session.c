@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The session that an exec asks for, from its parameters. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/text.h"

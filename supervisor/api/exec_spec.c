@@ -17,6 +17,7 @@
 #include "common/text.h"
 
 #define PATHS_MAX 64u
+#define BOX_TOP	  "/workspace"
 
 /* A variable of the base environment: of the call, or of what it begins with. */
 static bool
@@ -53,31 +54,71 @@ leads_up(const char *path)
 	return false;
 }
 
-/* In a box: the workspace, or a directory below it. */
-static int
-box_workdir(const struct val *params, char *ret, size_t size,
-    struct proto_problem *why)
+/* What of `path` lies behind `top`; NULL: it is neither that nor below it. */
+static const char *
+behind(const char *path, const char *top)
 {
-	static const char top[] = "/workspace";
-	char dir[4200], shown[200];
+	size_t n = strlen(top);
+
+	return n > 0 && strncmp(path, top, n) == 0 &&
+		(path[n] == '/' || path[n] == '\0') ? path + n : NULL;
+}
+
+/* An absolute path as the box has it: one of its own, or one of the host that it
+ * shows of its scope's directory. False: neither. */
+static bool
+box_path(const struct exec_base *b, const char *path, char *ret, size_t size)
+{
+	const char *dir = b->directory;
+	bool agent = b->cfg->sandbox.access == CONFIG_ACCESS_RO;
+	const char *rest = behind(path, dir);
 	int n;
 
+	if (leads_up(path))
+		return false;
+	if (behind(path, BOX_TOP) != NULL ||
+	    (agent && behind(path, BOX_AGENT) != NULL))
+		n = snprintf(ret, size, "%s", path);
+	else if (rest != NULL)
+		n = snprintf(
+		    ret, size, "%s%s", agent ? BOX_AGENT : BOX_TOP, rest);
+	else
+		return false;
+	return n >= 0 && (size_t)n < size;
+}
+
+/* In a box: the workspace or the scope's directory, or below one of them. Where the
+ * call comes from there, that is where it begins. */
+static int
+box_workdir(const struct exec_base *b, const struct val *params, char *ret,
+    size_t size, struct proto_problem *why)
+{
+	char dir[4200], base[4200], home[4200], full[8500], shown[200];
+
+	if (val_copy(params, "baseDir", base, sizeof(base)) == 0)
+		(void)snprintf(base, sizeof(base), "%s", b->dir);
+	if (!box_path(b, base, home, sizeof(home)) ||
+	    behind(base, b->directory) == NULL)
+		(void)strlcpy(home, BOX_TOP, sizeof(home));
 	if (val_copy(params, "workdir", dir, sizeof(dir)) == 0)
 		dir[0] = '\0';
 	if (dir[0] == '~' && (dir[1] == '\0' || dir[1] == '/'))
-		n = snprintf(ret, size, "%s%s", top, dir + 1);
-	else if (dir[0] == '/' || dir[0] == '\0')
-		n = snprintf(ret, size, "%s", dir[0] == '/' ? dir : top);
+		(void)snprintf(full, sizeof(full), BOX_TOP "%s", dir + 1);
+	else if (dir[0] == '/')
+		(void)strlcpy(full, dir, sizeof(full));
 	else
-		n = snprintf(ret, size, "%s/%s", top, dir);
-	if (n >= 0 && (size_t)n < size && !leads_up(ret) &&
-	    strncmp(ret, top, sizeof(top) - 1) == 0 &&
-	    (ret[sizeof(top) - 1] == '/' || ret[sizeof(top) - 1] == '\0'))
+		(void)snprintf(full, sizeof(full), "%s%s%s", home,
+		    dir[0] != '\0' ? "/" : "", dir);
+	if (box_path(b, full, ret, size))
 		return 0;
 	text_escape(dir, strlen(dir), false, shown, sizeof(shown));
 	proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
-	    "workdir %s is not below the box's /workspace; nothing was run",
-	    shown);
+	    "workdir %s is not below the box's " BOX_TOP "%s; nothing was run",
+	    shown,
+	    b->directory[0] == '\0' ? "" :
+		b->cfg->sandbox.access == CONFIG_ACCESS_RO ?
+				      " or " BOX_AGENT :
+				      ", nor in its scope's directory");
 	return -EINVAL;
 }
 
@@ -90,7 +131,7 @@ exec_workdir(const struct exec_base *b, const struct val *params, char *ret,
 	int n;
 
 	if (b->boxed)
-		return box_workdir(params, ret, size, why);
+		return box_workdir(b, params, ret, size, why);
 	if (val_copy(params, "baseDir", base, sizeof(base)) == 0)
 		snprintf(base, sizeof(base), "%s", b->dir);
 	if (val_copy(params, "workdir", dir, sizeof(dir)) == 0)

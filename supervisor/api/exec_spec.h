@@ -17,7 +17,8 @@ struct exec_base {
 	const char *dir; /* the connection's; "": none */
 	uint32_t umask;
 	const char *home, *user_shell, *path;
-	bool boxed; /* it is to run in a box */
+	bool boxed; /* it is to run in a box, which has */
+	char directory[CONFIG_DIRECTORY]; /* this of its scope; "": none */
 };
 
 /* Of it, what a connection has said once for all of its calls (defaults.c). */

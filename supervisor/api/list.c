@@ -7,13 +7,13 @@
  * the walk, or left before its row, is not shown. What is asked for
  * (list_wish.c) is looked at in both.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "common/fault.h"
+#include "common/grow.h"
 #include "supervisor/api/list_wish.h"
 #include "supervisor/api/method.h"
 #include "supervisor/session/usage.h"
@@ -63,23 +63,6 @@ before(const struct listed *a, const struct listed *b)
 	return a->sid.v > b->sid.v;
 }
 
-/* Room for one more. */
-static bool
-grow(struct coming *l)
-{
-	size_t cap = l->cap != 0 ? l->cap * 2 : 64;
-	struct listed *v = l->v;
-
-	if (l->n < l->cap)
-		return true;
-	v = reallocarray(l->v, cap, sizeof(*v));
-	if (v == NULL)
-		return false;
-	l->v = v;
-	l->cap = cap;
-	return true;
-}
-
 /* Nearly all come in order: the walk is in order of session id. */
 static bool
 push(struct listing *l, struct listed x)
@@ -89,7 +72,7 @@ push(struct listing *l, struct listed x)
 	struct coming *to = sorted ? &l->sorted : &l->heap;
 	size_t i, up;
 
-	if (!grow(to))
+	if (!GROW(to->v, to->cap, to->n + 1, 64))
 		return false;
 	for (i = to->n++; !sorted && i > 0 &&
 	     before(&x, &to->v[up = (i - 1) / 2]); i = up)

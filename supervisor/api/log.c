@@ -4,9 +4,7 @@
  * hold a text or that an expression matches. Parameters and answer; the work is
  * search/show.c's, a slice a unit.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -40,10 +40,26 @@ add_binds(struct sbuf *b, const struct config_sandbox *s)
 		    bind.writable ? "which it may write" : "read-only");
 }
 
+/* Where it may write, and the directory of its scope. */
+static void
+add_workspace(struct sbuf *b, const struct config_sandbox *s,
+    const char *directory)
+{
+	if (s->access == CONFIG_ACCESS_RW)
+		sbuf_addf(b, "workspace: %s, its scope's directory, as "
+			     "/workspace\n", directory);
+	else
+		sbuf_addf(b, "workspace: a directory in %s, as /workspace\n",
+		    s->workspace);
+	if (s->access == CONFIG_ACCESS_RO)
+		sbuf_addf(b, "shows %s, its scope's directory, as " BOX_AGENT
+			     ", read-only\n", directory);
+}
+
 /* What a box of these settings is, a line each. */
 static void
 add_box(struct sbuf *b, const struct heritage *h,
-    const struct config_sandbox *s)
+    const struct config_sandbox *s, const char *directory)
 {
 	sbuf_addf(b, "box: one for each %s\n",
 	    s->scope == CONFIG_BOX_AGENT     ? "scope" :
@@ -56,8 +72,7 @@ add_box(struct sbuf *b, const struct heritage *h,
 	}
 	sbuf_addf(b, "runs as: uid %u, gid %u\n", (unsigned)s->uid,
 	    (unsigned)s->gid);
-	sbuf_addf(b, "workspace: a directory in %s, as /workspace\n",
-	    s->workspace);
+	add_workspace(b, s, directory);
 	sbuf_addf(b, "network: %s\n", s->network == CONFIG_NETWORK_HOST ?
 	    "the machine's" : "its own loopback alone");
 	sbuf_add(b, "shows /usr and /etc, read-only\n");
@@ -105,7 +120,7 @@ put_maker(struct enc *e, struct sbuf *b, struct master *m, const char *scope)
 	const char *const *argv;
 
 	boxes_key(&m->cfg.sandbox, scope, 0, key);
-	argv = maker_show(m, key, why);
+	argv = maker_show(m, key, scope, why);
 	if (argv == NULL) {
 		sbuf_addf(b, "%s\n", why);
 		enc_kv_str(e, "why", why);
@@ -142,7 +157,8 @@ put_binds(struct enc *e, const struct config_sandbox *s)
 }
 
 static void
-put_box(struct enc *e, struct sbuf *b, struct master *m, const char *scope)
+put_box(struct enc *e, struct sbuf *b, struct master *m, const char *scope,
+    const char *directory)
 {
 	const struct config_sandbox *s = &m->cfg.sandbox;
 
@@ -151,6 +167,9 @@ put_box(struct enc *e, struct sbuf *b, struct master *m, const char *scope)
 	enc_kv_str(e, "of", config_word(OPT_BOX_OF, s->scope));
 	enc_kv_str(e, "backend", config_word(OPT_BOX_BACKEND, s->backend));
 	enc_kv_str(e, "workspace", s->workspace);
+	enc_kv_str(e, "access", config_word(OPT_BOX_ACCESS, s->access));
+	if (s->access != CONFIG_ACCESS_NONE)
+		enc_kv_str(e, "directory", directory);
 	enc_kv_str(e, "network", config_word(OPT_BOX_NETWORK, s->network));
 	enc_kv_uint(e, "uid", s->uid);
 	enc_kv_uint(e, "gid", s->gid);
@@ -218,7 +237,7 @@ explain_sandbox_call(struct api_call *c)
 	struct box_answer a = {.field = NULL};
 	struct enc e = ENC_INIT;
 	struct proto_problem why;
-	char scope[48], reason[600];
+	char scope[48], reason[600], directory[CONFIG_DIRECTORY];
 	bool whole = conn_scope(c->conn) == NULL;
 
 	if (!take_scope(c, scope))
@@ -228,13 +247,14 @@ explain_sandbox_call(struct api_call *c)
 		req_fail(c->req, &why);
 		return;
 	}
+	(void)config_directory(cfg, scope, directory);
 	reason_of(cfg, scope, &a, reason, sizeof(reason));
 	sbuf_addf(&text, "%s%s: %s%s: %s\n",
 	    scope[0] != '\0' ? "scope " : "no scope", scope,
 	    a.field == NULL ? "host " : "",
 	    a.field == NULL ? box_granted_word(&a) : "refused", reason);
 	if (whole && a.host == HOST_SANDBOX)
-		add_box(&text, &c->m->h, &cfg->sandbox);
+		add_box(&text, &c->m->h, &cfg->sandbox, directory);
 	result_open_details(&e);
 	enc_kv_str(&e, "status", "completed");
 	enc_kv_str(&e, "scope", scope);
@@ -242,7 +262,7 @@ explain_sandbox_call(struct api_call *c)
 	enc_kv_str(&e, "host", box_granted_word(&a));
 	enc_kv_str(&e, "reason", reason);
 	if (whole && a.host == HOST_SANDBOX)
-		put_box(&e, &text, c->m, scope);
+		put_box(&e, &text, c->m, scope, directory);
 	result_close_text(&e, &text);
 	sbuf_fini(&text);
 	req_done(c->req, &e);

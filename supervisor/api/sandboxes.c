@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* sandboxes and pruneSandboxes: the boxes that there are, and their end. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,6 +69,10 @@ put_row(struct enc *e, const struct master *m, const struct host_box *bx)
 	enc_kv_uint(e, "madeAt", bx->made_ms);
 	enc_kv_uint(e, "ageMs", age_ms(bx));
 	enc_kv_str(e, "workspace", bx->made->workspace);
+	enc_kv_str(
+	    e, "access", config_word(OPT_BOX_ACCESS, bx->made->access));
+	if (bx->made->access != CONFIG_ACCESS_NONE)
+		enc_kv_str(e, "directory", bx->made->directory);
 	enc_kv_str(e, "network",
 	    config_word(OPT_BOX_NETWORK, bx->made->network));
 	put_bound(e, m, "memory", CTL_LIMIT_MEMORY, bx->made->memory);

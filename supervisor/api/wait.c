@@ -2,7 +2,6 @@
 /*
  * wait: its parameters and its answer. When it is answered: waits.c.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

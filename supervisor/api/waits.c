@@ -6,10 +6,8 @@
  */
 #include "supervisor/api/waits.h"
 
-#include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "supervisor/turn.h"

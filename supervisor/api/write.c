@@ -4,13 +4,10 @@
  * read blocks nobody.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "shm/spool.h"
 #include "supervisor/api/input.h"

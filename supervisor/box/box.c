@@ -145,8 +145,10 @@ box_tell(struct box *b, enum box_event event, const struct box_rules *rules,
 			return 0;
 		go(b, BOX_READY, now_ns);
 		return BOX_DO_AGAIN;
-	case BOX_SETUP_BAD:
-		return b->state == BOX_SETUP ? fail(b, now_ns) : 0;
+	case BOX_BAD:
+		return b->state == BOX_SETUP || b->state == BOX_MAKING ?
+			   fail(b, now_ns) :
+			   0;
 	case BOX_LEFT:
 		return left(b, now_ns);
 	case BOX_DRAIN:

@@ -30,7 +30,7 @@ enum box_event {
 	BOX_WANT,	/* a command is to run in it */
 	BOX_UP,		/* its pid 1 has spoken */
 	BOX_SETUP_DONE, /* the setup command ended with 0 */
-	BOX_SETUP_BAD,	/* ... in another way */
+	BOX_BAD,	/* ... in another way; or what was made is not it */
 	BOX_LEFT,	/* of those who entered one has ended */
 	BOX_DRAIN,	/* prune, or other settings */
 	BOX_DIED,	/* pid 1, or bwrap before there was one */

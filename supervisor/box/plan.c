@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "common/check.h"
+#include "common/config_sandbox.h"
 
 #define PROGRAM_INSIDE "/run/psup/box"
 
@@ -101,6 +102,8 @@ box_plan_argv(const struct box_plan *plan, struct box_argv *ret)
 	add3(ret, "0555", "--dir", "/run/psup");
 	add3(ret, "--ro-bind", plan->program, PROGRAM_INSIDE);
 	add3(ret, "--bind", plan->workspace, "/workspace");
+	if (plan->agent != NULL)
+		add3(ret, "--ro-bind", plan->agent, BOX_AGENT);
 	for (size_t i = 0; i < plan->bind_count; i++) {
 		const struct box_bind *b = &plan->binds[i];
 

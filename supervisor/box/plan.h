@@ -24,6 +24,7 @@ struct box_root {
 struct box_plan {
 	const char *bwrap, *program; /* on the host */
 	const char *workspace;	     /* shown as /workspace */
+	const char *agent;	     /* ... as /agent, read-only; NULL: none */
 	const struct box_root *roots;
 	size_t root_count;
 	/* checked; their host side is what was checked, without links */

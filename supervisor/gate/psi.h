@@ -4,7 +4,6 @@
 #ifndef PSUP_SUPERVISOR_GATE_PSI_H
 #define PSUP_SUPERVISOR_GATE_PSI_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define PSI_DEFAULT_PATH "/proc/pressure/memory"

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/check.h"
 #include "common/log.h"
 #include "common/procfs.h"
 #include "supervisor/host/inner.h"
@@ -104,7 +103,7 @@ boxes_tell(struct master *m, struct host_box *bx, enum box_event event)
 		if (s != NULL)
 			bx->setup = s->id.sid;
 		else
-			boxes_tell(m, bx, BOX_SETUP_BAD);
+			boxes_tell(m, bx, BOX_BAD);
 	}
 	if ((todo & (BOX_DO_AGAIN | BOX_DO_REFUSE)) != 0)
 		each_waiting(m, bx, (todo & BOX_DO_REFUSE) != 0);
@@ -286,12 +285,12 @@ boxes_drain(struct master *m, const char *key)
 void
 boxes_reload(struct master *m)
 {
-	uint64_t sum = config_sandbox_sum(&m->cfg.sandbox);
 	struct host_box *bx, *next;
 
 	LIST_FOREACH_SAFE(bx, &m->boxes.list, link, next)
 	{
-		if (bx->life.state == BOX_GONE || bx->sum == sum)
+		if (bx->life.state == BOX_GONE ||
+		    bx->sum == config_sandbox_sum(&m->cfg, bx->scope))
 			continue;
 		bx->stale = true; /* one that has failed, too */
 		boxes_tell(m, bx, BOX_DRAIN);

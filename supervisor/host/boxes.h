@@ -54,7 +54,8 @@ struct host_box {
 	uint64_t made_ms;	     /* wall */
 	uint64_t sum;		     /* config_sandbox_sum() of then */
 	struct config_sandbox *made; /* as configured then, or where an earlier
-				      * master has made it, now */
+				      * master has made it, now; its directory
+				      * is that of its scope */
 	struct session_list waiting; /* by start.link */
 	char why[BOX_WHY_MAX];	     /* of a failed one */
 };
@@ -123,10 +124,11 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX]);
 /* The same for its setup command. */
 struct session *maker_setup(
     struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX]);
-/* The words by which the box of that key would be made now, a NULL behind them:
+/* The words by which the box of that key, of that scope, would be made now, a NULL behind them:
  * valid until the next call. Makes nothing. NULL: none would be, and `why`. */
 const char *const *
-maker_show(struct master *m, const char *key, char why[BOX_WHY_MAX]);
+maker_show(struct master *m, const char *key, const char *scope,
+    char why[BOX_WHY_MAX]);
 /* What bwrap and pid 1 have said: the pid where that is all of it, else 0. */
 int32_t maker_parse(const char *text, size_t len);
 

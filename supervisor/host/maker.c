@@ -26,6 +26,7 @@
 
 #define SAID_BYTES 65536u /* of a box's or a setup command's output */
 #define ROOTS	   6u
+#define UNREADABLE "no sandbox: its directories cannot be read"
 #define PROGRAMS   32u /* directories of PATH in which bwrap may be */
 
 /* All of a plan's texts. */
@@ -81,25 +82,37 @@ find_program(char ret[PATH_MAX])
 	return access(ret, R_OK) == 0 ? 0 : -errno;
 }
 
+/* What a box has of its own, or its scope. */
+static int
+check_own(const char *what, const char *path, const char *rundir,
+    char why[BOX_WHY_MAX])
+{
+	static struct box_bind own;
+	char reason[200];
+
+	(void)strlcpy(own.host, path, sizeof(own.host));
+	if (box_bind_check(&own, path, rundir, reason, sizeof(reason)) == 0)
+		return 0;
+	(void)snprintf(
+	    why, BOX_WHY_MAX, "no sandbox: %s: %s", what, reason);
+	return -EPERM;
+}
+
 /* The binds, of which each was looked at when they were read; ... */
 static int
 take_binds(struct master *m, struct draft *d, const struct config_sandbox *c,
     char why[BOX_WHY_MAX])
 {
 	char rundir[PATH_MAX], real[PATH_MAX], reason[200];
-	struct box_bind own = {.inside = "/workspace", .writable = true};
 	const char *at = c->binds;
 	size_t n = 0;
 
 	if (realpath(m->h.runtime_dir, rundir) == NULL)
 		return -errno;
-	(void)strlcpy(own.host, d->workspace, sizeof(own.host));
-	if (box_bind_check(&own, d->workspace, rundir, reason, sizeof(reason)) <
-	    0) {
-		(void)snprintf(
-		    why, BOX_WHY_MAX, "no sandbox: workspace: %s", reason);
+	if (check_own("workspace", d->workspace, rundir, why) < 0 ||
+	    (d->plan.agent != NULL &&
+		check_own("directory", d->plan.agent, rundir, why) < 0))
 		return -EPERM;
-	}
 	while (n < BOX_BINDS && config_next_bind(&at, &d->binds[n])) {
 		struct box_bind *b = &d->binds[n];
 
@@ -123,13 +136,41 @@ take_binds(struct master *m, struct draft *d, const struct config_sandbox *c,
 	return 0;
 }
 
-/* What the box of this key is to be made of; its workspace is made, too, or but
- * named. */
+/* What it has as /workspace, which is made, too, or but named. */
+static int
+take_workspace(struct master *m, const struct config_sandbox *c,
+    const char *key, bool make, struct draft *d, char why[BOX_WHY_MAX])
+{
+	char name[NAME_MAX + 1];
+	struct stat st;
+	int r = 0;
+
+	if (c->access != CONFIG_ACCESS_NONE)
+		r = workspace_directory(c, &st, why);
+	if (r < 0 || c->access == CONFIG_ACCESS_RW) {
+		(void)strlcpy(d->workspace, c->directory, PATH_MAX);
+		return r;
+	}
+	if (c->access == CONFIG_ACCESS_RO)
+		d->plan.agent = c->directory;
+	r = workspace_name(key, m->h.incarnation, name);
+	if (r == 0 && make)
+		r = workspace_make(c, name, d->workspace, why);
+	else if (r == 0 && snprintf(d->workspace, PATH_MAX, "%s/%s",
+			       c->workspace, name) >= PATH_MAX)
+		r = -ENAMETOOLONG;
+	if (r < 0 && why[0] == '\0')
+		(void)snprintf(why, BOX_WHY_MAX,
+		    "no sandbox: workspace %.120s: %s", c->workspace,
+		    strerror(-r));
+	return r;
+}
+
+/* What the box of this key is to be made of. */
 static int
 draft(struct master *m, const struct config_sandbox *c, const char *key,
     bool make, struct draft *d, char why[BOX_WHY_MAX])
 {
-	char name[NAME_MAX + 1];
 	int r;
 
 	if (geteuid() == 0 && c->uid == 0) {
@@ -138,17 +179,7 @@ draft(struct master *m, const struct config_sandbox *c, const char *key,
 		    "NAME");
 		return -EPERM;
 	}
-	r = workspace_name(key, m->h.incarnation, name);
-	if (r == 0 && make)
-		r = workspace_make(c, name, d->workspace, why);
-	else if (r == 0 && snprintf(d->workspace, PATH_MAX, "%s/%s",
-			       c->workspace, name) >= PATH_MAX)
-		r = -ENAMETOOLONG;
-	if (r < 0 && why[0] == '\0') {
-		(void)snprintf(why, BOX_WHY_MAX,
-		    "no sandbox: workspace %.120s: %s", c->workspace,
-		    strerror(-r));
-	}
+	r = take_workspace(m, c, key, make, d, why);
 	if (r < 0)
 		return r;
 	r = find_program(d->program);
@@ -305,8 +336,7 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 	why[0] = '\0';
 	if (draft(m, bx->made, bx->key, true, &d, why) < 0) {
 		if (why[0] == '\0')
-			(void)snprintf(why, BOX_WHY_MAX,
-			    "no sandbox: its directories cannot be read");
+			(void)strlcpy(why, UNREADABLE, BOX_WHY_MAX);
 		return NULL;
 	}
 	s = session_of_ours(m, bx, HOST_BOX, "bwrap", "/");
@@ -330,15 +360,21 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 }
 
 const char *const *
-maker_show(struct master *m, const char *key, char why[BOX_WHY_MAX])
+maker_show(struct master *m, const char *key, const char *scope,
+    char why[BOX_WHY_MAX])
 {
+	static struct config_sandbox c;
 	static struct draft d;
 
+	c = m->cfg.sandbox;
+	(void)config_directory(&m->cfg, scope, c.directory);
 	memset(&d, 0, sizeof(d));
-	(void)strlcpy(why, "no sandbox: its directories cannot be read",
-	    BOX_WHY_MAX);
-	return draft(m, &m->cfg.sandbox, key, false, &d, why) < 0 ? NULL :
-								  d.argv.arg;
+	why[0] = '\0';
+	if (draft(m, &c, key, false, &d, why) == 0)
+		return d.argv.arg;
+	if (why[0] == '\0')
+		(void)strlcpy(why, UNREADABLE, BOX_WHY_MAX);
+	return NULL;
 }
 
 struct session *

@@ -5,7 +5,6 @@
  * one that would be made in another way now, or whose session has ended
  * meanwhile; and none is set up twice. See boxes.h.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,25 +25,25 @@ boxes_label(const struct host_box *bx)
 	return strdup(label);
 }
 
-/* What boxes_label() said. One of an earlier build says nothing: it was made in
- * another way, as far as anybody knows. */
-static void
-read_label(struct host_box *bx, const char *label)
+/* What boxes_label() said: the scope; the sum in *ret_sum. One of an earlier build
+ * says nothing: it was made in another way, as far as anybody knows. */
+static const char *
+read_label(const char *label, uint64_t *ret_sum)
 {
 	char *end;
 	uint64_t sum = strtoull(label, &end, 16);
+	bool known = end == label + SUM_DIGITS && *end == ' ';
 
-	bx->sum = 0;
-	if (end != label + SUM_DIGITS || *end != ' ')
-		return;
-	bx->sum = sum;
-	(void)strlcpy(bx->scope, end + 1, sizeof(bx->scope));
+	*ret_sum = known ? sum : 0;
+	return known ? end + 1 : BOXES_SCOPE;
 }
 
 static void
 recover_box(struct master *m, struct session *s)
 {
-	struct host_box *bx = boxes_new(m, s->id.session_key, BOXES_SCOPE);
+	uint64_t sum;
+	const char *scope = read_label(s->id.label, &sum);
+	struct host_box *bx = boxes_new(m, s->id.session_key, scope);
 	uint64_t now = clock_boot_ns(), wall = clock_wall_ms(), age;
 
 	if (bx == NULL) {
@@ -52,7 +51,7 @@ recover_box(struct master *m, struct session *s)
 		return;
 	}
 	boxes_is(m, bx, s->id.sid);
-	read_label(bx, s->id.label);
+	bx->sum = sum;
 	(void)box_tell(&bx->life, BOX_WANT, &bx->rules, now);
 	bx->made_ms = s->id.created_ms;
 	age = wall > bx->made_ms ? (wall - bx->made_ms) * NSEC_PER_MSEC : 0;
@@ -64,7 +63,7 @@ static bool
 is_over(struct master *m, const struct host_box *bx, const struct session *s)
 {
 	return s->start.box.v == BOXES_CLOSING ||
-	       bx->sum != config_sandbox_sum(&m->cfg.sandbox) ||
+	       bx->sum != config_sandbox_sum(&m->cfg, bx->scope) ||
 	       (boxes_is_of_session(bx) && bx->life.inside == 0);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the sessions say that make a box and set it up, and what their ends mean
  * for it. See boxes.h. Called by session/. */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +55,9 @@ boxes_look(struct master *m, struct host_box *bx, struct session *s)
 		return;
 	}
 	bx->start = st.start;
-	boxes_tell(m, bx, BOX_UP);
+	/* nobody was in it yet */
+	boxes_tell(m, bx,
+	    workspace_shown(bx->made, pid, bx->why) < 0 ? BOX_BAD : BOX_UP);
 }
 
 void
@@ -124,7 +125,7 @@ setup_ended(struct master *m, struct host_box *bx, struct session *s)
 	bx->setup = (struct sid){0};
 	if (!good && bx->life.state == BOX_SETUP) /* else it was we */
 		note_setup(m, bx, s);
-	boxes_tell(m, bx, good ? BOX_SETUP_DONE : BOX_SETUP_BAD);
+	boxes_tell(m, bx, good ? BOX_SETUP_DONE : BOX_BAD);
 }
 
 /* It has ended while it waited for its own box, which nobody else is to enter.
@@ -145,7 +146,8 @@ forget_workspace(struct master *m, const struct host_box *bx)
 {
 	char name[NAME_MAX + 1];
 
-	if (boxes_is_of_session(bx) && bx->life.state != BOX_GONE &&
+	if (bx->made->access != CONFIG_ACCESS_RW && boxes_is_of_session(bx) &&
+	    bx->life.state != BOX_GONE &&
 	    (bx->takes || rank_find(&m->boxes.by_key, bx->key) == NULL) &&
 	    workspace_name(bx->key, m->h.incarnation, name) == 0)
 		workspace_forget(bx->made, name);

@@ -153,7 +153,8 @@ boxes_new(struct master *m, const char *key, const char *scope)
 		return NULL;
 	}
 	*bx->made = *c;
-	bx->sum = config_sandbox_sum(c);
+	(void)config_directory(&m->cfg, scope, bx->made->directory);
+	bx->sum = config_sandbox_sum(&m->cfg, scope);
 	bx->due = (struct box_due){UINT64_MAX, ++m->boxes.last};
 	(void)strlcpy(bx->key, key, sizeof(bx->key));
 	(void)strlcpy(bx->scope, scope, sizeof(bx->scope));

@@ -8,9 +8,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/config_sandbox.h"
@@ -188,6 +190,82 @@ workspace_make(const struct config_sandbox *c, const char *name,
 		r = -errno;
 	ret[n > 0 ? n : 0] = '\0';
 	close(fd);
+	return r;
+}
+
+/* One with no link on the way; -errno. */
+static int
+open_straight(int at, const char *path)
+{
+	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+	    .resolve = RESOLVE_NO_SYMLINKS};
+	int fd = (int)syscall(SYS_openat2, at, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* ... and what it is. */
+static int
+look_straight(int at, const char *path, struct stat *ret)
+{
+	int fd = open_straight(at, path), r;
+
+	if (fd < 0)
+		return fd;
+	r = fstat(fd, ret) != 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+int
+workspace_directory(
+    const struct config_sandbox *c, struct stat *ret, char why[BOX_WHY_MAX])
+{
+	uid_t owner = geteuid() == 0 ? c->uid : geteuid();
+	int r = look_straight(AT_FDCWD, c->directory, ret);
+
+	if (r < 0)
+		(void)snprintf(why, BOX_WHY_MAX,
+		    "no sandbox: directory %.120s: %s", c->directory,
+		    r == -ELOOP ? "there is a link in it by now" :
+				  strerror(-r));
+	else if (ret->st_uid != owner)
+		(void)snprintf(why, BOX_WHY_MAX,
+		    "no sandbox: directory %.120s is uid %u's; expected uid "
+		    "%u, whom boxes run as",
+		    c->directory, (unsigned)ret->st_uid, (unsigned)owner);
+	else
+		return 0;
+	return r < 0 ? r : -EPERM;
+}
+
+int
+workspace_shown(
+    const struct config_sandbox *c, int32_t pid, char why[BOX_WHY_MAX])
+{
+	const char *inside =
+	    c->access == CONFIG_ACCESS_RW ? "workspace" : &BOX_AGENT[1];
+	struct stat want, st;
+	char name[40];
+	int root, r;
+
+	if (c->access == CONFIG_ACCESS_NONE)
+		return 0;
+	r = workspace_directory(c, &want, why);
+	if (r < 0)
+		return r;
+	(void)snprintf(name, sizeof(name), "/proc/%d/root", (int)pid);
+	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = root < 0 ? -errno : look_straight(root, inside, &st);
+	if (root >= 0)
+		close(root);
+	if (r == 0 && (st.st_dev != want.st_dev || st.st_ino != want.st_ino))
+		r = -ESTALE;
+	if (r < 0)
+		(void)snprintf(why, BOX_WHY_MAX,
+		    "no sandbox: directory %.120s was replaced while its box "
+		    "was made (%s)",
+		    c->directory, strerror(-r));
 	return r;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The directory of the host that a box shows as /workspace. Called by maker.c. */
+/* The directories of the host that a box shows as /workspace and /agent. Called by
+ * maker.c. */
 #ifndef PSUP_SUPERVISOR_HOST_WORKSPACE_H
 #define PSUP_SUPERVISOR_HOST_WORKSPACE_H
 
 #include <limits.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "supervisor/box/why.h"
 
@@ -22,6 +24,14 @@ int workspace_name(
  * used. -errno, and `why`. */
 int workspace_make(const struct config_sandbox *c, const char *name,
     char ret[PATH_MAX], char why[BOX_WHY_MAX]);
+/* The directory of c's scope as it is now, where no name on the way is a link, and
+ * whom boxes run as owns it. -errno, and `why`. */
+int workspace_directory(
+    const struct config_sandbox *c, struct stat *ret, char why[BOX_WHY_MAX]);
+/* Does the box of that pid 1 show it, as c->access says, and not what somebody put
+ * in its place while the box was made? -errno, and `why`. Called by said.c. */
+int workspace_shown(
+    const struct config_sandbox *c, int32_t pid, char why[BOX_WHY_MAX]);
 /* Removes one with nothing in it. Called by said.c. */
 void workspace_forget(const struct config_sandbox *c, const char *name);
 

@@ -211,12 +211,12 @@ look_at_sandbox(struct keeper_options *o)
 {
 	const char *other = getenv("PSUP_EXPLAINS_FOR");
 	char why[600];
-	int r = config_sandbox_resolve(&o->config.sandbox, o->runtime_dir, why,
-	    sizeof(why));
+	int r = config_sandbox_resolve(&o->config, o->runtime_dir,
+	    o->config_path, why, sizeof(why));
 
 	if (r == 0 && other != NULL)
-		r = config_sandbox_resolve(&o->config.sandbox, other, why,
-		    sizeof(why));
+		r = config_sandbox_resolve(&o->config, other, o->config_path,
+		    why, sizeof(why));
 	return r < 0 ? keeper_fail(o, KEEPER_CONFIG, "%s%s%s", o->config_path,
 	    o->config_path[0] != '\0' ? ": " : "",
 	    r == -ENOMEM ? "out of memory" : why) : 0;

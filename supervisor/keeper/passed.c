@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

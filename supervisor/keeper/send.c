@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "common/fault.h"
 #include "supervisor/keeper/state.h"
 

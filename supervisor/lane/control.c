@@ -5,8 +5,6 @@
  */
 #include "supervisor/lane/store.h"
 
-#include "common/check.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * is only where an entry stands and how it is found.
  */
 #include "supervisor/lane/store.h"
+#include "common/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -155,17 +156,7 @@ heap_settle(struct lanes *ls, size_t i, struct entry *e)
 bool
 lane_heap_reserve(struct lanes *ls)
 {
-	size_t cap = ls->ageing_cap == 0 ? 64 : ls->ageing_cap * 2;
-	struct entry **grown;
-
-	if (ls->ageing_count < ls->ageing_cap)
-		return true;
-	grown = reallocarray(ls->ageing, cap, sizeof(struct entry *));
-	if (grown == NULL)
-		return false;
-	ls->ageing = grown;
-	ls->ageing_cap = cap;
-	return true;
+	return GROW(ls->ageing, ls->ageing_cap, ls->ageing_count + 1, 64);
 }
 
 /* Takes e out, if it is in. */

@@ -5,6 +5,7 @@
  * as runs: stretches of known position and stream.
  */
 #include "supervisor/search/lines.h"
+#include "common/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -49,20 +50,10 @@ keep(struct reading *rd, size_t from, size_t n, uint64_t pos,
 		rd->len += n;
 		return 0;
 	}
-	if (rd->run_count == rd->run_cap) {
-		size_t cap = rd->run_cap == 0 ? 64 : rd->run_cap * 2;
-		struct retained_run *grown =
-		    reallocarray(rd->runs, cap, sizeof(*grown));
-
-		if (grown == NULL)
-			return -ENOMEM;
-		rd->runs = grown;
-		rd->run_cap = cap;
-		last = grown + rd->run_count;
-	}
-	*last = (struct retained_run){ .pos = pos, .missing = rd->missing,
-		.at = rd->len, .len = n, .stream = stream };
-	rd->run_count++;
+	if (!GROW(rd->runs, rd->run_cap, rd->run_count + 1, 64))
+		return -ENOMEM;
+	rd->runs[rd->run_count++] = (struct retained_run){ .pos = pos,
+		.missing = rd->missing, .at = rd->len, .len = n, .stream = stream };
 	rd->missing = 0;
 	rd->len += n;
 	return 0;

@@ -6,7 +6,6 @@
 #ifndef PSUP_SUPERVISOR_SEARCH_LINES_H
 #define PSUP_SUPERVISOR_SEARCH_LINES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "common/clock.h"
+#include "common/grow.h"
 #include "common/text.h"
 
 #define LINES_DEFAULT 200u /* where neither offset nor limit says more */
@@ -297,16 +298,9 @@ add_hit(struct log_show *l, uint64_t number)
 {
 	uint64_t from = number > l->context ? number - l->context : 0;
 
-	if (l->number_count == l->number_room) {
-		size_t room = l->number_room == 0 ? 64 : 2 * l->number_room;
-		uint64_t *grown = reallocarray(l->numbers, room,
-		    sizeof(*grown));
-
-		l->text.failed = l->text.failed || grown == NULL;
-		if (grown == NULL)
-			return;
-		l->numbers = grown;
-		l->number_room = room;
+	if (!GROW(l->numbers, l->number_room, l->number_count + 1, 64)) {
+		l->text.failed = true;
+		return;
 	}
 	l->numbers[l->number_count++] = number;
 	if (l->any && from > l->until && l->context > 0)

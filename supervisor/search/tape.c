@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "common/text.h"
 
 enum ring_verdict
@@ -211,16 +212,9 @@ tape_mark(struct tape_lines *l, uint64_t pos, uint64_t line, uint64_t hits,
 
 	if (n > 0 && pos < l->marks[n - 1].pos + TAPE_BLOCK)
 		return;
-	if (n == l->mark_room) {
-		size_t room = n == 0 ? 16 : 2 * n;
-		struct tape_mark *grown =
-		    reallocarray(l->marks, room, sizeof(*grown));
-
-		l->failed = l->failed || grown == NULL;
-		if (grown == NULL)
-			return;
-		l->marks = grown;
-		l->mark_room = room;
+	if (!GROW(l->marks, l->mark_room, n + 1, 16)) {
+		l->failed = true;
+		return;
 	}
 	l->marks[l->mark_count++] = (struct tape_mark){.pos = pos,
 	    .line = line, .hits = hits, .after_gap = l->after_gap, .torn = torn};

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/state_names.h"

@@ -6,8 +6,6 @@
  * orders and answers are staged for the end of the turn.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/check.h"

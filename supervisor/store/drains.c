@@ -4,6 +4,7 @@
  * index. Called by api/drain.c, asked by exec. Ends no session.
  */
 #include "supervisor/store/drains.h"
+#include "common/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,23 +41,6 @@ place_of(const struct drains *d, const char *scope, bool *ret_there)
 	return lo;
 }
 
-/* Room for one more. */
-static bool
-reserve(struct drains *d)
-{
-	size_t cap = d->cap == 0 ? 16 : d->cap * 2;
-	void *p;
-
-	if (d->count < d->cap)
-		return true;
-	p = reallocarray(d->names, cap, sizeof(*d->names));
-	if (p == NULL)
-		return false;
-	d->names = p;
-	d->cap = cap;
-	return true;
-}
-
 /* Puts a name into the list. */
 static int
 insert(struct drains *d, const char *scope, size_t len)
@@ -74,7 +58,7 @@ insert(struct drains *d, const char *scope, size_t len)
 		return 0;
 	if (d->count >= DRAINS_MAX)
 		return -ENOSPC;
-	if (!reserve(d))
+	if (!GROW(d->names, d->cap, d->count + 1, 16))
 		return -ENOMEM;
 	memmove(&d->names[at + 1], &d->names[at],
 	    (d->count - at) * sizeof(*d->names));

@@ -13,6 +13,7 @@
 
 #include "common/abi.h"
 #include "common/codec.h"
+#include "common/grow.h"
 
 
 struct token {
@@ -62,23 +63,6 @@ same_hash(const unsigned char *a, const unsigned char *b)
 	return diff == 0;
 }
 
-/* Room for one more. */
-static bool
-reserve(struct tokens *t)
-{
-	size_t cap = t->cap == 0 ? 16 : t->cap * 2;
-	struct token *p;
-
-	if (t->count < t->cap)
-		return true;
-	p = reallocarray(t->list, cap, sizeof(*p));
-	if (p == NULL)
-		return false;
-	t->list = p;
-	t->cap = cap;
-	return true;
-}
-
 /* One record of the index; what does not decode opens nothing. */
 static int
 on_record(void *arg, struct index_bytes key, struct index_bytes val)
@@ -93,7 +77,7 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 
 	if (key.size != SHA256_DIGEST_LENGTH || t->count >= TOKENS_MAX)
 		return 0;
-	if (!reserve(t))
+	if (!GROW(t->list, t->cap, t->count + 1, 16))
 		return -ENOMEM;
 	err = codec_decode(val.data, val.size, &codec_limits_trusted, &used,
 	    &arena, &map, why, sizeof(why));
@@ -198,7 +182,7 @@ tokens_mint(struct tokens *t, const char *scope, const char *label,
 
 	if (t->count >= TOKENS_MAX)
 		return -ENOSPC;
-	if (!reserve(t))
+	if (!GROW(t->list, t->cap, t->count + 1, 16))
 		return -ENOMEM;
 	if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
 		return -EIO;

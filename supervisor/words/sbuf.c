@@ -5,6 +5,7 @@
  * straight.
  */
 #include "supervisor/words/sbuf.h"
+#include "common/grow.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,23 +16,8 @@
 bool
 sbuf_reserve(struct sbuf *b, size_t n)
 {
-	size_t cap = b->cap != 0 ? b->cap : 128;
-	char *p;
-
-	if (b->failed)
-		return false;
-	while (cap - b->len <= n)
-		cap *= 2;
-	if (cap == b->cap)
-		return true;
-	p = realloc(b->p, cap);
-	if (p == NULL) {
-		b->failed = true;
-		return false;
-	}
-	b->p = p;
-	b->cap = cap;
-	return true;
+	b->failed = b->failed || !GROW(b->p, b->cap, b->len + n + 1, 128);
+	return !b->failed;
 }
 
 void

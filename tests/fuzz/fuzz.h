@@ -4,7 +4,6 @@
 #ifndef PSUP_TESTS_FUZZ_H
 #define PSUP_TESTS_FUZZ_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -2,9 +2,7 @@
 /* Every request while a call fails; see lib_sweep.h. */
 #include "lib_sweep.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

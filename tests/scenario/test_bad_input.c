@@ -4,7 +4,6 @@
  * socket byte by byte. */
 #include "lib_scn.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

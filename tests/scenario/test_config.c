@@ -3,7 +3,6 @@
 #include "lib_scn.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 TestSuite(config);

@@ -3,8 +3,6 @@
  * waits for them: everybody is answered once, and by the same master. */
 #include "lib_scn.h"
 
-#include <string.h>
-
 TestSuite(ends);
 
 #define WAITERS 5

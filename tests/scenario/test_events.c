@@ -8,7 +8,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 TestSuite(events);

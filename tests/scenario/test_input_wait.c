@@ -3,7 +3,6 @@
  * taken for it. */
 #include "lib_scn.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 /* send-keys, submit and paste, as the command reads them from its stdin. */
 #include "lib_scn.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 TestSuite(keys);

@@ -4,7 +4,6 @@
 #include "lib_scn.h"
 
 #include <signal.h>
-#include <string.h>
 
 TestSuite(lanes);
 

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/check.h"
 #include "lib_inner.h"
 #include "lib_scn.h"
-#include "common/check.h"
 #include "shm/layout.h"
 
 /* How many sessions there are, shown or not. */

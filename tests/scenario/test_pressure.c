@@ -3,7 +3,6 @@
  * descriptors left. Others go on, and what was taken is given back. */
 #include "lib_scn.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/resource.h>

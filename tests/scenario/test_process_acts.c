@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 TestSuite(process_acts);
@@ -223,7 +222,7 @@ SCENARIO(process_acts, background_waits_for_no_start_that_hangs)
 
 	psupd(.conf = "[limits]\nstart_ms = 600000\n");
 	path = file_in_scenario("leased");
-	leased = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	leased = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0755);
 	expect(leased >= 0 && write(leased, "#!/bin/sh\n", 10) == 10);
 	expect(fchmod(leased, 0755) == 0); /* the user of boxes runs it, too */
 	close(leased);

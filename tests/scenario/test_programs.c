@@ -4,7 +4,6 @@
  * by the screen.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

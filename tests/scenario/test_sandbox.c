@@ -3,6 +3,7 @@
  * where this machine makes no boxes, as are test_sandbox_lives.c, what becomes of
  * boxes, and test_sandbox_bounds.c, what they may take. */
 #include "lib_boxes.h"
+#include "lib_inner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -191,7 +193,9 @@ listens(int domain, const void *addr, socklen_t len)
 	return fd;
 }
 
-SCENARIO(sandbox, lets_nobody_out)
+/* From a box with these settings, too. */
+static void
+try_to_get_out(const char *more)
 {
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
 	struct sockaddr_in in = {.sin_family = AF_INET,
@@ -205,7 +209,7 @@ SCENARIO(sandbox, lets_nobody_out)
 	expect(realpath(dir, real) != NULL && strlen(real) < sizeof(dir));
 	(void)snprintf(bind_line, sizeof(bind_line), "bind = %.1200s:/helpers:ro\n",
 	    real);
-	boxes(bind_line);
+	boxes(scn_format("%s%s", bind_line, more));
 	n = snprintf(name, sizeof(name), "psup-escape-%d", (int)getpid());
 	memcpy(un.sun_path + 1, name, (size_t)n);
 	fds[0] = listens(AF_UNIX, &un,
@@ -223,4 +227,24 @@ SCENARIO(sandbox, lets_nobody_out)
 	expect_says("echo well", "well\n");
 	(void)close(fds[0]);
 	(void)close(fds[1]);
+}
+
+SCENARIO(sandbox, lets_nobody_out)
+{
+	try_to_get_out("");
+}
+
+/* Nor by the directory of its scope, which is somebody's outside. */
+SCENARIO(sandbox, lets_nobody_out_by_a_directory)
+{
+	const char *dir = file_in_scenario("agent");
+
+	expect(mkdir(dir, 0700) == 0 &&
+	    symlink("/etc/shadow", file_in_scenario("agent/node")) == 0 &&
+	    symlink("..", file_in_scenario("agent/up")) == 0);
+	expect(geteuid() != 0 || chown(dir, 65534, 65534) == 0);
+	try_to_get_out(scn_format("access = rw\ndirectory = %s\n", dir));
+	expect_says("cat up/psup.conf 2>/dev/null || echo refused",
+	    "refused\n");
+	expect_says("cat node 2>/dev/null || echo refused", "refused\n");
 }

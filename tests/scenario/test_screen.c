@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The screen of a terminal: drawn when asked, from what is retained. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

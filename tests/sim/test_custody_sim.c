@@ -9,7 +9,6 @@
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define ORDERS  30000u

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/grow.h"
 #include "common/option.h"
 
 #define ROWS_MAX 96
@@ -87,15 +88,8 @@ bench_wants(const struct bench *b, const char *family)
 void
 samples_add(struct samples *s, double us)
 {
-	if (s->n == s->room) {
-		size_t room = s->room == 0 ? 1024 : s->room * 2;
-		float *v = realloc(s->v, room * sizeof(*v));
-
-		if (v == NULL)
-			die("no memory");
-		s->v = v;
-		s->room = room;
-	}
+	if (!GROW(s->v, s->room, s->n + 1, 1024))
+		die("no memory");
 	s->v[s->n++] = (float)us;
 }
 

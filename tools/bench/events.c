@@ -3,7 +3,6 @@
  * to the first command's answer. */
 #include "bench.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

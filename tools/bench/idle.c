@@ -3,7 +3,6 @@
 #include "bench.h"
 
 #include <poll.h>
-#include <stdio.h>
 
 #define IDLE        200
 #define MANY        1000

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #define MOST	    10000
 #define PER_SESSION 4 /* descriptors of the keeper, about */

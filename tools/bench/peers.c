@@ -8,12 +8,9 @@
 #include "bench.h"
 #include "tools/lib/remove_tree.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char *const sh_true[] = {"/bin/sh", "-c", "true", NULL};
 

@@ -6,6 +6,7 @@
  * nothing.
  */
 #include "chaos.h"
+#include "common/grow.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ struct entry {
 };
 
 static struct entry *entries; /* [0] is nobody's */
-static uint32_t count, room;
+static uint32_t count;
+static size_t room;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 uint32_t
@@ -28,12 +30,8 @@ ledger_new(enum kind kind)
 	uint32_t n;
 
 	pthread_mutex_lock(&lock);
-	if (count + 1 >= room) {
-		room = room == 0 ? 4096 : room * 2;
-		entries = realloc(entries, room * sizeof(*entries));
-		if (entries == NULL)
-			die("no memory");
-	}
+	if (!GROW(entries, room, count + 2, 4096))
+		die("no memory");
 	n = ++count;
 	entries[n] = (struct entry){.kind = (uint8_t)kind};
 	pthread_mutex_unlock(&lock);

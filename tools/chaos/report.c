@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters and times, as progress lines, text and JSON. */
 #include "chaos.h"
+#include "common/grow.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -54,12 +55,8 @@ lost(enum loss what, const char *fmt, ...)
 void
 times_add(struct times *t, uint64_t ns)
 {
-	if (t->n == t->room) {
-		t->room = t->room == 0 ? 1024 : t->room * 2;
-		t->us = realloc(t->us, t->room * sizeof(*t->us));
-		if (t->us == NULL)
-			die("no memory");
-	}
+	if (!GROW(t->us, t->room, t->n + 1, 1024))
+		die("no memory");
 	t->us[t->n++] = ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000)
 	                                       : UINT32_MAX;
 }

@@ -8,7 +8,6 @@
 #include <sys/queue.h>
 
 #include "link.h"
-#include "log.h"
 #include "out.h"
 #include "subscribe.h"
 

@@ -9,7 +9,6 @@
 
 #include <jansson.h>
 #include <psup/psup.h>
-#include <stdbool.h>
 
 /* A connection subscribes: what was not acknowledged comes again. */
 void events_begin(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See lines.h. Called by loop.c with what stdin has. */
 #include "lines.h"
+#include "common/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,19 +13,7 @@
 static int
 reserve(struct lines *l, size_t more)
 {
-	size_t cap = l->cap > 0 ? l->cap : FIRST_BYTES;
-	char *grown;
-
-	while (cap < l->len + more + 1)
-		cap *= 2;
-	if (cap == l->cap)
-		return 0;
-	grown = realloc(l->buf, cap);
-	if (grown == NULL)
-		return -ENOMEM;
-	l->buf = grown;
-	l->cap = cap;
-	return 0;
+	return GROW(l->buf, l->cap, l->len + more + 1, FIRST_BYTES) ? 0 : -ENOMEM;
 }
 
 /* Appends a stretch without LF. */

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/grow.h"
 #include "log.h"
 
 static struct {
@@ -23,24 +24,14 @@ static struct {
 static int
 append(const char *data, size_t len, void *arg)
 {
-	size_t cap = out.cap > 0 ? out.cap : 65536;
-	char *grown;
-
 	(void)arg;
 	if (out.at > 0 && out.len + len > out.cap) {
 		memmove(out.data, out.data + out.at, out.len - out.at);
 		out.len -= out.at;
 		out.at = 0;
 	}
-	while (cap < out.len + len)
-		cap *= 2;
-	if (cap > out.cap) {
-		grown = realloc(out.data, cap);
-		if (grown == NULL)
-			return -1;
-		out.data = grown;
-		out.cap = cap;
-	}
+	if (!GROW(out.data, out.cap, out.len + len, 65536))
+		return -1;
 	memcpy(out.data + out.len, data, len);
 	out.len += len;
 	out.end += len;

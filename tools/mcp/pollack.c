@@ -2,7 +2,6 @@
 /* See pollack.h. Called by call.c. */
 #include "pollack.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "out.h"

@@ -4,7 +4,6 @@
 #define MCP_SCOPE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #define SCOPE_SIZE 48
 

@@ -6,7 +6,6 @@
  * was overwritten meanwhile is counted. One poll(2) loop; nothing in it blocks.
  * Called by cmd_attach.c.
  */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #ifndef PSUP_ATTACH_H
 #define PSUP_ATTACH_H
 
-#include <signal.h>
 #include <termios.h>
 
 #include "cli.h"

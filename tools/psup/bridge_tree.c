@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/grow.h"
 #include "common/procfs.h"
 
 #define LOOK_MS 10 /* between two looks at what is left */
@@ -42,16 +43,8 @@ parent_of(pid_t pid)
 static bool
 look_add(struct look *l, pid_t pid)
 {
-	size_t cap = l->cap == 0 ? 256 : l->cap * 2;
-	struct process *p;
-
-	if (l->count == l->cap) {
-		p = realloc(l->list, cap * sizeof(*p));
-		if (p == NULL)
-			return false;
-		l->list = p;
-		l->cap = cap;
-	}
+	if (!GROW(l->list, l->cap, l->count + 1, 256))
+		return false;
 	l->list[l->count++] = (struct process){pid, parent_of(pid), false};
 	return true;
 }

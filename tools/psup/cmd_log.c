@@ -4,8 +4,6 @@
  * shared memory (also while the master is down), or followed as it comes.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "log.h"
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/grow.h"
 #include "tool.h"
 #include "tools/calls/call.h"
 
@@ -139,24 +140,13 @@ take_line(struct tool *t)
 static int
 extend_line(struct tool *t, const char *data, size_t len)
 {
-	char *grown;
-	size_t cap;
-
 	if (t->overlong || t->len + len > PARSE_BYTES) {
 		t->overlong = true;
 		t->len = 0;
 		return 0;
 	}
-	if (t->cap < t->len + len + 1) {
-		cap = t->cap > 0 ? t->cap : READ_BYTES;
-		while (cap < t->len + len + 1)
-			cap *= 2;
-		grown = realloc(t->line, cap);
-		if (grown == NULL)
-			return -ENOMEM;
-		t->line = grown;
-		t->cap = cap;
-	}
+	if (!GROW(t->line, t->cap, t->len + len + 1, READ_BYTES))
+		return -ENOMEM;
 	memcpy(t->line + t->len, data, len);
 	t->len += len;
 	t->line[t->len] = '\0';

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* psup doctor: can boxes be made here (host sandbox), and do they hold? The
  * server itself looks by common/box_facts.h, and at what bubblewrap says. */
-#include <stdio.h>
 
 #include "doctor.h"
 

@@ -7,7 +7,6 @@
  * Lossless: while our own reader is slow the connection is not read, and the
  * server then slows the command.
  */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

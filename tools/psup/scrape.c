@@ -13,7 +13,6 @@
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "common/grow.h"
 
 #define LISTED_MAX 8 /* candidates that an ambiguous one names */
 
@@ -24,17 +25,8 @@ struct ids {
 static void
 add_id(struct ids *ids, const char *id)
 {
-	void *more;
-
-	if (ids->count == ids->room) {
-		size_t room = ids->room == 0 ? 64 : 2 * ids->room;
-
-		more = reallocarray(ids->names, room, sizeof(*ids->names));
-		if (more == NULL)
-			return;
-		ids->names = more;
-		ids->room = room;
-	}
+	if (!GROW(ids->names, ids->room, ids->count + 1, 64))
+		return;
 	snprintf(ids->names[ids->count++], sizeof(*ids->names), "%s", id);
 }
 

@@ -5,6 +5,7 @@
  * other users' of the same open file. Called by run.c.
  */
 #include "sink.h"
+#include "common/grow.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,9 +48,6 @@ sink_close(struct sink *s)
 int
 sink_put(struct sink *s, const char *data, size_t len)
 {
-	char *grown;
-	size_t cap;
-
 	if (s->broken || s->error != 0)
 		return 0;
 	if (s->at == s->len) {
@@ -59,16 +57,8 @@ sink_put(struct sink *s, const char *data, size_t len)
 		s->len -= s->at;
 		s->at = 0;
 	}
-	if (s->cap - s->len < len) {
-		cap = s->cap > 0 ? s->cap : 65536;
-		while (cap - s->len < len)
-			cap *= 2;
-		grown = realloc(s->data, cap);
-		if (grown == NULL)
-			return -ENOMEM;
-		s->data = grown;
-		s->cap = cap;
-	}
+	if (!GROW(s->data, s->cap, s->len + len, 65536))
+		return -ENOMEM;
 	memcpy(s->data + s->len, data, len);
 	s->len += len;
 	return 0;

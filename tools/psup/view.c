@@ -12,6 +12,7 @@
 
 #include "cli.h"
 #include "common/clock.h"
+#include "common/grow.h"
 #include "list.h"
 
 #define READ_BYTES 65536u
@@ -53,21 +54,16 @@ static int
 collect(psup_view *v, bool all, struct psup_view_session **ret,
     size_t *ret_count)
 {
-	struct psup_view_session *rows = NULL, *more;
+	struct psup_view_session *rows = NULL;
 	size_t count = 0, room = 0, cursor = 0;
 	struct psup_view_session row;
 
 	while (psup_view_next_session(v, &cursor, &row) == 1) {
 		if (!all && !row.backgrounded)
 			continue;
-		if (count == room) {
-			room = room == 0 ? 64 : 2 * room;
-			more = realloc(rows, room * sizeof(*rows));
-			if (more == NULL) {
-				free(rows);
-				return -ENOMEM;
-			}
-			rows = more;
+		if (!GROW(rows, room, count + 1, 64)) {
+			free(rows);
+			return -ENOMEM;
 		}
 		rows[count++] = row;
 	}

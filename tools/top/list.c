@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "list.h"
+#include "common/grow.h"
 
 struct order {
 	const struct top_list *list;
@@ -104,21 +105,13 @@ list_fold(struct top_list *l, const char *scope, bool fold)
 static ssize_t
 scope_of(struct top_list *l, const char *name, size_t last)
 {
-	size_t room = l->scope_room == 0 ? 16 : 2 * l->scope_room;
-	struct list_scope *more;
-
 	if (last < l->scope_count && strcmp(l->scopes[last].name, name) == 0)
 		return (ssize_t)last;
 	for (size_t i = 0; i < l->scope_count; i++)
 		if (strcmp(l->scopes[i].name, name) == 0)
 			return (ssize_t)i;
-	if (l->scope_count == l->scope_room) {
-		more = reallocarray(l->scopes, room, sizeof(*more));
-		if (more == NULL)
-			return -1;
-		l->scopes = more;
-		l->scope_room = room;
-	}
+	if (!GROW(l->scopes, l->scope_room, l->scope_count + 1, 16))
+		return -1;
 	l->scopes[l->scope_count] = (struct list_scope){
 	    .output_rate = -1, .folded = is_folded(l, name)};
 	snprintf(l->scopes[l->scope_count].name,
@@ -203,18 +196,12 @@ int
 list_build(struct top_list *l, const struct top_model *m)
 {
 	struct order order = {l, m};
-	struct list_entry *more;
 	int rc = 0;
 
 	l->count = l->scope_count = 0;
 	/* each session, and in a tree at most as many scopes */
-	if (2 * m->count > l->room) {
-		more = reallocarray(l->entries, 2 * m->room, sizeof(*more));
-		if (more == NULL)
-			return -ENOMEM;
-		l->entries = more;
-		l->room = 2 * m->room;
-	}
+	if (!GROW(l->entries, l->room, 2 * m->count, 256))
+		return -ENOMEM;
 	for (size_t i = 0; i < m->count; i++)
 		if (matches(l, &m->rows[i]))
 			l->entries[l->count++] =

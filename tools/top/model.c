@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/grow.h"
 #include "model.h"
 #include "proc.h"
 
@@ -45,23 +46,6 @@ by_instance(const void *a, const void *b)
 	    (x->s.instance < y->s.instance);
 }
 
-/* Room for one more row. False: no memory. */
-static bool
-rows_room(struct top_model *m)
-{
-	size_t room = m->room == 0 ? 256 : 2 * m->room;
-	struct top_row *more;
-
-	if (m->count < m->room)
-		return true;
-	more = reallocarray(m->rows, room, sizeof(*more));
-	if (more == NULL)
-		return false;
-	m->rows = more;
-	m->room = room;
-	return true;
-}
-
 /* All sessions, sorted; one that a moving slot showed twice counts once.
  * 0 or -ENOMEM. */
 static int
@@ -72,7 +56,7 @@ copy_sessions(struct top_model *m)
 
 	m->count = 0;
 	for (;;) {
-		if (!rows_room(m))
+		if (!GROW(m->rows, m->room, m->count + 1, 256))
 			return -ENOMEM;
 		r = &m->rows[m->count];
 		if (psup_view_next_session(m->view, &cursor, &r->s) != 1)

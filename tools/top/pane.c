@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "pane.h"
+#include "common/grow.h"
 
 void
 pane_fini(struct pane *p)
@@ -24,16 +25,8 @@ pane_clear(struct pane *p)
 struct line *
 pane_add(struct pane *p, int width)
 {
-	size_t room = p->room == 0 ? 32 : 2 * p->room;
-	struct line *more;
-
-	if (p->count == p->room) {
-		more = reallocarray(p->lines, room, sizeof(*more));
-		if (more == NULL)
-			return NULL;
-		p->lines = more;
-		p->room = room;
-	}
+	if (!GROW(p->lines, p->room, p->count + 1, 32))
+		return NULL;
 	line_init(&p->lines[p->count], width);
 	return &p->lines[p->count++];
 }
@@ -41,14 +34,6 @@ pane_add(struct pane *p, int width)
 void
 pane_add_hit(struct pane *p, size_t before_last)
 {
-	size_t room = p->hit_room == 0 ? 64 : 2 * p->hit_room, *more;
-
-	if (p->hit_count == p->hit_room) {
-		more = reallocarray(p->hits, room, sizeof(*more));
-		if (more == NULL)
-			return;
-		p->hits = more;
-		p->hit_room = room;
-	}
-	p->hits[p->hit_count++] = before_last;
+	if (GROW(p->hits, p->hit_room, p->hit_count + 1, 64))
+		p->hits[p->hit_count++] = before_last;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The facts of one session as lines. Pure. Called by display.c. */
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sample.h"
+#include "common/grow.h"
 
 #define TREE_MAX   256 /* processes of a session that are looked at */
 #define NS_PER_SEC 1e9
@@ -111,19 +112,12 @@ seen_place(const struct sampler *s, uint64_t instance)
 static struct seen *
 seen_get(struct sampler *s, uint64_t instance)
 {
-	size_t room = s->room == 0 ? 128 : 2 * s->room;
 	size_t at = seen_place(s, instance);
-	struct seen *more;
 
 	if (at < s->count && s->seen[at].instance == instance)
 		return &s->seen[at];
-	if (s->count == s->room) {
-		more = reallocarray(s->seen, room, sizeof(*more));
-		if (more == NULL)
-			return NULL;
-		s->seen = more;
-		s->room = room;
-	}
+	if (!GROW(s->seen, s->room, s->count + 1, 128))
+		return NULL;
 	memmove(&s->seen[at + 1], &s->seen[at],
 	    (s->count - at) * sizeof(*s->seen));
 	s->count++;

@@ -182,10 +182,11 @@ typedef void psup_answer_fn(void *arg, int status, psup_reply *reply);
 typedef void psup_note_fn(void *arg, const char *name,
     const psup_value *params);
 
-/* Sends without waiting; any number may be under way. *ret_id (may be NULL)
- * names it for psup_cancel() and is the msgid of its notifications. The
- * callback is called exactly once, from psup_dispatch(), psup_turn(),
- * psup_call() or psup_close(); not where this returns an error. */
+/* Sends without waiting; any number may be under way. What callbacks ask for
+ * leaves together, before psup_dispatch() returns. *ret_id (may be NULL) names it
+ * for psup_cancel() and is the msgid of its notifications. The callback is called
+ * exactly once, from psup_dispatch(), psup_turn(), psup_call() or psup_close();
+ * not where this returns an error. */
 PSUP_API int psup_send(psup *p, const char *method, const psup_args *a,
     psup_answer_fn *fn, void *arg, uint32_t *ret_id);
 

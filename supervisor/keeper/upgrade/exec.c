@@ -19,7 +19,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "common/fault.h"
 #include "shm/stats.h"
 #include "supervisor/keeper/notify.h"

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "abi.h"
-#include "check.h"
 #include "common/fault.h"
 #include "supervisor/keeper/upgrade/save.h"
 

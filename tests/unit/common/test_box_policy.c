@@ -3,7 +3,6 @@
  * and the words of each refusal. */
 #include <criterion/criterion.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -2,10 +2,7 @@
 /* Lanes, groups and reservations in psup.conf. */
 #include <criterion/criterion.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/check.h"
 #include "lib_conf.h"

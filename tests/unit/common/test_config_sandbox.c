@@ -37,7 +37,7 @@ Test(config_sandbox, reads_every_setting)
 
 	cr_assert_eq(read_text("[sandbox]\nmode = Named\nscope = session\n"
 	    "user = agents\nworkspace = /srv/boxes\naccess = rw\n"
-	    "bind = /srv/a:/a:ro\nbind = /srv/b:/b/c:rw\nnetwork = host\n"
+	    "directory = ~/agent\nbind = /srv/a:/a:ro\nbind = /srv/b:/b/c:rw\nnetwork = host\n"
 	    "allow_host_network = yes\nenv = A=1\nenv = LANG=de\nenv = A=2=3\n"
 	    "setup = make deps && true\nmemory = 512M\npids = 64\n"
 	    "cpus = 1.5\nidle_min = 0\nmax_age_min = 7\nbackend = container\n"
@@ -52,6 +52,7 @@ Test(config_sandbox, reads_every_setting)
 	    s->engine == CONFIG_ENGINE_PODMAN);
 	cr_expect_str_eq(s->user, "agents");
 	cr_expect_str_eq(s->workspace, "/srv/boxes");
+	cr_expect_str_eq(s->directory, "~/agent");
 	cr_expect_str_eq(s->container, "agent-1");
 	cr_expect_str_eq(s->env, "LANG=de\nA=2=3\n", "the later one counts");
 	cr_expect_str_eq(s->setup, "make deps && true");
@@ -200,7 +201,7 @@ resolve(const char *mode, const char *settings)
 	(void)snprintf(text, sizeof(text), "[sandbox]\nmode = %s\n%s\n", mode,
 	    settings);
 	cr_assert_eq(read_text(text), 0, "%s", why);
-	return config_sandbox_resolve(&config.sandbox, dir("run"), why,
+	return config_sandbox_resolve(&config, dir("run"), conf_path, why,
 	    sizeof(why));
 }
 
@@ -328,24 +329,30 @@ Test(config_sandbox, knows_whom_boxes_run_as)
 
 Test(config_sandbox, knows_what_makes_another_box)
 {
-	struct config_sandbox *other = malloc(sizeof(*other));
-	uint64_t sum = config_sandbox_sum(&config.sandbox);
+	struct config_sandbox *other = &config.sandbox;
+	struct config_sandbox *as_it_was = malloc(sizeof(*as_it_was));
+	uint64_t sum = config_sandbox_sum(&config, "x");
 
-	cr_assert_not_null(other);
-	*other = config.sandbox;
+	cr_assert_not_null(as_it_was);
+	*as_it_was = config.sandbox;
 	other->mode = CONFIG_SANDBOX_ALL;
 	other->idle_min = 1;
 	(void)strcpy(other->env, "A=1\n");
-	cr_expect_eq(config_sandbox_sum(other), sum);
+	cr_expect_eq(config_sandbox_sum(&config, "x"), sum);
 	other->pids = 9;
-	cr_expect_neq(config_sandbox_sum(other), sum);
-	*other = config.sandbox;
+	cr_expect_neq(config_sandbox_sum(&config, "x"), sum);
+	*other = *as_it_was;
 	(void)strcpy(other->binds, "/a:/b:ro\n");
-	cr_expect_neq(config_sandbox_sum(other), sum);
+	cr_expect_neq(config_sandbox_sum(&config, "x"), sum);
 	(void)strcpy(other->binds, "");
 	(void)strcpy(other->setup, "/a:/b:ro\n");
-	cr_expect_neq(config_sandbox_sum(other), sum);
-	free(other);
+	cr_expect_neq(config_sandbox_sum(&config, "x"), sum);
+	(void)strcpy(other->setup, "");
+	cr_expect_eq(config_sandbox_sum(&config, "x"), sum);
+	(void)strcpy(config.directories, "y\"/d\n");
+	cr_expect_eq(config_sandbox_sum(&config, "x"), sum, "another's");
+	cr_expect_neq(config_sandbox_sum(&config, "y"), sum);
+	free(as_it_was);
 }
 
 Test(config_sandbox, tells_whether_a_refused_file_had_one)

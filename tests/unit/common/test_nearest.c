@@ -2,7 +2,6 @@
 /* The word that was probably meant. */
 #include <criterion/criterion.h>
 #include <getopt.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/nearest.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Text for people: borders, repair, escapes, small formats, slugs. */
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of metrics, byte by byte, in both formats. */
 #include <criterion/criterion.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

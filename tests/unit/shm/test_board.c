@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/abi.h"
 #include "lib_rings.h"

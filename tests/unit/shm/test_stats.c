@@ -3,8 +3,6 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "common/check.h"
 #include "lib_rings.h"

@@ -3,8 +3,6 @@
 #ifndef PSUP_TEST_LIB_INDEX_H
 #define PSUP_TEST_LIB_INDEX_H
 
-#include <stdbool.h>
-
 #include "shm/index.h"
 
 struct place {

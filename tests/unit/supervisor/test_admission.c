@@ -6,9 +6,7 @@
 #include "supervisor/lane/admission.h"
 
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 TestSuite(admission, .timeout = 50);
 

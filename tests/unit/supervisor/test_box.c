@@ -91,7 +91,7 @@ Test(box, whose_setup_fails_or_hangs_lets_nobody_in)
 
 	tell(&bad, BOX_WANT, 1);
 	tell(&bad, BOX_UP, 2);
-	cr_expect_eq(tell(&bad, BOX_SETUP_BAD, 3), BOX_DO_REFUSE | BOX_DO_STOP);
+	cr_expect_eq(tell(&bad, BOX_BAD, 3), BOX_DO_REFUSE | BOX_DO_STOP);
 	tell(&dead, BOX_WANT, 1);
 	tell(&dead, BOX_UP, 2);
 	cr_expect_eq(tell(&dead, BOX_DIED, 3), BOX_DO_REFUSE);

@@ -5,7 +5,6 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #define RUNDIR "/dev/shm/psup-1000"
@@ -145,6 +144,15 @@ Test(box_plan, tells_bwrap_word_for_word)
 	    "--ro-bind /lib/psup-box /run/psup/box --bind /ws/1 /workspace "
 	    "--ro-bind /srv/a /a --bind /srv/b /b --chdir /workspace "
 	    "--remount-ro /dev --remount-ro / --info-fd 9 -- /run/psup/box 8");
+	plan.agent = "/srv/agent";
+	box_plan_argv(&plan, &a);
+	for (size_t i = 0; i + 2 < a.count; i++)
+		if (strcmp(a.arg[i], "/srv/agent") == 0) {
+			cr_expect_str_eq(a.arg[i - 1], "--ro-bind");
+			cr_expect_str_eq(a.arg[i + 1], "/agent");
+			plan.agent = NULL;
+		}
+	cr_expect_null(plan.agent);
 	plan.host_network = true;
 	plan.disable_userns = plan.sizes = false;
 	box_plan_argv(&plan, &a);

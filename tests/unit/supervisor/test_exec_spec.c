@@ -356,3 +356,61 @@ Test(exec_spec, a_directory_is_named_and_not_looked_at, .timeout = 10)
 	cr_assert_str_eq(dir, "/tmp/..");
 	params_fini(&p);
 }
+
+/* What a call's workdir and baseDir are in a box that shows its scope's directory;
+ * NULL: refused. */
+static const char *
+in_box(uint64_t access, const char *workdir, const char *base_dir)
+{
+	struct exec_base b = base;
+	static char dir[4096];
+	struct proto_problem why;
+	struct params p;
+	int r;
+
+	params_begin(&p);
+	cfg.sandbox.access = access;
+	b.boxed = true;
+	snprintf(b.directory, sizeof(b.directory), "%s",
+	    access == CONFIG_ACCESS_NONE ? "" : "/srv/a");
+	if (workdir != NULL)
+		enc_kv_str(&p.e, "workdir", workdir);
+	if (base_dir != NULL)
+		enc_kv_str(&p.e, "baseDir", base_dir);
+	r = exec_workdir(&b, params_end(&p), dir, sizeof(dir), &why);
+	params_fini(&p);
+	cr_expect(r == 0 || why.code == PROTO_E_WORKDIR);
+	return r < 0 ? "refused" : dir;
+}
+
+Test(exec_spec, a_box_has_its_scopes_directory_in_another_place, .timeout = 10)
+{
+	static const struct {
+		uint64_t access;
+		const char *workdir, *base, *is;
+	} rows[] = {
+	    {CONFIG_ACCESS_NONE, NULL, "/srv/a", "/workspace"},
+	    {CONFIG_ACCESS_NONE, "/srv/a", NULL, "refused"},
+	    {CONFIG_ACCESS_NONE, "/agent", NULL, "refused"},
+	    {CONFIG_ACCESS_RW, NULL, "/srv/a", "/workspace"},
+	    {CONFIG_ACCESS_RW, NULL, "/srv/a/b c", "/workspace/b c"},
+	    {CONFIG_ACCESS_RW, NULL, "/srv/ab", "/workspace"},
+	    {CONFIG_ACCESS_RW, NULL, "/workspace/x", "/workspace"},
+	    {CONFIG_ACCESS_RW, "d", "/srv/a/b", "/workspace/b/d"},
+	    {CONFIG_ACCESS_RW, "~/d", "/srv/a/b", "/workspace/d"},
+	    {CONFIG_ACCESS_RW, "/srv/a/d", "/srv/a/b", "/workspace/d"},
+	    {CONFIG_ACCESS_RW, "/srv/a/../b", NULL, "refused"},
+	    {CONFIG_ACCESS_RW, "..", "/srv/a/b", "refused"},
+	    {CONFIG_ACCESS_RW, NULL, "/srv/a/../b", "/workspace"},
+	    {CONFIG_ACCESS_RW, "/agent", NULL, "refused"},
+	    {CONFIG_ACCESS_RO, NULL, "/srv/a/b", "/agent/b"},
+	    {CONFIG_ACCESS_RO, "/agent/b", NULL, "/agent/b"},
+	    {CONFIG_ACCESS_RO, "/agents", NULL, "refused"},
+	    {CONFIG_ACCESS_RO, "x", NULL, "/workspace/x"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		cr_expect_str_eq(
+		    in_box(rows[i].access, rows[i].workdir, rows[i].base),
+		    rows[i].is, "row %zu", i);
+}

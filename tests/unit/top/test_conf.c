@@ -4,7 +4,6 @@
 #include "tools/top/conf.h"
 
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

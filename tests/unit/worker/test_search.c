@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a child execs of what START names, and what it says where it cannot. */
 #include <criterion/criterion.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

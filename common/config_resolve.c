@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* What [sandbox] means on this machine: config_sandbox_resolve(). */
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config_options.h"
+
+/* Whom boxes run as: `user` where the server is root, else the server. Root
+ * without one has none, which makes boxes impossible and not the file wrong. */
+static int
+find_user(struct config_sandbox *s, const char **ret_home, char *why,
+    size_t why_size)
+{
+	bool root = geteuid() == 0;
+	const struct passwd *pw;
+
+	errno = 0;
+	pw = root && s->user[0] != '\0' ? getpwnam(s->user) :
+					  getpwuid(geteuid());
+	*ret_home = pw != NULL ? pw->pw_dir : NULL;
+	s->uid = pw != NULL ? pw->pw_uid : geteuid();
+	s->gid = pw != NULL ? pw->pw_gid : getegid();
+	if (!root || s->user[0] == '\0')
+		return 0;
+	if (pw == NULL)
+		return config_refuse(why, why_size,
+		    "sandbox.user: \"%.60s\" is not known here (%s); expected "
+		    "the name of a user",
+		    s->user, errno == 0 ? "no such user" : strerror(errno));
+	if (pw->pw_uid == 0)
+		return config_refuse(why, why_size,
+		    "sandbox.user: \"%.60s\" has uid 0; expected a user "
+		    "without rights",
+		    s->user);
+	return 0;
+}
+
+/* ~ is the home of whom boxes run as. */
+static int
+find_home(const char *name, char path[CONFIG_DIRECTORY], const char *home,
+    char *why, size_t why_size)
+{
+	char full[CONFIG_DIRECTORY];
+	int n;
+
+	if (path[0] != '~')
+		return 0;
+	if (home == NULL || home[0] != '/')
+		return config_refuse(why, why_size,
+		    "sandbox.%s: nobody knows the home of whom boxes run as; "
+		    "expected an absolute path",
+		    name);
+	n = snprintf(full, sizeof(full), "%s%s", home, path + 1);
+	if (n < 0 || (size_t)n >= sizeof(full))
+		return config_refuse(why, why_size,
+		    "sandbox.%s: %d bytes with the home %.80s; expected at "
+		    "most %zu",
+		    name, n, home, sizeof(full) - 1);
+	memcpy(path, full, (size_t)n + 1);
+	return 0;
+}
+
+/* Where a path leads, or will once what is not there yet is made. */
+static void
+real_of(const char *path, char ret[PATH_MAX])
+{
+	char known[PATH_MAX], real[PATH_MAX];
+	char *slash;
+
+	(void)strlcpy(known, path, sizeof(known));
+	while (realpath(known, real) == NULL) {
+		slash = strrchr(known, '/');
+		if (slash == NULL || slash == known) {
+			(void)strlcpy(ret, path, PATH_MAX);
+			return;
+		}
+		*slash = '\0';
+	}
+	(void)strlcpy(ret, real, PATH_MAX);
+	(void)strlcat(ret, path + strlen(known), PATH_MAX);
+}
+
+/* Is `path` below `dir`, and not the same? */
+static bool
+is_below(const char *path, const char *dir)
+{
+	return box_path_above(dir, path) && !box_path_above(path, dir);
+}
+
+/* What of the host a box shows beside /usr, /etc and its own workspace: binds,
+ * then directories. */
+struct shown {
+	const char *setting;
+	struct box_bind bind;
+};
+
+/* The next of them; `at` as it is in *c at the beginning. */
+static bool
+next_shown(const struct config *c, const char *at[2], struct shown *ret)
+{
+	struct config_directory d;
+
+	ret->setting = "bind";
+	if (config_next_bind(&at[0], &ret->bind))
+		return true;
+	ret->setting = "directory";
+	ret->bind.writable = c->sandbox.access == CONFIG_ACCESS_RW;
+	if (at[1] == NULL) {
+		at[1] = c->directories;
+		(void)strlcpy(ret->bind.host, c->sandbox.directory,
+		    sizeof(ret->bind.host));
+		if (ret->bind.host[0] != '\0')
+			return true;
+	}
+	if (!config_next_directory(&at[1], &d))
+		return false;
+	(void)strlcpy(ret->bind.host, d.path, sizeof(ret->bind.host));
+	return true;
+}
+
+/* Who writes in a directory may put a link in the place of one below it, and
+ * the next box would show what that leads to. */
+static int
+check_nesting(const struct config *c, const char *conf, char *why,
+    size_t why_size)
+{
+	const char *at[2] = {c->sandbox.binds, NULL};
+	char workspace[PATH_MAX], file[PATH_MAX];
+	struct shown a, b;
+
+	real_of(c->sandbox.workspace, workspace);
+	real_of(conf, file);
+	while (next_shown(c, at, &a)) {
+		const char *others[2] = {c->sandbox.binds, NULL};
+
+		if (is_below(a.bind.host, workspace))
+			return config_refuse(why, why_size,
+			    "sandbox.%s: %.80s lies in the workspace %.80s, "
+			    "where boxes may replace it; expected a directory "
+			    "elsewhere",
+			    a.setting, a.bind.host, workspace);
+		if (box_path_above(a.bind.host, workspace))
+			return config_refuse(why, why_size,
+			    "sandbox.%s: %.80s contains the workspace %.80s, "
+			    "and would show every box those of all others; "
+			    "expected a directory without it, or another "
+			    "sandbox.workspace",
+			    a.setting, a.bind.host, workspace);
+		if (a.bind.writable && conf[0] != '\0' &&
+		    box_path_above(a.bind.host, file))
+			return config_refuse(why, why_size,
+			    "sandbox.%s: %.80s contains %.80s, and boxes may "
+			    "write there; expected a directory without the "
+			    "server's own configuration",
+			    a.setting, a.bind.host, file);
+		while (next_shown(c, others, &b))
+			if (b.bind.writable &&
+			    is_below(a.bind.host, b.bind.host))
+				return config_refuse(why, why_size,
+				    "sandbox.%s: %.80s lies in %.80s, where "
+				    "boxes may replace it; expected that one "
+				    "read-only, or another directory",
+				    a.setting, a.bind.host, b.bind.host);
+	}
+	return 0;
+}
+
+/* A directory as it was written: where it leads, if a box may show that. */
+static int
+find_directory(const struct config_sandbox *s, char path[CONFIG_DIRECTORY],
+    const char *home, const char *run, char *why, size_t why_size)
+{
+	char real[PATH_MAX], reason[256];
+	struct box_bind b = {.writable = s->access == CONFIG_ACCESS_RW};
+	struct stat st;
+
+	if (path[0] == '\0')
+		return 0;
+	if (find_home("directory", path, home, why, why_size) < 0)
+		return -EINVAL;
+	if (realpath(path, real) == NULL || stat(real, &st) != 0)
+		return config_refuse(why, why_size,
+		    "sandbox.directory: %.200s: %s; expected a directory that "
+		    "is there",
+		    path, strerror(errno));
+	(void)strlcpy(b.host, path, sizeof(b.host));
+	if (box_bind_check(&b, real, run, reason, sizeof(reason)) < 0)
+		return config_refuse(
+		    why, why_size, "sandbox.directory: %s", reason);
+	if (!S_ISDIR(st.st_mode) || strlen(real) >= CONFIG_DIRECTORY)
+		return config_refuse(why, why_size,
+		    "sandbox.directory: %.80s is %s; expected a directory",
+		    path, S_ISDIR(st.st_mode) ? "too long" : "none");
+	if (st.st_uid != s->uid)
+		return config_refuse(why, why_size,
+		    "sandbox.directory: %.80s is uid %u's; expected one of uid "
+		    "%u, whom boxes run as",
+		    path, (unsigned)st.st_uid, (unsigned)s->uid);
+	(void)strlcpy(path, real, CONFIG_DIRECTORY);
+	return 0;
+}
+
+/* ... of each scope. */
+static int
+find_directories(struct config *c, const char *home, const char *rundir,
+    char *why, size_t why_size)
+{
+	char found[sizeof(c->directories)] = "", run[PATH_MAX];
+	char line[sizeof(struct config_directory)];
+	const char *at = c->directories;
+	struct config_directory d;
+
+	real_of(rundir, run);
+	if (find_directory(&c->sandbox, c->sandbox.directory, home, run, why,
+		why_size) < 0)
+		return -EINVAL;
+	while (config_next_directory(&at, &d)) {
+		if (find_directory(
+			&c->sandbox, d.path, home, run, why, why_size) < 0)
+			return -EINVAL;
+		(void)snprintf(line, sizeof(line), "%s\"%s", d.scope, d.path);
+		if (config_add_line(found, sizeof(found), line, 0, why,
+			why_size) < 0)
+			return -EINVAL;
+	}
+	memcpy(c->directories, found, sizeof(found));
+	return 0;
+}
+
+/* Each bind with the path that its host side leads to. */
+static int
+find_binds(struct config_sandbox *s, const char *rundir, char *why,
+    size_t why_size)
+{
+	char run[PATH_MAX], real[PATH_MAX], reason[256];
+	char binds[sizeof(s->binds)] = "";
+	const char *at = s->binds;
+	struct box_bind b;
+	size_t used = 0;
+
+	real_of(rundir, run);
+	while (config_next_bind(&at, &b)) {
+		int n;
+
+		if (realpath(b.host, real) == NULL)
+			return config_refuse(why, why_size,
+			    "sandbox.bind: %.200s: %s; expected a directory or "
+			    "file that is there",
+			    b.host, strerror(errno));
+		if (box_bind_check(&b, real, run, reason, sizeof(reason)) < 0)
+			return config_refuse(
+			    why, why_size, "sandbox.bind: %s", reason);
+		n = snprintf(binds + used, sizeof(binds) - used, "%s:%s:%s\n",
+		    real, b.inside, b.writable ? "rw" : "ro");
+		if (strchr(real, ':') != NULL || n < 0 ||
+		    (size_t)n >= sizeof(binds) - used)
+			return config_refuse(why, why_size,
+			    "sandbox.bind: %.80s leads to \"%.80s\"; expected a "
+			    "path without a colon, %zu bytes for all of them",
+			    b.host, real, sizeof(binds) - 1);
+		used += (size_t)n;
+	}
+	memcpy(s->binds, binds, sizeof(binds));
+	return 0;
+}
+
+int
+config_sandbox_resolve(
+    struct config *c, const char *rundir, const char *conf, char *why,
+    size_t why_size)
+{
+	struct config *copy;
+	struct config_sandbox *s;
+	const char *home = NULL;
+	int error;
+
+	if (c->sandbox.mode == CONFIG_SANDBOX_OFF ||
+	    c->sandbox.mode == CONFIG_SANDBOX_UNKNOWN)
+		return 0;
+	copy = malloc(sizeof(*copy));
+	if (copy == NULL)
+		return -ENOMEM;
+	*copy = *c;
+	s = &copy->sandbox;
+	error = find_user(s, &home, why, why_size);
+	if (error == 0)
+		error = find_home("workspace", s->workspace, home, why,
+		    why_size);
+	if (error == 0)
+		error = find_binds(s, rundir, why, why_size);
+	if (error == 0)
+		error = find_directories(copy, home, rundir, why, why_size);
+	if (error == 0)
+		error = check_nesting(copy, conf, why, why_size);
+	if (error == 0)
+		*c = *copy;
+	free(copy);
+	return error;
+}
