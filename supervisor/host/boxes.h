@@ -12,6 +12,7 @@
 
 #include <sys/queue.h>
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "common/config.h"
@@ -117,6 +118,11 @@ struct boxes_count {
 void boxes_count(const struct master *m, struct boxes_count *ret);
 /* ... on the master's page. */
 void boxes_show(struct master *m);
+
+/* workspace.c: what the box of that scope shows as /workspace, without links; ""
+ * where there is none, or each session has its own. `directory`: its scope's. */
+void boxes_workspace(struct master *m, const char *scope, const char *directory,
+    char ret[PATH_MAX]);
 
 /* maker.c: a box's session, starting. NULL: `why`. */
 struct session *
