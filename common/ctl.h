@@ -298,9 +298,11 @@ enum {
 				      * else: the head's reader is 7 */
 	CTL_START_BOX = 1024,        /* it is a box: what asks others to end
 				      * is nothing to it */
-	CTL_START_SETUP = 2048,      /* with BOXED: it sets that one up; for
+	CTL_START_SPARE_AS_IS = 2048, /* `spare` has its session's name still,
+				      * else that of a spare one */
+	CTL_START_SETUP = 4096,      /* with BOXED: it sets that one up; for
 				      * who reads its ring */
-	CTL_START_NO_LINKS = 4096,   /* cwd has no link in it, and leads nowhere
+	CTL_START_NO_LINKS = 8192,   /* cwd has no link in it, and leads nowhere
 				      * where there is one by now */
 	/* those that are known when the session is made */
 	CTL_START_OF_SPEC =

@@ -35,15 +35,22 @@ request_take(struct psup *p, uint32_t id)
 	return r;
 }
 
+/* It may hold a command's environment. */
+static void
+forget_frame(struct request *r)
+{
+	if (r->frame != NULL)
+		explicit_bzero(r->frame, r->frame_len);
+	free(r->frame);
+	r->frame = NULL;
+}
+
 void
 request_free(struct request *r)
 {
 	if (r == NULL)
 		return;
-	/* it may hold a command's environment */
-	if (r->frame != NULL)
-		explicit_bzero(r->frame, r->frame_len);
-	free(r->frame);
+	forget_frame(r);
 	free(r);
 }
 
@@ -101,10 +108,8 @@ request_put(struct psup *p, struct request *r)
 	if (rc == 0 && r->cancelled)
 		rc = append_cancel(p, r->id);
 	r->sent = r->sent || rc == 0;
-	if (rc == 0 && !r->repeats) {
-		free(r->frame);
-		r->frame = NULL;
-	}
+	if (rc == 0 && !r->repeats)
+		forget_frame(r);
 	return rc;
 }
 

@@ -350,6 +350,7 @@ struct stats_tally {
 #define STATS_FATALS 4u /* requests remembered */
 #define STATS_FATAL_DEATHS 2u /* that make a master refuse one, ... */
 #define STATS_FATAL_NS (UINT64_C(600) * 1000000000) /* ... for so long */
+#define STATS_FORGOTTEN 128u /* rings that await another session */
 
 struct stats_page {
 	uint64_t magic;
@@ -399,9 +400,11 @@ struct stats_page {
 		_Atomic uint64_t deaths;
 	} fatal[STATS_FATALS];
 	_Atomic uint64_t boxes, boxed; /* master: there are; sessions in them */
+	/* master: forgotten sessions whose rings bear their names still; 0: free */
+	_Atomic uint64_t forgotten[STATS_FORGOTTEN];
 	/* so that pages[i] is page i */
 	unsigned char pad[SHM_PAGE - 680 - 5 * 8 - 6 * 136 - 24 * 8 - 112 -
-	    48 - STATS_FATALS * 24];
+	    48 - STATS_FATALS * 24 - STATS_FORGOTTEN * 8];
 };
 static_assert(sizeof(struct stats_page) == SHM_PAGE, "stats page");
 

@@ -36,12 +36,12 @@ struct ring_geometry {
 int ring_create(int dirfd, struct sid sid, uint64_t incarnation,
     const struct ring_geometry *geo, struct ring_writer *ret);
 
-/* Makes the spare ring of a forgotten session, which its writer still has open,
- * that of `sid`: header anew, then renamed in one step, over one that is there.
+/* Makes the ring of a forgotten session, which its writer still has open, that of
+ * `sid`: header anew, then renamed from `from` in one step, over one that is there.
  * A reader of the forgotten one finds it gone, and its output is in no file.
  * Errors: -EBADMSG (another geometry, or the header is damaged), -ENOENT (the
  * file is gone), -errno: it is of no use any more. */
-int ring_recycle(int dirfd, struct sid forgotten, struct sid sid,
+int ring_recycle(int dirfd, const char *from, struct sid sid,
     uint64_t incarnation, const struct ring_geometry *geo,
     struct ring_writer *w);
 

@@ -99,12 +99,12 @@ ring_create(int dirfd, struct sid sid, uint64_t incarnation,
 }
 
 int
-ring_recycle(int dirfd, struct sid forgotten, struct sid sid,
+ring_recycle(int dirfd, const char *from, struct sid sid,
     uint64_t incarnation, const struct ring_geometry *geo,
     struct ring_writer *w)
 {
 	const size_t kept = offsetof(struct ring_header, incarnation);
-	char from[RUNDIR_NAME_MAX], to[RUNDIR_NAME_MAX];
+	char to[RUNDIR_NAME_MAX];
 	struct ring_header *h = w->hdr;
 
 	if (!ring_is_sound(w) || w->head_bytes != geo->head_bytes ||
@@ -121,7 +121,6 @@ ring_recycle(int dirfd, struct sid forgotten, struct sid sid,
 	header_fill(h, sid, incarnation, geo);
 	w->recovered = 0;
 	w->blocks = SHM_PAGE;
-	rundir_spare_name(forgotten, from);
 	rundir_ring_name(sid, to);
 	FAULT("ring.in-recycle");
 	return renameat(dirfd, from, dirfd, to) < 0 ? -errno : 0;

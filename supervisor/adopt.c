@@ -178,10 +178,8 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 		    h->pty_size >> 16, h->pty_size & 0xffff);
 		stdin_found(m, s, h);
 	}
-	if (sid.v >= m->next_sid) {
+	if (sid.v >= m->next_sid)
 		m->next_sid = sid.v + 1;
-		m->next_dirty = true;
-	}
 	/* by that alone it must not be started: what else was asked for its
 	 * record said */
 	(void)index_del(m->ix, INDEX_SPECS,

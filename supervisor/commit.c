@@ -14,6 +14,8 @@
 #define RETRY_MS      1000u
 #define RETRY_SOON_MS 100u
 #define FAILING_MS    10000u /* commits that fail so long never will work */
+#define NEXT_AHEAD    64u    /* numbers of sessions put on record at once: their
+			      * page is not to be in the commit of each start */
 
 /* After a failed commit: the next turn tries again. */
 static void
@@ -35,8 +37,10 @@ commit_turn(struct master *m)
 	int r = 0;
 
 	record_due(m);
-	if (m->next_dirty) {
-		r = recover_meta_put(m, "next", m->next_sid);
+	m->next_put = m->next_kept;
+	if (m->next_sid > m->next_kept) {
+		m->next_put = m->next_sid + NEXT_AHEAD;
+		r = recover_meta_put(m, "next", m->next_put);
 		if (r < 0)
 			return r;
 	}
@@ -113,7 +117,7 @@ turn_send(struct master *m)
 {
 	struct session *s, *next;
 
-	m->next_dirty = false;
+	m->next_kept = m->next_put;
 	tally_written(m);
 	lane_admin_written(m);
 	lane_admin_show(m);

@@ -168,7 +168,8 @@ struct master {
 	struct session_list soon; /* dirty a little later: registry.c */
 	struct event *soon_timer;
 	uint64_t next_sid;
-	bool next_dirty;
+	uint64_t next_kept; /* on record: the next master begins there */
+	uint64_t next_put;  /* the same, of this turn */
 	uint64_t tally[TALLY_SLOTS]; /* struct stats_tally, see tally.c */
 	uint64_t tally_fresh;
 	bool tally_dirty;

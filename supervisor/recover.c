@@ -367,7 +367,9 @@ recover_scan(struct master *m)
 	    (incarnation == 0 || sc.bad > 0 || mark != 0);
 	if (next > m->next_sid)
 		m->next_sid = next;
+	m->next_kept = next > 0 ? next : 1;
 	files_drop_spares(m);
+	spares_recover(m);
 	if (m->damaged || (next == 0 && sc.loaded > 0))
 		files_skip_numbers(m);
 	if (sc.loaded > 0 || sc.bad > 0)

@@ -96,15 +96,20 @@ find(uint64_t sid)
 }
 
 bool
-spare_take(struct worker *w, uint64_t forgotten, struct sid sid,
+spare_take(struct worker *w, const struct ctl_start *o, struct sid sid,
     const struct ring_geometry *geo, struct ring_writer *ret)
 {
-	struct spare *sp = find(forgotten);
+	struct sid forgotten = {o->spare};
+	struct spare *sp = find(forgotten.v);
 	char name[RUNDIR_NAME_MAX];
 
 	idle_beats = 0;
+	if ((o->flags & CTL_START_SPARE_AS_IS) != 0)
+		rundir_ring_name(forgotten, name);
+	else
+		rundir_spare_name(forgotten, name);
 	if (sp != NULL && !lent_map_lost(sp->ring.hdr) &&
-	    ring_recycle(w->dirfd, sp->sid, sid, w->heritage.incarnation, geo,
+	    ring_recycle(w->dirfd, name, sid, w->heritage.incarnation, geo,
 		&sp->ring) == 0) {
 		take_out(sp);
 		*ret = sp->ring;
@@ -113,7 +118,6 @@ spare_take(struct worker *w, uint64_t forgotten, struct sid sid,
 	}
 	if (sp != NULL)
 		drop(sp);
-	rundir_spare_name((struct sid){forgotten}, name);
 	(void)unlinkat(w->dirfd, name, 0);
 	return false;
 }

@@ -14,15 +14,16 @@
 #include "common/ids.h"
 #include "shm/ring.h"
 
+struct ctl_start;
 struct worker;
 
 /* Is it worth keeping? */
 bool spare_may(const struct worker *w, const struct ring_writer *ring);
 /* Its session is over: takes the ring over. */
 void spare_keep(struct sid sid, struct ring_writer *ring);
-/* The ring of the forgotten session is `sid`'s from here on. False: it was not
- * kept, or is damaged; its file is gone. */
-bool spare_take(struct worker *w, uint64_t forgotten, struct sid sid,
+/* The ring of the forgotten session that START names is `sid`'s from here on.
+ * False: it was not kept, or is damaged; its file is gone. */
+bool spare_take(struct worker *w, const struct ctl_start *o, struct sid sid,
     const struct ring_geometry *geo, struct ring_writer *ret);
 /* Once a second. */
 void spare_rest(void);

@@ -35,7 +35,7 @@ prepare_ring(struct child *c)
 
 	if (c->ring.hdr != NULL)
 		return 0;
-	if (o->spare != 0 && spare_take(c->w, o->spare, c->sid, &geo, &c->ring)) {
+	if (o->spare != 0 && spare_take(c->w, o, c->sid, &geo, &c->ring)) {
 		c->blocks_seen = c->ring.blocks;
 		worker_count(&c->w->stats->ring_bytes, c->blocks_seen);
 		return 0;

@@ -33,7 +33,6 @@ identify(struct api_call *c, const char *name, struct session_id *id)
 	const char *scope = conn_scope(c->conn);
 
 	id->sid.v = c->m->next_sid++;
-	c->m->next_dirty = true;
 	registry_slug(c->m, id->sid, id->slug);
 	id->incarnation = c->m->h.incarnation;
 	id->parent = kin_of_call(c);

@@ -80,7 +80,9 @@ start_of(const struct master *m, const struct session *s)
 		(s->wish.stream ? (uint32_t)CTL_START_LOSSLESS : 0u) |
 		(s->terminal.pty ? (uint32_t)CTL_START_PTY : 0u) |
 		(is_awaited(s) ? (uint32_t)CTL_START_AWAITED
-			       : (uint32_t)CTL_START_END_ALONE) | sp->flags,
+			       : (uint32_t)CTL_START_END_ALONE) |
+		(s->spares.place != 0 ? (uint32_t)CTL_START_SPARE_AS_IS : 0u) |
+		sp->flags,
 	    .argc = sp->argc,
 	    .envc = sp->envc,
 	    .path_count = sp->path_count,

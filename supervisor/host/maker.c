@@ -242,7 +242,6 @@ session_of_ours(struct master *m, const struct host_box *bx, uint32_t host,
 	else
 		limits_take_box(&m->h, bx->made, &wish.limits);
 
-	m->next_dirty = true;
 	registry_slug(m, id.sid, id.slug);
 	s = session_make(&id, &wish);
 	if (s == NULL)

@@ -165,6 +165,8 @@ struct session {
 		                     * n-th: spares.h; 0: it has not */
 		struct sid offered; /* whose ring START offers it; 0:
 		                     * nobody's */
+		uint32_t place;     /* where that is noted; 0: nowhere, it has
+		                     * a name of its own */
 	} spares;
 
 	/* The terminal that it runs on. */

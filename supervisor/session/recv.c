@@ -161,7 +161,7 @@ session_on_running(struct master *m, struct worker *w,
 	}
 	terminal_running(m, s, msg);
 	input_wait_running(s, msg->stdin_node);
-	spares_used(s);
+	spares_used(m, s);
 	if (s->state == STATE_STARTING) {
 		session_set_state(m, s,
 		    msg->exited != 0 ? STATE_EXITED : STATE_RUNNING, "spawned");
@@ -299,7 +299,7 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 	facts_end(m, s, msg);
 	if (s->state == STATE_STARTING) {
 		began(m, s);
-		spares_used(s);
+		spares_used(m, s);
 	}
 	output_ended(s, msg->total, msg->dropped_nospace, msg->ring_bytes);
 	spares_ended(w, s, msg->ring_kept != 0, own);

@@ -61,7 +61,7 @@ files_sweep(struct master *m, const char *dir, bool adopt)
 	struct sid sid;
 
 	while ((name = dir_next(d, &sid)) != NULL) {
-		if (session_by_sid(m, sid) != NULL)
+		if (session_by_sid(m, sid) != NULL || spares_has(m, sid))
 			continue;
 		if (adopt)
 			adopt_ended(m, sid);
@@ -99,10 +99,8 @@ files_skip_numbers(struct master *m)
 		if (sid.v >= next && sid.v < UINT64_MAX)
 			next = sid.v + 1;
 	dir_close(d);
-	if (next > m->next_sid) {
+	if (next > m->next_sid)
 		m->next_sid = next;
-		m->next_dirty = true;
-	}
 }
 
 /* Is there any session's output? */

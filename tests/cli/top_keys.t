@@ -125,8 +125,9 @@ keys H
 key + "*every 0.6 s*"
 key - "*every 0.3 s*"
 key u "*NAME▴*alpha:*"
-# what somebody else wrote into the terminal goes
-printf '\033[5;1Hgarbage' >"$(mux display-message -p '#{pane_tty}')"
+# what somebody else wrote into the terminal goes; the cursor stays where
+# psup-top left it
+printf '\0337\033[5;1Hgarbage\0338' >"$(mux display-message -p '#{pane_tty}')"
 shows "*garbage*" "a screen that is not ours"
 keys C-l
 lacks garbage "is drawn anew"

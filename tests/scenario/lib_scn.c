@@ -288,6 +288,19 @@ mount_tiny(size_t bytes)
 		    strerror(errno));
 }
 
+/* A command that should end is waited for, however slow the machine is, unless
+ * the scenario is about the yield. */
+static bool
+sets_yield(const struct server *how)
+{
+	bool sets = how->conf != NULL &&
+	    strstr(how->conf, "background_ms") != NULL;
+
+	for (size_t i = 0; i < 8 && how->env[i] != NULL; i++)
+		sets = sets || strstr(how->env[i], "YIELD_MS") != NULL;
+	return sets;
+}
+
 void
 scn_start(const struct server *how)
 {
@@ -320,6 +333,8 @@ scn_start(const struct server *how)
 	    how->workers == 0 ? 2 : how->workers);
 	if (!how->first)
 		env[n++] = scn_format("GUARD_REMOVE=%s", scn.base);
+	if (!sets_yield(how))
+		env[n++] = "PSUP_YIELD_MS=120000";
 	for (size_t i = 0; i < 8 && how->env[i] != NULL; i++)
 		env[n++] = how->env[i];
 	env[n] = NULL;

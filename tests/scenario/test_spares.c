@@ -3,7 +3,10 @@
  * and none stays behind. */
 #include "lib_scn.h"
 
+#include "lib_inner.h"
+
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +14,8 @@
 #include <unistd.h>
 
 #define AT_ONCE 16
-#define MANY    400 /* foreground sessions: 256 answered ones are kept */
+#define MANY    400 /* foreground sessions: KEPT answered ones are kept */
+#define KEPT    256
 #define FILES   1024
 
 TestSuite(spares);
@@ -45,9 +49,14 @@ run_many(int from, int n)
 	}
 }
 
-/* Files of rings/ that are put aside, or those that are not; their inodes. */
+struct file {
+	ino_t inode;
+	char name[32];
+};
+
+/* Files of rings/. */
 static size_t
-files(bool spare, ino_t ret[FILES])
+files(struct file ret[FILES])
 {
 	char path[300];
 	struct dirent *de;
@@ -58,33 +67,46 @@ files(bool spare, ino_t ret[FILES])
 	d = opendir(path);
 	expect(d != NULL);
 	while ((de = readdir(d)) != NULL && n < FILES) {
-		if (de->d_name[0] == '.' ||
-		    (strstr(de->d_name, ".spare") != NULL) != spare)
+		if (de->d_name[0] == '.')
 			continue;
-		if (ret != NULL)
-			ret[n] = de->d_ino;
-		n++;
+		ret[n].inode = de->d_ino;
+		snprintf(ret[n++].name, sizeof(ret->name), "%.31s", de->d_name);
 	}
 	closedir(d);
 	return n;
 }
 
+/* No ring but those of sessions that are kept, and `others`. */
 static void
-await_no_spares(void)
+await_no_spares(size_t others)
 {
+	static struct file ring[FILES];
 	int64_t until = now_ms() + SCN_DEADLINE_MS;
 
-	while (files(true, NULL) > 0) {
+	while (files(ring) > KEPT + others) {
 		expect(now_ms() < until, "spares stay");
 		usleep(1000); /* a file that goes tells nobody */
 	}
 }
 
+/* How many files have another name than before. */
+static size_t
+renamed(const struct file *was, size_t n, const struct file *is, size_t count)
+{
+	size_t again = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < count; k++)
+			again += was[i].inode == is[k].inode &&
+			    strcmp(was[i].name, is[k].name) != 0;
+	return again;
+}
+
 SCENARIO(spares, each_output_is_its_own)
 {
-	static ino_t spare[FILES], ring[FILES];
+	static struct file was[FILES], is[FILES];
 	int64_t until = now_ms() + SCN_DEADLINE_MS;
-	size_t n, rings, again = 0;
+	size_t n, again = 0;
 	int ran = MANY;
 
 	psupd();
@@ -92,15 +114,12 @@ SCENARIO(spares, each_output_is_its_own)
 	/* what lies unused for seconds goes, as it may here on a busy machine */
 	while (again == 0) {
 		expect(now_ms() < until, "none becomes a ring again");
-		n = files(true, spare);
+		n = files(was);
 		run_many(ran, 64);
 		ran += 64;
-		rings = files(false, ring);
-		for (size_t i = 0; i < n; i++)
-			for (size_t k = 0; k < rings; k++)
-				again += spare[i] == ring[k];
+		again = renamed(was, n, is, files(is));
 	}
-	await_no_spares(); /* nobody asks for them */
+	await_no_spares(0); /* nobody asks for them */
 	run_many(ran, 64);
 }
 
@@ -118,6 +137,31 @@ SCENARIO(spares, a_death_leaves_none)
 	kill_master();
 	await_new_master(master);
 	run_many(2 * MANY, MANY);
-	await_no_spares();
+	await_no_spares(1);
 	expect_ok(ask("kill", STR("sessionId", id)));
+}
+
+/* Its name alone says that it is a session's. */
+SCENARIO(spares, the_ring_of_a_forgotten_one_is_no_session_after_damage)
+{
+	static struct file ring[FILES];
+	static const char junk[8192] = "no index";
+	pid_t master;
+	int fd, ran = 0;
+
+	psupd();
+	master = master_pid();
+	do {
+		run_many(ran, MANY);
+		ran += MANY;
+	} while (files(ring) <= KEPT + 1);
+	fd = open(scn_format("%s/index/data.mdb", runtime_dir()),
+	    O_WRONLY | O_CLOEXEC);
+	expect(fd >= 0 && pwrite(fd, junk, sizeof(junk), 0) == sizeof(junk));
+	close(fd);
+	kill_master();
+	await_new_master(master);
+	await_log("event=index-set-aside");
+	run_many(ran, 1);
+	expect(files(ring) <= KEPT + 1, "%zu rings", files(ring));
 }
