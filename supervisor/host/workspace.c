@@ -293,6 +293,8 @@ boxes_workspace(struct master *m, const char *scope, const char *directory,
 	int dir;
 
 	ret[0] = '\0';
+	if (c->backend == CONFIG_BACKEND_CONTAINER)
+		return;
 	if (c->access == CONFIG_ACCESS_RW) {
 		(void)strlcpy(ret, directory, PATH_MAX);
 		return;
