@@ -300,9 +300,14 @@ enum {
 				      * is nothing to it */
 	CTL_START_SPARE_AS_IS = 2048, /* `spare` has its session's name still,
 				      * else that of a spare one */
+	CTL_START_SETUP = 4096,      /* with BOXED: it sets that one up; for
+				      * who reads its ring */
+	CTL_START_NO_LINKS = 8192,   /* cwd has no link in it, and leads nowhere
+				      * where there is one by now */
 	/* those that are known when the session is made */
 	CTL_START_OF_SPEC =
-	    CTL_START_SHELL | CTL_START_DIRECT | CTL_START_NO_NEW_PRIVS,
+	    CTL_START_SHELL | CTL_START_DIRECT | CTL_START_NO_NEW_PRIVS |
+	    CTL_START_NO_LINKS,
 };
 
 /*

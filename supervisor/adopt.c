@@ -95,6 +95,19 @@ take_row(const struct board_slot *row, struct session_id *id,
 	w->cwd = strdup("");
 }
 
+/* Is it a box, or in one, as its ring says? */
+static uint32_t
+host_of(const struct ring_header *h, struct sid sid)
+{
+	uint64_t box = h != NULL ? h->box : 0;
+
+	if (box == 0)
+		return HOST_GATEWAY;
+	if (box == sid.v)
+		return HOST_BOX;
+	return (h->flags & CTL_START_SETUP) != 0 ? HOST_SETUP : HOST_SANDBOX;
+}
+
 /* What is done with it, as psup.conf has it. */
 static void
 take_config(const struct config *cfg, bool live, struct session_wish *w)
@@ -137,11 +150,17 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	struct index_key64 key = index_key64(sid.v);
 	const struct ring_header *h;
 	struct session *s;
+	struct sid box;
 
 	if (!m->damaged || sid.v == 0 || sid.v == UINT64_MAX)
 		return NULL;
-	h = live ? header_of(m, sid) : NULL;
+	h = header_of(m, sid);
 	take_row(row, &id, &wish);
+	wish.host = host_of(h, sid);
+	box.v = h != NULL ? h->box : 0;
+	if (wish.host == HOST_BOX || wish.host == HOST_SETUP)
+		boxes_name(&id);
+	h = live ? h : NULL;
 	take_config(&m->cfg, live, &wish);
 	wish.stdin_pipe = h != NULL && h->stdin_state != STDIN_NONE;
 	s = session_make(&id, &wish);
@@ -168,6 +187,11 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	log_event(LOG_WARN, "session-without-record", KV_SESSION(s));
 	(void)shown_background(s);
 	shown_answered(m, s);
+	if (session_is_ours(s))
+		shown_hide(m, s);
+	starts_inside(s, box);
+	if (session_has_box(s))
+		boxes_adopted(m, s);
 	session_touch(m, s);
 	return s;
 }
@@ -177,9 +201,8 @@ adopt_live(struct master *m, struct sid sid)
 {
 	struct session *s = adopt(m, sid, NULL, true);
 
-	if (s == NULL)
-		return NULL;
-	gate_restore(m, s);
+	if (s != NULL && !session_is_ours(s))
+		gate_restore(m, s);
 	return s;
 }
 

@@ -7,8 +7,10 @@
  */
 #include "worker/spawn_child.h"
 
+#include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -219,6 +221,21 @@ child_stdio(struct spawn *s)
 	RAW(SYS_umask, s->args.order->umask, 0, 0, 0);
 }
 
+/* Of a directory below one that a box may write only the name that was given
+ * counts, not a link that somebody in there has put in its place. */
+CHILD_CODE static long
+child_chdir(const struct spawn_args *a)
+{
+	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+	    .resolve = RESOLVE_NO_SYMLINKS};
+	long fd;
+
+	if ((a->order->flags & CTL_START_NO_LINKS) == 0)
+		return RAW(SYS_chdir, a->cwd, 0, 0, 0);
+	fd = RAW(SYS_openat2, AT_FDCWD, a->cwd, &how, sizeof(how));
+	return fd < 0 ? fd : RAW(SYS_fchdir, fd, 0, 0, 0);
+}
+
 CHILD_CODE int
 spawn_child(void *arg)
 {
@@ -240,7 +257,7 @@ spawn_child(void *arg)
 	child_become(s);
 	/* from here on it may hang */
 	child_at(s, STAGE_CHDIR, a->cwd);
-	rc = RAW(SYS_chdir, a->cwd, 0, 0, 0);
+	rc = child_chdir(a);
 	if (rc < 0)
 		child_give_up(s, STAGE_CHDIR, rc);
 	if (a->held)

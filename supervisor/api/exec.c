@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -281,6 +282,18 @@ exec_known(struct api_call *c)
 	return session_by_key(c->m, exec_scope(c, own), key);
 }
 
+/* Who has left its box is told where it is. */
+static void
+say_where(struct exec *x, const char *cwd)
+{
+	char shown[1024], text[1100];
+
+	text_escape(cwd, strlen(cwd), false, shown, sizeof(shown));
+	(void)snprintf(text, sizeof(text), "elevated: it runs on the host, in %s",
+	    shown);
+	exec_warn(x, text);
+}
+
 /* exec */
 static void
 exec_call(struct api_call *c)
@@ -304,13 +317,19 @@ exec_call(struct api_call *c)
 		return;
 	}
 	b.boxed = host == HOST_SANDBOX;
-	if (b.boxed)
+	b.left = x->left;
+	if (b.boxed || b.left)
 		(void)config_directory(&m->cfg, exec_scope(c, own), b.directory);
+	if (b.left)
+		boxes_workspace(m, exec_scope(c, own), b.directory, b.workspace);
 	if (exec_workdir(&b, c->params, cwd, sizeof(cwd), &why) < 0) {
 		x->cwd = cwd;
 		req_refuse(r, PROTO_E_WORKDIR, NULL, "%s", why.message);
 		return;
 	}
+	x->no_links = b.left && exec_is_shown(&b, cwd);
+	if (b.left)
+		say_where(x, cwd);
 	s = exec_session(c, cwd, host, &why);
 	if (s == NULL) {
 		req_fail(r, &why);

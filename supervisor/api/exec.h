@@ -9,6 +9,8 @@
 struct exec {
 	enum text_rule text;
 	bool bg; /* answered as soon as there is a pid */
+	bool left; /* it runs on the host, out of its scope's box, ... */
+	bool no_links; /* ... in a directory of which that has a part */
 	const char *cwd; /* where it is not run, while that is said */
 	struct sbuf warnings;
 	/* exec_yield.c */

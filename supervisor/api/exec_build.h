@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What START needs, under construction; for exec_spec.c and exec_env.c. */
+/* What START needs, under construction; for exec_spec.c, exec_env.c and
+ * exec_workdir.c. */
 #ifndef PSUP_SUPERVISOR_API_EXEC_BUILD_H
 #define PSUP_SUPERVISOR_API_EXEC_BUILD_H
 
@@ -29,6 +30,11 @@ struct build {
  * limits. 0, or -E2BIG and *bl->why. */
 int blob_put(struct build *bl, const char *what, const char *a, size_t a_len,
     const char *b, size_t b_len);
+
+/* exec_workdir.c: a variable of the base environment: of the call, or of what it
+ * begins with. */
+bool exec_base_get(const struct exec_base *b, const struct val *params,
+    const char *key, char *ret, size_t size);
 
 /* Sets a variable, over an earlier one of that name. */
 void env_set(struct build *bl, const char *key, size_t key_len,

@@ -62,6 +62,7 @@ exec_placed(struct api_call *c, uint32_t *ret, struct proto_problem *why)
 	        exec_scope(c, own), &host, why) < 0)
 		return false;
 	exec_warn(x, host.text);
+	x->left = host.left;
 	*ret = host.host;
 	return true;
 }

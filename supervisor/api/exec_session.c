@@ -178,6 +178,7 @@ session_spec(struct session *s, const struct api_call *c,
 	    .instance = instance, .pty = s->terminal.pty};
 
 	b.boxed = s->wish.host == HOST_SANDBOX;
+	b.no_links = ((const struct exec *)c->req->state)->no_links;
 	session_instance(s, instance);
 	r = exec_spec_make(&b, c->params, s->wish.cwd, &ids, &spec, why);
 	if (r == 0)

@@ -17,148 +17,6 @@
 #include "common/text.h"
 
 #define PATHS_MAX 64u
-#define BOX_TOP	  "/workspace"
-
-/* A variable of the base environment: of the call, or of what it begins with. */
-static bool
-base_get(const struct exec_base *b, const struct val *params, const char *key,
-    char *ret, size_t size)
-{
-	const struct val *env = val_get(params, "baseEnv");
-	size_t n = strlen(key);
-
-	if (env != NULL)
-		return val_copy(env, key, ret, size) > 0;
-	for (size_t at = 0; at < b->base_env_bytes;
-	     at += strlen(b->base_env + at) + 1) {
-		const char *e = b->base_env + at;
-
-		if (strncmp(e, key, n) == 0 && e[n] == '=') {
-			snprintf(ret, size, "%s", e + n + 1);
-			return ret[0] != '\0';
-		}
-	}
-	return false;
-}
-
-/* Is there a name in it that leads upwards? */
-static bool
-leads_up(const char *path)
-{
-	for (; *path != '\0'; path += strcspn(path, "/")) {
-		path += strspn(path, "/");
-		if (strncmp(path, "..", 2) == 0 &&
-		    (path[2] == '/' || path[2] == '\0'))
-			return true;
-	}
-	return false;
-}
-
-/* What of `path` lies behind `top`; NULL: it is neither that nor below it. */
-static const char *
-behind(const char *path, const char *top)
-{
-	size_t n = strlen(top);
-
-	return n > 0 && strncmp(path, top, n) == 0 &&
-		(path[n] == '/' || path[n] == '\0') ? path + n : NULL;
-}
-
-/* An absolute path as the box has it: one of its own, any of a container, or one
- * of the host that it shows of its scope's directory. False: none of these. */
-static bool
-box_path(const struct exec_base *b, const char *path, char *ret, size_t size)
-{
-	const char *dir = b->directory;
-	bool agent = b->cfg->sandbox.access == CONFIG_ACCESS_RO;
-	const char *rest = behind(path, dir);
-	int n;
-
-	if (leads_up(path))
-		return false;
-	if (b->cfg->sandbox.backend == CONFIG_BACKEND_CONTAINER ||
-	    behind(path, BOX_TOP) != NULL ||
-	    (agent && behind(path, BOX_AGENT) != NULL))
-		n = snprintf(ret, size, "%s", path);
-	else if (rest != NULL)
-		n = snprintf(
-		    ret, size, "%s%s", agent ? BOX_AGENT : BOX_TOP, rest);
-	else
-		return false;
-	return n >= 0 && (size_t)n < size;
-}
-
-/* In a box: the workspace or the scope's directory, or below one of them. Where the
- * call comes from there, that is where it begins. */
-static int
-box_workdir(const struct exec_base *b, const struct val *params, char *ret,
-    size_t size, struct proto_problem *why)
-{
-	char dir[4200], base[4200], home[4200], full[8500], shown[200];
-
-	if (val_copy(params, "baseDir", base, sizeof(base)) == 0)
-		(void)snprintf(base, sizeof(base), "%s", b->dir);
-	if (!box_path(b, base, home, sizeof(home)) ||
-	    behind(base, b->directory) == NULL)
-		(void)strlcpy(home, BOX_TOP, sizeof(home));
-	if (val_copy(params, "workdir", dir, sizeof(dir)) == 0)
-		dir[0] = '\0';
-	if (dir[0] == '~' && (dir[1] == '\0' || dir[1] == '/'))
-		(void)snprintf(full, sizeof(full), BOX_TOP "%s", dir + 1);
-	else if (dir[0] == '/')
-		(void)strlcpy(full, dir, sizeof(full));
-	else
-		(void)snprintf(full, sizeof(full), "%s%s%s", home,
-		    dir[0] != '\0' ? "/" : "", dir);
-	if (box_path(b, full, ret, size))
-		return 0;
-	text_escape(dir, strlen(dir), false, shown, sizeof(shown));
-	proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
-	    "workdir %s is not below the box's " BOX_TOP "%s; nothing was run",
-	    shown,
-	    b->directory[0] == '\0' ? "" :
-		b->cfg->sandbox.access == CONFIG_ACCESS_RO ?
-				      " or " BOX_AGENT :
-				      ", nor in its scope's directory");
-	return -EINVAL;
-}
-
-/* The directory the command runs in; the child finds out if it is there. */
-int
-exec_workdir(const struct exec_base *b, const struct val *params, char *ret,
-    size_t size, struct proto_problem *why)
-{
-	char dir[4200], base[4200], home[4200], shown[200];
-	int n;
-
-	if (b->boxed)
-		return box_workdir(b, params, ret, size, why);
-	if (val_copy(params, "baseDir", base, sizeof(base)) == 0)
-		snprintf(base, sizeof(base), "%s", b->dir);
-	if (val_copy(params, "workdir", dir, sizeof(dir)) == 0)
-		snprintf(dir, sizeof(dir), "%s",
-		    b->cfg->workdir[0] != '\0' ? b->cfg->workdir
-			: base[0] != '\0'      ? base
-					       : b->home);
-	if (!base_get(b, params, "HOME", home, sizeof(home)))
-		snprintf(home, sizeof(home), "%s", b->home);
-	if (dir[0] == '~' && (dir[1] == '\0' || dir[1] == '/'))
-		n = snprintf(ret, size, "%s%s", home, dir + 1);
-	else if (dir[0] == '/')
-		n = snprintf(ret, size, "%s", dir);
-	else if (base[0] == '/')
-		n = snprintf(ret, size, "%s/%s", base, dir);
-	else
-		n = -1;
-	text_escape(dir, strlen(dir), false, shown, sizeof(shown));
-	if (n < 0 || (size_t)n >= size) {
-		proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
-		    "workdir %s is %s; nothing was run", shown,
-		    n < 0 ? "relative, and no baseDir was given" : "too long");
-		return -EINVAL;
-	}
-	return 0;
-}
 
 int
 blob_put(struct build *bl, const char *what, const char *a, size_t a_len,
@@ -226,7 +84,7 @@ choose_shells(const struct exec_base *b, const struct val *params,
 		sbuf_addn(ret, b->cfg->shell, strlen(b->cfg->shell) + 1);
 		return 1;
 	}
-	(void)base_get(b, params, "SHELL", own, sizeof(own));
+	(void)exec_base_get(b, params, "SHELL", own, sizeof(own));
 	for (size_t i = 0; i < NELEMS(users); i++) {
 		if (!shell_is_posix(users[i]) ||
 		    (i > 0 && strcmp(users[i], own) == 0))
@@ -365,6 +223,7 @@ spec_fill(struct build *bl, const struct exec_base *b, const struct val *params,
 	if (r < 0)
 		return r;
 	sp->flags = b->cfg->no_new_privs ? CTL_START_NO_NEW_PRIVS : 0u;
+	sp->flags |= b->no_links ? CTL_START_NO_LINKS : 0u;
 	if (argv == NULL) {
 		sp->flags |= CTL_START_SHELL |
 		    (b->cfg->direct && !b->boxed ? CTL_START_DIRECT : 0u);

@@ -7,6 +7,8 @@
 #ifndef PSUP_SUPERVISOR_API_EXEC_SPEC_H
 #define PSUP_SUPERVISOR_API_EXEC_SPEC_H
 
+#include <limits.h>
+
 #include "supervisor/master.h"
 
 /* What an exec begins with, where the call does not say. */
@@ -17,6 +19,10 @@ struct exec_base {
 	const char *dir; /* the connection's; "": none */
 	uint32_t umask;
 	const char *home, *user_shell, *path;
+	bool left;  /* to the host, though its scope is in a box, of which that
+		     * shows this (host/boxes.h) as /workspace; "": nothing */
+	char workspace[PATH_MAX];
+	bool no_links; /* its directory has none: CTL_START_NO_LINKS */
 	bool boxed; /* it is to run in a box, which has */
 	char directory[CONFIG_DIRECTORY]; /* this of its scope; "": none */
 };
@@ -38,6 +44,8 @@ struct exec_ids {
 	bool pty; /* it needs a TERM */
 };
 
+/* Is that path of the host one that a box of its scope shows? */
+bool exec_is_shown(const struct exec_base *b, const char *path);
 /* The directory: absolute. Errors: -EINVAL with *why filled
  * (PROTO_E_WORKDIR). */
 int exec_workdir(const struct exec_base *b, const struct val *params,

@@ -189,6 +189,8 @@ boxes_order(struct master *m, const struct session *s, struct ctl_start *ret)
 	if (bx->pid == 0)
 		return -ESRCH;
 	ret->flags |= CTL_START_BOXED;
+	if (s->wish.host == HOST_SETUP)
+		ret->flags |= CTL_START_SETUP;
 	ret->head.reader = CTL_READER_BOXED;
 	ret->box_pid = bx->pid;
 	ret->box_start = bx->start;

@@ -12,6 +12,7 @@
 
 #include <sys/queue.h>
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "common/config.h"
@@ -71,6 +72,11 @@ void boxes_init(struct master *m);
 void boxes_fini(struct master *m);
 /* recover.c: after the index was read: those that its sessions are. */
 void boxes_recover(struct master *m);
+/* ... of one that a damaged index knows nothing of: what it is called, and, once
+ * it is there (`start.box` says where it is), what it is to a box. Nobody enters a
+ * box of which nobody knows whose it is; who is inside stays. */
+void boxes_name(struct session_id *id);
+void boxes_adopted(struct master *m, struct session *s);
 /* Other settings: who would be made in another way takes nobody in. */
 void boxes_reload(struct master *m);
 
@@ -112,6 +118,11 @@ struct boxes_count {
 void boxes_count(const struct master *m, struct boxes_count *ret);
 /* ... on the master's page. */
 void boxes_show(struct master *m);
+
+/* workspace.c: what the box of that scope shows as /workspace, without links; ""
+ * where there is none, or each session has its own. `directory`: its scope's. */
+void boxes_workspace(struct master *m, const char *scope, const char *directory,
+    char ret[PATH_MAX]);
 
 /* maker.c: a box's session, starting. NULL: `why`. */
 struct session *

@@ -90,6 +90,61 @@ recover_life(struct master *m, struct host_box *bx)
 }
 
 void
+boxes_name(struct session_id *id)
+{
+	char key[BOXES_KEY_MAX];
+
+	(void)snprintf(key, sizeof(key), "lost %016" PRIx64, id->sid.v);
+	free(id->scope);
+	free(id->label);
+	free(id->session_key);
+	id->scope = strdup(BOXES_SCOPE);
+	id->label = strdup("");
+	id->session_key = strdup(key);
+}
+
+/* Those who were adopted before their box are inside already. Its timer looks at
+ * it in a while only: others may be to come. */
+static void
+adopt_box(struct master *m, struct session *box)
+{
+	struct host_box *bx;
+	struct session *s;
+
+	recover_box(m, box);
+	bx = boxes_by_sid(m, box->id.sid);
+	if (bx == NULL)
+		return;
+	for (s = registry_first(m); s != NULL; s = registry_next(s))
+		if (session_live(s) && s != box &&
+		    s->start.box.v == box->id.sid.v)
+			boxes_adopted(m, s);
+	boxes_look(m, bx, box);
+	(void)box_tell(&bx->life, BOX_DRAIN, &bx->rules, clock_boot_ns());
+	boxes_place(m, bx);
+	starts_inside(box, (struct sid){BOXES_CLOSING});
+}
+
+void
+boxes_adopted(struct master *m, struct session *s)
+{
+	struct host_box *bx;
+
+	if (s->wish.host == HOST_BOX) {
+		adopt_box(m, s);
+		return;
+	}
+	bx = boxes_by_sid(m, s->start.box);
+	if (bx == NULL)
+		return;
+	if (s->wish.host == HOST_SETUP)
+		bx->setup = s->id.sid;
+	else
+		bx->life.inside++;
+	boxes_place(m, bx);
+}
+
+void
 boxes_recover(struct master *m)
 {
 	struct host_box *bx;

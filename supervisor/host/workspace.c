@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "common/config_sandbox.h"
+#include "supervisor/host/boxes.h"
+#include "supervisor/master.h"
 
 #define LINKS 16u
 
@@ -36,8 +38,8 @@ workspace_name(const char *key, uint64_t incarnation, char ret[NAME_MAX + 1])
 	}
 	ret[n] = '\0';
 	if (strncmp(key, "session ", 8) == 0)
-		(void)snprintf(ret + n, 18, "-%016llx",
-		    (unsigned long long)incarnation);
+		(void)snprintf(
+		    ret + n, 18, "-%016llx", (unsigned long long)incarnation);
 	return 0;
 }
 
@@ -227,8 +229,8 @@ workspace_directory(
 	if (r < 0)
 		(void)snprintf(why, BOX_WHY_MAX,
 		    "no sandbox: directory %.120s: %s", c->directory,
-		    r == -ELOOP ? "there is a link in it by now" :
-				  strerror(-r));
+		    r == -ELOOP ? "there is a link in it by now"
+				: strerror(-r));
 	else if (ret->st_uid != owner)
 		(void)snprintf(why, BOX_WHY_MAX,
 		    "no sandbox: directory %.120s is uid %u's; expected uid "
@@ -279,4 +281,36 @@ workspace_forget(const struct config_sandbox *c, const char *name)
 		return;
 	(void)unlinkat(dir, name, AT_REMOVEDIR);
 	close(dir);
+}
+
+void
+boxes_workspace(struct master *m, const char *scope, const char *directory,
+    char ret[PATH_MAX])
+{
+	const struct config_sandbox *c = &m->cfg.sandbox;
+	char key[BOXES_KEY_MAX], name[NAME_MAX + 1], self[40], why[BOX_WHY_MAX];
+	ssize_t n;
+	int dir;
+
+	ret[0] = '\0';
+	if (c->backend == CONFIG_BACKEND_CONTAINER)
+		return;
+	if (c->access == CONFIG_ACCESS_RW) {
+		(void)strlcpy(ret, directory, PATH_MAX);
+		return;
+	}
+	boxes_key(c, scope, 0, key);
+	if (c->scope == CONFIG_BOX_SESSION ||
+	    workspace_name(key, m->h.incarnation, name) < 0)
+		return;
+	dir = open_all(c->workspace, false, why);
+	if (dir < 0)
+		return;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", dir);
+	n = readlink(self, ret, PATH_MAX - 1);
+	ret[n > 0 ? n : 0] = '\0';
+	close(dir);
+	if (n > 0 && (strlcat(ret, "/", PATH_MAX) >= PATH_MAX ||
+			 strlcat(ret, name, PATH_MAX) >= PATH_MAX))
+		ret[0] = '\0';
 }

@@ -3,6 +3,7 @@
  * the master dies, and when psup.conf says something else; how they are set up,
  * listed and pruned. */
 #include "lib_boxes.h"
+#include "lib_inner.h"
 
 #include <glob.h>
 #include <poll.h>
@@ -298,6 +299,72 @@ SCENARIO(sandbox_lives, is_listed_and_pruned)
 	ask("write", STR("sessionId", id), STR("data", "go\n"));
 	await_end(id);
 	expect_str(ask("exec", STR("command", "true")), "status", "completed");
+}
+
+static size_t
+count_of(const char *method, const char *rows)
+{
+	return psup_value_count(psup_value_get(details(ask(method)), rows));
+}
+
+/* Between two masters. */
+static void
+spoil_the_index(void)
+{
+	kill_now(master_pid(), SIGSTOP);
+	expect(truncate(scn_format("%s/index/data.mdb", runtime_dir()), 5000) ==
+	    0);
+	kill_master();
+	await_log("event=index-set-aside ");
+	while (count_of("sandboxes", "boxes") == 0) /* the keeper has told it */
+		;
+}
+
+/* Whose it was nobody knows then. It is a box all the same, of which nobody is
+ * told as of a session; who is inside stays, whoever comes gets another one. */
+SCENARIO(sandbox_lives, that_a_damaged_index_has_lost_is_a_box_still)
+{
+	const psup_value *row;
+	const char *id;
+	pid_t box;
+
+	boxes("");
+	id = waits_in_box(&box);
+	spoil_the_index();
+	row = psup_value_at(psup_value_get(details(ask("sandboxes")), "boxes"),
+	    0);
+	expect(psup_get_is(row, "state", "draining") &&
+	    psup_get_int(row, "inside", 0) == 1 &&
+	    psup_get_int(row, "pid", 0) == box);
+	expect(count_of("list", "sessions") == 2); /* and that of boxes() */
+	expect(psup_get_int(psup_value_get(details(ask("status")), "sessions"),
+	    "running", 0) == 1);
+	expect_says("readlink /proc/self/ns/pid >ns; echo new", "new\n");
+	expect(count_of("sandboxes", "boxes") == 2);
+	kill_master(); /* to whom it says the same */
+	expect(count_of("sandboxes", "boxes") == 2);
+	ends_as_told(id);
+	expect(strcmp(read_retained(id).bytes, "up\ndone\n") == 0);
+	await_gone(box);
+	expect_says("echo still new", "still new\n");
+}
+
+/* ... and its death is told as any box's. */
+SCENARIO(sandbox_lives, that_a_damaged_index_has_lost_dies_with_all_in_it)
+{
+	const psup_value *row;
+	const char *id;
+	pid_t box;
+
+	boxes("");
+	id = waits_in_box(&box);
+	spoil_the_index();
+	kill_now(box, SIGKILL);
+	row = await_end(id);
+	expect(psup_get_is(row, "exitReason", "lost"));
+	expect_str(ask("poll", STR("sessionId", id)), "failureKind", "sandbox");
+	while (count_of("sandboxes", "boxes") != 0)
+		;
 }
 
 #ifdef PSUP_FAULTS

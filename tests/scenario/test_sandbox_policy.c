@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which scopes are in a sandbox, and that what is to be in one runs nowhere
  * else, whatever becomes of psup.conf. */
+#include "lib_inner.h"
 #include "lib_scn.h"
 
 #include <signal.h>
@@ -55,6 +56,58 @@ SCENARIO(sandbox_policy, what_a_covered_scope_may_not_is_said_in_full)
 	a = ask_as(boxed, "exec", STR("command", "true"), YES("elevated"),
 	    STR("ask", "always"));
 	expect_refused_for(a, "unsupported", "ask");
+}
+
+/* Where a call that leaves its box says one of its directories, that is the same
+ * one on the host, and said; no link in there leads it astray. */
+SCENARIO(sandbox_policy, who_leaves_is_where_its_box_had_it)
+{
+	const char *top = file_in_scenario("boxes"), *dir, *other;
+	struct peer *boxed;
+	struct answer *a;
+
+	psupd(.conf = scn_format(NAMED "[sandbox]\nworkspace = %s\n"
+	    "[elevated]\nenabled = yes\nscopes = boxed\n", top));
+	boxed = peer("boxed");
+	a = ask_as(boxed, "exec", STR("command", "pwd"), YES("elevated"),
+	    STR("workdir", "/workspace"));
+	expect_refused(a, "bad-workdir");
+	expect(mkdir(top, 0700) == 0);
+	dir = scn_format("%s/agent%%20boxed", top);
+	expect(mkdir(dir, 0700) == 0);
+	expect(mkdir(scn_format("%s/sub", dir), 0700) == 0);
+	other = file_in_scenario("other");
+	expect(mkdir(other, 0700) == 0);
+	expect(symlink(other, scn_format("%s/astray", dir)) == 0);
+	a = ask_as(boxed, "exec", STR("command", "pwd -P"), YES("elevated"),
+	    STR("workdir", "/workspace/sub"));
+	expect_str(a, "aggregated", scn_format("%s/sub\n", dir));
+	expect_str(a, "cwd", scn_format("%s/sub", dir));
+	expect_text(a, scn_format("elevated: it runs on the host, in %s/sub",
+	    dir));
+	a = ask_as(boxed, "exec", STR("command", "pwd"), YES("elevated"),
+	    STR("workdir", "/workspace/astray"));
+	expect_refused(a, "bad-workdir");
+	expect(strstr(words_of(a), "symbolic links") != NULL, "%s",
+	    words_of(a));
+	a = ask_as(boxed, "exec", STR("command", "pwd"), YES("elevated"),
+	    STR("workdir", scn_format("%s/astray", dir)));
+	expect_refused(a, "bad-workdir");
+	expect_refused(ask_as(boxed, "exec", STR("command", "pwd"),
+	    YES("elevated"), STR("workdir", "/workspace/../..")),
+	    "bad-workdir");
+	/* its own directories of the host are what they were */
+	expect_str(ask_as(boxed, "exec", STR("command", "pwd"), YES("elevated"),
+	    STR("workdir", other)), "aggregated", scn_format("%s\n", other));
+	write_conf(scn_format(NAMED "[sandbox]\nscope = session\nworkspace = "
+	    "%s\n[elevated]\nenabled = yes\nscopes = boxed\n", top));
+	kill_now(keeper_pid(), SIGHUP);
+	await_log("event=config-read");
+	a = ask_as(boxed, "exec", STR("command", "pwd"), YES("elevated"),
+	    STR("workdir", "/workspace"));
+	expect_refused(a, "bad-workdir");
+	expect(strstr(words_of(a), "has no place on the host") != NULL, "%s",
+	    words_of(a));
 }
 
 /* What exec would do is said without doing it. */
