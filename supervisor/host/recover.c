@@ -115,7 +115,7 @@ adopt_box(struct master *m, struct session *box)
 	bx = boxes_by_sid(m, box->id.sid);
 	if (bx == NULL)
 		return;
-	for (s = registry_first(m); s != NULL; s = registry_next(s))
+	for (s = registry_first(m); s != NULL; s = registry_next(m, s))
 		if (session_live(s) && s != box &&
 		    s->start.box.v == box->id.sid.v)
 			boxes_adopted(m, s);
