@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MessagePack to trees. Only this file and codec_enc.c know msgpack-c.
- *
- * A decode is: scan (codec_scan.c: limits, end, memory needed), msgpack-c
- * parses, its objects are copied into one block with their strings behind
- * them. msgpack-c allocates what a header claims, which is harmless here
- * because the scan has seen the bytes behind every claim.
+ * MessagePack to trees: scan (codec_scan.c: limits, end, memory needed), then the
+ * values are built in one block with their strings behind them, from bytes that
+ * the scan has seen, so that no header need be doubted any more.
  */
 #include "codec.h"
 
-#include <msgpack.h>
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +15,7 @@
 #include "codec_scan.h"
 #include "reserve.h"
 
+#define KEY_WORD sizeof(uint64_t)
 #define FEW_KEYS 8 /* up to here comparing all pairs is quicker */
 
 const struct codec_limits codec_limits_default = {
@@ -43,19 +41,9 @@ struct codec_arena {
 	struct val *next;
 	char *text;
 	const struct val *twice; /* a duplicate key, or NULL */
+	bool failed;             /* no memory to look for one */
 	struct val nodes[];
 };
-
-/* Copies a string behind the nodes. */
-static void
-build_string(struct codec_arena *a, struct val *v, const char *p, size_t n)
-{
-	v->s.ptr = a->text;
-	v->s.len = n;
-	if (n > 0)
-		memcpy(a->text, p, n);
-	a->text += n;
-}
 
 /* By length, then bytes: all that equality needs. */
 static int
@@ -73,13 +61,14 @@ compare_keys(const void *left, const void *right)
 static unsigned
 mark_of(const struct val *key)
 {
-	size_t n = key->s.len < 8 ? key->s.len : 8;
-	uint64_t first = 0, last = 0;
+	uint64_t first, last = 0;
 
-	if (n > 0) {
-		memcpy(&first, key->s.ptr, n);
-		memcpy(&last, key->s.ptr + key->s.len - n, n);
-	}
+	memcpy(&first, key->s.ptr, KEY_WORD); /* there is that much behind it */
+	if (key->s.len < KEY_WORD)
+		first = le64toh(first) &
+		    ((UINT64_C(1) << 8 * key->s.len) - 1);
+	else
+		memcpy(&last, key->s.ptr + key->s.len - KEY_WORD, KEY_WORD);
 	first ^= last * 0x9e3779b97f4a7c15u ^ key->s.len << 56;
 	return (unsigned)(first * 0xff51afd7ed558ccdu >> 32) % MARKS;
 }
@@ -103,14 +92,16 @@ all_differ(const struct val *map)
 }
 
 /* Finds a key that stands twice in a map of many keys. */
-static bool
+static void
 find_twice_sorted(struct codec_arena *a, const struct val *map)
 {
 	size_t i, n = map->a.count;
 	struct val *keys = calloc(n, sizeof(*keys));
 
-	if (keys == NULL)
-		return false;
+	if (keys == NULL) {
+		a->failed = true;
+		return;
+	}
 	for (i = 0; i < n; i++)
 		keys[i] = map->a.items[2 * i];
 	qsort(keys, n, sizeof(*keys), compare_keys);
@@ -122,125 +113,197 @@ find_twice_sorted(struct codec_arena *a, const struct val *map)
 			;
 	}
 	free(keys);
-	return true;
 }
 
-/* Notes a key that stands twice. False: out of memory. */
-static bool
+/* Notes a key that stands twice. */
+static void
 find_twice(struct codec_arena *a, const struct val *map)
 {
 	const struct val *keys = map->a.items;
 	size_t i, k;
 
 	if (a->twice != NULL)
-		return true;
-	if (map->a.count > FEW_KEYS)
-		return all_differ(map) || find_twice_sorted(a, map);
+		return;
+	if (map->a.count > FEW_KEYS) {
+		if (!all_differ(map))
+			find_twice_sorted(a, map);
+		return;
+	}
 	for (i = 1; i < map->a.count; i++) {
 		for (k = 0; k < i; k++) {
 			if (compare_keys(&keys[2 * i], &keys[2 * k]) == 0)
 				a->twice = &keys[2 * i];
 		}
 	}
-	return true;
 }
 
-static bool build(struct codec_arena *a, struct val *v,
-    const msgpack_object *o);
+/* A number of so many bytes, the highest first. */
+static uint64_t
+number_of(const unsigned char *p, unsigned bytes)
+{
+	uint64_t v = 0;
+
+	while (bytes-- > 0)
+		v = v << 8 | *p++;
+	return v;
+}
+
+static const unsigned char *build(struct codec_arena *a, struct val *v,
+    const unsigned char *p);
 
 /* Children lie side by side, before the children's own children. */
-static bool
-build_items(struct codec_arena *a, struct val *v, const msgpack_object *o)
+static const unsigned char *
+build_items(struct codec_arena *a, struct val *v, bool map, size_t count,
+    const unsigned char *p)
 {
-	bool map = o->type == MSGPACK_OBJECT_MAP;
-	size_t i, n = map ? o->via.map.size : o->via.array.size;
+	size_t values = map ? 2 * count : count;
 	struct val *items = a->next;
 
 	v->type = map ? VAL_MAP : VAL_ARRAY;
 	v->a.items = items;
-	v->a.count = n;
-	a->next += map ? 2 * n : n;
-	for (i = 0; i < n; i++) {
-		if (!map) {
-			if (!build(a, &items[i], &o->via.array.ptr[i]))
-				return false;
-			continue;
-		}
-		if (!build(a, &items[2 * i], &o->via.map.ptr[i].key) ||
-		    !build(a, &items[2 * i + 1], &o->via.map.ptr[i].val))
-			return false;
-	}
-	return !map || find_twice(a, v);
+	v->a.count = count;
+	a->next += values;
+	for (size_t i = 0; i < values; i++)
+		p = build(a, &items[i], p);
+	if (map)
+		find_twice(a, v);
+	return p;
 }
 
-/* One object of msgpack-c as one of ours. False: out of memory. */
-static bool
-build(struct codec_arena *a, struct val *v, const msgpack_object *o)
+static const unsigned char *
+build_uint(struct val *v, const unsigned char *p, unsigned bytes)
 {
-	switch (o->type) {
-	case MSGPACK_OBJECT_NIL:
-		v->type = VAL_NIL;
-		return true;
-	case MSGPACK_OBJECT_BOOLEAN:
-		v->type = VAL_BOOL;
-		v->b = o->via.boolean;
-		return true;
-	case MSGPACK_OBJECT_POSITIVE_INTEGER:
-		v->type = VAL_UINT;
-		v->u = o->via.u64;
-		return true;
-	case MSGPACK_OBJECT_NEGATIVE_INTEGER:
-		v->type = VAL_INT;
-		v->i = o->via.i64;
-		return true;
-	case MSGPACK_OBJECT_FLOAT32:
-	case MSGPACK_OBJECT_FLOAT64:
-		v->type = VAL_DOUBLE;
-		v->d = o->via.f64;
-		return true;
-	case MSGPACK_OBJECT_STR:
-		v->type = VAL_STR;
-		build_string(a, v, o->via.str.ptr, o->via.str.size);
-		return true;
-	case MSGPACK_OBJECT_BIN:
-		v->type = VAL_BIN;
-		build_string(a, v, o->via.bin.ptr, o->via.bin.size);
-		return true;
-	case MSGPACK_OBJECT_ARRAY:
-	case MSGPACK_OBJECT_MAP:
-		return build_items(a, v, o);
-	case MSGPACK_OBJECT_EXT:
-		break; /* the scan has refused it */
-	}
-	UNREACHABLE();
+	v->type = VAL_UINT;
+	v->u = number_of(p, bytes);
+	return p + bytes;
 }
 
-/* Lets msgpack-c parse what the scan has passed, and copies it. */
+/* What is not negative is a VAL_UINT. */
+static const unsigned char *
+build_int(struct val *v, const unsigned char *p, unsigned bytes)
+{
+	unsigned shift = 64 - 8 * bytes;
+
+	v->i = (int64_t)(number_of(p, bytes) << shift) >> shift;
+	v->type = v->i < 0 ? VAL_INT : VAL_UINT;
+	return p + bytes;
+}
+
+static const unsigned char *
+build_double(struct val *v, const unsigned char *p, unsigned bytes)
+{
+	uint64_t u = number_of(p, bytes);
+	uint32_t half = (uint32_t)u;
+	float f;
+
+	v->type = VAL_DOUBLE;
+	memcpy(&v->d, &u, sizeof(v->d));
+	memcpy(&f, &half, sizeof(f));
+	if (bytes == sizeof(f))
+		v->d = (double)f;
+	return p + bytes;
+}
+
+/* Copies a string behind the nodes. */
+static const unsigned char *
+build_string(struct codec_arena *a, struct val *v, enum val_type type,
+    size_t n, const unsigned char *p)
+{
+	v->type = type;
+	v->s.ptr = a->text;
+	v->s.len = n;
+	memcpy(a->text, p, n);
+	a->text += n;
+	return p + n;
+}
+
+/* What begins with a byte from 0xc0 to 0xdf, which is behind us. */
+static const unsigned char *
+build_wide(struct codec_arena *a, struct val *v, unsigned char c,
+    const unsigned char *p)
+{
+	unsigned bytes = 1u << (c & 3); /* of a number */
+
+	switch (c) {
+	case 0xc0:
+		v->type = VAL_NIL;
+		return p;
+	case 0xc2:
+	case 0xc3:
+		v->type = VAL_BOOL;
+		v->b = c & 1;
+		return p;
+	case 0xc4:
+	case 0xc5:
+	case 0xc6:
+		return build_string(a, v, VAL_BIN, number_of(p, bytes),
+		    p + bytes);
+	case 0xca:
+	case 0xcb:
+		return build_double(v, p, c == 0xca ? 4 : 8);
+	case 0xcc:
+	case 0xcd:
+	case 0xce:
+	case 0xcf:
+		return build_uint(v, p, bytes);
+	case 0xd0:
+	case 0xd1:
+	case 0xd2:
+	case 0xd3:
+		return build_int(v, p, bytes);
+	case 0xd9:
+	case 0xda:
+	case 0xdb:
+		bytes = 1u << (c - 0xd9);
+		return build_string(a, v, VAL_STR, number_of(p, bytes),
+		    p + bytes);
+	default: /* the scan has refused the others */
+		bytes = c & 1 ? 4 : 2;
+		return build_items(a, v, c >= 0xde, number_of(p, bytes),
+		    p + bytes);
+	}
+}
+
+/* A value of the bytes at p: where they end. */
+static const unsigned char *
+build(struct codec_arena *a, struct val *v, const unsigned char *p)
+{
+	unsigned char c = *p++;
+
+	if (c < 0x80) {
+		v->type = VAL_UINT;
+		v->u = c;
+		return p;
+	}
+	if (c < 0xa0)
+		return build_items(a, v, c < 0x90, c & 15u, p);
+	if (c < 0xc0)
+		return build_string(a, v, VAL_STR, c & 31u, p);
+	if (c < 0xe0)
+		return build_wide(a, v, c, p);
+	v->type = VAL_INT;
+	v->i = (int8_t)c;
+	return p;
+}
+
+/* A tree of what the scan has passed. */
 static enum codec_error
 decode_scanned(const void *buf, const struct codec_extent *extent,
     struct codec_arena **ret_arena)
 {
 	struct codec_arena *a;
-	msgpack_unpacked parsed;
-	size_t offset = 0;
-	bool ok;
 
 	a = malloc(sizeof(*a) + extent->values * sizeof(struct val) +
-	    extent->string_bytes);
+	    extent->string_bytes + KEY_WORD);
 	if (a == NULL)
 		return CODEC_NOMEM;
 	a->next = a->nodes + 1;
 	a->text = (char *)(a->nodes + extent->values);
+	a->failed = false;
 	a->twice = NULL;
-	msgpack_unpacked_init(&parsed);
-	ok = msgpack_unpack_next(&parsed, buf, extent->used, &offset) ==
-	    MSGPACK_UNPACK_SUCCESS;
-	if (ok) {
-		CHECK(offset == extent->used);
-		ok = build(a, a->nodes, &parsed.data);
-	}
-	msgpack_unpacked_destroy(&parsed);
-	if (!ok) {
+	CHECK(build(a, a->nodes, buf) ==
+	    (const unsigned char *)buf + extent->used);
+	if (a->failed) {
 		free(a);
 		return CODEC_NOMEM;
 	}

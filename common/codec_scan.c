@@ -234,6 +234,58 @@ take_value(struct scan *s)
 	return CODEC_OK;
 }
 
+/* The bytes of a value that holds no others, is known by its first byte or two and
+ * is there; its string's in *ret_text. 0: it is none of these. */
+static size_t
+plain_size(const unsigned char *p, size_t size, size_t *ret_text)
+{
+	unsigned char c = *p;
+	size_t n;
+
+	*ret_text = 0;
+	if (c < 0x80 || c >= 0xe0)
+		return 1;
+	if (c >= 0xa0 && c <= 0xbf) {
+		*ret_text = c & 31u;
+		n = 1 + *ret_text;
+	} else if (c == 0xd9 && size > 1) {
+		*ret_text = p[1];
+		n = 2 + *ret_text;
+	} else if (c >= 0xc0 && heads[c - 0xc0].kind == H_SCALAR) {
+		n = (size_t)1 + heads[c - 0xc0].body_bytes;
+	} else {
+		return 0;
+	}
+	return n <= size ? n : 0;
+}
+
+/* Takes what is plain within a map or array, but for its last value: nearly all
+ * of every object, and without a look at what none of it can break. */
+static void
+take_plain(struct scan *s)
+{
+	struct codec_walk *w = s->w;
+	struct codec_level *level = &w->levels[w->depth > 0 ? w->depth - 1 : 0];
+	uint32_t left = level->left, taken;
+	size_t n, text, pos = w->pos;
+
+	if (w->broken != CODEC_OK || w->depth == 0 ||
+	    s->limits->string < UINT8_MAX)
+		return;
+	for (; left > 1 && pos < s->size; left--, pos += n) {
+		n = plain_size(s->buf + pos, s->size - pos, &text);
+		if (n == 0 || (level->map && left % 2 == 0 &&
+			(s->buf[pos] < 0xa0 || s->buf[pos] > 0xbf)))
+			break;
+		w->string_bytes += text;
+	}
+	taken = level->left - left;
+	level->left = left;
+	w->outstanding -= taken;
+	w->values += taken;
+	w->pos = pos;
+}
+
 /* A walk ends: its words stay. */
 static enum codec_error
 walk_end(struct codec_walk *w, enum codec_error e)
@@ -256,8 +308,10 @@ codec_walk(struct codec_walk *w, const unsigned char *buf, size_t size,
 		*w = (struct codec_walk){ .begun = true, .outstanding = 1 };
 	ret->used = 0;
 	ret->broken = CODEC_OK;
-	while (e == CODEC_OK && w->outstanding > 0)
+	while (e == CODEC_OK && w->outstanding > 0) {
+		take_plain(&s);
 		e = take_value(&s);
+	}
 	if (e != CODEC_OK && e != CODEC_INCOMPLETE)
 		return walk_end(w, e);
 	if (w->outstanding > 0 || w->pos > size) {

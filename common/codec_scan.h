@@ -18,7 +18,7 @@ struct codec_extent {
 	                          * object that is not whole yet */
 };
 
-#define CODEC_DEPTH_MAX 16 /* of any limits; msgpack-c itself ends at 32 */
+#define CODEC_DEPTH_MAX 16 /* of any limits */
 #define CODEC_WHY_MAX   200
 
 /* How far a walk has come, in an object that comes in pieces; from {0} on. */

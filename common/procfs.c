@@ -144,6 +144,7 @@ procfs_walk_begin(struct procfs_walk *w, int32_t pid)
 		(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children",
 		    (int)pid, (int)pid);
 	w->have = 0;
+	w->text[0] = '\0';
 	w->fd = open(path, O_RDONLY | O_CLOEXEC);
 	return w->fd < 0 ? -errno : 0;
 }
@@ -152,18 +153,25 @@ bool
 procfs_walk_some(struct procfs_walk *w, bool (*each)(void *arg, int32_t child),
     void *arg)
 {
-	ssize_t n = read(w->fd, w->text + w->have,
-	    sizeof(w->text) - 1 - w->have);
-	bool more = n > 0;
 	char *p = w->text, *end;
+	bool more = true;
+	ssize_t n;
 
-	w->have += n > 0 ? (size_t)n : 0;
-	w->text[w->have] = '\0';
+	w->pause = false;
+	if (strchr(p, ' ') == NULL) {
+		n = read(w->fd, w->text + w->have,
+		    sizeof(w->text) - 1 - w->have);
+		more = n > 0;
+		w->have += n > 0 ? (size_t)n : 0;
+		w->text[w->have] = '\0';
+	}
 	/* the last number may be cut: only one that a blank ends */
-	for (; more && (end = strchr(p, ' ')) != NULL; p = end + 1)
+	while (more && !w->pause && (end = strchr(p, ' ')) != NULL) {
 		more = each(arg, (int32_t)strtol(p, NULL, 10));
+		p = end + 1;
+	}
 	w->have = (size_t)(w->text + w->have - p);
-	memmove(w->text, p, w->have);
+	memmove(w->text, p, w->have + 1);
 	if (!more) {
 		(void)close(w->fd);
 		w->fd = -1;

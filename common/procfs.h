@@ -50,6 +50,7 @@ bool procfs_has_ended(const struct procfs_stat *s);
  * hide others. */
 struct procfs_walk {
 	int fd; /* -1: it is over */
+	bool pause; /* each() may set it: no more of them now */
 	size_t have;
 	char text[2048];
 };

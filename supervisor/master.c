@@ -77,7 +77,7 @@ on_key_timer(int fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	turn_begin(m);
-	for (s = registry_first(m); s != NULL; s = registry_next(s))
+	for (s = registry_first(m); s != NULL; s = registry_next(m, s))
 		if (session_live(s) && !s->shown.backgrounded &&
 		    !session_is_ours(s) && !s->shown.answered && LIST_EMPTY(&s->watches))
 			session_background(m, s);
@@ -155,7 +155,6 @@ master_init(struct master *m, const struct heritage *h)
 	m->h = *h;
 	m->keeper_fd = HERITAGE_FD_KEEPER;
 	m->dirfd = -1;
-	RB_INIT(&m->by_sid);
 	RB_INIT(&m->by_slug);
 	RB_INIT(&m->by_key);
 	TAILQ_INIT(&m->dirty);

@@ -33,6 +33,7 @@
 #include "supervisor/host/boxes.h"
 #include "supervisor/lane/lane.h"
 #include "supervisor/session/session.h"
+#include "supervisor/session/sids.h"
 #include "supervisor/session/spares.h"
 #include "supervisor/share/room.h"
 #include "supervisor/store/cursors.h"
@@ -155,7 +156,7 @@ struct master {
 		LIST_HEAD(, watch) watches;
 		SLIST_HEAD(, session) sessions;
 	} over; /* freed by over_free() */
-	struct sid_tree by_sid;
+	struct sids by_sid;
 	struct slug_tree by_slug;
 	struct key_tree by_key;
 	struct pid_list by_pid[MASTER_PIDS];

@@ -79,7 +79,7 @@ board_mend(struct master *m)
 	m->board = b;
 	board_totals(m);
 	m->lanes_shown = lanes_changes(m->lanes) - 1;
-	for (s = registry_first(m); s != NULL; s = registry_next(s))
+	for (s = registry_first(m); s != NULL; s = registry_next(m, s))
 		board_show(m, s);
 	lane_admin_show(m);
 }

@@ -177,7 +177,7 @@ collect(struct master *m, bool (*want)(const struct session *),
 	struct session **v, *s;
 	size_t n = 0;
 
-	for (s = registry_first(m); s != NULL; s = registry_next(s))
+	for (s = registry_first(m); s != NULL; s = registry_next(m, s))
 		n += want(s);
 	*ret_n = 0;
 	if (n == 0)
@@ -187,7 +187,7 @@ collect(struct master *m, bool (*want)(const struct session *),
 		master_give_up(m, "no memory for what is on record");
 		return NULL;
 	}
-	for (s = registry_first(m); s != NULL; s = registry_next(s))
+	for (s = registry_first(m); s != NULL; s = registry_next(m, s))
 		if (want(s))
 			v[(*ret_n)++] = s;
 	qsort(v, n, sizeof(struct session *), cmp);
@@ -223,7 +223,7 @@ restore_lanes(struct master *m)
 	struct session *s, **v;
 	size_t n;
 
-	for (s = registry_first(m); s != NULL; s = registry_next(s)) {
+	for (s = registry_first(m); s != NULL; s = registry_next(m, s)) {
 		if (!session_live(s) || s->state == STATE_QUEUED ||
 		    session_is_ours(s))
 			continue;
@@ -333,7 +333,7 @@ own_incarnations(struct master *m, uint64_t last)
 {
 	struct session *s;
 
-	for (s = registry_first(m); s != NULL; s = registry_next(s))
+	for (s = registry_first(m); s != NULL; s = registry_next(m, s))
 		if (s->id.incarnation == 0)
 			session_of_keeper(s, last != 0 ? last
 			                               : m->h.incarnation);
@@ -399,7 +399,7 @@ recover_scan(struct master *m)
 	session_pump_lanes(m); /* nobody who ends may be left to do it */
 	session_ends_drain(m);
 	for (struct session *s = registry_first(m); s != NULL;
-	     s = registry_next(s))
+	     s = registry_next(m, s))
 		board_show(m, s);
 	return m->failed ? -ENOMEM : 0;
 }

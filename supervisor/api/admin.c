@@ -288,7 +288,7 @@ status_sessions(struct master *m, const char *scope, struct enc *e)
 			uncount(m, bx->setup, counts);
 		}
 	} else
-		for (s = registry_first(m); s != NULL; s = registry_next(s))
+		for (s = registry_first(m); s != NULL; s = registry_next(m, s))
 			if (!s->shown.hidden && strcmp(s->id.scope, scope) == 0)
 				counts[s->state]++;
 	enc_key(e, "sessions");

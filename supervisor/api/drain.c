@@ -38,7 +38,7 @@ put_survivors(struct req *r, const struct session *gone, struct enc *e)
 	if (left > SURVIVORS_MAX)
 		left = SURVIVORS_MAX;
 	for (s = registry_first(r->m); s != NULL && left > 0;
-	     s = registry_next(s)) {
+	     s = registry_next(r->m, s)) {
 		if (s == gone || !session_live(s) ||
 		    strcmp(s->id.scope, st->scope) != 0)
 			continue;
@@ -145,7 +145,7 @@ drain_scope_call(struct api_call *c)
 	st->grace_ms = (uint32_t)proto_int(PROTO_DRAIN_SCOPE, c->params,
 	    "graceMs", (int64_t)c->m->cfg.grace_ms);
 	st->signal = st->grace_ms == 0 ? SIGKILL : SIGTERM;
-	for (s = registry_first(c->m); s != NULL; s = registry_next(s)) {
+	for (s = registry_first(c->m); s != NULL; s = registry_next(c->m, s)) {
 		if (!session_live(s) || strcmp(s->id.scope, st->scope) != 0)
 			continue;
 		st->asked++;

@@ -80,7 +80,7 @@ by_starts(struct master *m, const struct trail *t)
 	struct session *s;
 
 	for (s = registry_first(m); s != NULL && t->of_keeper;
-	     s = registry_next(s)) {
+	     s = registry_next(m, s)) {
 		int32_t pid = s->facts.pid == 0 ? pid_of(m, s) : 0;
 
 		for (size_t i = 0; i < t->n && pid > 1; i++)
@@ -144,7 +144,7 @@ by_leaf(struct master *m, int32_t pid)
 	if (f == NULL)
 		return found;
 	for (s = registry_first(m); s != NULL && found.v == 0;
-	     s = registry_next(s)) {
+	     s = registry_next(m, s)) {
 		struct ring_reader *r = session_live(s) && pid_of(m, s) > 0
 		    ? readers_get(m, s->id.sid)
 		    : NULL;

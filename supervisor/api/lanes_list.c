@@ -91,7 +91,7 @@ scope_uses(struct master *m, const char *scope, const char *lane)
 {
 	struct session *s;
 
-	for (s = registry_first(m); s != NULL; s = registry_next(s))
+	for (s = registry_first(m); s != NULL; s = registry_next(m, s))
 		if (session_live(s) && strcmp(s->id.scope, scope) == 0 &&
 		    strcmp(s->wish.lane, lane) == 0)
 			return true;
@@ -109,7 +109,7 @@ list_of_scope(struct api_call *c, struct listing *l, const char *scope)
 	uint32_t n = 0, i;
 
 	for (s = registry_first(m); seen != NULL && s != NULL;
-	     s = registry_next(s)) {
+	     s = registry_next(m, s)) {
 		if (!session_live(s) || s->wish.lane[0] == '\0' ||
 		    strcmp(s->id.scope, scope) != 0)
 			continue;

@@ -178,7 +178,7 @@ walk(struct req *r, uint64_t until)
 
 	for (unsigned i = 0; s != NULL && i < SLICE_WALK &&
 	     (i % 64 != 63 || clock_boot_ns() < until);
-	     i++, s = registry_next(s)) {
+	     i++, s = registry_next(r->m, s)) {
 		l->at = s->id.sid;
 		if (!pass(r, s))
 			return false;
@@ -217,7 +217,7 @@ put_rows(struct req *r, uint64_t until)
 		while ((twin = newest(l)) != NULL &&
 		    twin->sid.v == l->current.v)
 			(void)pop(l); /* it was named twice */
-		s = last != NULL ? registry_before(last) : NULL;
+		s = last != NULL ? registry_before(r->m, last) : NULL;
 		if (s == NULL || !sid_eq(s->id.sid, l->current))
 			s = session_by_sid(r->m, l->current);
 		last = s;

@@ -95,10 +95,10 @@ boxes_recover(struct master *m)
 	struct host_box *bx;
 	struct session *s;
 
-	for (s = registry_first(m); s != NULL; s = registry_next(s))
+	for (s = registry_first(m); s != NULL; s = registry_next(m, s))
 		if (session_live(s) && s->wish.host == HOST_BOX)
 			recover_box(m, s);
-	for (s = registry_first(m); s != NULL; s = registry_next(s)) {
+	for (s = registry_first(m); s != NULL; s = registry_next(m, s)) {
 		bx = session_live(s) ? boxes_by_sid(m, s->start.box) : NULL;
 		if (bx != NULL && s->wish.host == HOST_SANDBOX)
 			bx->life.inside++;

@@ -91,3 +91,15 @@ heirs_succeed(struct keeper *k, struct proc *dead, const struct down *d)
 	FAULT("keeper.after-hand-over");
 	send_down(k, d);
 }
+
+void
+heirs_note(struct keeper *k, const struct row *r)
+{
+	const struct proc *dead = &k->slot[r->prev.slot];
+	uint64_t now = clock_boot_ns();
+
+	if (r->prev.slot < k->slots && dead->died_ns != 0 &&
+	    now >= dead->died_ns)
+		stats_observe(&k->stats[0].heir, METRIC_CUT_WORK,
+		    (now - dead->died_ns) / NSEC_PER_USEC);
+}

@@ -175,10 +175,9 @@ run_timers(struct keeper *k, uint64_t now)
 		if (is_busy(k))
 			k->activity = true;
 	}
-	if (k->names)
-		pids_old_some(k);
 	if ((k->activity || k->sweeps) && now >= k->sweep_ns)
 		sweep(k, now);
+	pids_some(k);
 	if (k->check_ns <= now) {
 		k->check_ns = now + CHECK_NS;
 		rundir_check(k);
@@ -200,7 +199,7 @@ sleep_ms(const struct keeper *k, uint64_t now)
 		t = sooner(t, k->sweep_ns);
 	if (k->stop != STOP_NO)
 		t = sooner(t, k->stop_ns);
-	if (t <= now || k->names)
+	if (t <= now || k->names || k->sends)
 		return 0;
 	return (int)((t - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
 }

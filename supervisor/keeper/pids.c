@@ -4,7 +4,7 @@
  * ring's header when the worker cloned, and the worker says it when the command
  * has exited; until one of the two is looked at the row has no pid. A command
  * that lives for a second is looked up by the tick, since its header may be
- * spoiled later. Called by recv.c, and by whoever must know now: before an
+ * spoiled later; some a turn, since there may be thousands. Called by recv.c, and by whoever must know now: before an
  * orphan is reaped, when a worker is dead, before the table is told, saved or
  * killed.
  *
@@ -250,62 +250,99 @@ pids_read_all(struct keeper *k)
 	}
 }
 
-/* A look of the tick's, under way over many turns. */
+/* A look at headers that is under way over many turns. */
 static struct {
 	struct unclaimed u;
 	struct procfs_walk walk;
-	uint64_t before_ns; /* rows that were held before */
-	uint32_t passed;    /* of them, and still without a pid */
-	bool spoiled;       /* one of these */
+	uint64_t before_ns; /* at those of rows that were held before */
+	bool old;           /* they live for long: who has none is spoiled */
+	bool spoiled;       /* one of them is */
 } naming = { .walk.fd = -1 };
+
+static void
+begin(struct keeper *k, uint64_t before_ns, bool old)
+{
+	k->names = true;
+	naming.u = (struct unclaimed){ .k = k, .since_ns = UINT64_MAX };
+	naming.before_ns = before_ns;
+	naming.old = old;
+	naming.spoiled = false;
+}
 
 void
 pids_old_begin(struct keeper *k, uint64_t now)
 {
-	if (k->names)
-		return;
-	k->names = true;
-	naming.u = (struct unclaimed){ .k = k, .since_ns = UINT64_MAX };
-	naming.before_ns = now - NAME_NS;
-	naming.passed = 0;
-	naming.spoiled = false;
+	if (!k->names)
+		begin(k, now - NAME_NS, true);
 }
 
-/* Some of the rows. Those at the front are passed; where one of them has gone
- * meanwhile, another one waits for the next tick. True: it was through all. */
+/* True: it was through all of them. */
 static bool
 read_some(struct keeper *k)
 {
 	uint64_t until = clock_cpu_ns() + NAME_SLICE_NS;
-	struct row *r = table_next_nameless(k->table, NULL), *next;
-	uint32_t i;
+	struct row *r, *next;
 
-	for (i = 0; r != NULL && i < naming.passed; i++)
-		r = table_next_nameless(k->table, r);
-	for (; r != NULL && r->held_ns < naming.before_ns; r = next) {
+	for (r = table_next_nameless(k->table, NULL); r != NULL; r = next) {
+		next = table_next_nameless(k->table, r);
+		if (r->held_ns >= naming.before_ns ||
+		    r->looked_ns == naming.before_ns)
+			continue;
 		if (clock_cpu_ns() >= until)
 			return false;
-		next = table_next_nameless(k->table, r);
+		r->looked_ns = naming.before_ns;
 		pids_read(k, r);
-		naming.spoiled |= is_spoiled(k, r);
-		naming.passed += r->pid == 0;
+		naming.spoiled |= naming.old && is_spoiled(k, r);
 	}
 	return true;
 }
 
-void
-pids_old_some(struct keeper *k)
+/* Whatever was cloned before now is known by the end of a look that begins when
+ * the channels are read. */
+static void
+begin_all(struct keeper *k)
 {
-	if (naming.walk.fd < 0) {
-		if (!read_some(k))
-			return;
-		if (naming.spoiled && procfs_walk_begin(&naming.walk,
-			getpid()) == 0)
-			return;
-		k->names = false;
-	} else {
+	uint64_t now = clock_boot_ns();
+
+	if (!reap_drain_workers(k))
+		return;
+	k->names_wanted = false;
+	begin(k, now, false);
+}
+
+void
+pids_some(struct keeper *k)
+{
+	if (!k->names && k->names_wanted)
+		begin_all(k);
+	if (!k->names)
+		return;
+	if (naming.walk.fd >= 0) {
 		k->names = procfs_walk_some(&naming.walk, claim, &naming.u);
+		return;
 	}
+	if (!read_some(k) || (naming.spoiled &&
+		procfs_walk_begin(&naming.walk, getpid()) == 0))
+		return;
+	k->names = false;
+	if (!naming.old)
+		k->named_ns = naming.before_ns;
+}
+
+bool
+pids_is_nobody(struct keeper *k, int32_t pid)
+{
+	struct child c;
+
+	if (!look_at(pid, &c)) { /* there is no /proc */
+		if (!reap_drain_workers(k))
+			return false;
+		pids_read_all(k);
+	} else if (c.began_ns >= k->named_ns) {
+		k->names_wanted = true;
+		return false;
+	}
+	return !reap_is_known(k, pid);
 }
 
 bool

@@ -18,7 +18,7 @@
 #include "common/procfs.h"
 #include "supervisor/keeper/state.h"
 
-#define SWEEP_NS  250000u /* of processor time, reaping the quick way */
+#define SWEEP_NS  250000u /* of processor time, in one turn */
 #define YOUNG_NS  NSEC_PER_SEC
 #define WITHHELD_MAX 256u /* zombies not reaped where one may be a row's */
 
@@ -173,13 +173,10 @@ reap_orphan(struct keeper *k, int32_t pid)
 	if (si.si_pid == 0)
 		return false;
 	FAULT("keeper.before-reap");
-	if (!reap_drain_workers(k)) {
+	if (!pids_is_nobody(k, pid)) {
 		k->activity = true;
 		return false;
 	}
-	pids_read_all(k);
-	if (reap_is_known(k, pid))
-		return false;
 	if (k->withheld < WITHHELD_MAX && pids_may_be(k, pid)) {
 		k->withheld++;
 		return false;
@@ -190,25 +187,25 @@ reap_orphan(struct keeper *k, int32_t pid)
 	return true;
 }
 
+/* A sweep under way. */
+static struct {
+	struct procfs_walk walk;
+	uint32_t orphans;  /* that live, so far */
+	uint64_t until_ns; /* of this turn, in processor time */
+} sweeping = { .walk.fd = -1 };
+
 /* The quick way: while the first zombie that the kernel finds is an orphan. What
  * it leaves the thorough way finds, some a turn. */
 static void
 sweep_first(struct keeper *k)
 {
-	uint64_t until = clock_cpu_ns() + SWEEP_NS;
 	siginfo_t si;
 
 	while (wait_raw(P_ALL, 0, &si, WNOWAIT, NULL) == 0 && si.si_pid != 0 &&
 	    !reap_is_known(k, si.si_pid) && reap_orphan(k, si.si_pid))
-		if (clock_cpu_ns() >= until)
+		if (clock_cpu_ns() >= sweeping.until_ns)
 			return;
 }
-
-/* A sweep under way. */
-static struct {
-	struct procfs_walk walk;
-	uint32_t orphans; /* that live, so far */
-} sweeping = { .walk.fd = -1 };
 
 /* Reaps a child that is dead and nobody's, and counts one that lives. */
 static bool
@@ -222,12 +219,14 @@ sweep_one(void *arg, int32_t pid)
 		k->activity = true; /* the list may have passed over others */
 	else
 		sweeping.orphans++;
+	sweeping.walk.pause = clock_cpu_ns() >= sweeping.until_ns;
 	return true;
 }
 
 bool
 reap_sweep(struct keeper *k)
 {
+	sweeping.until_ns = clock_cpu_ns() + SWEEP_NS;
 	if (sweeping.walk.fd < 0) {
 		k->activity = false;
 		k->withheld = 0;

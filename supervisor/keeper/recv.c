@@ -14,7 +14,7 @@
 #include "common/fault.h"
 #include "supervisor/keeper/state.h"
 
-#define RECV_TURN     32  /* messages of one process before the others' turn */
+#define RECV_TURN     16  /* messages of one process before the others' turn */
 #define RECV_DRAIN    (1 << 20)
 #define MALFORMED_LOG 100u /* that many are logged one by one */
 
@@ -354,12 +354,13 @@ dispatch(struct keeper *k, struct proc *p)
 	drop_fds();
 }
 
-/* Reads what a process has said; a dead one's until it is empty or EOF. True:
- * nothing is left unread. */
+/* Reads what a process has said, some of it. True: nothing is left unread. */
 bool
 recv_from(struct keeper *k, struct proc *p)
 {
-	int n, r, max = p->state == PROC_DYING ? RECV_DRAIN : RECV_TURN;
+	/* a dead master's once, to the end */
+	int n, r, max = p == &k->master && p->state == PROC_DYING ? RECV_DRAIN
+	                                                          : RECV_TURN;
 
 	for (n = 0; n < max && p->chan >= 0 && !p->chan_eof; n++) {
 		r = ctl_recv(p->chan, &msg);

@@ -14,16 +14,25 @@
 #include "supervisor/keeper/state.h"
 
 #define RETRY_NS (10 * NSEC_PER_MSEC)
+#define SEND_TURN 32u /* messages to one process, in one turn */
 
-/* One message. 1: sent. 0: no room now, told when there is. -1: gone. */
+/* One message. 1: sent. 0: no room now, told when there is, or in the next turn.
+ * -1: gone. */
 static int
 put(struct keeper *k, struct proc *p, const void *m, size_t size,
     const int *fds, size_t nfds)
 {
-	int r = ctl_send(p->chan, m, size, fds, nfds);
+	int r;
 
-	if (r >= 0)
+	if (k->sent == SEND_TURN) {
+		k->sends = true;
+		return 0;
+	}
+	r = ctl_send(p->chan, m, size, fds, nfds);
+	if (r >= 0) {
+		k->sent++;
 		return 1;
+	}
 	switch (-r) {
 	case EAGAIN:
 		p->blocked = true;
@@ -215,19 +224,6 @@ send_todo(struct keeper *k, struct proc *p)
 	}
 }
 
-/* How long a dead worker's session was in nobody's hands. */
-static void
-note_heir(struct keeper *k, const struct row *r)
-{
-	const struct proc *dead = &k->slot[r->prev.slot];
-	uint64_t now = clock_boot_ns();
-
-	if (r->prev.slot < k->slots && dead->died_ns != 0 &&
-	    now >= dead->died_ns)
-		stats_observe(&k->stats[0].heir, METRIC_CUT_WORK,
-		    (now - dead->died_ns) / NSEC_PER_USEC);
-}
-
 /* Everything a worker has to hear. */
 static void
 send_worker(struct keeper *k, struct proc *p)
@@ -251,7 +247,7 @@ send_worker(struct keeper *k, struct proc *p)
 				return;
 			FAULT("keeper.after-give");
 			table_unmark(k->table, r, ROW_GIVE);
-			note_heir(k, r);
+			heirs_note(k, r);
 		}
 		if (r->todo & ROW_TELL) {
 			if (put_exit(k, p, r) <= 0)
@@ -412,12 +408,14 @@ send_all(struct keeper *k)
 {
 	uint32_t i;
 
-	for (i = 0; i < k->slots; i++) {
+	k->sends = false;
+	for (i = 0; i < k->slots; i++, k->sent = 0) {
 		if (k->slot[i].state == PROC_READY && !k->slot[i].blocked)
 			send_worker(k, &k->slot[i]);
 	}
 	if (k->master.state == PROC_READY && !k->master.blocked)
 		send_master(k);
+	k->sent = 0;
 }
 
 /* The master is dead: its successor gets the whole table. */

@@ -187,11 +187,15 @@ struct keeper {
 	/* orphans */
 	bool activity;      /* something may have died since the last sweep */
 	bool sweeps;        /* one is under way */
-	bool names;         /* so is a look for what old rows are */
+	bool names;         /* so is a look at which processes rows are */
+	bool names_wanted;  /* one at all of them, once the channels are read */
+	uint64_t named_ns;  /* whatever was cloned before is in its row */
 	uint32_t orphans;   /* known to be alive at the last sweep */
 	uint32_t withheld;  /* zombies that this sweep left to be claimed */
 	uint64_t sweep_ns;  /* the next one, where something is to be reaped */
 	uint64_t tick_ns;   /* the next one */
+	bool sends;         /* somebody is told more in the next turn */
+	uint32_t sent;      /* messages to whoever is told now */
 	bool waiting;       /* for somebody's heartbeat */
 	uint64_t check_ns;  /* of the directory, the next one */
 	uint64_t retry_ns;  /* a send failed for want of kernel memory */
@@ -284,6 +288,8 @@ void procs_signal(const struct proc *p, int sig);
 
 /* --- heirs.c: a worker is gone for sure */
 void heirs_succeed(struct keeper *k, struct proc *dead, const struct down *d);
+/* Counts how long a dead worker's session was in nobody's hands. */
+void heirs_note(struct keeper *k, const struct row *r);
 
 /* --- links.c: channels of masters and workers that are both ready */
 void links_make(struct keeper *k);
@@ -328,9 +334,13 @@ void blame_master(struct proc *dead, const struct down *d, bool young);
 bool pids_take(struct keeper *k, struct row *r, int32_t pid);
 void pids_read(struct keeper *k, struct row *r);
 void pids_read_all(struct keeper *k);
-/* The tick's: the rows that were held a while before, some a turn while k->names. */
+/* The tick's: the rows that were held a while before. */
 void pids_old_begin(struct keeper *k, uint64_t now);
-void pids_old_some(struct keeper *k);
+/* Some rows of a look that is under way, or wanted. */
+void pids_some(struct keeper *k);
+/* Is this child that is dead, and in no row, the command of none? Where it began
+ * too late to know, a look begins after which that will be known. */
+bool pids_is_nobody(struct keeper *k, int32_t pid);
 /* Might this child be the command of a row whose header does not say so? */
 bool pids_may_be(const struct keeper *k, int32_t pid);
 /* The rows of a dead worker: by their headers, by the children there are. */

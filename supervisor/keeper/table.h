@@ -38,6 +38,7 @@ struct row {
 	int fds[TABLE_FDS]; /* in CTL_FD_* bit order; -1: not held */
 	uint64_t held_ns;    /* boot: nothing was cloned before */
 	uint64_t spawned_ns; /* boot */
+	uint64_t looked_ns;  /* the last look at its header, pids.c */
 	bool by_header;      /* nobody will send SPAWNED */
 	uint32_t crashes;    /* workers in a row that died of it */
 	uint64_t turn;       /* supervisor/custody.h; of an older worker's HOLD

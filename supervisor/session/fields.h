@@ -89,7 +89,6 @@ struct input_probe {
 };
 
 struct session {
-	RB_ENTRY(session) by_sid;
 	RB_ENTRY(session) by_slug;
 	LIST_ENTRY(session) by_pid;
 	bool has_pid; /* is on that list */
@@ -97,6 +96,13 @@ struct session {
 
 	OWNED(state, "session/session.c")
 	uint32_t state; /* enum board_state; session_set_state() alone */
+
+	/* To whom it is shown. */
+	OWNED(shown, "session/shown.c") struct {
+		uint32_t slot; /* of the board; UINT32_MAX: none */
+#define SHOWN SESSION_MEMBER
+#include "supervisor/session/session.def"
+	} shown;
 
 	/* Who it is; set once. */
 	OWNED(id, "session/make.c") struct session_id {
@@ -230,13 +236,6 @@ struct session {
 #define DEADLINE SESSION_MEMBER
 #include "supervisor/session/session.def"
 	} deadline;
-
-	/* To whom it is shown. */
-	OWNED(shown, "session/shown.c") struct {
-		uint32_t slot; /* of the board; UINT32_MAX: none */
-#define SHOWN SESSION_MEMBER
-#include "supervisor/session/session.def"
-	} shown;
 
 	/* How long it is kept once it has ended. */
 	OWNED(retention, "session/sweep.c") struct {

@@ -16,13 +16,6 @@
 #include "common/text.h"
 #include "supervisor/master.h"
 
-/* Order of the tree of instance ids. */
-static int
-sid_cmp(const struct session *a, const struct session *b)
-{
-	return a->id.sid.v < b->id.sid.v ? -1 : a->id.sid.v > b->id.sid.v;
-}
-
 /* Order of the tree of slugs. */
 static int
 slug_cmp(const struct session *a, const struct session *b)
@@ -44,31 +37,15 @@ key_cmp(const struct keyed *a, const struct keyed *b)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
-RB_GENERATE_INTERNAL(sid_tree, session, by_sid, sid_cmp, static)
 RB_GENERATE_INTERNAL(slug_tree, session, by_slug, slug_cmp, static)
 RB_GENERATE_INTERNAL(key_tree, keyed, by_key, key_cmp, static)
 #pragma GCC diagnostic pop
-
-/* The oldest one of this instance id or a younger one, or NULL. */
-static struct session *
-from_sid(struct master *m, uint64_t sid)
-{
-	struct session *s = RB_ROOT(&m->by_sid), *found = NULL;
-
-	while (s != NULL) {
-		if (s->id.sid.v >= sid)
-			found = s;
-		s = s->id.sid.v >= sid ? RB_LEFT(s, by_sid)
-				       : RB_RIGHT(s, by_sid);
-	}
-	return found;
-}
 
 /* The session of an instance id, or NULL. */
 struct session *
 session_by_sid(struct master *m, struct sid sid)
 {
-	struct session *s = from_sid(m, sid.v);
+	struct session *s = sids_from(&m->by_sid, sid.v);
 
 	return s != NULL && sid_eq(s->id.sid, sid) ? s : NULL;
 }
@@ -127,21 +104,21 @@ registry_pid(struct master *m, struct session *s)
 struct session *
 registry_first(struct master *m)
 {
-	return RB_MIN(sid_tree, &m->by_sid);
+	return sids_from(&m->by_sid, 0);
 }
 
 /* The one after it, or NULL. */
 struct session *
-registry_next(struct session *s)
+registry_next(struct master *m, const struct session *s)
 {
-	return RB_NEXT(sid_tree, NULL, s);
+	return sids_after(&m->by_sid, s->id.sid.v);
 }
 
 /* The one before it, or NULL. */
 struct session *
-registry_before(struct session *s)
+registry_before(struct master *m, const struct session *s)
 {
-	return RB_PREV(sid_tree, NULL, s);
+	return sids_before(&m->by_sid, s->id.sid.v);
 }
 
 /* The oldest one younger than `sid`, which may be gone meanwhile: for walks
@@ -149,7 +126,7 @@ registry_before(struct session *s)
 struct session *
 registry_after(struct master *m, struct sid sid)
 {
-	return from_sid(m, sid.v + 1);
+	return sids_after(&m->by_sid, sid.v);
 }
 
 /* "<incarnation>.<sid>" or "<sid>", in 16 hex digits each. */
@@ -244,6 +221,7 @@ registry_add(struct master *m, struct session *s)
 {
 	struct keyed *k = NULL;
 	char slug[SLUG_MAX];
+	int r;
 
 	if (room_join(m, s) < 0)
 		return -ENOMEM;
@@ -257,9 +235,10 @@ registry_add(struct master *m, struct session *s)
 		registry_slug(m, s->id.sid, slug);
 		session_name(s, slug);
 	}
-	if (RB_INSERT(sid_tree, &m->by_sid, s) != NULL) {
+	r = sids_put(&m->by_sid, s->id.sid.v, s);
+	if (r < 0) {
 		free(k);
-		return -EEXIST;
+		return r;
 	}
 	RB_INSERT(slug_tree, &m->by_slug, s);
 	if (k != NULL && RB_INSERT(key_tree, &m->by_key, k) != NULL)
@@ -363,7 +342,7 @@ registry_forget(struct master *m, struct session *s)
 		(void)gate_leave(m, s);
 	}
 	m->counts[s->state]--;
-	RB_REMOVE(sid_tree, &m->by_sid, s);
+	sids_take(&m->by_sid, s->id.sid.v);
 	RB_REMOVE(slug_tree, &m->by_slug, s);
 	pid_leave(s);
 	log_event(LOG_DEBUG, "session-forgotten", KV_SESSION(s));
@@ -382,7 +361,7 @@ registry_drop(struct master *m, struct session *s)
 		free(k);
 	}
 	starts_over(m, s);
-	RB_REMOVE(sid_tree, &m->by_sid, s);
+	sids_take(&m->by_sid, s->id.sid.v);
 	RB_REMOVE(slug_tree, &m->by_slug, s);
 	pid_leave(s);
 	session_free(s);

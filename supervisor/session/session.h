@@ -35,7 +35,6 @@ struct worker;
 /* Which session an event of the log is about. */
 #define KV_SESSION(s) KV("session", (s)->id.sid.v), KV("slug", (s)->id.slug)
 
-RB_HEAD(sid_tree, session);
 RB_HEAD(slug_tree, session);
 LIST_HEAD(pid_list, session);
 
@@ -65,8 +64,8 @@ struct session *session_by_key(struct master *m, const char *scope,
     const char *key);
 /* All of them, in order of instance id. */
 struct session *registry_first(struct master *m);
-struct session *registry_next(struct session *s);
-struct session *registry_before(struct session *s);
+struct session *registry_next(struct master *m, const struct session *s);
+struct session *registry_before(struct master *m, const struct session *s);
 /* The oldest one younger than `sid`, which may be gone: for walks that end
  * sessions, which may evict others. */
 struct session *registry_after(struct master *m, struct sid sid);

@@ -37,7 +37,7 @@ is "$(cd "$here/docs" && ls -- *.md | grep -vxFf "$scratch/docs")" "" \
 is "$(find "$root" -perm /022 -not -type l -o -name '*.py[co]')" "" \
 	"nothing can be written by others"
 depends=$(for file in $deb; do dpkg-deb -f "$file" Depends; done)
-like "$depends" "*libmsgpackc2*" "what they need is known"
+like "$depends" "*liblmdb0*" "what they need is known"
 
 is "$(PATH="$root/usr/bin:$PATH" psup exec -- echo packed)" packed \
 	"a command runs with the unpacked programs"

@@ -21,7 +21,6 @@ far_worker(struct master *m)
 
 	far_pair(ends);
 	m->base = event_base_new();
-	RB_INIT(&m->by_sid);
 	TAILQ_INIT(&m->dirty);
 	rooms_init(m);
 	starts_init(m);

@@ -36,7 +36,6 @@ begin(void)
 	m->running = true;
 	m->keeper_fd = ends[0];
 	m->reconciled = true;
-	RB_INIT(&m->by_sid);
 	starts_init(m);
 	TAILQ_INIT(&m->dirty);
 	TAILQ_INIT(&m->ended);

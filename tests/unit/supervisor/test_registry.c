@@ -28,7 +28,6 @@ Test(registry, a_walk_goes_on_after_what_is_gone, .timeout = 10)
 	struct sid at;
 	uint64_t seen = 0;
 
-	RB_INIT(&m.by_sid);
 	RB_INIT(&m.by_slug);
 	RB_INIT(&m.by_key);
 	rooms_init(&m);
@@ -66,7 +65,6 @@ Test(registry, finds_by_pid_whom_the_kernel_has_now, .timeout = 10)
 {
 	struct session *old, *now, *far;
 
-	RB_INIT(&m.by_sid);
 	RB_INIT(&m.by_slug);
 	RB_INIT(&m.by_key);
 	rooms_init(&m);
