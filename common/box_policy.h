@@ -11,22 +11,7 @@
 #include <stdbool.h>
 
 #include "common/config.h"
-
-enum box_host {
-	BOX_HOST_AUTO,
-	BOX_HOST_GATEWAY,
-	BOX_HOST_SANDBOX,
-	BOX_HOST_NODE,
-	BOX_HOSTS
-};
-
-/* Where its command runs. */
-enum session_host {
-	HOST_GATEWAY, /* on this machine */
-	HOST_SANDBOX, /* in a box */
-	HOST_BOX,     /* it is one: ours, as the next */
-	HOST_SETUP    /* sets one up, from inside */
-};
+#include "common/host.h"
 
 /* Is a person to be asked first? The call may only tighten. */
 enum box_ask {
@@ -68,8 +53,5 @@ const char *box_granted_word(const struct box_answer *a);
 /* The value of a param; -1: no such word. */
 int box_host_of(const char *word, size_t len);
 int box_ask_of(const char *word, size_t len);
-
-#define BOX_HOST_WORDS "auto, gateway, sandbox or node"
-#define BOX_ASK_WORDS  "off, on-miss or always"
 
 #endif

@@ -54,19 +54,27 @@ text_rule_find(const char *name, size_t len)
  * beginning of one (OPEN). */
 #define OPEN TEXT_OPEN
 
-/* CSI, after its introducer of i bytes: parameters, intermediates, final. */
+/* From byte i on: intermediates, and a final byte from `final` on. After an ESC they
+ * are a charset's. */
 static size_t
-csi(const unsigned char *s, size_t len, size_t i)
+rest(const unsigned char *s, size_t len, size_t i, unsigned char final)
 {
-	while (i < len && i < CSI_MAX && s[i] >= 0x30 && s[i] <= 0x3f)
-		i++;
 	while (i < len && i < CSI_MAX && s[i] >= 0x20 && s[i] <= 0x2f)
 		i++;
 	if (i >= CSI_MAX)
 		return 0;
 	if (i == len)
 		return OPEN;
-	return s[i] >= 0x40 && s[i] <= 0x7e ? i + 1 : 0;
+	return s[i] >= final && s[i] <= 0x7e ? i + 1 : 0;
+}
+
+/* CSI, after its introducer of i bytes: parameters, then the rest. */
+static size_t
+csi(const unsigned char *s, size_t len, size_t i)
+{
+	while (i < len && i < CSI_MAX && s[i] >= 0x30 && s[i] <= 0x3f)
+		i++;
+	return rest(s, len, i, 0x40);
 }
 
 /* Is this the first byte of a C1 character in UTF-8? */
@@ -99,21 +107,6 @@ string(const unsigned char *s, size_t len, size_t i)
 	return i < TEXT_SEQUENCE_MAX ? OPEN : 0;
 }
 
-/* ESC and intermediates, as for a charset. */
-static size_t
-charset(const unsigned char *s, size_t len)
-{
-	size_t i = 2;
-
-	while (i < len && i < CSI_MAX && s[i] >= 0x20 && s[i] <= 0x2f)
-		i++;
-	if (i >= CSI_MAX)
-		return 0;
-	if (i == len)
-		return OPEN;
-	return s[i] >= 0x30 && s[i] <= 0x7e ? i + 1 : 0;
-}
-
 /* The sequence at s, which is not empty. */
 static size_t
 sequence(const unsigned char *s, size_t len)
@@ -134,7 +127,7 @@ sequence(const unsigned char *s, size_t len)
 	if (memchr("]PX^_k", s[1], 6) != NULL)
 		return string(s, len, 2);
 	if (s[1] >= 0x20 && s[1] <= 0x2f)
-		return charset(s, len);
+		return rest(s, len, 2, 0x30);
 	return s[1] >= 0x30 && s[1] <= 0x7e ? 2 : 0;
 }
 

@@ -31,13 +31,22 @@ call_args(struct psup *p, const char *method, psup_args *a, int64_t wait_ms,
 }
 
 psup_args *
-session_args(const char *session)
+text_args(const char *key, const char *text, const char *key2,
+    const char *text2)
 {
 	psup_args *a = psup_args_new();
 
-	if (a != NULL)
-		args_add_str(a, "sessionId", session);
+	if (a != NULL) {
+		args_add_str(a, key, text);
+		args_add_str(a, key2, text2);
+	}
 	return a;
+}
+
+psup_args *
+session_args(const char *session)
+{
+	return text_args("sessionId", session, NULL, NULL);
 }
 
 int

@@ -10,12 +10,11 @@ int
 psup_drain_scope(struct psup *p, const char *scope, int64_t wait_ms, bool kill,
     int grace_ms, psup_reply **ret)
 {
-	psup_args *a = psup_args_new();
+	psup_args *a = text_args("scope", scope, NULL, NULL);
 
 	if (wait_ms < 0)
 		wait_ms = 0;
 	if (a != NULL) {
-		args_add_str(a, "scope", scope);
 		psup_args_int(a, "timeout", wait_ms);
 		if (kill)
 			psup_args_bool(a, "kill", true);
@@ -28,61 +27,43 @@ psup_drain_scope(struct psup *p, const char *scope, int64_t wait_ms, bool kill,
 int
 psup_undrain_scope(struct psup *p, const char *scope, psup_reply **ret)
 {
-	psup_args *a = psup_args_new();
-
-	if (a != NULL)
-		args_add_str(a, "scope", scope);
-	return call_args(p, "undrainScope", a, 0, ret);
+	return call_args(p, "undrainScope", text_args("scope", scope, NULL, NULL),
+	    0, ret);
 }
 
 int
 psup_mint_token(struct psup *p, const char *scope, const char *label,
     psup_reply **ret)
 {
-	psup_args *a = psup_args_new();
-
-	if (a != NULL) {
-		args_add_str(a, "scope", scope);
-		args_add_str(a, "label", label);
-	}
-	return call_args(p, "mintToken", a, 0, ret);
+	return call_args(p, "mintToken",
+	    text_args("scope", scope, "label", label), 0, ret);
 }
 
 int
 psup_list_tokens(struct psup *p, const char *scope, psup_reply **ret)
 {
-	psup_args *a = psup_args_new();
-
-	if (a != NULL)
-		args_add_str(a, "scope", scope);
-	return call_args(p, "listTokens", a, 0, ret);
+	return call_args(p, "listTokens", text_args("scope", scope, NULL, NULL),
+	    0, ret);
 }
 
 int
 psup_revoke_token(struct psup *p, const char *id, const char *scope,
     psup_reply **ret)
 {
-	psup_args *a = psup_args_new();
-
-	if (a != NULL) {
-		args_add_str(a, "id", id);
-		args_add_str(a, "scope", scope);
-	}
-	return call_args(p, "revokeToken", a, 0, ret);
+	return call_args(p, "revokeToken", text_args("id", id, "scope", scope), 0,
+	    ret);
 }
 
 int
 psup_lanes(struct psup *p, const struct psup_lane_op *op, psup_reply **ret)
 {
-	psup_args *a = psup_args_new();
 	const char *name = op->op != NULL ? op->op : "list";
+	psup_args *a = text_args("op", name, "lane", op->lane);
 	int64_t wait_ms = strcmp(name, "drain") != 0 ? 0
 	    : op->wait_ms < 0			     ? 30000
 						     : op->wait_ms;
 
 	if (a != NULL) {
-		psup_args_str(a, "op", name);
-		args_add_str(a, "lane", op->lane);
 		if (strcmp(name, "set-width") == 0 && op->width < 0)
 			psup_args_nil(a, "width");
 		else if (strcmp(name, "set-width") == 0)

@@ -242,7 +242,10 @@ const struct stats_page *view_stats(const struct psup_view *v);
 /* Calls with arguments that were just built, and frees them. */
 int call_args(struct psup *p, const char *method, psup_args *a, int64_t wait_ms,
     psup_reply **ret);
-/* Arguments that begin with a session. */
+/* Arguments that begin with one or two texts, each left out where it is NULL; with a
+ * session. */
+psup_args *text_args(const char *key, const char *text, const char *key2,
+    const char *text2);
 psup_args *session_args(const char *session);
 
 #endif

@@ -12,6 +12,7 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "supervisor/master.h"
+#include "supervisor/store/kept.h"
 
 struct scan {
 	struct master *m;
@@ -59,12 +60,9 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 static int
 meta_get(struct master *m, const char *key, uint64_t *ret)
 {
-	struct codec_arena *arena = NULL;
+	struct codec_arena *arena;
 	const struct val *v;
 	struct index_bytes val;
-	enum codec_error err;
-	char why[64];
-	size_t used;
 	int r;
 
 	*ret = 0;
@@ -72,10 +70,9 @@ meta_get(struct master *m, const char *key, uint64_t *ret)
 	    (struct index_bytes){key, strlen(key)}, &val);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	err = codec_decode(val.data, val.size, &codec_limits_trusted, &used,
-	    &arena, &v, why, sizeof(why));
-	if (err != CODEC_OK)
-		return err == CODEC_NOMEM ? -ENOMEM : 0;
+	r = kept_value(val, &arena, &v);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
 	if (v->type == VAL_UINT)
 		*ret = v->u;
 	codec_arena_free(&arena);
@@ -87,15 +84,10 @@ int
 recover_meta_put(struct master *m, const char *key, uint64_t v)
 {
 	struct enc e = ENC_INIT;
-	int r = -ENOMEM;
 
 	enc_uint(&e, v);
-	if (!e.failed)
-		r = index_put_last(m->ix, INDEX_META,
-		    (struct index_bytes){key, strlen(key)},
-		    (struct index_bytes){e.buf, e.len});
-	enc_fini(&e);
-	return r;
+	return kept_put(m->ix, INDEX_META,
+	    (struct index_bytes){key, strlen(key)}, &e, true);
 }
 
 /* Opens the index; one whose layout is not for this build is set aside. */

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/abi.h"
 #include "common/log.h"
 #include "supervisor/master.h"
+#include "supervisor/store/kept.h"
 
 #define STATE_PREFIX "lane:" /* of the keys in INDEX_META */
 #define PREFIX_LEN   (sizeof(STATE_PREFIX) - 1)
@@ -90,25 +90,19 @@ write_one(struct master *m, const char *name)
 	struct index_bytes k = {key, state_key(name, key)};
 	struct lane_state st;
 	struct enc e = ENC_INIT;
-	int r = -ENOMEM;
 
 	if (!lane_admin_state(m, name, &st) ||
 	    (!st.paused && !st.draining && !st.width_set &&
 		st.generation <= 1))
 		return index_del(m->ix, INDEX_META, k);
-	enc_map(&e);
-	enc_kv_uint(&e, "v", abi_table[ABI_INDEX].version);
+	kept_map(&e);
 	enc_kv_bool(&e, "paused", st.paused);
 	enc_kv_bool(&e, "drain", st.draining);
 	if (st.width_set)
 		enc_kv_uint(&e, "width", st.width);
 	enc_kv_uint(&e, "gen", st.generation);
 	enc_end(&e);
-	if (!e.failed)
-		r = index_put(m->ix, INDEX_META, k,
-		    (struct index_bytes){e.buf, e.len});
-	enc_fini(&e);
-	return r;
+	return kept_put(m->ix, INDEX_META, k, &e, false);
 }
 
 /* Into the open transaction. */
@@ -143,13 +137,12 @@ static int
 on_state(void *arg, struct index_bytes key, struct index_bytes val)
 {
 	struct master *m = arg;
-	struct codec_arena *arena = NULL;
+	struct codec_arena *arena;
 	struct lane_state st = {0};
-	char name[LANE_NAME_MAX] = "", why[64];
+	char name[LANE_NAME_MAX] = "";
 	const struct val *map;
 	struct lane_view v;
-	enum codec_error err;
-	size_t used;
+	int r;
 
 	if (key.size <= PREFIX_LEN ||
 	    memcmp(key.data, STATE_PREFIX, PREFIX_LEN) != 0)
@@ -158,14 +151,9 @@ on_state(void *arg, struct index_bytes key, struct index_bytes val)
 		return 0;
 	memcpy(name, (const char *)key.data + PREFIX_LEN,
 	    key.size - PREFIX_LEN);
-	err = codec_decode(val.data, val.size, &codec_limits_trusted, &used,
-	    &arena, &map, why, sizeof(why));
-	if (err != CODEC_OK)
-		return err == CODEC_NOMEM ? -ENOMEM : 0;
-	if (!abi_record_ok(val_uint(map, "v", 0))) {
-		codec_arena_free(&arena);
-		return 0;
-	}
+	r = kept_read(val, &arena, &map);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
 	st.paused = val_bool(map, "paused", false);
 	st.draining = val_bool(map, "drain", false);
 	st.width_set = val_get(map, "width") != NULL;

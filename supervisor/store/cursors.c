@@ -8,10 +8,10 @@
  */
 #include "supervisor/store/cursors.h"
 
-#include "common/abi.h"
 #include "common/check.h"
 #include "common/codec.h"
 #include "supervisor/share/rank.h"
+#include "supervisor/store/kept.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -144,40 +144,27 @@ reader_store(struct cursors *c, struct reader *r)
 	unsigned char buf[8 + READER_MAX];
 	struct enc e = ENC_INIT;
 
-	enc_map(&e);
-	enc_kv_uint(&e, "v", abi_table[ABI_INDEX].version);
+	kept_map(&e);
 	enc_kv_uint(&e, "pos", r->cur.pos);
 	enc_kv_bool(&e, "end", r->cur.end_told);
 	enc_end(&e);
-	if (!e.failed &&
-	    index_put(c->ix, INDEX_CURSORS, record_key(r, buf),
-	        (struct index_bytes){ e.buf, e.len }) == 0)
+	if (kept_put(c->ix, INDEX_CURSORS, record_key(r, buf), &e, false) == 0)
 		r->stored = true;
-	enc_fini(&e);
 }
 
 /* One record of the index, decoded. -EBADMSG; -ENOMEM. */
 static int
 load_value(struct index_bytes val, struct cursor *ret)
 {
-	struct codec_arena *arena = NULL;
+	struct codec_arena *arena;
 	const struct val *v;
-	char why[80];
-	size_t used;
-	int rc = -EBADMSG;
-	enum codec_error err = codec_decode(val.data, val.size,
-	    &codec_limits_default, &used, &arena, &v, why, sizeof(why));
+	int rc = kept_read(val, &arena, &v);
 
-	if (err == CODEC_NOMEM)
-		return -ENOMEM;
-	if (err != CODEC_OK)
-		return -EBADMSG;
-	if (abi_record_ok(val_uint(v, "v", 0)) &&
-	    val_get(v, "pos") != NULL) {
-		ret->pos = val_uint(v, "pos", 0);
-		ret->end_told = val_bool(v, "end", false);
-		rc = 0;
-	}
+	if (rc != 0)
+		return rc;
+	rc = val_get(v, "pos") != NULL ? 0 : -EBADMSG;
+	ret->pos = val_uint(v, "pos", 0);
+	ret->end_told = val_bool(v, "end", false);
 	codec_arena_free(&arena);
 	return rc;
 }

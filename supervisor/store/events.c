@@ -12,6 +12,7 @@
 #include "supervisor/store/events_store.h"
 
 #include "common/check.h"
+#include "supervisor/store/kept.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -95,7 +96,7 @@ events_set_keep(struct events *ev, uint64_t keep_per_scope)
 		drop_surplus(ev, RANK_OWNER(n, struct scope, node));
 }
 
-/* Records that did not events_decode at open. */
+/* Records that did not decode at open. */
 uint64_t
 events_skipped(const struct events *ev)
 {
@@ -209,7 +210,7 @@ show(struct events *ev, uint64_t seq, events_fn *fn, void *arg)
 	rc = index_get(ev->ix, INDEX_EVENTS,
 	    (struct index_bytes){ key.b, sizeof(key.b) }, &val);
 	if (rc == 0)
-		rc = events_decode(val, &arena, &v);
+		rc = kept_read(val, &arena, &v);
 	if (rc == -ENOENT || rc == -EBADMSG) {
 		ev->skipped++;
 		return 0;

@@ -6,6 +6,7 @@
 #include "supervisor/store/events.h"
 
 #include "supervisor/store/events_store.h"
+#include "supervisor/store/kept.h"
 
 /* Whose places count for a scope's events: its own subscribers, or, where it
  * has none, the administrators'. */
@@ -135,7 +136,7 @@ note_told(struct events *ev, struct note *n)
 	n->told = true;
 	if (index_get(ev->ix, INDEX_EVENTS,
 	        (struct index_bytes){ key.b, sizeof(key.b) }, &val) != 0 ||
-	    events_decode(val, &arena, &v) != 0)
+	    kept_read(val, &arena, &v) != 0)
 		return;
 	map = val_str(v, "map");
 	if (map.ptr != NULL)

@@ -3,6 +3,7 @@
  * The event log out of the index, when a master begins. Called by events.c. A
  * record that does not decode is left alone and counted.
  */
+#include "supervisor/store/kept.h"
 #include "supervisor/store/events_store.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ decode_number(struct index_bytes val, uint64_t *ret)
 {
 	struct codec_arena *arena;
 	const struct val *v;
-	int rc = events_decode(val, &arena, &v);
+	int rc = kept_read(val, &arena, &v);
 
 	if (rc != 0)
 		return rc;
@@ -45,7 +46,7 @@ load_event(void *arg, struct index_bytes key, struct index_bytes val)
 	if (key.size == 8 && seq > ev->last && seq <= SEQ_MAX)
 		ev->last = seq; /* a damaged one's number is used up, too */
 	if (key.size == 8 && seq != 0 && seq <= SEQ_MAX)
-		rc = events_decode(val, &arena, &v);
+		rc = kept_read(val, &arena, &v);
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc != 0) {

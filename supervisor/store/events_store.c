@@ -5,11 +5,10 @@
  */
 #include "supervisor/store/events_store.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/abi.h"
+#include "supervisor/store/kept.h"
 
 #define SUBS_PER_SCOPE 256u   /* the one furthest behind makes room */
 #define SCOPES_MAX     32768u /* then idle ones are forgotten */
@@ -217,42 +216,11 @@ events_put_number(struct events *ev, enum index_db db, struct index_bytes key,
     uint64_t n)
 {
 	struct enc e = ENC_INIT;
-	int rc;
 
-	enc_map(&e);
-	enc_kv_uint(&e, "v", abi_table[ABI_INDEX].version);
+	kept_map(&e);
 	enc_kv_uint(&e, "n", n);
 	enc_end(&e);
-	rc = e.failed ? -ENOMEM
-	              : index_put_last(ev->ix, db, key,
-	                    (struct index_bytes){ e.buf, e.len });
-	enc_fini(&e);
-	return rc;
-}
-
-/* Decodes a record; the caller frees the arena. -EBADMSG also for a version
- * that is not ours. */
-int
-events_decode(struct index_bytes val, struct codec_arena **ret_arena,
-    const struct val **ret_map)
-{
-	struct codec_arena *arena = NULL;
-	const struct val *v = NULL;
-	char why[80];
-	enum codec_error err;
-	size_t used;
-
-	err = codec_decode(val.data, val.size, &codec_limits_trusted, &used,
-	    &arena, &v, why, sizeof(why));
-	if (err != CODEC_OK)
-		return err == CODEC_NOMEM ? -ENOMEM : -EBADMSG;
-	if (!abi_record_ok(val_uint(v, "v", 0))) {
-		codec_arena_free(&arena);
-		return -EBADMSG;
-	}
-	*ret_arena = arena;
-	*ret_map = v;
-	return 0;
+	return kept_put(ev->ix, db, key, &e, true);
 }
 
 /* Writes a scope's overflow count. */
@@ -318,10 +286,8 @@ events_put_record(struct events *ev, const struct note *n, const void *map,
 {
 	struct index_key64 key = index_key64(n->seq);
 	struct enc e = ENC_INIT;
-	int rc;
 
-	enc_map(&e);
-	enc_kv_uint(&e, "v", abi_table[ABI_INDEX].version);
+	kept_map(&e);
 	enc_kv_str(&e, "scope", n->scope->name);
 	enc_kv_uint(&e, "sid", n->sid.v);
 	enc_kv_bool(&e, "end", n->is_end);
@@ -330,13 +296,8 @@ events_put_record(struct events *ev, const struct note *n, const void *map,
 	enc_key(&e, "map");
 	enc_bin(&e, map, size);
 	enc_end(&e);
-	rc = e.failed ? -ENOMEM
-	              : (n->is_end ? index_put_last : index_put)(ev->ix,
-	                    INDEX_EVENTS,
-	                    (struct index_bytes){ key.b, sizeof(key.b) },
-	                    (struct index_bytes){ e.buf, e.len });
-	enc_fini(&e);
-	return rc;
+	return kept_put(ev->ix, INDEX_EVENTS,
+	    (struct index_bytes){ key.b, sizeof(key.b) }, &e, n->is_end);
 }
 
 /* Known from here on, at place 0. NULL where it cannot be remembered. */

@@ -94,9 +94,6 @@ int events_put_number(struct events *ev, enum index_db db,
 int events_put_record(struct events *ev, const struct note *n,
     const void *map, size_t size);
 void events_put_overflow(struct events *ev, const struct scope *s);
-/* Decodes a record; the caller frees the arena. -EBADMSG: not one of ours. */
-int events_decode(struct index_bytes val, struct codec_arena **ret_arena,
-    const struct val **ret_map);
 
 /* Everything that is in the index. */
 int events_load(struct events *ev);

@@ -14,6 +14,7 @@
 #include "common/abi.h"
 #include "common/check.h"
 #include "supervisor/master.h"
+#include "supervisor/store/kept.h"
 
 /* Appends the whole record. */
 void
@@ -54,20 +55,16 @@ record_fill(struct session *s, const struct val *map)
 struct session *
 record_decode(const void *data, size_t size)
 {
-	struct codec_arena *arena = NULL;
+	struct codec_arena *arena;
 	const struct val *map;
 	struct session *s;
-	char why[128];
-	enum codec_error err;
-	size_t used;
-	int r = -ENOMEM;
+	int r = kept_value((struct index_bytes){data, size}, &arena, &map);
 
-	err = codec_decode(data, size, &codec_limits_trusted, &used, &arena,
-	    &map, why, sizeof(why));
-	if (err != CODEC_OK) {
-		errno = err == CODEC_NOMEM ? ENOMEM : EBADMSG;
+	if (r < 0) {
+		errno = -r;
 		return NULL;
 	}
+	r = -ENOMEM;
 	s = session_new();
 	if (s != NULL) {
 		r = record_fill(s, map);
@@ -181,14 +178,8 @@ put_by_sid(struct master *m, enum index_db db, struct sid sid, struct enc *e,
     bool last)
 {
 	struct index_key64 id = index_key64(sid.v);
-	int r = -ENOMEM;
 
-	if (!e->failed)
-		r = (last ? index_put_last : index_put)(m->ix, db,
-		    (struct index_bytes){id.b, 8},
-		    (struct index_bytes){e->buf, e->len});
-	enc_fini(e);
-	return r;
+	return kept_put(m->ix, db, (struct index_bytes){id.b, 8}, e, last);
 }
 
 /* Writes the session's record into the open transaction. */

@@ -5,10 +5,10 @@
  * killed at any instant has neither lost nor doubled one. After the commit
  * they are shown in the master's stats page, for whoever reads metrics.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "supervisor/master.h"
+#include "supervisor/store/kept.h"
 
 #define KEY "tally"
 
@@ -31,7 +31,6 @@ int
 tally_write(struct master *m)
 {
 	struct enc e = ENC_INIT;
-	int r = -ENOMEM;
 
 	m->tally_fresh = fresh_ones(m);
 	if (m->tally_fresh == 0 && !m->tally_dirty)
@@ -42,12 +41,8 @@ tally_write(struct master *m)
 		enc_uint(&e, m->tally[i] +
 		    (i == TALLY_ACCEPTED ? m->tally_fresh : 0));
 	enc_end(&e);
-	if (!e.failed)
-		r = index_put_last(m->ix, INDEX_META,
-		    (struct index_bytes){KEY, strlen(KEY)},
-		    (struct index_bytes){e.buf, e.len});
-	enc_fini(&e);
-	return r;
+	return kept_put(m->ix, INDEX_META,
+	    (struct index_bytes){KEY, strlen(KEY)}, &e, true);
 }
 
 /* After a commit that worked. */
@@ -76,8 +71,6 @@ tally_load(struct master *m, bool ours)
 	struct codec_arena *arena = NULL;
 	const struct val *v = NULL;
 	struct index_bytes val;
-	char why[64];
-	size_t used;
 
 	memset(m->tally, 0, sizeof(m->tally));
 	m->tally_dirty = true;
@@ -87,8 +80,7 @@ tally_load(struct master *m, bool ours)
 		m->tally[i] = shown[i];
 	if (!ours || index_get(m->ix, INDEX_META,
 	        (struct index_bytes){KEY, strlen(KEY)}, &val) < 0 ||
-	    codec_decode(val.data, val.size, &codec_limits_trusted, &used,
-	        &arena, &v, why, sizeof(why)) != CODEC_OK)
+	    kept_value(val, &arena, &v) < 0)
 		return;
 	for (size_t i = 0; v->type == VAL_ARRAY && i < v->a.count &&
 	     i < TALLY_SLOTS; i++)

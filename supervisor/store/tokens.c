@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "common/abi.h"
 #include "common/codec.h"
 #include "common/grow.h"
+#include "supervisor/store/kept.h"
 
 
 struct token {
@@ -68,21 +68,18 @@ static int
 on_record(void *arg, struct index_bytes key, struct index_bytes val)
 {
 	struct tokens *t = arg;
-	struct codec_arena *arena = NULL;
+	struct codec_arena *arena;
 	const struct val *map;
-	enum codec_error err;
 	struct token *k;
-	char why[64];
-	size_t used;
+	int r;
 
 	if (key.size != SHA256_DIGEST_LENGTH || t->count >= TOKENS_MAX)
 		return 0;
 	if (!GROW(t->list, t->cap, t->count + 1, 16))
 		return -ENOMEM;
-	err = codec_decode(val.data, val.size, &codec_limits_trusted, &used,
-	    &arena, &map, why, sizeof(why));
-	if (err != CODEC_OK)
-		return err == CODEC_NOMEM ? -ENOMEM : 0;
+	r = kept_read(val, &arena, &map);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
 	k = &t->list[t->count];
 	memset(k, 0, sizeof(*k));
 	memcpy(k->hash, key.data, key.size);
@@ -90,8 +87,7 @@ on_record(void *arg, struct index_bytes key, struct index_bytes val)
 	val_copy(map, "scope", k->view.scope, sizeof(k->view.scope));
 	val_copy(map, "label", k->view.label, sizeof(k->view.label));
 	k->view.created_ms = val_uint(map, "created", 0);
-	if (abi_record_ok(val_uint(map, "v", 0)) && k->view.scope[0] != '\0')
-		t->count++;
+	t->count += k->view.scope[0] != '\0';
 	codec_arena_free(&arena);
 	return 0;
 }
@@ -153,21 +149,15 @@ static int
 put(struct tokens *t, const struct token *k)
 {
 	struct enc e = ENC_INIT;
-	int r = -ENOMEM;
 
-	enc_map(&e);
-	enc_kv_uint(&e, "v", abi_table[ABI_INDEX].version);
+	kept_map(&e);
 	enc_kv_str(&e, "scope", k->view.scope);
 	if (k->view.label[0] != '\0')
 		enc_kv_str(&e, "label", k->view.label);
 	enc_kv_uint(&e, "created", k->view.created_ms);
 	enc_end(&e);
-	if (!e.failed)
-		r = index_put(t->ix, INDEX_TOKENS,
-		    (struct index_bytes){k->hash, sizeof(k->hash)},
-		    (struct index_bytes){e.buf, e.len});
-	enc_fini(&e);
-	return r;
+	return kept_put(t->ix, INDEX_TOKENS,
+	    (struct index_bytes){k->hash, sizeof(k->hash)}, &e, false);
 }
 
 int

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "common/host.h"
 #include "exec_env.h"
 #include "exec_limits.h"
 #include "log.h"
@@ -76,22 +77,6 @@ static void
 take_limit(struct usage *u, const char *text)
 {
 	exec_limits_take(u, &o.limits, text);
-}
-
-/* --host auto|gateway|sandbox */
-static void
-take_host(struct usage *u, const char *text)
-{
-	(void)u;
-	o.host = text;
-}
-
-/* --ask off|on-miss|always */
-static void
-take_ask(struct usage *u, const char *text)
-{
-	(void)u;
-	o.ask = text;
 }
 
 /* --retain HEAD,TAIL */
@@ -372,12 +357,12 @@ static const struct opt options[] = {
 	CALL("tag", 0, "KEY=VALUE", NULL, take_tag,
 	    "kept with it, for list --tag; may be repeated"),
 	TEXT("scope", 0, "NAME", "@scope", o.x.scope, "who may see it"),
-	CALL("host", 0, "HOST", "auto|gateway|sandbox", take_host,
+	TEXT("host", 0, "HOST", BOX_HOST_CHOICES, o.host,
 	    "auto (sandbox where psup.conf covers the scope, else gateway), "
 	    "gateway (this machine), sandbox (a box)"),
 	FLAG("elevated", 0, o.elevated,
 	    "out of the sandbox, where [elevated] of psup.conf allows it"),
-	CALL("ask", 0, "WHEN", "off|on-miss|always", take_ask,
+	TEXT("ask", 0, "WHEN", BOX_ASK_CHOICES, o.ask,
 	    "whether a person is asked before an elevated command (as "
 	    "configured; nobody can be asked yet)"),
 	CALL("limit", 0, "NAME=N", "?memoryBytes=|pids=|cpuSeconds=|"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "common/host.h"
 #include "tools/lib/remove_tree.h"
 
 #define ANSWER_MS 30000
@@ -142,15 +143,8 @@ run(struct cli *c, int argc, char **argv)
 	return usage_no_word(&c->usage, "a thing to do", argv[0], VERBS);
 }
 
-static void
-take_host(struct usage *u, const char *text)
-{
-	(void)u;
-	o.host = text;
-}
-
 static const struct opt options[] = {
-    CALL("host", 0, "HOST", "auto|gateway|sandbox", take_host,
+    TEXT("host", 0, "HOST", BOX_HOST_CHOICES, o.host,
 	"explain a call that asks for this host (auto)"),
     FLAG("elevated", 0, o.elevated, "explain one that says elevated"),
     OPT_END};

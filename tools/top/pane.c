@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pane.h"
 #include "common/grow.h"
+#include "pane.h"
 
 void
 pane_fini(struct pane *p)
