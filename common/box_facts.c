@@ -118,8 +118,7 @@ static const char *
 why_of_server(const struct config_sandbox *s, const struct box_facts *facts,
     char ret[BOX_FACTS_WHY])
 {
-	if (facts->root && s->user[0] == '\0' &&
-	    s->backend == CONFIG_BACKEND_BWRAP)
+	if (facts->root && s->user[0] == '\0')
 		return "the server is root; say [sandbox] user = NAME";
 	if (facts->suid_dumpable == 1)
 		return "fs.suid_dumpable is 1, and a box's commands could open "

@@ -219,6 +219,41 @@ check_directories(const struct config *c, char *why, size_t why_size)
 	return 0;
 }
 
+/* A container is there already, and is one box. */
+static int
+check_container(const struct config_sandbox *s, const char **ret_name,
+    char *why, size_t why_size)
+{
+	*ret_name = "container";
+	if ((s->backend == CONFIG_BACKEND_CONTAINER) !=
+	    (s->container[0] != '\0'))
+		return config_refuse(why, why_size,
+		    s->container[0] == '\0' ?
+			"backend = container, but no container is named; "
+			"expected container = NAME" :
+			"\"%.80s\", but backend = bwrap; expected backend = "
+			"container, or no container",
+		    s->container);
+	if (s->backend == CONFIG_BACKEND_BWRAP)
+		return 0;
+	*ret_name = "scope";
+	if (s->scope != CONFIG_BOX_SHARED)
+		return config_refuse(why, why_size,
+		    "%s, but the container %.60s is one box for all; expected "
+		    "scope = shared",
+		    config_word(OPT_BOX_OF, s->scope), s->container);
+	*ret_name = s->binds[0] != '\0'	       ? "bind" :
+	    s->access != CONFIG_ACCESS_NONE	       ? "access" :
+	    s->network != CONFIG_NETWORK_NONE ? "network" :
+						       NULL;
+	return *ret_name == NULL ? 0 :
+				   config_refuse(why, why_size,
+				       "the container %.60s shows what it was "
+				       "made with, and has that network; "
+				       "expected none with backend = container",
+				       s->container);
+}
+
 int
 config_check_sandbox(const struct config *c, const char **ret_name, char *why,
     size_t why_size)
@@ -237,16 +272,8 @@ config_check_sandbox(const struct config *c, const char **ret_name, char *why,
 	*ret_name = "directory";
 	if (check_directories(c, why, why_size) < 0)
 		return -EINVAL;
-	*ret_name = "container";
-	if ((s->backend == CONFIG_BACKEND_CONTAINER) !=
-	    (s->container[0] != '\0'))
-		return config_refuse(why, why_size,
-		    s->container[0] == '\0' ?
-			"backend = container, but no container is named; "
-			"expected container = NAME" :
-			"\"%.80s\", but backend = bwrap; expected backend = "
-			"container, or no container",
-		    s->container);
+	if (check_container(s, ret_name, why, why_size) < 0)
+		return -EINVAL;
 	*ret_name = "bind";
 	return check_binds(s, why, why_size);
 }

@@ -7,7 +7,9 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -38,6 +40,21 @@ box_open(const struct ctl_start *order, int *ret_pidfd)
 	}
 	*ret_pidfd = fd;
 	return 0;
+}
+
+int
+box_namespaces(const struct ctl_start *order)
+{
+	const int all = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+	    CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+	struct stat own, its;
+	char name[40];
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/ns/user", order->box_pid);
+	if (stat("/proc/self/ns/user", &own) == 0 && stat(name, &its) == 0 &&
+	    own.st_dev == its.st_dev && own.st_ino == its.st_ino)
+		return all & ~CLONE_NEWUSER;
+	return all;
 }
 
 /* Whatever the box has made of its /dev: no link is followed, and what is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A box as a worker sees it: the process that is its pid 1. */
+/* A box as a worker sees it: the process that is its pid 1, of a container, too. */
 #ifndef PSUP_WORKER_BOX_H
 #define PSUP_WORKER_BOX_H
 
@@ -8,6 +8,10 @@
 /* A pidfd of the pid 1 that the order names, if it is that one still. -ESRCH:
  * it is not; -errno. */
 int box_open(const struct ctl_start *order, int *ret_pidfd);
+
+/* The namespaces of it to enter: not that of users where it is ours already, for
+ * nobody goes where he is. */
+int box_namespaces(const struct ctl_start *order);
 
 /* The end of a new terminal of the box that the terminal's master holds. It is
  * the box's own, so that `tty` has a name in there. -errno. */

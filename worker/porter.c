@@ -25,9 +25,6 @@
 #include "worker/clone3.h"
 #include "worker/spawn_child.h"
 
-#define NAMESPACES                                                             \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |           \
-	    CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 #define CAPABILITIES 64 /* more than there are */
 
 /* Whoever the box's owner is, without a capability, now or by any exec. */
@@ -40,15 +37,16 @@ child_disarm(struct spawn *s)
 	long rc = 0;
 	int i;
 
+	/* while it may: who was root loses that right with his uid */
+	for (i = 0; i < CAPABILITIES; i++)
+		if (RAW(SYS_prctl, PR_CAPBSET_DROP, i, 0, 0) == -EINVAL)
+			break; /* that one, and all beyond, there are not */
 	if (o->box_uid != 0) {
 		rc = RAW(SYS_setresgid, o->box_gid, o->box_gid, o->box_gid, 0);
 		if (rc == 0)
 			rc = RAW(SYS_setresuid, o->box_uid, o->box_uid,
 			    o->box_uid, 0);
 	}
-	for (i = 0; rc == 0 && i < CAPABILITIES; i++)
-		if (RAW(SYS_prctl, PR_CAPBSET_DROP, i, 0, 0) == -EINVAL)
-			break; /* that one, and all beyond, there are not */
 	if (rc == 0)
 		rc = RAW(SYS_capset, &head, none, 0, 0);
 	if (rc == 0)
@@ -116,7 +114,7 @@ porter_enter(struct spawn *s)
 	if (rc < 0)
 		child_give_up(s, STAGE_GROUPS, rc);
 	child_at(s, STAGE_SETNS, NULL);
-	rc = RAW(SYS_setns, s->args.box_fd, NAMESPACES, 0, 0);
+	rc = RAW(SYS_setns, s->args.box_fd, s->args.namespaces, 0, 0);
 	if (rc < 0)
 		child_give_up(s, STAGE_SETNS, rc);
 	/* that took the death signal away, and may have made us readable */

@@ -100,6 +100,7 @@ struct spawn_args {
 	bool leaf_into; /* by clone itself; else the child moves itself */
 	bool yields;          /* the worker does (SCHED_BATCH), and hands it on */
 	int box_fd;     /* pidfd of the box's pid 1; -1: outside */
+	int namespaces; /* ... of which these are entered */
 	bool stall, no_pid; /* tests: never cut; the kernel writes no pid */
 };
 

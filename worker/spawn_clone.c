@@ -19,6 +19,7 @@
 
 #include "common/clock.h"
 #include "common/fault.h"
+#include "worker/box.h"
 #include "worker/clone3.h"
 
 #define CUT_STEP_NS (10 * NSEC_PER_MSEC)
@@ -347,8 +348,10 @@ spawn_clone(struct spawn *s, pid_t *ret_pid, int *ret_pidfd, bool *ret_in_leaf)
 	atomic_store(&s->inexec, 1);
 	/* also makes the page be there: the kernel does not wait for it */
 	atomic_store(&hdr->pid, 0);
-	if (spawn_is_boxed(s))
+	if (spawn_is_boxed(s)) {
 		atomic_store(&hdr->porter, 0);
+		s->args.namespaces = box_namespaces(s->args.order);
+	}
 	pid = clone_once(s, &pidfd, &into);
 	if (pid < 0 && !s->args.held && !spawn_is_boxed(s) && is_refusal(-pid)) {
 		no_free = true;

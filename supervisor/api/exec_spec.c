@@ -64,8 +64,8 @@ behind(const char *path, const char *top)
 		(path[n] == '/' || path[n] == '\0') ? path + n : NULL;
 }
 
-/* An absolute path as the box has it: one of its own, or one of the host that it
- * shows of its scope's directory. False: neither. */
+/* An absolute path as the box has it: one of its own, any of a container, or one
+ * of the host that it shows of its scope's directory. False: none of these. */
 static bool
 box_path(const struct exec_base *b, const char *path, char *ret, size_t size)
 {
@@ -76,7 +76,8 @@ box_path(const struct exec_base *b, const char *path, char *ret, size_t size)
 
 	if (leads_up(path))
 		return false;
-	if (behind(path, BOX_TOP) != NULL ||
+	if (b->cfg->sandbox.backend == CONFIG_BACKEND_CONTAINER ||
+	    behind(path, BOX_TOP) != NULL ||
 	    (agent && behind(path, BOX_AGENT) != NULL))
 		n = snprintf(ret, size, "%s", path);
 	else if (rest != NULL)

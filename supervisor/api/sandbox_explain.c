@@ -56,29 +56,22 @@ add_workspace(struct sbuf *b, const struct config_sandbox *s,
 			     ", read-only\n", directory);
 }
 
-/* What a box of these settings is, a line each. */
+/* What bubblewrap is to show. */
 static void
-add_box(struct sbuf *b, const struct heritage *h,
-    const struct config_sandbox *s, const char *directory)
+add_shown(struct sbuf *b, const struct config_sandbox *s,
+    const char *directory)
 {
-	sbuf_addf(b, "box: one for each %s\n",
-	    s->scope == CONFIG_BOX_AGENT     ? "scope" :
-		s->scope == CONFIG_BOX_SHARED ? "server" :
-						"session");
-	if (s->backend == CONFIG_BACKEND_CONTAINER) {
-		sbuf_addf(b, "it is the container %s of %s\n", s->container,
-		    config_word(OPT_BOX_ENGINE, s->engine));
-		return;
-	}
-	sbuf_addf(b, "runs as: uid %u, gid %u\n", (unsigned)s->uid,
-	    (unsigned)s->gid);
 	add_workspace(b, s, directory);
 	sbuf_addf(b, "network: %s\n", s->network == CONFIG_NETWORK_HOST ?
 	    "the machine's" : "its own loopback alone");
 	sbuf_add(b, "shows /usr and /etc, read-only\n");
 	add_binds(b, s);
-	if (s->setup[0] != '\0')
-		sbuf_addf(b, "setup: %s\n", s->setup);
+}
+
+static void
+add_bounds(struct sbuf *b, const struct heritage *h,
+    const struct config_sandbox *s)
+{
 	add_bound(b, "memory", s->memory, 1u << 20,
 	    limits_box_by_group(h, CTL_LIMIT_MEMORY) ?
 		"MiB" :
@@ -90,6 +83,30 @@ add_box(struct sbuf *b, const struct heritage *h,
 		"at most" :
 		"wanted, and not held to: that takes a control group of "
 		"version 2 with the controller cpu");
+}
+
+/* What a box of these settings is, a line each. */
+static void
+add_box(struct sbuf *b, const struct heritage *h,
+    const struct config_sandbox *s, const char *directory)
+{
+	sbuf_addf(b, "box: one for each %s\n",
+	    s->scope == CONFIG_BOX_AGENT     ? "scope" :
+		s->scope == CONFIG_BOX_SHARED ? "server" :
+						"session");
+	sbuf_addf(b, "runs as: uid %u, gid %u\n", (unsigned)s->uid,
+	    (unsigned)s->gid);
+	if (s->backend == CONFIG_BACKEND_CONTAINER)
+		sbuf_addf(b, "it is the container %s of %s, which is entered, "
+			     "and neither made nor ended\nfiles and network: "
+			     "the container's\nbounds of what we run in it, "
+			     "beside those the container has for the rest:\n",
+		    s->container, config_word(OPT_BOX_ENGINE, s->engine));
+	else
+		add_shown(b, s, directory);
+	if (s->setup[0] != '\0')
+		sbuf_addf(b, "setup: %s\n", s->setup);
+	add_bounds(b, h, s);
 }
 
 /* One word as a shell would read it. */
@@ -166,6 +183,10 @@ put_box(struct enc *e, struct sbuf *b, struct master *m, const char *scope,
 	enc_map(e);
 	enc_kv_str(e, "of", config_word(OPT_BOX_OF, s->scope));
 	enc_kv_str(e, "backend", config_word(OPT_BOX_BACKEND, s->backend));
+	if (s->backend == CONFIG_BACKEND_CONTAINER) {
+		enc_kv_str(e, "engine", config_word(OPT_BOX_ENGINE, s->engine));
+		enc_kv_str(e, "container", s->container);
+	}
 	enc_kv_str(e, "workspace", s->workspace);
 	enc_kv_str(e, "access", config_word(OPT_BOX_ACCESS, s->access));
 	if (s->access != CONFIG_ACCESS_NONE)

@@ -58,6 +58,23 @@ put_bound(struct enc *e, const struct master *m, const char *name,
 						    "rlimit");
 }
 
+/* What it shows; a container shows what it was made with. */
+static void
+put_place(struct enc *e, const struct config_sandbox *s)
+{
+	enc_kv_str(e, "backend", config_word(OPT_BOX_BACKEND, s->backend));
+	if (s->backend == CONFIG_BACKEND_CONTAINER) {
+		enc_kv_str(e, "engine", config_word(OPT_BOX_ENGINE, s->engine));
+		enc_kv_str(e, "container", s->container);
+		return;
+	}
+	enc_kv_str(e, "workspace", s->workspace);
+	enc_kv_str(e, "access", config_word(OPT_BOX_ACCESS, s->access));
+	if (s->access != CONFIG_ACCESS_NONE)
+		enc_kv_str(e, "directory", s->directory);
+	enc_kv_str(e, "network", config_word(OPT_BOX_NETWORK, s->network));
+}
+
 static void
 put_row(struct enc *e, const struct master *m, const struct host_box *bx)
 {
@@ -68,13 +85,7 @@ put_row(struct enc *e, const struct master *m, const struct host_box *bx)
 	enc_kv_uint(e, "inside", bx->life.inside);
 	enc_kv_uint(e, "madeAt", bx->made_ms);
 	enc_kv_uint(e, "ageMs", age_ms(bx));
-	enc_kv_str(e, "workspace", bx->made->workspace);
-	enc_kv_str(
-	    e, "access", config_word(OPT_BOX_ACCESS, bx->made->access));
-	if (bx->made->access != CONFIG_ACCESS_NONE)
-		enc_kv_str(e, "directory", bx->made->directory);
-	enc_kv_str(e, "network",
-	    config_word(OPT_BOX_NETWORK, bx->made->network));
+	put_place(e, bx->made);
 	put_bound(e, m, "memory", CTL_LIMIT_MEMORY, bx->made->memory);
 	put_bound(e, m, "pids", CTL_LIMIT_PIDS, bx->made->pids);
 	if (bx->made->cpus != 0 && (m->h.flags & HERITAGE_TREE_LIMIT_CPU) != 0)

@@ -31,7 +31,7 @@ static const struct {
 static void
 conclude(const char *means, char ret[BOX_WHY_MAX])
 {
-	(void)snprintf(ret, BOX_WHY_MAX, "no sandbox: %s", means);
+	(void)snprintf(ret, BOX_WHY_MAX, BOX_WHY_BEGINS "%s", means);
 }
 
 /* The last line with something in it; its length in *len. */
@@ -52,7 +52,7 @@ void
 box_why(int exec_errno, const char *said, size_t len, char ret[BOX_WHY_MAX])
 {
 	static const char prefix[] = "bwrap: ";
-	char line[BOX_WHY_MAX - sizeof("no sandbox: bwrap: ")];
+	char line[BOX_WHY_MAX - sizeof(BOX_WHY_BEGINS "bwrap: ")];
 
 	if (exec_errno == ENOENT) {
 		conclude("bwrap is not installed", ret);
@@ -73,6 +73,11 @@ box_why(int exec_errno, const char *said, size_t len, char ret[BOX_WHY_MAX])
 	said = last_line(said, &len);
 	if (len == 0) {
 		conclude("bwrap ended without a word", ret);
+		return;
+	}
+	if (len > sizeof(BOX_WHY_BEGINS) - 1 &&
+	    memcmp(said, BOX_WHY_BEGINS, sizeof(BOX_WHY_BEGINS) - 1) == 0) {
+		(void)text_escape(said, len, false, ret, BOX_WHY_MAX);
 		return;
 	}
 	if (len > sizeof(prefix) - 1 &&

@@ -174,7 +174,9 @@ boxes_order(struct master *m, const struct session *s, struct ctl_start *ret)
 	bx = boxes_by_sid(m, s->wish.host == HOST_BOX ? s->id.sid : s->start.box);
 	if (bx == NULL)
 		return -ESRCH;
-	if (geteuid() == 0) { /* else it is whoever we are */
+	/* else it is whoever we are; an engine is asked by nobody else */
+	if (geteuid() == 0 && (s->wish.host != HOST_BOX ||
+	        bx->made->backend == CONFIG_BACKEND_BWRAP)) {
 		ret->box_uid = bx->made->uid;
 		ret->box_gid = bx->made->gid;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The host "sandbox": the boxes that there are, and who is in them. A box is a
- * session of ours that nobody is shown: bwrap, whose first words say which
- * process pid 1 of the box is. So a worker has it like any other, and a master
+ * session of ours that nobody is shown: bwrap, or who watches a container,
+ * whose first words say which process pid 1 of the box is. So a worker has it like any other, and a master
  * that comes anew finds it in its index. What is done about a box says
  * box/box.h; this does it. Called by gate/starts.c for who is to start in a
  * box, by session/ for what becomes of a session.
@@ -124,7 +124,8 @@ struct session *maker_setup(
 const char *const *
 maker_show(struct master *m, const char *key, const char *scope,
     char why[BOX_WHY_MAX]);
-/* What bwrap and pid 1 have said: the pid where that is all of it, else 0. */
-int32_t maker_parse(const char *text, size_t len);
+/* maker_parse.c: what bwrap and pid 1, or psup-container, have said: the pid
+ * where that is all of it, else 0; when that began where it is said, else 0. */
+int32_t maker_parse(const char *text, size_t len, uint64_t *ret_start);
 
 #endif

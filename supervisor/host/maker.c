@@ -2,7 +2,7 @@
 /*
  * The sessions that make a box and set it up: who they are, and what START is
  * told. bwrap says on its stdout which process is pid 1, which says "R" on
- * stderr once it is there. The only place that looks at the directories of a
+ * stderr once it is there; psup-container says both of a container's. The only place that looks at the directories of a
  * box, all of the configuration. Called by boxes.c.
  */
 #include <errno.h>
@@ -17,6 +17,7 @@
 
 #include "common/box_bind.h"
 #include "common/check.h"
+#include "common/config_options.h"
 #include "common/log.h"
 #include "supervisor/box/plan.h"
 #include "supervisor/host/inner.h"
@@ -64,9 +65,9 @@ find_roots(struct box_root ret[ROOTS], char links[ROOTS][128])
 	return n;
 }
 
-/* psup-box lies beside this program. */
+/* psup-box and psup-container lie beside this program. */
 static int
-find_program(char ret[PATH_MAX])
+find_program(const char *name, char ret[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - 1);
 	char *slash;
@@ -76,9 +77,9 @@ find_program(char ret[PATH_MAX])
 	ret[n] = '\0';
 	slash = strrchr(ret, '/');
 	if (slash == NULL ||
-	    (size_t)(slash - ret) + sizeof("/psup-box") > PATH_MAX)
+	    strlcpy(slash + 1, name, (size_t)(ret + PATH_MAX - 1 - slash)) >=
+		(size_t)(ret + PATH_MAX - 1 - slash))
 		return -ENAMETOOLONG;
-	memcpy(slash, "/psup-box", sizeof("/psup-box"));
 	return access(ret, R_OK) == 0 ? 0 : -errno;
 }
 
@@ -171,6 +172,7 @@ static int
 draft(struct master *m, const struct config_sandbox *c, const char *key,
     bool make, struct draft *d, char why[BOX_WHY_MAX])
 {
+	bool container = c->backend == CONFIG_BACKEND_CONTAINER;
 	int r;
 
 	if (geteuid() == 0 && c->uid == 0) {
@@ -179,14 +181,20 @@ draft(struct master *m, const struct config_sandbox *c, const char *key,
 		    "NAME");
 		return -EPERM;
 	}
-	r = take_workspace(m, c, key, make, d, why);
+	r = container ? 0 : take_workspace(m, c, key, make, d, why);
 	if (r < 0)
 		return r;
-	r = find_program(d->program);
+	r = find_program(container ? "psup-container" : "psup-box", d->program);
 	if (r < 0) {
 		(void)snprintf(why, BOX_WHY_MAX, "no sandbox: %.120s: %s",
 		    d->program, strerror(-r));
 		return r;
+	}
+	if (container) {
+		d->argv = (struct box_argv){.count = 3,
+		    .arg = {"psup-container",
+			config_word(OPT_BOX_ENGINE, c->engine), c->container}};
+		return 0;
 	}
 	r = take_binds(m, d, c, why);
 	if (r < 0)
@@ -272,6 +280,26 @@ put_environment(struct session *s, struct sbuf *b, const char *path)
 	return 2;
 }
 
+/* Of our own environment, by what an engine finds its containers. */
+static uint32_t
+put_engines(struct sbuf *b)
+{
+	static const char *const names[] = {"HOME", "XDG_RUNTIME_DIR",
+	    "XDG_CONFIG_HOME", "XDG_DATA_HOME", "DOCKER_HOST", "CONTAINER_HOST"};
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < NELEMS(names); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value == NULL)
+			continue;
+		sbuf_addf(b, "%s=%s", names[i], value);
+		sbuf_addn(b, "", 1);
+		count++;
+	}
+	return count;
+}
+
 /* bwrap, in each directory of the server's PATH. */
 static uint32_t
 put_programs(struct sbuf *b, const char *path)
@@ -327,6 +355,7 @@ struct session *
 maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 {
 	static struct draft d;
+	bool container = bx->made->backend == CONFIG_BACKEND_CONTAINER;
 	struct sbuf blob = SBUF_INIT;
 	struct session *s;
 	struct spec *sp;
@@ -338,7 +367,8 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 			(void)strlcpy(why, UNREADABLE, BOX_WHY_MAX);
 		return NULL;
 	}
-	s = session_of_ours(m, bx, HOST_BOX, "bwrap", "/");
+	s = session_of_ours(m, bx, HOST_BOX, container ? d.argv.arg[0] : "bwrap",
+	    "/");
 	sp = calloc(1, sizeof(*sp));
 	if (s == NULL || sp == NULL)
 		return begin(m, s, sp, &blob, why) ? s : NULL;
@@ -347,7 +377,12 @@ maker_box(struct master *m, const struct host_box *bx, char why[BOX_WHY_MAX])
 		put(&blob, d.argv.arg[i]);
 	sp->argc = (uint32_t)d.argv.count;
 	sp->envc = put_environment(s, &blob, m->server_path);
-	sp->path_count = put_programs(&blob, m->server_path);
+	if (container) {
+		sp->envc += put_engines(&blob);
+		put(&blob, d.program);
+		sp->path_count = 1;
+	} else
+		sp->path_count = put_programs(&blob, m->server_path);
 	if (sp->path_count == 0) { /* START has one at least */
 		put(&blob, "/usr/bin/bwrap");
 		sp->path_count = 1;
@@ -399,43 +434,4 @@ maker_setup(
 	sp->path_count = 1;
 	starts_inside(s, bx->sid);
 	return begin(m, s, sp, &blob, why) ? s : NULL;
-}
-
-/* -------------------------------------------------------------- what it says
- */
-
-/* Is pid 1's word the last one in it? The two come in any order, for they are
- * two pipes. */
-static bool
-is_ready(const char *text, size_t len)
-{
-	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
-		len--;
-	return len > 0 && text[len - 1] == 'R' &&
-	       (len == 1 || text[len - 2] == '\n');
-}
-
-int32_t
-maker_parse(const char *text, size_t len)
-{
-	static const char key[] = "\"child-pid\":";
-	const char *open = memchr(text, '{', len);
-	const char *close = open != NULL
-				? memchr(open, '}', len - (size_t)(open - text))
-				: NULL;
-	const char *at, *p;
-	long pid = 0;
-
-	if (close == NULL ||
-	    (!is_ready(text, (size_t)(open - text)) &&
-		!is_ready(close + 1, (size_t)(text + len - close - 1))))
-		return 0;
-	at = memmem(open, (size_t)(close - open), key, sizeof(key) - 1);
-	if (at == NULL)
-		return 0;
-	for (p = at + sizeof(key) - 1; p < close && *p == ' '; p++)
-		;
-	for (; p < close && *p >= '0' && *p <= '9' && pid < 1 << 26; p++)
-		pid = pid * 10 + (*p - '0');
-	return pid > 1 && pid <= 1 << 22 ? (int32_t)pid : 0;
 }

@@ -13,16 +13,17 @@
 #include "supervisor/host/workspace.h"
 #include "supervisor/master.h"
 
-/* Which process is pid 1, as its session has said; 0: nothing yet. */
+/* Which process is pid 1, as its session has said, and perhaps when that began;
+ * 0: nothing yet. */
 static int32_t
-pid_said(struct master *m, struct session *s)
+pid_said(struct master *m, struct session *s, uint64_t *ret_start)
 {
 	struct sbuf text = SBUF_INIT;
 	int32_t pid = 0;
 
 	session_tail(m, s, &text, MASTER_TAIL, false);
 	if (text.p != NULL && !text.failed)
-		pid = maker_parse(text.p, text.len);
+		pid = maker_parse(text.p, text.len, ret_start);
 	sbuf_fini(&text);
 	return pid;
 }
@@ -36,11 +37,21 @@ was_up(struct master *m, struct host_box *bx)
 	boxes_place(m, bx);
 }
 
+/* Is it that process still? bwrap's pid 1 is its child; of a container's it was
+ * said when it began. */
+static bool
+is_it(const struct session *s, const struct procfs_stat *st, uint64_t start)
+{
+	return start != 0 ? st->start == start :
+			    s->facts.pid <= 0 || st->ppid == s->facts.pid;
+}
+
 /* The box's session has said something. */
 void
 boxes_look(struct master *m, struct host_box *bx, struct session *s)
 {
-	int32_t pid = pid_said(m, s);
+	uint64_t start = 0;
+	int32_t pid = pid_said(m, s, &start);
 	struct procfs_stat st;
 
 	if (pid == 0) {
@@ -48,8 +59,7 @@ boxes_look(struct master *m, struct host_box *bx, struct session *s)
 		return;
 	}
 	bx->pid = pid;
-	if (procfs_stat(pid, &st) < 0 ||
-	    (s->facts.pid > 0 && st.ppid != s->facts.pid)) {
+	if (procfs_stat(pid, &st) < 0 || !is_it(s, &st, start)) {
 		bx->start = UINT64_MAX; /* that of no process any more */
 		was_up(m, bx);
 		return;
@@ -157,6 +167,7 @@ void
 boxes_ended(struct master *m, struct session *s)
 {
 	struct host_box *bx;
+	uint64_t start;
 
 	if (!session_has_box(s))
 		return;
@@ -170,7 +181,7 @@ boxes_ended(struct master *m, struct session *s)
 		never_entered(m, s);
 	if (s->wish.host != HOST_BOX || bx == NULL)
 		return;
-	if (bx->life.state == BOX_MAKING && pid_said(m, s) != 0)
+	if (bx->life.state == BOX_MAKING && pid_said(m, s, &start) != 0)
 		was_up(m, bx);
 	else if (bx->life.state == BOX_MAKING)
 		note_why(m, bx, s);

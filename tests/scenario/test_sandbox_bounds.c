@@ -3,8 +3,12 @@
  * enough. */
 #include "lib_boxes.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 TestSuite(sandbox_bounds);
@@ -199,4 +203,47 @@ SCENARIO(sandbox_bounds, one_without_a_process_left_is_named)
 	expect_absent(a, "hungAt");
 	expect_text(a, "sleep 600 in the box \"agent \", which may have 8 "
 	    "processes (sandbox.pids): ");
+}
+
+/* A file system of 2 MiB, for this scenario alone. */
+static void
+mount_small(const char *dir)
+{
+	if (geteuid() != 0)
+		skip_scenario("only root mounts");
+	expect(mkdir(dir, 0755) == 0);
+	if (unshare(CLONE_NEWNS) != 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("small", dir, "tmpfs", 0, "size=2m,mode=0755") != 0)
+		skip_scenario("nothing can be mounted here: %s",
+		    strerror(errno));
+}
+
+/* A workspace has no quota: who fills it finds it full, as does whoever else
+ * writes on that disk, and nothing else is harmed. */
+SCENARIO(sandbox_bounds, a_full_workspace_harms_nobody_beyond_its_disk)
+{
+	struct peer *filler, *other;
+	struct answer *a;
+
+	mount_small(file_in_scenario("boxes"));
+	boxes("");
+	filler = peer("filler");
+	other = peer("other");
+	expect(strcmp(says_as(other, "echo mine >kept; cat kept"), "mine\n") ==
+	    0);
+	a = ask_as(filler, "exec", STR("command", "cat /dev/zero >fill"));
+	expect(number_of(a, "exitCode") != 0 && strstr(text_of(a, "aggregated"),
+	    "No space left on device") != NULL, "%s", words_of(a));
+	a = ask_as(other, "exec", STR("command",
+	    "head -c 8192 /dev/zero >more"));
+	expect(number_of(a, "exitCode") != 0, "it shares the disk");
+	expect(strcmp(says_as(other, "cat kept; echo x >/tmp/x; cat /tmp/x"),
+	    "mine\nx\n") == 0);
+	expect(strcmp(says_as(peer("third"), "echo a box more"),
+	    "a box more\n") == 0);
+	expect_str(ask_as(filler, "exec", STR("command", "rm fill")), "status",
+	    "completed");
+	expect(strcmp(says_as(other, "echo more >>kept; cat kept"),
+	    "mine\nmore\n") == 0);
 }

@@ -244,7 +244,10 @@ Test(box_policy, names_what_is_in_the_way_of_a_box)
 	        CONFIG_BACKEND_CONTAINER, CONFIG_ENGINE_DOCKER},
 	    {{.root = true}, "", "no sandbox: podman is not installed",
 	        CONFIG_BACKEND_CONTAINER, CONFIG_ENGINE_PODMAN},
-	    {{.has_maker = true, .root = true}, "", "",
+	    {{.has_maker = true, .root = true}, "agents", "",
+	        CONFIG_BACKEND_CONTAINER, CONFIG_ENGINE_PODMAN},
+	    {{.has_maker = true, .root = true}, "",
+	        "no sandbox: the server is root; say [sandbox] user = NAME",
 	        CONFIG_BACKEND_CONTAINER, CONFIG_ENGINE_PODMAN},
 	};
 

@@ -40,20 +40,17 @@ Test(config_sandbox, reads_every_setting)
 	    "directory = ~/agent\nbind = /srv/a:/a:ro\nbind = /srv/b:/b/c:rw\nnetwork = host\n"
 	    "allow_host_network = yes\nenv = A=1\nenv = LANG=de\nenv = A=2=3\n"
 	    "setup = make deps && true\nmemory = 512M\npids = 64\n"
-	    "cpus = 1.5\nidle_min = 0\nmax_age_min = 7\nbackend = container\n"
-	    "container = agent-1\nengine = podman\n"
+	    "cpus = 1.5\nidle_min = 0\nmax_age_min = 7\nengine = podman\n"
 	    "[elevated]\nenabled = yes\nscopes = main , a b,c\nask = on-miss\n"
 	    "[scope \"x\"]\nsandbox = yes\n[scope \"y\"]\nsandbox = Required\n"
 	    "[scope \"z\"]\nsandbox = no\nmax_running = 3\n"), 0, "%s", why);
 	cr_expect(s->mode == CONFIG_SANDBOX_NAMED &&
 	    s->scope == CONFIG_BOX_SESSION && s->access == CONFIG_ACCESS_RW);
 	cr_expect(s->network == CONFIG_NETWORK_HOST && s->allow_host_network);
-	cr_expect(s->backend == CONFIG_BACKEND_CONTAINER &&
-	    s->engine == CONFIG_ENGINE_PODMAN);
+	cr_expect_eq(s->engine, CONFIG_ENGINE_PODMAN);
 	cr_expect_str_eq(s->user, "agents");
 	cr_expect_str_eq(s->workspace, "/srv/boxes");
 	cr_expect_str_eq(s->directory, "~/agent");
-	cr_expect_str_eq(s->container, "agent-1");
 	cr_expect_str_eq(s->env, "LANG=de\nA=2=3\n", "the later one counts");
 	cr_expect_str_eq(s->setup, "make deps && true");
 	cr_expect(s->memory == 512u << 20 && s->pids == 64 && s->cpus == 150);
@@ -78,6 +75,14 @@ Test(config_sandbox, reads_every_setting)
 	cr_expect_eq(config_scope_box(&config, "y"),
 	    CONFIG_SCOPE_BOX_REQUIRED);
 	cr_expect(config.scopes[2].bounded && !config.scopes[0].bounded);
+}
+
+Test(config_sandbox, reads_a_container)
+{
+	cr_assert_eq(read_text("[sandbox]\nmode = all\nscope = shared\n"
+	    "backend = container\ncontainer = agent-1\n"), 0, "%s", why);
+	cr_expect_eq(config.sandbox.backend, CONFIG_BACKEND_CONTAINER);
+	cr_expect_str_eq(config.sandbox.container, "agent-1");
 }
 
 Test(config_sandbox, all_covers_who_has_no_scope_too)
@@ -132,6 +137,18 @@ Test(config_sandbox, refuses_with_line_and_reason)
 		    "container, but no container is named" },
 		{ "container = x", "sandbox.container: \"x\", but backend = "
 		    "bwrap" },
+		{ "backend = container\ncontainer = x", "sandbox.scope: agent, "
+		    "but the container x is one box for all; expected scope = "
+		    "shared" },
+		{ "backend = container\ncontainer = x\nscope = shared\n"
+		  "bind = /a:/b:ro", "sandbox.bind: the container x shows what "
+		    "it was made with" },
+		{ "backend = container\ncontainer = x\nscope = shared\n"
+		  "access = ro\ndirectory = /a", "sandbox.access: the "
+		    "container x" },
+		{ "backend = container\ncontainer = x\nscope = shared\n"
+		  "network = host\nallow_host_network = yes",
+		    "sandbox.network: the container x" },
 		{ "container = -rf", "\"-rf\" is no name" },
 		{ "engine = lxd", "expected docker or podman" },
 		{ "[elevated]\nenabled = perhaps", "elevated.enabled" },

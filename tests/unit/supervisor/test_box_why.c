@@ -53,6 +53,8 @@ Test(box_why, shows_the_last_line_of_what_it_does_not_know)
 	means(0, "one\nbwrap: Can't find source path /x\x1b[31m: gone\n\n",
 	    "no sandbox: bwrap: Can't find source path /x\\x1b[31m: gone");
 	means(0, "bwrap: ", "no sandbox: bwrap: bwrap: ");
+	means(0, "Emulate Docker\nno sandbox: container x: it is exited\n",
+	    "no sandbox: container x: it is exited");
 	means(0, "", "no sandbox: bwrap ended without a word");
 	means(0, "\n\n", "no sandbox: bwrap ended without a word");
 }

@@ -8,7 +8,9 @@
 static int32_t
 parse(const char *text)
 {
-	return maker_parse(text, strlen(text));
+	uint64_t start;
+
+	return maker_parse(text, strlen(text), &start);
 }
 
 Test(maker, needs_both_words_in_any_order)
@@ -31,4 +33,15 @@ Test(maker, believes_no_other_letter_and_no_strange_number)
 	cr_expect_eq(parse("{\"child-pid\": 99999999999999999999}R"), 0);
 	cr_expect_eq(parse("{\"pid\": 4711}R"), 0);
 	cr_expect_eq(parse("R}{"), 0);
+}
+
+Test(maker, hears_when_a_containers_process_began)
+{
+	static const char text[] = "{\"child-pid\": 4711, \"start\": 99}\nR";
+	uint64_t start = 1;
+
+	cr_expect_eq(maker_parse(text, sizeof(text) - 1, &start), 4711);
+	cr_expect_eq(start, 99);
+	cr_expect_eq(maker_parse("{\"child-pid\": 12}R", 18, &start), 12);
+	cr_expect_eq(start, 0);
 }
