@@ -4,9 +4,9 @@
  * ring's header when the worker cloned, and the worker says it when the command
  * has exited; until one of the two is looked at the row has no pid. A command
  * that lives for a second is looked up by the tick, since its header may be
- * spoiled later; some a turn, since there may be thousands. Called by recv.c, and by whoever must know now: before an
- * orphan is reaped, when a worker is dead, before the table is told, saved or
- * killed.
+ * spoiled later; some a turn, since there may be thousands. Called by recv.c, and
+ * by whoever must know now: before an orphan is reaped, when a worker is dead,
+ * before the table is told, saved or killed.
  *
  * A header can be written by every command of this user, so it is believed only
  * about a child of ours that is in no row, younger than the row's HOLD and not
@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/fault.h"
@@ -29,12 +30,15 @@
 #define NAME_SLICE_NS 250000u /* of processor time, in one turn */
 #define FORKED_NO_EXEC 0x40u /* of the kernel's flags: PF_FORKNOEXEC */
 #define CLAIMED_MAX 64u      /* children that no row may claim */
+#define LOOKS       4u       /* at children whose mark may be waited for */
+#define PAUSE_NS    300000   /* between them */
 
 /* What the kernel says of a child. */
 struct child {
 	uint64_t began_ns; /* boot clock, at the latest */
 	int32_t session;
 	bool before_exec;
+	bool waits;        /* a mark might have to be waited for */
 	bool has_mark;     /* a mark can be read, and is this one: */
 	struct proc_mark mark;
 };
@@ -54,7 +58,8 @@ look_at(int32_t pid, struct child *ret)
 	if (st.state == 'Z')
 		return true;
 	ret->before_exec = (st.flags & FORKED_NO_EXEC) != 0;
-	ret->has_mark = !ret->before_exec && !mark_may_wait(&st) &&
+	ret->waits = !ret->before_exec && mark_may_wait(&st);
+	ret->has_mark = !ret->before_exec && !ret->waits &&
 	    mark_read(pid, &ret->mark) == 0;
 	return true;
 }
@@ -120,6 +125,7 @@ struct unclaimed {
 	int32_t session;   /* of the worker that cloned them */
 	int32_t pid[CLAIMED_MAX];
 	uint32_t count;
+	bool waits; /* the mark of one that may be claimed was not read */
 };
 
 /* A clone of that worker before its exec? What some command forked and left to
@@ -144,6 +150,7 @@ claim(void *arg, int32_t pid)
 		return true;
 	if (is_clone(u, &c, pid) && u->count < CLAIMED_MAX)
 		u->pid[u->count++] = pid;
+	u->waits |= c.waits && c.session == pid && c.began_ns >= u->since_ns;
 	if (!c.has_mark || c.session != pid)
 		return true;
 	r = table_find(k->table, (struct sid){ c.mark.session });
@@ -152,6 +159,22 @@ claim(void *arg, int32_t pid)
 		log_event(LOG_WARN, "command-found",
 		    KV("session", r->sid.v), KV("command_pid", pid));
 	return true;
+}
+
+/* Claims all that can be. A command that forks is locked for a moment, and would
+ * be given up as lost for that. */
+static void
+claim_all(struct unclaimed *u)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	for (unsigned i = 0; i < LOOKS && (i == 0 || u->waits); i++) {
+		if (i > 0)
+			(void)nanosleep(&pause, NULL);
+		u->count = 0;
+		u->waits = false;
+		(void)procfs_each_child(getpid(), claim, u);
+	}
 }
 
 /* A dead worker's porter may still clone what is then started elsewhere: it dies
@@ -234,8 +257,7 @@ pids_find(struct keeper *k, const struct proc *dead)
 		return;
 	u.k = k;
 	u.session = dead->pid;
-	u.count = 0;
-	(void)procfs_each_child(getpid(), claim, &u);
+	claim_all(&u);
 	kill_unclaimed(k, slot, &u);
 }
 
