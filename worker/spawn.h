@@ -46,20 +46,20 @@ struct start_plan;
 
 enum {
 	SPAWN_LAYS = 3,
-	SPAWN_FD_STDIO = 4,  /* a command's, and another one's behind it */
+	SPAWN_FD_STDIO = 4,  /* a command's, and those of others behind it */
 	SPAWN_FD_KEEPER = SPAWN_FD_STDIO + 3 * SPAWN_LAYS, /* its pidfd:
 	                      * readable once it is dead */
 	SPAWN_FD_FIRST_OTHER
 };
 
-/* Puts /dev/null (null_fd, which stays open) at 4..9, the keeper's pidfd at 10.
+/* Puts /dev/null (null_fd, which stays open) at 4..12, the keeper's pidfd at 13.
  * -errno. */
 int spawn_reserve(int null_fd, int32_t keeper_pid);
 
 /*
- * Lays a command's stdio at one of two places, for the spawn_clone() that follows
- * and takes it away again; -1: /dev/null. Waits for the child before the last one
- * where neither may have descriptors of its own yet.
+ * Lays a command's stdio at one of three places, for the spawn_clone() that follows
+ * and takes it away again; -1: /dev/null. Waits for the child that was cloned
+ * first where none of the three may have descriptors of its own yet.
  * Errors: -ETIME: that one neither cuts nor dies: the descriptors are not ours
  * any more, and the worker must end. -errno of dup3: there is no spawn_clone().
  */

@@ -7,9 +7,9 @@
  * freed only between two turns of the loop, so no callback ever sees a freed
  * one.
  *
- * Descriptors: 0 /dev/null, 1 and 2 the log, 3 the keeper, 4 to 9 the stdio of
- * commands that are being started, 10 the keeper's pidfd; everything else is
- * above. 4 to 9 lie on /dev/null between spawns, so that nothing else ever gets
+ * Descriptors: 0 /dev/null, 1 and 2 the log, 3 the keeper, 4 to 12 the stdio of
+ * commands that are being started, 13 the keeper's pidfd; everything else is
+ * above. 4 to 12 lie on /dev/null between spawns, so that nothing else ever gets
  * these numbers (spawn.h says why).
  */
 #ifndef PSUP_WORKER_WORKER_H

@@ -119,8 +119,9 @@ adopt_box(struct master *m, struct session *box)
 		if (session_live(s) && s != box &&
 		    s->start.box.v == box->id.sid.v)
 			boxes_adopted(m, s);
-	boxes_look(m, bx, box);
+	/* before its pid is known, so that it is neither set up nor judged again */
 	(void)box_tell(&bx->life, BOX_DRAIN, &bx->rules, clock_boot_ns());
+	boxes_look(m, bx, box);
 	boxes_place(m, bx);
 	starts_inside(box, (struct sid){BOXES_CLOSING});
 }

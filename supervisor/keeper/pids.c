@@ -32,6 +32,7 @@
 #define CLAIMED_MAX 64u      /* children that no row may claim */
 #define LOOKS       4u       /* at children whose mark may be waited for */
 #define PAUSE_NS    300000   /* between them */
+#define DRAINS      256u     /* of the channels of workers that go on talking */
 
 /* What the kernel says of a child. */
 struct child {
@@ -216,9 +217,13 @@ is_another_nameless(const struct keeper *k, uint32_t slot)
 static void
 kill_unclaimed(struct keeper *k, uint32_t slot, const struct unclaimed *u)
 {
+	bool drained = false;
 	uint32_t i;
 
-	if (u->count == 0 || !reap_drain_workers(k))
+	/* nobody comes back to them: all is read now, and not some a turn */
+	for (i = 0; u->count > 0 && !drained && i < DRAINS; i++)
+		drained = reap_drain_workers(k);
+	if (!drained)
 		return;
 	pids_read_all(k);
 	if (is_another_nameless(k, slot))

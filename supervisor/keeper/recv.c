@@ -16,6 +16,7 @@
 
 #define RECV_TURN     16  /* messages of one process before the others' turn */
 #define RECV_DRAIN    (1 << 20)
+#define READ_TURNS    256u /* at others' channels, where all is to be known */
 #define MALFORMED_LOG 100u /* that many are logged one by one */
 
 static struct ctl_msg msg;
@@ -86,7 +87,7 @@ read_others(struct keeper *k, const struct proc *p)
 {
 	static struct ctl_msg own;
 	static bool within;
-	uint32_t i;
+	uint32_t i, n;
 
 	if (within)
 		return;
@@ -95,7 +96,9 @@ read_others(struct keeper *k, const struct proc *p)
 	for (i = 0; i < k->slots; i++)
 		if (&k->slot[i] != p && k->slot[i].chan >= 0 &&
 		    !k->slot[i].chan_eof)
-			(void)recv_from(k, &k->slot[i]);
+			for (n = 0; n < READ_TURNS &&
+			     !recv_from(k, &k->slot[i]); n++)
+				;
 	msg = own;
 	within = false;
 }

@@ -82,6 +82,7 @@ put_exit(struct keeper *k, struct proc *p, const struct row *r)
 void
 send_exit(struct keeper *k, struct proc *p, const struct row *r)
 {
+	k->sent = 0; /* nobody sends it later */
 	(void)put_exit(k, p, r);
 }
 
