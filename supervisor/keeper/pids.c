@@ -30,8 +30,9 @@
 #define NAME_SLICE_NS 250000u /* of processor time, in one turn */
 #define FORKED_NO_EXEC 0x40u /* of the kernel's flags: PF_FORKNOEXEC */
 #define CLAIMED_MAX 64u      /* children that no row may claim */
-#define LOOKS       4u       /* at children whose mark may be waited for */
-#define PAUSE_NS    300000   /* between them */
+#define PAUSES      100u     /* in all, for children whose mark is locked */
+#define PAUSE_NS    300000   /* one that vforks waits until its child gets a
+			      * processor: 3 ms were too few with 24 on two */
 #define DRAINS      256u     /* of the channels of workers that go on talking */
 
 /* What the kernel says of a child. */
@@ -93,19 +94,44 @@ pids_take(struct keeper *k, struct row *r, int32_t pid)
 	return true;
 }
 
-/* What the header of its ring says, as far as that is to be believed. */
-void
-pids_read(struct keeper *k, struct row *r)
+/* One of so many pauses is over, if there was one left. */
+static bool
+pause_of(unsigned *left)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	if (*left == 0)
+		return false;
+	--*left;
+	(void)nanosleep(&pause, NULL);
+	return true;
+}
+
+/* What the header of its ring says, as far as that is to be believed. A command
+ * that forks is locked for a moment, in which its mark says nothing. */
+static void
+read_row(struct keeper *k, struct row *r, unsigned *pauses)
 {
 	struct ring_look look;
 	struct child c;
 
 	if (r->pid != 0 || ring_look(k->dir, r->sid, &look) < 0 ||
-	    look.pid <= 1 || !reap_is_child(look.pid) ||
-	    !look_at(look.pid, &c) || c.began_ns < r->held_ns ||
-	    (c.has_mark && !is_marked(k, r, &c)))
+	    look.pid <= 1 || !reap_is_child(look.pid))
 		return;
-	(void)pids_take(k, r, look.pid);
+	do
+		if (!look_at(look.pid, &c) || c.began_ns < r->held_ns)
+			return;
+	while (c.waits && pause_of(pauses));
+	if (!c.has_mark || is_marked(k, r, &c))
+		(void)pids_take(k, r, look.pid);
+}
+
+void
+pids_read(struct keeper *k, struct row *r)
+{
+	unsigned none = 0;
+
+	read_row(k, r, &none);
 }
 
 /* Of a nameless row: was its header written by somebody else? It says nothing,
@@ -162,20 +188,15 @@ claim(void *arg, int32_t pid)
 	return true;
 }
 
-/* Claims all that can be. A command that forks is locked for a moment, and would
- * be given up as lost for that. */
+/* Claims all that can be: a live command would else be given up as lost. */
 static void
-claim_all(struct unclaimed *u)
+claim_all(struct unclaimed *u, unsigned *pauses)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-
-	for (unsigned i = 0; i < LOOKS && (i == 0 || u->waits); i++) {
-		if (i > 0)
-			(void)nanosleep(&pause, NULL);
+	do {
 		u->count = 0;
 		u->waits = false;
 		(void)procfs_each_child(getpid(), claim, u);
-	}
+	} while (u->waits && pause_of(pauses));
 }
 
 /* A dead worker's porter may still clone what is then started elsewhere: it dies
@@ -245,13 +266,14 @@ pids_find(struct keeper *k, const struct proc *dead)
 	static struct unclaimed u;
 	bool spoiled = false;
 	struct row *r, *next;
+	unsigned pauses = PAUSES;
 
 	for (r = table_next_nameless(k->table, NULL); r != NULL; r = next) {
 		next = table_next_nameless(k->table, r);
 		if (r->owner != slot)
 			continue;
 		end_porter(k, r);
-		pids_read(k, r);
+		read_row(k, r, &pauses);
 		if (!is_spoiled(k, r))
 			continue;
 		if (!spoiled || r->held_ns < u.since_ns)
@@ -262,7 +284,7 @@ pids_find(struct keeper *k, const struct proc *dead)
 		return;
 	u.k = k;
 	u.session = dead->pid;
-	claim_all(&u);
+	claim_all(&u, &pauses);
 	kill_unclaimed(k, slot, &u);
 }
 
