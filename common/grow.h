@@ -22,7 +22,7 @@ grow(void *list, size_t *cap, size_t need, size_t size, size_t first)
 		return true;
 	while (n < need && n <= SIZE_MAX / 2)
 		n *= 2;
-	grown = n < need ? NULL : reallocarray(*to, n, size);
+	grown = n < need || n > SIZE_MAX / size ? NULL : realloc(*to, n * size);
 	if (grown == NULL)
 		return false;
 	*to = grown;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -476,7 +477,14 @@ remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 	(void)st;
 	(void)kind;
 	(void)ftw;
-	return remove(path) != 0 && errno != ENOENT && errno != EBUSY;
+	if (remove(path) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EBUSY)
+		return 1;
+	/* a scenario's own mount */
+	if (umount2(path, MNT_DETACH) == 0)
+		(void)remove(path);
+	return 0;
 }
 
 void
