@@ -195,6 +195,25 @@ SCENARIO(sandbox_directory, one_that_was_replaced_under_bwrap_is_refused)
 	expect(access(file_in_scenario("second/ran"), F_OK) < 0);
 }
 
+/* The next master sees that it is another one by now. */
+SCENARIO(sandbox_directory, one_that_is_replaced_ends_nobody_inside)
+{
+	const char *id;
+
+	begin(two_scopes("rw"));
+	id = background(STR("command", "touch old; read -r line; ls"),
+	    STR("scope", "one"));
+	while (access(file_in_scenario("first/old"), F_OK) < 0)
+		usleep(1000);
+	expect(rename(file_in_scenario("first"), file_in_scenario("away")) ==
+	    0);
+	(void)agent("first");
+	kill_master();
+	expect(strcmp(in("one", "ls"), "brief\n") == 0);
+	ends_as_told(id);
+	expect(strcmp(read_retained(id).bytes, "brief\nold\n") == 0);
+}
+
 /* What is root's is nobody's directory; it is known before the server runs. */
 SCENARIO(sandbox_directory, of_somebody_else_is_refused)
 {
