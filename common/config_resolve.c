@@ -171,6 +171,16 @@ check_nesting(const struct config *c, const char *conf, char *why,
 	return 0;
 }
 
+/* One that a line of ours would not hold. */
+static int
+refuse_real(const char *name, const char *path, char *why, size_t why_size)
+{
+	return config_refuse(why, why_size,
+	    "sandbox.%s: %.200s leads to a path with control characters; "
+	    "expected one without",
+	    name, path);
+}
+
 /* A directory as it was written: where it leads, if a box may show that. */
 static int
 find_directory(const struct config_sandbox *s, char path[CONFIG_DIRECTORY],
@@ -189,6 +199,8 @@ find_directory(const struct config_sandbox *s, char path[CONFIG_DIRECTORY],
 		    "sandbox.directory: %.200s: %s; expected a directory that "
 		    "is there",
 		    path, strerror(errno));
+	if (!box_path_plain(real))
+		return refuse_real("directory", path, why, why_size);
 	(void)strlcpy(b.host, path, sizeof(b.host));
 	if (box_bind_check(&b, real, run, reason, sizeof(reason)) < 0)
 		return config_refuse(
@@ -253,6 +265,8 @@ find_binds(struct config_sandbox *s, const char *rundir, char *why,
 			    "sandbox.bind: %.200s: %s; expected a directory or "
 			    "file that is there",
 			    b.host, strerror(errno));
+		if (!box_path_plain(real))
+			return refuse_real("bind", b.host, why, why_size);
 		if (box_bind_check(&b, real, run, reason, sizeof(reason)) < 0)
 			return config_refuse(
 			    why, why_size, "sandbox.bind: %s", reason);

@@ -141,6 +141,22 @@ Test(config_directory, is_where_its_path_leads)
 	expect_no("ro", conf_path, "", "is none; expected a directory");
 }
 
+/* Each is a line of the settings that a box is made by. */
+Test(config_directory, leads_to_one_line)
+{
+	char link[120], more[300];
+
+	(void)snprintf(link, sizeof(link), "%s/ws-link", conf_dir);
+	cr_assert_eq(symlink(dir("a\nb"), link), 0);
+	expect_no("ro", link, "", "/ws-link leads to a path with control "
+				  "characters; expected one without");
+	(void)snprintf(more, sizeof(more), "bind = %s:/x:ro", link);
+	expect_no("ro", dir("a"), more, "sandbox.bind: ");
+	cr_expect_not_null(strstr(why, "/ws-link leads to a path with control "
+	    "characters"), "%s", why);
+	cr_assert_eq(unlink(link), 0);
+}
+
 Test(config_directory, is_nothing_that_a_box_must_not_have)
 {
 	const char *a = dir("a"), *b = dir("a/b");
