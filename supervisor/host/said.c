@@ -67,7 +67,7 @@ boxes_look(struct master *m, struct host_box *bx, struct session *s)
 	}
 	bx->start = st.start;
 	/* a master before us may have let somebody in: he may stay */
-	bad = bx->life.inside > 0 ? BOX_DRAIN : BOX_BAD;
+	bad = s->start.box.v != 0 || bx->life.inside > 0 ? BOX_DRAIN : BOX_BAD;
 	boxes_tell(m, bx,
 	    workspace_shown(bx->made, pid, bx->why) < 0 ? bad : BOX_UP);
 }
