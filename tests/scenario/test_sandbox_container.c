@@ -42,9 +42,10 @@ engine_says(const char *script)
 
 /* A container, which ends with us; its first process. */
 static pid_t
-run_container(void)
+run_container_with(bool mknod)
 {
-	static const char *const words[] = {"bwrap", "--unshare-pid",
+	static const char *const words[] = {"setpriv", "--bounding-set",
+	    "-mknod", "bwrap", "--unshare-pid",
 	    "--unshare-net", "--unshare-ipc", "--unshare-uts",
 	    "--unshare-cgroup-try", "--die-with-parent", "--ro-bind", "/usr",
 	    "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib",
@@ -55,7 +56,7 @@ run_container(void)
 	    "echo up; exec cat >/dev/null", NULL};
 	char said[400] = "";
 	const char *at;
-	size_t len = 0;
+	size_t len = 0, skip;
 	int out[2], in[2];
 	ssize_t n;
 
@@ -70,7 +71,9 @@ run_container(void)
 		(void)dup2(out[1], 3);
 		(void)dup2(out[1], 1);
 		(void)dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2);
-		execvp("bwrap", (char *const *)(uintptr_t)words);
+		/* else it has a namespace, in which it makes none */
+		skip = mknod || geteuid() != 0 ? 3 : 0;
+		execvp(words[skip], (char *const *)(uintptr_t)(words + skip));
 		_exit(127);
 	}
 	(void)close(out[1]);
@@ -83,6 +86,12 @@ run_container(void)
 	if (at == NULL || strstr(said, "up\n") == NULL)
 		skip_scenario("this machine makes no boxes");
 	return (pid_t)atoi(at + 13);
+}
+
+static pid_t
+run_container(void)
+{
+	return run_container_with(false);
 }
 
 static void
@@ -396,6 +405,23 @@ SCENARIO(sandbox_container, is_known_by_its_name_or_all_of_its_id)
 	end_container(pid);
 }
 
+/* As docker's are, if nothing else is said: who is root in it makes the node of a
+ * disk, which whoever enters could open. */
+SCENARIO(sandbox_container, whose_root_makes_devices_is_refused)
+{
+	pid_t pid = run_container_with(true);
+
+	serve("");
+	engine_says(scn_format("echo %d running $it", (int)pid));
+	if (geteuid() == 0)
+		expect_none("root in it may make device nodes, which the "
+			    "engine does not keep from psup's commands; make "
+			    "it with --cap-drop MKNOD");
+	else /* it is the root of a namespace */
+		expect_says("echo in", "in\n");
+	end_container(pid);
+}
+
 /* Its numbers of processes are others' here. */
 SCENARIO(sandbox_container, of_another_machine_is_refused)
 {
@@ -470,7 +496,7 @@ SCENARIO(sandbox_container, of_the_real_podman_is_entered)
 	    "\"$@\"\n", base, base));
 	run = scn_format("(umount -R /sys/fs/cgroup; mount -t cgroup2 none "
 	    "/sys/fs/cgroup) 2>/dev/null; n=$(ulimit -Hn); exec %s/podman run "
-	    "-d --name agent-1 --network none --cgroups=disabled --ulimit "
+	    "-d --name agent-1 --cap-drop MKNOD --network none --cgroups=disabled --ulimit "
 	    "nofile=$n:$n --ulimit nproc=1000:1000 -v /usr:/usr:ro --rootfs "
 	    "%s/root /bin/sleep 300", bin, base);
 	if (shell(scn_format("unshare -m /bin/sh -c '%s'", run)) != 0)

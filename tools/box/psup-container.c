@@ -13,6 +13,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -198,6 +199,20 @@ is_first(pid_t pid)
 	return n == 1;
 }
 
+/* Could root in it make a device node? The engine's list of devices holds what is
+ * in the container's control group, and not what psup runs in it. */
+static bool
+makes_devices(pid_t pid)
+{
+	char text[8192];
+	const char *at;
+
+	if (procfs_file(pid, "status", text, sizeof(text)) < 0 ||
+	    (at = strstr(text, "\nCapBnd:")) == NULL)
+		return true;
+	return (strtoull(at + 8, NULL, 16) >> CAP_MKNOD & 1) != 0;
+}
+
 /* Would somebody of ours come in? In a child: nobody comes back. */
 static void
 try_to_enter(int pidfd, int namespaces)
@@ -254,6 +269,10 @@ main(int argc, char **argv)
 		     "processes and files of its own", (int)pid);
 	if (has_own(pid, "user"))
 		namespaces |= CLONE_NEWUSER;
+	else if (makes_devices(pid))
+		fail("root in it may make device nodes, which the engine does "
+		     "not keep from psup's commands; make it with --cap-drop "
+		     "MKNOD");
 	/* said again while we hold it: the number was not somebody else's */
 	if (inspect() != pid || poll(&p, 1, 0) != 0)
 		fail("it is another process by now; is it restarting?");
