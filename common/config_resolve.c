@@ -11,6 +11,8 @@
 
 #include "config_options.h"
 
+#define LINKS 40u /* as many as the kernel follows */
+
 /* Whom boxes run as: `user` where the server is root, else the server. Root
  * without one has none, which makes boxes impossible and not the file wrong. */
 static int
@@ -66,24 +68,81 @@ find_home(const char *name, char path[CONFIG_DIRECTORY], const char *home,
 	return 0;
 }
 
+/* The way to a path, as the kernel goes it. */
+struct way {
+	char at[PATH_MAX];   /* without links; the last name may be one */
+	char left[PATH_MAX]; /* of the path */
+	char to[PATH_MAX];   /* what the link says; "": of a .. */
+	bool turns, ended;
+	unsigned links;
+};
+
+static void
+way_begin(struct way *w, const char *path)
+{
+	memset(w, 0, sizeof(*w));
+	if (path[0] != '/' && getcwd(w->at, sizeof(w->at)) == NULL)
+		w->at[0] = '\0';
+	(void)strlcpy(w->left, path, sizeof(w->left));
+}
+
+/* ... goes back one name, and on from there, or from the root. */
+static void
+way_turn(struct way *w)
+{
+	char left[PATH_MAX];
+	char *slash = strrchr(w->at, '/');
+
+	if (slash != NULL)
+		*slash = '\0';
+	if (w->to[0] == '/')
+		w->at[0] = '\0';
+	(void)strlcpy(left, w->to, sizeof(left));
+	(void)strlcat(left, "/", sizeof(left));
+	(void)strlcat(left, w->left, sizeof(left));
+	memcpy(w->left, left, sizeof(left));
+}
+
+/* On, to the next place at which it turns, by a link or a .., or to its end, all
+ * of which `at` is; false: it was there. What is not there yet is no link. */
+static bool
+way_next(struct way *w)
+{
+	if (w->ended)
+		return false;
+	if (w->turns)
+		way_turn(w);
+	for (w->turns = false; !w->turns && !w->ended;) {
+		const char *name = w->left + strspn(w->left, "/");
+		size_t len = strcspn(name, "/"), at = strlen(w->at);
+		ssize_t n = -1;
+
+		w->ended = len == 0;
+		if (len == 2 && memcmp(name, "..", 2) == 0)
+			n = 0;
+		else if (len > 0 && !(len == 1 && *name == '.')) {
+			(void)snprintf(w->at + at, sizeof(w->at) - at, "/%.*s",
+			    (int)len, name);
+			if (w->links < LINKS)
+				n = readlink(w->at, w->to, sizeof(w->to) - 1);
+		}
+		memmove(w->left, name + len, strlen(name + len) + 1);
+		w->turns = n >= 0;
+		w->to[n > 0 ? n : 0] = '\0';
+		w->links += n > 0;
+	}
+	return true;
+}
+
 /* Where a path leads, or will once what is not there yet is made. */
 static void
 real_of(const char *path, char ret[PATH_MAX])
 {
-	char known[PATH_MAX], real[PATH_MAX];
-	char *slash;
+	struct way w;
 
-	(void)strlcpy(known, path, sizeof(known));
-	while (realpath(known, real) == NULL) {
-		slash = strrchr(known, '/');
-		if (slash == NULL || slash == known) {
-			(void)strlcpy(ret, path, PATH_MAX);
-			return;
-		}
-		*slash = '\0';
-	}
-	(void)strlcpy(ret, real, PATH_MAX);
-	(void)strlcat(ret, path + strlen(known), PATH_MAX);
+	for (way_begin(&w, path); way_next(&w);)
+		;
+	(void)strlcpy(ret, w.at[0] != '\0' ? w.at : "/", PATH_MAX);
 }
 
 /* Is `path` below `dir`, and not the same? */
@@ -91,6 +150,19 @@ static bool
 is_below(const char *path, const char *dir)
 {
 	return box_path_above(dir, path) && !box_path_above(path, dir);
+}
+
+/* Does the way to a path go through what is below `dir`? Who writes there may then
+ * put a link in its place. */
+static bool
+is_through(const char *path, const char *dir)
+{
+	struct way w;
+
+	for (way_begin(&w, path); way_next(&w);)
+		if (is_below(w.at, dir))
+			return true;
+	return false;
 }
 
 /* What of the host a box shows beside /usr, /etc and its own workspace: binds,
@@ -124,27 +196,36 @@ next_shown(const struct config *c, const char *at[2], struct shown *ret)
 	return true;
 }
 
-/* Who writes in a directory may put a link in the place of one below it, and
- * the next box would show what that leads to. */
+/* Boxes may replace nothing on the ways to what they show, to their workspaces and
+ * to psup.conf, which are gone again. `said` has the paths as they were written. */
 static int
-check_nesting(const struct config *c, const char *conf, char *why,
-    size_t why_size)
+check_nesting(const struct config *c, const struct config *said,
+    const char *home, const char *conf, char *why, size_t why_size)
 {
 	const char *at[2] = {c->sandbox.binds, NULL};
+	const char *written[2] = {said->sandbox.binds, NULL};
+	const char *all = c->sandbox.workspace;
 	char workspace[PATH_MAX], file[PATH_MAX];
-	struct shown a, b;
+	struct shown a, b, w;
 
-	real_of(c->sandbox.workspace, workspace);
+	real_of(all, workspace);
 	real_of(conf, file);
-	while (next_shown(c, at, &a)) {
+	if (conf[0] != '\0' && is_through(conf, workspace))
+		return config_refuse(why, why_size,
+		    "sandbox.workspace: the way to %.80s is through %.80s, and "
+		    "boxes may write there; expected another one",
+		    conf, workspace);
+	while (next_shown(c, at, &a) && next_shown(said, written, &w)) {
 		const char *others[2] = {c->sandbox.binds, NULL};
 
-		if (is_below(a.bind.host, workspace))
+		if (find_home(a.setting, w.bind.host, home, why, why_size) < 0)
+			return -EINVAL;
+		if (is_through(w.bind.host, workspace))
 			return config_refuse(why, why_size,
-			    "sandbox.%s: %.80s lies in the workspace %.80s, "
-			    "where boxes may replace it; expected a directory "
-			    "elsewhere",
-			    a.setting, a.bind.host, workspace);
+			    "sandbox.%s: the way to %.80s is through the "
+			    "workspace %.80s, where boxes may replace it; "
+			    "expected a directory elsewhere",
+			    a.setting, w.bind.host, workspace);
 		if (box_path_above(a.bind.host, workspace))
 			return config_refuse(why, why_size,
 			    "sandbox.%s: %.80s contains the workspace %.80s, "
@@ -152,23 +233,41 @@ check_nesting(const struct config *c, const char *conf, char *why,
 			    "expected a directory without it, or another "
 			    "sandbox.workspace",
 			    a.setting, a.bind.host, workspace);
-		if (a.bind.writable && conf[0] != '\0' &&
-		    box_path_above(a.bind.host, file))
+		if (a.bind.writable && is_through(all, a.bind.host))
 			return config_refuse(why, why_size,
-			    "sandbox.%s: %.80s contains %.80s, and boxes may "
-			    "write there; expected a directory without the "
-			    "server's own configuration",
-			    a.setting, a.bind.host, file);
+			    "sandbox.workspace: the way to %.80s is through "
+			    "%.80s, where boxes may replace it; expected "
+			    "another one",
+			    all, a.bind.host);
+		if (a.bind.writable && conf[0] != '\0' &&
+		    (box_path_above(a.bind.host, file) ||
+			is_through(conf, a.bind.host)))
+			return config_refuse(why, why_size,
+			    "sandbox.%s: %.80s contains %.80s, or what is on "
+			    "the way to it, and boxes may write there; expected "
+			    "a directory without the server's own configuration",
+			    a.setting, a.bind.host, conf);
 		while (next_shown(c, others, &b))
 			if (b.bind.writable &&
-			    is_below(a.bind.host, b.bind.host))
+			    is_through(w.bind.host, b.bind.host))
 				return config_refuse(why, why_size,
-				    "sandbox.%s: %.80s lies in %.80s, where "
-				    "boxes may replace it; expected that one "
-				    "read-only, or another directory",
-				    a.setting, a.bind.host, b.bind.host);
+				    "sandbox.%s: the way to %.80s is through "
+				    "%.80s, where boxes may replace it; "
+				    "expected that one read-only, or another "
+				    "directory",
+				    a.setting, w.bind.host, b.bind.host);
 	}
 	return 0;
+}
+
+/* One that a line of ours would not hold. */
+static int
+refuse_real(const char *name, const char *path, char *why, size_t why_size)
+{
+	return config_refuse(why, why_size,
+	    "sandbox.%s: %.200s leads to a path with control characters; "
+	    "expected one without",
+	    name, path);
 }
 
 /* A directory as it was written: where it leads, if a box may show that. */
@@ -189,6 +288,8 @@ find_directory(const struct config_sandbox *s, char path[CONFIG_DIRECTORY],
 		    "sandbox.directory: %.200s: %s; expected a directory that "
 		    "is there",
 		    path, strerror(errno));
+	if (!box_path_plain(real))
+		return refuse_real("directory", path, why, why_size);
 	(void)strlcpy(b.host, path, sizeof(b.host));
 	if (box_bind_check(&b, real, run, reason, sizeof(reason)) < 0)
 		return config_refuse(
@@ -253,6 +354,8 @@ find_binds(struct config_sandbox *s, const char *rundir, char *why,
 			    "sandbox.bind: %.200s: %s; expected a directory or "
 			    "file that is there",
 			    b.host, strerror(errno));
+		if (!box_path_plain(real))
+			return refuse_real("bind", b.host, why, why_size);
 		if (box_bind_check(&b, real, run, reason, sizeof(reason)) < 0)
 			return config_refuse(
 			    why, why_size, "sandbox.bind: %s", reason);
@@ -297,7 +400,7 @@ config_sandbox_resolve(
 	if (error == 0)
 		error = find_directories(copy, home, rundir, why, why_size);
 	if (error == 0)
-		error = check_nesting(copy, conf, why, why_size);
+		error = check_nesting(copy, c, home, conf, why, why_size);
 	if (error == 0)
 		*c = *copy;
 	free(copy);

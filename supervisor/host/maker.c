@@ -117,12 +117,19 @@ take_binds(struct master *m, struct draft *d, const struct config_sandbox *c,
 	while (n < BOX_BINDS && config_next_bind(&at, &d->binds[n])) {
 		struct box_bind *b = &d->binds[n];
 
-		/* ... once more, since what was a directory may be a link */
+		/* ... once more: somebody may have put a link there */
 		if (realpath(b->host, real) == NULL) {
 			(void)snprintf(why, BOX_WHY_MAX,
 			    "no sandbox: bind %.120s: %s", b->host,
 			    strerror(errno));
 			return -errno;
+		}
+		if (strcmp(real, b->host) != 0) {
+			(void)snprintf(why, BOX_WHY_MAX,
+			    "no sandbox: bind %.120s: there is a link in it by "
+			    "now",
+			    b->host);
+			return -ELOOP;
 		}
 		if (box_bind_check(b, real, rundir, reason, sizeof(reason)) <
 		    0) {
@@ -130,7 +137,6 @@ take_binds(struct master *m, struct draft *d, const struct config_sandbox *c,
 			    why, BOX_WHY_MAX, "no sandbox: bind %s", reason);
 			return -EPERM;
 		}
-		(void)strlcpy(b->host, real, sizeof(b->host));
 		n++;
 	}
 	d->plan.bind_count = n;

@@ -53,6 +53,7 @@ boxes_look(struct master *m, struct host_box *bx, struct session *s)
 	uint64_t start = 0;
 	int32_t pid = pid_said(m, s, &start);
 	struct procfs_stat st;
+	enum box_event bad;
 
 	if (pid == 0) {
 		output_watch(m, s, s->output.total);
@@ -65,9 +66,10 @@ boxes_look(struct master *m, struct host_box *bx, struct session *s)
 		return;
 	}
 	bx->start = st.start;
-	/* nobody was in it yet */
+	/* a master before us may have let somebody in: he may stay */
+	bad = s->start.box.v != 0 || bx->life.inside > 0 ? BOX_DRAIN : BOX_BAD;
 	boxes_tell(m, bx,
-	    workspace_shown(bx->made, pid, bx->why) < 0 ? BOX_BAD : BOX_UP);
+	    workspace_shown(bx->made, pid, bx->why) < 0 ? bad : BOX_UP);
 }
 
 void

@@ -195,25 +195,17 @@ workspace_make(const struct config_sandbox *c, const char *name,
 	return r;
 }
 
-/* One with no link on the way; -errno. */
+/* What a path is; -errno. */
 static int
-open_straight(int at, const char *path)
+look(int at, const char *path, uint64_t flags, uint64_t resolve,
+    struct stat *ret)
 {
-	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-	    .resolve = RESOLVE_NO_SYMLINKS};
-	int fd = (int)syscall(SYS_openat2, at, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : fd;
-}
-
-/* ... and what it is. */
-static int
-look_straight(int at, const char *path, struct stat *ret)
-{
-	int fd = open_straight(at, path), r;
+	struct open_how how = {
+	    .flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve};
+	int fd = (int)syscall(SYS_openat2, at, path, &how, sizeof(how)), r;
 
 	if (fd < 0)
-		return fd;
+		return -errno;
 	r = fstat(fd, ret) != 0 ? -errno : 0;
 	close(fd);
 	return r;
@@ -224,7 +216,8 @@ workspace_directory(
     const struct config_sandbox *c, struct stat *ret, char why[BOX_WHY_MAX])
 {
 	uid_t owner = geteuid() == 0 ? c->uid : geteuid();
-	int r = look_straight(AT_FDCWD, c->directory, ret);
+	int r = look(
+	    AT_FDCWD, c->directory, O_DIRECTORY, RESOLVE_NO_SYMLINKS, ret);
 
 	if (r < 0)
 		(void)snprintf(why, BOX_WHY_MAX,
@@ -241,33 +234,72 @@ workspace_directory(
 	return r < 0 ? r : -EPERM;
 }
 
+/* Is that, a `what` of the host, what the box of that pid 1 shows there? -errno,
+ * and `why`. */
+static int
+is_shown(const struct stat *want, const char *what, const char *host,
+    int32_t pid, const char *inside, char why[BOX_WHY_MAX])
+{
+	struct stat st;
+	char name[40];
+	int root, r;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/root", (int)pid);
+	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = root < 0 ? -errno : look(root, inside, 0, RESOLVE_IN_ROOT, &st);
+	if (root >= 0)
+		close(root);
+	if (r == 0 && (st.st_dev != want->st_dev || st.st_ino != want->st_ino))
+		r = -ESTALE;
+	if (r < 0)
+		(void)snprintf(why, BOX_WHY_MAX,
+		    "no sandbox: %s %.120s was replaced while its box was made "
+		    "(%s)",
+		    what, host, strerror(-r));
+	return r;
+}
+
+/* Does one of those at `at` lie over it in the box? */
+static bool
+is_hidden(const char *at, const struct box_bind *b)
+{
+	struct box_bind other;
+
+	while (config_next_bind(&at, &other))
+		if (box_path_above(other.inside, b->inside))
+			return true;
+	return false;
+}
+
 int
 workspace_shown(
     const struct config_sandbox *c, int32_t pid, char why[BOX_WHY_MAX])
 {
-	const char *inside =
-	    c->access == CONFIG_ACCESS_RW ? "workspace" : &BOX_AGENT[1];
-	struct stat want, st;
-	char name[40];
-	int root, r;
+	const char *at = c->binds;
+	struct box_bind b;
+	struct stat want;
+	int r = 0;
 
-	if (c->access == CONFIG_ACCESS_NONE)
-		return 0;
-	r = workspace_directory(c, &want, why);
-	if (r < 0)
-		return r;
-	(void)snprintf(name, sizeof(name), "/proc/%d/root", (int)pid);
-	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = root < 0 ? -errno : look_straight(root, inside, &st);
-	if (root >= 0)
-		close(root);
-	if (r == 0 && (st.st_dev != want.st_dev || st.st_ino != want.st_ino))
-		r = -ESTALE;
-	if (r < 0)
-		(void)snprintf(why, BOX_WHY_MAX,
-		    "no sandbox: directory %.120s was replaced while its box "
-		    "was made (%s)",
-		    c->directory, strerror(-r));
+	if (c->access != CONFIG_ACCESS_NONE) {
+		r = workspace_directory(c, &want, why);
+		if (r == 0)
+			r = is_shown(&want, "directory", c->directory, pid,
+			    c->access == CONFIG_ACCESS_RW ? "/workspace"
+							  : BOX_AGENT,
+			    why);
+	}
+	while (r == 0 && config_next_bind(&at, &b)) {
+		if (is_hidden(at, &b))
+			continue;
+		r = look(AT_FDCWD, b.host, 0, RESOLVE_NO_SYMLINKS, &want);
+		if (r < 0)
+			(void)snprintf(why, BOX_WHY_MAX,
+			    "no sandbox: bind %.120s: %s", b.host,
+			    r == -ELOOP ? "there is a link in it by now"
+					: strerror(-r));
+		else
+			r = is_shown(&want, "bind", b.host, pid, b.inside, why);
+	}
 	return r;
 }
 

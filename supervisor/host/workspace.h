@@ -28,8 +28,9 @@ int workspace_make(const struct config_sandbox *c, const char *name,
  * whom boxes run as owns it. -errno, and `why`. */
 int workspace_directory(
     const struct config_sandbox *c, struct stat *ret, char why[BOX_WHY_MAX]);
-/* Does the box of that pid 1 show it, as c->access says, and not what somebody put
- * in its place while the box was made? -errno, and `why`. Called by said.c. */
+/* Does the box of that pid 1 show it, as c->access says, and the binds, and not
+ * what somebody put in the place of one while the box was made? -errno, and `why`.
+ * Called by said.c. */
 int workspace_shown(
     const struct config_sandbox *c, int32_t pid, char why[BOX_WHY_MAX]);
 /* Removes one with nothing in it. Called by said.c. */

@@ -24,7 +24,10 @@ static bool
 env_kept(const char *var)
 {
 	static const char *const families[] = { "PSUP_", "OPENCLAW_",
-		"PI_BASH_", "CLAWDBOT_BASH_" };
+		"PI_BASH_", "CLAWDBOT_BASH_",
+		/* by which psup-container's engine finds its containers */
+		"DOCKER_HOST=", "CONTAINER_HOST=", "XDG_CONFIG_HOME=",
+		"XDG_DATA_HOME=" };
 	/* marks of a session that started us; they are not ours */
 	static const char *const dropped[] = { "PSUP_INSTANCE=",
 		"PSUP_SESSION_ID=", "PSUP_SCOPE=", CLEANED "=" };

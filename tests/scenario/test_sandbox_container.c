@@ -42,9 +42,10 @@ engine_says(const char *script)
 
 /* A container, which ends with us; its first process. */
 static pid_t
-run_container(void)
+run_container_with(bool mknod)
 {
-	static const char *const words[] = {"bwrap", "--unshare-pid",
+	static const char *const words[] = {"setpriv", "--bounding-set",
+	    "-mknod", "bwrap", "--unshare-pid",
 	    "--unshare-net", "--unshare-ipc", "--unshare-uts",
 	    "--unshare-cgroup-try", "--die-with-parent", "--ro-bind", "/usr",
 	    "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib",
@@ -55,7 +56,7 @@ run_container(void)
 	    "echo up; exec cat >/dev/null", NULL};
 	char said[400] = "";
 	const char *at;
-	size_t len = 0;
+	size_t len = 0, skip;
 	int out[2], in[2];
 	ssize_t n;
 
@@ -70,7 +71,9 @@ run_container(void)
 		(void)dup2(out[1], 3);
 		(void)dup2(out[1], 1);
 		(void)dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2);
-		execvp("bwrap", (char *const *)(uintptr_t)words);
+		/* else it has a namespace, in which it makes none */
+		skip = mknod || geteuid() != 0 ? 3 : 0;
+		execvp(words[skip], (char *const *)(uintptr_t)(words + skip));
 		_exit(127);
 	}
 	(void)close(out[1]);
@@ -83,6 +86,12 @@ run_container(void)
 	if (at == NULL || strstr(said, "up\n") == NULL)
 		skip_scenario("this machine makes no boxes");
 	return (pid_t)atoi(at + 13);
+}
+
+static pid_t
+run_container(void)
+{
+	return run_container_with(false);
 }
 
 static void
@@ -122,7 +131,7 @@ begin(const char *more)
 	pid_t pid = run_container();
 
 	serve(more);
-	engine_says(scn_format("echo %d running", (int)pid));
+	engine_says(scn_format("echo %d running $it", (int)pid));
 	return pid;
 }
 
@@ -248,7 +257,7 @@ SCENARIO(sandbox_container, that_ends_takes_all_with_it)
 	const char *id = background(STR("command", "echo up; exec sleep 1000"));
 
 	await_output(id, "up");
-	engine_says("echo 0 exited");
+	engine_says("echo 0 exited $it");
 	end_container(pid);
 	expect(psup_get_is(await_end(id), "exitReason", "lost"));
 	expect_str(ask("poll", STR("sessionId", id)), "failureKind",
@@ -259,7 +268,7 @@ SCENARIO(sandbox_container, that_ends_takes_all_with_it)
 	expect_none("no sandbox: container agent-1: it is exited; expected it "
 		    "running");
 	pid = run_container(); /* it is started again */
-	engine_says(scn_format("echo %d running", (int)pid));
+	engine_says(scn_format("echo %d running $it", (int)pid));
 	expect_says("echo again", "again\n");
 	end_container(pid);
 }
@@ -292,7 +301,8 @@ SCENARIO(sandbox_container, is_nobodys_to_end)
 	expect(f != NULL);
 	while (fgets(asked, sizeof(asked), f) != NULL)
 		expect(strcmp(asked, "container inspect --format "
-		    "{{.State.Pid}} {{.State.Status}} agent-1\n") == 0, "%s",
+		    "{{.State.Pid}} {{.State.Status}} {{.Id}} {{.Name}} "
+		    "agent-1\n") == 0, "%s",
 		    asked);
 	fclose(f);
 	keeper = keeper_pid();
@@ -308,26 +318,33 @@ SCENARIO(sandbox_container, that_is_none_is_refused_by_name)
 	static const struct {
 		const char *script, *why;
 	} rows[] = {
-	    {"echo 0 exited", "it is exited; expected it running"},
-	    {"echo 0 created", "it is created; expected it running"},
-	    {"echo $PPID paused", "it is paused; expected it running"},
-	    {"echo 0 running", "podman says it is running as process 0"},
-	    {"echo 1 running", "podman says it is running as process 1"},
-	    {"echo -7 running", "expected a process and a state"},
-	    {"echo 99999999999999 running", "expected a process and a state"},
-	    {"echo $PPID running; echo more", "expected a process and a state"},
-	    {"echo '<html>'", "podman said \"<html>\"; expected a process and a "
-	                      "state"},
-	    {":", "podman said \"\"; expected a process and a state"},
-	    {"head -c 100000 /dev/zero", "expected a process and a state"},
+	    {"echo 0 exited $it", "it is exited; expected it running"},
+	    {"echo 0 created $it", "it is created; expected it running"},
+	    {"echo $PPID paused $it", "it is paused; expected it running"},
+	    {"echo 0 running $it", "podman says it is running as process 0"},
+	    {"echo 1 running $it", "podman says it is running as process 1"},
+	    {"echo -7 running $it", "expected a process, a state"},
+	    {"echo 99999999999999 running $it", "expected a process, a state"},
+	    {"echo $PPID running $it; echo more", "expected a process, a state"},
+	    {"echo $PPID running", "expected a process, a state, an id"},
+	    /* it begins with the id of another one */
+	    {"echo $PPID running $it-a", "podman takes that for /agent-1-a; "
+	                                 "expected its name, or the whole of "
+	                                 "its id"},
+	    {"echo $PPID running agent-1 x", "expected a process, a state"},
+	    {"echo $PPID running abc x", "podman takes that for x; expected"},
+	    {"echo '<html>'", "podman said \"<html>\"; expected a process, a "
+	                      "state, an id and a name"},
+	    {":", "podman said \"\"; expected a process, a state"},
+	    {"head -c 100000 /dev/zero", "expected a process, a state"},
 	    {"yes | head -c 100000 >&2; echo no >&2; exit 7",
 	        "podman: "},
 	    {"echo one >&2; echo two >&2; exit 3", "podman: two"},
 	    {"exit 3", "podman: failed without a word"},
 	    {"kill -9 $$", "podman: failed without a word"},
-	    {"echo 4194303 running", "its process 4194303 is gone"},
+	    {"echo 4194303 running $it", "its process 4194303 is gone"},
 	    /* somebody else has that number by now */
-	    {"echo $PPID running", "is not the first of a container with "
+	    {"echo $PPID running $it", "is not the first of a container with "
 	                           "processes and files of its own"},
 	    {"exec sleep 1000", "podman did not answer within 8 s"},
 	    {"sleep 1000 & exit 0", "podman did not answer within 8 s"},
@@ -351,7 +368,8 @@ SCENARIO(sandbox_container, that_restarts_meanwhile_is_refused)
 	pid_t pid = begin(""), first = made, other = run_container();
 
 	engine_says(scn_format("if [ $(wc -l <\"$dir/asked\") = 1 ]; then echo "
-	    "%d running; else echo %d running; fi", (int)pid, (int)other));
+	    "%d running $it; else echo %d running $it; fi", (int)pid,
+	    (int)other));
 	expect_none("it is another process by now; is it restarting?");
 	end_container(other);
 	made = first;
@@ -367,6 +385,58 @@ SCENARIO(sandbox_container, without_its_engine_is_refused)
 	expect_refused_for(a, "unsupported", "host");
 	expect(strcmp(words_of(a), "no sandbox: podman is not installed") == 0,
 	    "%s", words_of(a));
+}
+
+/* podman says a name without, docker with a / before it. */
+SCENARIO(sandbox_container, is_known_by_its_name_or_all_of_its_id)
+{
+	static const char id[] = "0000000000000000000000000000000000000000"
+				 "000000000000000000000007";
+	pid_t pid = begin("");
+
+	engine_says(scn_format("echo %d running ${it%%/*}agent-1", (int)pid));
+	expect_says("echo in", "in\n");
+	write_conf(conf_of(scn_format("container = %s\n", id)));
+	put(id, scn_format("echo %d running ${it%%/*}/agent-1", (int)pid));
+	kill_now(keeper_pid(), SIGHUP);
+	await_log("config-read");
+	expect_says("echo in", "in\n");
+	expect_text(ask("explainSandbox"), id);
+	end_container(pid);
+}
+
+/* As docker's are, if nothing else is said: who is root in it makes the node of a
+ * disk, which whoever enters could open. */
+SCENARIO(sandbox_container, whose_root_makes_devices_is_refused)
+{
+	pid_t pid = run_container_with(true);
+
+	serve("");
+	engine_says(scn_format("echo %d running $it", (int)pid));
+	if (geteuid() == 0)
+		expect_none("root in it may make device nodes, which the "
+			    "engine does not keep from psup's commands; make "
+			    "it with --cap-drop MKNOD");
+	else /* it is the root of a namespace */
+		expect_says("echo in", "in\n");
+	end_container(pid);
+}
+
+/* Its numbers of processes are others' here. */
+SCENARIO(sandbox_container, of_another_machine_is_refused)
+{
+	const char *bin = file_in_scenario("bin");
+	struct answer *a;
+
+	expect(mkdir(bin, 0755) == 0);
+	put("podman", "#!/bin/sh\n");
+	psupd(.conf = conf_of(""), .env = {scn_format("PATH=%s", bin),
+	    "DOCKER_HOST=unix:///run/x", "CONTAINER_HOST=ssh://there/x"});
+	a = ask("exec", STR("command", "true"));
+	expect_refused_for(a, "unsupported", "host");
+	expect(strcmp(words_of(a), "no sandbox: container agent-1: "
+	    "CONTAINER_HOST is ssh://there/x; expected unix://PATH, an engine "
+	    "of this machine") == 0, "%s", words_of(a));
 }
 
 /* An engine that hangs is waited for by whom it is asked for, and nobody else. */
@@ -426,7 +496,7 @@ SCENARIO(sandbox_container, of_the_real_podman_is_entered)
 	    "\"$@\"\n", base, base));
 	run = scn_format("(umount -R /sys/fs/cgroup; mount -t cgroup2 none "
 	    "/sys/fs/cgroup) 2>/dev/null; n=$(ulimit -Hn); exec %s/podman run "
-	    "-d --name agent-1 --network none --cgroups=disabled --ulimit "
+	    "-d --name agent-1 --cap-drop MKNOD --network none --cgroups=disabled --ulimit "
 	    "nofile=$n:$n --ulimit nproc=1000:1000 -v /usr:/usr:ro --rootfs "
 	    "%s/root /bin/sleep 300", bin, base);
 	if (shell(scn_format("unshare -m /bin/sh -c '%s'", run)) != 0)

@@ -166,11 +166,28 @@ SCENARIO(sandbox_directory, a_link_in_its_place_is_refused)
 	    "%s", words_of(a));
 }
 
-/* bwrap is given another directory than the one that was looked at, as when
- * somebody renames them between the two: nobody ever runs in that box. */
-SCENARIO(sandbox_directory, one_that_was_replaced_under_bwrap_is_refused)
+SCENARIO(sandbox_directory, a_link_in_the_place_of_a_bind_is_refused)
 {
-	const char *more = two_scopes("rw"), *bin = file_in_scenario("bin");
+	struct answer *a;
+
+	begin(scn_format("bind = %s:/b:ro\nscope = session\n",
+	    agent("first")));
+	expect(strcmp(in("one", "cat /b/brief"), "first") == 0);
+	expect(rename(file_in_scenario("first"), file_in_scenario("away")) ==
+	    0);
+	expect(symlink(agent("second"), file_in_scenario("first")) == 0);
+	a = ask_as(peer("one"), "exec", STR("command", "cat /b/brief"));
+	expect_refused_for(a, "unsupported", "host");
+	expect(strstr(words_of(a), "first: there is a link in it by now") !=
+	    NULL, "%s", words_of(a));
+}
+
+/* A bwrap that is given another directory than the one that was looked at, as
+ * when somebody renames them between the two. */
+static void
+begin_replacing(const char *more)
+{
+	const char *bin = file_in_scenario("bin");
 	struct answer *a;
 	FILE *f;
 
@@ -187,12 +204,53 @@ SCENARIO(sandbox_directory, one_that_was_replaced_under_bwrap_is_refused)
 	    bin)});
 	a = ask_as(peer("two"), "exec", STR("command", "true"));
 	skip_without_boxes(a);
-	expect_str(a, "status", "completed");
-	a = ask_as(peer("one"), "exec", STR("command", "touch ran"));
+	if (strstr(more, "access") != NULL)
+		expect_str(a, "status", "completed");
+	a = ask_as(peer("one"), "exec", STR("command", "touch ran /b/ran"));
 	expect_refused_for(a, "unsupported", "host");
 	expect(strstr(words_of(a), "was replaced while its box was made") !=
 	    NULL, "%s", words_of(a));
 	expect(access(file_in_scenario("second/ran"), F_OK) < 0);
+}
+
+/* Nobody ever runs in that box. */
+SCENARIO(sandbox_directory, one_that_was_replaced_under_bwrap_is_refused)
+{
+	begin_replacing(two_scopes("rw"));
+}
+
+SCENARIO(sandbox_directory, a_bind_that_was_replaced_is_refused)
+{
+	(void)agent("second");
+	begin_replacing(scn_format("bind = /usr:/b/x:ro\nbind = %s:/b:rw\n",
+	    agent("first")));
+}
+
+SCENARIO(sandbox_directory, binds_may_lie_over_each_other)
+{
+	begin(scn_format("bind = %s:/b/c:ro\nbind = %s/brief:/d:ro\n"
+	    "bind = %s:/b:ro\n", agent("first"), file_in_scenario("first"),
+	    agent("second")));
+	expect(strcmp(in("one", "cat /b/brief /d"), "secondfirst") == 0);
+}
+
+/* The next master sees that it is another one by now. */
+SCENARIO(sandbox_directory, one_that_is_replaced_ends_nobody_inside)
+{
+	const char *id;
+
+	begin(two_scopes("rw"));
+	id = background(STR("command", "touch old; read -r line; ls"),
+	    STR("scope", "one"));
+	while (access(file_in_scenario("first/old"), F_OK) < 0)
+		usleep(1000);
+	expect(rename(file_in_scenario("first"), file_in_scenario("away")) ==
+	    0);
+	(void)agent("first");
+	kill_master();
+	expect(strcmp(in("one", "ls"), "brief\n") == 0);
+	ends_as_told(id);
+	expect(strcmp(read_retained(id).bytes, "brief\nold\n") == 0);
 }
 
 /* What is root's is nobody's directory; it is known before the server runs. */

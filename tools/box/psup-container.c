@@ -13,6 +13,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -67,7 +68,8 @@ ask(int out[2], int err[2])
 	if (dup2(out[1], 1) < 0 || dup2(err[1], 2) < 0)
 		_exit(126);
 	execlp(engine, engine, "container", "inspect", "--format",
-	    "{{.State.Pid}} {{.State.Status}}", name, (char *)NULL);
+	    "{{.State.Pid}} {{.State.Status}} {{.Id}} {{.Name}}", name,
+	    (char *)NULL);
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
@@ -128,7 +130,7 @@ inspect(void)
 {
 	static char said[2][SAID];
 	int out[2], err[2], status;
-	char state[32], rest[2];
+	char state[32], id[65], called[256], rest[2];
 	long pid;
 	pid_t child = ask(out, err);
 
@@ -142,10 +144,16 @@ inspect(void)
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		fail("%s: %.120s", engine, said[1][0] != '\0' ?
 		    last_line(said[1]) : "failed without a word");
-	if (sscanf(said[0], "%8ld %31[a-z] %1s", &pid, state, rest) != 2 ||
+	if (sscanf(said[0], "%8ld %31[a-z] %64[0-9a-f] %255s %1s", &pid, state,
+		id, called, rest) != 4 ||
 	    pid < 0)
-		fail("%s said \"%.80s\"; expected a process and a state", engine,
-		    last_line(said[0]));
+		fail("%s said \"%.80s\"; expected a process, a state, an id and "
+		     "a name", engine, last_line(said[0]));
+	/* it takes the beginning of an id, too */
+	if (strcmp(called + (called[0] == '/'), name) != 0 &&
+	    (strlen(id) != 64 || strcmp(id, name) != 0))
+		fail("%s takes that for %.80s; expected its name, or the whole "
+		     "of its id", engine, called);
 	if (strcmp(state, "running") != 0)
 		fail("it is %s; expected it running", state);
 	if (pid <= 1)
@@ -191,6 +199,20 @@ is_first(pid_t pid)
 	return n == 1;
 }
 
+/* Could root in it make a device node? The engine's list of devices holds what is
+ * in the container's control group, and not what psup runs in it. */
+static bool
+makes_devices(pid_t pid)
+{
+	char text[8192];
+	const char *at;
+
+	if (procfs_file(pid, "status", text, sizeof(text)) < 0 ||
+	    (at = strstr(text, "\nCapBnd:")) == NULL)
+		return true;
+	return (strtoull(at + 8, NULL, 16) >> CAP_MKNOD & 1) != 0;
+}
+
 /* Would somebody of ours come in? In a child: nobody comes back. */
 static void
 try_to_enter(int pidfd, int namespaces)
@@ -206,6 +228,18 @@ try_to_enter(int pidfd, int namespaces)
 		fail("the kernel lets nobody in (%s); the server needs to be "
 		     "root, or the user of a rootless engine",
 		    strerror(WEXITSTATUS(status)));
+}
+
+/* Its number of a process is one of this machine's, then. */
+static void
+is_here(const char *variable)
+{
+	const char *where = getenv(variable);
+
+	if (where != NULL && where[0] != '\0' &&
+	    strncmp(where, "unix://", 7) != 0)
+		fail("%s is %.80s; expected unix://PATH, an engine of this "
+		     "machine", variable, where);
 }
 
 int
@@ -224,6 +258,8 @@ main(int argc, char **argv)
 	name = argv[2];
 	began_ns = clock_boot_ns();
 	(void)signal(SIGCHLD, SIG_DFL);
+	is_here("DOCKER_HOST");
+	is_here("CONTAINER_HOST");
 	pid = inspect();
 	p.fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (p.fd < 0 || procfs_stat(pid, &st) < 0)
@@ -233,6 +269,10 @@ main(int argc, char **argv)
 		     "processes and files of its own", (int)pid);
 	if (has_own(pid, "user"))
 		namespaces |= CLONE_NEWUSER;
+	else if (makes_devices(pid))
+		fail("root in it may make device nodes, which the engine does "
+		     "not keep from psup's commands; make it with --cap-drop "
+		     "MKNOD");
 	/* said again while we hold it: the number was not somebody else's */
 	if (inspect() != pid || poll(&p, 1, 0) != 0)
 		fail("it is another process by now; is it restarting?");

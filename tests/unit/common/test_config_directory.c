@@ -141,6 +141,22 @@ Test(config_directory, is_where_its_path_leads)
 	expect_no("ro", conf_path, "", "is none; expected a directory");
 }
 
+/* Each is a line of the settings that a box is made by. */
+Test(config_directory, leads_to_one_line)
+{
+	char link[120], more[300];
+
+	(void)snprintf(link, sizeof(link), "%s/ws-link", conf_dir);
+	cr_assert_eq(symlink(dir("a\nb"), link), 0);
+	expect_no("ro", link, "", "/ws-link leads to a path with control "
+				  "characters; expected one without");
+	(void)snprintf(more, sizeof(more), "bind = %s:/x:ro", link);
+	expect_no("ro", dir("a"), more, "sandbox.bind: ");
+	cr_expect_not_null(strstr(why, "/ws-link leads to a path with control "
+	    "characters"), "%s", why);
+	cr_assert_eq(unlink(link), 0);
+}
+
 Test(config_directory, is_nothing_that_a_box_must_not_have)
 {
 	const char *a = dir("a"), *b = dir("a/b");
@@ -151,7 +167,7 @@ Test(config_directory, is_nothing_that_a_box_must_not_have)
 	expect_no("ro", "/run", "", "contains the socket of a container engine");
 	expect_no("ro", conf_dir, "", "shares the server's runtime directory");
 	expect_no("ro", dir("ws"), "", "contains the workspace");
-	expect_no("rw", dir("ws/in"), "", "lies in the workspace");
+	expect_no("rw", dir("ws/in"), "", "is through the workspace");
 	(void)snprintf(more, sizeof(more), "bind = %s:/x:rw", a);
 	expect_no("ro", b, more, "where boxes may replace it");
 	(void)snprintf(more, sizeof(more), "bind = %s:/x:ro", b);
@@ -176,6 +192,39 @@ Test(config_directory, has_no_psup_conf_that_a_box_may_write)
 	cr_assert_eq(resolve("ro", dir("a"), ""), 0, "%s", why);
 	cr_expect_eq(config_sandbox_resolve(&config, dir("run"), more, why,
 	    sizeof(why)), 0, "%s", why);
+}
+
+/* A link there is the box's to turn, before the next reload. */
+Test(config_directory, is_on_no_way_to_another)
+{
+	const char *a = dir("a"), *b = dir("b"), *c = dir("b/c");
+	char link[120], far[120], more[400], conf[140];
+
+	(void)snprintf(link, sizeof(link), "%s/link", a);
+	(void)snprintf(far, sizeof(far), "%s/b/far", conf_dir);
+	(void)snprintf(conf, sizeof(conf), "%s/psup.conf", link);
+	cr_assert_eq(symlink(c, link), 0);
+	cr_assert_eq(symlink(link, far), 0);
+	(void)snprintf(more, sizeof(more), "bind = %s:/x:ro", link);
+	expect_no("rw", a, more, "where boxes may replace it");
+	cr_expect_eq(resolve("ro", a, more), 0, "%s", why);
+	(void)snprintf(more, sizeof(more), "bind = %s:/x:ro", far);
+	expect_no("rw", a, more, "where boxes may replace it");
+	(void)snprintf(more, sizeof(more), "bind = %s:/x:rw", a);
+	expect_no("ro", far, more, "where boxes may replace it");
+	(void)snprintf(more, sizeof(more), "workspace = %s/ws", link);
+	expect_no("rw", a, more, "sandbox.workspace: the way to ");
+	cr_expect_eq(resolve("ro", a, more), 0, "%s", why);
+	/* out again by its own parent */
+	(void)snprintf(more, sizeof(more), "bind = %s:/x:ro", far);
+	cr_assert(unlink(far) == 0 && symlink("../a/in/../../b/c", far) == 0);
+	(void)dir("a/in");
+	expect_no("rw", a, more, "where boxes may replace it");
+	cr_expect_eq(resolve("rw", b, ""), 0, "%s", why);
+	cr_assert_eq(resolve("rw", a, ""), 0, "%s", why);
+	cr_expect_eq(config_sandbox_resolve(&config, dir("run"), conf, why,
+	    sizeof(why)), -EINVAL);
+	cr_expect_not_null(strstr(why, "boxes may write there"), "%s", why);
 }
 
 Test(config_directory, is_whom_boxes_run_as)
