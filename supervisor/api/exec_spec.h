@@ -44,7 +44,8 @@ struct exec_ids {
 	bool pty; /* it needs a TERM */
 };
 
-/* Is that path of the host one that a box of its scope shows? */
+/* Is that path of the host one that a box of its scope shows, or, by a "..", may it
+ * be one? */
 bool exec_is_shown(const struct exec_base *b, const char *path);
 /* The directory: absolute. Errors: -EINVAL with *why filled
  * (PROTO_E_WORKDIR). */

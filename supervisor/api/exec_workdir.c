@@ -45,14 +45,33 @@ leads_up(const char *path)
 	return false;
 }
 
+/* The next name of a path, which is no "." */
+static const char *
+next_name(const char *path)
+{
+	do
+		path += strspn(path, "/");
+	while (path[0] == '.' && (path[1] == '/' || path[1] == '\0') &&
+	    *++path != '\0');
+	return path;
+}
+
 /* What of `path` lies behind `top`; NULL: it is neither that nor below it. */
 static const char *
 behind(const char *path, const char *top)
 {
-	size_t n = strlen(top);
+	if (top[0] == '\0' || path[0] != '/')
+		return NULL;
+	for (top = next_name(top); *top != '\0'; top = next_name(top)) {
+		size_t n = strcspn(top, "/");
 
-	return n > 0 && strncmp(path, top, n) == 0 &&
-		(path[n] == '/' || path[n] == '\0') ? path + n : NULL;
+		path = next_name(path);
+		if (strcspn(path, "/") != n || memcmp(path, top, n) != 0)
+			return NULL;
+		path += n;
+		top += n;
+	}
+	return path;
 }
 
 /* An absolute path as the box has it: one of its own, any of a container, or one
@@ -117,7 +136,7 @@ box_workdir(const struct exec_base *b, const struct val *params, char *ret,
 bool
 exec_is_shown(const struct exec_base *b, const char *path)
 {
-	return behind(path, b->workspace) != NULL ||
+	return leads_up(path) || behind(path, b->workspace) != NULL ||
 	       behind(path, b->directory) != NULL;
 }
 

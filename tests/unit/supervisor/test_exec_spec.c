@@ -383,6 +383,29 @@ in_box(uint64_t access, const char *workdir, const char *base_dir)
 	return r < 0 ? "refused" : dir;
 }
 
+/* No link in there is followed, however its path is written. */
+Test(exec_spec, knows_what_a_box_shows, .timeout = 10)
+{
+	static const struct {
+		const char *path;
+		bool shown;
+	} rows[] = {{"/srv/a", true}, {"/srv/a/", true}, {"/srv/a/b", true},
+	    {"//srv/a/b", true}, {"/srv//a", true}, {"/srv/./a/b", true},
+	    {"/./srv/././/a/.", true}, {"/w/x", true}, {"/tmp/../srv/a", true},
+	    {"/srv", false}, {"/srv/.", false}, {"/srv/ab", false},
+	    {"/srv/.a", false}, {"/srv/a.", false}, {"/", false},
+	    {"/x/srv/a", false}};
+	struct exec_base b = base;
+
+	snprintf(b.directory, sizeof(b.directory), "/srv/a");
+	snprintf(b.workspace, sizeof(b.workspace), "/w");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		cr_expect_eq(exec_is_shown(&b, rows[i].path), rows[i].shown,
+		    "%s", rows[i].path);
+	b.directory[0] = b.workspace[0] = '\0';
+	cr_expect_not(exec_is_shown(&b, "/"));
+}
+
 Test(exec_spec, a_box_has_its_scopes_directory_in_another_place, .timeout = 10)
 {
 	static const struct {
@@ -397,6 +420,8 @@ Test(exec_spec, a_box_has_its_scopes_directory_in_another_place, .timeout = 10)
 	    {CONFIG_ACCESS_RW, NULL, "/srv/ab", "/workspace"},
 	    {CONFIG_ACCESS_RW, NULL, "/workspace/x", "/workspace"},
 	    {CONFIG_ACCESS_RW, "d", "/srv/a/b", "/workspace/b/d"},
+	    {CONFIG_ACCESS_RW, "//srv/./a/b", NULL, "/workspace/b"},
+	    {CONFIG_ACCESS_RW, "/srv/.a/b", NULL, "refused"},
 	    {CONFIG_ACCESS_RW, "~/d", "/srv/a/b", "/workspace/d"},
 	    {CONFIG_ACCESS_RW, "/srv/a/d", "/srv/a/b", "/workspace/d"},
 	    {CONFIG_ACCESS_RW, "/srv/a/../b", NULL, "refused"},
