@@ -13,6 +13,7 @@
 
 #include "common/procfs.h"
 
+#define BEFORE_LOOKS 10 /* 20 ms apart */
 #define QUIET_MS 15000
 
 static struct counts {
@@ -164,8 +165,9 @@ leaks_before(void)
 	psup *p = client();
 
 	before = count_all(p);
-	/* who dies at a fault point even now has a channel less for a moment */
-	for (int i = 0; chaos.o.fault != NULL && i < 10; i++) {
+	/* whom the master does not know yet has no channel there: the standby, a
+	 * moment after the server is ready, and who dies at a fault point now */
+	for (int i = 0; i < BEFORE_LOOKS; i++) {
 		struct counts c;
 
 		nap_ms(20);
