@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "common/check.h"
 
 char conf_dir[] = "/dev/shm/psup-test-config-XXXXXX";
 char conf_path[64];
@@ -43,4 +46,16 @@ int
 read_text(const char *text)
 {
 	return read_bytes(text, strlen(text));
+}
+
+const char *
+dir(const char *name)
+{
+	static char paths[64][120];
+	static unsigned next;
+	char *path = paths[next++ % NELEMS(paths)];
+
+	(void)snprintf(path, sizeof(*paths), "%s/%s", conf_dir, name);
+	(void)mkdir(path, 0700);
+	return path;
 }

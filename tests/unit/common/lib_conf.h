@@ -15,5 +15,7 @@ void conf_fini(void);
 /* Writes the file and reads it; as config_read_file(), with `why`. */
 int read_bytes(const char *text, size_t len);
 int read_text(const char *text);
+/* A directory below that of the test, made if it is not there. */
+const char *dir(const char *name);
 
 #endif

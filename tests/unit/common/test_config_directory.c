@@ -93,19 +93,6 @@ Test(config_directory, refuses_what_cannot_be_meant)
 	    "directory = /d\nbind = /b:/agent:ro\n"), 0, "rw: %s", why);
 }
 
-/* A directory below that of the test. */
-static const char *
-dir(const char *name)
-{
-	static char paths[64][120];
-	static unsigned next;
-	char *path = paths[next++ % NELEMS(paths)];
-
-	(void)snprintf(path, sizeof(*paths), "%s/%s", conf_dir, name);
-	(void)mkdir(path, 0700);
-	return path;
-}
-
 /* With this access and directory of scope x; 0 or why. */
 static int
 resolve(const char *access, const char *path, const char *more)

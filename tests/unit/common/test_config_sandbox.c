@@ -195,19 +195,6 @@ Test(config_sandbox, lists_have_an_end)
 	    "%s", why);
 }
 
-/* A directory below that of the test. */
-static const char *
-dir(const char *name)
-{
-	static char paths[8][120];
-	static unsigned next;
-	char *path = paths[next++ % NELEMS(paths)];
-
-	(void)snprintf(path, sizeof(*paths), "%s/%s", conf_dir, name);
-	(void)mkdir(path, 0700);
-	return path;
-}
-
 /* With this bind and these; 0 or why. */
 static int
 resolve(const char *mode, const char *settings)
