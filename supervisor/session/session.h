@@ -268,6 +268,9 @@ void board_show(struct master *m, struct session *s);
 int shown_open(struct master *m); /* 0 or -ENOMEM */
 void shown_take(struct master *m); /* once all are known */
 
+/* Its row of list is not as it was (words/row_kept.c). */
+void row_drop(struct session *s);
+
 /* ------------------------------------------------------------- record.c */
 /* The record and the board slot are written at the end of this turn. */
 void session_touch(struct master *m, struct session *s);

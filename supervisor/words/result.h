@@ -104,6 +104,10 @@ void result_exec_running(struct master *m, struct session *s,
 void result_not_run(const char *cwd, struct enc *e);
 void result_event_text(struct master *m, struct session *s, struct sbuf *b);
 
+/* A row of list with all fields, and its line. */
+void row_list(struct master *m, struct session *s, uint64_t now_ms,
+    struct enc *e, struct sbuf *text);
+
 struct retained; /* search/lines.h */
 /* Retained output by a text rule, its last `max` bytes. */
 struct output {
