@@ -95,15 +95,12 @@ SCENARIO(sandbox_lives, that_never_lives_is_refused)
 	write_bad_bwrap(file_in_scenario("bin/bwrap"));
 	psupd(.conf = conf(""), .env = {scn_format("PATH=%s:/usr/bin:/bin",
 	    file_in_scenario("bin"))});
-	for (int i = 1; i <= 2; i++) {
-		a = ask_as(peer("bad"), "exec", STR("command", "true"));
-		expect_refused_for(a, "unsupported", "host");
-		expect(strcmp(words_of(a), "no sandbox: its first process ended "
-		    "as soon as it was there, time and again") == 0, "%s",
-		    words_of(a));
-		expect(stat(file_in_scenario("made"), &made) == 0 &&
-		    made.st_size == 3 * i, "%lld", (long long)made.st_size);
-	}
+	a = ask_as(peer("bad"), "exec", STR("command", "true"));
+	expect_refused_for(a, "unsupported", "host");
+	expect(strcmp(words_of(a), "no sandbox: its first process ended as soon "
+	    "as it was there, time and again") == 0, "%s", words_of(a));
+	expect(stat(file_in_scenario("made"), &made) == 0 && made.st_size == 3,
+	    "%lld", (long long)made.st_size);
 	a = ask_as(peer("good"), "exec", STR("command", "true"));
 	skip_without_boxes(a);
 	expect_str(a, "status", "completed");
