@@ -37,14 +37,13 @@ struct pump {
 	uint32_t stream, open_streams;
 	uint64_t seg_count;
 };
-#define PUMP_OFFSET 0
-static_assert(offsetof(struct ring_header, spool_off) - PUMP_OFFSET ==
-	sizeof(struct pump), "struct pump mirrors the header");
+static_assert(offsetof(struct ring_header, spool_off) == sizeof(struct pump),
+    "struct pump mirrors the header");
 static_assert(offsetof(struct ring_header, sid) == offsetof(struct pump, sid),
     "struct pump mirrors the header");
-static_assert(offsetof(struct ring_header, head) - PUMP_OFFSET ==
+static_assert(offsetof(struct ring_header, head) ==
 	offsetof(struct pump, head), "struct pump mirrors the header");
-static_assert(offsetof(struct ring_header, seg_count) - PUMP_OFFSET ==
+static_assert(offsetof(struct ring_header, seg_count) ==
 	offsetof(struct pump, seg_count), "struct pump mirrors the header");
 
 /* Reads exactly `size` bytes. GONE or CORRUPT where there are fewer. */
@@ -108,7 +107,7 @@ pump_read(struct ring_reader *r, struct pump *ret)
 	enum ring_verdict v = RING_CORRUPT;
 
 	for (int i = 0; i < TRIES && v == RING_CORRUPT; i++) {
-		v = read_exact(r->fd, ret, sizeof(*ret), PUMP_OFFSET);
+		v = read_exact(r->fd, ret, sizeof(*ret), 0);
 		if (v != RING_OK)
 			return v;
 		/* Makes the load of head an acquire: data and segments are
@@ -127,19 +126,13 @@ ring_reader_open(int dirfd, struct sid sid, struct ring_reader *ret)
 	struct ring_header h;
 	char name[RUNDIR_NAME_MAX];
 	struct stat st;
-	int err;
 
 	rundir_ring_name(sid, name);
 	r.fd = openat(dirfd, name,
 	    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (r.fd < 0)
 		return -errno;
-	if (fstat(r.fd, &st) != 0) {
-		err = -errno;
-		close(r.fd);
-		return err;
-	}
-	if (!S_ISREG(st.st_mode) ||
+	if (fstat(r.fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    read_exact(r.fd, &h, sizeof(h), 0) != RING_OK ||
 	    h.magic != RING_MAGIC || !abi_reads(ABI_RING, h.stamp) ||
 	    h.header_bytes != sizeof(h) || h.sid.v != sid.v ||
@@ -165,16 +158,6 @@ ring_reader_close(struct ring_reader *r)
 	r->fd = -1;
 }
 
-/* Bytes that [from, to) and [a, b) have in common. */
-static uint64_t
-overlap(uint64_t from, uint64_t to, uint64_t a, uint64_t b)
-{
-	uint64_t lo = from > a ? from : a;
-	uint64_t hi = to < b ? to : b;
-
-	return hi > lo ? hi - lo : 0;
-}
-
 /* Bytes below `head` that are in neither region. */
 static uint64_t
 dropped_below(const struct ring_reader *r, const struct pump *p,
@@ -184,10 +167,10 @@ dropped_below(const struct ring_reader *r, const struct pump *p,
 
 	if (oldest > p->head)
 		oldest = p->head;
-	return overlap(r->head_bytes, oldest, 0, p->head) +
-	    overlap(p->hole_from, p->hole_to, 0, first) +
-	    overlap(p->hole_from, p->hole_to, oldest > first ? oldest : first,
-		p->head);
+	return ring_overlap(r->head_bytes, oldest, 0, p->head) +
+	    ring_overlap(p->hole_from, p->hole_to, 0, first) +
+	    ring_overlap(p->hole_from, p->hole_to,
+		oldest > first ? oldest : first, p->head);
 }
 
 /* Were all fields that never change copied as they were at open? */
@@ -250,12 +233,12 @@ page_read(struct ring_reader *r, struct ring_facts *f, bool *ret_stable)
 		return v;
 	atomic_thread_fence(memory_order_acquire);
 	if (r->closed) {
-		memcpy(&p, (char *)h + PUMP_OFFSET, sizeof(p));
+		memcpy(&p, h, sizeof(p));
 		now = p;
 		v = pump_check(r, &now);
 	} else {
 		v = pump_read(r, &now);
-		memcpy((char *)h + PUMP_OFFSET, &p, sizeof(p));
+		memcpy(h, &p, sizeof(p));
 	}
 	if (v != RING_OK)
 		return v;
@@ -430,8 +413,7 @@ ring_read_known(struct ring_reader *r, const struct ring_facts *known,
 
 	for (int i = 0; i < TRIES; i++) {
 		if (i == 0 && known != NULL)
-			memcpy(&before, (const char *)&known->raw + PUMP_OFFSET,
-			    sizeof(before));
+			memcpy(&before, &known->raw, sizeof(before));
 		else if ((v = pump_read(r, &before)) != RING_OK)
 			break;
 		s = seat(r, &before, *pos);
