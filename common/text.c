@@ -202,6 +202,10 @@ text_escape(const char *s, size_t len, bool keep_lines, char *dst, size_t size)
 	if (size == 0)
 		return 0;
 	while (i < len) {
+		if (s[i] >= ' ' && s[i] < 0x7f && out + 1 < size) {
+			dst[out++] = s[i++];
+			continue;
+		}
 		n = char_at(s + i, len - i, &cp);
 		plain = n > 0 && (!is_control(cp) ||
 		    (keep_lines && (cp == '\t' || cp == '\n')));

@@ -145,6 +145,12 @@ cells_copy(const char *p, int at, int width, char *dst, size_t size,
 	int used = 0;
 
 	while (*p != '\0') {
+		if (*p >= ' ' && *p < 0x7f && (unsigned char)p[1] < 0x80 &&
+		    (width <= 0 || used < width) && len + 2 <= size) {
+			dst[len++] = *p++; /* a letter that nothing joins */
+			used++;
+			continue;
+		}
 		if (*p == '\t')
 			tab_glyph(at + used, &g);
 		else

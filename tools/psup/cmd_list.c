@@ -61,11 +61,13 @@ take_older(struct usage *u, const char *text)
 static const char *
 looked_at(const char *key, size_t len)
 {
-	for (size_t i = 0; list_keys[i] != NULL; i++)
-		if (list_keys[i][0] == key[0] &&
-		    strncmp(list_keys[i], key, len) == 0 &&
-		    list_keys[i][len] == '\0')
-			return list_keys[i];
+	bool all = o.format != NULL || o.usage;
+
+	for (const char *const *k = list_keys;
+	    *k != NULL && (all || k != list_keys_asked); k++)
+		if ((*k)[0] == key[0] && strncmp(*k, key, len) == 0 &&
+		    (*k)[len] == '\0')
+			return *k;
 	return NULL;
 }
 

@@ -7,8 +7,10 @@
 
 extern const struct column list_columns[];
 extern const size_t list_column_count;
-/* What of a row the columns look at; NULL at end. */
+/* What of a row the columns look at; NULL at end. From list_keys_asked on it is
+ * those alone that are shown where they are asked for. */
 extern const char *const list_keys[];
+extern const char *const *const list_keys_asked;
 /* When the rows came (wall clock): what "ago" counts from, for all alike. */
 extern int64_t list_now_ms;
 

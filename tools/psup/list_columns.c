@@ -12,11 +12,13 @@
 
 int64_t list_now_ms;
 
-const char *const list_keys[] = {"sessionId", "instanceId", "status", "state",
+const char *const list_keys[] = {"sessionId", "status", "state",
 	"backgrounded", "waitingForInput", "waitReason", "exitCode",
-	"exitSignal", "exitReason", "limitHit", "errno", "startedAt", "endedAt",
-	"runtimeMs", "idleMs", "totalOutputChars", "usage", "pid", "worker",
-	"lane", "scopeKey", "cwd", "label", "command", "name", "tags", NULL};
+	"exitSignal", "exitReason", "limitHit", "errno", "endedAt",
+	"runtimeMs", "totalOutputChars", "lane", "label", "command", "name",
+	"instanceId", "startedAt", "idleMs", "usage", "pid", "worker",
+	"scopeKey", "cwd", "tags", NULL};
+const char *const *const list_keys_asked = list_keys + 18;
 
 /* A whole number of a row. */
 static json_int_t

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tools/lib/cells.h"
+#include "common/grow.h"
 #include "common/text_wrap.h"
 
 #define COLUMNS_MAX 40
@@ -133,11 +134,22 @@ print_template(const struct table *t, const json_t *row)
 	putchar('\n');
 }
 
+/* A cell as it is shown: filled, escaped and measured once. */
+struct shown {
+	size_t at; /* in the text of all */
+	int wide;
+	enum style style;
+};
+
 /* What is shown of the columns, and how wide. */
 struct layout {
 	const struct column *columns[COLUMNS_MAX];
 	size_t width[COLUMNS_MAX];
+	struct shown *cells[COLUMNS_MAX]; /* of each row */
 	size_t count;
+	bool colors;
+	char *text; /* of the cells, each with its NUL */
+	size_t len, cap;
 };
 
 /* Columns of the screen that all of them take, the last at its least. */
@@ -161,26 +173,46 @@ drop_one(struct layout *l)
 		if (worst == 0 ||
 		    l->columns[i]->keep <= l->columns[worst]->keep)
 			worst = i;
+	free(l->cells[worst]);
 	for (size_t i = worst; i + 1 < l->count; i++) {
 		l->columns[i] = l->columns[i + 1];
 		l->width[i] = l->width[i + 1];
+		l->cells[i] = l->cells[i + 1];
 	}
 	l->count--;
 }
 
-/* How wide a column's widest cell is; 0: there is nothing in it. */
+static void
+no_memory(void)
+{
+	cli_say("no memory for the table");
+	exit(EXIT_INTERNAL);
+}
+
+/* Fills the cells of a column, the next one. How wide the widest is; 0: there is
+ * nothing in any. */
 static size_t
-widest(const struct column *column, const json_t *rows)
+fill(struct layout *l, const struct column *column, const json_t *rows)
 {
 	char cell[TABLE_CELL], copy[TABLE_CELL];
-	size_t most = 0, w;
+	size_t most = 0, n = json_array_size(rows), len;
+	struct shown *s = calloc(n + 1, sizeof(*s));
 
-	for (size_t k = 0; k < json_array_size(rows); k++) {
-		(void)shown_cell(column, json_array_get(rows, k), cell);
-		w = (size_t)cells_copy(cell, 0, 0, copy, sizeof(copy), NULL);
-		if (w > most)
-			most = w;
+	if (s == NULL)
+		no_memory();
+	for (size_t k = 0; k < n; k++) {
+		s[k].style = shown_cell(column, json_array_get(rows, k), cell);
+		s[k].wide = cells_copy(cell, 0, 0, copy, sizeof(copy), NULL);
+		s[k].at = l->len;
+		len = strlen(copy) + 1;
+		if (!GROW(l->text, l->cap, l->len + len, 65536))
+			no_memory();
+		memcpy(l->text + l->len, copy, len);
+		l->len += len;
+		if ((size_t)s[k].wide > most)
+			most = (size_t)s[k].wide;
 	}
+	l->cells[l->count] = s;
 	return most;
 }
 
@@ -196,11 +228,12 @@ lay_out(const struct table *t, const json_t *rows, size_t columns,
 {
 	size_t w, title;
 
-	ret->count = 0;
 	for (size_t i = 0; i < t->count; i++) {
-		w = widest(t->columns[i], rows);
-		if (w == 0 && !t->asked && i + 1 < t->count)
+		w = fill(ret, t->columns[i], rows);
+		if (w == 0 && !t->asked && i + 1 < t->count) {
+			free(ret->cells[ret->count]);
 			continue;
+		}
 		title = strlen(title_of(t->columns[i]));
 		ret->columns[ret->count] = t->columns[i];
 		ret->width[ret->count++] = w > title ? w : title;
@@ -222,23 +255,36 @@ lay_out(const struct table *t, const json_t *rows, size_t columns,
 	ret->width[ret->count - 1] = columns > w ? columns - w : 1;
 }
 
-/* One cell of a line; nothing follows the last. */
+static void
+blanks(int n)
+{
+	while (n-- > 0)
+		putchar_unlocked(' ');
+}
+
+/* One cell of a line, so wide; nothing follows the last. */
 static void
 print_cell(const struct cli *c, const struct layout *l, size_t i,
-    const char *text, enum style style)
+    const char *text, int wide, enum style style)
 {
 	bool last = i + 1 == l->count;
 	char cut[TABLE_CELL + 8];
 	int width = (int)l->width[i];
-	int pad = width - cells_cut(text, width, cut, sizeof(cut));
 
+	if (wide > width) {
+		wide = cells_cut(text, width, cut, sizeof(cut));
+		text = cut;
+	}
 	if (l->columns[i]->right)
-		printf("%*s", pad, "");
-	printf("%s%s%s", color_begin(c, STDOUT_FILENO, style), cut,
-	    color_end(c, STDOUT_FILENO, style));
+		blanks(width - wide);
+	if (l->colors)
+		fputs_unlocked(color_begin(c, STDOUT_FILENO, style), stdout);
+	fputs_unlocked(text, stdout);
+	if (l->colors)
+		fputs_unlocked(color_end(c, STDOUT_FILENO, style), stdout);
 	if (!l->columns[i]->right && !last)
-		printf("%*s", pad, "");
-	printf("%s", last ? "\n" : "  ");
+		blanks(width - wide);
+	fputs_unlocked(last ? "\n" : "  ", stdout);
 }
 
 static void
@@ -253,7 +299,7 @@ print_title(const struct cli *c, const struct layout *l)
 		for (; text[n] != '\0' && n < 39; n++)
 			title[n] = (char)toupper((unsigned char)text[n]);
 		title[n] = '\0';
-		print_cell(c, l, i, title, STYLE_BOLD);
+		print_cell(c, l, i, title, (int)n, STYLE_BOLD);
 	}
 }
 
@@ -262,8 +308,7 @@ table_print(const struct cli *c, const struct table *t, const json_t *rows,
     size_t columns, size_t lines)
 {
 	size_t n = json_array_size(rows), shown = n;
-	struct layout l;
-	char cell[TABLE_CELL];
+	struct layout l = {.colors = color_on(c, STDOUT_FILENO)};
 
 	if (t->template != NULL) {
 		for (size_t k = 0; k < n; k++)
@@ -277,17 +322,20 @@ table_print(const struct cli *c, const struct table *t, const json_t *rows,
 		shown = lines - 3;
 	for (size_t k = 0; k < shown; k++)
 		for (size_t i = 0; i < l.count; i++) {
-			enum style style = shown_cell(l.columns[i],
-			    json_array_get(rows, k), cell);
+			const struct shown *s = &l.cells[i][k];
+			const char *text = l.text + s->at;
 
 			/* no empty cell: a script counts words */
-			if (cell[0] == '\0')
-				print_cell(c, &l, i, "-", STYLE_DIM);
+			if (text[0] == '\0')
+				print_cell(c, &l, i, "-", 1, STYLE_DIM);
 			else
-				print_cell(c, &l, i, cell, style);
+				print_cell(c, &l, i, text, s->wide, s->style);
 		}
 	if (shown < n)
 		printf("(%zu more)\n", n - shown);
+	for (size_t i = 0; i < l.count; i++)
+		free(l.cells[i]);
+	free(l.text);
 }
 
 void
