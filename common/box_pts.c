@@ -17,8 +17,8 @@
 #define TRIES	   1000 /* who mounts or renames anywhere disturbs one */
 #define MOUNTS_MAX 65536
 
-/* The place, not opened. All of a devpts, and what it is mounted on, is known to
- * the kernel without asking anybody. */
+/* The place, not opened. All of a devpts, and what it is mounted on, is known
+ * to the kernel without asking anybody. */
 static int
 find(int root, const char *path)
 {
