@@ -58,6 +58,8 @@ struct host_box {
 				      * master has made it, now; its directory
 				      * is that of its scope */
 	struct session_list waiting; /* by start.link */
+	unsigned young;		     /* how many of its key, and it, ended
+				      * before anybody knew that they were up */
 	char why[BOX_WHY_MAX];	     /* of a failed one */
 };
 
