@@ -337,8 +337,8 @@ link_send_all(struct worker *w, enum link_to to, struct child *c)
 	return 0;
 }
 
-/* Sends until the queue is empty or the channel full. A peer that is gone is
- * noticed by the reader. */
+/* Sends until the queue is empty, the channel full, or the turn long: then the
+ * next one goes on. A peer that is gone is noticed by the reader. */
 void
 link_flush(struct worker *w, enum link_to to)
 {
@@ -346,13 +346,15 @@ link_flush(struct worker *w, enum link_to to)
 	struct child *c;
 	struct ctl_head end = CTL_INIT(CTL_DUMP_END, (struct sid){0},
 	    struct ctl_head);
+	uint64_t until = clock_boot_ns() + WORKER_TURN_NS / 4;
 	int rc = 0;
 
 	l->late_ns = 0;
 	if (l->fd < 0 || l->writing)
 		return;
 	while ((c = TAILQ_FIRST(&l->queue)) != NULL) {
-		rc = link_send_all(w, to, c);
+		rc = clock_boot_ns() < until ? link_send_all(w, to, c)
+					     : -EAGAIN;
 		if (rc < 0)
 			break;
 		TAILQ_REMOVE(&l->queue, c, say[to]);

@@ -14,6 +14,7 @@
 #define SMALL_BYTES 32768u /* of tmpfs; a larger one would lie there unused */
 #define MOST_BYTES  (2u << 20) /* of all of them: they are on no account */
 #define IDLE_BEATS  3u     /* in which none was used or came */
+#define REST_A_BEAT 64u    /* of them go in one turn */
 
 struct spare {
 	TAILQ_ENTRY(spare) link;
@@ -125,8 +126,10 @@ spare_take(struct worker *w, const struct ctl_start *o, struct sid sid,
 void
 spare_rest(void)
 {
-	if (count > 0 && ++idle_beats > IDLE_BEATS)
-		spare_drop_all();
+	if (count == 0 || ++idle_beats <= IDLE_BEATS)
+		return;
+	for (unsigned i = 0; i < REST_A_BEAT && count > 0; i++)
+		drop(TAILQ_FIRST(&spares));
 }
 
 void
