@@ -338,7 +338,8 @@ link_send_all(struct worker *w, enum link_to to, struct child *c)
 }
 
 /* Sends until the queue is empty, the channel full, or the turn long: then the
- * next one goes on. A peer that is gone is noticed by the reader. */
+ * next one goes on, where there is one. A peer that is gone is noticed by the
+ * reader. */
 void
 link_flush(struct worker *w, enum link_to to)
 {
@@ -346,11 +347,12 @@ link_flush(struct worker *w, enum link_to to)
 	struct child *c;
 	struct ctl_head end = CTL_INIT(CTL_DUMP_END, (struct sid){0},
 	    struct ctl_head);
-	uint64_t until = clock_boot_ns() + WORKER_TURN_NS / 4;
+	uint64_t until = w->leaving ? UINT64_MAX
+				    : clock_boot_ns() + WORKER_TURN_NS / 4;
 	int rc = 0;
 
 	l->late_ns = 0;
-	if (l->fd < 0 || l->writing)
+	if (l->fd < 0 || (l->writing && !w->leaving))
 		return;
 	while ((c = TAILQ_FIRST(&l->queue)) != NULL) {
 		rc = clock_boot_ns() < until ? link_send_all(w, to, c)
@@ -378,7 +380,8 @@ link_turn_end(struct worker *w)
 	for (to = 0; to < LINK_COUNT; to++) {
 		struct link *l = &w->link[to];
 
-		if (l->due || (l->late_ns != 0 && l->late_ns <= clock_boot_ns()))
+		if (l->due || w->leaving ||
+		    (l->late_ns != 0 && l->late_ns <= clock_boot_ns()))
 			link_flush(w, to);
 		l->due = false;
 	}
