@@ -337,16 +337,15 @@ link_send_all(struct worker *w, enum link_to to, struct child *c)
 	return 0;
 }
 
-/* Sends until the queue is empty, the channel full, or the turn long: then the
- * next one goes on, where there is one. A peer that is gone is noticed by the
- * reader. */
+/* Sends until the queue is empty, the channel full, or the turn long, if another
+ * one follows. A peer that is gone is noticed by the reader. */
 void
 link_flush(struct worker *w, enum link_to to)
 {
 	struct link *l = &w->link[to];
 	struct child *c;
-	struct ctl_head end = CTL_INIT(CTL_DUMP_END, (struct sid){0},
-	    struct ctl_head);
+	struct ctl_head end =
+	    CTL_INIT(CTL_DUMP_END, (struct sid){0}, struct ctl_head);
 	uint64_t until = w->leaving ? UINT64_MAX
 				    : clock_boot_ns() + WORKER_TURN_NS / 4;
 	int rc = 0;
@@ -355,19 +354,16 @@ link_flush(struct worker *w, enum link_to to)
 	if (l->fd < 0 || (l->writing && !w->leaving))
 		return;
 	while ((c = TAILQ_FIRST(&l->queue)) != NULL) {
-		rc = clock_boot_ns() < until ? link_send_all(w, to, c)
-					     : -EAGAIN;
+		rc = clock_boot_ns() < until ? link_send_all(w, to, c) : -EAGAIN;
 		if (rc < 0)
 			break;
 		TAILQ_REMOVE(&l->queue, c, say[to]);
 		c->queued[to] = false;
 		child_settle(c);
 	}
-	if (rc == 0 && l->dump_end) {
-		rc = ctl_send(l->fd, &end, sizeof(end), NULL, 0);
-		if (rc == 0)
-			l->dump_end = false;
-	}
+	if (rc == 0 && l->dump_end)
+		l->dump_end =
+		    (rc = ctl_send(l->fd, &end, sizeof(end), NULL, 0)) != 0;
 	if (rc == -EAGAIN || rc == -ENOBUFS || rc == -ENOMEM)
 		link_wait(l);
 }
