@@ -74,7 +74,7 @@ static const struct ctl_form forms[] = {
 	FORM(CREDIT, struct ctl_pos, 0),
 	FORM(WATCH, struct ctl_pos, 0),
 	FORM(WATCH_STDIN, struct ctl_pos, 0),
-	FORM(ENDED, struct ctl_turn, 0),
+	FORM(ENDED, struct ctl_ended, 0),
 	FORM(RESIZE, struct ctl_size, 0),
 	FORM(LOOK_INPUT, struct ctl_head, 0),
 	FORM(RUNNING, struct ctl_running, 0),

@@ -27,6 +27,12 @@
  *     is still open)   drained: W->M END   master commits   M->W ENDED
  *     W->K CLOSED   keeper closes, reaps, forgets
  *
+ * Most commands leave nothing behind: all is drained when the pidfd is readable.
+ * Then the way is shorter, where keeper and master know it:
+ *
+ *     ... pidfd readable, drained: W->K END   K->M END, with the exit   master
+ *     commits   M->W ENDED, with the exit   W->K CLOSED
+ *
  * So the zombie pins pid and process group until the end record is committed,
  * and whoever dies in between finds the rest in the others.
  *
@@ -42,7 +48,7 @@
 
 #include "ids.h"
 
-#define CTL_VERSION   7u /* abi.c has the same */
+#define CTL_VERSION   8u /* abi.c has the same */
 #define CTL_READER    2u
 #define CTL_READER_BOXED 7u /* of a START that is BOXED */
 #define CTL_MAX_BYTES 65536u /* a larger START travels in a sealed memfd */
@@ -98,7 +104,7 @@ enum ctl_type {
 	CTL_WATCH,       /* ctl_pos: tell me once (CTL_OUTPUT) when head > pos */
 	CTL_WATCH_STDIN, /* ctl_pos: tell me once (CTL_STDIN_AT) when the
 	                  * consumed position > pos, or stdin is closed */
-	CTL_ENDED,       /* ctl_turn: END, or FAILED, is committed */
+	CTL_ENDED,       /* ctl_ended: END, or FAILED, is committed */
 	CTL_RESIZE,      /* ctl_size: the terminal has this size now */
 	CTL_LOOK_INPUT,  /* head only: does it go on by input alone? Tell me
 	                  * (CTL_INPUT) */
@@ -109,7 +115,9 @@ enum ctl_type {
 	                    * over; repeated until ENDED */
 	CTL_OUTPUT,        /* ctl_pos: head is now here */
 	CTL_STDIN_AT,      /* ctl_stdin: consumed so far; eof: stdin is closed */
-	CTL_END,           /* ctl_end: closed, drained; repeated until ENDED */
+	CTL_END,           /* ctl_end: closed, drained; repeated until ENDED. Also
+	                    * W->K, K->M: but for the exit, which the keeper puts
+	                    * in; EXITED is the answer where it cannot */
 	CTL_NO_SPACE,      /* head only: tmpfs is full, output is being dropped */
 	CTL_LEFT,          /* ctl_left: after END, when holders are fewer or a
 	                    * ladder was for them */
@@ -187,6 +195,13 @@ struct ctl_exited {
 	uint64_t turn;
 };
 
+/* ENDED; the exit of an END that the keeper passed on, else code 0. */
+struct ctl_ended {
+	struct ctl_head head;
+	uint64_t turn;
+	struct ctl_exit exit; /* its own head is unused */
+};
+
 struct ctl_give {
 	struct ctl_head head;
 	uint32_t mask; /* CTL_FD_* still held; descriptors beside it */
@@ -205,8 +220,10 @@ struct ctl_role {
 
 enum {
 	CTL_ROLE_READS_PIDS = 1,   /* in the rings' headers */
-	CTL_ROLE_READS_PORTERS = 2 /* there, too: of a dead worker's it is sure
-				    * that none clones any more */
+	CTL_ROLE_READS_PORTERS = 2, /* there, too: of a dead worker's it is sure
+				     * that none clones any more */
+	CTL_ROLE_PASSES_ENDS = 4,  /* to the master */
+	CTL_ROLE_CAN = 7           /* what this build's keeper can */
 };
 
 struct ctl_shutdown {
@@ -304,6 +321,7 @@ enum {
 				      * who reads its ring */
 	CTL_START_NO_LINKS = 8192,   /* cwd has no link in it, and leads nowhere
 				      * where there is one by now */
+	CTL_START_END_PASSED = 16384, /* END may come from the keeper */
 	/* those that are known when the session is made */
 	CTL_START_OF_SPEC =
 	    CTL_START_SHELL | CTL_START_DIRECT | CTL_START_NO_NEW_PRIVS |
@@ -464,7 +482,7 @@ struct ctl_holder {
 struct ctl_end {
 	struct ctl_head head;
 	struct ctl_exit exit; /* its own head is unused */
-	uint32_t reason;      /* enum end_reason */
+	uint32_t reason;      /* enum end_reason; NONE: as the exit is */
 	uint32_t holders;     /* processes that still held the output, 0: EOF */
 	uint64_t total;       /* bytes of output ever */
 	uint64_t dropped_nospace; /* of these lost to a full tmpfs */

@@ -53,6 +53,9 @@ keeper_message(struct master *m, struct ctl_msg *msg)
 	case CTL_WORKER_DOWN:
 		pool_on_down(m, (const void *)msg->bytes);
 		break;
+	case CTL_END:
+		pool_on_end(m, (const void *)msg->bytes);
+		break;
 	case CTL_HELD:
 		recover_on_held(m, (const void *)msg->bytes);
 		break;

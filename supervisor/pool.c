@@ -229,6 +229,21 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 	recover_step(m);
 }
 
+/* What its worker said before is read first. Where that is not known the worker
+ * says it again. */
+void
+pool_on_end(struct master *m, const struct ctl_end *msg)
+{
+	struct session *s = session_by_sid(m, msg->head.sid);
+	struct worker *w = s != NULL ? pool_get(m, s->custody.who) : NULL;
+
+	if (w == NULL)
+		return;
+	while (worker_read(w, POOL_BURST) > 0)
+		;
+	session_on_end(m, w, msg);
+}
+
 /* Is it dead already, though its DOWN is still to come? The page says whom the
  * keeper has in that slot, and before the heir hears of a death that there is
  * nobody. */

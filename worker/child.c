@@ -188,6 +188,7 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 {
 	struct child *c = arg;
 	bool ported = c->ported;
+	unsigned tell;
 
 	(void)what;
 	worker_begin(c->w, c->sid);
@@ -201,15 +202,16 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 	c->pid_watched = false;
 	if (c->pidfd == fd && c->state != CHILD_SPAWNING) {
 		child_close_pidfd(c);
-		/* in a crowd several ends are asked for, told and committed
-		 * together */
-		if (c->w->young >= CHILD_CROWD && !start_is_awaited(c))
-			link_say_late(c, LINK_KEEPER, TELL_ASK_EXIT);
-		else
-			link_say(c, LINK_KEEPER, TELL_ASK_EXIT);
 		if (c->state == CHILD_RUNNING)
 			child_set_state(c, CHILD_EXITING, "pidfd is readable");
 		pump_finish(c);
+		tell = child_ask(c);
+		/* in a crowd several ends are asked for, told and committed
+		 * together */
+		if (c->w->young >= CHILD_CROWD && !start_is_awaited(c))
+			link_say_late(c, LINK_KEEPER, tell);
+		else
+			link_say(c, LINK_KEEPER, tell);
 	}
 	worker_end(c->w);
 }

@@ -9,7 +9,8 @@
  *     SPAWNING   START was taken; waiting to try (again), or for the exec of
  *                what was cloned (start_wait.c)
  *     RUNNING    the command was exec'd
- *     EXITING    its pidfd is readable, the keeper was asked what happened
+ *     EXITING    its pidfd is readable, the keeper was asked what happened, or
+ *                to say so to the master with all else of the end
  *     EXITED     exit known and recorded; output still open: pumped until EOF
  *                or until 250 ms of silence, since something that the command
  *                left behind (a "holder") may keep the pipe open for ever
@@ -51,6 +52,7 @@
 #define CHILD_CROWD       4u    /* so many young ones: ends wait for each other,
                                  * a little */
 #define CHILD_RETRY_ASK_MS 10u
+#define CHILD_RETRY_END_MS 1000u /* an END that the keeper passed on was lost */
 
 enum child_state {
 	CHILD_SPAWNING,
@@ -77,7 +79,7 @@ enum {
 	SAY_LEFT = 128,
 	SAY_INPUT = 256
 };
-enum { TELL_ASK_EXIT = 1, TELL_DROP = 2, TELL_CLOSED = 4 };
+enum { TELL_ASK_EXIT = 1, TELL_DROP = 2, TELL_CLOSED = 4, TELL_END = 8 };
 
 /* One output stream. */
 struct child_out {
@@ -147,6 +149,7 @@ struct child {
 	bool pid_dead;       /* pid_ev came, for this pidfd */
 	bool committed;      /* the master said ENDED */
 	bool end_alone;      /* RUNNING need not be said where END is */
+	bool end_passed;     /* END may go by way of the keeper, or did */
 	bool killed;         /* the ladder's KILL was sent */
 	uint32_t kill_id;    /* of the last KILL; 0: it had none */
 	bool all_said;       /* nothing will be added to `want` */
@@ -260,6 +263,9 @@ bool child_replace(struct child *c, uint64_t turn, uint64_t *ret_closing);
 /* One that waits to be tried again is left to the new master, which knows of
  * it only what its index says: that it has not run. */
 void child_give_back(struct child *c);
+/* Its command has exited: what is to be said to the keeper, TELL_ASK_EXIT, or
+ * TELL_END where all but the exit is known. */
+unsigned child_ask(struct child *c);
 /* The keeper's answer to ASK_EXIT. */
 void child_exited(struct child *c, const struct ctl_exit *e);
 /* After the end: counts and tells anew who is left of those it told of. */
@@ -270,8 +276,11 @@ void child_end(struct child *c);
 void child_step(struct child *c);
 /* False: its ring's header is not what its worker wrote; it is being ended. */
 bool child_ring_ok(struct child *c);
-/* The master has committed the end record. */
-void child_committed(struct child *c);
+/* The master has committed the end record; `exit` as it has it, code 0: unknown. */
+void child_committed(struct child *c, const struct ctl_exit *exit);
+/* A new master, perhaps of another build: what the last one needed not hear, or
+ * had from the keeper, is said. */
+void child_says_all(struct child *c);
 /* Both channels have been told everything: is it over? */
 void child_settle(struct child *c);
 

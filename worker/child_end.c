@@ -20,6 +20,7 @@
 #include "worker/pump.h"
 #include "worker/spare.h"
 #include "worker/spill.h"
+#include "worker/start_plan.h"
 #include "worker/tree.h"
 
 /* Writes the exit down where a replacement finds it. */
@@ -104,7 +105,7 @@ end_reason_of(struct child *c)
 {
 	uint32_t reason = atomic_load(&c->ring.hdr->end_reason);
 
-	if (reason != END_NONE)
+	if (reason != END_NONE || c->exit.code == 0)
 		return reason;
 	reason = limits_verdict(c);
 	if (reason != END_NONE)
@@ -148,6 +149,34 @@ end_record(struct child *c)
 	atomic_store(&hdr->end_reason, end->reason);
 }
 
+/* From here on they are the master's to count: counted twice, even for a moment,
+ * they would keep a new session out. */
+static void
+leave_blocks(struct child *c)
+{
+	worker_count(&c->w->stats->ring_bytes,
+	    c->blocks_told - c->blocks_seen);
+	c->blocks_told = c->blocks_seen;
+}
+
+unsigned
+child_ask(struct child *c)
+{
+	if (!c->end_passed || c->state != CHILD_EXITING || pump_is_open(c) ||
+	    spill_waits(c) || c->box != 0 ||
+	    atomic_load(&c->ring.hdr->limits) != 0 ||
+	    atomic_load(&c->ring.hdr->ladder_kill_ns) != 0 ||
+	    (!c->end_alone && (c->want[LINK_MASTER] & SAY_RUNNING) != 0) ||
+	    !child_ring_ok(c))
+		return TELL_ASK_EXIT;
+	c->want[LINK_MASTER] &= ~(unsigned)SAY_RUNNING;
+	end_record(c);
+	leave_blocks(c);
+	c->retry_ns = c->w->now_ns + CHILD_RETRY_END_MS * NSEC_PER_MSEC;
+	ladder_arm(c);
+	return TELL_END;
+}
+
 /* From here on the result is final. */
 void
 child_end(struct child *c)
@@ -157,10 +186,7 @@ child_end(struct child *c)
 	end_record(c);
 	FAULT("end.after-record");
 	worker_count(&c->w->stats->ended, 1);
-	/* from here on they are the master's to count: counted twice, even for
-	 * a moment, they would keep a new session out */
-	c->blocks_told = c->blocks_seen;
-	worker_count(&c->w->stats->ring_bytes, 0 - c->blocks_told);
+	leave_blocks(c);
 	child_set_state(c, CHILD_ENDED, reason_name(c->end.reason));
 	input_close(c);
 	if (c->committed)
@@ -254,9 +280,11 @@ child_step(struct child *c)
 /* The master has it. Where the command still runs, the master counts it as
  * over for another reason, so nothing of it must run on. */
 void
-child_committed(struct child *c)
+child_committed(struct child *c, const struct ctl_exit *exit)
 {
 	c->committed = true;
+	if (exit->code != 0) /* the keeper told the master alone */
+		child_exited(c, exit);
 	if (c->state == CHILD_FAILED) {
 		c->want[LINK_MASTER] = 0;
 		if (c->owes)
@@ -273,6 +301,17 @@ child_committed(struct child *c)
 	c->want[LINK_MASTER] &= ~(unsigned)SAY_END;
 	child_set_state(c, CHILD_COMMITTED, "the master says so");
 	child_step(c);
+}
+
+void
+child_says_all(struct child *c)
+{
+	c->end_alone = c->end_passed = false;
+	if (c->plan != NULL)
+		c->plan->order.flags &= ~(uint32_t)(CTL_START_END_ALONE |
+		    CTL_START_END_PASSED);
+	if (c->state == CHILD_EXITING)
+		link_say(c, LINK_KEEPER, TELL_ASK_EXIT);
 }
 
 /* Gone once everybody has been told. */

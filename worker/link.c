@@ -184,6 +184,7 @@ struct link_row {
 static const struct link_row rows[LINK_COUNT][10] = {
     [LINK_KEEPER] =
         {
+            {TELL_END, CTL_END, make_end},
             {TELL_ASK_EXIT, CTL_ASK_EXIT, make_ask_exit},
             {TELL_DROP, CTL_DROP, make_drop},
             {TELL_CLOSED, CTL_CLOSED, make_closed},

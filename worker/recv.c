@@ -162,11 +162,12 @@ on_look_input(struct worker *w, struct child *c, struct ctl_msg *msg)
 static void
 on_ended(struct worker *w, struct child *c, struct ctl_msg *msg)
 {
-	const struct ctl_turn *m = (const void *)msg->bytes;
+	const struct ctl_ended *m = (const void *)msg->bytes;
 
 	(void)w;
-	if (m->turn == 0 || m->turn == c->hand_turn)
-		child_committed(c);
+	if (m->turn != 0 && m->turn != c->hand_turn)
+		return;
+	child_committed(c, &m->exit);
 }
 
 /* EXITED */
@@ -205,6 +206,7 @@ on_role(struct worker *w, struct child *c, struct ctl_msg *msg)
 	w->heritage.role = m->role;
 	w->keeper_reads = (m->flags & CTL_ROLE_READS_PIDS) != 0;
 	w->keeper_porters = (m->flags & CTL_ROLE_READS_PORTERS) != 0;
+	w->keeper_passes = (m->flags & CTL_ROLE_PASSES_ENDS) != 0;
 }
 
 /* RELOAD: a worker is told everything it needs in START. */
@@ -258,7 +260,7 @@ on_peer(struct worker *w, struct child *none, struct ctl_msg *msg)
 	l->writing = true; /* collect first, then send in one go */
 	LIST_FOREACH(c, &w->sessions, all) {
 		c->watch_pos = c->in.watch_pos = UINT64_MAX;
-		start_hears_all(c); /* it is perhaps of another build */
+		child_says_all(c);
 		if (c->state == CHILD_SPAWNING && !start_is_under_way(c)) {
 			child_give_back(c); /* says FAILED */
 			continue;
@@ -311,7 +313,7 @@ static const struct dispatch_row dispatch[] = {
         on_resize},
     {CTL_LOOK_INPUT, FROM_MASTER | OF_SESSION, sizeof(struct ctl_head),
         on_look_input},
-    {CTL_ENDED, FROM_MASTER | OF_SESSION, sizeof(struct ctl_turn), on_ended},
+    {CTL_ENDED, FROM_MASTER | OF_SESSION, sizeof(struct ctl_ended), on_ended},
 };
 
 /* Finds the row and calls it. A message about a session that is over crossed

@@ -238,18 +238,12 @@ start_is_awaited(const struct child *c)
 }
 
 void
-start_hears_all(struct child *c)
-{
-	c->end_alone = false;
-	if (c->plan != NULL)
-		c->plan->order.flags &= ~(uint32_t)CTL_START_END_ALONE;
-}
-
-void
 start_succeeded(struct child *c)
 {
 	c->oom_score_adj = c->plan->order.oom_score_adj;
 	c->end_alone = (c->plan->order.flags & CTL_START_END_ALONE) != 0;
+	c->end_passed = (c->plan->order.flags & CTL_START_END_PASSED) != 0 &&
+	    c->w->keeper_passes;
 	atomic_store(&c->ring.hdr->pid, c->pid);
 	stats_observe(&c->w->stats->spawn, METRIC_CUT_WORK,
 	    (clock_boot_ns() - c->plan->began_ns) / NSEC_PER_USEC);

@@ -35,8 +35,6 @@ void start_adopt(struct child *c);
 /* More stdin, or credit, before its program runs. */
 void start_note_stdin(struct child *c, uint64_t end, bool eof);
 void start_note_credit(struct child *c, uint64_t credit);
-/* Its END shall say nothing that RUNNING has not. */
-void start_hears_all(struct child *c);
 /* Its program runs. */
 void start_succeeded(struct child *c);
 /* It does not, and nothing of it will: another try, or the end. */

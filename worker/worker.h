@@ -81,6 +81,7 @@ struct worker {
 	bool lost;     /* descriptors from the keeper: it must begin anew */
 	bool keeper_reads; /* pids, in the rings' headers: it says so */
 	bool keeper_porters; /* nor does it overlook a porter */
+	bool keeper_passes; /* an END on to the master */
 	bool leaving;  /* told to make way: at the end of this turn */
 	struct child_list sessions;
 	size_t count; /* of them */

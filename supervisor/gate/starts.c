@@ -81,6 +81,7 @@ start_of(const struct master *m, const struct session *s)
 		(s->terminal.pty ? (uint32_t)CTL_START_PTY : 0u) |
 		(is_awaited(s) ? (uint32_t)CTL_START_AWAITED
 			       : (uint32_t)CTL_START_END_ALONE) |
+		(uint32_t)CTL_START_END_PASSED |
 		(s->spares.place != 0 ? (uint32_t)CTL_START_SPARE_AS_IS : 0u) |
 		sp->flags,
 	    .argc = sp->argc,

@@ -185,37 +185,84 @@ static void
 answer_unheld(struct keeper *k, struct proc *p, int32_t pid)
 {
 	struct row r = { .sid = msg.head.sid, .pid = pid > 1 ? pid : 0 };
+	struct ctl_exited m;
 
 	reap_look(&r);
 	if (r.exit.code == 0 && (r.pid == 0 || !reap_is_child(r.pid))) {
 		r.exit.code = CTL_EXIT_UNKNOWN;
 		r.exit.wall_ms = clock_wall_ms();
 	}
-	send_exit(k, p, &r);
+	m = (struct ctl_exited){ .exit = r.exit };
+	m.exit.head = (struct ctl_head)CTL_INIT(CTL_EXITED, r.sid,
+	    struct ctl_exited);
+	m.exit.pid = r.pid;
+	(void)send_now(k, p, &m, sizeof(m));
+}
+
+/* The exit that a worker asks for, of what was that pid; NULL: it is answered. */
+static struct row *
+find_exit(struct keeper *k, struct proc *p, int32_t pid)
+{
+	struct row *r = own_row(k, p);
+
+	if (r == NULL) {
+		if (table_find(k->table, msg.head.sid) == NULL)
+			answer_unheld(k, p, pid);
+		return NULL;
+	}
+	if (r->pid == 0 && !pids_take(k, r, pid))
+		pids_read(k, r);
+	if (r->pid == 0 && pid > 1 && !reap_is_child(pid)) {
+		/* reaped as an orphan */
+		r->exit.code = CTL_EXIT_UNKNOWN;
+		r->exit.wall_ms = clock_wall_ms();
+	}
+	reap_look(r);
+	return r;
 }
 
 /* ASK_EXIT: the pidfd is readable. */
 static void
 on_ask_exit(struct keeper *k, struct proc *p)
 {
-	struct row *r = own_row(k, p);
 	struct ctl_pid m;
+	struct row *r;
 
 	memcpy(&m, msg.bytes, sizeof(m));
-	if (r == NULL) {
-		if (table_find(k->table, msg.head.sid) == NULL)
-			answer_unheld(k, p, m.pid);
-		return;
-	}
-	if (r->pid == 0 && !pids_take(k, r, m.pid))
-		pids_read(k, r);
-	if (r->pid == 0 && m.pid > 1 && !reap_is_child(m.pid)) {
-		/* reaped as an orphan */
-		r->exit.code = CTL_EXIT_UNKNOWN;
-		r->exit.wall_ms = clock_wall_ms();
-	}
-	reap_look(r);
-	table_mark(k->table, r, ROW_TELL);
+	r = find_exit(k, p, m.pid);
+	if (r != NULL)
+		table_mark(k->table, r, ROW_TELL);
+}
+
+/* The master hears of an end, exit and all. One that does not know the worker yet,
+ * or that it died, is to hear of that first. */
+static bool
+pass_end(struct keeper *k, struct ctl_end *m, const struct row *r)
+{
+	if (r->exit.code == 0 || k->dump != DUMP_DONE || k->downs_count > 0 ||
+	    k->master.state != PROC_READY || k->master.blocked)
+		return false;
+	m->exit = r->exit;
+	m->exit.pid = r->pid;
+	if (FAULT_FAILS("lie.exit-status"))
+		m->exit.status ^= 1;
+	if (!send_now(k, &k->master, m, sizeof(*m)))
+		return false;
+	FAULT("keeper.after-end");
+	return true;
+}
+
+/* END: so is it, and all is drained. */
+static void
+on_end(struct keeper *k, struct proc *p)
+{
+	struct ctl_end m;
+	struct row *r;
+
+	memcpy(&m, msg.bytes, sizeof(m));
+	r = find_exit(k, p, m.exit.pid);
+	if (r != NULL && !pass_end(k, &m, r))
+		table_mark(k->table, r, ROW_TELL);
 }
 
 /* DROP: the worker is through with these. */
@@ -327,6 +374,7 @@ static const struct {
 	{ CTL_HOLD, FROM_WORKER, sizeof(struct ctl_fds), on_hold },
 	{ CTL_SPAWNED, FROM_WORKER, sizeof(struct ctl_head), on_spawned },
 	{ CTL_ASK_EXIT, FROM_WORKER, sizeof(struct ctl_pid), on_ask_exit },
+	{ CTL_END, FROM_WORKER, sizeof(struct ctl_end), on_end },
 	{ CTL_DROP, FROM_WORKER, sizeof(struct ctl_fds), on_drop },
 	{ CTL_CLOSED, FROM_WORKER, sizeof(struct ctl_turn), on_closed },
 	{ CTL_SHUTDOWN, FROM_MASTER, sizeof(struct ctl_shutdown),

@@ -79,11 +79,11 @@ put_exit(struct keeper *k, struct proc *p, const struct row *r)
 	return put(k, p, &m, sizeof(m), NULL, 0);
 }
 
-void
-send_exit(struct keeper *k, struct proc *p, const struct row *r)
+bool
+send_now(struct keeper *k, struct proc *p, const void *m, size_t size)
 {
-	k->sent = 0; /* nobody sends it later */
-	(void)put_exit(k, p, r);
+	k->sent = 0;
+	return put(k, p, m, size, NULL, 0) > 0;
 }
 
 /* Who has a row, dead or alive: its owner's replacement where the owner's own
@@ -142,7 +142,7 @@ put_role(struct keeper *k, struct proc *to, const struct proc *w)
 {
 	struct ctl_role m = { .head = CTL_INIT(CTL_ROLE, (struct sid){ 0 },
 		struct ctl_role), .wid = w->wid, .role = (uint32_t)w->role,
-		.flags = CTL_ROLE_READS_PIDS | CTL_ROLE_READS_PORTERS };
+		.flags = CTL_ROLE_CAN };
 
 	return put(k, to, &m, sizeof(m), NULL, 0);
 }

@@ -308,8 +308,8 @@ bool recv_from(struct keeper *k, struct proc *p);
 void send_all(struct keeper *k);
 void send_reset_master(struct keeper *k);
 void send_down(struct keeper *k, const struct down *d);
-/* EXITED of what no row stands for, once: where there is no room it is lost. */
-void send_exit(struct keeper *k, struct proc *p, const struct row *r);
+/* One message, now. False: it has not left, and nobody sends it later. */
+bool send_now(struct keeper *k, struct proc *p, const void *m, size_t size);
 
 /* --- reap.c */
 void reap_look(struct row *r);

@@ -21,20 +21,21 @@
 static void
 order_ended(struct worker *w, struct sid sid, uint64_t turn)
 {
-	struct ctl_turn ended = {.head = CTL_INIT(CTL_ENDED, sid,
-				     struct ctl_turn), .turn = turn};
+	struct ctl_ended ended = {.head = CTL_INIT(CTL_ENDED, sid,
+				      struct ctl_ended), .turn = turn};
 
 	pool_order_to(w, sid, &ended, sizeof(ended), true, -1);
 }
 
 /* The same, where all that waits for it is the worker's own tidying. */
 static void
-order_let_go(struct worker *w, struct sid sid, uint64_t turn)
+order_let_go(struct worker *w, const struct ctl_end *end)
 {
-	struct ctl_turn ended = {.head = CTL_INIT(CTL_ENDED, sid,
-				     struct ctl_turn), .turn = turn};
+	struct ctl_ended ended = {.head = CTL_INIT(CTL_ENDED, end->head.sid,
+				      struct ctl_ended), .turn = end->turn,
+	    .exit = end->exit};
 
-	pool_order_late(w, sid, &ended, sizeof(ended));
+	pool_order_late(w, end->head.sid, &ended, sizeof(ended));
 }
 
 /* Another worker has it now, or one at last. */
@@ -305,6 +306,6 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 	spares_ended(w, s, msg->ring_kept != 0, own);
 	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
 	    memory_order_relaxed);
-	order_let_go(w, s->id.sid, msg->turn);
+	order_let_go(w, msg);
 	session_ended(m, s, reason_name(s->facts.reason));
 }

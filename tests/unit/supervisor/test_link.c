@@ -268,6 +268,46 @@ Test(link, an_end_counts_though_the_dead_spoke_after_its_heir)
 	close(far[1]);
 }
 
+/* Its RUNNING of an ended session would have the worker kill what runs. */
+Test(link, an_end_by_the_keeper_comes_after_what_its_worker_said)
+{
+	struct ctl_running run = {.head = CTL_INIT(CTL_RUNNING,
+	                              (struct sid){9}, struct ctl_running),
+	    .pid = 4711, .turn = FIRST};
+	struct ctl_end end = {.head = CTL_INIT(CTL_END, (struct sid){9},
+	                          struct ctl_end),
+	    .exit = {.code = CLD_EXITED, .status = 3, .pid = 4711},
+	    .turn = FIRST};
+	struct session *s = given(STATE_RUNNING);
+	int far = send_peer();
+	struct ctl_ended ended;
+
+	can_end_sessions();
+	m->live = 1;
+	event_base_loop(m->base, EVLOOP_NONBLOCK);
+	cr_assert_eq(ctl_send(far, &run, sizeof(run), NULL, 0), 0);
+	pool_on_end(m, &end);
+	cr_assert_eq(s->state, (uint32_t)STATE_ENDED);
+	cr_expect_eq(s->facts.reason, (uint32_t)END_EXIT);
+	cr_expect_eq(s->facts.exit_code, 3);
+	cr_expect_eq(s->facts.pid, 4711);
+	/* nobody had it: the worker asks again, and is told so then */
+	end.head.sid.v = 10;
+	pool_on_end(m, &end);
+	m->leaving = true; /* nothing waits for company */
+	pool_turn_end(m, true);
+	cr_assert_eq(ctl_recv(far, &msg), 1);
+	cr_assert_eq(msg.head.type, CTL_ENDED, "%s came",
+	    ctl_type_name(msg.head.type));
+	memcpy(&ended, msg.bytes, sizeof(ended));
+	cr_expect_eq(ended.turn, FIRST);
+	cr_expect_eq(ended.exit.code, CLD_EXITED);
+	cr_expect_eq(ended.exit.status, 3);
+	cr_assert_eq(ctl_recv(far, &msg), -EAGAIN, "%s came, too",
+	    ctl_type_name(msg.head.type));
+	close(far);
+}
+
 Test(link, an_end_gives_places_back_at_once_and_is_kept_when_drained)
 {
 	struct session *s = given(STATE_STARTING);

@@ -35,8 +35,8 @@ TestSuite(pool, .init = begin, .fini = finish, .timeout = 10);
 static void
 order(unsigned type, uint64_t sid, bool committed_only)
 {
-	struct ctl_turn t = {.head = CTL_INIT((uint16_t)type, (struct sid){sid},
-				 struct ctl_turn)};
+	struct ctl_ended t = {.head = CTL_INIT((uint16_t)type, (struct sid){sid},
+				  struct ctl_ended)};
 
 	if (type != CTL_ENDED)
 		t.head.size = sizeof(t.head);
@@ -103,8 +103,8 @@ Test(pool, what_is_taken_back_is_never_ordered)
 static void
 late(uint64_t sid, uint32_t places)
 {
-	struct ctl_turn t = {.head = CTL_INIT(CTL_ENDED, (struct sid){sid},
-				 struct ctl_turn)};
+	struct ctl_ended t = {.head = CTL_INIT(CTL_ENDED, (struct sid){sid},
+				  struct ctl_ended)};
 
 	m.h.max_sessions = places;
 	pool_order_late(&m.workers[0], t.head.sid, &t, sizeof(t));
@@ -138,8 +138,8 @@ Test(pool, what_may_wait_leaves_by_itself_in_the_end)
 /* What another worker waits for is no company. */
 Test(pool, nobody_waits_for_anothers_time)
 {
-	struct ctl_turn t = {.head = CTL_INIT(CTL_ENDED, (struct sid){2},
-				 struct ctl_turn)};
+	struct ctl_ended t = {.head = CTL_INIT(CTL_ENDED, (struct sid){2},
+				 struct ctl_ended)};
 	int ends[2], first = far;
 
 	far_pair(ends);

@@ -188,6 +188,7 @@ puppet_worker(struct puppet *p, const char *faults)
 	p->keeper_fd = sv[0];
 	UNTIL(p, p->ready);
 	role.flags = p->reads_nothing ? 0 : CTL_ROLE_READS_PIDS;
+	role.flags |= p->passes ? (uint32_t)CTL_ROLE_PASSES_ENDS : 0u;
 	cr_assert_eq(ctl_send(p->keeper_fd, &role, sizeof(role), NULL, 0), 0);
 	puppet_master(p);
 }
@@ -228,24 +229,32 @@ puppet_read_pid(struct puppet *p, struct psession *s)
 }
 
 static void
-answer_exit(struct puppet *p, struct psession *s)
+look_exit(struct puppet *p, struct psession *s, struct ctl_exit *e)
 {
-	struct ctl_exited e = {
-	    .exit.head = CTL_INIT(CTL_EXITED, s->sid, struct ctl_exited)};
 	siginfo_t si;
-	int err;
 
+	puppet_read_pid(p, s);
 	memset(&si, 0, sizeof(si));
 	cr_assert_eq(waitid(P_PID, (id_t)s->pid, &si,
 	                 WEXITED | WNOWAIT | WNOHANG),
 	    0, "session %llu pid %d", (unsigned long long)s->sid.v,
 	    (int)s->pid);
 	if (si.si_pid != 0) {
-		e.exit.code = si.si_code;
-		e.exit.status = si.si_status;
+		e->code = si.si_code;
+		e->status = si.si_status;
 	}
-	e.exit.pid = s->pid;
-	e.exit.wall_ms = clock_wall_ms();
+	e->pid = s->pid;
+	e->wall_ms = clock_wall_ms();
+}
+
+static void
+answer_exit(struct puppet *p, struct psession *s)
+{
+	struct ctl_exited e = {
+	    .exit.head = CTL_INIT(CTL_EXITED, s->sid, struct ctl_exited)};
+	int err;
+
+	look_exit(p, s, &e.exit);
 	/* A worker that is killed on purpose may be gone by now. */
 	err = ctl_send(p->keeper_fd, &e, sizeof(e), NULL, 0);
 	cr_assert(err == 0 || err == -EPIPE || err == -ECONNRESET, "%d", err);
@@ -298,6 +307,17 @@ as_keeper(struct puppet *p, struct ctl_msg *m)
 		cr_assert_eq(pid.pid, s->pid);
 		answer_exit(p, s);
 		break;
+	case CTL_END:
+		cr_assert(p->passes, "END to a keeper that cannot pass it on");
+		memcpy(&s->end, m->bytes, sizeof(s->end));
+		look_exit(p, s, &s->end.exit);
+		s->passed++;
+		if (p->loses_ends)
+			break;
+		s->ended = true;
+		s->end_count++;
+		puppet_ended(p, s);
+		break;
 	case CTL_DROP:
 		close_held(s, fds.mask);
 		break;
@@ -313,8 +333,8 @@ as_keeper(struct puppet *p, struct ctl_msg *m)
 void
 puppet_ended(struct puppet *p, struct psession *s)
 {
-	struct ctl_turn m = {.head = CTL_INIT(CTL_ENDED, s->sid,
-				 struct ctl_turn)};
+	struct ctl_ended m = {.head = CTL_INIT(CTL_ENDED, s->sid,
+				  struct ctl_ended), .exit = s->end.exit};
 	int rc = ctl_send(p->master_fd, &m, sizeof(m), NULL, 0);
 
 	cr_assert(rc == 0 || rc == -EPIPE || rc == -ECONNRESET);

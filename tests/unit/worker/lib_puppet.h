@@ -25,6 +25,7 @@ struct psession {
 	bool told; /* by its child, SPAWNED */
 	bool held, asked, exited_told, starting, running, failed, ended, closed;
 	unsigned running_count, end_count, fail_count, no_space;
+	unsigned passed; /* END came to the keeper */
 	struct ctl_running run;
 	struct ctl_failed fail;
 	struct ctl_end end;
@@ -49,6 +50,7 @@ struct puppet {
 	bool mounted; /* dir is a tmpfs of its own */
 	bool ready, dump_end, keep_quiet; /* do not answer END, FAILED */
 	bool deaf; /* the keeper reads nothing */
+	bool passes, loses_ends; /* it passes END on, or would have */
 	bool orphaned; /* its workers find their keeper dead when they start
 	                * a command */
 	int channel_bytes; /* of what its workers may have sent to the keeper,

@@ -55,6 +55,74 @@ Test(session, says_how_it_exited)
 	cr_assert_eq(puppet_header(&p, s)->exit_status, 3);
 }
 
+/* A worker whose keeper passes ENDs on, to a master that takes them. */
+static struct psession *
+run_passed(const char *sh)
+{
+	puppet_kill_worker(&p);
+	p.passes = true;
+	puppet_worker(&p, NULL);
+	return puppet_start(&p, &(struct order){.sh = sh,
+	    .flags = CTL_START_END_PASSED | CTL_START_END_ALONE});
+}
+
+Test(session, leaves_its_end_to_the_keeper)
+{
+	struct psession *s = run_passed("echo hi; exit 3");
+
+	UNTIL(&p, s->ended && s->closed);
+	cr_assert_eq(s->passed, 1u);
+	cr_assert(!s->asked && !s->running);
+	cr_assert_eq(s->end_count, 1u);
+	cr_assert_eq(s->end.reason, END_NONE); /* as the exit is */
+	cr_assert_eq(s->end.exit.pid, s->pid);
+	cr_assert_eq(s->end.total, 3);
+	cr_assert_neq(s->end.ended_ms, 0);
+	cr_assert_str_eq(puppet_output(&p, s), "hi\n");
+	/* ENDED has told it */
+	cr_assert_eq(puppet_header(&p, s)->exit_code, CLD_EXITED);
+	cr_assert_eq(puppet_header(&p, s)->exit_status, 3);
+	cr_assert_eq(puppet_header(&p, s)->end_reason, END_EXIT);
+}
+
+Test(session, asks_for_the_exit_where_output_is_held)
+{
+	struct psession *s = run_passed("sleep 30 & exit 4");
+
+	UNTIL(&p, s->asked);
+	cr_assert_eq(s->passed, 0u);
+	puppet_kill(&p, s, SIGKILL, 0, END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
+	UNTIL(&p, s->ended && s->closed);
+	cr_assert_eq(s->passed, 0u);
+}
+
+Test(session, says_an_end_that_was_lost_itself)
+{
+	struct psession *s;
+
+	p.loses_ends = true;
+	s = run_passed("exit 5");
+	UNTIL(&p, s->ended && s->closed);
+	cr_assert_eq(s->passed, 1u);
+	cr_assert(s->asked);
+	cr_assert_eq(s->end.exit.status, 5);
+	cr_assert_eq(s->end.reason, END_EXIT);
+}
+
+Test(session, says_an_end_to_a_new_master_itself)
+{
+	struct psession *s;
+
+	p.loses_ends = true;
+	s = run_passed("exit 6");
+	UNTIL(&p, s->passed == 1);
+	puppet_master(&p);
+	UNTIL(&p, s->ended && s->closed);
+	cr_assert(s->asked && s->running);
+	cr_assert_eq(s->passed, 1u);
+	cr_assert_eq(s->end.exit.status, 6);
+}
+
 Test(session, dies_by_a_signal)
 {
 	struct psession *s = run(&(struct order){.sh = "kill -SEGV $$"});
