@@ -203,7 +203,6 @@ static const struct link_row rows[LINK_COUNT][10] = {
         },
 };
 
-/* No channel yet. */
 void
 link_init(struct worker *w, enum link_to to)
 {
@@ -347,15 +346,15 @@ link_flush(struct worker *w, enum link_to to)
 	struct child *c;
 	struct ctl_head end =
 	    CTL_INIT(CTL_DUMP_END, (struct sid){0}, struct ctl_head);
-	uint64_t until = w->leaving ? UINT64_MAX
-				    : clock_boot_ns() + WORKER_TURN_NS / 4;
+	uint64_t until = clock_boot_ns() + WORKER_TURN_NS / 4;
 	int rc = 0;
 
 	l->late_ns = 0;
 	if (l->fd < 0 || (l->writing && !w->leaving))
 		return;
 	while ((c = TAILQ_FIRST(&l->queue)) != NULL) {
-		rc = clock_boot_ns() < until ? link_send_all(w, to, c) : -EAGAIN;
+		rc = w->leaving || clock_boot_ns() < until
+		    ? link_send_all(w, to, c) : -EAGAIN;
 		if (rc < 0)
 			break;
 		TAILQ_REMOVE(&l->queue, c, say[to]);
@@ -363,8 +362,8 @@ link_flush(struct worker *w, enum link_to to)
 		child_settle(c);
 	}
 	if (rc == 0 && l->dump_end)
-		l->dump_end =
-		    (rc = ctl_send(l->fd, &end, sizeof(end), NULL, 0)) != 0;
+		rc = ctl_send(l->fd, &end, sizeof(end), NULL, 0);
+	l->dump_end = l->dump_end && rc != 0;
 	if (rc == -EAGAIN || rc == -ENOBUFS || rc == -ENOMEM)
 		link_wait(l);
 }
