@@ -4,13 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/box_pts.h"
 #include "common/log.h"
 #include "common/procfs.h"
 #include "supervisor/host/inner.h"
@@ -198,10 +197,8 @@ boxes_order(struct master *m, const struct session *s, struct ctl_start *ret)
 	return 0;
 }
 
-/* Has pid 1 exited, or does it? The kernel then kills all in the box, and waits
- * in there until the last of them is reaped. */
-static bool
-is_dying(const struct host_box *bx)
+bool
+boxes_is_dying(const struct host_box *bx)
 {
 	struct procfs_stat st;
 
@@ -219,7 +216,7 @@ boxes_is_dead(struct master *m, const struct session *s)
 		return true; /* it ended before this master came */
 	if (bx->life.state == BOX_GONE)
 		return true;
-	if (!is_dying(bx))
+	if (!boxes_is_dying(bx))
 		return false;
 	boxes_tell(m, bx, BOX_DIED);
 	return true;
@@ -244,23 +241,12 @@ boxes_where(struct master *m, const struct session *s, char *ret, size_t size)
 int
 boxes_open(struct master *m, const struct session *s, const char *path)
 {
-	struct open_how how = {
-	    .flags = O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC,
-	    .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
 	const struct host_box *bx = boxes_by_sid(m, s->start.box);
-	char name[40];
-	int root, fd;
+	int fd = bx == NULL || bx->pid == 0
+	    ? -ESRCH
+	    : box_pts_open(bx->pid, path, O_RDONLY);
 
-	if (bx == NULL || bx->pid == 0)
-		return -ESRCH;
-	(void)snprintf(name, sizeof(name), "/proc/%d/root", bx->pid);
-	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return -errno;
-	fd = (int)syscall(SYS_openat2, root, path + 1, &how, sizeof(how));
-	fd = fd < 0 ? -errno : fd;
-	close(root);
-	if (fd >= 0 && is_dying(bx)) { /* the number may be another's */
+	if (fd >= 0 && boxes_is_dying(bx)) { /* the number may be another's */
 		close(fd);
 		return -ESRCH;
 	}
