@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * exec: a request becomes a session; the foreground wait ends at the first of
- * its end, the yield, background, cancel or the client's end.
+ * its end, the yield, background, cancel or the client's end. background: it ends
+ * for all who wait in the foreground of a session.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -12,6 +13,7 @@
 
 #include "common/text.h"
 #include "supervisor/api/exec.h"
+#include "supervisor/api/exec_host.h"
 #include "supervisor/api/exec_spec.h"
 #include "supervisor/session/input_wait.h"
 #include "supervisor/words/result.h"
@@ -64,7 +66,9 @@ answer_ended(struct req *r, struct session *s)
 	sweep_read(m, s);
 }
 
-void
+/* It goes on in the background; `waits`: and is answered before its time for
+ * that. */
+static void
 exec_answer_running(struct req *r, struct session *s, enum input_wait waits)
 {
 	const struct exec *x = r->state;
@@ -186,7 +190,8 @@ wants_tail(const struct api_call *c)
 	return v != NULL && val_is_str(v, "tail");
 }
 
-void
+/* One more sentence beside the result. */
+static void
 exec_warn(struct exec *x, const char *text)
 {
 	if (text[0] != '\0' && x->warnings.len > 0)
@@ -305,7 +310,7 @@ exec_call(struct api_call *c)
 	struct req *r = c->req;
 	struct exec *x = r->state;
 	char cwd[4096] = "", own[48];
-	uint32_t host;
+	struct box_answer host;
 
 	x->text = api_text_rule(c);
 	if (s != NULL) {
@@ -316,8 +321,9 @@ exec_call(struct api_call *c)
 		req_fail(r, &why);
 		return;
 	}
-	b.boxed = host == HOST_SANDBOX;
-	b.left = x->left;
+	exec_warn(x, host.text);
+	b.boxed = host.host == HOST_SANDBOX;
+	b.left = host.left;
 	if (b.boxed || b.left)
 		(void)config_directory(&m->cfg, exec_scope(c, own), b.directory);
 	if (b.left)
@@ -327,10 +333,10 @@ exec_call(struct api_call *c)
 		req_refuse(r, PROTO_E_WORKDIR, NULL, "%s", why.message);
 		return;
 	}
-	x->no_links = b.left && exec_is_shown(&b, cwd);
+	b.no_links = b.left && exec_is_shown(&b, cwd);
 	if (b.left)
 		say_where(x, cwd);
-	s = exec_session(c, cwd, host, &why);
+	s = exec_session(c, cwd, host.host, b.no_links, &why);
 	if (s == NULL) {
 		req_fail(r, &why);
 		return;
@@ -360,3 +366,71 @@ const struct method method_EXEC = {.call = exec_call, .wake = exec_wake,
     .room = stream_room,
     .committed = stream_committed, .written = stream_written,
     .state_size = sizeof(struct exec)};
+
+/* It runs: who asked for the background is told its pid, though it may have
+ * ended before the next unit. */
+void
+api_exec_running(struct session *s)
+{
+	struct watch *w, *next;
+	const struct exec *x;
+
+	LIST_FOREACH_SAFE(w, &s->watches, of_session, next) {
+		x = w->req->state;
+		if (w->req->row == &method_EXEC && x->bg)
+			exec_answer_running(w->req, s, INPUT_WAIT_NONE);
+	}
+}
+
+/* A foreground exec of the session that can be answered now. */
+static struct req *
+exec_waiting(struct session *s)
+{
+	struct watch *w;
+
+	LIST_FOREACH(w, &s->watches, of_session) {
+		if (w->req->row != &method_EXEC)
+			continue;
+		if (s->state != STATE_STARTING)
+			return w->req;
+		exec_yield_pid(w->req);
+	}
+	return NULL;
+}
+
+/* background */
+static void
+background_call(struct api_call *c)
+{
+	struct session *s = api_session(c, API_ANY);
+	struct enc e = ENC_INIT;
+	char text[120];
+	struct req *r;
+
+	if (s == NULL)
+		return;
+	if (!session_live(s) &&
+	    (s->shown.backgrounded || session_never_was(s))) {
+		req_refuse(c->req, PROTO_E_NOT_RUNNING, s->id.slug,
+		    "No active session found for %s", s->id.slug);
+		return;
+	}
+	if (session_live(s)) {
+		session_background(c->m, s);
+		while ((r = exec_waiting(s)) != NULL)
+			exec_answer_running(r, s, INPUT_WAIT_NONE);
+	} else {
+		shown_keep(c->m, s);
+		sweep_read(c->m, s);
+	}
+	snprintf(text, sizeof(text), session_live(s)
+		? "Session %s goes on in the background."
+		: "Session %s has ended; it is kept.", s->id.slug);
+	result_open(&e, text, strlen(text));
+	enc_kv_str(&e, "status", result_status(s));
+	enc_kv_str(&e, "sessionId", s->id.slug);
+	result_close(&e, false);
+	req_done(c->req, &e);
+}
+
+const struct method method_BACKGROUND = {.call = background_call};

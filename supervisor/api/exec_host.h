@@ -6,11 +6,24 @@
 #include "common/codec.h"
 #include "common/proto.h"
 
+struct api_call;
+
 /* Where the command of these params runs: *ret is the gateway or the sandbox,
  * and what is to be said beside the result. `unavailable` as box_policy() has
  * it. -EINVAL or -ENOTSUP: it runs nowhere, and *why. Pure. */
 int exec_host(const struct config *cfg, const char *unavailable,
     const struct val *params, const char *scope, struct box_answer *ret,
     struct proto_problem *why);
+
+/* exec_refused.c: can it not start now? *why; else *ret_host, where it runs. */
+bool exec_refused(struct api_call *c, struct box_answer *ret_host,
+    struct proto_problem *why);
+/* The scope of the session that a call asks for. */
+const char *exec_scope(const struct api_call *c, char own[48]);
+
+/* exec_session.c: it is in the registry, with everything but a state; no_links:
+ * its directory, on the host, has none. NULL: *why. */
+struct session *exec_session(struct api_call *c, const char *cwd,
+    uint32_t host, bool no_links, struct proto_problem *why);
 
 #endif

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "supervisor/api/conn.h"
-#include "supervisor/api/exec.h"
 #include "supervisor/api/exec_host.h"
 #include "supervisor/api/exec_spec.h"
 
@@ -50,26 +49,12 @@ exec_drained(struct api_call *c, struct proto_problem *why)
 	return true;
 }
 
-/* Is there a host for it? */
-static bool
-exec_placed(struct api_call *c, uint32_t *ret, struct proto_problem *why)
+bool
+exec_refused(
+    struct api_call *c, struct box_answer *ret_host, struct proto_problem *why)
 {
-	struct exec *x = c->req->state;
-	struct box_answer host;
 	char own[48];
 
-	if (exec_host(&c->m->cfg, c->m->sandbox_why, c->params,
-	        exec_scope(c, own), &host, why) < 0)
-		return false;
-	exec_warn(x, host.text);
-	x->left = host.left;
-	*ret = host.host;
-	return true;
-}
-
-bool
-exec_refused(struct api_call *c, uint32_t *ret_host, struct proto_problem *why)
-{
 	if (c->m->stopping) {
 		proto_problem_set(why, PROTO_E_STOPPING, "",
 		    "the server is shutting down");
@@ -94,5 +79,7 @@ exec_refused(struct api_call *c, uint32_t *ret_host, struct proto_problem *why)
 		    "this connection belongs to another scope");
 		return true;
 	}
-	return exec_drained(c, why) || !exec_placed(c, ret_host, why);
+	return exec_drained(c, why) ||
+	    exec_host(&c->m->cfg, c->m->sandbox_why, c->params,
+		exec_scope(c, own), ret_host, why) < 0;
 }

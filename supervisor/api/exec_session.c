@@ -5,8 +5,9 @@
 
 #include "common/clock.h"
 #include "common/text.h"
-#include "supervisor/api/exec.h"
+#include "supervisor/api/exec_host.h"
 #include "supervisor/api/exec_spec.h"
+#include "supervisor/api/method.h"
 #include "supervisor/session/limits.h"
 #include "supervisor/session/retain.h"
 
@@ -167,7 +168,7 @@ session_stdin(struct session *s, struct master *m, const struct val *params,
 
 /* The spec of a session. */
 static int
-session_spec(struct session *s, const struct api_call *c,
+session_spec(struct session *s, const struct api_call *c, bool no_links,
     struct proto_problem *why)
 {
 	struct exec_base b = exec_base_of(c);
@@ -178,7 +179,7 @@ session_spec(struct session *s, const struct api_call *c,
 	    .instance = instance, .pty = s->terminal.pty};
 
 	b.boxed = s->wish.host == HOST_SANDBOX;
-	b.no_links = ((const struct exec *)c->req->state)->no_links;
+	b.no_links = no_links;
 	session_instance(s, instance);
 	r = exec_spec_make(&b, c->params, s->wish.cwd, &ids, &spec, why);
 	if (r == 0)
@@ -187,7 +188,7 @@ session_spec(struct session *s, const struct api_call *c,
 }
 
 struct session *
-exec_session(struct api_call *c, const char *cwd, uint32_t host,
+exec_session(struct api_call *c, const char *cwd, uint32_t host, bool no_links,
     struct proto_problem *why)
 {
 	struct master *m = c->m;
@@ -214,7 +215,7 @@ exec_session(struct api_call *c, const char *cwd, uint32_t host,
 	    (uint32_t)proto_int(PROTO_EXEC, p, "rows", 30));
 	r = session_stdin(s, m, p, why);
 	if (r == 0)
-		r = session_spec(s, c, why);
+		r = session_spec(s, c, no_links, why);
 	if (r < 0) {
 		registry_forget(m, s);
 		return NULL;

@@ -98,19 +98,16 @@ boxed_end(void)
 
 	if (!chaos.o.boxed)
 		return;
-	if (psup_new(&p) != PSUP_OK)
-		die("no memory");
+	p = client_new();
 	while (left > 0) {
 		psup_reply *r = NULL;
-		psup_args *a = psup_args_new();
 
-		if (ask(p, "pruneSandboxes", a, &r) == PSUP_OK) {
+		if (ask(p, "pruneSandboxes", NULL, &r) == PSUP_OK) {
 			psup_reply_free(&r);
-			if (ask(p, "sandboxes", a, &r) == PSUP_OK)
+			if (ask(p, "sandboxes", NULL, &r) == PSUP_OK)
 				left = psup_value_count(psup_value_get(
 				    psup_reply_details(r), "boxes"));
 		}
-		psup_args_free(&a);
 		psup_reply_free(&r);
 		if (left > 0 && is_patience_over(since)) {
 			lost(LOSS_STUCK, "a box does not end");

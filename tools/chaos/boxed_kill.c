@@ -36,7 +36,6 @@ boxed_dead(unsigned place)
 static pid_t
 pid_of(psup *p, unsigned place)
 {
-	psup_args *a = psup_args_new();
 	char scope[ID_BYTES], key[ID_BYTES + 8];
 	psup_reply *r = NULL;
 	const psup_value *all;
@@ -44,7 +43,7 @@ pid_of(psup *p, unsigned place)
 
 	boxed_scope(place, scope);
 	snprintf(key, sizeof(key), "agent %s", scope);
-	if (ask(p, "sandboxes", a, &r) == PSUP_OK) {
+	if (ask(p, "sandboxes", NULL, &r) == PSUP_OK) {
 		all = psup_value_get(psup_reply_details(r), "boxes");
 		for (size_t i = 0; i < psup_value_count(all); i++) {
 			const psup_value *row = psup_value_at(all, i);
@@ -55,7 +54,6 @@ pid_of(psup *p, unsigned place)
 		}
 	}
 	psup_reply_free(&r);
-	psup_args_free(&a);
 	return pid;
 }
 
@@ -91,7 +89,6 @@ enter_the_next(psup *p, unsigned place, pid_t before, uint64_t began)
 			    "listed as ready", scope, before);
 	}
 	psup_reply_free(&r);
-	psup_args_free(&a);
 	if (id[0] != '\0')
 		remove_sessions(p, "sessionId", id);
 }
@@ -114,11 +111,9 @@ box_kill(uint32_t *random, psup_view *v, void (*together)(psup_view *v))
 	unsigned place = rnd(random) % BOXES;
 	struct pollfd end = {.events = POLLIN};
 	uint64_t began;
-	psup *p = NULL;
+	psup *p = client_new();
 	pid_t pid, victim;
 
-	if (psup_new(&p) != PSUP_OK)
-		die("no memory");
 	pid = pid_of(p, place);
 	end.fd = pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	victim = end.fd >= 0 ? whom(pid, random) : 0;

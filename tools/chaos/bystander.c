@@ -111,7 +111,7 @@ bystander_main(int argc, char **argv)
 {
 	psup *p;
 
-	if (argc != 2 || psup_new(&p) != PSUP_OK)
+	if (argc != 3 || psup_new(&p) != PSUP_OK)
 		return 2;
 	snprintf(chaos.dir, sizeof(chaos.dir), "%s", argv[1]);
 	if (strcmp(argv[0], "reader") == 0)
@@ -124,14 +124,7 @@ bystander_main(int argc, char **argv)
 static void
 start(struct bystander *b)
 {
-	const char *argv[] = {chaos.self, "--child", "bystander", b->word,
-	    chaos.dir, NULL};
-
-	b->pid = fork_bound();
-	if (b->pid > 0)
-		return;
-	execv(chaos.self, (char *const *)(uintptr_t)argv);
-	_exit(127);
+	b->pid = child_start("bystander", b->word);
 }
 
 void

@@ -57,6 +57,19 @@ fork_bound(void)
 	return 0;
 }
 
+pid_t
+child_start(const char *role, const char *word)
+{
+	const char *argv[] = {chaos.self, "--child", role, word, chaos.dir,
+	    chaos.work, NULL};
+	pid_t pid = fork_bound();
+
+	if (pid > 0)
+		return pid;
+	execv(chaos.self, (char *const *)(uintptr_t)argv);
+	_exit(127);
+}
+
 uint32_t
 rnd(uint32_t *state)
 {
@@ -96,10 +109,8 @@ warm_up(void)
 {
 	uint32_t random = chaos.o.seed | 1;
 	pthread_t watcher;
-	psup *p;
+	psup *p = client_new();
 
-	if (psup_new(&p) != PSUP_OK)
-		die("no memory");
 	atomic_store(&chaos.tending, true);
 	watcher = start_thread(faults_tend_thread, NULL);
 	subscriber_known(p);

@@ -171,6 +171,9 @@ void die(const char *fmt, ...)
     __attribute__((noreturn, format(printf, 1, 2)));
 /* fork(2) of a process that ends with us, over an exec, too. 0 in the child. */
 pid_t fork_bound(void);
+/* Another life of this program, bound to us: `--child ROLE WORD`, and where the
+ * server and its work are. */
+pid_t child_start(const char *role, const char *word);
 /* xorshift; *state is never 0. */
 uint32_t rnd(uint32_t *state);
 
@@ -214,10 +217,14 @@ int beat_main(void) __attribute__((noreturn));
 
 /* One request, asked again until it is answered, however often the server is
  * killed meanwhile: for requests that may be repeated. PSUP_OK, or
- * PSUP_ERR_REFUSED, or LOST (counted as stuck). */
+ * PSUP_ERR_REFUSED, or LOST (counted as stuck). Its arguments are freed. */
 int ask(psup *p, const char *method, psup_args *a, psup_reply **ret);
 /* Connects where it is not connected. */
 bool reach(psup *p);
+/* A client, not connected yet; the end of this program where there is no memory. */
+psup *client_new(void);
+/* Arguments that begin with a session. */
+psup_args *of_session(const char *id);
 /* What an answer says, cut, or, where there is none, the error's words. Until
  * the next call of this thread. */
 const char *said(const psup *p, const psup_reply *r);
@@ -379,6 +386,8 @@ void leaks_after(void);
 
 /* ----------------------------------------------------------------- report */
 
+/* Of all kinds. */
+long kills_by_hand(void);
 void progress_print(void);
 /* The exit code: 0 only where every loss is 0. */
 int report_print(void);

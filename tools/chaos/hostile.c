@@ -45,6 +45,7 @@ static pid_t pids[sizeof(hostile_kinds) / sizeof(hostile_kinds[0])];
 /* The file systems' ends; closing one lets go whoever waits for it. */
 static int dead_fd = -1, silent_fd = -1;
 static pid_t silent_reader;
+static unsigned wanted; /* a bit of each kind */
 
 /* ---------------------------------------------------------------- helpers */
 
@@ -64,6 +65,15 @@ hostile_connect(const struct hostile *h)
 	while (psup_connect(p, &o) != PSUP_OK)
 		nap_ms(20);
 	return p;
+}
+
+void
+hostile_again(const struct hostile *h, psup **p)
+{
+	if (psup_is_connected(*p))
+		return;
+	psup_free(p);
+	*p = hostile_connect(h);
 }
 
 psup_args *
@@ -205,35 +215,33 @@ read_and_be_silent(int fd)
 	_exit(0);
 }
 
+/* Of what --hostile says: those that are kinds, a bit each. False: one is none. */
 static bool
-wanted(const char *word)
+kinds_of(const char *words, unsigned *ret)
 {
-	size_t n = strlen(word);
+	size_t n, i;
 
-	for (const char *at = chaos.o.hostile; at != NULL && *at != '\0';
-	     at += strcspn(at, ","), at += *at == ',')
-		if (strcspn(at, ",") == n && strncmp(at, word, n) == 0)
-			return true;
-	return chaos.o.hostile != NULL && strcmp(chaos.o.hostile, "all") == 0;
-}
-
-bool
-hostile_known(const char *words)
-{
-	if (strcmp(words, "all") == 0)
-		return true;
-	for (const char *at = words; *at != '\0';
-	     at += strcspn(at, ","), at += *at == ',') {
-		size_t n = strcspn(at, ","), i;
-
+	*ret = words != NULL && strcmp(words, "all") == 0 ? ~0u : 0;
+	for (const char *at = words; *ret != ~0u && at != NULL && *at != '\0';
+	     at += n + (at[n] == ',')) {
+		n = strcspn(at, ",");
 		for (i = 0; i < hostile_kind_count; i++)
 			if (strlen(hostile_kinds[i].word) == n &&
 			    strncmp(hostile_kinds[i].word, at, n) == 0)
 				break;
 		if (i == hostile_kind_count)
 			return false;
+		*ret |= 1u << i;
 	}
-	return *words != '\0';
+	return *ret != 0;
+}
+
+bool
+hostile_known(const char *words)
+{
+	unsigned kinds;
+
+	return kinds_of(words, &kinds);
 }
 
 /* Mounts, where the server that starts next will see them: in a namespace of
@@ -241,7 +249,8 @@ hostile_known(const char *words)
 void
 hostile_prepare(void)
 {
-	if (!wanted("paths"))
+	(void)kinds_of(chaos.o.hostile, &wanted);
+	if (!(wanted & 1)) /* paths is the first of them */
 		return;
 	if (unshare(CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
@@ -286,26 +295,13 @@ forget_mounts(void)
 
 /* ------------------------------------------------------------- the campaign */
 
-static void
-start(size_t i)
-{
-	const char *argv[] = {chaos.self, "--child", "hostile",
-	    hostile_kinds[i].word, chaos.dir, chaos.work, NULL};
-
-	pids[i] = fork_bound();
-	if (pids[i] > 0)
-		return;
-	execv(chaos.self, (char *const *)(uintptr_t)argv);
-	_exit(127);
-}
-
 void
 hostile_begin(void)
 {
 	for (size_t i = 0; i < hostile_kind_count; i++)
-		if (wanted(hostile_kinds[i].word) &&
+		if ((wanted & 1u << i) &&
 		    (dead_fd >= 0 || hostile_kinds[i].run != hostile_paths))
-			start(i);
+			pids[i] = child_start("hostile", hostile_kinds[i].word);
 }
 
 void
@@ -318,7 +314,6 @@ forget_scope(psup *p, const char *scope)
 	psup_args_int(a, "graceMs", 0);
 	ask(p, "killScope", a, &r);
 	psup_reply_free(&r);
-	psup_args_free(&a);
 	remove_sessions(p, "scopeKey", scope);
 }
 
@@ -336,8 +331,7 @@ hostile_end(void)
 		waitpid(pids[i], NULL, 0);
 	}
 	forget_mounts();
-	if (psup_new(&p) != PSUP_OK)
-		die("no memory");
+	p = client_new();
 	for (size_t i = 0; i < hostile_kind_count; i++) {
 		char scope[48];
 

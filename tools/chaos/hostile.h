@@ -30,6 +30,8 @@ void crowd_turn(struct crowd *c, int wait_ms);
 
 /* A connection of the kind's scope; again and again until there is one. */
 psup *hostile_connect(const struct hostile *h);
+/* The same where that one is lost. */
+void hostile_again(const struct hostile *h, psup **p);
 /* The exec of a shell command in the background. */
 psup_args *hostile_exec(const char *command);
 /* Starts it; false: refused. Its id into ret_id (may be NULL). Frees `a`. */

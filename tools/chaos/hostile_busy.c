@@ -44,8 +44,7 @@ hostile_requests(const struct hostile *h)
 			       c.under_way[i] < PIPELINED) {
 				bool poll = (turn + i) % 5 == 4;
 
-				a = psup_args_new();
-				psup_args_str(a, "sessionId", id);
+				a = of_session(id);
 				if (poll)
 					psup_args_int(a, "since", 0);
 				else if ((turn + i) % 5 == 0)

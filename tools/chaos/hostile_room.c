@@ -195,10 +195,7 @@ hostile_sessions(const struct hostile *h)
 	int n = 0;
 
 	for (;;) {
-		if (!psup_is_connected(p)) {
-			psup_free(&p);
-			p = hostile_connect(h);
-		}
+		hostile_again(h, &p);
 		if (n < SESSIONS &&
 		    hostile_start(p, hostile_exec("exec sleep 100000"), NULL))
 			n++;
@@ -221,10 +218,7 @@ hostile_queue(const struct hostile *h)
 	for (;;) {
 		psup_args *a = hostile_exec("exec sleep 100000");
 
-		if (!psup_is_connected(p)) {
-			psup_free(&p);
-			p = hostile_connect(h);
-		}
+		hostile_again(h, &p);
 		psup_args_str(a, "lane", "hostile");
 		psup_args_map_begin(a, "env");
 		for (int i = 0; i < 4; i++)
@@ -245,10 +239,7 @@ hostile_output(const struct hostile *h)
 	for (;;) {
 		psup_args *a = hostile_exec("head -c 33554432 /dev/zero");
 
-		if (!psup_is_connected(p)) {
-			psup_free(&p);
-			p = hostile_connect(h);
-		}
+		hostile_again(h, &p);
 		psup_args_map_begin(a, "retain");
 		psup_args_int(a, "headBytes", 16777216);
 		psup_args_int(a, "tailBytes", 16777216);
@@ -270,10 +261,7 @@ hostile_scribble(const struct hostile *h)
 	for (unsigned i = 0;; i++) {
 		const char *name = names[i / 2 % 6];
 
-		if (!psup_is_connected(p)) {
-			psup_free(&p);
-			p = hostile_connect(h);
-		}
+		hostile_again(h, &p);
 		/* one that is not there would be a file too many */
 		snprintf(command, sizeof(command), "cd %.200s && [ -e %s ] && "
 		    "%s %s", chaos.dir, name, i % 2 == 0

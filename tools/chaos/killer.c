@@ -129,10 +129,8 @@ static void
 await_answer(uint64_t began)
 {
 	psup_reply *r = NULL;
-	psup *p;
+	psup *p = client_new();
 
-	if (psup_new(&p) != PSUP_OK)
-		die("no memory");
 	while (!reach(p) || psup_status(p, &r) != PSUP_OK) {
 		if (server_is_dead())
 			break;
@@ -244,12 +242,8 @@ kills_sum(void)
 {
 	if (chaos.by_points)
 		return atomic_load(&chaos.kills_point);
-	return atomic_load(&chaos.kills_worker) +
-	    atomic_load(&chaos.kills_master) +
-	    atomic_load(&chaos.kills_reader) +
-	    atomic_load(&chaos.kills_gateway) +
-	    atomic_load(&chaos.kills_keeper) + atomic_load(&chaos.kills_box) +
-	    atomic_load(&chaos.stops) + atomic_load(&chaos.kills_point);
+	return kills_by_hand() + atomic_load(&chaos.stops) +
+	    atomic_load(&chaos.kills_point);
 }
 
 bool

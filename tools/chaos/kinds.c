@@ -102,18 +102,16 @@ static bool
 feed_bytes(struct story *s, uint64_t pos, const char *data, size_t n, bool eof,
     bool last, size_t *ret_taken)
 {
-	psup_args *a = psup_args_new();
+	psup_args *a = of_session(s->id);
 	psup_reply *r = NULL;
 	int rc;
 
-	psup_args_str(a, "sessionId", s->id);
 	psup_args_bytes(a, "data", data, n);
 	psup_args_int(a, "position", (int64_t)pos);
 	psup_args_int(a, "timeout", 1000);
 	if (eof)
 		psup_args_bool(a, "eof", true);
 	rc = ask(s->p, "write", a, &r);
-	psup_args_free(&a);
 	*ret_taken = n;
 	if (rc == PSUP_OK && psup_reply_is_error(r) &&
 	    !answer_is(psup_reply_details(r), "stdin-full")) {
@@ -308,7 +306,6 @@ run_front(struct story *s, uint32_t *random)
 	a = writer_args(s, "write", rnd(random) % 20000);
 	psup_args_nil(a, "yieldMs");
 	rc = ask(s->p, "exec", a, &r);
-	psup_args_free(&a);
 	if (rc == PSUP_ERR_REFUSED)
 		lost(LOSS_ANSWER, "exec of session %u: %s", s->n,
 		    psup_error_message(s->p));

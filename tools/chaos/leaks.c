@@ -133,11 +133,9 @@ remove_sessions(psup *p, const char *key, const char *value)
 		if (!psup_get_is(row, key, value))
 			continue;
 		psup_get_copy(row, "sessionId", id, sizeof(id));
-		a = psup_args_new();
-		psup_args_str(a, "sessionId", id);
+		a = of_session(id);
 		ask(p, "remove", a, &gone);
 		psup_reply_free(&gone);
-		psup_args_free(&a);
 	}
 	psup_reply_free(&r);
 }
@@ -145,10 +143,8 @@ remove_sessions(psup *p, const char *key, const char *value)
 static psup *
 client(void)
 {
-	psup *p;
+	psup *p = client_new();
 
-	if (psup_new(&p) != PSUP_OK)
-		die("no memory");
 	reach(p);
 	return p;
 }

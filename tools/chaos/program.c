@@ -67,7 +67,6 @@ program_start(psup *p, struct run *u)
 	psup_args_bool(a, "background", true);
 	psup_args_num(a, "timeout", 0);
 	rc = ask(p, "exec", a, &r);
-	psup_args_free(&a);
 	if (rc == PSUP_OK)
 		psup_get_copy(psup_reply_details(r), "sessionId", u->id,
 		    sizeof(u->id));
@@ -82,16 +81,14 @@ program_start(psup *p, struct run *u)
 static bool
 look(psup *p, struct run *u, int64_t *pos, int wait_ms, psup_reply **ret)
 {
-	psup_args *a = psup_args_new();
+	psup_args *a = of_session(u->id);
 	const psup_value *d;
 	int rc;
 
-	psup_args_str(a, "sessionId", u->id);
 	psup_args_int(a, "since", *pos);
 	psup_args_int(a, "timeout", wait_ms);
 	psup_args_bool(a, "raw", true);
 	rc = ask(p, "poll", a, ret);
-	psup_args_free(&a);
 	if (rc != PSUP_OK)
 		return false;
 	d = psup_reply_details(*ret);
@@ -115,7 +112,6 @@ await(psup *p, struct run *u, const char *text, int64_t ms, char met[16])
 	if (ask(p, "wait", a, &r) == PSUP_OK)
 		psup_get_copy(psup_reply_details(r), "met", met, 16);
 	psup_reply_free(&r);
-	psup_args_free(&a);
 }
 
 /* Until it is time to kill it. False: it ended before. */
@@ -145,10 +141,9 @@ await_moment(psup *p, struct run *u, uint32_t *random)
 static void
 program_kill(psup *p, struct run *u)
 {
-	psup_args *a = psup_args_new();
+	psup_args *a = of_session(u->id);
 	psup_reply *r = NULL;
 
-	psup_args_str(a, "sessionId", u->id);
 	psup_args_int(a, "graceMs", 0);
 	if (ask(p, "kill", a, &r) == PSUP_OK && !psup_reply_is_error(r)) {
 		u->killed = true;
@@ -157,7 +152,6 @@ program_kill(psup *p, struct run *u)
 		atomic_fetch_add(&chaos.kills_command, 1);
 	}
 	psup_reply_free(&r);
-	psup_args_free(&a);
 }
 
 /* How it ended, and then it is forgotten. */
@@ -184,11 +178,9 @@ program_end(psup *p, struct run *u, int shm_before)
 			    psup_value_get(d, "holders"));
 	}
 	psup_reply_free(&r);
-	a = psup_args_new();
-	psup_args_str(a, "sessionId", u->id);
+	a = of_session(u->id);
 	ask(p, "remove", a, &r);
 	psup_reply_free(&r);
-	psup_args_free(&a);
 	u->files = entries_of(u->tmp);
 	u->shm = entries_of("/dev/shm") - shm_before;
 	atomic_fetch_add(&chaos.ended, 1);
@@ -239,10 +231,8 @@ slot_thread(void *arg)
 {
 	int slot = (int)(uintptr_t)arg;
 	uint32_t random = chaos.o.seed + 7919u * (uint32_t)slot + 1;
-	psup *p;
+	psup *p = client_new();
 
-	if (psup_new(&p) != PSUP_OK)
-		die("no memory");
 	for (int number = 0; !enough(number); number++) {
 		struct run u = {.slot = slot, .number = number, .code = -1};
 		int shm = entries_of("/dev/shm");

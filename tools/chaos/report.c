@@ -35,6 +35,34 @@ static const struct {
     [LOSS_RECORD] = {"recordsLeft", "index records left"},
 };
 
+/* Whom it kills, and how many of them it has. */
+static const struct {
+	const char *name;
+	_Atomic long *n;
+} kills[] = {{"worker", &chaos.kills_worker}, {"master", &chaos.kills_master},
+    {"reader", &chaos.kills_reader}, {"gateway", &chaos.kills_gateway},
+    {"keeper", &chaos.kills_keeper}, {"box", &chaos.kills_box}};
+#define KILLS (sizeof(kills) / sizeof(kills[0]))
+
+long
+kills_by_hand(void)
+{
+	long sum = 0;
+
+	for (size_t i = 0; i < KILLS; i++)
+		sum += *kills[i].n;
+	return sum;
+}
+
+/* Of each kind, with this before it, but for the first. */
+static void
+print_kills(FILE *f, const char *between)
+{
+	for (size_t i = 0; i < KILLS; i++)
+		fprintf(f, "%s%s %ld", i > 0 ? between : "", kills[i].name,
+		    *kills[i].n);
+}
+
 void
 lost(enum loss what, const char *fmt, ...)
 {
@@ -102,16 +130,11 @@ loss_sum(void)
 void
 progress_print(void)
 {
-	fprintf(stderr,
-	    "%5.0f s  kills: worker %ld master %ld reader %ld gateway %ld "
-	    "keeper %ld box %ld  stops %ld  sessions %ld of %ld  %.1f MB checked  "
-	    "lost %ld\n",
-	    seconds(), atomic_load(&chaos.kills_worker),
-	    atomic_load(&chaos.kills_master),
-	    atomic_load(&chaos.kills_reader),
-	    atomic_load(&chaos.kills_gateway),
-	    atomic_load(&chaos.kills_keeper), atomic_load(&chaos.kills_box),
-	    atomic_load(&chaos.stops), atomic_load(&chaos.ended), atomic_load(&chaos.started),
+	fprintf(stderr, "%5.0f s  kills: ", seconds());
+	print_kills(stderr, " ");
+	fprintf(stderr, "  stops %ld  sessions %ld of %ld  %.1f MB checked  "
+	    "lost %ld\n", atomic_load(&chaos.stops), atomic_load(&chaos.ended),
+	    atomic_load(&chaos.started),
 	    (double)atomic_load(&chaos.bytes_checked) / 1e6, loss_sum());
 }
 
@@ -134,13 +157,9 @@ print_text(void)
 
 	printf("psup-chaos %s, seed %u, %.0f s\n", psup_version(),
 	    chaos.o.seed, seconds());
-	printf("%-28s worker %ld, master %ld, reader %ld, gateway %ld, "
-	    "keeper %ld, box %ld\n", "killed",
-	    atomic_load(&chaos.kills_worker),
-	    atomic_load(&chaos.kills_master),
-	    atomic_load(&chaos.kills_reader),
-	    atomic_load(&chaos.kills_gateway),
-	    atomic_load(&chaos.kills_keeper), atomic_load(&chaos.kills_box));
+	printf("%-28s ", "killed");
+	print_kills(stdout, ", ");
+	putchar('\n');
 	if (chaos.o.fault != NULL)
 		printf("%-28s %ld of %zu kinds\n", "at fault points",
 		    atomic_load(&chaos.kills_point),
@@ -203,7 +222,7 @@ witness_json(void)
 static void
 print_json(void)
 {
-	json_t *all, *loss = json_object();
+	json_t *all, *loss = json_object(), *killed = json_object();
 	FILE *f = strcmp(chaos.o.json, "-") == 0
 	    ? stdout
 	    : fopen(chaos.o.json, "we");
@@ -211,17 +230,14 @@ print_json(void)
 	for (int i = 0; i < LOSS_COUNT; i++)
 		json_object_set_new(loss, losses[i].name,
 		    json_integer(atomic_load(&chaos.loss[i])));
+	for (size_t i = 0; i < KILLS; i++)
+		json_object_set_new(killed, kills[i].name,
+		    json_integer(*kills[i].n));
 	all = json_pack(
-	    "{s:s,s:I,s:f,s:{s:I,s:I,s:I,s:I,s:I,s:I},s:I,s:{s:I,s:I,s:I,s:I},"
+	    "{s:s,s:I,s:f,s:o,s:I,s:{s:I,s:I,s:I,s:I},"
 	    "s:I,s:I,s:I,s:{s:o,s:o,s:o,s:o,s:o},s:o,s:b}",
 	    "version", psup_version(), "seed", (json_int_t)chaos.o.seed,
-	    "seconds", seconds(), "kills", "worker",
-	    (json_int_t)atomic_load(&chaos.kills_worker), "master",
-	    (json_int_t)atomic_load(&chaos.kills_master), "reader",
-	    (json_int_t)atomic_load(&chaos.kills_reader), "gateway",
-	    (json_int_t)atomic_load(&chaos.kills_gateway), "keeper",
-	    (json_int_t)atomic_load(&chaos.kills_keeper), "box",
-	    (json_int_t)atomic_load(&chaos.kills_box), "stops",
+	    "seconds", seconds(), "kills", killed, "stops",
 	    (json_int_t)atomic_load(&chaos.stops), "sessions", "started",
 	    (json_int_t)atomic_load(&chaos.started), "checked",
 	    (json_int_t)atomic_load(&chaos.ended), "lost",

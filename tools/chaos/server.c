@@ -123,12 +123,10 @@ static bool
 await_server(void)
 {
 	uint64_t until = clock_boot_ns() + START_MS * UINT64_C(1000000);
-	psup *p;
+	psup *p = client_new();
 	psup_reply *r = NULL;
 	bool died = false;
 
-	if (psup_new(&p) != PSUP_OK)
-		die("no memory");
 	while (!reach(p) || psup_status(p, &r) != PSUP_OK) {
 		died = chaos.own &&
 		    waitpid(atomic_load(&chaos.keeper), NULL, WNOHANG) != 0;

@@ -77,17 +77,39 @@ ask(psup *p, const char *method, psup_args *a, psup_reply **ret)
 		if (is_full(p, rc, *ret)) {
 			psup_reply_free(ret);
 			nap_ms(20);
+			rc = PSUP_ERR_LOST;
 			continue;
 		}
-		if (rc == PSUP_OK || rc == PSUP_ERR_REFUSED) {
-			stepped();
-			return rc;
-		}
+		if (rc == PSUP_OK || rc == PSUP_ERR_REFUSED)
+			break;
 		atomic_fetch_add(&chaos.repeats, 1);
+		rc = PSUP_ERR_LOST;
 	}
-	if (!atomic_load(&chaos.interrupted))
+	if (rc != PSUP_ERR_LOST)
+		stepped();
+	else if (!atomic_load(&chaos.interrupted))
 		lost(LOSS_STUCK, "%s: %s", method, psup_error_message(p));
-	return PSUP_ERR_LOST;
+	psup_args_free(&a);
+	return rc;
+}
+
+psup *
+client_new(void)
+{
+	psup *p;
+
+	if (psup_new(&p) != PSUP_OK)
+		die("no memory");
+	return p;
+}
+
+psup_args *
+of_session(const char *id)
+{
+	psup_args *a = psup_args_new();
+
+	psup_args_str(a, "sessionId", id);
+	return a;
 }
 
 psup_args *
@@ -137,7 +159,6 @@ story_start(struct story *s, psup_args *a)
 	psup_args_bool(a, "background", true);
 	psup_args_bool(a, "notifyOnExit", true);
 	rc = ask(s->p, "exec", a, &r);
-	psup_args_free(&a);
 	if (rc == PSUP_OK) {
 		const psup_value *d = psup_reply_details(r);
 
@@ -158,19 +179,17 @@ story_start(struct story *s, psup_args *a)
 bool
 story_look(struct story *s, int wait_ms)
 {
-	psup_args *a = psup_args_new();
+	psup_args *a = of_session(s->id);
 	psup_reply *r = NULL;
 	const psup_value *d;
 	size_t size;
 	int rc;
 
-	psup_args_str(a, "sessionId", s->id);
 	psup_args_int(a, "since", (int64_t)s->seen);
 	psup_args_int(a, "timeout", wait_ms);
 	psup_args_int(a, "maxBytes", STORY_PIECE);
 	psup_args_bool(a, "raw", true);
 	rc = ask(s->p, "poll", a, &r);
-	psup_args_free(&a);
 	d = rc == PSUP_OK ? psup_reply_details(r) : NULL;
 	if (rc == PSUP_ERR_REFUSED ||
 	    (rc == PSUP_OK && psup_value_get(d, "next") == NULL)) {
@@ -191,26 +210,23 @@ story_look(struct story *s, int wait_ms)
 void
 story_clear(struct story *s)
 {
-	psup_args *a = psup_args_new();
+	psup_args *a = of_session(s->id);
 	psup_reply *r = NULL;
 
-	psup_args_str(a, "sessionId", s->id);
 	if (ask(s->p, "clear", a, &r) == PSUP_OK && psup_reply_is_error(r) &&
 	    !answer_is(psup_reply_details(r), "not-found") &&
 	    !answer_is(psup_reply_details(r), "not-finished"))
 		lost(LOSS_ANSWER, "clear of session %u (%s, %s): %s", s->n,
 		    s->id, kind_name(s->kind), said(s->p, r));
 	psup_reply_free(&r);
-	psup_args_free(&a);
 }
 
 void
 story_kill(struct story *s, int grace_ms)
 {
-	psup_args *a = psup_args_new();
+	psup_args *a = of_session(s->id);
 	psup_reply *r = NULL;
 
-	psup_args_str(a, "sessionId", s->id);
 	psup_args_int(a, "graceMs", grace_ms);
 	if (ask(s->p, "kill", a, &r) == PSUP_OK && !psup_reply_is_error(r) &&
 	    psup_get_int(psup_reply_details(r), "remaining", 0) > 0)
@@ -219,7 +235,6 @@ story_kill(struct story *s, int grace_ms)
 		    (long long)psup_get_int(psup_reply_details(r),
 		        "remaining", 0));
 	psup_reply_free(&r);
-	psup_args_free(&a);
 }
 
 /* Has nothing come or gone for a minute? Then it is counted. */

@@ -15,16 +15,6 @@ static char tick_ids[TICKS_MAX][ID_BYTES];
 static size_t tick_count;
 static pthread_mutex_t tick_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static psup *
-new_client(void)
-{
-	psup *p;
-
-	if (psup_new(&p) != PSUP_OK)
-		die("no memory");
-	return p;
-}
-
 /* Which kind next; by their share. */
 static enum kind
 draw_kind(uint32_t *random)
@@ -42,7 +32,7 @@ void *
 story_thread(void *arg)
 {
 	uint32_t random = chaos.o.seed + 7919u * (uint32_t)(uintptr_t)arg + 1;
-	psup *p = new_client();
+	psup *p = client_new();
 
 	while (!atomic_load(&chaos.stop_starting))
 		story_run(p, draw_kind(&random), &random);
@@ -69,7 +59,7 @@ enqueue(struct story *s, const char *file)
 void *
 queue_thread(void *arg)
 {
-	psup *p = new_client();
+	psup *p = client_new();
 	char file[128];
 
 	(void)arg;
@@ -157,7 +147,7 @@ tick(psup *p, size_t place)
 void *
 tick_thread(void *arg)
 {
-	psup *p = new_client();
+	psup *p = client_new();
 	size_t place;
 
 	(void)arg;
@@ -185,7 +175,6 @@ subscriber_known(psup *p)
 	if (ask(p, "events", a, &r) == PSUP_ERR_REFUSED)
 		lost(LOSS_ANSWER, "events: %s", said(p, r));
 	psup_reply_free(&r);
-	psup_args_free(&a);
 }
 
 /* The place up to which events were taken, and what the server was told. */
@@ -259,7 +248,7 @@ subscriber_thread(void *arg)
 {
 	_Atomic bool *finish = arg;
 	struct place place = {0};
-	psup *p = new_client();
+	psup *p = client_new();
 	uint64_t since = clock_boot_ns();
 	int64_t before = 0;
 

@@ -110,11 +110,9 @@ upgrade_thread(void *arg)
 	const char *dir[2] = {NULL, chaos.o.upgrade_dir};
 	uint32_t random = chaos.o.seed + 31;
 	struct wish w;
-	psup *p;
+	psup *p = client_new();
 
 	(void)arg;
-	if (psup_new(&p) != PSUP_OK)
-		die("no memory");
 	for (unsigned n = 1; !atomic_load(&chaos.stop_killing); n++) {
 		w = upgrade(p, dir[n % 2]);
 		count(&w);
@@ -128,10 +126,8 @@ void
 upgrade_last(void)
 {
 	struct wish w = {.why = ""};
-	psup *p;
+	psup *p = client_new();
 
-	if (psup_new(&p) != PSUP_OK)
-		die("no memory");
 	for (int i = 0; i < LAST_TRIES && w.outcome != OVER_DONE &&
 	     !atomic_load(&chaos.interrupted); i++) {
 		w = upgrade(p, NULL);

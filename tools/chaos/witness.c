@@ -118,29 +118,10 @@ exec_args(const char *arg)
 	return a;
 }
 
-static psup_args *
-of_session(const char *id)
-{
-	psup_args *a = psup_args_new();
-
-	psup_args_str(a, "sessionId", id);
-	return a;
-}
-
-static psup *
-client(void)
-{
-	psup *p;
-
-	if (psup_new(&p) != PSUP_OK)
-		die("no memory");
-	return p;
-}
-
 static void *
 ask_thread(void *arg)
 {
-	psup *p = client();
+	psup *p = client_new();
 	char id[ID_BYTES] = "";
 
 	(void)arg;
@@ -183,7 +164,7 @@ take_lines(const char *text, size_t size)
 static void *
 follow_thread(void *arg)
 {
-	psup *p = client();
+	psup *p = client_new();
 	char id[ID_BYTES] = "";
 	int64_t since = 0;
 
@@ -255,7 +236,7 @@ witness_stop(void)
 	pthread_join(witness.asking, NULL);
 	pthread_join(witness.following, NULL);
 	count_the_dead();
-	p = client();
+	p = client_new();
 	forget_scope(p, WITNESS);
 	psup_free(&p);
 	idle = times_percentile_ms(&witness.asked[IDLE], 0.99);
