@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "config_options.h"
+#include "path_answers.h"
 
 #define LINKS 40u /* as many as the kernel follows */
 
@@ -270,6 +271,18 @@ refuse_real(const char *name, const char *path, char *why, size_t why_size)
 	    name, path);
 }
 
+/* Else whoever looks at it sleeps, with all that he does for others. */
+static int
+check_answers(const char *name, const char *path, char *why, size_t why_size)
+{
+	return path_answers(path) ? 0 :
+				    config_refuse(why, why_size,
+					"sandbox.%s: %.200s does not answer, "
+					"as a mount whose server is gone; "
+					"expected one that does",
+					name, path);
+}
+
 /* A directory as it was written: where it leads, if a box may show that. */
 static int
 find_directory(const struct config_sandbox *s, char path[CONFIG_DIRECTORY],
@@ -281,7 +294,8 @@ find_directory(const struct config_sandbox *s, char path[CONFIG_DIRECTORY],
 
 	if (path[0] == '\0')
 		return 0;
-	if (find_home("directory", path, home, why, why_size) < 0)
+	if (find_home("directory", path, home, why, why_size) < 0 ||
+	    check_answers("directory", path, why, why_size) < 0)
 		return -EINVAL;
 	if (realpath(path, real) == NULL || stat(real, &st) != 0)
 		return config_refuse(why, why_size,
@@ -349,6 +363,8 @@ find_binds(struct config_sandbox *s, const char *rundir, char *why,
 	while (config_next_bind(&at, &b)) {
 		int n;
 
+		if (check_answers("bind", b.host, why, why_size) < 0)
+			return -EINVAL;
 		if (realpath(b.host, real) == NULL)
 			return config_refuse(why, why_size,
 			    "sandbox.bind: %.200s: %s; expected a directory or "
@@ -395,6 +411,9 @@ config_sandbox_resolve(
 	if (error == 0)
 		error = find_home("workspace", s->workspace, home, why,
 		    why_size);
+	if (error == 0)
+		error = check_answers(
+		    "workspace", s->workspace, why, why_size);
 	if (error == 0)
 		error = find_binds(s, rundir, why, why_size);
 	if (error == 0)

@@ -187,7 +187,9 @@ draft(struct master *m, const struct config_sandbox *c, const char *key,
 		    "NAME");
 		return -EPERM;
 	}
-	r = container ? 0 : take_workspace(m, c, key, make, d, why);
+	r = container ? 0 : workspace_answers(c, why);
+	if (r == 0 && !container)
+		r = take_workspace(m, c, key, make, d, why);
 	if (r < 0)
 		return r;
 	r = find_program(container ? "psup-container" : "psup-box", d->program);

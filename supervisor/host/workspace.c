@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/config_sandbox.h"
+#include "common/path_answers.h"
 #include "supervisor/host/boxes.h"
 #include "supervisor/master.h"
 
@@ -148,6 +149,31 @@ open_all(const char *path, bool make, char why[BOX_WHY_MAX])
 	return r;
 }
 
+int
+workspace_answers(const struct config_sandbox *c, char why[BOX_WHY_MAX])
+{
+	const char *at = c->binds, *silent = NULL, *what = "workspace";
+	struct box_bind b;
+
+	if (!path_answers(c->workspace))
+		silent = c->workspace;
+	if (silent == NULL && c->access != CONFIG_ACCESS_NONE) {
+		what = "directory";
+		silent = path_answers(c->directory) ? NULL : c->directory;
+	}
+	while (silent == NULL && config_next_bind(&at, &b)) {
+		what = "bind";
+		silent = path_answers(b.host) ? NULL : b.host;
+	}
+	if (silent == NULL)
+		return 0;
+	(void)snprintf(why, BOX_WHY_MAX,
+	    "no sandbox: %s %.120s does not answer, as a mount whose server is "
+	    "gone",
+	    what, silent);
+	return -ETIMEDOUT;
+}
+
 /* That of one box: made now and given away, or its owner's from before. */
 static int
 take(int fd, const struct config_sandbox *c, char why[BOX_WHY_MAX])
@@ -278,9 +304,9 @@ workspace_shown(
 	const char *at = c->binds;
 	struct box_bind b;
 	struct stat want;
-	int r = 0;
+	int r = workspace_answers(c, why);
 
-	if (c->access != CONFIG_ACCESS_NONE) {
+	if (r == 0 && c->access != CONFIG_ACCESS_NONE) {
 		r = workspace_directory(c, &want, why);
 		if (r == 0)
 			r = is_shown(&want, "directory", c->directory, pid,
@@ -307,7 +333,9 @@ void
 workspace_forget(const struct config_sandbox *c, const char *name)
 {
 	char why[BOX_WHY_MAX];
-	int dir = open_all(c->workspace, false, why);
+	int dir = path_answers(c->workspace)
+	    ? open_all(c->workspace, false, why)
+	    : -ETIMEDOUT;
 
 	if (dir < 0)
 		return;
@@ -333,7 +361,8 @@ boxes_workspace(struct master *m, const char *scope, const char *directory,
 	}
 	boxes_key(c, scope, 0, key);
 	if (c->scope == CONFIG_BOX_SESSION ||
-	    workspace_name(key, m->h.incarnation, name) < 0)
+	    workspace_name(key, m->h.incarnation, name) < 0 ||
+	    !path_answers(c->workspace))
 		return;
 	dir = open_all(c->workspace, false, why);
 	if (dir < 0)

@@ -18,6 +18,9 @@ struct config_sandbox;
 int workspace_name(
     const char *key, uint64_t incarnation, char ret[NAME_MAX + 1]);
 
+/* Does what a box of c is made of answer, before anybody looks at it? -ETIMEDOUT, and
+ * `why`. */
+int workspace_answers(const struct config_sandbox *c, char why[BOX_WHY_MAX]);
 /* Makes it, and those above it, where they are not there; whom boxes run as owns
  * it. Where it leads, without links, in `ret`. On the way no link is followed
  * but root's and our own, and one that is there and is somebody else's is not

@@ -3,11 +3,17 @@
 #include "lib_boxes.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Is it this machine, or this build's place, where no box can be made? */
@@ -64,6 +70,37 @@ says_as(struct peer *p, const char *command)
 	expect(number_of(a, "exitCode") == 0, "%s: %s", command, words_of(a));
 	return text_of(a, "aggregated");
 }
+
+void
+mount_dead(pid_t pid, const char *path)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0), fuse, status;
+	char options[128];
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (geteuid() != 0 && setns(fd, CLONE_NEWUSER) != 0)
+			_exit(1);
+		fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+		(void)snprintf(options, sizeof(options),
+		    "fd=%d,rootmode=40000,user_id=%u,group_id=%u,allow_other",
+		    fuse, geteuid(), getegid());
+		if (fuse < 0 || setns(fd, CLONE_NEWNS) != 0 ||
+		    mount("dead", path, "fuse", MS_NOSUID, options) != 0)
+			_exit(1);
+		if (fork() != 0)
+			_exit(0);
+		for (int i = 0; i < 3; i++)
+			(void)close(i);
+		(void)poll(&(struct pollfd){fd, POLLIN, 0}, 1, -1);
+		_exit(0);
+	}
+	expect(child > 0 && waitpid(child, &status, 0) == child);
+	(void)close(fd);
+	if (status != 0)
+		skip_scenario("no file system of a user's can be mounted here");
+}
+
 pid_t
 bwrap_pid(void)
 {

@@ -31,4 +31,8 @@ const char *waits_in_box(pid_t *ret_box);
 /* It gets one, and ends with 0. */
 void ends_as_told(const char *id);
 
+/* Over a directory in that process's own namespace of mounts: what never answers, as
+ * long as it lives. */
+void mount_dead(pid_t pid, const char *path);
+
 #endif

@@ -7,15 +7,11 @@
 #include "lib_inner.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -197,38 +193,8 @@ SCENARIO(sandbox_container, is_entered_as_nobody_with_nothing)
 	end_container(pid);
 }
 
-/* Root in a container mounts there what never answers, over its terminals; it goes
- * with the container. */
-static void
-mount_dead_terminals(pid_t pid)
-{
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0), fuse, status;
-	pid_t child;
-
-	child = fork();
-	if (child == 0) {
-		if (geteuid() != 0 && setns(fd, CLONE_NEWUSER) != 0)
-			_exit(1);
-		fuse = open("/dev/fuse", O_RDWR);
-		if (fuse < 0 || setns(fd, CLONE_NEWNS) != 0 ||
-		    mount("dead", "/dev/pts", "fuse", MS_NOSUID,
-			scn_format("fd=%d,rootmode=40000,user_id=%u,group_id="
-				   "%u,allow_other", fuse, geteuid(), getegid())) != 0)
-			_exit(1);
-		if (fork() != 0)
-			_exit(0);
-		for (int i = 0; i < 3; i++)
-			(void)close(i);
-		(void)poll(&(struct pollfd){fd, POLLIN, 0}, 1, -1);
-		_exit(0);
-	}
-	expect(child > 0 && waitpid(child, &status, 0) == child);
-	(void)close(fd);
-	if (status != 0)
-		skip_scenario("no file system of a user's can be mounted here");
-}
-
-/* Neither a worker nor the master waits for it. */
+/* Root in a container mounts what never answers over its terminals: neither a
+ * worker nor the master waits for it. */
 SCENARIO(sandbox_container, that_never_answers_holds_nobody_up)
 {
 	pid_t pid = begin(""), master = master_pid();
@@ -237,7 +203,7 @@ SCENARIO(sandbox_container, that_never_answers_holds_nobody_up)
 	struct answer *a;
 
 	await_output(id, "up");
-	mount_dead_terminals(pid);
+	mount_dead(pid, "/dev/pts");
 	expect_ok(ask("write", STR("sessionId", id), STR("data", "on\n")));
 	await_output(id, "on");
 	a = ask("exec", STR("command", "tty; echo in"), YES("pty"));
@@ -523,21 +489,14 @@ shell(const char *command)
 	return status;
 }
 
-/* podman with storage of its own, and a container of this machine's /usr. Its
- * runtime refuses control groups of both versions at once, so it sees but one. */
-SCENARIO(sandbox_container, of_the_real_podman_is_entered)
+/* The files of a container, whose /usr is this machine's. */
+static void
+make_root(const char *base)
 {
 	static const char *const dirs[] = {"", "/proc", "/dev", "/sys", "/tmp",
 	    "/etc", "/run", "/usr", "/workspace"};
 	static const char *const links[] = {"bin", "lib", "lib64"};
-	const char *bin = file_in_scenario("bin"), *id;
-	const char *base = file_in_scenario("pod");
-	struct answer *a;
-	const char *run;
 
-	if (geteuid() != 0 || access("/usr/bin/podman", X_OK) < 0)
-		skip_scenario("it takes root, and /usr/bin/podman");
-	expect(mkdir(bin, 0755) == 0 && mkdir(base, 0711) == 0);
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
 		expect(mkdir(scn_format("%s/root%s", base, dirs[i]), 0755) ==
 		    0);
@@ -546,6 +505,21 @@ SCENARIO(sandbox_container, of_the_real_podman_is_entered)
 		    scn_format("%s/root/%s", base, links[i])) == 0);
 	expect(chmod(scn_format("%s/root/tmp", base), 01777) == 0 &&
 	    chmod(scn_format("%s/root/workspace", base), 01777) == 0);
+}
+
+/* podman with storage of its own, and a container of this machine's /usr. Its
+ * runtime refuses control groups of both versions at once, so it sees but one. */
+SCENARIO(sandbox_container, of_the_real_podman_is_entered)
+{
+	const char *bin = file_in_scenario("bin"), *id;
+	const char *base = file_in_scenario("pod");
+	struct answer *a;
+	const char *run;
+
+	if (geteuid() != 0 || access("/usr/bin/podman", X_OK) < 0)
+		skip_scenario("it takes root, and /usr/bin/podman");
+	expect(mkdir(bin, 0755) == 0 && mkdir(base, 0711) == 0);
+	make_root(base);
 	put("podman", scn_format("#!/bin/sh\nexec /usr/bin/podman --root %s/s "
 	    "--runroot %s/r --storage-driver vfs --cgroup-manager cgroupfs "
 	    "\"$@\"\n", base, base));
@@ -576,4 +550,80 @@ SCENARIO(sandbox_container, of_the_real_podman_is_entered)
 	    "%s", said);
 	expect(psup_get_is(await_end(id), "exitReason", "lost"));
 	expect_none("no such container");
+}
+
+/* A daemon of its own, which the server is told of by DOCKER_HOST; its process. */
+static pid_t
+run_dockerd(const char *base)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int log = open(scn_format("%s/log", base),
+		    O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+		(void)dup2(log, 1);
+		(void)dup2(log, 2);
+		(void)execl("/usr/sbin/dockerd", "dockerd", "--host",
+		    scn_format("unix://%s/sock", base), "--data-root",
+		    scn_format("%s/data", base), "--exec-root",
+		    scn_format("%s/exec", base), "--pidfile",
+		    scn_format("%s/pid", base), "--iptables=false",
+		    "--bridge=none", "--storage-driver=vfs", (char *)NULL);
+		_exit(127);
+	}
+	expect(pid > 0);
+	return pid;
+}
+
+static void
+end_dockerd(pid_t pid)
+{
+	kill_now(pid, SIGTERM);
+	expect(waitpid(pid, NULL, 0) == pid);
+}
+
+/* Its seccomp profile and capabilities are the engine's; ours are as ever. */
+SCENARIO(sandbox_container, of_the_real_docker_is_entered)
+{
+	const char *base = file_in_scenario("docker"), *docker, *id;
+	struct answer *a;
+	pid_t daemon;
+
+	if (geteuid() != 0 || access("/usr/sbin/dockerd", X_OK) < 0)
+		skip_scenario("it takes root, and /usr/sbin/dockerd");
+	expect(mkdir(base, 0711) == 0);
+	make_root(base);
+	daemon = run_dockerd(base);
+	docker = scn_format("docker -H unix://%s/sock", base);
+	if (shell(scn_format("n=0; until %s version; do n=$((n+1)); "
+			     "[ $n -lt 60 ] && kill -0 %d || exit 1; sleep 0.5; "
+			     "done; tar -C %s/root -c . | %s import - mini; %s run "
+			     "-d --name agent-1 --cap-drop MKNOD --network none "
+			     "-v /usr:/usr:ro mini /bin/sleep 300",
+		docker, (int)daemon, base, docker, docker)) != 0) {
+		end_dockerd(daemon);
+		skip_scenario("docker run: %s", said);
+	}
+	psupd(.conf = conf_of("engine = docker\n"), .env = {scn_format(
+	    "DOCKER_HOST=unix://%s/sock", base)});
+	a = ask("exec", STR("command", "echo in; id -u; pwd"));
+	expect_str(a, "aggregated", "in\n65534\n/workspace\n");
+	expect_str(ask("exec", STR("command", "kill -TERM $$")), "exitSignal",
+	    "SIGTERM");
+	expect_text(ask("exec", STR("command", "tty; stty size"), YES("pty")),
+	    "/dev/pts/0");
+	expect_says("grep -c '^Cap[A-Z][a-z]*:[[:space:]]*0*$' "
+		    "/proc/self/status", "5\n");
+	id = background(STR("command", "(setsid env -i sleep 1000 >/dev/null "
+	    "2>&1 &); echo up; exec sleep 1000"));
+	await_output(id, "up");
+	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
+	expect_says(SLEEPS, "1\n");
+	id = background(STR("command", "echo up; exec sleep 1000"));
+	await_output(id, "up");
+	expect(shell(scn_format("%s rm -f agent-1", docker)) == 0, "%s", said);
+	expect(psup_get_is(await_end(id), "exitReason", "lost"));
+	expect_none("No such container");
+	end_dockerd(daemon);
 }

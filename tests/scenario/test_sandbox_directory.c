@@ -268,3 +268,38 @@ SCENARIO(sandbox_directory, of_somebody_else_is_refused)
 	expect(strstr(r->err, "is uid 0's; expected one of uid 65534, whom "
 	    "boxes run as") != NULL, "%s", r->err);
 }
+
+/* Where a mount's server goes away, the scopes whose boxes would show it are refused,
+ * and nobody waits with them. */
+SCENARIO(sandbox_directory, that_never_answers_is_refused_by_name)
+{
+	const char *dir = file_in_scenario("share"), *text;
+	struct answer *a;
+	pid_t master;
+
+	if (geteuid() != 0)
+		skip_scenario("only root mounts over its server's directories");
+	expect(mkdir(dir, 0755) == 0);
+	text = conf(scn_format("bind = %s:/share:ro\n", dir));
+	psupd(.conf = text, .wrap = {"unshare", "-m"});
+	a = ask("exec", STR("command", "ls /share"));
+	skip_without_boxes(a);
+	expect_str(a, "status", "completed");
+	master = master_pid();
+	mount_dead(master, dir);
+	/* the box that shows what lay there goes on, another is not made */
+	expect_says("echo in", "in\n");
+	for (int i = 0; i < 3; i++) {
+		a = ask_as(peer("other"), "exec", STR("command", "true"));
+		expect_refused_for(a, "unsupported", "host");
+		expect(strcmp(words_of(a), scn_format("no sandbox: bind %s "
+		    "does not answer, as a mount whose server is gone", dir)) ==
+		    0, "%s", words_of(a));
+	}
+	expect_text(ask("explainSandbox"), "does not answer");
+	kill_now(keeper_pid(), SIGHUP);
+	await_log("event=config-refused");
+	expect(count_log("does not answer") > 0);
+	expect_says("echo still in", "still in\n");
+	expect(master_pid() == master, "the master was lost");
+}
