@@ -36,7 +36,7 @@
 const struct abi abi_table[ABI_COUNT] = {
 	ROW(ABI_WIRE, "wire", 1, 1, 1, ABI_FORWARD),
 	ROW(ABI_HERITAGE, "heritage", 5, 4, 4, ABI_FORWARD),
-	ROW(ABI_CTL, "ctl", 7, 2, 2, BOTH),
+	ROW(ABI_CTL, "ctl", 8, 2, 2, BOTH),
 	ROW(ABI_STATE, "state", 3, 1, 1, ABI_FORWARD),
 #if PSUP_LAYOUT_BUMP == 2
 	ROW(ABI_RING, "ring", 4, 5, 5, BOTH),
