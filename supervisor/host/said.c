@@ -13,6 +13,8 @@
 #include "supervisor/host/workspace.h"
 #include "supervisor/master.h"
 
+#define YOUNG_MOST 3u /* boxes of a key that end so, one after the other */
+
 /* Which process is pid 1, as its session has said, and perhaps when that began;
  * 0: nothing yet. */
 static int32_t
@@ -29,10 +31,18 @@ pid_said(struct master *m, struct session *s, uint64_t *ret_start)
 }
 
 /* It was up, and has ended before anybody heard of it: who waits gets another
- * one. Its timer stops what is left of it: no worker may be here yet. */
+ * one, but not one after the other without end. Its timer stops what is left of
+ * it: no worker may be here yet. */
 static void
 was_up(struct master *m, struct host_box *bx)
 {
+	if (++bx->young == YOUNG_MOST) {
+		(void)strlcpy(bx->why,
+		    "no sandbox: its first process ended as soon as it was "
+		    "there, time and again", sizeof(bx->why));
+		boxes_tell(m, bx, BOX_BAD);
+		return;
+	}
 	(void)box_tell(&bx->life, BOX_DRAIN, &bx->rules, 0);
 	boxes_place(m, bx);
 }
@@ -73,6 +83,7 @@ boxes_look(struct master *m, struct host_box *bx, struct session *s)
 		return;
 	}
 	bx->start = st.start;
+	bx->young = 0;
 	/* a master before us may have let somebody in: he may stay */
 	bad = s->start.box.v != 0 || bx->life.inside > 0 ? BOX_DRAIN : BOX_BAD;
 	boxes_tell(m, bx,
@@ -158,6 +169,16 @@ never_entered(struct master *m, struct session *s)
 		boxes_tell(m, bx, BOX_DRAIN);
 }
 
+/* What the next box of its key, for which who waited waits, begins with. */
+static void
+hand_on(struct master *m, const struct host_box *bx)
+{
+	struct rank_node *n = rank_find(&m->boxes.by_key, bx->key);
+
+	if (n != NULL && bx->young > 0)
+		RANK_OWNER(n, struct host_box, by_key)->young = bx->young;
+}
+
 void
 boxes_ended(struct master *m, struct session *s)
 {
@@ -181,5 +202,6 @@ boxes_ended(struct master *m, struct session *s)
 	else if (bx->life.state == BOX_MAKING)
 		note_why(m, bx, s);
 	boxes_tell(m, bx, BOX_DIED);
+	hand_on(m, bx);
 	boxes_settle(m, bx);
 }

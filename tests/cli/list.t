@@ -134,6 +134,23 @@ is "$(PSUP_SCOPE=other psup wait --timeout 1 "${mine%?}" >/dev/null; echo $?)" \
     124 "one of ours is"
 is "$(code psup poll '')" 1 "an empty one is none"
 
+
+# labels
+old=$(psup exec --background --name web -- sh -c 'exit 7')
+psup wait "$old" >/dev/null
+is "$(psup wait --exit-code web; echo $?)" "$(psup wait "$old"; echo 7)" \
+    "a label is enough"
+web=$(psup exec --background --name web -- sleep 600)
+like "$(psup inspect web)" "session * $web*" "what runs goes before what ran"
+also=$(PSUP_SCOPE=other psup exec --background --name web -- sleep 600)
+like "$(PSUP_SCOPE=other psup inspect web)" "session * $also*" \
+    "of our scope alone"
+like "$(psup signal web USR1 2>&1; echo $?)" "*web may be *$web*4" \
+    "of two that run neither"
+PSUP_SCOPE=other psup kill web >/dev/null
+psup kill web >/dev/null
+is "$(psup wait "$web" "$also" | grep -c killed)" 2 "each killed by its label"
+
 # while the master is stopped its memory is read, beginnings and all
 becomes while_stopped psup list -q --status running --lane subagent
 is "$(grep -v '^psup:' "$scratch/stopped")" "$wide" \

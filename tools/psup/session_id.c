@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ids by their beginning. Called by psup.c for every operand that is a
- * session's id by its command's row, so that no command knows of it.
+ * Ids by their beginning, and by the label that --name gave. Called by psup.c for
+ * every operand that is a session's id by its command's row, so that no command
+ * knows of it.
  *
- * An id that is there as it stands is that one. What may be seen decides: with
+ * An id that is there as it stands is that one; then comes a label: of several
+ * sessions with the same one that which runs. What may be seen decides: with
  * a scope of our own the server is asked, else shared memory, and the server
  * only to be sure that it does not know the word itself.
  */
@@ -16,18 +18,24 @@
 
 #define LISTED_MAX 8 /* candidates that an ambiguous one names */
 
-/* The ids there are. */
+/* One that there is. */
+struct known {
+	char id[64], label[48];
+	bool runs;
+};
+
 struct ids {
-	char (*names)[64];
+	struct known *v;
 	size_t count, room;
 };
 
-static void
-add_id(struct ids *ids, const char *id)
+/* A slot to fill, empty; NULL: no memory. */
+static struct known *
+add(struct ids *ids)
 {
-	if (!GROW(ids->names, ids->room, ids->count + 1, 64))
-		return;
-	snprintf(ids->names[ids->count++], sizeof(*ids->names), "%s", id);
+	if (!GROW(ids->v, ids->room, ids->count + 1, 64))
+		return NULL;
+	return memset(&ids->v[ids->count++], 0, sizeof(*ids->v));
 }
 
 /* Does the server know it as it stands? A wait that does not wait says. */
@@ -54,15 +62,19 @@ ask_ids(struct cli *c, struct ids *ids)
 {
 	psup_reply *reply;
 	const psup_value *rows;
-	char id[64];
 
 	if (psup_list(c->p, true, &reply) != PSUP_OK)
 		return;
 	rows = psup_value_get(psup_reply_details(reply), "sessions");
 	for (size_t i = 0; i < psup_value_count(rows); i++) {
-		psup_get_copy(psup_value_at(rows, i), "sessionId", id,
-		    sizeof(id));
-		add_id(ids, id);
+		const psup_value *row = psup_value_at(rows, i);
+		struct known *one = add(ids);
+
+		if (one == NULL)
+			break;
+		psup_get_copy(row, "sessionId", one->id, sizeof(one->id));
+		psup_get_copy(row, "label", one->label, sizeof(one->label));
+		one->runs = psup_get_is(row, "status", "running");
 	}
 	psup_reply_free(&reply);
 }
@@ -72,6 +84,7 @@ static bool
 see_ids(struct cli *c, const char *word, struct ids *ids)
 {
 	struct psup_view_session s;
+	struct known *one;
 	size_t cursor = 0;
 	psup_view *v;
 	bool found;
@@ -79,27 +92,42 @@ see_ids(struct cli *c, const char *word, struct ids *ids)
 	if (psup_view_open(c->runtime_dir, &v, NULL, 0) < 0)
 		return true; /* the command will say why */
 	found = psup_view_find(v, word, &s) == 0;
-	while (!found && psup_view_next_session(v, &cursor, &s) == 1)
-		add_id(ids, s.id);
+	while (!found && psup_view_next_session(v, &cursor, &s) == 1 &&
+	    (one = add(ids)) != NULL) {
+		snprintf(one->id, sizeof(one->id), "%s", s.id);
+		snprintf(one->label, sizeof(one->label), "%s", s.label);
+		one->runs = strcmp(s.status, "running") == 0;
+	}
 	psup_view_close(&v);
 	return found;
 }
 
+/* How a word may mean a session, what goes before what. */
+enum { RUNS_BY_LABEL, BY_LABEL, BY_BEGINNING, WAYS };
+
+static bool
+means(const struct known *one, const char *word, int way)
+{
+	if (way == BY_BEGINNING)
+		return strncmp(one->id, word, strlen(word)) == 0;
+	/* labels are cut to what a page of memory has room for */
+	return (way == BY_LABEL || one->runs) &&
+	    strncmp(one->label, word, sizeof(one->label) - 1) == 0;
+}
+
 /* "may be a, b, c". The exit code. */
 static int
-ambiguous(struct cli *c, const char *word, const struct ids *ids)
+ambiguous(struct cli *c, const char *word, int way, const struct ids *ids)
 {
 	char text[640];
 	size_t n = 0, used;
 
 	used = (size_t)snprintf(text, sizeof(text), "%.64s may be", word);
 	for (size_t i = 0; i < ids->count; i++) {
-		if (strncmp(ids->names[i], word, strlen(word)) != 0)
-			continue;
-		if (n++ >= LISTED_MAX)
+		if (!means(&ids->v[i], word, way) || n++ >= LISTED_MAX)
 			continue;
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
-		    "%s %s", n > 1 ? "," : "", ids->names[i]);
+		    "%s %s", n > 1 ? "," : "", ids->v[i].id);
 	}
 	if (n > LISTED_MAX)
 		snprintf(text + used, sizeof(text) - used, " or one of %zu more",
@@ -120,13 +148,15 @@ resolve(struct cli *c, const char *word, const struct ids *ids,
 	const char **all;
 	size_t n = 0;
 
-	for (size_t i = 0; i < ids->count; i++)
-		if (strncmp(ids->names[i], word, strlen(word)) == 0) {
-			found = ids->names[i];
-			n++;
-		}
-	if (n > 1)
-		return ambiguous(c, word, ids);
+	for (int way = 0; way < WAYS && n == 0; way++) {
+		for (size_t i = 0; i < ids->count; i++)
+			if (means(&ids->v[i], word, way)) {
+				found = ids->v[i].id;
+				n++;
+			}
+		if (n > 1)
+			return ambiguous(c, word, way, ids);
+	}
 	if (n == 1) {
 		*ret = found;
 		return EXIT_OK;
@@ -134,7 +164,7 @@ resolve(struct cli *c, const char *word, const struct ids *ids,
 	/* none: the server says so, and we what it may have been */
 	all = calloc(ids->count + 1, sizeof(*all));
 	for (size_t i = 0; all != NULL && i < ids->count; i++)
-		all[i] = ids->names[i];
+		all[i] = ids->v[i].id;
 	found = all != NULL ? psup_nearest(word, all) : NULL;
 	snprintf(c->nearest_id, sizeof(c->nearest_id), "%s",
 	    found != NULL ? found : "");
@@ -166,6 +196,6 @@ session_id_resolve(struct cli *c, char **word)
 		snprintf(c->ids[c->id_count], sizeof(c->ids[0]), "%s", id);
 		*word = c->ids[c->id_count++];
 	}
-	free(ids.names);
+	free(ids.v);
 	return code;
 }
