@@ -90,7 +90,7 @@ Test(abi, another_build_is_compared_structure_by_structure)
 		{"state 3 1 1", "state 4 4 1", NULL}, /* there is no way back */
 		{"state 3 1 1", "state 4 4 4", "state: 3 is in use, psup "
 		    "0.1.0 reads 4 to 4"},
-		{"ctl 7 2 2", "ctl 1 1 1", "ctl: 7 is in use, psup 0.1.0 "
+		{"ctl 8 2 2", "ctl 1 1 1", "ctl: 8 is in use, psup 0.1.0 "
 		    "reads 1 to 1"},
 		{"board 3 3 2\n", "", "board: psup 0.1.0 has none, 3 is in "
 		    "use"},
