@@ -306,8 +306,7 @@ enum {
 	CTL_START_SETUP = 4096,      /* with BOXED: it sets that one up; for
 				      * who reads its ring */
 	CTL_START_NO_LINKS = 8192,   /* cwd has no link in it, and leads nowhere
-				      * where there is one by now: the head's
-				      * reader is 8 */
+				      * where there is one by now */
 	/* those that are known when the session is made */
 	CTL_START_OF_SPEC =
 	    CTL_START_SHELL | CTL_START_DIRECT | CTL_START_NO_NEW_PRIVS |
