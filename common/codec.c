@@ -360,6 +360,15 @@ codec_decode(const void *buf, size_t size, const struct codec_limits *limits,
 }
 
 void
+codec_arena_wipe(struct codec_arena **arena)
+{
+	char *texts = (char *)(*arena)->next; /* behind the last value */
+
+	explicit_bzero(texts, (size_t)((*arena)->text - texts));
+	codec_arena_free(arena);
+}
+
+void
 codec_arena_free(struct codec_arena **arena)
 {
 	free(*arena);

@@ -82,6 +82,8 @@ enum codec_error codec_decode(const void *buf, size_t size,
     struct codec_arena **ret_arena, const struct val **ret_val, char *why,
     size_t why_size);
 void codec_arena_free(struct codec_arena **arena);
+/* The same where it may hold a secret. */
+void codec_arena_wipe(struct codec_arena **arena);
 
 /* The msgid of a frame that begins like a request, [0, msgid, method, ..., for
  * the answer to one that did not decode. */

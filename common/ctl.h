@@ -51,6 +51,8 @@
 #define CTL_VERSION   8u /* abi.c has the same */
 #define CTL_READER    2u
 #define CTL_READER_BOXED 7u /* of a START that is BOXED */
+#define CTL_READER_NO_LINKS 8u /* of one with NO_LINKS */
+#define CTL_KNOWS_AS_IS 8u /* a worker of that version SPARE_AS_IS */
 #define CTL_MAX_BYTES 65536u /* a larger START travels in a sealed memfd */
 #define CTL_MAX_FDS   253    /* SCM_MAX_FD */
 #define CTL_STARTS_MAX 64u   /* that one worker has under way at once */
@@ -316,7 +318,8 @@ enum {
 	CTL_START_BOX = 1024,        /* it is a box: what asks others to end
 				      * is nothing to it */
 	CTL_START_SPARE_AS_IS = 2048, /* `spare` has its session's name still,
-				      * else that of a spare one */
+				      * else that of a spare one; not to an
+				      * older worker, which would not find it */
 	CTL_START_SETUP = 4096,      /* with BOXED: it sets that one up; for
 				      * who reads its ring */
 	CTL_START_NO_LINKS = 8192,   /* cwd has no link in it, and leads nowhere

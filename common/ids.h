@@ -13,6 +13,9 @@ struct sid {
 	uint64_t v;
 };
 
+/* No count comes so far: one above is damage, or somebody else's. */
+#define SID_MAX (UINT64_MAX / 2)
+
 /* One incarnation of a worker: the slot is its place (and its stats page), the
  * generation tells the incarnations of a slot apart and starts at 1. */
 struct wid {
@@ -29,6 +32,12 @@ static inline int
 sid_eq(struct sid a, struct sid b)
 {
 	return a.v == b.v;
+}
+
+static inline int
+sid_is_real(struct sid a)
+{
+	return a.v != 0 && a.v <= SID_MAX;
 }
 
 static inline int

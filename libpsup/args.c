@@ -28,6 +28,8 @@ psup_args_free(struct psup_args **a)
 {
 	if (a == NULL || *a == NULL)
 		return;
+	if ((*a)->enc.buf != NULL) /* it may hold a command's environment */
+		explicit_bzero((*a)->enc.buf, (*a)->enc.len);
 	enc_fini(&(*a)->enc);
 	free(*a);
 	*a = NULL;

@@ -49,6 +49,7 @@ client_disconnect(struct psup *p)
 	p->resume.state = RESUME_NONE;
 	buffer_free(&p->in);
 	p->walk = (struct codec_walk){0};
+	buffer_wipe(&p->out);
 	buffer_free(&p->out);
 }
 

@@ -143,10 +143,14 @@ int request_check(struct psup *p, const char *method, const struct enc *params,
 /* wire.c */
 int buffer_reserve(struct buffer *b, size_t more);
 void buffer_free(struct buffer *b);
+void buffer_wipe(struct buffer *b);
 /* Connects to the socket of a runtime directory, once owner, mode and server
  * are found to be of somebody trusted: us, root, or whom p->who names. A
  * descriptor, non-blocking, or a PSUP_ERR_. */
 int wire_connect(struct psup *p, const char *dir, int timeout_ms);
+/* Appends to what is to be sent, whole or not at all: 0 or -ENOMEM. No copy of it
+ * stays in memory once it is sent. */
+int wire_append(struct psup *p, const char *data, size_t len);
 /* Sends what the socket takes. 0 or -errno. */
 int wire_flush(struct psup *p);
 /* Receives up to `max` bytes. Bytes, 0: EOF, -EAGAIN, -errno. */

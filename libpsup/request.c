@@ -68,17 +68,6 @@ request_finish(struct psup *p, struct request *r, int status, psup_reply *reply)
 
 /* ------------------------------------------------------------- on their way */
 
-/* Appends to what is to be sent, whole or not at all. */
-static int
-client_append(struct psup *p, const char *data, size_t len)
-{
-	if (buffer_reserve(&p->out, len) < 0)
-		return -ENOMEM;
-	memcpy(p->out.data + p->out.len, data, len);
-	p->out.len += len;
-	return 0;
-}
-
 /* [2, "cancel", [{msgid}]] */
 static int
 append_cancel(struct psup *p, uint32_t id)
@@ -95,7 +84,7 @@ append_cancel(struct psup *p, uint32_t id)
 	enc_end(&e);
 	enc_end(&e);
 	enc_end(&e);
-	rc = e.failed ? -ENOMEM : client_append(p, e.buf, e.len);
+	rc = e.failed ? -ENOMEM : wire_append(p, e.buf, e.len);
 	enc_fini(&e);
 	return rc;
 }
@@ -103,7 +92,7 @@ append_cancel(struct psup *p, uint32_t id)
 int
 request_put(struct psup *p, struct request *r)
 {
-	int rc = client_append(p, r->frame, r->frame_len);
+	int rc = wire_append(p, r->frame, r->frame_len);
 
 	if (rc == 0 && r->cancelled)
 		rc = append_cancel(p, r->id);
@@ -171,6 +160,7 @@ client_request(struct psup *p, const char *method, const struct psup_args *a,
 	r->repeats = r->repeats && repeats;
 	if (rc == PSUP_OK)
 		rc = request_frame(p, r, method, &params);
+	explicit_bzero(params.buf, params.len);
 	enc_fini(&params);
 	if (rc == PSUP_OK && (p->resume.state == RESUME_NONE ||
 	        r->greets) && request_put(p, r) < 0)

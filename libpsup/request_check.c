@@ -125,6 +125,6 @@ request_check(struct psup *p, const char *method, const struct enc *params,
 		rc = error_problem(p, &problem);
 	*ret_method = m;
 	*ret_repeats = proto_may_repeat(m, v);
-	codec_arena_free(&arena);
+	codec_arena_wipe(&arena);
 	return rc;
 }

@@ -44,6 +44,36 @@ buffer_free(struct buffer *b)
 	*b = (struct buffer){0};
 }
 
+/* What lies in it may be a command's environment. */
+void
+buffer_wipe(struct buffer *b)
+{
+	if (b->len > 0)
+		explicit_bzero(b->data, b->len);
+	b->at = b->len = 0;
+}
+
+int
+wire_append(struct psup *p, const char *data, size_t len)
+{
+	struct buffer *b = &p->out, to = {0};
+
+	if (b->cap - b->len < len) { /* no realloc(), which leaves a copy */
+		if (len > SIZE_MAX - b->len ||
+		    buffer_reserve(&to, b->len - b->at + len) < 0)
+			return -ENOMEM;
+		to.len = b->len - b->at;
+		if (to.len > 0)
+			memcpy(to.data, b->data + b->at, to.len);
+		buffer_wipe(b);
+		buffer_free(b);
+		*b = to;
+	}
+	memcpy(b->data + b->len, data, len);
+	b->len += len;
+	return 0;
+}
+
 /* An emptied buffer does not keep what one large message needed. */
 static void
 buffer_shrink(struct buffer *b)
@@ -209,6 +239,7 @@ wire_flush(struct psup *p)
 			return errno == EAGAIN ? 0 : -errno;
 		b->at += (size_t)n;
 	}
+	buffer_wipe(b);
 	buffer_shrink(b);
 	return 0;
 }

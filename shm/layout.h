@@ -325,6 +325,7 @@ static_assert(sizeof(struct board_header) <= 2 * SHM_PAGE, "board header");
 
 #define STATS_MAGIC 0x7374617473707370ull
 #define STATS_PAGES 64u /* 0 keeper, 1 master, 2.. worker slots */
+#define STATS_PAGE_OF_MASTER 1u
 #define STATS_PAGE_OF_WORKER(slot) (2u + (slot))
 
 /*

@@ -48,25 +48,6 @@ page_init(struct stats_page *p)
 	p->bytes = sizeof(*p);
 }
 
-/* Makes all pages. */
-int
-stats_create(int dirfd, struct stats_page **ret_pages)
-{
-	void *map;
-	int err;
-
-	err = shm_file_create(dirfd, STATS_FILE, STATS_BYTES, &map);
-	if (err != 0)
-		return err;
-	for (uint32_t i = 0; i < STATS_PAGES; i++)
-		page_init(page_at(map, i));
-	stats_sign(map);
-	err = shm_file_publish(dirfd, STATS_FILE, map);
-	if (err == 0)
-		*ret_pages = map;
-	return err;
-}
-
 /* Maps `bytes` from page i on and checks the first. */
 static int
 attach(int dirfd, uint32_t i, size_t bytes, bool writable,
@@ -110,6 +91,40 @@ stats_sign(struct stats_page *own)
 		atomic_store(&own->layouts[i], abi_stamp((enum abi_id)i));
 	memset(own->build, 0, sizeof(own->build));
 	(void)strlcpy(own->build, abi_build(), sizeof(own->build));
+}
+
+/* What the last server's master has noted of rings holds for the next one. */
+static void
+forgotten_carry(int dirfd, struct stats_page *own)
+{
+	struct stats_page *old;
+
+	if (attach(dirfd, STATS_PAGE_OF_MASTER, SHM_PAGE, false, &old) != 0)
+		return;
+	for (uint32_t i = 0; i < STATS_FORGOTTEN; i++)
+		atomic_store(&own->forgotten[i],
+		    atomic_load(&old->forgotten[i]));
+	lent_unmap(old);
+}
+
+/* Makes all pages. */
+int
+stats_create(int dirfd, struct stats_page **ret_pages)
+{
+	void *map;
+	int err;
+
+	err = shm_file_create(dirfd, STATS_FILE, STATS_BYTES, &map);
+	if (err != 0)
+		return err;
+	for (uint32_t i = 0; i < STATS_PAGES; i++)
+		page_init(page_at(map, i));
+	stats_sign(map);
+	forgotten_carry(dirfd, page_at(map, STATS_PAGE_OF_MASTER));
+	err = shm_file_publish(dirfd, STATS_FILE, map);
+	if (err == 0)
+		*ret_pages = map;
+	return err;
 }
 
 /* Maps the caller's own page for writing. */

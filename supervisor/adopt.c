@@ -152,7 +152,7 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	struct session *s;
 	struct sid box;
 
-	if (!m->damaged || sid.v == 0 || sid.v == UINT64_MAX)
+	if (!m->damaged || !sid_is_real(sid))
 		return NULL;
 	h = header_of(m, sid);
 	take_row(row, &id, &wish);

@@ -119,7 +119,8 @@ open_shared(struct master *m)
 		return -errno;
 	r = be_alone(m->dirfd);
 	if (r == 0)
-		r = stats_attach_own(m->dirfd, 1, &m->stats);
+		r = stats_attach_own(m->dirfd, STATS_PAGE_OF_MASTER,
+		    &m->stats);
 	if (r < 0)
 		return r;
 	stats_keep_last_words(m->stats);

@@ -357,6 +357,8 @@ recover_scan(struct master *m)
 		return r;
 	m->damaged = !is_virgin(m, &sc) &&
 	    (incarnation == 0 || sc.bad > 0 || mark != 0);
+	if (next > SID_MAX)
+		next = 0; /* as where there is none */
 	if (next > m->next_sid)
 		m->next_sid = next;
 	m->next_kept = next > 0 ? next : 1;

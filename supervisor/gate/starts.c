@@ -152,6 +152,9 @@ order_start(struct master *m, struct worker *w, struct session *s)
 		return fd;
 	}
 	fd = -1;
+	/* an older worker would follow a link: it passes, and its heir starts it */
+	if ((st.flags & CTL_START_NO_LINKS) != 0)
+		st.head.reader = CTL_READER_NO_LINKS;
 	st.blob_bytes = (uint32_t)(spec + spill);
 	memcpy(buf + sizeof(st), s->record.spec->blob, spec);
 	if (s->id.incarnation != m->h.incarnation)

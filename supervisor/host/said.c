@@ -47,13 +47,20 @@ was_up(struct master *m, struct host_box *bx)
 	boxes_place(m, bx);
 }
 
-/* Is it that process still? bwrap's pid 1 is its child; of a container's it was
- * said when it began. */
+/* Is it that process still? bwrap's pid 1 is its child, and who has said so has
+ * its pid in its ring; of a container's it was said when it began. */
 static bool
-is_it(const struct session *s, const struct procfs_stat *st, uint64_t start)
+is_it(struct master *m, const struct session *s, const struct procfs_stat *st,
+    uint64_t start)
 {
-	return start != 0 ? st->start == start :
-			    s->facts.pid <= 0 || st->ppid == s->facts.pid;
+	int32_t pid = s->facts.pid;
+	struct ring_look look;
+
+	if (start != 0)
+		return st->start == start;
+	if (pid <= 0 && ring_look(m->dirfd, s->id.sid, &look) == 0)
+		pid = look.pid;
+	return pid > 0 && st->ppid == pid;
 }
 
 /* The box's session has said something. */
@@ -70,7 +77,7 @@ boxes_look(struct master *m, struct host_box *bx, struct session *s)
 		return;
 	}
 	bx->pid = pid;
-	if (procfs_stat(pid, &st) < 0 || !is_it(s, &st, start)) {
+	if (procfs_stat(pid, &st) < 0 || !is_it(m, s, &st, start)) {
 		bx->start = UINT64_MAX; /* that of no process any more */
 		was_up(m, bx);
 		return;
@@ -175,20 +182,6 @@ never_entered(struct master *m, struct session *s)
 		boxes_tell(m, bx, BOX_DRAIN);
 }
 
-/* What nobody uses again, and has nothing in it: a directory for each command
- * would fill a disk. Not where another box of the session has it, or will. */
-static void
-forget_workspace(struct master *m, const struct host_box *bx)
-{
-	char name[NAME_MAX + 1];
-
-	if (bx->made->access != CONFIG_ACCESS_RW && boxes_is_of_session(bx) &&
-	    bx->life.state != BOX_GONE &&
-	    (bx->takes || rank_find(&m->boxes.by_key, bx->key) == NULL) &&
-	    workspace_name(bx->key, m->h.incarnation, name) == 0)
-		workspace_forget(bx->made, name);
-}
-
 /* What the next box of its key, for which who waited waits, begins with. */
 static void
 hand_on(struct master *m, const struct host_box *bx)
@@ -223,7 +216,6 @@ boxes_ended(struct master *m, struct session *s)
 		note_why(m, bx, s);
 	else if (bx->life.state == BOX_SETUP)
 		note_death(bx);
-	forget_workspace(m, bx);
 	boxes_tell(m, bx, BOX_DIED);
 	hand_on(m, bx);
 	boxes_settle(m, bx);

@@ -9,6 +9,7 @@
 
 #include "common/check.h"
 #include "supervisor/host/inner.h"
+#include "supervisor/host/workspace.h"
 #include "supervisor/master.h"
 
 #define MAKE_NS	  (10 * NSEC_PER_SEC)
@@ -179,12 +180,27 @@ boxes_of(struct master *m, const char *key, const char *scope)
 			 : boxes_new(m, key, scope);
 }
 
+/* What nobody uses again, and has nothing in it: a directory for each command
+ * would fill a disk. Not where another box of the session has it, or will. */
+static void
+forget_workspace(const struct master *m, const struct host_box *bx)
+{
+	char name[NAME_MAX + 1];
+
+	if (bx->made->access != CONFIG_ACCESS_RW && boxes_is_of_session(bx) &&
+	    rank_find(&m->boxes.by_key, bx->key) == NULL &&
+	    workspace_name(bx->key, m->h.incarnation, name) == 0)
+		workspace_forget(bx->made, name);
+}
+
 void
 boxes_settle(struct master *m, struct host_box *bx)
 {
-	if (bx->life.state == BOX_GONE && bx->life.inside == 0 &&
-	    TAILQ_EMPTY(&bx->waiting))
-		box_free(m, bx);
+	if (bx->life.state != BOX_GONE || bx->life.inside > 0 ||
+	    !TAILQ_EMPTY(&bx->waiting))
+		return;
+	forget_workspace(m, bx);
+	box_free(m, bx);
 }
 
 /* ------------------------------------------------------------------ time */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "common/fault.h"
 #include "supervisor/keeper/notify.h"
 #include "supervisor/keeper/state.h"
 
@@ -69,7 +70,7 @@ procs_init(struct keeper *k)
 
 	k->master = (struct proc){ .role = HERITAGE_MASTER, .pidfd = -1,
 		.chan = -1, .peer_fd = -1, .master_fd = -1,
-		.page = &k->stats[1] };
+		.page = &k->stats[STATS_PAGE_OF_MASTER] };
 	for (i = 0; i < k->slots; i++) {
 		k->slot[i] = (struct proc){ .role = i < k->workers ?
 			HERITAGE_WORKER : HERITAGE_STANDBY,
@@ -312,6 +313,7 @@ procs_died(struct keeper *k, struct proc *p)
 		p->drain_ns = 0;
 	} else {
 		(void)recv_from(k, p);
+		FAULT("keeper.in-death");
 	}
 }
 
@@ -343,6 +345,9 @@ end_due(struct keeper *k, struct proc *p, uint64_t now)
 {
 	if (p->state != PROC_DYING || (!is_silent(k, p) && p->drain_ns > now))
 		return false;
+	/* it may be we who were away for so long: what it said counts */
+	if (!is_silent(k, p) && p->role != HERITAGE_MASTER)
+		recv_all(k, p);
 	if (!is_silent(k, p) && p->role != HERITAGE_MASTER)
 		log_event(LOG_ERROR, "channel-held-open", KV_PROC(p));
 	finish_death(k, p, now);

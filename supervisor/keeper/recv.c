@@ -80,6 +80,15 @@ is_replaced(const struct proc *p, const struct row *r, const struct ctl_fds *m)
 	    wid_eq(r->spawner, p->wid);
 }
 
+void
+recv_all(struct keeper *k, struct proc *p)
+{
+	uint32_t n = 0;
+
+	while (!recv_from(k, p) && ++n < READ_TURNS)
+		;
+}
+
 /* An older worker's HOLD says no turn: what others sent before it is read before,
  * so that whatever comes after it is of a later start. */
 static void
@@ -87,7 +96,7 @@ read_others(struct keeper *k, const struct proc *p)
 {
 	static struct ctl_msg own;
 	static bool within;
-	uint32_t i, n;
+	uint32_t i;
 
 	if (within)
 		return;
@@ -96,9 +105,7 @@ read_others(struct keeper *k, const struct proc *p)
 	for (i = 0; i < k->slots; i++)
 		if (&k->slot[i] != p && k->slot[i].chan >= 0 &&
 		    !k->slot[i].chan_eof)
-			for (n = 0; n < READ_TURNS &&
-			     !recv_from(k, &k->slot[i]); n++)
-				;
+			recv_all(k, &k->slot[i]);
 	msg = own;
 	within = false;
 }

@@ -303,6 +303,8 @@ void procs_watch(struct keeper *k, uint64_t now);
 
 /* --- recv.c: reads what is there, up to a bound; true: all of it */
 bool recv_from(struct keeper *k, struct proc *p);
+/* All that one has said until now, where it must be known. */
+void recv_all(struct keeper *k, struct proc *p);
 
 /* --- send.c */
 void send_all(struct keeper *k);

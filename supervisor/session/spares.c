@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/abi.h"
 #include "common/check.h"
 #include "common/fault.h"
 #include "common/rundir.h"
@@ -114,6 +115,18 @@ drop(struct worker *w, struct spare *sp)
 	free(sp);
 }
 
+/* Will that worker find one under its session's name? */
+static bool
+knows_as_is(const struct master *m, const struct worker *w)
+{
+	const struct stats_page *p =
+	    &m->pages[STATS_PAGE_OF_WORKER(w->wid.slot)];
+
+	return m->pages != NULL &&
+	    abi_stamp_version(atomic_load(&p->layouts[ABI_CTL])) >=
+		CTL_KNOWS_AS_IS;
+}
+
 bool
 spares_keep(struct master *m, const struct session *s)
 {
@@ -130,7 +143,7 @@ spares_keep(struct master *m, const struct session *s)
 	sp = malloc(sizeof(*sp));
 	if (sp == NULL)
 		return false;
-	place = note(m, s->id.sid);
+	place = knows_as_is(m, w) ? note(m, s->id.sid) : 0;
 	if (place == 0 && !rename_spare(m, s->id.sid)) {
 		free(sp);
 		return false;

@@ -96,7 +96,7 @@ files_skip_numbers(struct master *m)
 	struct sid sid;
 
 	while (dir_next(d, &sid) != NULL)
-		if (sid.v >= next && sid.v <= UINT64_MAX / 2) /* one of ours */
+		if (sid.v >= next && sid_is_real(sid))
 			next = sid.v + 1;
 	dir_close(d);
 	if (next > m->next_sid)

@@ -38,7 +38,7 @@ record_fill(struct session *s, const struct val *map)
 		return -EPROTO;
 	if (fields_decode(s, map) < 0)
 		return -ENOMEM;
-	if (s->id.sid.v == 0 ||
+	if (!sid_is_real(s->id.sid) ||
 	    !slug_is_valid(s->id.slug, strlen(s->id.slug)) ||
 	    s->state == STATE_FREE || s->state >= STATE_COUNT ||
 	    s->wish.limits.mask >= 1u << CTL_LIMITS ||

@@ -12,7 +12,8 @@ COMMANDS = [
     "sleep 30", "cat", "read a; echo got $a", "head -c 300000 /dev/zero",
     "yes | head -n 20000", "trap '' TERM; echo up; sleep 30",
     "sleep 5 & echo left", "(setsid sleep 3 &) ; echo hid", "kill -9 $$",
-    "no-such-program", "while :; do echo tick; sleep 0.01; done",
+    "no-such-program", "mkdir d; ln -s / d/l; cd d && pwd", "read -r a <&1",
+    "while :; do echo tick; sleep 0.01; done",
 ]
 
 
@@ -45,8 +46,9 @@ class Legal:
             "requestKey": lambda: "key-%d" % r.randint(1, 12),
             "command": lambda: r.choice(COMMANDS),
             "argv": lambda: ["sh", "-c", r.choice(COMMANDS)],
-            "workdir": lambda: r.choice(["/", "/tmp", "~", "/nowhere"]),
-            "baseDir": lambda: r.choice(["/", "/tmp"]),
+            "workdir": lambda: r.choice(["/", "/tmp", "~", "/nowhere",
+                                         "/workspace", "/workspace/d"]),
+            "baseDir": lambda: r.choice(["/", "/tmp", "/workspace"]),
             "umask": lambda: r.choice(["022", "077", "0"]),
             "env": lambda: {"A": "1", "B_%d" % r.randint(0, 9): "x"},
             "baseEnv": lambda: {"PATH": "/usr/bin:/bin", "HOME": "/"},
@@ -58,8 +60,8 @@ class Legal:
             "stdin": lambda: r.choice(["open", "closed", {"text": "abc\n"}]),
             "cols": lambda: r.randint(1, 200),
             "rows": lambda: r.randint(1, 60),
-            "elevated": lambda: False,
-            "host": lambda: r.choice(["auto", "gateway"]),
+            "elevated": lambda: r.random() < 0.5,
+            "host": lambda: r.choice(["auto", "auto", "gateway", "sandbox"]),
             "ask": lambda: r.choice(["off", "on-miss", "always"]),
             "limits": lambda: {"nice": 5, "openFiles": 64},
             "text": lambda: r.choice(["clean", "ansi", "shown", "plain"])

@@ -7,6 +7,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#define MANY_SAID 120 /* sessions: a message or two of each, 16 are read at a turn */
 
 #ifdef PSUP_FAULTS
 #define needs_faults() (void)0
@@ -212,4 +215,35 @@ SCENARIO(faults, a_child_that_always_hangs_before_its_cut_is_given_up)
 	expect_str(a, "errno", "EAGAIN");
 	/* a worker's word each, and the master's about it */
 	expect(count_log("event=session-not-spawned") == 6);
+}
+
+/* A worker has said more than is read at a turn when it dies, and the keeper is
+ * away for longer than it waits for a dead one's last words: they count. */
+SCENARIO(faults, a_dead_worker_is_heard_to_its_end_however_late)
+{
+	const char *id[MANY_SAID];
+	pid_t keeper, worker;
+
+	needs_faults();
+	psupd(.workers = 1, .env = {"PSUP_FAULTS=keeper.in-death=stop"});
+	keeper = psupd_pid();
+	id[0] = background(PUPPET("print up; cat; exit 4"));
+	await_output(id[0], "up\n");
+	worker = worker_of(id[0]);
+	kill_now(keeper, SIGSTOP);
+	await_stopped(keeper);
+	for (int i = 1; i < MANY_SAID; i++) {
+		id[i] = background(PUPPET("print up; cat; exit 4"));
+		await_output(id[i], "up\n");
+	}
+	kill_now(worker, SIGKILL);
+	kill_now(keeper, SIGCONT);
+	await_stopped(keeper);
+	usleep(2500000); /* more than its DRAIN_NS */
+	kill_now(keeper, SIGCONT);
+	for (int i = 0; i < MANY_SAID; i++) {
+		expect_ok(ask("write", STR("sessionId", id[i]), YES("eof")));
+		await_end(id[i]);
+		expect_int(ask("poll", STR("sessionId", id[i])), "exitCode", 4);
+	}
 }

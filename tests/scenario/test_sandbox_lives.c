@@ -255,6 +255,28 @@ SCENARIO(sandbox_lives, of_a_session_ends_with_it)
 	await_gone(box);
 }
 
+/* ... and is killed before it: its directory goes all the same. */
+SCENARIO(sandbox_lives, of_a_session_that_is_killed_leaves_no_directory)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	pid_t box;
+	const char *id;
+	glob_t left;
+
+	boxes("scope = session\n");
+	id = background(STR("command", "echo up; read -r line"));
+	await_output(id, "up");
+	box = box_pid();
+	kill_now(box, SIGKILL);
+	await_end(id);
+	await_gone(box);
+	while (glob(file_in_scenario("boxes/session*"), 0, NULL, &left) == 0) {
+		globfree(&left);
+		expect(now_ms() < until, "its directory stays");
+		poll(NULL, 0, 1); /* a directory that goes tells nobody */
+	}
+}
+
 /* ... and its directory with that, unless it has left something there. */
 SCENARIO(sandbox_lives, of_a_session_leaves_no_empty_directory)
 {
@@ -453,5 +475,73 @@ SCENARIO(sandbox_lives, a_porter_that_lets_go_between_two_looks_has_started_it_o
 	skip_without_boxes(a);
 	expect_int(a, "exitCode", 3);
 	expect_str(a, "aggregated", "once\n");
+}
+/* The porter that has stopped itself before its clone; 0: it is answered. */
+static pid_t
+stopped_porter(struct question *q)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	glob_t all;
+	pid_t found = 0;
+
+	while (found == 0 && !is_answered(q)) {
+		expect(now_ms() < until, "no porter stops");
+		expect(glob("/proc/[0-9]*/stat", 0, NULL, &all) == 0);
+		for (size_t i = 0; i < all.gl_pathc; i++) {
+			FILE *f = fopen(all.gl_pathv[i], "re");
+			int pid, ppid;
+			char state;
+
+			if (f != NULL &&
+			    fscanf(f, "%d (%*[^)]) %c %d", &pid, &state,
+				&ppid) == 3 &&
+			    state == 'T' && ppid == keeper_pid())
+				found = pid;
+			if (f != NULL)
+				fclose(f);
+		}
+		globfree(&all);
+	}
+	return found;
+}
+
+/* A worker dies while its porter is about to clone, and the keeper ends that
+ * before it believes the header. */
+static struct question *
+porter_is_ended(const char *faults)
+{
+	struct question *q;
+
+	psupd(.first = true, .conf = conf(""), .workers = 1, .env = {faults});
+	q = ask_later(peer(NULL), "exec",
+	    STR("command", "echo once >>once; cat once; exit 3"));
+	if (stopped_porter(q) == 0)
+		skip_without_boxes(answer_of(q));
+	signal_workers(SIGKILL);
+	return q;
+}
+
+SCENARIO(sandbox_lives, a_porter_that_the_keeper_ends_has_started_nothing)
+{
+	struct question *q = porter_is_ended(
+	    "PSUP_FAULTS=porter.before-clone=stop,keeper.porter-killed=stop");
+	struct answer *a;
+
+	await_stopped(psupd_pid());
+	kill_now(psupd_pid(), SIGCONT);
+	kill_now(stopped_porter(q), SIGCONT); /* the heir's */
+	a = answer_of(q);
+	expect_int(a, "exitCode", 3);
+	expect_str(a, "aggregated", "once\n");
+}
+
+SCENARIO(sandbox_lives, a_keeper_that_dies_of_a_porter_has_started_nothing)
+{
+	(void)porter_is_ended(
+	    "PSUP_FAULTS=porter.before-clone=stop,keeper.porter-killed=kill");
+	server_was_killed();
+	expect(await_former_server() == 128 + SIGKILL);
+	psupd(.conf = conf(""));
+	expect_says("cat once 2>/dev/null || echo none", "none\n");
 }
 #endif

@@ -141,27 +141,67 @@ SCENARIO(spares, a_death_leaves_none)
 	expect_ok(ask("kill", STR("sessionId", id)));
 }
 
-/* Its name alone says that it is a session's. */
-SCENARIO(spares, the_ring_of_a_forgotten_one_is_no_session_after_damage)
+/* Runs commands until rings of forgotten ones bear their names. How many ran. */
+static int
+run_until_spare(void)
 {
 	static struct file ring[FILES];
-	static const char junk[8192] = "no index";
-	pid_t master;
-	int fd, ran = 0;
+	int ran = 0;
 
-	psupd();
-	master = master_pid();
 	do {
 		run_many(ran, MANY);
 		ran += MANY;
 	} while (files(ring) <= KEPT + 1);
-	fd = open(scn_format("%s/index/data.mdb", runtime_dir()),
+	return ran;
+}
+
+static void
+damage_index(void)
+{
+	static const char junk[8192] = "no index";
+	int fd = open(scn_format("%s/index/data.mdb", runtime_dir()),
 	    O_WRONLY | O_CLOEXEC);
+
 	expect(fd >= 0 && pwrite(fd, junk, sizeof(junk), 0) == sizeof(junk));
 	close(fd);
-	kill_master();
-	await_new_master(master);
+}
+
+static void
+expect_none_came_back(int ran)
+{
+	static struct file ring[FILES];
+
 	await_log("event=index-set-aside");
 	run_many(ran, 1);
 	expect(files(ring) <= KEPT + 1, "%zu rings", files(ring));
+}
+
+/* Its name alone says that it is a session's. */
+SCENARIO(spares, the_ring_of_a_forgotten_one_is_no_session_after_damage)
+{
+	pid_t master;
+	int ran;
+
+	psupd();
+	master = master_pid();
+	ran = run_until_spare();
+	damage_index();
+	kill_master();
+	await_new_master(master);
+	expect_none_came_back(ran);
+}
+
+/* Nor where the keeper died, whose next one makes the master's page anew. */
+SCENARIO(spares, nor_after_the_keepers_death)
+{
+	int ran;
+
+	psupd(.first = true);
+	ran = run_until_spare();
+	kill_now(psupd_pid(), SIGKILL);
+	server_was_killed();
+	expect(await_former_server() == 128 + SIGKILL);
+	damage_index();
+	psupd();
+	expect_none_came_back(ran);
 }

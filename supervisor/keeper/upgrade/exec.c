@@ -208,7 +208,7 @@ take_up(struct keeper *k)
 	stats_keep_last_words(&k->stats[0]);
 	log_count_into(&k->stats[0].log_lines, &k->stats[0].log_dropped,
 	    &k->stats[0].log_suppressed);
-	k->master.page = &k->stats[1];
+	k->master.page = &k->stats[STATS_PAGE_OF_MASTER];
 	for (i = 0; i < k->slots; i++)
 		k->slot[i].page = &k->stats[STATS_PAGE_OF_WORKER(i)];
 	if (keeper_prepare(k) != 0)

@@ -42,6 +42,73 @@ Test(client, a_call_gets_its_answer)
 	fake_stop(&f);
 }
 
+/* Does the heap hold these bytes? They are given changed, so as not to be found
+ * themselves. */
+static bool
+heap_has(const char *changed, size_t n)
+{
+	unsigned long at = 0, end = 0;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+	size_t same = 0;
+
+	while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
+		if (strstr(line, "[heap]") != NULL)
+			(void)sscanf(line, "%lx-%lx", &at, &end);
+	if (maps != NULL)
+		fclose(maps);
+	for (; at < end && same < n; at++) {
+		char byte = *(const volatile char *)at;
+
+		same = (byte ^ 0x5a) == changed[same] ? same + 1 : 0;
+	}
+	return same == n;
+}
+
+/* Asks in a process that has nothing of its server's; the handle stays. */
+static int
+ask_with_secret(struct fake *f)
+{
+	static const char changed[] = "\x09\x1f\x19\x08\x1f\x0e\x67\x32"
+				      "\x2f\x34\x2e\x3f\x28\x68";
+	char secret[sizeof(changed)];
+	const char *env[] = {secret, NULL};
+	struct psup_exec x = PSUP_EXEC_INIT;
+	psup_reply *r = NULL;
+	psup *p = fake_connect(f);
+	char *kept = malloc(sizeof(secret));
+
+	for (size_t i = 0; i < sizeof(secret) - 1; i++)
+		kept[i] = secret[i] = (char)(changed[i] ^ 0x5a);
+	kept[sizeof(secret) - 1] = secret[sizeof(secret) - 1] = '\0';
+	if (!heap_has(changed, sizeof(changed) - 1))
+		return 2; /* a heap of another kind: that of a sanitizer */
+	explicit_bzero(kept, sizeof(secret));
+	x.command = "true";
+	x.env = env;
+	if (psup_exec(p, &x, &r) != PSUP_OK)
+		return 3;
+	psup_reply_free(&r);
+	/* the KEY of its "KEY=value" may be anywhere */
+	return heap_has(changed + 7, sizeof(changed) - 8) ? 1 : 0;
+}
+
+Test(client, leaves_no_copy_of_an_environment)
+{
+	struct fake f;
+	int status;
+	pid_t pid;
+
+	fake_start(&f, echo);
+	pid = fork();
+	if (pid == 0)
+		_exit(ask_with_secret(&f));
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_expect(WIFEXITED(status) && WEXITSTATUS(status) != 3);
+	cr_expect_neq(WEXITSTATUS(status), 1, "it is in memory still");
+	fake_stop(&f);
+}
+
 /* Every typed call passes the checks of the wire. */
 Test(client, every_typed_call_reaches_the_server)
 {

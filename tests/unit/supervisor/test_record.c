@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A session and its spec survive the way into the index and back. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +83,26 @@ Test(record, damaged_bytes_never_decode_to_nonsense, .timeout = 20)
 		session_free(b);
 		e.buf[i] = old;
 	}
+	enc_fini(&e);
+	session_free(a);
+}
+
+/* The number after it must be one, too. */
+Test(record, no_number_comes_to_its_end, .timeout = 10)
+{
+	struct session *a = somebody(), *b;
+	struct enc e = ENC_INIT;
+
+	a->id.sid.v = SID_MAX;
+	record_encode(a, &e);
+	b = record_decode(e.buf, e.len);
+	cr_assert_not_null(b);
+	session_free(b);
+	enc_reset(&e);
+	a->id.sid.v++;
+	record_encode(a, &e);
+	cr_assert_null(record_decode(e.buf, e.len));
+	cr_assert_eq(errno, EBADMSG);
 	enc_fini(&e);
 	session_free(a);
 }

@@ -115,6 +115,26 @@ Test(starts, few_at_once_and_in_order)
 	cr_assert_eq(m.workers[0].quick, STARTS_QUICK);
 }
 
+/* An older worker does not know what NO_LINKS asks of it: not for its eyes. */
+Test(starts, without_links_are_not_for_older_workers)
+{
+	static struct ctl_msg msg;
+	size_t seen = 0;
+
+	come("a", 2);
+	all[1]->record.spec->flags = CTL_START_NO_LINKS;
+	starts_pump(&m);
+	pool_turn_end(&m, true);
+	while (ctl_recv(far, &msg) > 0) {
+		if (msg.head.type != CTL_START)
+			continue;
+		cr_assert_eq(msg.head.reader,
+		    msg.head.sid.v == 1 ? CTL_READER : CTL_READER_NO_LINKS);
+		seen++;
+	}
+	cr_assert_eq(seen, 2);
+}
+
 Test(starts, scopes_take_turns)
 {
 	come("crowd", 100);
