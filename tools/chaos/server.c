@@ -117,21 +117,22 @@ abandon(bool died)
 	waitpid(atomic_load(&chaos.keeper), NULL, 0);
 }
 
-/* Until it answers. False: it died before, by a fault point or somebody's
- * hand; its other ends are ends. */
+/* Until it answers; one of others is there, or it is none. False: ours died
+ * before, by a fault point or somebody's hand; its other ends are ends. */
 static bool
 await_server(void)
 {
 	uint64_t until = clock_boot_ns() + START_MS * UINT64_C(1000000);
 	psup *p;
 	psup_reply *r = NULL;
-	bool died = false;
+	bool reached, died = false;
 
 	if (psup_new(&p) != PSUP_OK)
 		die("no memory");
-	while (!reach(p) || psup_status(p, &r) != PSUP_OK) {
-		died = chaos.own &&
-		    waitpid(atomic_load(&chaos.keeper), NULL, WNOHANG) != 0;
+	while (!(reached = reach(p)) || psup_status(p, &r) != PSUP_OK) {
+		died = chaos.own
+		    ? waitpid(atomic_load(&chaos.keeper), NULL, WNOHANG) != 0
+		    : !reached;
 		if (died && faults_of_keeper())
 			break;
 		if (died || clock_boot_ns() > until) {
