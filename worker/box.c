@@ -4,16 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "common/box_pts.h"
 #include "common/procfs.h"
 
 static bool
@@ -57,29 +55,14 @@ box_namespaces(const struct ctl_start *order)
 	return all;
 }
 
-/* Whatever the box has made of its /dev: no link is followed, and what is
- * opened is the master of a devpts. */
 int
 box_ptmx(const struct ctl_start *order, int pidfd)
 {
-	struct open_how how = {
-	    .flags = O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC,
-	    .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
-	struct statfs fs;
-	char name[40];
-	int root, fd, rc;
+	int fd = box_pts_open(order->box_pid, "/dev/pts/ptmx", O_RDWR);
 
-	(void)snprintf(name, sizeof(name), "/proc/%d/root", order->box_pid);
-	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return -errno;
-	fd = (int)syscall(SYS_openat2, root, "dev/pts/ptmx", &how, sizeof(how));
-	rc = fd < 0 ? -errno : fd;
-	close(root);
-	if (fd >= 0 && (has_ended(pidfd) || fstatfs(fd, &fs) != 0 ||
-			   fs.f_type != DEVPTS_SUPER_MAGIC)) {
+	if (fd >= 0 && has_ended(pidfd)) {
 		close(fd);
 		return -ESRCH;
 	}
-	return rc;
+	return fd;
 }

@@ -4,13 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/box_pts.h"
 #include "common/log.h"
 #include "common/procfs.h"
 #include "supervisor/host/inner.h"
@@ -244,22 +243,11 @@ boxes_where(struct master *m, const struct session *s, char *ret, size_t size)
 int
 boxes_open(struct master *m, const struct session *s, const char *path)
 {
-	struct open_how how = {
-	    .flags = O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC,
-	    .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
 	const struct host_box *bx = boxes_by_sid(m, s->start.box);
-	char name[40];
-	int root, fd;
+	int fd = bx == NULL || bx->pid == 0
+	    ? -ESRCH
+	    : box_pts_open(bx->pid, path, O_RDONLY);
 
-	if (bx == NULL || bx->pid == 0)
-		return -ESRCH;
-	(void)snprintf(name, sizeof(name), "/proc/%d/root", bx->pid);
-	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return -errno;
-	fd = (int)syscall(SYS_openat2, root, path + 1, &how, sizeof(how));
-	fd = fd < 0 ? -errno : fd;
-	close(root);
 	if (fd >= 0 && is_dying(bx)) { /* the number may be another's */
 		close(fd);
 		return -ESRCH;

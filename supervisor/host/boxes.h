@@ -95,7 +95,7 @@ void boxes_left(struct master *m, struct session *s);
 int
 boxes_order(struct master *m, const struct session *s, struct ctl_start *ret);
 
-/* Opens the device of that name in the box that it runs in; -errno. */
+/* Opens a terminal, /dev/pts/N, of the box that it runs in; -errno. */
 int boxes_open(struct master *m, const struct session *s, const char *path);
 
 /* said.c: of a session that is a box: it may have said something. */

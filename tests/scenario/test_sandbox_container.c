@@ -7,11 +7,15 @@
 #include "lib_inner.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -190,6 +194,57 @@ SCENARIO(sandbox_container, is_entered_as_nobody_with_nothing)
 	expect(strstr(text_of(a, "aggregated"), "/dev/pts/0") != NULL &&
 	    strstr(text_of(a, "aggregated"), "30 120") != NULL, "%s",
 	    words_of(a));
+	end_container(pid);
+}
+
+/* Root in a container mounts there what never answers, over its terminals; it goes
+ * with the container. */
+static void
+mount_dead_terminals(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0), fuse, status;
+	pid_t child;
+
+	child = fork();
+	if (child == 0) {
+		if (geteuid() != 0 && setns(fd, CLONE_NEWUSER) != 0)
+			_exit(1);
+		fuse = open("/dev/fuse", O_RDWR);
+		if (fuse < 0 || setns(fd, CLONE_NEWNS) != 0 ||
+		    mount("dead", "/dev/pts", "fuse", MS_NOSUID,
+			scn_format("fd=%d,rootmode=40000,user_id=%u,group_id="
+				   "%u,allow_other", fuse, geteuid(), getegid())) != 0)
+			_exit(1);
+		if (fork() != 0)
+			_exit(0);
+		for (int i = 0; i < 3; i++)
+			(void)close(i);
+		(void)poll(&(struct pollfd){fd, POLLIN, 0}, 1, -1);
+		_exit(0);
+	}
+	expect(child > 0 && waitpid(child, &status, 0) == child);
+	(void)close(fd);
+	if (status != 0)
+		skip_scenario("no file system of a user's can be mounted here");
+}
+
+/* Neither a worker nor the master waits for it. */
+SCENARIO(sandbox_container, that_never_answers_holds_nobody_up)
+{
+	pid_t pid = begin(""), master = master_pid();
+	const char *id = background(STR("command", "echo up; exec cat"),
+	    YES("pty"));
+	struct answer *a;
+
+	await_output(id, "up");
+	mount_dead_terminals(pid);
+	expect_ok(ask("write", STR("sessionId", id), STR("data", "on\n")));
+	await_output(id, "on");
+	a = ask("exec", STR("command", "tty; echo in"), YES("pty"));
+	expect_text(a, "not a tty");
+	expect_says("echo in", "in\n");
+	expect(master_pid() == master, "the master was lost");
+	expect(count_log("event=worker-silent") == 0);
 	end_container(pid);
 }
 

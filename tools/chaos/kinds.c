@@ -97,7 +97,7 @@ run_exit(struct story *s, uint32_t *random)
 
 /* n bytes of input at their place; `last`: it may end by them. False: given
  * up. What of them was taken; OVER: nothing more will be, by the keeper's
- * death, or its box's. */
+ * death, or its box's, or because it came to its end before a repeat. */
 static bool
 feed_bytes(struct story *s, uint64_t pos, const char *data, size_t n, bool eof,
     bool last, size_t *ret_taken)
@@ -117,10 +117,11 @@ feed_bytes(struct story *s, uint64_t pos, const char *data, size_t n, bool eof,
 	*ret_taken = n;
 	if (rc == PSUP_OK && psup_reply_is_error(r) &&
 	    !answer_is(psup_reply_details(r), "stdin-full")) {
-		/* A repeat of the last piece may come after the end. */
-		if (!last && story_may_be_lost(s))
+		/* A repeat of the last piece may come after the end: then it
+		 * was not taken, and what follows it has no place either. */
+		if (last || story_may_be_lost(s))
 			*ret_taken = OVER;
-		else if (!last)
+		else
 			rc = PSUP_ERR_REFUSED;
 		if (rc != PSUP_OK)
 			lost(LOSS_ANSWER, "write to session %u (%s): %s",
@@ -200,6 +201,10 @@ run_keys(struct story *s, uint32_t *random)
 	for (; !s->over; pos++) {
 		if (!feed_bytes(s, pos, "\n", 1, false, true, &one))
 			return;
+		if (one == OVER) {
+			story_follow(s);
+			break;
+		}
 		for (since = clock_boot_ns(); !s->over; ) {
 			if (!story_step(s, 500))
 				return;
