@@ -229,6 +229,7 @@ session_of_slot(const struct board_slot *s, struct psup_view_session *ret)
 	ret->backgrounded = (s->flags & BOARD_BACKGROUNDED) != 0;
 	ret->stdin_open = (s->flags & BOARD_STDIN_OPEN) != 0;
 	ret->pty = (s->flags & BOARD_PTY) != 0;
+	ret->boxed = (s->flags & BOARD_BOXED) != 0;
 	COPY_TEXT(ret->id, s->slug);
 	COPY_TEXT(ret->name, s->name);
 	COPY_TEXT(ret->scope, s->scope);

@@ -97,10 +97,12 @@ psup_view_next_lane(struct psup_view *v, size_t *cursor,
 void
 psup_view_totals(struct psup_view *v, struct psup_view_totals *ret)
 {
+	const struct stats_page *pages;
 	const struct board_header *h;
 
 	view_refresh(v);
 	h = view_board(v)->hdr;
+	pages = view_stats(v);
 	*ret = (struct psup_view_totals){
 		.queued = h->counts[STATE_QUEUED],
 		.starting = h->counts[STATE_STARTING],
@@ -115,5 +117,7 @@ psup_view_totals(struct psup_view *v, struct psup_view_totals *ret)
 		.incarnation = h->incarnation,
 		.created_ms = h->created_ms,
 		.master_generation = h->master_generation,
+		.boxes = pages != NULL ? pages[1].boxes : 0,
+		.boxed = pages != NULL ? pages[1].boxed : 0,
 	};
 }

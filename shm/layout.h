@@ -274,7 +274,8 @@ struct board_slot {
 };
 static_assert(sizeof(struct board_slot) <= 512, "board slot");
 
-enum { BOARD_BACKGROUNDED = 1, BOARD_STDIN_OPEN = 2, BOARD_PTY = 4 };
+enum { BOARD_BACKGROUNDED = 1, BOARD_STDIN_OPEN = 2, BOARD_PTY = 4,
+	BOARD_BOXED = 8 /* host sandbox */ };
 
 struct board_lane {
 	_Atomic uint32_t seq;

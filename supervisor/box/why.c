@@ -87,4 +87,8 @@ box_why(int exec_errno, const char *said, size_t len, char ret[BOX_WHY_MAX])
 	}
 	(void)text_escape(said, len, false, line, sizeof(line));
 	(void)snprintf(ret, BOX_WHY_MAX, "no sandbox: bwrap: %s", line);
+	if (strstr(line, "Can't find source path") == line &&
+	    strstr(line, ": Permission denied") != NULL)
+		(void)strlcat(ret, "; whom boxes run as may not come to it",
+		    BOX_WHY_MAX);
 }

@@ -197,10 +197,8 @@ boxes_order(struct master *m, const struct session *s, struct ctl_start *ret)
 	return 0;
 }
 
-/* Has pid 1 exited, or does it? The kernel then kills all in the box, and waits
- * in there until the last of them is reaped. */
-static bool
-is_dying(const struct host_box *bx)
+bool
+boxes_is_dying(const struct host_box *bx)
 {
 	struct procfs_stat st;
 
@@ -218,7 +216,7 @@ boxes_is_dead(struct master *m, const struct session *s)
 		return true; /* it ended before this master came */
 	if (bx->life.state == BOX_GONE)
 		return true;
-	if (!is_dying(bx))
+	if (!boxes_is_dying(bx))
 		return false;
 	boxes_tell(m, bx, BOX_DIED);
 	return true;
@@ -248,7 +246,7 @@ boxes_open(struct master *m, const struct session *s, const char *path)
 	    ? -ESRCH
 	    : box_pts_open(bx->pid, path, O_RDONLY);
 
-	if (fd >= 0 && is_dying(bx)) { /* the number may be another's */
+	if (fd >= 0 && boxes_is_dying(bx)) { /* the number may be another's */
 		close(fd);
 		return -ESRCH;
 	}

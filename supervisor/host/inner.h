@@ -24,7 +24,10 @@ void boxes_place(struct master *m, struct host_box *bx);
 /* Forgets it where nobody is to hear of it any more. */
 void boxes_settle(struct master *m, struct host_box *bx);
 
-/* boxes.c: tells its life what has happened, and does what is to be done. */
+/* boxes.c: has pid 1 exited, or does it? The kernel then kills all in the box, and
+ * waits in there until the last of them is reaped. */
+bool boxes_is_dying(const struct host_box *bx);
+/* ... tells its life what has happened, and does what is to be done. */
 void boxes_tell(struct master *m, struct host_box *bx, enum box_event event);
 
 /* recover.c: the label of a box's session, by which the next master knows how it

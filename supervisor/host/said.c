@@ -106,6 +106,15 @@ note_why(struct master *m, struct host_box *bx, struct session *s)
 	sbuf_fini(&text);
 }
 
+/* It died under its setup command. */
+static void
+note_death(struct host_box *bx)
+{
+	(void)strlcpy(bx->why,
+	    "no sandbox: its first process ended while it was set up",
+	    sizeof(bx->why));
+}
+
 /* Why its setup command came to nothing: how it ended, and its last line. */
 static void
 note_setup(struct master *m, struct host_box *bx, struct session *s)
@@ -115,6 +124,10 @@ note_setup(struct master *m, struct host_box *bx, struct session *s)
 	const char *at;
 	size_t n;
 
+	if (s->facts.reason == END_SPAWN_ERROR && boxes_is_dying(bx)) {
+		note_death(bx);
+		return;
+	}
 	session_tail(m, s, &text, 400, false);
 	n = text.p != NULL ? text.len : 0;
 	while (n > 0 && text.p[n - 1] == '\n')
@@ -208,6 +221,8 @@ boxes_ended(struct master *m, struct session *s)
 		was_up(m, bx);
 	else if (bx->life.state == BOX_MAKING)
 		note_why(m, bx, s);
+	else if (bx->life.state == BOX_SETUP)
+		note_death(bx);
 	forget_workspace(m, bx);
 	boxes_tell(m, bx, BOX_DIED);
 	hand_on(m, bx);

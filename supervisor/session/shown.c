@@ -147,7 +147,8 @@ board_show(struct master *m, struct session *s)
 	b.total = s->output.total;
 	b.flags = (s->shown.backgrounded ? BOARD_BACKGROUNDED : 0u) |
 	    (s->wish.stdin_pipe && !s->input.closed ? BOARD_STDIN_OPEN : 0u) |
-	    (s->terminal.pty ? BOARD_PTY : 0u);
+	    (s->terminal.pty ? BOARD_PTY : 0u) |
+	    (session_has_box(s) ? BOARD_BOXED : 0u);
 	if (s->state == STATE_QUEUED)
 		b.lane_pos = gate_position(m, s);
 	slot_text(b.slug, sizeof(b.slug), s->id.slug);

@@ -80,7 +80,7 @@ key r "*NAME▴*"
 key '<' "*sorted by exit*"
 key '>' "*sorted by name*"
 key F6 "*sorted by session*"
-for pair in S:scope L:lane T:state A:age C:cpu M:rss O:rate B:total D:idle W:input \
+for pair in S:scope L:lane P:host T:state A:age C:cpu M:rss O:rate B:total D:idle W:input \
     X:exit I:session N:name; do
 	key "${pair%:*}" "*sorted by ${pair#*:}*"
 done

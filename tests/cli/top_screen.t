@@ -41,6 +41,12 @@ filter() {
 	keys Enter
 }
 
+# who asks for a box may have one
+chmod 711 "$scratch"
+export PSUP_CONFIG="$scratch/psup.conf"
+printf '[sandbox]\nmode = named\nworkspace = %s/boxes\n' "$scratch" >"$PSUP_CONFIG"
+[ "$(id -u)" != 0 ] || echo 'user = nobody' >>"$PSUP_CONFIG"
+
 one=$(psup exec --background --lane main --label first 'sleep 600')
 two=$(psup exec --background --lane main 'sleep 600')
 bad=$(psup exec --background 'exit 7')
@@ -268,8 +274,8 @@ psup kill "$many3" --grace 0 >/dev/null
 conf=$XDG_CONFIG_HOME/psup/top.conf
 keys c
 shows "*COLUMNS*\[x] session *its name*\[x] scope *" "all columns, to choose from"
-keys Down Space Space
-shows "*\[x] session*\[x] state*" "one is out"
+keys Down Space Space Space
+shows "*\[x] session*\[x] state*" "three are out"
 keys Right Right Right Right Right c
 shows "*SESSION *kept in $conf*" "what is chosen is kept"
 lacks "LANE" "what is out is not shown"
@@ -351,6 +357,25 @@ display 80 24 TERM=screen
 shows_styled "*"$'\033'"\[1mrunning*" "8 colours: what runs is bold"
 is "$(mux capture-pane -e -p | grep -cE $'\033''\[([0-9;]*;)?(3[236]|38)[;m]')" 0 \
     "and nothing green, yellow or cyan that a light ground swallows"
+
+# ------------------------------------------------------------------ boxes
+if boxed=$(psup exec --background --host sandbox --label inmate 'sleep 600' 2>&1)
+then
+	display 80 24
+	shows "*budget *  boxes 1*" "boxes"
+	lacks HOST "where there is room"
+	filter inmate
+	keys P
+	shows "*HOST*$boxed *sandbox *inmate*" "where each runs, and sorted by it"
+	mux resize-window -x 130 -y 40
+	shows "*load *  boxes 1  inside 1*HOST*sandbox*" "who is in them"
+	keys d
+	shows "*worker * in its box  on pipes*" "and among its details"
+	psup kill "$boxed" --grace 0 >/dev/null
+	shows "*boxes 1  inside 0*" "until it leaves"
+else
+	echo "# $boxed"
+fi
 
 # ------------------------------------------- a terminal without addressing
 # shellcheck disable=SC2016

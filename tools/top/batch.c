@@ -96,6 +96,8 @@ json_session(const struct top_model *m, const struct top_row *r)
 	json_object_set_new(o, "instance", json_count(s->instance));
 	json_object_set_new(o, "scope", json_text(s->scope));
 	json_object_set_new(o, "lane", json_text(s->lane));
+	json_object_set_new(o, "host",
+	    json_string(s->boxed ? "sandbox" : "gateway"));
 	json_object_set_new(o, "state", json_string(s->state));
 	json_object_set_new(o, "status", json_string(s->status));
 	json_object_set_new(o, "reason", json_string(s->reason));
@@ -150,7 +152,7 @@ json_of_model(const struct top_model *m, const struct top_list *l)
 	json_object_set_new(o, "outputBytesPerSec",
 	    json_figure(m->output_rate));
 	json_object_set_new(o, "totals",
-	    json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "queued",
+	    json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "queued",
 	        (json_int_t)t->queued, "starting", (json_int_t)t->starting,
 	        "running", (json_int_t)t->running, "exited",
 	        (json_int_t)t->exited, "ended", (json_int_t)t->ended,
@@ -158,7 +160,8 @@ json_of_model(const struct top_model *m, const struct top_list *l)
 	        (json_int_t)t->ended_ever, "failedEver",
 	        (json_int_t)t->failed_ever, "budgetBytes",
 	        (json_int_t)t->budget_bytes, "budgetUsed",
-	        (json_int_t)t->budget_used));
+	        (json_int_t)t->budget_used, "boxes", (json_int_t)t->boxes,
+	        "inBoxes", (json_int_t)t->boxed));
 	list = json_array();
 	for (size_t i = 0; i < m->process_count; i++)
 		json_array_append_new(list, json_process(&m->processes[i]));

@@ -40,6 +40,11 @@ TEXT(lane)
 	snprintf(dst, size, "%s", r->s.lane[0] != '\0' ? r->s.lane : "-");
 }
 
+TEXT(host)
+{
+	snprintf(dst, size, "%s", r->s.boxed ? "sandbox" : "gateway");
+}
+
 TEXT(state)
 {
 	uint32_t place = r->s.lane_position;

@@ -322,6 +322,8 @@ line_figures(const struct top_model *m, struct line *l)
 	cells_bytes((double)t->budget_bytes, budget, sizeof(budget));
 	snprintf(text, sizeof(text), "%s/%s", used, budget);
 	fact(l, "budget", STYLE_VALUE, text);
+	if (t->boxes > 0)
+		count_fact(l, "boxes", t->boxes, STYLE_VALUE);
 	snprintf(text, sizeof(text), "%.1f", m->pressure.load);
 	/* the last one, and the first that many sessions push out */
 	if (m->pressure.load >= 0 && (l->width == 0 ||
@@ -352,6 +354,10 @@ line_pressure(const struct top_model *m, struct line *l)
 	if (m->pressure.load >= 0)
 		snprintf(text, sizeof(text), "%.2f", m->pressure.load);
 	fact(l, "load", STYLE_VALUE, text);
+	if (m->totals.boxes == 0)
+		return;
+	count_fact(l, "boxes", m->totals.boxes, STYLE_VALUE);
+	count_fact(l, "inside", m->totals.boxed, STYLE_GOOD);
 }
 
 /* Line i of `count`. */

@@ -21,7 +21,8 @@ list_width_of(const struct top_list *l, size_t i, int width)
 	int wide = l->widest[i] + indent, most = c->width + indent;
 
 	if (width == 0 || c->width == 0 || c->right ||
-	    strcmp(c->name, "state") == 0 || strcmp(c->name, "input") == 0)
+	    strcmp(c->name, "state") == 0 || strcmp(c->name, "input") == 0 ||
+	    strcmp(c->name, "host") == 0)
 		return c->width;
 	if (width >= ROOMY_COLS)
 		most = i == 0 ? FIRST_MAX : OTHER_MAX;

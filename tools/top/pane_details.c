@@ -166,7 +166,8 @@ place(struct details *d, const struct top_model *m, const struct top_row *r)
 		line_put(l, STYLE_DIM, "none");
 	if (r->s.worker >= 0)
 		line_put(l, STYLE_LABEL, "  worker %d", r->s.worker);
-	line_put(l, STYLE_LABEL, "  on %s  ", r->s.pty ? "a terminal" : "pipes");
+	line_put(l, STYLE_LABEL, "%s  on %s  ", r->s.boxed ? "  in its box" : "",
+	    r->s.pty ? "a terminal" : "pipes");
 	figure(l, m, r, "input", "");
 }
 

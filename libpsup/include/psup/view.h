@@ -54,6 +54,7 @@ struct psup_view_session {
 	uint64_t last_output_ms; /* wall clock; 0: none */
 	bool backgrounded, stdin_open;
 	bool pty; /* on a terminal, or to be */
+	bool boxed; /* in a box, or to be: host sandbox */
 	char name[80], scope[48], lane[32], label[48];
 	char command[128]; /* cut */
 };
@@ -143,6 +144,7 @@ struct psup_view_totals {
 	uint64_t started_ever, ended_ever, failed_ever;
 	uint64_t budget_bytes, budget_used;
 	uint64_t incarnation, created_ms, master_generation;
+	uint64_t boxes, boxed; /* boxes there are; sessions in them */
 };
 PSUP_API void psup_view_totals(psup_view *v, struct psup_view_totals *ret);
 

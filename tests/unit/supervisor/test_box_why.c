@@ -42,6 +42,10 @@ Test(box_why, knows_what_bwrap_says)
 	    "no sandbox: its user may not enter the directory that psup-box "
 	    "lies in; install psup");
 	means(0,
+	    "bwrap: Can't find source path /root/boxes/a: Permission denied\n",
+	    "no sandbox: bwrap: Can't find source path /root/boxes/a: Permission "
+	    "denied; whom boxes run as may not come to it");
+	means(0,
 	    "bwrap: Can't mount proc on /newroot/proc: Operation not "
 	    "permitted\n",
 	    "no sandbox: /proc is masked, as in a container; use backend = "

@@ -68,7 +68,8 @@ Test(top_columns, are_taken_in_and_out_and_moved)
 	cr_assert_eq(list_columns_offer(&list, column_count - 2), 0);
 	type("c");
 	cr_assert(ui.keep_columns);
-	cr_assert_eq(list_columns_offer(&list, 2), age);
+	cr_assert_eq(list_columns_offer(&list, 3), age);
+	cr_assert_eq(list_column_move(&list, age, false), 2);
 	cr_assert_eq(list_column_move(&list, age, false), 1);
 	cr_assert_eq(list_column_move(&list, age, false), 0);
 	cr_assert_eq(list_column_move(&list, age, false), 0, "the first");

@@ -258,6 +258,27 @@ Test(top_draw, has_a_header_that_says_all)
 	cr_assert(shows("workers 62  down 0"));
 }
 
+Test(top_draw, says_who_is_in_a_box)
+{
+	static struct line l;
+
+	cr_assert_not(shows("boxes"));
+	model.totals.boxes = 2;
+	model.totals.boxed = 1;
+	rows[0].s.boxed = true;
+	cr_assert(shows("  boxes 2"));
+	type("H");
+	cr_assert(shows("boxes 2  inside 1"));
+	list_head(&list, 127, &l);
+	cr_assert_null(strstr(l.text, "HOST"));
+	list_head(&list, 128, &l);
+	cr_assert_not_null(strstr(l.text, "HOST"));
+	list_line(&list, &model, &(struct list_entry){&rows[0], 0}, 128, &l);
+	cr_assert_not_null(strstr(l.text, " sandbox "));
+	list_line(&list, &model, &(struct list_entry){&rows[1], 0}, 128, &l);
+	cr_assert_not_null(strstr(l.text, " gateway "));
+}
+
 Test(top_draw, has_bars_of_lanes_and_help_beside_help)
 {
 	type("l");

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* Masters, keepers and boxes that die while a box is made and set up, and boxes
+ * whose inmates stop and starve all that they can: nobody else notices. See
+ * test_sandbox_lives.c for boxes that are up. */
+#include "lib_boxes.h"
+#include "lib_inner.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TestSuite(sandbox_faults);
+
+#define STARTS 200 /* beside a box that harms whom it can */
+
+static void
+touch(const char *path)
+{
+	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+
+	expect(fd >= 0 && close(fd) == 0, "%s", path);
+}
+
+static const psup_value *
+rows(void)
+{
+	return psup_value_get(details(ask("sandboxes")), "boxes");
+}
+
+/* A server whose bwrap makes boxes while a file is there. */
+static void
+begin_slow(const char *gate)
+{
+	const char *path = file_in_scenario("bin/bwrap");
+	FILE *f;
+
+	expect(mkdir(file_in_scenario("bin"), 0755) == 0);
+	f = fopen(path, "we");
+	expect(f != NULL);
+	(void)fprintf(f, "#!/bin/sh\nwhile ! [ -e %s ]; do sleep 0.01; done\n"
+	    "exec /usr/bin/bwrap \"$@\"\n", gate);
+	expect(fclose(f) == 0 && chmod(path, 0755) == 0);
+	psupd(.conf = conf(""), .env = {scn_format("PATH=%s:/usr/bin:/bin",
+	    file_in_scenario("bin"))});
+	touch(gate);
+	skip_without_boxes(ask("exec", STR("command", "true")));
+	expect_ok(ask("pruneSandboxes"));
+	while (psup_value_count(rows()) > 0)
+		;
+	expect(unlink(gate) == 0);
+}
+
+/* A server whose boxes are set up once a file is there. */
+static void
+begin_slow_setup(void)
+{
+	boxes("");
+	write_conf(conf("setup = echo once >>set; while ! [ -e go ]; do "
+			"sleep 0.01; done\n"));
+	kill_now(keeper_pid(), SIGHUP);
+	await_log("event=config-read");
+}
+
+/* Until a box has come so far; its pid 1. */
+static pid_t
+await_state(const char *state)
+{
+	for (;;) {
+		const psup_value *all = rows();
+
+		for (size_t i = 0; i < psup_value_count(all); i++)
+			if (psup_get_is(psup_value_at(all, i), "state", state))
+				return (pid_t)psup_get_int(
+				    psup_value_at(all, i), "pid", 0);
+	}
+}
+
+SCENARIO(sandbox_faults, a_master_that_dies_while_one_is_made_has_it_made_once)
+{
+	const char *gate = file_in_scenario("gate"), *id;
+
+	begin_slow(gate);
+	id = background(STR("command", "echo once >>once; cat once"));
+	(void)await_state("making");
+	kill_master();
+	(void)await_state("making");
+	touch(gate);
+	expect(psup_get_int(await_end(id), "exitCode", -1) == 0);
+	expect(strcmp(read_retained(id).bytes, "once\n") == 0);
+	expect(psup_value_count(rows()) == 1);
+}
+
+SCENARIO(sandbox_faults, a_master_that_dies_while_one_is_set_up_has_it_set_up_once)
+{
+	const char *id;
+
+	begin_slow_setup();
+	id = background(STR("command", "cat set"));
+	(void)await_state("setup");
+	kill_master();
+	(void)await_state("setup");
+	touch(file_in_scenario("boxes/agent%20/go"));
+	expect(psup_get_int(await_end(id), "exitCode", -1) == 0);
+	expect(strcmp(read_retained(id).bytes, "once\n") == 0);
+}
+
+SCENARIO(sandbox_faults, one_that_is_killed_before_it_is_ready_is_told)
+{
+	struct question *q;
+	struct answer *a;
+
+	begin_slow_setup();
+	q = ask_later(peer(NULL), "exec", STR("command", "true"));
+	kill_now(await_state("setup"), SIGKILL);
+	a = answer_of(q);
+	expect_refused_for(a, "unsupported", "host");
+	expect(strstr(words_of(a), "no sandbox: its first process ended while") ||
+	    strstr(words_of(a), "its setup command failed (signal 9)"), "%s",
+	    words_of(a));
+	while (psup_value_count(rows()) > 0)
+		;
+	touch(file_in_scenario("boxes/agent%20/go"));
+	expect_says("echo well", "well\n");
+}
+
+/* 47 processes that want to stay. */
+#define EVIL                                                                   \
+	"trap '' TERM; i=0; while [ $i -lt 46 ]; do (setsid sh -c "            \
+	"'trap \"\" TERM; exec env -i sleep 1000' >/dev/null 2>&1 &); "        \
+	"i=$((i+1)); done; echo up; exec sleep 1000"
+
+SCENARIO(sandbox_faults, with_the_keeper_all_in_it_ends)
+{
+	pid_t box, bwrap, leader;
+	const char *id;
+
+	psupd(.conf = conf("pids = 100\n"), .first = true);
+	skip_without_boxes(ask("exec", STR("command", "true")));
+	id = background(STR("command", EVIL));
+	await_output(id, "up");
+	box = box_pid();
+	bwrap = bwrap_pid();
+	leader = pid_of(id);
+	kill_now(psupd_pid(), SIGKILL);
+	server_was_killed();
+	/* pid 1 is the last one to go */
+	await_gone(box);
+	await_gone(bwrap);
+	await_gone(leader);
+	expect(await_former_server() == 128 + SIGKILL);
+	psupd(.conf = conf("pids = 100\n"));
+	expect_says("echo on", "on\n");
+	expect(psup_get_is(await_end(id), "exitReason", "lost"));
+}
+
+/* Starts in a box named good, and now and then in one named bad; the first all go
+ * well, and all of the others end once their scope is to. */
+static void
+start_beside(void)
+{
+	struct peer *good = peer("good"), *bad = peer("bad");
+	struct question *asked[STARTS / 10];
+	struct answer *a;
+
+	for (int i = 0; i < STARTS; i++) {
+		if (i % 10 == 0)
+			asked[i / 10] = ask_later(bad, "exec",
+			    STR("command", "true"), YES("background"));
+		a = ask_as(good, "exec", STR("command", "true"));
+		expect_str(a, "status", "completed");
+	}
+	for (size_t i = 0; i < STARTS / 10; i++)
+		(void)answer_of(asked[i]);
+	expect_ok(ask("killScope", STR("scope", "bad"), INT("graceMs", 0)));
+	expect_ok(ask("drainScope", STR("scope", "bad"), INT("timeout", 60000)));
+	expect(psup_get_int(psup_value_get(details(ask("status")), "sessions"),
+	    "running", -1) == 0);
+}
+
+/* The numbers of a box's processes are those after the last one. */
+#define STOPS_ALL                                                              \
+	"echo up; while :; do read -r a b c d last </proc/loadavg; "           \
+	"kill -STOP $((last+1)) $((last+2)) $((last+3)); done 2>/dev/null"
+
+SCENARIO(sandbox_faults, who_stops_whom_he_guesses_holds_nobody_outside)
+{
+	const char *id;
+	pid_t worker;
+
+	psupd(.conf = conf(""), .workers = 1);
+	skip_without_boxes(ask("exec", STR("command", "true")));
+	id = background(STR("command", STOPS_ALL), STR("scope", "bad"));
+	await_output(id, "up");
+	worker = worker_of(id);
+	start_beside();
+	expect(is_alive(worker) && count_log("event=worker-up") == 2,
+	    "a worker ended");
+}
+
+/* All of its file systems are full, and they are all the memory it has. */
+#define FILLS_ALL                                                              \
+	"for d in /tmp /dev/shm /run /var; do cat /dev/zero >$d/fill; done "   \
+	"2>/dev/null; echo up; exec sleep 1000"
+
+SCENARIO(sandbox_faults, who_fills_his_memory_starves_nobody_outside)
+{
+	const psup_value *row;
+	const char *id;
+	struct answer *a;
+
+	psupd(.conf = conf("memory = 64m\n"), .workers = 1);
+	a = ask("exec", STR("command", "true"));
+	skip_without_boxes(a);
+	row = psup_value_at(rows(), 0);
+	if (psup_get_is(row, "memoryBy", "rlimit"))
+		skip_scenario("no control group here bounds a box");
+	id = background(STR("command", FILLS_ALL), STR("scope", "bad"));
+	/* he may be out of memory himself */
+	(void)ask("wait", STR("sessionId", id), STR("text", "up"),
+	    INT("timeout", 60000));
+	start_beside();
+	expect(count_log("event=worker-up") == 2, "a worker ended");
+}
+
+/* Whom boxes run as may not come to it: that is said, and by which name. */
+SCENARIO(sandbox_faults, a_workspace_that_its_user_cannot_reach_is_named)
+{
+	const char *closed = file_in_scenario("closed");
+	struct answer *a;
+
+	if (geteuid() != 0)
+		skip_scenario("the server's user is that of its boxes");
+	boxes("");
+	expect(mkdir(closed, 0700) == 0);
+	write_conf(scn_format("[sandbox]\nmode = all\nuser = nobody\n"
+	    "workspace = %s/boxes\n", closed));
+	kill_now(keeper_pid(), SIGHUP);
+	await_log("event=config-read");
+	a = ask("exec", STR("command", "true"));
+	expect_refused_for(a, "unsupported", "host");
+	expect(strstr(words_of(a), scn_format("%s/boxes/agent%%20: Permission "
+	    "denied; whom boxes run as may not come to it", closed)) != NULL,
+	    "%s", words_of(a));
+}
