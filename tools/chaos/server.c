@@ -125,14 +125,14 @@ await_server(void)
 	uint64_t until = clock_boot_ns() + START_MS * UINT64_C(1000000);
 	psup *p;
 	psup_reply *r = NULL;
-	bool reached, died = false;
+	bool died = false;
 
 	if (psup_new(&p) != PSUP_OK)
 		die("no memory");
-	while (!(reached = reach(p)) || psup_status(p, &r) != PSUP_OK) {
+	while (!reach(p) || psup_status(p, &r) != PSUP_OK) {
 		died = chaos.own
 		    ? waitpid(atomic_load(&chaos.keeper), NULL, WNOHANG) != 0
-		    : !reached;
+		    : !reach(p);
 		if (died && faults_of_keeper())
 			break;
 		if (died || clock_boot_ns() > until) {
