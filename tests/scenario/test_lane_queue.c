@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A session that waits is a session: foreground, yield and background, kill
- * and time-outs; ten thousand of them; and no end of one loses a place. */
+ * and time-outs; thousands of them ($PSUP_TEST_CROWD: how many, 3000); and no
+ * end of one loses a place. */
 #include "lib_scn.h"
 
 #include <signal.h>
@@ -151,13 +152,21 @@ SCENARIO(lane_queue, no_end_keeps_a_place)
 #undef LANE
 }
 
-/* ------------------------------------------------------------- ten thousand */
+/* ---------------------------------------------------------------- thousands */
 
-#ifdef __SANITIZE_ADDRESS__
-enum { CROWD = 3000, AT_ONCE = 50 };
-#else
-enum { CROWD = 10000, AT_ONCE = 50 };
-#endif
+enum { CROWD_MAX = 10000, AT_ONCE = 50 };
+
+/* Some of each tenth, AT_ONCE a time. */
+static int
+crowd_size(void)
+{
+	const char *env = getenv("PSUP_TEST_CROWD");
+	int n = env == NULL ? 3000 : atoi(env);
+
+	expect(n >= 10 * AT_ONCE && n <= CROWD_MAX && n % AT_ONCE == 0,
+	    "PSUP_TEST_CROWD=%s", env);
+	return n;
+}
 
 /* The quickest of a tenth: a busy machine slows some, hardly all. */
 static double
@@ -174,9 +183,9 @@ quickest(const double *v, size_t n)
 /* Each command appended its number. All before it have started, and seven of
  * them at most are still on the way to that. */
 static void
-expect_order(const char *path)
+expect_order(const char *path, int crowd)
 {
-	static bool wrote[CROWD];
+	static bool wrote[CROWD_MAX];
 	FILE *f = fopen(path, "re");
 	int got, n = 0, oldest = 0;
 
@@ -184,17 +193,17 @@ expect_order(const char *path)
 	while (fscanf(f, "%d", &got) == 1) {
 		int before = 0;
 
-		expect(got >= 0 && got < CROWD && !wrote[got], "%d", got);
+		expect(got >= 0 && got < crowd && !wrote[got], "%d", got);
 		wrote[got] = true;
 		for (int i = oldest; i < got; i++)
 			before += !wrote[i];
 		expect(before <= 7, "%d ran before %d others", got, before);
-		while (oldest < CROWD && wrote[oldest])
+		while (oldest < crowd && wrote[oldest])
 			oldest++;
 		n++;
 	}
 	fclose(f);
-	expect(n == CROWD, "%d of %d ran", n, CROWD);
+	expect(n == crowd, "%d of %d ran", n, crowd);
 }
 
 /* The processor time that a process has had, in us. */
@@ -214,14 +223,15 @@ cpu_of(pid_t pid)
 
 /* Queued on a lane of width 8, they run in order, over a master's death, and
  * the last costs the master as much as the first. */
-SCENARIO(lane_queue, ten_thousand_run_in_order)
+SCENARIO(lane_queue, thousands_run_in_order)
 {
-	static double took[CROWD / AT_ONCE];
+	static double took[CROWD_MAX / AT_ONCE];
+	const int crowd = crowd_size();
 	struct question *q[AT_ONCE];
 	const char *path;
 	char script[400];
 	double first, last;
-	size_t tenth = CROWD / AT_ONCE / 10;
+	size_t tenth = (size_t)crowd / AT_ONCE / 10;
 	struct answer *a;
 	int64_t until;
 	pid_t master;
@@ -231,7 +241,7 @@ SCENARIO(lane_queue, ten_thousand_run_in_order)
 	master = master_pid();
 	path = file_in_scenario("order");
 	expect_ok(ask("lanes", STR("op", "pause"), STR("lane", "crowd")));
-	for (int i = 0; i < CROWD; i += AT_ONCE) {
+	for (int i = 0; i < crowd; i += AT_ONCE) {
 		double before = cpu_of(master);
 
 		for (int k = 0; k < AT_ONCE; k++) {
@@ -246,15 +256,15 @@ SCENARIO(lane_queue, ten_thousand_run_in_order)
 		took[i / AT_ONCE] = cpu_of(master) - before;
 	}
 	first = quickest(took, tenth);
-	last = quickest(took + CROWD / AT_ONCE - tenth, tenth);
+	last = quickest(took + crowd / AT_ONCE - tenth, tenth);
 	fprintf(stderr,
 	    "%d queued: %.0f us each for the first tenth, %.0f for the last, "
 	    "ratio %.2f\n",
-	    (int)CROWD, first / AT_ONCE, last / AT_ONCE, last / first);
+	    crowd, first / AT_ONCE, last / AT_ONCE, last / first);
 	expect(last < 3 * first, "%.0f us, then %.0f", first, last);
-	expect_lane("crowd", 0, CROWD);
+	expect_lane("crowd", 0, crowd);
 	kill_master();
-	expect_lane("crowd", 0, CROWD);
+	expect_lane("crowd", 0, crowd);
 	expect_ok(ask("lanes", STR("op", "resume"), STR("lane", "crowd")));
 	until = now_ms() + 4 * SCN_DEADLINE_MS;
 	do {
@@ -263,5 +273,5 @@ SCENARIO(lane_queue, ten_thousand_run_in_order)
 		expect_ok(a);
 		expect(now_ms() < until, "%s", words_of(a));
 	} while (!psup_get_bool(details(a), "drained", false));
-	expect_order(path);
+	expect_order(path, crowd);
 }

@@ -117,8 +117,8 @@ abandon(bool died)
 	waitpid(atomic_load(&chaos.keeper), NULL, 0);
 }
 
-/* Until it answers. False: it died before, by a fault point or somebody's
- * hand; its other ends are ends. */
+/* Until it answers; one of others is there, or it is none. False: ours died
+ * before, by a fault point or somebody's hand; its other ends are ends. */
 static bool
 await_server(void)
 {
@@ -128,8 +128,9 @@ await_server(void)
 	bool died = false;
 
 	while (!reach(p) || psup_status(p, &r) != PSUP_OK) {
-		died = chaos.own &&
-		    waitpid(atomic_load(&chaos.keeper), NULL, WNOHANG) != 0;
+		died = chaos.own
+		    ? waitpid(atomic_load(&chaos.keeper), NULL, WNOHANG) != 0
+		    : !reach(p);
 		if (died && faults_of_keeper())
 			break;
 		if (died || clock_boot_ns() > until) {

@@ -388,6 +388,19 @@ Test(lines, the_gap_is_exact_and_ends_a_line)
 	rig_close(&rig);
 }
 
+/* So many of these five texts at once. */
+static void
+put_much(struct rig *rig, enum ring_stream to, const char *const text[5],
+    int count)
+{
+	struct sbuf all = {0};
+
+	for (; count >= 0; count--)
+		sbuf_add(&all, text[rand() % 5]);
+	put(rig, to, all.p, all.len);
+	sbuf_fini(&all);
+}
+
 /* A poll's cut of all and of the newest alone. Returns what was not read. */
 static uint64_t
 expect_same_cut(struct rig *rig, uint64_t from, size_t max, bool text)
@@ -434,8 +447,11 @@ Test(lines, the_newest_of_each_stream_is_what_a_cut_leaves)
 			enum ring_stream to = rand() % 8 == 0 ? RING_STDERR
 			                                      : RING_STDOUT;
 
-			for (int k = rand() % (n % 5 == 0 ? 2000 : 100);
-			     k >= 0; k--)
+			if (n % 5 == 0) {
+				put_much(&rig, to, text, rand() % 2000);
+				continue;
+			}
+			for (int k = rand() % 100; k >= 0; k--)
 				puts_to(&rig, to, text[rand() % 5]);
 		}
 		for (int i = 0; i < 20; i++) {
