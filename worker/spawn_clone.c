@@ -151,6 +151,8 @@ clone_once(struct spawn *s, int *ret_pidfd, bool *ret_into)
 		flags |= CLONE_FILES;
 	if (s->args.held)
 		flags |= CLONE_VFORK;
+	if (spawn_is_boxed(s))
+		ring_hide_from_forks(s->args.hdr, false);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	if (into)
@@ -163,6 +165,8 @@ clone_once(struct spawn *s, int *ret_pidfd, bool *ret_into)
 		pid = pid < 0 ? -errno : pid;
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (spawn_is_boxed(s))
+		ring_hide_from_forks(s->args.hdr, true);
 	return pid;
 }
 
