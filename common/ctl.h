@@ -48,7 +48,7 @@
 #define CTL_MAX_BYTES 65536u /* a larger START travels in a sealed memfd */
 #define CTL_MAX_FDS   253    /* SCM_MAX_FD */
 #define CTL_STARTS_MAX 64u   /* that one worker has under way at once */
-#define CTL_SPARES_MAX 192u /* rings that a worker keeps open for others */
+#define CTL_SPARES_MAX 320u /* rings that a worker keeps open for others */
 
 enum ctl_type {
 	/* worker or master -> keeper */

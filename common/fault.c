@@ -28,7 +28,9 @@ struct fault {
 	char name[64];
 	int sig; /* SIGKILL, SIGSTOP or SIGABRT; 0: fail, -1: once */
 	unsigned long at;
+	bool each; /* at each at-th pass, those of its forks with its own */
 	atomic_ulong passes;
+	atomic_ulong owed; /* notes of forks that see no such file, in a box */
 };
 
 static struct fault own_faults[FAULT_MAX];
@@ -52,7 +54,7 @@ static const struct {
 	{ "once", -1 },
 };
 
-/* One "name=action[@n]" of `len` bytes. */
+/* One "name=action[@n[+]]" of `len` bytes. */
 static bool
 fault_parse(const char *s, size_t len, struct fault *ret)
 {
@@ -75,6 +77,7 @@ fault_parse(const char *s, size_t len, struct fault *ret)
 	memcpy(ret->name, s, name_len);
 	ret->sig = actions[i].sig;
 	ret->at = at != NULL ? strtoul(at + 1, NULL, 10) : 1;
+	ret->each = at != NULL && end[-1] == '+';
 	return ret->at > 0;
 }
 
@@ -96,18 +99,29 @@ fault_add(const char *path, const char *text, size_t len)
 	return size;
 }
 
-/* Says that a point's time has come. */
-static void
+/* Says that a point's time has come. False: it cannot. */
+static bool
 fault_note(const char *name)
 {
 	char line[80];
 	size_t len = strnlen(name, sizeof(line) - 1);
 
 	if (fault_log == NULL)
-		return;
+		return true;
 	memcpy(line, name, len);
 	line[len++] = '\n';
-	(void)fault_add(fault_log, line, len);
+	return fault_add(fault_log, line, len) > 0;
+}
+
+/* Passes of its forks count with its own from now on: who follows one that died
+ * there does not die there, too. */
+static void
+fault_share(void)
+{
+	faults = mmap(NULL, sizeof(own_faults), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(faults != MAP_FAILED);
+	memcpy(faults, own_faults, sizeof(own_faults));
 }
 
 /* The next point of this program in turn: at its 1st pass, in the next round at
@@ -121,9 +135,7 @@ fault_take_turn(void)
 	char path[4096];
 
 	CHECK(fault_log != NULL && n > 0);
-	faults = mmap(NULL, sizeof(own_faults), PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(faults != MAP_FAILED);
+	fault_share();
 	f = &faults[fault_count++];
 	CHECK(snprintf(path, sizeof(path), "%s.%s", fault_log,
 	          program_invocation_short_name) < (int)sizeof(path));
@@ -138,6 +150,7 @@ static void
 fault_load(void)
 {
 	const char *s = getenv("PSUP_FAULTS");
+	bool each = false;
 
 	fault_loaded = true;
 	fault_log = getenv("PSUP_FAULTS_LOG");
@@ -152,23 +165,38 @@ fault_load(void)
 
 		CHECK(fault_count < FAULT_MAX);
 		CHECK(fault_parse(s, len, &faults[fault_count]));
-		fault_count++;
+		each |= faults[fault_count++].each;
 		s += len + (s[len] == ',');
 	}
+	if (each)
+		fault_share();
+}
+
+/* One pass more: is it the one? */
+static bool
+fault_is_due(struct fault *f, unsigned long *ret_pass)
+{
+	*ret_pass = atomic_fetch_add(&f->passes, 1) + 1;
+	return f->each ? *ret_pass % f->at == 0 : *ret_pass == f->at;
 }
 
 void
 fault_hit(const char *name)
 {
+	unsigned long pass;
 	size_t i;
 
 	if (!fault_loaded)
 		fault_load();
 	for (i = 0; i < fault_count; i++) {
+		while (atomic_load(&faults[i].owed) > 0 &&
+		    fault_note(faults[i].name))
+			atomic_fetch_sub(&faults[i].owed, 1);
 		if (strcmp(faults[i].name, name) != 0 || faults[i].sig <= 0 ||
-		    atomic_fetch_add(&faults[i].passes, 1) + 1 != faults[i].at)
+		    !fault_is_due(&faults[i], &pass))
 			continue;
-		fault_note(name);
+		if (!fault_note(name))
+			atomic_fetch_add(&faults[i].owed, 1);
 		if (faults[i].sig == SIGABRT)
 			abort();
 		kill(getpid(), faults[i].sig);
@@ -185,13 +213,13 @@ fault_fails(const char *name)
 		fault_load();
 	for (i = 0; i < fault_count; i++)
 		if (strcmp(faults[i].name, name) == 0 && faults[i].sig <= 0) {
-			unsigned long pass =
-			    atomic_fetch_add(&faults[i].passes, 1) + 1;
+			unsigned long pass;
+			bool due = fault_is_due(&faults[i], &pass);
 
-			if (pass == faults[i].at)
-				fault_note(name);
-			fails |= pass == faults[i].at ||
-			    (faults[i].sig == 0 && pass > faults[i].at);
+			if (due)
+				(void)fault_note(name);
+			fails |= due || (faults[i].sig == 0 &&
+			    !faults[i].each && pass > faults[i].at);
 		}
 	return fails;
 }

@@ -7,7 +7,8 @@
  *     PSUP_FAULTS="spawn.after-hold=kill@3,pump.after-splice=stop"
  *
  * kill: SIGKILL to itself, stop: SIGSTOP, abort: abort(); "@n" means at the
- * n-th pass only (default: the first). fail is for FAULT_FAILS() alone, which
+ * n-th pass only (default: the first), "@n+" at each n-th, where passes of what it
+ * forks, a porter's, count with its own. fail is for FAULT_FAILS() alone, which
  * then is true at the n-th pass and ever after; once: at that pass alone.
  *
  * PSUP_FAULTS_LOG=FILE: whoever does so first adds its point's name to FILE, a

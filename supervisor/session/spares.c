@@ -14,6 +14,11 @@
 #define IDLE_NS (3 * NSEC_PER_SEC) /* unused so long, it goes ... */
 #define AT_ONCE 32u /* ... with so many others of its worker a beat */
 
+/* Of a scope's answered ones so many stay, the oldest goes. Where all of them are
+ * one worker's, as of a client that has one command at a time, that one's ring is
+ * still to be open. */
+static_assert(CTL_SPARES_MAX > MASTER_RECENT, "it is never used again");
+
 struct spare {
 	TAILQ_ENTRY(spare) link;
 	struct sid sid;

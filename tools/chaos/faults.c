@@ -40,6 +40,9 @@ take_point(const char *text, size_t len)
 	bool hinders = n_eq == 5 && (strncmp(eq, "=fail", 5) == 0 ||
 	    strncmp(eq, "=once", 5) == 0);
 
+	/* no process of the server's dies */
+	hinders |= strncmp(text, "porter.before-clone", 19) == 0 ||
+	    strncmp(text, "porter.after-clone", 18) == 0;
 	if (name == 0 || used + len + 16 > sizeof(environment))
 		die("--fault: '%.*s': expected NAME[@N][=ACTION]", (int)len,
 		    text);

@@ -111,10 +111,11 @@ static const struct opt options[] = {
 	    "how long (30, or as long as --kills takes)"),
 	NUMBER("kills", 0, "N", chaos.o.kills, 1, 1000000000,
 	    "until so many kills"),
-	TEXT("fault", 0, "NAME[@N][=ACTION][,...]", NULL, chaos.o.fault,
+	TEXT("fault", 0, "NAME[@N[+]][=ACTION][,...]", NULL, chaos.o.fault,
 	    "instead of a rate: the server's processes kill themselves (ACTION "
-	    "kill, stop or abort) at the N-th pass of a fault point; fail, "
-	    "once: they are hindered, and killed at the rate; ~: each process "
+	    "kill, stop or abort) at the N-th pass of a fault point (N+: at "
+	    "each N-th); fail, once, or a point of the porter's: they are "
+	    "hindered, and killed at the rate; ~: each process "
 	    "at another one (test builds)"),
 	CALL("upgrade", 0, "[DIR]", "@dir", take_upgrade,
 	    "the server is upgraded in place again and again meanwhile, to the "
