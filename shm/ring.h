@@ -96,6 +96,7 @@ struct ring_reader {
 	uint32_t head_bytes, tail_bytes;
 	uint64_t tail_cap; /* T */
 	uint64_t seen;     /* highest head seen: it never goes back */
+	bool closed;       /* seen: nothing of it changes any more */
 };
 
 enum ring_verdict {
@@ -154,6 +155,11 @@ int ring_look(int dirfd, struct sid sid, struct ring_look *ret);
  */
 ssize_t ring_read(struct ring_reader *r, uint64_t *pos, void *buf, size_t size,
     uint64_t *ret_dropped, enum ring_verdict *ret_verdict);
+/* The same by facts read a moment ago, up to whose head the caller reads: where
+ * nothing has moved since that saves a look at the header. */
+ssize_t ring_read_known(struct ring_reader *r, const struct ring_facts *known,
+    uint64_t *pos, void *buf, size_t size, uint64_t *ret_dropped,
+    enum ring_verdict *ret_verdict);
 
 /* The stream of position `pos`, by a header page read before, where its
  * stretch ends (> pos), and when it began to arrive (wall ms; 0: not known).

@@ -54,6 +54,16 @@ ring_oldest_tail(uint64_t reserve, uint64_t head_bytes, uint64_t tail_cap)
 	return reserve - tail_cap;
 }
 
+/* Bytes that [from, to) and [a, b) have in common. */
+static inline uint64_t
+ring_overlap(uint64_t from, uint64_t to, uint64_t a, uint64_t b)
+{
+	uint64_t lo = from > a ? from : a;
+	uint64_t hi = to < b ? to : b;
+
+	return hi > lo ? hi - lo : 0;
+}
+
 /* Is `off` a place where the cursor of lap `lap` can stand? */
 static inline bool
 ring_cursor_ok(int64_t off, uint64_t lap, uint64_t head_bytes,

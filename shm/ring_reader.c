@@ -37,14 +37,13 @@ struct pump {
 	uint32_t stream, open_streams;
 	uint64_t seg_count;
 };
-#define PUMP_OFFSET 0
-static_assert(offsetof(struct ring_header, spool_off) - PUMP_OFFSET ==
-	sizeof(struct pump), "struct pump mirrors the header");
+static_assert(offsetof(struct ring_header, spool_off) == sizeof(struct pump),
+    "struct pump mirrors the header");
 static_assert(offsetof(struct ring_header, sid) == offsetof(struct pump, sid),
     "struct pump mirrors the header");
-static_assert(offsetof(struct ring_header, head) - PUMP_OFFSET ==
+static_assert(offsetof(struct ring_header, head) ==
 	offsetof(struct pump, head), "struct pump mirrors the header");
-static_assert(offsetof(struct ring_header, seg_count) - PUMP_OFFSET ==
+static_assert(offsetof(struct ring_header, seg_count) ==
 	offsetof(struct pump, seg_count), "struct pump mirrors the header");
 
 /* Reads exactly `size` bytes. GONE or CORRUPT where there are fewer. */
@@ -92,28 +91,31 @@ pump_ok(const struct ring_reader *r, const struct pump *p)
 	    p->hole_to < RING_POS_MAX;
 }
 
+/* What a copy of these words is worth. */
+static enum ring_verdict
+pump_check(const struct ring_reader *r, const struct pump *p)
+{
+	if (is_anothers(r, p->magic, p->sid))
+		return RING_GONE;
+	return pump_ok(r, p) ? RING_OK : RING_CORRUPT;
+}
+
 /* Reads the pump words, retrying a torn copy. */
 static enum ring_verdict
 pump_read(struct ring_reader *r, struct pump *ret)
 {
-	enum ring_verdict v;
-	struct pump p;
+	enum ring_verdict v = RING_CORRUPT;
 
-	for (int i = 0; i < TRIES; i++) {
-		v = read_exact(r->fd, &p, sizeof(p), PUMP_OFFSET);
+	for (int i = 0; i < TRIES && v == RING_CORRUPT; i++) {
+		v = read_exact(r->fd, ret, sizeof(*ret), 0);
 		if (v != RING_OK)
 			return v;
 		/* Makes the load of head an acquire: data and segments are
 		 * read after it. Pairs with the writer's publish. */
 		atomic_thread_fence(memory_order_acquire);
-		if (is_anothers(r, p.magic, p.sid))
-			return RING_GONE;
-		if (pump_ok(r, &p)) {
-			*ret = p;
-			return RING_OK;
-		}
+		v = pump_check(r, ret);
 	}
-	return RING_CORRUPT;
+	return v;
 }
 
 /* Opens and checks what never changes. */
@@ -124,19 +126,13 @@ ring_reader_open(int dirfd, struct sid sid, struct ring_reader *ret)
 	struct ring_header h;
 	char name[RUNDIR_NAME_MAX];
 	struct stat st;
-	int err;
 
 	rundir_ring_name(sid, name);
 	r.fd = openat(dirfd, name,
 	    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (r.fd < 0)
 		return -errno;
-	if (fstat(r.fd, &st) != 0) {
-		err = -errno;
-		close(r.fd);
-		return err;
-	}
-	if (!S_ISREG(st.st_mode) ||
+	if (fstat(r.fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    read_exact(r.fd, &h, sizeof(h), 0) != RING_OK ||
 	    h.magic != RING_MAGIC || !abi_reads(ABI_RING, h.stamp) ||
 	    h.header_bytes != sizeof(h) || h.sid.v != sid.v ||
@@ -147,6 +143,8 @@ ring_reader_open(int dirfd, struct sid sid, struct ring_reader *ret)
 	r.head_bytes = h.head_bytes;
 	r.tail_bytes = h.tail_bytes;
 	r.tail_cap = ring_tail_cap(h.tail_bytes);
+	r.closed = h.closed_ms != 0;
+	atomic_thread_fence(memory_order_acquire);
 	*ret = r;
 	return 0;
 }
@@ -160,16 +158,6 @@ ring_reader_close(struct ring_reader *r)
 	r->fd = -1;
 }
 
-/* Bytes that [from, to) and [a, b) have in common. */
-static uint64_t
-overlap(uint64_t from, uint64_t to, uint64_t a, uint64_t b)
-{
-	uint64_t lo = from > a ? from : a;
-	uint64_t hi = to < b ? to : b;
-
-	return hi > lo ? hi - lo : 0;
-}
-
 /* Bytes below `head` that are in neither region. */
 static uint64_t
 dropped_below(const struct ring_reader *r, const struct pump *p,
@@ -179,10 +167,10 @@ dropped_below(const struct ring_reader *r, const struct pump *p,
 
 	if (oldest > p->head)
 		oldest = p->head;
-	return overlap(r->head_bytes, oldest, 0, p->head) +
-	    overlap(p->hole_from, p->hole_to, 0, first) +
-	    overlap(p->hole_from, p->hole_to, oldest > first ? oldest : first,
-		p->head);
+	return ring_overlap(r->head_bytes, oldest, 0, p->head) +
+	    ring_overlap(p->hole_from, p->hole_to, 0, first) +
+	    ring_overlap(p->hole_from, p->hole_to,
+		oldest > first ? oldest : first, p->head);
 }
 
 /* Were all fields that never change copied as they were at open? */
@@ -227,7 +215,8 @@ page_cut_segments(struct ring_header *h, uint64_t count_now)
 /*
  * Copies the header page once; *ret_stable: nothing moved meanwhile. What is
  * counted comes from before the copy, so that every entry it counts is whole in
- * the copy: the loads of one copy have no order among each other.
+ * the copy: the loads of one copy have no order among each other. Of a ring that
+ * was seen closed before, nothing moves any more.
  */
 static enum ring_verdict
 page_read(struct ring_reader *r, struct ring_facts *f, bool *ret_stable)
@@ -236,17 +225,23 @@ page_read(struct ring_reader *r, struct ring_facts *f, bool *ret_stable)
 	enum ring_verdict v;
 	struct pump p, now;
 
-	v = pump_read(r, &p);
+	v = r->closed ? RING_OK : pump_read(r, &p);
 	if (v != RING_OK)
 		return v;
 	v = read_exact(r->fd, h, sizeof(*h), 0);
 	if (v != RING_OK)
 		return v;
 	atomic_thread_fence(memory_order_acquire);
-	v = pump_read(r, &now);
+	if (r->closed) {
+		memcpy(&p, h, sizeof(p));
+		now = p;
+		v = pump_check(r, &now);
+	} else {
+		v = pump_read(r, &now);
+		memcpy(h, &p, sizeof(p));
+	}
 	if (v != RING_OK)
 		return v;
-	memcpy((char *)h + PUMP_OFFSET, &p, sizeof(p));
 	if (!page_is_ours(r, h) || now.head < p.head ||
 	    now.seg_count < p.seg_count || !page_segments_reach(h))
 		return RING_CORRUPT; /* or torn: the caller tries again */
@@ -288,6 +283,7 @@ ring_facts(struct ring_reader *r, struct ring_facts *ret)
 	if (!stable && f.raw.closed_ms != 0)
 		return RING_BUSY;
 	r->seen = f.head;
+	r->closed = f.raw.closed_ms != 0;
 	*ret = f;
 	return RING_OK;
 }
@@ -397,18 +393,28 @@ trim(const struct ring_reader *r, const struct pump *now, struct stretch *s,
 	return true;
 }
 
-/* Reads retained bytes from *pos on. */
 ssize_t
 ring_read(struct ring_reader *r, uint64_t *pos, void *buf, size_t size,
     uint64_t *ret_dropped, enum ring_verdict *ret_verdict)
+{
+	return ring_read_known(r, NULL, pos, buf, size, ret_dropped,
+	    ret_verdict);
+}
+
+/* Reads retained bytes from *pos on. */
+ssize_t
+ring_read_known(struct ring_reader *r, const struct ring_facts *known,
+    uint64_t *pos, void *buf, size_t size, uint64_t *ret_dropped,
+    enum ring_verdict *ret_verdict)
 {
 	enum ring_verdict v = RING_BUSY;
 	struct pump before, now;
 	struct stretch s;
 
 	for (int i = 0; i < TRIES; i++) {
-		v = pump_read(r, &before);
-		if (v != RING_OK)
+		if (i == 0 && known != NULL)
+			memcpy(&before, &known->raw, sizeof(before));
+		else if ((v = pump_read(r, &before)) != RING_OK)
 			break;
 		s = seat(r, &before, *pos);
 		if (*pos > before.head)

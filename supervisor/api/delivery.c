@@ -71,7 +71,6 @@ delivery_read(struct master *m, struct session *s,
 {
 	struct ring_reader *rd = readers_of(m, s);
 	size_t most = (size_t)w->max_bytes + READ_MORE;
-	struct ring_glance g;
 	enum ring_verdict v;
 
 	d->next = d->from;
@@ -84,8 +83,6 @@ delivery_read(struct master *m, struct session *s,
 		return;
 	}
 	d->have = true;
-	if (ring_glance(rd, &g) == RING_OK)
-		output_head(s, g.head);
-	output_head(s, d->k.to);
+	output_head(s, d->k.head);
 	delivery_cut(w, s, d);
 }

@@ -227,10 +227,14 @@ put_rows(struct req *r, uint64_t until)
 		l->current.v = 0;
 		if (s == NULL || !is_shown(r, s))
 			continue;
-		result_row(r->m, s, usage ? &l->sample : NULL, &l->fields,
-		    &l->e);
-		if (l->fields.names == NULL)
-			result_line(s, now, &l->text);
+		if (l->fields.names == NULL && !usage) {
+			row_list(r->m, s, now, &l->e, &l->text);
+		} else {
+			result_row(r->m, s, usage ? &l->sample : NULL,
+			    &l->fields, &l->e);
+			if (l->fields.names == NULL)
+				result_line(s, now, &l->text);
+		}
 		l->rows++;
 		l->left--;
 	}

@@ -31,15 +31,20 @@ poll_text(struct session *s, const struct delivery *d,
 	}
 }
 
-/* All that is retained. */
+/* All that is retained, which may be what is delivered. */
 static void
-enc_aggregated(struct req *r, struct session *s, struct enc *e)
+enc_aggregated(struct req *r, struct session *s, const struct delivery *d,
+    struct enc *e)
 {
 	const struct polling *p = r->state;
-	struct output o;
+	size_t max = r->m->cfg.max_output_chars;
+	struct output o = {0};
 
-	output_read(r->m, s, r->m->cfg.max_output_chars, p->wish.text,
-	    &o);
+	if (d->have && d->from == 0 && d->omitted == 0 && d->k.len <= max &&
+	    d->k.to == s->output.total)
+		output_text(s, &d->k, max, p->wish.text, &o);
+	else
+		output_read(r->m, s, max, p->wish.text, &o);
 	enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
 	    o.text.len);
 	enc_kv_bool(e, "truncated", o.omitted > 0);
@@ -118,5 +123,5 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 	}
 	/* who reads by position has the rest already */
 	if (!session_live(s) || (!p->wish.have_since && !p->wish.raw))
-		enc_aggregated(r, s, e);
+		enc_aggregated(r, s, d, e);
 }

@@ -165,8 +165,8 @@ read_all(struct ring_reader *r, struct reading *rd, uint64_t *pos)
 	while (*pos < head && rd->len < rd->cap) {
 		enum ring_verdict verdict = RING_OK;
 		uint64_t most = leave_out(r, rd, pos), at = *pos, dropped = 0;
-		ssize_t n = ring_read(r, &at, rd->data + rd->len,
-		    rd->cap - rd->len < most ? rd->cap - rd->len : (size_t)most,
+		ssize_t n = ring_read_known(r, &rd->facts, &at,
+		    rd->data + rd->len, rd->cap - rd->len < most ? rd->cap - rd->len : (size_t)most,
 		    &dropped, &verdict);
 
 		if (n < 0)
@@ -246,6 +246,7 @@ hand_over(struct reading *rd, uint64_t pos, struct retained *ret)
 	ret->len = rd->len;
 	ret->from = rd->run_count > 0 ? rd->runs[0].pos : pos;
 	ret->to = pos;
+	ret->head = rd->facts.head;
 	ret->gap_at = rd->len;
 	ret->piece = rd->len;
 	ret->before = rd->run_count > 0 ? rd->runs[0].missing : rd->missing;

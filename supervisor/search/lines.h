@@ -26,6 +26,7 @@ struct retained {
 	size_t len;
 	uint64_t from;     /* position of data[0] */
 	uint64_t to;       /* position after the last byte */
+	uint64_t head;     /* of the ring: where it stood */
 	size_t gap_at;     /* index in data where bytes are missing; len: none */
 	uint64_t dropped;  /* bytes missing there (hole included); a second
 	                    * gap, after a full tmpfs, is counted too */

@@ -272,6 +272,12 @@ struct session {
 		                     * runs */
 	} record;
 
+	/* Its row of list, as long as it stays as it is. */
+	OWNED(row, "words/row_kept.c") struct {
+		char *p; /* the map as it is encoded, and its line; NULL: none */
+		uint32_t map_bytes, line_bytes;
+	} row;
+
 	/* Its memory. */
 	OWNED(over, "over.c") struct {
 		bool forgotten; /* in no tree or list; freed soon (over.c) */

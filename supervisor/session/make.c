@@ -61,6 +61,7 @@ session_free(struct session *s)
 	room_leave(s);
 	fields_free(s);
 	free(s->output.tail);
+	row_drop(s);
 	news_deadline_off(s);
 	record_spec_drop(s);
 	free(s);

@@ -16,8 +16,10 @@
 void
 output_head(struct session *s, uint64_t head)
 {
-	if (head > s->output.total)
-		s->output.total = head;
+	if (head <= s->output.total)
+		return;
+	s->output.total = head;
+	row_drop(s);
 }
 
 void

@@ -268,11 +268,14 @@ void board_show(struct master *m, struct session *s);
 int shown_open(struct master *m); /* 0 or -ENOMEM */
 void shown_take(struct master *m); /* once all are known */
 
+/* Its row of list is not as it was (words/row_kept.c). */
+void row_drop(struct session *s);
+
 /* ------------------------------------------------------------- record.c */
 /* The record and the board slot are written at the end of this turn. */
 void session_touch(struct master *m, struct session *s);
 /* The same, within SOON_MS: of what its worker would say again, and nobody was
- * told. What ends until then is written once. */
+ * told, or what only orders retention. What ends until then is written once. */
 void session_touch_soon(struct master *m, struct session *s);
 /* Before a commit: for whom it is time; starts are counted with what records
  * them, so that neither is without the other; */

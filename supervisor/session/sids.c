@@ -51,6 +51,21 @@ found(struct sids *o, size_t i, size_t ahead)
 	return o->v[i].s;
 }
 
+/* In a walk back: the row that list tells of somebody further on. */
+static void
+fetch_row(const struct sids *o, size_t i)
+{
+	const struct session *s = i >= o->first + 2 * AHEAD
+	    ? o->v[i - 2 * AHEAD].s
+	    : NULL;
+
+	if (s != NULL)
+		__builtin_prefetch(&s->row);
+	s = i >= o->first + AHEAD ? o->v[i - AHEAD].s : NULL;
+	for (uint32_t at = 0; s != NULL && at < s->row.map_bytes; at += 64)
+		__builtin_prefetch(s->row.p + at);
+}
+
 /* Whoever is at i or behind. */
 static struct session *
 onward(struct sids *o, size_t i)
@@ -80,8 +95,10 @@ sids_before(struct sids *o, uint64_t sid)
 	size_t i = seek(o, sid);
 
 	while (i > o->first)
-		if (o->v[--i].s != NULL)
+		if (o->v[--i].s != NULL) {
+			fetch_row(o, i);
 			return found(o, i, i - AHEAD);
+		}
 	return NULL;
 }
 

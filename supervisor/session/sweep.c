@@ -254,7 +254,7 @@ sweep_read(struct master *m, struct session *s)
 	    (s->retention.read && s->retention.list == kept_of(s)))
 		return;
 	s->retention.read = true;
-	session_touch(m, s);
+	session_touch_soon(m, s); /* no answer waits for that */
 	unkeep(s);
 	keep(s);
 	cap(m, s->share.room, s);

@@ -265,6 +265,7 @@ undirty(struct master *m, struct session *s)
 void
 session_touch(struct master *m, struct session *s)
 {
+	row_drop(s);
 	if (s->record.dirty || s->over.forgotten)
 		return;
 	undirty(m, s);
@@ -286,6 +287,7 @@ on_soon(int fd, short what, void *arg)
 void
 session_touch_soon(struct master *m, struct session *s)
 {
+	row_drop(s);
 	if (s->record.dirty || s->record.soon_ns != 0 || s->over.forgotten)
 		return;
 	s->record.soon_ns = clock_boot_ns() + SOON_MS * NSEC_PER_MSEC;

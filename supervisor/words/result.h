@@ -104,6 +104,11 @@ void result_exec_running(struct master *m, struct session *s,
 void result_not_run(const char *cwd, struct enc *e);
 void result_event_text(struct master *m, struct session *s, struct sbuf *b);
 
+/* A row of list with all fields, and its line. */
+void row_list(struct master *m, struct session *s, uint64_t now_ms,
+    struct enc *e, struct sbuf *text);
+
+struct retained; /* search/lines.h */
 /* Retained output by a text rule, its last `max` bytes. */
 struct output {
 	struct sbuf text;
@@ -112,6 +117,9 @@ struct output {
 	const char *fault; /* why there is none (readers_fault); NULL */
 };
 void output_read(struct master *m, struct session *s, size_t max,
+    enum text_rule rule, struct output *ret);
+/* The same of what was read from the beginning on. *ret is 0. */
+void output_text(const struct session *s, const struct retained *k, size_t max,
     enum text_rule rule, struct output *ret);
 /* The same, for one that is read another way: into the text and the details;
  * nothing for NULL. */

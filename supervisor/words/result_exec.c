@@ -96,6 +96,24 @@ result_fault(const char *fault, struct enc *e)
 		enc_kv_str(e, "outputState", fault);
 }
 
+void
+output_text(const struct session *s, const struct retained *k, size_t max,
+    enum text_rule rule, struct output *ret)
+{
+	size_t at = 0;
+
+	if (k->gap_at < k->len)
+		at = k->gap_at;
+	if (k->len - at > max)
+		at = text_resync(k->data, k->len, k->len - max);
+	else
+		at += text_skip_partial(k->data + at, k->len - at);
+	ret->omitted = k->to - (k->len - at);
+	ret->dropped = k->gone;
+	sbuf_add_output(&ret->text, rule, k->data + at, k->len - at,
+	    session_live(s));
+}
+
 /* Retained output as text. */
 void
 output_read(struct master *m, struct session *s, size_t max,
@@ -104,7 +122,6 @@ output_read(struct master *m, struct session *s, size_t max,
 	struct ring_reader *r;
 	struct retained k;
 	enum ring_verdict v;
-	size_t at = 0;
 
 	*ret = (struct output){0};
 	/* its worker counted: most commands that end say nothing at all */
@@ -121,16 +138,7 @@ output_read(struct master *m, struct session *s, size_t max,
 		return;
 	}
 	output_head(s, k.to);
-	if (k.gap_at < k.len)
-		at = k.gap_at;
-	if (k.len - at > max)
-		at = text_resync(k.data, k.len, k.len - max);
-	else
-		at += text_skip_partial(k.data + at, k.len - at);
-	ret->omitted = k.to - (k.len - at);
-	ret->dropped = k.gone;
-	sbuf_add_output(&ret->text, rule, k.data + at, k.len - at,
-	    session_live(s));
+	output_text(s, &k, max, rule, ret);
 	retained_free(&k);
 }
 

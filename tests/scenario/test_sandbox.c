@@ -193,6 +193,17 @@ listens(int domain, const void *addr, socklen_t len)
 	return fd;
 }
 
+/* A box with these settings, and with our helpers in it. */
+static void
+boxes_with_helpers(const char *more)
+{
+	char dir[600], real[4096];
+
+	(void)snprintf(dir, sizeof(dir), "%s/../tests/helpers", scn_bin_dir());
+	expect(realpath(dir, real) != NULL && strlen(real) < sizeof(dir));
+	boxes(scn_format("bind = %s:/helpers:ro\n%s", real, more));
+}
+
 /* From a box with these settings, too. */
 static void
 try_to_get_out(const char *more)
@@ -201,15 +212,11 @@ try_to_get_out(const char *more)
 	struct sockaddr_in in = {.sin_family = AF_INET,
 	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(in);
-	char dir[600], real[4096], bind_line[1300], call[1400], name[32];
+	char call[1400], name[32];
 	struct answer *a;
 	int fds[2], n;
 
-	(void)snprintf(dir, sizeof(dir), "%s/../tests/helpers", scn_bin_dir());
-	expect(realpath(dir, real) != NULL && strlen(real) < sizeof(dir));
-	(void)snprintf(bind_line, sizeof(bind_line), "bind = %.1200s:/helpers:ro\n",
-	    real);
-	boxes(scn_format("%s%s", bind_line, more));
+	boxes_with_helpers(more);
 	n = snprintf(name, sizeof(name), "psup-escape-%d", (int)getpid());
 	memcpy(un.sun_path + 1, name, (size_t)n);
 	fds[0] = listens(AF_UNIX, &un,
@@ -232,6 +239,25 @@ try_to_get_out(const char *more)
 SCENARIO(sandbox, lets_nobody_out)
 {
 	try_to_get_out("");
+}
+
+/* Before its exec a command is a program of ours, in whose hands more is. */
+SCENARIO(sandbox, nobody_in_there_gets_at_what_starts)
+{
+	const char *id;
+	struct answer *a;
+
+	boxes_with_helpers("");
+	id = background(LIST("argv", "/helpers/escape", "starts"));
+	await_output(id, "up");
+	for (int i = 0; i < 100; i++)
+		expect_str(ask("exec", LIST("argv", "true")), "status",
+		    "completed");
+	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
+	(void)await_end(id);
+	a = ask("poll", STR("sessionId", id));
+	expect(strcmp(read_retained(id).bytes, "up\n") == 0, "%s",
+	    words_of(a));
 }
 
 /* Nor by the directory of its scope, which is somebody's outside. */

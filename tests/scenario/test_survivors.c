@@ -113,6 +113,22 @@ holder_of(const struct answer *a, pid_t pid)
 	return NULL;
 }
 
+/* How many hold the output of the one session that is listed: asked twice, since
+ * the second time its row is told again. */
+static int64_t
+holders_listed(void)
+{
+	int64_t n[2];
+
+	for (int i = 0; i < 2; i++)
+		n[i] = psup_get_int(psup_value_at(psup_value_get(
+		    details(ask("list", YES("all"))), "sessions"), 0),
+		    "holders", -1);
+	expect(n[0] == n[1], "%lld holders, then %lld", (long long)n[0],
+	    (long long)n[1]);
+	return n[0];
+}
+
 /* The shell is gone, two hold its output: the answer comes, names them, and
  * they can still be killed. */
 static void
@@ -137,9 +153,11 @@ survivors_are_named_and_killable(void)
 	        NULL && len > 0);
 	expect(holder_of(a, pids[1]) != NULL);
 	expect_absent(a, "ladder");
+	expect(holders_listed() == 2);
 	a = ask("kill", STR("sessionId", id), INT("graceMs", 300));
 	expect_ok(a);
 	expect_int(a, "holders", 0);
+	expect(holders_listed() == 0);
 	expect_int(a, "remaining", 0);
 	expect_str(a, "exitReason", "exit");
 	expect_dead(pids, 2);
