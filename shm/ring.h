@@ -53,9 +53,6 @@ int ring_recover(int dirfd, struct sid sid, struct ring_writer *ret);
 
 /* Unmaps and closes. The file stays: the master unlinks it. */
 void ring_close(struct ring_writer *w);
-/* Is a child in memory of its own to have the header? As it is made, not: a fork
- * copies each mapping, and there is one for each session. */
-void ring_hide_from_forks(struct ring_header *h, bool hide);
 
 /* Is the header still what its writer made of it? Anybody of our uid may cut
  * the file short or write to it. */

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/abi.h"
@@ -34,17 +33,9 @@ header_map_new(int fd, struct ring_header **ret)
 	if (err != 0)
 		return -err;
 	err = lent_map(fd, 0, SHM_PAGE, true, &page);
-	if (err == 0) {
-		ring_hide_from_forks(page, true);
+	if (err == 0)
 		*ret = page;
-	}
 	return err;
-}
-
-void
-ring_hide_from_forks(struct ring_header *h, bool hide)
-{
-	(void)madvise(h, SHM_PAGE, hide ? MADV_DONTFORK : MADV_DOFORK);
 }
 
 void

@@ -99,7 +99,6 @@ recover_map(int dirfd, const char *name, struct ring_writer *w)
 	if (err != 0)
 		return err;
 	w->hdr = page;
-	ring_hide_from_forks(w->hdr, true);
 	w->blocks = (uint64_t)st.st_blocks * 512u;
 	return 0;
 }

@@ -151,8 +151,6 @@ clone_once(struct spawn *s, int *ret_pidfd, bool *ret_into)
 		flags |= CLONE_FILES;
 	if (s->args.held)
 		flags |= CLONE_VFORK;
-	if (spawn_is_boxed(s))
-		ring_hide_from_forks(s->args.hdr, false);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	if (into)
@@ -165,8 +163,6 @@ clone_once(struct spawn *s, int *ret_pidfd, bool *ret_into)
 		pid = pid < 0 ? -errno : pid;
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (spawn_is_boxed(s))
-		ring_hide_from_forks(s->args.hdr, true);
 	return pid;
 }
 
