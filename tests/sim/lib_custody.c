@@ -22,7 +22,8 @@ uint32_t sim_without;
 static jmp_buf bad;
 
 const char *const sim_types[] = {[T_READY] = "READY", [T_HOLD] = "HOLD",
-    [T_SPAWNED] = "SPAWNED", [T_CLOSED] = "CLOSED", [T_PEER] = "PEER",
+    [T_SPAWNED] = "SPAWNED", [T_CLOSED] = "CLOSED",
+    [T_PASS] = "END to pass on", [T_PEER] = "PEER",
     [T_GIVE] = "GIVE", [T_HELD] = "HELD", [T_DOWN] = "DOWN",
     [T_TABLE_END] = "TABLE_END", [T_RUNNING] = "RUNNING",
     [T_EXITED] = "EXITED", [T_END] = "END", [T_FAILED] = "FAILED",
@@ -398,7 +399,7 @@ choose(void)
 
 		w[i] = weight[s] * (s == S_CHILD || s >= S_DIE_WORKER
 			? 1 : pace[choices[i].n]);
-		if (W.seed >= SIM_EXECS_FAIL && is_amid(s, choices[i].n))
+		if ((W.seed & SIM_EXECS_FAIL) != 0 && is_amid(s, choices[i].n))
 			w[i] *= 100;
 		total += w[i];
 	}
@@ -468,7 +469,8 @@ draw_fates(void)
 	weight[S_DIE_KEEPER] = weight[S_CHANGE] = 1;
 	for (i = 0; i < SLOTS; i++)
 		pace[i] = 1 + sim_roll(4) * sim_roll(4);
-	if (W.seed < SIM_EXECS_FAIL)
+	W.passes = (W.seed & SIM_ENDS_PASSED) != 0;
+	if ((W.seed & SIM_EXECS_FAIL) == 0)
 		return;
 	W.mixed = W.old_keeper = false;
 	W.by_header = true;

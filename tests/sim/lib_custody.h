@@ -50,10 +50,10 @@ enum transient { FOR_GOOD, TRY_AGAIN, NOT_TRIED };
 
 enum type {
 	/* worker to keeper */
-	T_READY, T_HOLD, T_SPAWNED, T_CLOSED,
+	T_READY, T_HOLD, T_SPAWNED, T_CLOSED, T_PASS,
 	/* keeper to worker */
 	T_PEER, T_GIVE,
-	/* keeper to master; PEER, too */
+	/* keeper to master; PEER and END, too */
 	T_HELD, T_DOWN, T_TABLE_END,
 	/* worker to master, in the order in which a session's are sent */
 	T_RUNNING, T_EXITED, T_END, T_FAILED, T_DUMP_END,
@@ -89,6 +89,8 @@ struct held {
 	uint64_t turn;    /* 0: its worker knows of none */
 	uint64_t closing; /* turn of the CLOSED that is to be sent */
 	bool held, owes, ran, committed, killed;
+	bool may_pass;    /* its END, as START said; not to another master */
+	bool passed;      /* it is with the keeper, or was */
 	bool adopted;     /* a dead worker cloned it; before its exec */
 	uint8_t transient;
 	uint32_t child;   /* of children[] */
@@ -162,6 +164,7 @@ struct world {
 	/* fate */
 	uint32_t kills, masters, keepers, damages;
 	bool mixed, lane, may_forget;
+	bool passes; /* ENDs go by the keeper */
 };
 
 extern struct world W;
@@ -197,6 +200,8 @@ void sim_given_up(uint32_t session, const char *why);
 bool sim_play(uint64_t seed);
 /* From here on: orders in which execs fail and workers die of it. */
 #define SIM_EXECS_FAIL (UINT64_C(1) << 32)
+/* And those in which workers leave an END to the keeper, which has the exit. */
+#define SIM_ENDS_PASSED (UINT64_C(1) << 33)
 extern char sim_why[160];
 /* Rules that the world goes without, 1 << rule. */
 enum rule {

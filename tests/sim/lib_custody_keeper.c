@@ -134,6 +134,14 @@ keeper_recv(uint32_t n)
 		else if (RULE(UNHELD))
 			kill_unheld(&m);
 		break;
+	case T_PASS:
+		/* where it cannot be passed on its worker hears EXITED */
+		if (r->used && r->owner == n && keeper_hears_master() &&
+		    W.dump == DUMP_DONE && W.down_count == 0) {
+			m.type = T_END;
+			(void)sim_push(&W.to_master, &m);
+		}
+		break;
 	case T_CLOSED:
 		if (r->used && r->owner == n &&
 		    (W.old_keeper || is_turn(m.turn, r->turn)))

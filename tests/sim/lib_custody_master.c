@@ -400,6 +400,19 @@ on_down(struct wid w)
 	recover_step();
 }
 
+/* pool_on_end(): what its worker has said before is read first. */
+static void
+on_end(const struct msg *m)
+{
+	struct wid w = M.of[m->session].c.who;
+
+	if (!is_there(w))
+		return;
+	while (W.mlink[w.slot] != 0 && LEN(&W.say[W.mlink[w.slot]]) > 0)
+		master_from_worker(w.slot);
+	said(w, m);
+}
+
 void
 master_from_keeper(void)
 {
@@ -414,6 +427,8 @@ master_from_keeper(void)
 		on_held(&m);
 	else if (m.type == T_DOWN)
 		on_down(m.wid);
+	else if (m.type == T_END)
+		on_end(&m);
 	else
 		M.table_end = true;
 	recover_step();

@@ -73,7 +73,8 @@ on_start(uint32_t n, const struct msg *m)
 		sim_bad("START to a worker that has it (%d)", (int)h->has);
 	/* what it still owes the keeper of the last one goes first */
 	*h = (struct held){.has = HAS_ORDER, .turn = W.w[n].old ? 0 : m->turn,
-	    .close = h->close, .closing = h->closing};
+	    .close = h->close, .closing = h->closing,
+	    .may_pass = W.passes && !W.w[n].old};
 	if (W.of[s].tries_fail == 3) {
 		W.of[s].tries_fail = 0;
 		fail(n, s, TRY_AGAIN);
@@ -127,6 +128,10 @@ on_ended(uint32_t n, const struct msg *m)
 		if (W.of[s].program == 1)
 			W.of[s].program = 2;
 		h->committed = true;
+		if (h->passed) { /* with the exit, all else was known */
+			W.of[s].ring_exit = true;
+			h->has = HAS_COMMITTED;
+		}
 		break;
 	case HAS_EXITED:
 		h->committed = true;
@@ -219,6 +224,7 @@ on_peer(uint32_t n, uint32_t link)
 		struct held *h = &w->of[s];
 
 		h->want = 0;
+		h->may_pass = false;
 		switch (h->has) {
 		case HAS_ORDER:
 			fail(n, s, NOT_TRIED);
@@ -325,13 +331,33 @@ worker_settle(uint32_t n, uint32_t s)
 		W.of[s].program = 2;
 }
 
+/* child_ask(): nothing but the exit is to be known. */
+static bool
+pass_end(uint32_t n, uint32_t s)
+{
+	struct held *h = &W.w[n].of[s];
+	struct msg m = {.type = T_PASS, .session = (uint8_t)s, .turn = h->turn};
+
+	if (!h->may_pass || W.old_keeper || sim_roll(4) == 0 ||
+	    !sim_push(&W.w[n].to_keeper, &m))
+		return false;
+	h->may_pass = false;
+	h->passed = W.of[s].ring_closed = true;
+	h->want &= ~(1u << T_RUNNING);
+	return true;
+}
+
 void
 worker_exit(uint32_t n, uint32_t s)
 {
+	if (pass_end(n, s))
+		return;
 	W.of[s].ring_exit = true;
 	W.w[n].of[s].has = HAS_EXITED;
 	if (sim_roll(2) != 0)
 		say(n, s, T_EXITED);
+	if (W.w[n].of[s].passed) /* all else was known */
+		worker_end(n, s);
 }
 
 void
