@@ -1,80 +1,98 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See path_answers.h. A thread looks, which is left to itself where it sleeps:
- * the master forks nothing, as it has the index open. It makes system calls and
- * writes to its own slot alone.
+ * See path_answers.h. stat(1) looks, in a process of its own, which is left to
+ * itself where it sleeps. A thread would not do: one that sleeps in a mount keeps
+ * the process that it is of from ending, so that no other master would follow.
  */
 #include "common/path_answers.h"
 
+#include <fcntl.h>
 #include <limits.h>
-#include <linux/futex.h>
-#include <pthread.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdlib.h>
+#include <spawn.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/check.h"
-#include "common/clock.h"
 
-#define WAIT_NS	    NSEC_PER_SEC
-#define STACK_BYTES (256u * 1024u)
+#define WAIT_MS 1000
 
 static struct question {
-	_Atomic uint32_t open; /* its thread has no answer yet */
+	pid_t pid; /* who looks; 0: there is an answer */
 	char path[PATH_MAX];
 } questions[16]; /* that may hang at once */
 
-static void *
-look(void *arg)
-{
-	struct question *q = arg;
-	char real[PATH_MAX];
-	struct stat st;
-
-	if (realpath(q->path, real) != NULL)
-		(void)stat(real, &st);
-	atomic_store(&q->open, 0);
-	(void)syscall(
-	    SYS_futex, &q->open, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-	return NULL;
-}
-
-/* No signal of ours is the thread's. False: there can be none. */
+/* Has nothing of ours: no signal mask, no descriptor. False: there can be none. */
 static bool
 begin(struct question *q)
 {
-	sigset_t all, before;
-	pthread_attr_t attr;
-	pthread_t thread;
-	bool ok;
+	/* of coreutils */
+	char looker[] = "/usr/bin/stat", where[] = "-L", end[] = "--";
+	char *argv[] = {looker, where, end, q->path, NULL}, *envp[] = {NULL};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int err;
 
+	sigemptyset(&none);
 	sigfillset(&all);
-	if (pthread_attr_init(&attr) != 0)
+	if (posix_spawnattr_init(&attr) != 0)
 		return false;
-	(void)pthread_attr_setstacksize(&attr, STACK_BYTES);
-	(void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	atomic_store(&q->open, 1);
-	ok = pthread_create(&thread, &attr, look, q) == 0;
-	if (!ok)
-		atomic_store(&q->open, 0);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	(void)pthread_attr_destroy(&attr);
-	return ok;
+	err = posix_spawn_file_actions_init(&files);
+	if (err == 0) {
+		for (int fd = 0; fd <= STDERR_FILENO && err == 0; fd++)
+			err = posix_spawn_file_actions_addopen(
+			    &files, fd, "/dev/null", O_RDWR, 0);
+		if (err == 0)
+			err = posix_spawn_file_actions_addclosefrom_np(
+			    &files, STDERR_FILENO + 1);
+		(void)posix_spawnattr_setsigmask(&attr, &none);
+		(void)posix_spawnattr_setsigdefault(&attr, &all);
+		(void)posix_spawnattr_setflags(
+		    &attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+		if (err == 0)
+			err = posix_spawn(
+			    &q->pid, argv[0], &files, &attr, argv, envp);
+		(void)posix_spawn_file_actions_destroy(&files);
+	}
+	(void)posix_spawnattr_destroy(&attr);
+	if (err != 0)
+		q->pid = 0;
+	return err == 0;
+}
+
+/* Is there an answer within so long? */
+static bool
+is_answered(struct question *q, int wait_ms)
+{
+	struct pollfd p = {.events = POLLIN};
+	siginfo_t si;
+
+	if (q->pid == 0)
+		return true;
+	p.fd = (int)syscall(SYS_pidfd_open, q->pid, 0);
+	if (p.fd >= 0) {
+		(void)poll(&p, 1, wait_ms);
+		(void)close(p.fd);
+	}
+	si.si_pid = 0;
+	/* whom the keeper has reaped as an orphan is no child any more */
+	if (waitid(P_PID, (id_t)q->pid, &si, WEXITED | WNOHANG) < 0 ||
+	    si.si_pid != 0)
+		q->pid = 0;
+	return q->pid == 0;
 }
 
 bool
 path_answers(const char *path)
 {
-	uint64_t now = clock_boot_ns(), end = now + WAIT_NS;
 	struct question *q = NULL;
 
 	for (size_t i = 0; i < NELEMS(questions); i++) {
-		if (atomic_load(&questions[i].open) == 0)
+		if (is_answered(&questions[i], 0))
 			q = &questions[i];
 		else if (strcmp(questions[i].path, path) == 0)
 			return false;
@@ -84,13 +102,8 @@ path_answers(const char *path)
 		return q != NULL; /* too long for anybody to look at */
 	if (!begin(q))
 		return true; /* nobody knows */
-	for (; atomic_load(&q->open) != 0 && now < end; now = clock_boot_ns()) {
-		struct timespec left = {
-		    .tv_sec = (time_t)((end - now) / NSEC_PER_SEC),
-		    .tv_nsec = (long)((end - now) % NSEC_PER_SEC)};
-
-		(void)syscall(
-		    SYS_futex, &q->open, FUTEX_WAIT_PRIVATE, 1, &left, NULL, 0);
-	}
-	return atomic_load(&q->open) == 0;
+	if (is_answered(q, WAIT_MS))
+		return true;
+	(void)kill(q->pid, SIGKILL); /* it may sleep on all the same */
+	return false;
 }

@@ -302,4 +302,9 @@ SCENARIO(sandbox_directory, that_never_answers_is_refused_by_name)
 	expect(count_log("does not answer") > 0);
 	expect_says("echo still in", "still in\n");
 	expect(master_pid() == master, "the master was lost");
+	/* nor does who still looks hold up the next one */
+	kill_now(master, SIGKILL);
+	await_new_master(master);
+	(void)ask("list"); /* the connection died with the other one */
+	expect_says("echo in again", "in again\n");
 }
