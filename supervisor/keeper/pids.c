@@ -378,6 +378,20 @@ pids_some(struct keeper *k)
 		k->named_ns = naming.before_ns;
 }
 
+/* The rows that this child may be of, once more: it began, and only then was its
+ * pid written, perhaps behind the look that it is older than. */
+static void
+read_older(struct keeper *k, const struct child *c)
+{
+	struct row *r, *next;
+
+	for (r = table_next_nameless(k->table, NULL); r != NULL; r = next) {
+		next = table_next_nameless(k->table, r);
+		if (r->held_ns <= c->began_ns)
+			pids_read(k, r);
+	}
+}
+
 bool
 pids_is_nobody(struct keeper *k, int32_t pid)
 {
@@ -390,6 +404,8 @@ pids_is_nobody(struct keeper *k, int32_t pid)
 	} else if (c.began_ns >= k->named_ns) {
 		k->names_wanted = true;
 		return false;
+	} else {
+		read_older(k, &c);
 	}
 	return !reap_is_known(k, pid);
 }
@@ -397,10 +413,15 @@ pids_is_nobody(struct keeper *k, int32_t pid)
 bool
 pids_may_be(const struct keeper *k, int32_t pid)
 {
-	const struct row *r = table_next_nameless(k->table, NULL);
+	const struct row *r = NULL;
 	struct child c;
 
-	return r != NULL && look_at(pid, &c) && c.began_ns >= r->held_ns;
+	if (!look_at(pid, &c))
+		return false;
+	while ((r = table_next_nameless(k->table, r)) != NULL)
+		if (c.began_ns >= r->held_ns)
+			return true;
+	return false;
 }
 
 /* May a child of this dead worker still say SPAWNED? */
