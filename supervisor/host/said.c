@@ -36,7 +36,7 @@ pid_said(struct master *m, struct session *s, uint64_t *ret_start)
 static void
 was_up(struct master *m, struct host_box *bx)
 {
-	if (++bx->young == YOUNG_MOST) {
+	if (++bx->young >= YOUNG_MOST) {
 		(void)strlcpy(bx->why,
 		    "no sandbox: its first process ended as soon as it was "
 		    "there, time and again", sizeof(bx->why));
@@ -187,9 +187,12 @@ static void
 hand_on(struct master *m, const struct host_box *bx)
 {
 	struct rank_node *n = rank_find(&m->boxes.by_key, bx->key);
+	struct host_box *next =
+	    n != NULL ? RANK_OWNER(n, struct host_box, by_key) : NULL;
 
-	if (n != NULL && bx->young > 0)
-		RANK_OWNER(n, struct host_box, by_key)->young = bx->young;
+	if (next != NULL && next->young < bx->young &&
+	    next->life.state == BOX_MAKING)
+		next->young = bx->young;
 }
 
 void
