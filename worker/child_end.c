@@ -32,7 +32,8 @@ exit_record(struct child *c, const struct ctl_exit *e)
 	c->exit = *e;
 	if (FAULT_FAILS("lie.exit-status"))
 		c->exit.status ^= 1;
-	c->exited_ns = c->w->now_ns;
+	if (c->exited_ns == 0)
+		c->exited_ns = c->w->now_ns;
 	atomic_store(&hdr->utime_us, e->utime_us);
 	atomic_store(&hdr->stime_us, e->stime_us);
 	atomic_store(&hdr->io_blocks, e->io_blocks);
@@ -170,6 +171,7 @@ child_ask(struct child *c)
 	    !child_ring_ok(c))
 		return TELL_ASK_EXIT;
 	c->want[LINK_MASTER] &= ~(unsigned)SAY_RUNNING;
+	c->exited_ns = c->w->now_ns;
 	end_record(c);
 	leave_blocks(c);
 	c->retry_ns = c->w->now_ns + CHILD_RETRY_END_MS * NSEC_PER_MSEC;

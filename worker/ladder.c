@@ -52,6 +52,7 @@ note_reason(struct child *c, enum end_reason reason)
 	_Atomic uint32_t *at = &c->ring.hdr->end_reason;
 
 	if (reason == END_NONE || c->exit.code != 0 ||
+	    c->state == CHILD_EXITING ||
 	    atomic_load(at) != END_NONE)
 		return;
 	atomic_store(at, reason);
@@ -309,7 +310,7 @@ forced_due(const struct child *c)
 			earlier(&due, c->final_ns);
 	} else if (kill_ns != 0) {
 		earlier(&due, kill_ns);
-	} else if (c->state < CHILD_ENDED) {
+	} else if (c->state < CHILD_ENDED && c->state != CHILD_EXITING) {
 		earlier(&due, atomic_load(&hdr->deadline_ns));
 		earlier(&due, silence_due(c));
 	}

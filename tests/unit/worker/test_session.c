@@ -119,6 +119,8 @@ Test(session, says_an_end_to_a_new_master_itself)
 	puppet_master(&p);
 	UNTIL(&p, s->ended && s->closed);
 	cr_assert(s->asked && s->running);
+	/* where its end is on record it is not killed as a stray */
+	cr_assert_neq(s->run.exited, 0);
 	cr_assert_eq(s->passed, 1u);
 	cr_assert_eq(s->end.exit.status, 6);
 }
