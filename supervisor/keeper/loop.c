@@ -18,6 +18,9 @@
 #define EVENTS       64
 #define SWEEP_NS     (250 * NSEC_PER_MSEC)
 #define SWEEP_SHARE  100u /* of its time at most this part */
+/* The same where there are orphans. */
+#define SWEEP_SOON_NS	 (25 * NSEC_PER_MSEC)
+#define SWEEP_SOON_SHARE 10u
 #define SWEEP_MAX_NS (2 * NSEC_PER_SEC)
 #define TICK_NS      NSEC_PER_SEC
 #define CHECK_NS     (5 * NSEC_PER_SEC)
@@ -141,21 +144,27 @@ is_busy(const struct keeper *k)
 	return table_count(k->table) > 0 || k->orphans > 0 || k->is_init;
 }
 
-/* A sweep looks at every child, some a turn, and thousands make it rarer. */
+/* A sweep looks at every child, some a turn, and thousands make it rarer. Each
+ * start in a box leaves its porter, which counts among the box's processes. */
 static void
 sweep(struct keeper *k, uint64_t now)
 {
 	static uint64_t took; /* by the turns of this one */
+	static uint64_t reaped;
 	uint64_t began = clock_cpu_ns(), pause;
+	bool soon;
 
 	k->sweeps = !reap_sweep(k);
 	took += clock_cpu_ns() - began;
 	if (k->sweeps)
 		return;
-	pause = SWEEP_SHARE * took;
+	soon = k->withheld > 0 || k->names_wanted || k->names ||
+	    atomic_load(&k->stats[0].orphans_reaped) != reaped;
+	reaped = atomic_load(&k->stats[0].orphans_reaped);
+	pause = took * (soon ? SWEEP_SOON_SHARE : SWEEP_SHARE);
 	took = 0;
-	if (pause < SWEEP_NS)
-		pause = SWEEP_NS;
+	if (pause < (soon ? SWEEP_SOON_NS : SWEEP_NS))
+		pause = soon ? SWEEP_SOON_NS : SWEEP_NS;
 	k->sweep_ns = now + (pause < SWEEP_MAX_NS ? pause : SWEEP_MAX_NS);
 }
 

@@ -378,20 +378,6 @@ pids_some(struct keeper *k)
 		k->named_ns = naming.before_ns;
 }
 
-/* The rows that this child may be of, once more: it began, and only then was its
- * pid written, perhaps behind the look that it is older than. */
-static void
-read_older(struct keeper *k, const struct child *c)
-{
-	struct row *r, *next;
-
-	for (r = table_next_nameless(k->table, NULL); r != NULL; r = next) {
-		next = table_next_nameless(k->table, r);
-		if (r->held_ns <= c->began_ns)
-			pids_read(k, r);
-	}
-}
-
 bool
 pids_is_nobody(struct keeper *k, int32_t pid)
 {
@@ -404,8 +390,6 @@ pids_is_nobody(struct keeper *k, int32_t pid)
 	} else if (c.began_ns >= k->named_ns) {
 		k->names_wanted = true;
 		return false;
-	} else {
-		read_older(k, &c);
 	}
 	return !reap_is_known(k, pid);
 }

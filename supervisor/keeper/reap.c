@@ -177,9 +177,13 @@ reap_orphan(struct keeper *k, int32_t pid)
 		k->activity = true;
 		return false;
 	}
-	if (k->withheld < WITHHELD_MAX && pids_may_be(k, pid)) {
-		k->withheld++;
-		return false;
+	if (pids_may_be(k, pid)) {
+		k->names_wanted = true;
+		if (k->withheld++ < WITHHELD_MAX)
+			return false;
+		pids_read_all(k); /* its own is final */
+		if (reap_is_known(k, pid))
+			return false;
 	}
 	if (wait_raw(P_PID, pid, &si, 0, NULL) < 0 || si.si_pid == 0)
 		return true;
