@@ -10,6 +10,7 @@
 
 #include <ftw.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/procfs.h"
 
@@ -194,6 +195,35 @@ compare(enum loss what, const char *name, long was, long is)
 		lost(what, "%s: %ld, %ld before", name, is, was);
 }
 
+/* What the master has open, where that is more than before. */
+static void
+name_descriptors(void)
+{
+	struct process w[PROCESSES_MAX];
+	char dir[64], to[128];
+	struct dirent *e;
+	psup_view *v;
+	DIR *d;
+
+	if (psup_view_open(chaos.dir, &v, NULL, 0) != 0)
+		return;
+	if (server_processes(v, "master", w) > 0) {
+		(void)snprintf(dir, sizeof(dir), "/proc/%d/fd", (int)w[0].pid);
+		d = opendir(dir);
+		while (d != NULL && (e = readdir(d)) != NULL) {
+			ssize_t n = readlinkat(
+			    dirfd(d), e->d_name, to, sizeof(to));
+
+			if (n > 0)
+				fprintf(stderr, "the master's %s is %.*s\n",
+				    e->d_name, (int)n, to);
+		}
+		if (d != NULL)
+			(void)closedir(d);
+	}
+	psup_view_close(&v);
+}
+
 void
 leaks_after(void)
 {
@@ -222,5 +252,7 @@ leaks_after(void)
 	compare(LOSS_RECORD, "sessions", before.records, c.records);
 	if (c.records > before.records)
 		name_sessions(p);
+	if (c.master_fds > before.master_fds)
+		name_descriptors();
 	psup_free(&p);
 }
