@@ -188,7 +188,6 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 {
 	struct child *c = arg;
 	bool ported = c->ported;
-	unsigned tell;
 
 	(void)what;
 	worker_begin(c->w, c->sid);
@@ -205,13 +204,13 @@ child_pid_cb(evutil_socket_t fd, short what, void *arg)
 		if (c->state == CHILD_RUNNING)
 			child_set_state(c, CHILD_EXITING, "pidfd is readable");
 		pump_finish(c);
-		tell = child_ask(c);
 		/* in a crowd several ends are asked for, told and committed
-		 * together */
+		 * together; by way of the keeper each would wake the master */
 		if (c->w->young >= CHILD_CROWD && !start_is_awaited(c))
-			link_say_late(c, LINK_KEEPER, tell);
+			link_say_late(c, LINK_KEEPER, TELL_ASK_EXIT);
 		else
-			link_say(c, LINK_KEEPER, tell);
+			link_say(c, LINK_KEEPER, c->w->young > 1
+				? TELL_ASK_EXIT : child_ask(c));
 	}
 	worker_end(c->w);
 }
