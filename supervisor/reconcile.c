@@ -29,7 +29,7 @@ recover_on_held(struct master *m, const struct ctl_held *msg)
 	if (msg->pid <= 0)
 		return;
 	/* one that was forgotten, and is being closed, has no ring any more */
-	if (s == NULL && !m->reconciled &&
+	if (s == NULL && !m->reconciled && m->damaged &&
 	    readers_get(m, msg->head.sid) != NULL)
 		s = adopt_live(m, msg->head.sid);
 	if (s == NULL || !session_live(s))
