@@ -110,7 +110,7 @@ keys Escape
 key a "on a terminal*" Down
 keys 'C-]'
 shows "*NAME▴*detached*" "back from it"
-key l "*TAKEN*main 1/1*"
+key l "*TAKEN*main *1/1*"
 key l "*NAME▴*"
 key w "*PROCESS *keeper *"
 key w "*NAME▴*"

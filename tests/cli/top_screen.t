@@ -200,7 +200,8 @@ shows "*pause lane main? * \[y/N]" "pausing a lane asks"
 keys y
 shows "*lanes main 1/1 +1 paused*" "and pauses it"
 keys l
-shows "*LANE RUNNING/WIDTH*\[||||||||||||] main 1/1 +1 paused, longest wait *" "the lanes"
+shows "*LANE * RUNNING QUEUED LONGEST HELD BY*
+ \[||||||||||||] main *1/1 *1 * paused*" "the lanes"
 keys p
 shows "*resume lane main? * \[y/N]" "the same key lets it go on"
 keys y

@@ -18,12 +18,11 @@ void header_short_line(const struct top_model *m, size_t i, int width,
 /* What an operator does about the server's state, or "". */
 void header_advice(const struct top_model *m, char *dst, size_t size);
 
-/* Shared with views.c: a process, all of its words or few; a lane, and what
- * holds it back. */
+/* A process, all of its words or few. */
 void header_process(const struct top_process *p, bool few, struct line *ret);
-void header_lane(const struct top_lane *l, struct line *ret);
-/* header_lanes.c: all of them in a line, who waits first; a part of 1 as a
- * bar. */
+/* header_lanes.c: what holds a lane back, or who has it for longest. */
+void header_lane_held(const struct top_lane *l, struct line *ret);
+/* All of them in a line, who waits first; a part of 1 as a bar. */
 void header_lanes(const struct top_model *m, struct line *ret);
 void header_bar(struct line *l, uint32_t style, double part);
 /* How much of it is taken, as a bar. */

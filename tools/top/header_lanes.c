@@ -20,17 +20,17 @@ header_bar(struct line *l, uint32_t style, double part)
 	line_put(l, STYLE_LABEL, "]");
 }
 
-/* What holds its queue back, in words; "" where nothing does. */
+/* What other than its own width holds its queue back, in words, or "". */
 static const char *
-held_by(const struct top_lane *l)
+held_back(const struct top_lane *l)
 {
 	static const struct {
 		const char *block, *words;
-	} rows[] = {{"paused", "paused"}, {"width", "held by"},
-	    {"group", "its group is full"},
+	} rows[] = {{"group", "its group is full"},
 	    {"reserved", "reserved in its group"}};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; l->l.queued > 0 && i < sizeof(rows) / sizeof(*rows);
+	     i++)
 		if (strcmp(rows[i].block, l->l.blocked_by) == 0)
 			return rows[i].words;
 	return "";
@@ -46,10 +46,34 @@ header_lane_bar(const struct top_lane *l, struct line *ret)
 }
 
 void
-header_lane(const struct top_lane *l, struct line *ret)
+header_lane_held(const struct top_lane *l, struct line *ret)
 {
-	const char *held = held_by(l);
+	const char *words = held_back(l);
 	char age[16];
+
+	if (l->l.draining)
+		line_put(ret, STYLE_WARN, " draining");
+	if (l->l.paused)
+		line_put(ret, STYLE_BAD, " paused");
+	else if (words[0] != '\0')
+		line_put(ret, STYLE_LABEL, " %s", words);
+	else if (l->holders > 0) {
+		cells_age(l->holder_ms, age, sizeof(age));
+		line_put(ret, STYLE_PLAIN, " ");
+		line_text(ret, STYLE_PLAIN, l->holder);
+		line_put(ret, STYLE_VALUE, " %s", age);
+		if (l->holders > 1)
+			line_put(ret, STYLE_LABEL, " and %u", l->holders - 1);
+	} else if (strcmp(l->l.blocked_by, "width") == 0)
+		line_put(ret, STYLE_LABEL, " its width");
+}
+
+/* A lane of the header: its figures, and why somebody waits. */
+static void
+lane_brief(const struct top_lane *l, struct line *ret)
+{
+	bool full = l->l.queued > 0 && !l->l.paused &&
+	    strcmp(l->l.blocked_by, "width") == 0;
 
 	line_text(ret, l->l.active + l->l.queued > 0 ? STYLE_PLAIN : STYLE_DIM,
 	    l->l.name);
@@ -57,25 +81,10 @@ header_lane(const struct top_lane *l, struct line *ret)
 	    l->l.active, l->l.width);
 	if (l->l.queued > 0)
 		line_put(ret, STYLE_WARN, " +%u", l->l.queued);
-	if (l->l.draining)
-		line_put(ret, STYLE_WARN, " draining");
-	if (l->l.paused)
-		line_put(ret, STYLE_BAD, " paused");
-	else if (l->l.queued > 0 && held[0] != '\0') {
-		line_put(ret, STYLE_LABEL, " %s", held);
-		if (strcmp(l->l.blocked_by, "width") != 0)
-			return;
-		if (l->holders == 0) {
-			line_put(ret, STYLE_LABEL, " its width");
-			return;
-		}
-		cells_age(l->holder_ms, age, sizeof(age));
-		line_put(ret, STYLE_PLAIN, " ");
-		line_text(ret, STYLE_PLAIN, l->holder);
-		line_put(ret, STYLE_VALUE, " %s", age);
-		if (l->holders > 1)
-			line_put(ret, STYLE_LABEL, " and %u", l->holders - 1);
-	}
+	if (full)
+		line_put(ret, STYLE_LABEL, " held by");
+	if (full || l->l.paused || l->l.draining || held_back(l)[0] != '\0')
+		header_lane_held(l, ret);
 }
 
 /* Who waits stands first, then who runs. */
@@ -101,6 +110,6 @@ header_lanes(const struct top_model *m, struct line *l)
 				continue;
 			if (said++ > 0)
 				line_put(l, STYLE_DIM, " \xe2\x94\x82 ");
-			header_lane(&m->lanes[i], l);
+			lane_brief(&m->lanes[i], l);
 		}
 }

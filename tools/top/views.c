@@ -31,45 +31,52 @@ scrolled(struct ui *u, size_t count, size_t lines)
 	return u->scroll;
 }
 
+/* A lane under the titles; its name has so many columns. */
+static void
+lane_line(const struct top_lane *l, int name, struct line *to)
+{
+	char taken[24], wait[16] = "-";
+
+	snprintf(taken, sizeof(taken), "%u/%u", l->l.active, l->l.width);
+	if (l->wait_ms > 0)
+		cells_age(l->wait_ms, wait, sizeof(wait));
+	header_lane_bar(l, to);
+	line_put(to, STYLE_PLAIN, " ");
+	line_cell(to, l->l.active + l->l.queued > 0 ? STYLE_BOLD : STYLE_DIM,
+	    l->l.name, name, false);
+	line_put(to, l->l.active > 0 ? STYLE_VALUE : STYLE_DIM, " %7s", taken);
+	line_put(to, l->l.queued > 0 ? STYLE_WARN : STYLE_DIM, " %6u %7s",
+	    l->l.queued, wait);
+	header_lane_held(l, to);
+	line_ellipsis(to);
+}
+
 void
 draw_lanes(struct ui *u, struct line *to, size_t lines)
 {
-	const struct top_lane *l;
-	char wait[16];
+	const struct top_model *m = u->model;
+	int name = (int)sizeof("LANE") - 1, width;
+	char text[160];
 	size_t at;
 
-	title(&to[0], u->cols < LANES_WIDE
-	        ? " TAKEN          LANE RUNNING/WIDTH  +QUEUED    (p: pause, go "
-	          "on; escape)"
-	        : " TAKEN          LANE RUNNING/WIDTH  +QUEUED    (p pauses the "
-	          "chosen one, or lets it go on; escape goes back)");
+	for (at = 0; at < m->lane_count; at++)
+		if ((width = cells_width(m->lanes[at].l.name)) > name)
+			name = width;
+	if (name > u->cols / 4)
+		name = u->cols / 4;
+	snprintf(text, sizeof(text), " TAKEN          %-*s RUNNING QUEUED LONGEST "
+	    "HELD BY    %s", name, "LANE", u->cols < LANES_WIDE ? "(p: pause)"
+	        : "(p pauses the chosen one, or lets it go on; escape goes back)");
+	title(&to[0], text);
 	for (size_t i = 0; i + 1 < lines; i++) {
 		at = u->lane_top + i;
-		if (at >= u->model->lane_count)
+		if (at >= m->lane_count)
 			break;
-		l = &u->model->lanes[at];
-		header_lane_bar(l, &to[i + 1]);
-		line_put(&to[i + 1], STYLE_PLAIN, " ");
-		header_lane(l, &to[i + 1]);
-		if (l->wait_ms > 0) {
-			cells_age(l->wait_ms, wait, sizeof(wait));
-			line_put(&to[i + 1], STYLE_LABEL, ", longest wait ");
-			line_put(&to[i + 1], STYLE_WARN, "%s", wait);
-		}
-		if (l->l.queued == 0 && l->holders > 0) {
-			line_put(&to[i + 1], STYLE_LABEL, " run by ");
-			line_text(&to[i + 1], STYLE_PLAIN, l->holder);
-			if (l->holders > 1)
-				line_put(&to[i + 1], STYLE_LABEL, " and %u",
-				    l->holders - 1);
-		}
-		line_put(&to[i + 1], STYLE_DIM, "  generation %u",
-		    l->l.generation);
-		line_ellipsis(&to[i + 1]);
+		lane_line(&m->lanes[at], name, &to[i + 1]);
 		if (at == u->lane)
 			line_paint(&to[i + 1], STYLE_CHOSEN);
 	}
-	if (u->model->lane_count == 0 && lines > 1)
+	if (m->lane_count == 0 && lines > 1)
 		line_put(&to[1], STYLE_DIM, " no lanes");
 }
 

@@ -282,10 +282,21 @@ Test(top_draw, says_who_is_in_a_box)
 Test(top_draw, has_bars_of_lanes_and_help_beside_help)
 {
 	type("l");
-	cr_assert(shows("[||||||||||||] main 2/2 +1 held by c-name 19s and 1, "
-	                "longest wait 17s"));
+	cr_assert(shows("[||||||||||||] main     2/2      1     17s c-name 19s "
+	                "and 1"));
 	model.lanes[0].l.active = 1;
-	cr_assert(shows("[||||||      ] main 1/2"));
+	cr_assert(shows("[||||||      ] main     1/2"));
+	/* what is of a column stands in it, whatever the lane's name */
+	ui.cols = frame.cols = 80;
+	model.lane_count = 2;
+	model.lanes[1] = model.lanes[0];
+	snprintf(model.lanes[1].l.name, sizeof(model.lanes[1].l.name),
+	    "a-lane-with-a-name-of-30-cells");
+	cr_assert(shows("[||||||      ] main                     1/2      1"));
+	cr_assert(shows("[||||||      ] a-lane-with-a-name-\u2026     1/2      1"));
+	cr_assert(shows("LANE                 RUNNING QUEUED LONGEST HELD BY"));
+	model.lanes[0].l.blocked_by = "group";
+	cr_assert(shows("     17s its group is full"));
 	type("h");
 	ui.rows = frame.rows = 50;
 	ui.cols = frame.cols = 160;
