@@ -11,6 +11,7 @@
 #include "header.h"
 
 #define BEAT_LATE_MS 3000u
+#define KEEPER_LATE_MS 8000u /* with nothing to do it turns every 5 s */
 #define CLOCK_COLS   8
 #define LOAD_COLS    7 /* "  load " */
 
@@ -75,7 +76,11 @@ beat_style(const struct top_process *p)
 {
 	if (!p->exists || p->state == 'T')
 		return STYLE_BAD;
-	return p->p.heartbeat_age_ms > BEAT_LATE_MS ? STYLE_WARN : STYLE_VALUE;
+	return p->p.heartbeat_age_ms > (strcmp(p->p.role, "keeper") == 0
+	           ? KEEPER_LATE_MS
+	           : BEAT_LATE_MS)
+	    ? STYLE_WARN
+	    : STYLE_VALUE;
 }
 
 /* Of all processes: how many, which are down, how often they were restarted. */

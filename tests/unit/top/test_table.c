@@ -227,6 +227,12 @@ Test(top_draw, has_a_short_header_on_a_small_terminal)
 	model.processes[2].exists = false;
 	model.processes[1].p.heartbeat_age_ms = 4000;
 	cr_assert(shows("workers 0  down 1  silent 1  restarts 2"));
+	/* a keeper that has nothing to do turns every 5 s */
+	model.processes[1].p.role = "keeper";
+	model.processes[1].p.heartbeat_age_ms = 5200;
+	cr_assert_not(shows("silent"));
+	model.processes[1].p.heartbeat_age_ms = 8200;
+	cr_assert(shows("silent 1"));
 	/* five of ten lines are left */
 	ui.rows = frame.rows = 10;
 	ui_rebuild(&ui);
