@@ -75,7 +75,7 @@ shows "psup  running  up *
 keeper * gen 1 restarts 0 beat *master * gen 1 restarts 0 beat *
 w0 * g1 r0 *
 sessions running 7 * queued 1 * ended 1 *failed 0*
-starts *output *MB/s  budget *
+starts *output */s  budget *
 pressure cpu *load *
 lanes main 1/1 +1 held by $one *
 SESSION *STATE *CPU%*OUT/s▾*INPUT*NAME*

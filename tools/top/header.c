@@ -256,7 +256,7 @@ line_sessions(const struct top_model *m, struct line *l)
 	count_fact(l, "queued", t->queued, STYLE_WARN);
 	count_fact(l, "exited", t->exited, STYLE_WARN);
 	count_fact(l, "ended", t->ended, STYLE_VALUE);
-	count_fact(l, "of them failed", m->failed, STYLE_BAD);
+	count_fact(l, "failed", m->failed, STYLE_BAD);
 	if (t->failed_ever > 0)
 		count_fact(l, "spawn errors", t->failed_ever, STYLE_BAD);
 	if (l->width > 0)
@@ -266,14 +266,26 @@ line_sessions(const struct top_model *m, struct line *l)
 
 /* Rates, "-" for what is not known yet. */
 static void
-rate_fact(struct line *l, const char *name, double rate, const char *unit)
+rate_fact(struct line *l, const char *name, double rate)
 {
 	char text[32] = "-";
 
 	if (rate >= 0)
-		snprintf(text, sizeof(text), "%.*f%s", rate < 9.995 ? 2 : 1,
-		    rate, unit);
+		snprintf(text, sizeof(text), "%.*f/s", rate < 9.995 ? 2 : 1,
+		    rate);
 	fact(l, name, rate > 0 ? STYLE_VALUE : STYLE_DIM, text);
+}
+
+/* The same of bytes. */
+static void
+bytes_rate_fact(struct line *l, const char *name, double rate)
+{
+	char text[16];
+
+	cells_bytes(rate, text, sizeof(text));
+	fact(l, name, rate > 0 ? STYLE_VALUE : STYLE_DIM, text);
+	if (rate >= 0)
+		line_put(l, STYLE_LABEL, "/s");
 }
 
 /* Starts, ends, output and its budget. */
@@ -284,10 +296,9 @@ line_output(const struct top_model *m, struct line *l)
 	double budget = (double)m->totals.budget_bytes;
 	char text[2][16], of[40];
 
-	rate_fact(l, "starts", m->starts_rate, "/s");
-	rate_fact(l, "ends", m->ends_rate, "/s");
-	rate_fact(l, "output",
-	    m->output_rate < 0 ? -1 : m->output_rate / 1e6, " MB/s");
+	rate_fact(l, "starts", m->starts_rate);
+	rate_fact(l, "ends", m->ends_rate);
+	bytes_rate_fact(l, "output", m->output_rate);
 	cells_bytes(used, text[0], sizeof(text[0]));
 	cells_bytes(budget, text[1], sizeof(text[1]));
 	snprintf(of, sizeof(of), "%s/%s", text[0], text[1]);
@@ -320,9 +331,7 @@ line_figures(const struct top_model *m, struct line *l)
 		count_fact(l, "exited", t->exited, STYLE_WARN);
 	count_fact(l, "ended", t->ended, STYLE_VALUE);
 	count_fact(l, "failed", m->failed, STYLE_BAD);
-	cells_bytes(m->output_rate, text, sizeof(text));
-	fact(l, "out", STYLE_VALUE, text);
-	line_put(l, STYLE_LABEL, "/s");
+	bytes_rate_fact(l, "out", m->output_rate);
 	cells_bytes((double)t->budget_used, used, sizeof(used));
 	cells_bytes((double)t->budget_bytes, budget, sizeof(budget));
 	snprintf(text, sizeof(text), "%s/%s", used, budget);
