@@ -57,7 +57,15 @@ like "$(psup exec --json 'echo x; exit 4')" \
     '*"status":"completed"*"exitCode":4*' "--json"
 like "$(psup exec --json --env PATH=x true 2>/dev/null)" \
     '*"code":"forbidden","field":"env"*"isError":true}' "a refusal as JSON"
-like "$(psup exec --yield 50 'sleep 60' 2>&1)" "*background as *" "--yield"
+like "$(psup exec --yield 50 'sleep 60' 2>&1)" "*background as *-*" "--yield"
+workers=$(psup-top --json -n 1 |
+    grep -oE '"role": *"(worker|standby)"[^}]*"pid": *[0-9]+' | grep -oE '[0-9]+$')
+# shellcheck disable=SC2086
+kill -STOP $workers
+like "$(psup exec --yield 10 true 2>&1)" "*background as *-*" \
+    "--yield of what no worker has begun"
+# shellcheck disable=SC2086
+kill -CONT $workers 2>/dev/null
 is "$(psup exec --background --follow 'echo one; echo two; exit 7' \
     2>"$scratch/err"; echo $?)" "one
 two

@@ -88,7 +88,7 @@ finish(struct run *r)
 {
 	const psup_value *details = psup_reply_details(r->reply);
 	const char *text;
-	char left[400], limit[40];
+	char left[400], word[64];
 	size_t len;
 	int code = run_exit_code(details);
 	bool ran = psup_value_type(psup_value_get(details, "exitCode")) ==
@@ -106,17 +106,19 @@ finish(struct run *r)
 	run_say_warnings(details, r->no_pty);
 	text = psup_reply_text(r->reply, &len);
 	left_words(details, left, sizeof(left));
-	if (psup_get_is(details, "status", "running"))
-		cli_say("it goes on in the background as %s", r->session);
-	else if (code == EXIT_TIMED_OUT &&
+	if (psup_get_is(details, "status", "running")) {
+		/* of what has not begun nothing else has said it */
+		psup_get_copy(details, "sessionId", word, sizeof(word));
+		cli_say("it goes on in the background as %s", word);
+	} else if (code == EXIT_TIMED_OUT &&
 	    psup_get_bool(details, "noOutputTimedOut", false))
 		cli_say("ended after too long a silence; %s", left);
 	else if (code == EXIT_TIMED_OUT &&
 	    psup_get_bool(details, "timedOut", false))
 		cli_say("timed out; %s; what it did so far may have had "
 		        "effects", left);
-	else if (psup_get_copy(details, "limitHit", limit, sizeof(limit)) > 0)
-		cli_say("ended by a limit: %s", limit);
+	else if (psup_get_copy(details, "limitHit", word, sizeof(word)) > 0)
+		cli_say("ended by a limit: %s", word);
 	else if (!ran && r->waiting_signal == 0)
 		cli_say("%.*s", len > 2000 ? 2000 : (int)len,
 		    text != NULL ? text : "it could not be run");
