@@ -88,6 +88,10 @@ printf 'A=new\n' >"$scratch/env"
 # shellcheck disable=SC2016
 is "$(psup exec --env A=old --env-file "$scratch/env" --env-file /dev/null \
     'echo $A')" new "--env-file in place of what was there"
+printf 'A=one\rtwo\r\n' >"$scratch/env"
+# shellcheck disable=SC2016
+is "$(psup exec --env-file "$scratch/env" 'echo $A')" $'one\rtwo' \
+    "of carriage returns the last one goes"
 echo x >"$scratch/env"
 like "$(psup exec --env-file "$scratch/env" true 2>&1; echo $?)" \
     '*line 1 is not KEY=VALUE: "x"*2' "a line that is none"

@@ -75,12 +75,14 @@ exec_env_take_file(struct usage *u, struct exec_env *env, const char *path)
 {
 	char *text = read_file(u, path), *at = text, *line;
 	bool used = false;
+	size_t len;
 
 	for (int n = 1; at != NULL && (line = strsep(&at, "\n")) != NULL &&
 	     !u->wrong; n++) {
 		while (isblank((unsigned char)*line))
 			line++;
-		line[strcspn(line, "\r")] = '\0';
+		if ((len = strlen(line)) > 0 && line[len - 1] == '\r')
+			line[len - 1] = '\0';
 		if (line[0] == '\0' || line[0] == '#')
 			continue;
 		if (is_assignment(line))
