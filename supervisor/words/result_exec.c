@@ -401,7 +401,8 @@ result_event_text(struct master *m, struct session *s, struct sbuf *b)
 			sbuf_addf(b, " :: %s", fold);
 	}
 	if (s->facts.reason == END_OVERALL_TIMEOUT ||
-	    s->facts.reason == END_NO_OUTPUT_TIMEOUT) {
+	    s->facts.reason == END_NO_OUTPUT_TIMEOUT ||
+	    result_limit_hit(s) != NULL) {
 		sbuf_add(b, " ");
 		result_end_words(s, b);
 	}

@@ -22,6 +22,8 @@ is "$(code psup wait --exit-code "$slow")" 124 "its exit code"
 is "$(psup wait "$limited" | sed 's/ after.*//')" \
     "$limited ended by a limit (cpuSeconds)" "a limit by its name"
 like "$(psup wait --json "$limited")" '*"limitHit":"cpuSeconds"*' "as JSON, too"
+like "$(psup events)" "*($limited, signal SIGXCPU) Command ended by the limit cpuSeconds*" \
+    "its event names it"
 like "$(psup wait --any "$seven" "$doomed")" \
     "$seven completed (exit 7)*
 $doomed running for *" "--any"
