@@ -52,10 +52,12 @@ connect_as(const char *scope, const char *token)
 		abort();
 	peers[peer_count++] = p;
 	/* The socket appears when the keeper has made it, and a master may die
-	 * before it has answered: its heir does. Only a refusal is final. */
+	 * before it has answered: its heir does. A refusal is final, and that
+	 * there is no server any more. */
 	while ((status = psup_connect(p->handle, &o)) != PSUP_OK) {
-		expect(status != PSUP_ERR_REFUSED && now_ms() < until,
-		    "connect: %s", psup_error_message(p->handle));
+		expect(status != PSUP_ERR_REFUSED && now_ms() < until &&
+		    !scn_guard_is_over(&scn.guard), "connect: %s",
+		    psup_error_message(p->handle));
 		poll(NULL, 0, 1);
 	}
 	return p;

@@ -25,6 +25,8 @@ const char *scn_program(const char *name);
 void scn_guard(const char *const *argv, const char *const *env, int in,
     int out, int err, struct guarded *ret);
 int scn_guard_wait(struct guarded *g, int patience_ms);
+/* Its command has ended, as the next wait will say at once. */
+bool scn_guard_is_over(const struct guarded *g);
 
 /* lib_ask.c */
 void scn_connect(void);

@@ -274,6 +274,15 @@ scn_guard_wait(struct guarded *g, int patience_ms)
 	                         : 128 + WTERMSIG(status);
 }
 
+bool
+scn_guard_is_over(const struct guarded *g)
+{
+	siginfo_t info = {0};
+
+	return g->pid > 0 && waitid(P_PID, (id_t)g->pid, &info,
+	    WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == g->pid;
+}
+
 /* A tmpfs of a few pages, seen by this test and its children alone. */
 static void
 mount_tiny(size_t bytes)
@@ -301,6 +310,21 @@ sets_yield(const struct server *how)
 	return sets;
 }
 
+/* A guard whose server is over removes the log, which then says why. */
+static char kept_log[32];
+
+static void
+keep_log(int log)
+{
+	static int kept = -1;
+
+	if (kept < 0)
+		kept = fcntl(log, F_DUPFD_CLOEXEC, 100);
+	else
+		(void)dup3(log, kept, O_CLOEXEC);
+	snprintf(kept_log, sizeof(kept_log), "/proc/self/fd/%d", kept);
+}
+
 void
 scn_start(const struct server *how)
 {
@@ -323,9 +347,10 @@ scn_start(const struct server *how)
 	if (how->tmpfs_bytes > 0)
 		mount_tiny(how->tmpfs_bytes);
 	scn.log = scn_format("%s/log", scn.base);
-	log = open(scn.log, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+	log = open(scn.log, O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
 	if (log < 0)
 		abort();
+	keep_log(log);
 	before = count_log(ready);
 	env[n++] = scn_format("PSUP_RUNTIME_DIR=%s", scn.run);
 	env[n++] = scn_format("PSUP_CONFIG=%s", scn.conf);
@@ -476,7 +501,7 @@ scn_fail(const char *file, int line, const char *what, const char *fmt, ...)
 		failing = true;
 		scn_show_asked();
 		if (scn.log != NULL)
-			show_file("psupd", scn.log);
+			show_file("psupd", kept_log);
 		show_file("log", scn_format("%s/log", scn.run));
 		show_board();
 		scn_show_processes();

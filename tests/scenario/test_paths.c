@@ -92,6 +92,9 @@ SCENARIO(paths, a_bad_workdir_of_one_that_waited_is_its_end)
 	expect_text(a, "/no/such/dir");
 }
 
+/* What hangs in a start hangs for longer than a busy machine looks at others. */
+#define PATIENT "[limits]\nstart_ms = 600000\n"
+
 /* A server whose processes see a mount that never answers; its path, or NULL
  * where there can be none. */
 static const char *
@@ -140,7 +143,7 @@ others_go_on(const struct arg *exec)
 
 SCENARIO(paths, a_workdir_that_never_answers_is_its_callers)
 {
-	const char *dead = server_with_dead_mount(NULL);
+	const char *dead = server_with_dead_mount(PATIENT);
 
 	if (dead != NULL)
 		others_go_on((struct arg[]){STR("command", "true"),
@@ -149,7 +152,7 @@ SCENARIO(paths, a_workdir_that_never_answers_is_its_callers)
 
 SCENARIO(paths, a_spill_that_never_answers_is_its_callers)
 {
-	const char *dead = server_with_dead_mount(NULL);
+	const char *dead = server_with_dead_mount(PATIENT);
 
 	if (dead != NULL)
 		others_go_on((struct arg[]){STR("command", "true"),
@@ -159,7 +162,7 @@ SCENARIO(paths, a_spill_that_never_answers_is_its_callers)
 
 SCENARIO(paths, a_search_path_that_never_answers_is_its_callers)
 {
-	const char *dead = server_with_dead_mount(NULL);
+	const char *dead = server_with_dead_mount(PATIENT);
 
 	if (dead != NULL)
 		others_go_on((struct arg[]){STR("command", "expr 1 + 1"),
@@ -169,7 +172,7 @@ SCENARIO(paths, a_search_path_that_never_answers_is_its_callers)
 
 SCENARIO(paths, a_search_path_of_argv_that_never_answers_is_its_callers)
 {
-	const char *dead = server_with_dead_mount(NULL);
+	const char *dead = server_with_dead_mount(PATIENT);
 
 	if (dead != NULL)
 		others_go_on((struct arg[]){LIST("argv", "expr", "1"),
@@ -179,7 +182,7 @@ SCENARIO(paths, a_search_path_of_argv_that_never_answers_is_its_callers)
 
 SCENARIO(paths, a_shell_that_never_answers_is_its_callers)
 {
-	const char *dead = server_with_dead_mount(NULL);
+	const char *dead = server_with_dead_mount(PATIENT);
 
 	if (dead != NULL)
 		others_go_on((struct arg[]){STR("command", "echo $X"),
@@ -189,7 +192,7 @@ SCENARIO(paths, a_shell_that_never_answers_is_its_callers)
 
 SCENARIO(paths, an_oldpwd_that_never_answers_is_its_callers)
 {
-	const char *dead = server_with_dead_mount(NULL);
+	const char *dead = server_with_dead_mount(PATIENT);
 
 	if (dead != NULL)
 		others_go_on((struct arg[]){STR("command", "expr 1 + 1"),
@@ -201,7 +204,7 @@ SCENARIO(paths, an_oldpwd_that_never_answers_is_its_callers)
 /* New programs that never answer hold up their upgrade, not the keeper. */
 SCENARIO(paths, programs_that_never_answer_hold_up_their_upgrade_alone)
 {
-	const char *dead = server_with_dead_mount(NULL);
+	const char *dead = server_with_dead_mount(PATIENT);
 	struct question *q;
 	pid_t keeper;
 

@@ -2,8 +2,10 @@
 /* What ends a command by force: time-outs, kill, stop, the keeper's death. */
 #include "lib_puppet.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,11 +26,13 @@ finish(void)
 	puppet_fini(&p);
 }
 
-TestSuite(stop, .init = begin, .fini = finish, .timeout = 30);
+TestSuite(stop, .init = begin, .fini = finish, .timeout = 120);
 
-/* A time-out that finds the traps of a shell set: it begins with the start,
- * which takes what a busy machine takes. */
-#define TRAPS_SET_MS 3000
+/* A time-out begins with the start, which takes what a busy machine takes: tests
+ * whose command has to have come somewhere before it begin with the first and
+ * take four times as much again, until it has, or the last would be passed. */
+#define FIRST_MS 500
+#define LAST_MS 40000
 
 /* Starts and waits until it has written something: its traps are set. */
 static struct psession *
@@ -39,6 +43,28 @@ ready(const struct order *o)
 	UNTIL(&p, s->running);
 	puppet_pos(&p, s, CTL_WATCH, 0);
 	UNTIL(&p, s->output_told);
+	return s;
+}
+
+/* A command that ignores TERM, and has said so before its time was over. */
+static struct psession *
+trapped(uint32_t grace_ms, uint32_t *ret_timeout_ms)
+{
+	struct psession *s = NULL;
+	uint32_t ms;
+
+	for (ms = FIRST_MS; ms <= LAST_MS; ms *= 4) {
+		s = puppet_start(&p, &(struct order){
+		    .sh = "trap '' TERM; echo x; while :; do sleep 60; done",
+		    .timeout_ms = ms, .grace_ms = grace_ms});
+		UNTIL(&p, s->running);
+		puppet_pos(&p, s, CTL_WATCH, 0);
+		UNTIL(&p, s->output_told || s->closed);
+		if (s->output_told)
+			break;
+	}
+	cr_assert_leq(ms, LAST_MS);
+	*ret_timeout_ms = ms;
 	return s;
 }
 
@@ -58,27 +84,33 @@ Test(stop, a_timeout_terminates)
 
 Test(stop, who_ignores_term_is_killed_after_the_grace)
 {
-	struct psession *s = ready(&(struct order){
-	    .sh = "trap '' TERM; echo x; while :; do sleep 60; done",
-	    .timeout_ms = TRAPS_SET_MS, .grace_ms = 200});
+	uint32_t timeout_ms;
+	struct psession *s = trapped(200, &timeout_ms);
 
 	UNTIL(&p, s->closed);
 	cr_assert_eq(s->end.reason, END_OVERALL_TIMEOUT);
 	cr_assert_eq(s->end.exit.status, SIGKILL);
-	cr_assert_geq(s->end.duration_ms, TRAPS_SET_MS + 200);
+	cr_assert_geq(s->end.duration_ms, timeout_ms + 200);
 }
 
 Test(stop, silence_times_out_and_output_holds_it_off)
 {
-	struct psession *s = puppet_start(&p, &(struct order){
-	    .sh = "for i in 1 2 3; do echo $i; sleep 1; done;"
-	          "exec sleep 1000",
-	    .no_output_ms = 2900, .grace_ms = 1000});
+	struct psession *s = NULL;
+	uint32_t ms;
+	char sh[96];
 
-	UNTIL(&p, s->closed);
-	cr_assert_eq(s->end.reason, END_NO_OUTPUT_TIMEOUT);
-	cr_assert_eq(s->end.total, 6);
-	cr_assert_geq(s->end.duration_ms, 2000 + 2900 - 10);
+	for (ms = FIRST_MS; ms <= LAST_MS; ms *= 4) {
+		snprintf(sh, sizeof(sh), "for i in 1 2 3 4 5 6; do echo $i;"
+		    "sleep %.3f; done; exec sleep 1000", ms / 4000.0);
+		s = puppet_start(&p, &(struct order){
+		    .sh = sh, .no_output_ms = ms, .grace_ms = 1000});
+		UNTIL(&p, s->closed);
+		cr_assert_eq(s->end.reason, END_NO_OUTPUT_TIMEOUT);
+		if (s->end.total == 12)
+			break;
+	}
+	cr_assert_leq(ms, LAST_MS);
+	cr_assert_geq(s->end.duration_ms, 5 * ms / 4 + ms - 10);
 }
 
 Test(stop, a_kill_names_its_reason)
@@ -132,9 +164,8 @@ Test(stop, a_stopped_command_can_be_terminated)
 
 Test(stop, the_first_forced_reason_wins)
 {
-	struct psession *s = ready(&(struct order){
-	    .sh = "trap '' TERM; echo x; while :; do sleep 60; done",
-	    .timeout_ms = TRAPS_SET_MS, .grace_ms = 60000});
+	uint32_t timeout_ms;
+	struct psession *s = trapped(60000, &timeout_ms);
 
 	UNTIL(&p, puppet_header(&p, s)->end_reason != END_NONE);
 	puppet_kill(&p, s, SIGTERM, 0, END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
@@ -160,13 +191,22 @@ Test(stop, a_holder_is_waited_for_until_it_is_silent)
 
 Test(stop, a_holder_goes_on_being_pumped)
 {
-	struct psession *s = ready(&(struct order){
-	    .sh = "(sleep 0.6; echo late) & echo hi"});
+	struct psession *s;
+	char go[80], sh[160];
+	int fd;
 
+	snprintf(go, sizeof(go), "%s/go", p.dir);
+	cr_assert_eq(mkfifo(go, 0600), 0);
+	snprintf(sh, sizeof(sh), "(read x <%s; echo late) & echo hi", go);
+	s = ready(&(struct order){.sh = sh});
 	UNTIL(&p, s->ended);
 	cr_assert_eq(s->end.total, 3);
 	cr_assert_geq(s->end.holders, 1);
 	cr_assert_geq(s->end.named, 1);
+	fd = open(go, O_WRONLY | O_CLOEXEC);
+	cr_assert_eq(write(fd, "\n", 1), 1);
+	close(fd);
+	unlink(go);
 	UNTIL(&p, s->closed && s->left_count > 0);
 	cr_assert_eq(s->left.holders, 0);
 	cr_assert_str_eq(puppet_output(&p, s), "hi\nlate\n");
