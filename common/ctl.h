@@ -150,8 +150,10 @@ enum {
 enum {
 	CTL_HOLD_BY_HEADER = 1, /* the kernel writes the pid into the ring's
 	                         * header, nobody sends SPAWNED */
-	CTL_HOLD_AGAIN = 2      /* in place of the row that there is: what was
+	CTL_HOLD_AGAIN = 2,     /* in place of the row that there is: what was
 	                         * cloned for it came to nothing */
+	CTL_HOLD_PORTER = 1 << 8 /* times the pid of a porter that is over, and was
+	                          * not 0.1 s ago: nobody else's to reap */
 };
 
 struct ctl_fds {

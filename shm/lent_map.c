@@ -166,6 +166,14 @@ lent_unmap(void *map)
 	free(l);
 }
 
+void
+lent_map_forked(void *map, bool yes)
+{
+	const struct lent *l = lent_of(map);
+
+	(void)madvise(l->at, l->bytes, yes ? MADV_DOFORK : MADV_DONTFORK);
+}
+
 int
 lent_map_again(void *map, int fd)
 {

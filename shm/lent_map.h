@@ -23,6 +23,8 @@ void lent_map_guard(void);
  * lent_unmap(). -ENOMEM, -errno. */
 int lent_map(int fd, uint64_t offset, size_t bytes, bool writable, void **ret);
 void lent_unmap(void *map);
+/* Do processes that this one forks have it, too? They do, until it is said. */
+void lent_map_forked(void *map, bool yes);
 /* Lays the file (another one, or the same with its length back) where the
  * mapping is, whose address stays. On an error what was there stays. */
 int lent_map_again(void *map, int fd);

@@ -33,9 +33,11 @@ header_map_new(int fd, struct ring_header **ret)
 	if (err != 0)
 		return -err;
 	err = lent_map(fd, 0, SHM_PAGE, true, &page);
-	if (err == 0)
-		*ret = page;
-	return err;
+	if (err != 0)
+		return err;
+	lent_map_forked(page, false);
+	*ret = page;
+	return 0;
 }
 
 void

@@ -98,6 +98,7 @@ recover_map(int dirfd, const char *name, struct ring_writer *w)
 	err = lent_map(w->fd, 0, SHM_PAGE, true, &page);
 	if (err != 0)
 		return err;
+	lent_map_forked(page, false);
 	w->hdr = page;
 	w->blocks = (uint64_t)st.st_blocks * 512u;
 	return 0;

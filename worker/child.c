@@ -187,7 +187,7 @@ static void
 child_pid_cb(evutil_socket_t fd, short what, void *arg)
 {
 	struct child *c = arg;
-	bool ported = c->ported;
+	bool ported = c->porter != 0;
 
 	(void)what;
 	worker_begin(c->w, c->sid);

@@ -164,7 +164,7 @@ struct child {
 	bool adopted;            /* a dead worker cloned it; before its exec */
 	bool young;              /* under way, and not for long: in w->young */
 	bool orphan;             /* its porter was killed; before its exec */
-	bool ported;             /* pidfd is its porter's, pid is not known */
+	int32_t porter;          /* pidfd is that one's, pid is not known; or 0 */
 	bool rehold;             /* the keeper's row is of a failed try */
 	struct {
 		bool wanted;     /* the ladder is to begin */

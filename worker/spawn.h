@@ -127,6 +127,8 @@ struct spawn {
 
 /* A context, cleared; NULL: SPAWN_MAX are in use, or no memory. */
 struct spawn *spawn_take(void);
+/* Around the clone of its porter. */
+void spawn_lend(struct spawn *s, bool yes);
 /* Back with a released one. */
 void spawn_give(struct spawn *s);
 /* The session is over, the child cannot be killed: s, its ring and its plan are

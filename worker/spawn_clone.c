@@ -153,6 +153,8 @@ clone_once(struct spawn *s, int *ret_pidfd, bool *ret_into)
 		flags |= CLONE_VFORK;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
+	if (spawn_is_boxed(s))
+		spawn_lend(s, true);
 	if (into)
 		pid = clone_new(s, flags, true, ret_pidfd);
 	*ret_into = pid >= 0;
@@ -162,6 +164,8 @@ clone_once(struct spawn *s, int *ret_pidfd, bool *ret_into)
 		pid = clone(spawn_child, s->stack, (int)flags, s, ret_pidfd);
 		pid = pid < 0 ? -errno : pid;
 	}
+	if (spawn_is_boxed(s))
+		spawn_lend(s, false);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return pid;
 }

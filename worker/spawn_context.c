@@ -6,41 +6,49 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/check.h"
+#include "shm/lent_map.h"
+
 #include "worker/spawn.h"
 #include "worker/start_plan.h"
 
 #define GUARD_BYTES 65536u
+#define OWN_BYTES   4096u /* of the context, which ends its stack */
+#define ALL_BYTES   (GUARD_BYTES + SPAWN_STACK_BYTES + OWN_BYTES)
+
+_Static_assert(sizeof(struct spawn) <= OWN_BYTES, "a context");
 
 LIST_HEAD(spawn_list, spawn);
 static struct spawn_list idle = LIST_HEAD_INITIALIZER(idle);
 static struct spawn_list parked = LIST_HEAD_INITIALIZER(parked);
 static unsigned in_use; /* but for the parked ones */
 
-/* A stack with a guard below it; its top, or NULL. */
-static char *
-stack_new(void)
+/* With a stack before it, and a guard before that. Shared, so that a porter tells
+ * from its own memory how far it is; of other porters no one has it. */
+static struct spawn *
+context_new(void)
 {
-	char *base = mmap(NULL, GUARD_BYTES + SPAWN_STACK_BYTES,
-	    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1,
-	    0);
+	char *base = mmap(NULL, ALL_BYTES, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (base == MAP_FAILED)
 		return NULL;
 	if (mprotect(base, GUARD_BYTES, PROT_NONE) != 0) {
-		munmap(base, GUARD_BYTES + SPAWN_STACK_BYTES);
+		munmap(base, ALL_BYTES);
 		return NULL;
 	}
-	return base + GUARD_BYTES + SPAWN_STACK_BYTES;
+	(void)madvise(base, ALL_BYTES, MADV_DONTFORK);
+	return (struct spawn *)(base + GUARD_BYTES + SPAWN_STACK_BYTES);
 }
 
-/* Shared, so that a porter tells from its own memory how far it is. */
-static struct spawn *
-context_new(void)
+/* What a porter has, beside what there is of everything but sessions: each of
+ * theirs that it had would be copied, and torn down at its end. */
+void
+spawn_lend(struct spawn *s, bool yes)
 {
-	void *p = mmap(NULL, sizeof(struct spawn), PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return p != MAP_FAILED ? p : NULL;
+	(void)madvise(s->stack - SPAWN_STACK_BYTES,
+	    SPAWN_STACK_BYTES + OWN_BYTES, yes ? MADV_DOFORK : MADV_DONTFORK);
+	lent_map_forked(s->args.hdr, yes);
 }
 
 /* A context is never freed: there are at most SPAWN_MAX beside the parked. */
@@ -48,25 +56,15 @@ struct spawn *
 spawn_take(void)
 {
 	struct spawn *s = LIST_FIRST(&idle);
-	char *stack;
 
 	if (in_use >= SPAWN_MAX)
 		return NULL;
-	if (s != NULL) {
+	if (s != NULL)
 		LIST_REMOVE(s, link);
-		stack = s->stack;
-	} else {
-		stack = stack_new();
-		s = stack != NULL ? context_new() : NULL;
-		if (s == NULL) {
-			if (stack != NULL)
-				munmap(stack - SPAWN_STACK_BYTES - GUARD_BYTES,
-				    SPAWN_STACK_BYTES + GUARD_BYTES);
-			return NULL;
-		}
-	}
+	else if ((s = context_new()) == NULL)
+		return NULL;
 	memset(s, 0, sizeof(*s));
-	s->stack = stack;
+	s->stack = (char *)s;
 	s->join_fd = -1;
 	in_use++;
 	return s;

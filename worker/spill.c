@@ -25,6 +25,7 @@
 #include "common/err.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "shm/lent_map.h"
 #include "shm/ring_math.h"
 #include "worker/ladder.h"
 #include "worker/spill_writer.h"
@@ -76,11 +77,13 @@ start_writer(struct child *c, struct spill *s, const char *path, uint64_t max,
 	pid_t pid;
 
 	atomic_store(&s->page->state, SPILLER_OPENS);
+	lent_map_forked(c->ring.hdr, true);
 	pid = FAULT_FAILS("spill.fork") ? (errno = EAGAIN, -1) : fork();
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
 		spill_writer(&job);
+	lent_map_forked(c->ring.hdr, false);
 	s->pid = pid;
 	return 0;
 }

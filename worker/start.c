@@ -90,7 +90,8 @@ hold(struct child *c)
 	struct ctl_fds msg = {
 	    .head = CTL_INIT(CTL_HOLD, c->sid, struct ctl_fds),
 	    .flags = (is_free(c) ? (uint32_t)CTL_HOLD_BY_HEADER : 0u) |
-		(c->rehold ? (uint32_t)CTL_HOLD_AGAIN : 0u),
+		(c->rehold ? (uint32_t)CTL_HOLD_AGAIN : 0u) |
+		(uint32_t)start_porter_over(c->w) * CTL_HOLD_PORTER,
 	    .at_ns = clock_boot_ns(), .turn = c->hand_turn};
 	const int all[] = {c->out[0].fd, c->out[1].fd, c->in.fd, c->pty.fd};
 	int fds[NELEMS(all)];
@@ -220,9 +221,10 @@ clone_command(struct child *c)
 		tree_leave(c, false);
 		atomic_store(&c->ring.hdr->leaf, 0);
 	}
-	c->ported = rc == 0 && spawn_is_boxed(s);
-	if (c->ported)
-		c->pid = 0; /* that was the porter's, as pidfd is */
+	if (rc == 0 && spawn_is_boxed(s)) { /* pidfd is its porter's, too */
+		c->porter = c->pid;
+		c->pid = 0;
+	}
 	if (rc == 0)
 		c->spawn = s;
 	else

@@ -21,6 +21,8 @@ void start_wait(struct child *c);
 void start_wait_all(struct worker *w);
 /* With each beat: no crowd any more? */
 void start_rest(struct worker *w);
+/* A porter that is over and that the keeper was not told of; 0: there is none. */
+int32_t start_porter_over(const struct worker *w);
 /* Something came that waits for its exec. */
 void start_look_now(struct child *c);
 /* Cloned, and not known to have exec'd? */

@@ -31,6 +31,7 @@
 #define LOOK_NOW_NS (NSEC_PER_MSEC / 4) /* where something waits for the exec */
 #define LOOK_MAX_NS (50 * NSEC_PER_MSEC)
 #define STOP_NS     (50 * NSEC_PER_MSEC) /* to the exec, when it is to end */
+#define OVER_NS     (100 * NSEC_PER_MSEC) /* then the keeper has reaped it */
 #define DOOMED_NS   NSEC_PER_SEC         /* from SIGKILL to giving it up */
 
 bool
@@ -75,6 +76,27 @@ has_begun(const struct child *c)
 	return atomic_load(&hdr->exec_stage) == STAGE_EXEC;
 }
 
+/* Porters, for the keeper to reap with the next start: they count among the
+ * processes of a box until somebody does. */
+static struct over {
+	int32_t pid;
+	uint64_t at_ns;
+} over[CTL_STARTS_MAX];
+static unsigned overs, told;
+
+int32_t
+start_porter_over(const struct worker *w)
+{
+	while (told != overs) {
+		const struct over *o = &over[told++ % CTL_STARTS_MAX];
+
+		if (overs - told < CTL_STARTS_MAX &&
+		    w->now_ns - o->at_ns < OVER_NS)
+			return o->pid;
+	}
+	return 0;
+}
+
 /* A porter's command is known once the porter is gone. One that was killed may
  * have left one before its exec: that is looked at as a dead worker's. */
 static void
@@ -84,7 +106,8 @@ unload(struct child *c)
 	bool whole = spawn_released(c->spawn);
 
 	child_close_pidfd(c);
-	c->ported = false;
+	over[overs++ % CTL_STARTS_MAX] = (struct over){c->porter, c->w->now_ns};
+	c->porter = 0;
 	c->pid = atomic_load(&hdr->pid);
 	atomic_store(&hdr->porter, 0);
 	FAULT("porter.gone");
@@ -252,7 +275,7 @@ overdue(struct child *c)
 		c->look_step = LOOK_MIN_NS;
 		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL,
 		    0);
-		if (c->ported)
+		if (c->porter)
 			kill_ported(c);
 		FAULT("start.after-kill");
 		return;
@@ -310,12 +333,12 @@ start_wait(struct child *c)
 			c->start_due = now + STOP_NS;
 		child_watch_pidfd(c);
 	}
-	if (c->ported && (spawn_released(c->spawn) || is_dead(c)))
+	if (c->porter && (spawn_released(c->spawn) || is_dead(c)))
 		unload(c);
-	if (c->ported)
+	if (c->porter)
 		FAULT("porter.between-looks");
 	/* a porter that has let go since then is the next look's */
-	if (!c->ported && is_settled(c)) {
+	if (!c->porter && is_settled(c)) {
 		settle(c);
 		return;
 	}

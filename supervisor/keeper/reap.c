@@ -191,6 +191,16 @@ reap_orphan(struct keeper *k, int32_t pid)
 	return true;
 }
 
+/* A worker says that it is a dead porter. 0: it names none. */
+void
+reap_porter(const struct keeper *k, int32_t pid)
+{
+	siginfo_t si;
+
+	if (pid > 1 && !reap_is_known(k, pid))
+		(void)wait_raw(P_PID, pid, &si, 0, NULL);
+}
+
 /* A sweep under way. */
 static struct {
 	struct procfs_walk walk;

@@ -145,6 +145,7 @@ on_hold(struct keeper *k, struct proc *p)
 	r->by_header = (m.flags & CTL_HOLD_BY_HEADER) != 0;
 	r->held_ns = m.at_ns != 0 ? m.at_ns : p->started_ns;
 	r->turn = m.turn;
+	reap_porter(k, (int32_t)(m.flags / CTL_HOLD_PORTER));
 	FAULT("keeper.after-hold");
 }
 

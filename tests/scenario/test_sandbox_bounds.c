@@ -210,6 +210,20 @@ SCENARIO(sandbox_bounds, one_without_a_process_left_is_named)
 	    "processes (sandbox.pids): ");
 }
 
+/* What is ours of a start does not count for long: as many at once as are let
+ * begin find room in a box of the default bounds. */
+SCENARIO(sandbox_bounds, has_room_for_all_that_start_at_once)
+{
+	static struct question *qs[200];
+	size_t i;
+
+	boxes("");
+	for (i = 0; i < sizeof(qs) / sizeof(*qs); i++)
+		qs[i] = ask_later(NULL, "exec", LIST("argv", "true"));
+	for (i = 0; i < sizeof(qs) / sizeof(*qs); i++)
+		expect_int(answer_of(qs[i]), "exitCode", 0);
+}
+
 /* A file system of 2 MiB, for this scenario alone. */
 static void
 mount_small(const char *dir)
