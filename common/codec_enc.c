@@ -31,17 +31,13 @@ enc_reset(struct enc *e)
 	e->failed = false;
 }
 
-/* Room for n more bytes; false: out of memory, now or before. */
+/* Memory for n more bytes. */
 static bool
-enc_reserve(struct enc *e, size_t n)
+enc_grow(struct enc *e, size_t n)
 {
 	size_t cap = e->cap > 0 ? e->cap : ENC_FIRST_CAP;
 	char *buf;
 
-	if (e->failed)
-		return false;
-	if (n <= e->cap - e->len)
-		return true;
 	while (cap - e->len < n) {
 		if (cap > SIZE_MAX / 4) {
 			e->failed = true;
@@ -57,6 +53,13 @@ enc_reserve(struct enc *e, size_t n)
 	e->buf = buf;
 	e->cap = cap;
 	return true;
+}
+
+/* Room for n more bytes; false: out of memory, now or before. */
+static inline bool
+enc_reserve(struct enc *e, size_t n)
+{
+	return !e->failed && (n <= e->cap - e->len || enc_grow(e, n));
 }
 
 /* Where msgpack-c writes to. */
@@ -107,6 +110,13 @@ enc_head(struct enc *e, unsigned char first, uint64_t number, unsigned size,
 		*p++ = (char)(number >> (shift - 8));
 	e->len += 1 + size + body;
 	return p;
+}
+
+static inline void
+enc_byte(struct enc *e, unsigned char v)
+{
+	if (enc_reserve(e, 1))
+		e->buf[e->len++] = (char)v;
 }
 
 /* Opens a map or array whose 32-bit count enc_end() writes. */
@@ -174,7 +184,7 @@ void
 enc_bool(struct enc *e, bool v)
 {
 	enc_count(e);
-	(void)enc_head(e, v ? 0xc3 : 0xc2, 0, 0, 0);
+	enc_byte(e, v ? 0xc3 : 0xc2);
 }
 
 void
@@ -191,7 +201,7 @@ enc_uint(struct enc *e, uint64_t v)
 {
 	enc_count(e);
 	if (v < 1u << 7)
-		(void)enc_head(e, (unsigned char)v, 0, 0, 0);
+		enc_byte(e, (unsigned char)v);
 	else if (v < 1u << 8)
 		(void)enc_head(e, 0xcc, v, 1, 0);
 	else if (v < 1u << 16)
@@ -217,9 +227,11 @@ enc_strn(struct enc *e, const char *s, size_t n)
 	char *p;
 
 	enc_count(e);
-	if (n < 32)
-		p = enc_head(e, (unsigned char)(0xa0 | n), 0, 0, n);
-	else if (n < 1u << 8)
+	if (n < 32) { /* as nearly all keys and most values are */
+		enc_byte(e, (unsigned char)(0xa0 | n));
+		p = enc_reserve(e, n) ? e->buf + e->len : NULL;
+		e->len += p != NULL ? n : 0;
+	} else if (n < 1u << 8)
 		p = enc_head(e, 0xd9, n, 1, n);
 	else if (n < 1u << 16)
 		p = enc_head(e, 0xda, n, 2, n);

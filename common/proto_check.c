@@ -194,23 +194,21 @@ check_item(const struct checking *c, const struct val *key,
     const struct val *v, size_t index)
 {
 	char inner[80], name[64];
-	size_t size;
+	bool text = is_text(v, c->row->any_bytes) &&
+	    (key == NULL || (is_text(key, false) && key->s.len > 0));
 
+	if (text && v->s.len + (key != NULL ? key->s.len + 1 : 0) <=
+		PROTO_ARG_MAX)
+		return 0;
 	if (key != NULL) {
 		(void)text_escape(key->s.ptr, key->s.len, false, name,
 		    sizeof(name));
 		(void)snprintf(inner, sizeof(inner), " key \"%s\"", name);
-		if (!is_text(key, false) || key->s.len == 0)
-			return complain(c, PROTO_E_INVALID_PARAMS, inner, v);
 	} else {
 		(void)snprintf(inner, sizeof(inner), " item %zu", index);
 	}
-	if (!is_text(v, c->row->any_bytes))
-		return complain(c, PROTO_E_INVALID_PARAMS, inner, v);
-	size = v->s.len + (key != NULL ? key->s.len + 1 : 0);
-	if (size > PROTO_ARG_MAX)
-		return complain(c, PROTO_E_TOO_BIG, inner, v);
-	return 0;
+	return complain(c, text ? PROTO_E_TOO_BIG : PROTO_E_INVALID_PARAMS,
+	    inner, v);
 }
 
 /* STRMAP and STRLIST. */

@@ -38,9 +38,7 @@ turn_in_hand(struct master *m, const char *method, uint64_t hash)
 {
 	struct stats_page *s = m->stats;
 
-	if (strcmp(s->unit_method, method) != 0)
-		(void)snprintf(s->unit_method, sizeof(s->unit_method), "%s",
-		    method);
+	(void)strlcpy(s->unit_method, method, sizeof(s->unit_method));
 	set(&s->unit_hash, hash);
 }
 

@@ -19,11 +19,11 @@ struct pair {
 };
 
 struct build {
-	struct pair env[ENV_MAX];
 	size_t envc;
 	struct sbuf blob;
 	uint64_t sum; /* as execve counts: strings and pointers */
 	struct proto_problem *why;
+	struct pair env[ENV_MAX]; /* the first envc of them */
 };
 
 /* Appends one string of the blob: two parts and a NUL, within the kernel's
@@ -47,7 +47,7 @@ void env_base(struct build *bl, const struct exec_base *b,
 /* The base in a box: nothing of ours or the client's, but what is configured
  * for it. */
 #define BOX_PATH "/usr/local/bin:/usr/bin:/bin"
-int env_box(struct build *bl, const struct exec_base *b);
+void env_box(struct build *bl, const struct exec_base *b);
 /* What the call asks for; a refusal (-EINVAL) names the key. */
 int env_call(struct build *bl, const struct exec_base *b,
     const struct val *params);

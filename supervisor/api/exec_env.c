@@ -66,7 +66,7 @@ env_base(struct build *bl, const struct exec_base *b, const struct val *params)
 	}
 }
 
-int
+void
 env_box(struct build *bl, const struct exec_base *b)
 {
 	const char *at = b->cfg->sandbox.env;
@@ -83,7 +83,6 @@ env_box(struct build *bl, const struct exec_base *b)
 		if (key < n)
 			env_set(bl, at, key, at + key + 1, n - key - 1);
 	}
-	return 0;
 }
 
 int

@@ -258,39 +258,37 @@ exec_spec_make(const struct exec_base *b, const struct val *params,
     const char *cwd, const struct exec_ids *ids, struct spec **ret,
     struct proto_problem *why)
 {
-	struct build *bl = calloc(1, sizeof(*bl));
+	static struct build bl; /* 70 KiB: neither cleared nor allocated each time */
 	struct spec *sp = calloc(1, sizeof(*sp));
 	struct sbuf path = SBUF_INIT, shells = SBUF_INIT;
 	int r = -ENOMEM;
 
-	if (bl != NULL && sp != NULL) {
-		bl->why = why;
+	memset(&bl, 0, offsetof(struct build, env));
+	bl.why = why;
+	if (sp != NULL) {
 		if (b->boxed)
-			r = env_box(bl, b);
+			env_box(&bl, b);
 		else
-			env_base(bl, b, params);
-		if (r != -E2BIG)
-			r = env_call(bl, b, params);
+			env_base(&bl, b, params);
+		r = env_call(&bl, b, params);
 		if (r == 0) {
-			env_own(bl, b, ids, cwd, &path);
-			r = spec_fill(bl, b, params, cwd, &shells, sp);
+			env_own(&bl, b, ids, cwd, &path);
+			r = spec_fill(&bl, b, params, cwd, &shells, sp);
 		}
-		if (r == 0 && (bl->blob.failed || path.failed))
+		if (r == 0 && (bl.blob.failed || path.failed))
 			r = -ENOMEM;
 	}
 	if (r == -ENOMEM)
 		proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
 	if (r == 0) {
-		sp->blob = bl->blob.p;
-		sp->blob_bytes = (uint32_t)bl->blob.len;
+		sp->blob = bl.blob.p;
+		sp->blob_bytes = (uint32_t)bl.blob.len;
 		*ret = sp;
 	} else {
-		if (bl != NULL)
-			sbuf_fini(&bl->blob);
+		sbuf_fini(&bl.blob);
 		free(sp);
 	}
 	sbuf_fini(&path);
 	sbuf_fini(&shells);
-	free(bl);
 	return r;
 }

@@ -25,7 +25,7 @@ exec_base_get(const struct exec_base *b, const struct val *params, const char *k
 		const char *e = b->base_env + at;
 
 		if (strncmp(e, key, n) == 0 && e[n] == '=') {
-			snprintf(ret, size, "%s", e + n + 1);
+			(void)strlcpy(ret, e + n + 1, size);
 			return ret[0] != '\0';
 		}
 	}
@@ -171,14 +171,14 @@ exec_workdir(const struct exec_base *b, const struct val *params, char *ret,
 	if (b->boxed)
 		return box_workdir(b, params, ret, size, why);
 	if (val_copy(params, "baseDir", base, sizeof(base)) == 0)
-		snprintf(base, sizeof(base), "%s", b->dir);
+		(void)strlcpy(base, b->dir, sizeof(base));
 	if (val_copy(params, "workdir", dir, sizeof(dir)) == 0)
-		snprintf(dir, sizeof(dir), "%s",
+		(void)strlcpy(dir,
 		    b->cfg->workdir[0] != '\0' ? b->cfg->workdir
 			: base[0] != '\0'      ? base
-					       : b->home);
+					       : b->home, sizeof(dir));
 	if (!exec_base_get(b, params, "HOME", home, sizeof(home)))
-		snprintf(home, sizeof(home), "%s", b->home);
+		(void)strlcpy(home, b->home, sizeof(home));
 	if (dir[0] == '~' && (dir[1] == '\0' || dir[1] == '/'))
 		n = snprintf(ret, size, "%s%s", home, dir + 1);
 	else if (dir[0] == '/')

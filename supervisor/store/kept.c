@@ -14,12 +14,20 @@ kept_map(struct enc *e)
 }
 
 int
+kept_put_of(struct index *ix, enum index_db db, struct index_bytes key,
+    const struct enc *e, bool last)
+{
+	struct index_bytes val = {e->buf, e->len};
+
+	return e->failed ? -ENOMEM
+	    : (last ? index_put_last : index_put)(ix, db, key, val);
+}
+
+int
 kept_put(struct index *ix, enum index_db db, struct index_bytes key,
     struct enc *e, bool last)
 {
-	struct index_bytes val = {e->buf, e->len};
-	int r = e->failed ? -ENOMEM
-	    : (last ? index_put_last : index_put)(ix, db, key, val);
+	int r = kept_put_of(ix, db, key, e, last);
 
 	enc_fini(e);
 	return r;

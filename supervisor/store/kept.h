@@ -8,8 +8,10 @@
 
 /* Begins a map with the index's version. */
 void kept_map(struct enc *e);
-/* Puts what `e` holds, and frees it; `last`: it has to go in. 0, -ENOMEM or as
- * index_put(). */
+/* Puts what `e` holds; `last`: it has to go in. 0, -ENOMEM or as index_put(). */
+int kept_put_of(struct index *ix, enum index_db db, struct index_bytes key,
+    const struct enc *e, bool last);
+/* The same, and frees it. */
 int kept_put(struct index *ix, enum index_db db, struct index_bytes key,
     struct enc *e, bool last);
 /* Any value; the caller frees the arena. 0, -ENOMEM, -EBADMSG. */

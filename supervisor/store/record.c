@@ -172,24 +172,17 @@ spec_free(struct spec **sp)
 	*sp = NULL;
 }
 
-/* Puts what `e` holds under the session's id; `last`: it has to go in. */
-static int
-put_by_sid(struct master *m, enum index_db db, struct sid sid, struct enc *e,
-    bool last)
-{
-	struct index_key64 id = index_key64(sid.v);
-
-	return kept_put(m->ix, db, (struct index_bytes){id.b, 8}, e, last);
-}
-
 /* Writes the session's record into the open transaction. */
 int
 record_write(struct master *m, struct session *s)
 {
-	struct enc e = ENC_INIT;
+	static struct enc e; /* its memory is for the next one, too */
+	struct index_key64 id = index_key64(s->id.sid.v);
 
+	enc_reset(&e);
 	record_encode(s, &e);
-	return put_by_sid(m, INDEX_SESSIONS, s->id.sid, &e, !s->record.fresh);
+	return kept_put_of(m->ix, INDEX_SESSIONS,
+	    (struct index_bytes){id.b, 8}, &e, !s->record.fresh);
 }
 
 /* Puts a new session's spec into the open transaction, takes out that of one
@@ -207,7 +200,8 @@ spec_write(struct master *m, struct session *s)
 		return 0;
 	s->record.spec_kept = true;
 	spec_encode(s->record.spec, &e);
-	return put_by_sid(m, INDEX_SPECS, s->id.sid, &e, false);
+	return kept_put(m->ix, INDEX_SPECS, (struct index_bytes){id.b, 8}, &e,
+	    false);
 }
 
 /* Brings the spec back from the index where it is not in memory. */
