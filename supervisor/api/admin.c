@@ -235,8 +235,8 @@ status_unavailable(struct master *m, struct enc *e)
 {
 	enc_key(e, "unavailable");
 	enc_array(e);
-	if (m->sandbox_why[0] != '\0')
-		put_missing(e, "sandbox", m->sandbox_why);
+	if (boxes_why(m)[0] != '\0')
+		put_missing(e, "sandbox", boxes_why(m));
 	put_missing(e, "node", "the node host is not built yet");
 	if (m->h.group[HERITAGE_GROUP_TREE][0] == '\0')
 		put_missing(e, "cgroup", m->cfg.cgroup == CONFIG_CGROUP_OFF

@@ -12,14 +12,17 @@
 #define NO_NAMESPACES                                                          \
 	"the kernel refuses user namespaces here (container's seccomp "        \
 	"profile, or AppArmor)"
+#define NO_MORE "user.max_user_namespaces is reached"
 
-/* In this order: the second begins as the third does. As bubblewrap 0.8
- * has them; they are not translated. */
+/* In this order: what says why comes first. As bubblewrap 0.8 has them; they are
+ * not translated. */
 static const struct {
 	const char *said, *means;
 } known[] = {
     {"No permissions to create new namespace", NO_NAMESPACES},
-    {"ENOSPC", "user.max_user_namespaces is reached"},
+    {"ENOSPC", NO_MORE},
+    {"unshare user ns: No space", NO_MORE}, /* the second, --disable-userns */
+    {"unshare user ns", NO_NAMESPACES},
     {"Creating new namespace failed", NO_NAMESPACES},
     {"setting up uid map", NO_NAMESPACES},
     {"psup-box: Permission denied", "its user may not enter the directory "

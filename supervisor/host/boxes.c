@@ -89,6 +89,9 @@ boxes_tell(struct master *m, struct host_box *bx, enum box_event event)
 		    KV("to", box_state_name(bx->life.state)),
 		    KV("why", bx->why));
 		note_state(m, bx);
+		if (was == BOX_MAKING) /* "", where it was made */
+			(void)strlcpy(m->boxes.why, bx->why,
+			    sizeof(m->boxes.why));
 	}
 	if ((todo & BOX_DO_MAKE) != 0) {
 		s = maker_box(m, bx, bx->why);
@@ -275,6 +278,7 @@ boxes_reload(struct master *m)
 {
 	struct host_box *bx, *next;
 
+	m->boxes.why[0] = '\0';
 	LIST_FOREACH_SAFE(bx, &m->boxes.list, link, next)
 	{
 		if (bx->life.state == BOX_GONE ||

@@ -67,6 +67,7 @@ struct boxes {
 	LIST_HEAD(, host_box) list;
 	struct rank_tree by_sid, by_key, by_due;
 	uint64_t last; /* the number of the last one */
+	char why[BOX_WHY_MAX]; /* ... that was made or not; "": it was */
 	struct event *timer;
 };
 
@@ -112,7 +113,9 @@ void boxes_where(
  * many. */
 size_t boxes_drain(struct master *m, const char *key);
 
-/* boxes_count.c: how many there are that are not gone, and who is in them. */
+/* boxes_count.c: why no box can be made, as far as is known; "": one can. */
+const char *boxes_why(const struct master *m);
+/* How many there are that are not gone, and who is in them. */
 struct boxes_count {
 	uint64_t total, inside;
 	uint64_t by_state[BOX_STATES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many boxes there are, for status and metrics. */
+/* How many boxes there are, or why none, for status and metrics. */
 #include "supervisor/host/boxes.h"
 
 #include <string.h>
@@ -20,6 +20,18 @@ boxes_count(const struct master *m, struct boxes_count *ret)
 		ret->by_state[bx->life.state]++;
 		ret->inside += bx->life.inside;
 	}
+}
+
+/* What bwrap refuses is known once it was tried, and no more once a box is up. */
+const char *
+boxes_why(const struct master *m)
+{
+	struct boxes_count n;
+
+	boxes_count(m, &n);
+	return m->sandbox_why[0] != '\0' || n.by_state[BOX_READY] > 0
+	    ? m->sandbox_why
+	    : m->boxes.why;
 }
 
 void

@@ -30,9 +30,9 @@ rows(void)
 	return psup_value_get(details(ask("sandboxes")), "boxes");
 }
 
-/* A server whose bwrap makes boxes while a file is there. */
+/* A server whose bwrap does something first. */
 static void
-begin_slow(const char *gate)
+begin_with(const char *first)
 {
 	const char *path = file_in_scenario("bin/bwrap");
 	FILE *f;
@@ -40,11 +40,19 @@ begin_slow(const char *gate)
 	expect(mkdir(file_in_scenario("bin"), 0755) == 0);
 	f = fopen(path, "we");
 	expect(f != NULL);
-	(void)fprintf(f, "#!/bin/sh\nwhile ! [ -e %s ]; do sleep 0.01; done\n"
-	    "exec /usr/bin/bwrap \"$@\"\n", gate);
+	(void)fprintf(
+	    f, "#!/bin/sh\n%s\nexec /usr/bin/bwrap \"$@\"\n", first);
 	expect(fclose(f) == 0 && chmod(path, 0755) == 0);
 	psupd(.conf = conf(""), .env = {scn_format("PATH=%s:/usr/bin:/bin",
 	    file_in_scenario("bin"))});
+}
+
+/* ... which makes boxes while a file is there. */
+static void
+begin_slow(const char *gate)
+{
+	begin_with(scn_format(
+	    "while ! [ -e %s ]; do sleep 0.01; done", gate));
 	touch(gate);
 	skip_without_boxes(ask("exec", STR("command", "true")));
 	expect_ok(ask("pruneSandboxes"));
@@ -105,6 +113,54 @@ SCENARIO(sandbox_faults, a_master_that_dies_while_one_is_set_up_has_it_set_up_on
 	touch(file_in_scenario("boxes/agent%20/go"));
 	expect(psup_get_int(await_end(id), "exitCode", -1) == 0);
 	expect(strcmp(read_retained(id).bytes, "once\n") == 0);
+}
+
+/* Why the server makes no boxes, as it says itself; none: it does. */
+static const psup_value *
+sandbox_in_status(void)
+{
+	const psup_value *all =
+	    psup_value_get(details(ask("status")), "unavailable");
+
+	for (size_t i = 0; i < psup_value_count(all); i++)
+		if (psup_get_is(psup_value_at(all, i), "feature", "sandbox"))
+			return psup_value_at(all, i);
+	return NULL;
+}
+
+/* What only bwrap knows, status and doctor know then, too: until it makes one. */
+SCENARIO(sandbox_faults, what_bwrap_refuses_is_in_the_status)
+{
+	const char *gate = file_in_scenario("gate");
+	const char *expected =
+	    "no sandbox: user.max_user_namespaces is reached";
+	struct answer *a;
+
+	touch(gate);
+	begin_with(scn_format("! [ -e %s ] || { echo \"bwrap: unshare user ns: "
+	    "No space left on device\" >&2; exit 1; }", gate));
+	expect(sandbox_in_status() == NULL);
+	a = ask("exec", STR("command", "true"));
+	expect_refused_for(a, "unsupported", "host");
+	expect(strcmp(words_of(a), expected) == 0, "%s", words_of(a));
+	expect(psup_get_is(sandbox_in_status(), "reason", expected));
+	expect(unlink(gate) == 0);
+	skip_without_boxes(ask("exec", STR("command", "true")));
+	expect(sandbox_in_status() == NULL);
+}
+
+SCENARIO(sandbox_faults, a_setup_that_hangs_is_ended)
+{
+	struct answer *a;
+
+	psupd(.conf = conf("setup = sleep 1000\nsetup_sec = 1\n"));
+	a = ask("exec", STR("command", "true"));
+	skip_without_boxes(a);
+	expect_refused_for(a, "unsupported", "host");
+	expect(strcmp(words_of(a), "no sandbox: its setup command did not end "
+	    "within 1 s (sandbox.setup_sec)") == 0, "%s", words_of(a));
+	while (psup_value_count(rows()) > 0)
+		;
 }
 
 SCENARIO(sandbox_faults, one_that_is_killed_before_it_is_ready_is_told)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Why there is no box, word for word. What bwrap says is as version 0.8.0 said
- * it: in a namespace whose limit is 0, without clone of namespaces, with a
+ * it: in a namespace whose limit is 0 or 1, without clone of namespaces, with a
  * masked /proc. */
 #include "supervisor/box/why.h"
 
@@ -36,6 +36,11 @@ Test(box_why, knows_what_bwrap_says)
 	    "bwrap: Creating new namespace failed: nesting depth or "
 	    "/proc/sys/user/max_*_namespaces exceeded (ENOSPC)\n",
 	    "no sandbox: user.max_user_namespaces is reached");
+	means(0, "bwrap: unshare user ns: No space left on device\n",
+	    "no sandbox: user.max_user_namespaces is reached");
+	means(0, "bwrap: unshare user ns: Operation not permitted\n",
+	    "no sandbox: the kernel refuses user namespaces here (container's "
+	    "seccomp profile, or AppArmor)");
 	means(0,
 	    "bwrap: Can't find source path /root/psup/build/bin/psup-box: "
 	    "Permission denied\n",
