@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/fs.h>
+#include <linux/kcmp.h>
 #include <linux/sched.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -26,6 +28,7 @@
 #include <string.h>
 #include <sys/fanotify.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -39,6 +42,7 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static const char *runtime_dir, *port, *abstract;
@@ -113,6 +117,78 @@ has_flags(const char *path, unsigned long flags)
 	return statvfs(path, &st) == 0 && (st.f_flag & flags) == flags;
 }
 
+/* A file of ours with no name becomes one there? */
+static bool
+names_nameless(const char *path)
+{
+	int fd = open("/workspace", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char self[40];
+
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return fd >= 0 && linkat(AT_FDCWD, self, AT_FDCWD, path,
+	    AT_SYMLINK_FOLLOW) == 0;
+}
+
+/* What may be read becomes what may be written, under another name? */
+static bool
+links_here(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return link(path, "/workspace/linked") == 0 ||
+	    linkat(fd, "", AT_FDCWD, "/workspace/linked", AT_EMPTY_PATH) == 0 ||
+	    rename(path, "/workspace/linked") == 0;
+}
+
+/* By the number that the kernel has for a file, past all directories. */
+static bool
+opens_by_handle(const char *path)
+{
+	struct {
+		struct file_handle head;
+		char bytes[MAX_HANDLE_SZ];
+	} h = {.head.handle_bytes = MAX_HANDLE_SZ};
+	int mount_id, at = open(path, O_RDONLY | O_CLOEXEC);
+
+	return name_to_handle_at(AT_FDCWD, path, &h.head, &mount_id, 0) == 0 &&
+	    open_by_handle_at(at, &h.head, O_RDONLY) >= 0;
+}
+
+/* A file in the workspace that is to be more than a file; -1. */
+static int
+own_file(void)
+{
+	return open("/workspace/file", O_CREAT | O_RDWR | O_CLOEXEC, 0755);
+}
+
+static bool
+gives_capabilities(void)
+{
+	const uint32_t all[5] = {0x02000001, ~0u, 0, ~0u, 0};
+
+	return fsetxattr(own_file(), "security.capability", all, sizeof(all),
+	    0) == 0;
+}
+
+/* A program from nowhere, set-user-ID: is it held as we are? */
+static bool
+runs_from_memory(void)
+{
+	char name[] = "escape", what[] = "held";
+	char *argv[] = {name, what, NULL}, *envp[] = {NULL};
+	int fd = memfd_create("program", MFD_CLOEXEC);
+	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	char piece[65536];
+	ssize_t n;
+
+	while ((n = read(self, piece, sizeof(piece))) > 0)
+		if (write(fd, piece, (size_t)n) != n)
+			return false;
+	(void)fchmod(fd, 04755);
+	(void)fexecve(fd, argv, envp);
+	return false;
+}
+
 /* More than stdio? */
 static bool
 has_descriptors(void)
@@ -178,6 +254,15 @@ grab(pid_t pid)
 	if (fd >= 0)
 		is_got(pid, "descriptors");
 	(void)close(fd);
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		is_got(pid, "program");
+	(void)close(fd);
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (calls(SYS_pidfd_getfd, fd, 3, 0))
+		is_got(pid, "a descriptor");
+	(void)close(fd);
 	if (ptrace(PTRACE_SEIZE, pid, 0, 0) != 0)
 		return;
 	is_got(pid, "ptrace");
@@ -229,6 +314,9 @@ main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "starts") == 0)
 		grab_all();
+	if (argc == 2 && strcmp(argv[1], "held") == 0)
+		return unshare(CLONE_NEWUSER) == 0 || geteuid() == 0 ||
+		    prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 2 ? 42 : 0;
 	if (argc != 4)
 		return 2;
 	runtime_dir = argv[1];
