@@ -85,8 +85,7 @@ ladder_strike(struct child *c)
 	    (done ? tree_pause_ns(c, c->tree_looks++) : FREEZE_PAUSE_NS);
 }
 
-/* The last rung. The session ends within a second, or as soon as its command
- * can die. */
+/* The last rung. It ends within a second, or once its command can die. */
 static void
 ladder_kill(struct child *c)
 {
