@@ -23,7 +23,9 @@
 #include "common/check.h"
 #include "common/procfs.h"
 
-#define WAIT_MS 1000
+#define WAIT_MS 1000 /* for who looks and sleeps */
+#define MORE_MS 100  /* for who has no processor yet, again and again */
+#define MORES   30   /* less than the keeper waits for a master's beat */
 
 static struct question {
 	pid_t pid; /* who looks; 0: there is an answer */
@@ -91,6 +93,15 @@ is_answered(struct question *q, int wait_ms)
 	return q->pid == 0;
 }
 
+/* It waits for a processor, not for what it looks at. */
+static bool
+is_running(pid_t pid)
+{
+	struct procfs_stat s;
+
+	return procfs_stat(pid, &s) == 0 && s.state == 'R';
+}
+
 /* The mount on which it lies, where the kernel need ask nobody for the way. */
 static bool
 mount_of(const char *path, uint64_t *ret_id)
@@ -138,6 +149,9 @@ path_answers(const char *path)
 		return true; /* nobody knows */
 	if (is_answered(q, WAIT_MS))
 		return true;
+	for (int i = 0; i < MORES && is_running(q->pid); i++)
+		if (is_answered(q, MORE_MS))
+			return true;
 	(void)kill(q->pid, SIGKILL); /* it may sleep on all the same */
 	return false;
 }

@@ -5,7 +5,6 @@
 #include "worker/ladder.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/procfs.h"
 #include "shm/state_names.h"
 #include "worker/input.h"
 #include "worker/input_look.h"
@@ -68,13 +68,12 @@ ladder_strike(struct child *c)
 {
 	uint64_t until_ns = clock_boot_ns() + STRIKE_NS;
 	bool done, again = c->freezing;
-	int nice_before;
+	int nice_before = getpriority(PRIO_PROCESS, 0);
 
 	if (!c->freezing)
 		c->hurry_ns = c->state >= CHILD_ENDED
 		    ? c->w->now_ns + CHILD_FINAL_MS * NSEC_PER_MSEC
 		    : c->final_ns - HURRY_MS * NSEC_PER_MSEC;
-	nice_before = getpriority(PRIO_PROCESS, 0);
 	(void)setpriority(PRIO_PROCESS, 0, -20); /* who may outruns a crowd */
 	do {
 		done = FAULT_FAILS("lie.process") ||
@@ -86,7 +85,7 @@ ladder_strike(struct child *c)
 	    (done ? tree_pause_ns(c, c->tree_looks++) : FREEZE_PAUSE_NS);
 }
 
-/* The last rung. Whatever happens now, the session ends within a second. */
+/* The last rung. It ends within a second, or once its command can die. */
 static void
 ladder_kill(struct child *c)
 {
@@ -345,15 +344,16 @@ ladder_arm(struct child *c)
 		timer_set(&c->w->timers, &c->timer, due);
 }
 
-/* The bound is for what cannot die. Of what is dead the keeper knows how it
- * ended, however late it may come to say so. */
+/* The bound is for what cannot die: a command that sleeps in the kernel. One that
+ * had no processor yet dies as soon as it gets one, and of a dead one the keeper
+ * knows how it ended, however late the keeper says so. */
 static bool
 exit_is_coming(struct child *c)
 {
-	struct pollfd p = {.fd = c->pidfd, .events = POLLIN};
+	struct procfs_stat s;
 
 	if (c->exit.code != 0 || c->exit_waits == EXIT_WAITS ||
-	    (c->pidfd >= 0 && poll(&p, 1, 0) != 1))
+	    (procfs_alive(c->pid, &s) && s.state == 'D'))
 		return false;
 	c->exit_waits++;
 	c->final_ns = c->w->now_ns + EXIT_WAIT_NS;

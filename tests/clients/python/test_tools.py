@@ -50,7 +50,7 @@ CALLS: List[Tuple[str, Dict[str, Any]]] = [
 MOVING = {"sessionId", "instanceId", "pid", "startedAt", "endedAt", "cpuMs",
           "durationMs", "idleMs", "lastOutputAt", "usage", "ladder", "error",
           "waitingForInput", "waitReason", "retryInMs", "runtimeMs",
-          "deadlineAt", "worker", "scopeKey"}
+          "deadlineAt", "worker", "scopeKey", "remainingPids"}
 
 
 def still(v: Any) -> Any:
