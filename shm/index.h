@@ -47,7 +47,7 @@ int index_open(const char *runtime_dir, struct index **ret,
 /* The same with other sizes than the defaults (0: the default). */
 struct index_limits {
 	uint64_t map_bytes;  /* INDEX_MAP_BYTES */
-	uint64_t step_bytes; /* allocated at a time; 8 MiB */
+	uint64_t step_bytes; /* allocated at a time; 256 KiB */
 };
 int index_open_limited(const char *runtime_dir,
     const struct index_limits *limits, struct index **ret,

@@ -21,7 +21,7 @@
 #include "shm/index_state.h"
 #include "shm/index_walk.h"
 
-#define STEP_BYTES    (8ull << 20)
+#define STEP_BYTES    (256ull << 10) /* 0.1 ms: it is zeroed in a turn */
 #define ENV_FLAGS     (MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD | MDB_NOLOCK)
 #define RESERVE_PAGES 256u /* or an eighth of a small map */
 
