@@ -60,7 +60,8 @@ stdin_node(const struct child *c)
 	return fstat(c->in.fd, &st) == 0 ? st.st_ino : 0;
 }
 
-/* RUNNING: pid and times. How it exited the keeper may know alone. */
+/* RUNNING: pid and times. How it exited the keeper may know alone; who is still to
+ * ask the keeper says so with the exit: "exited" by itself is one more record. */
 static void
 make_running(const struct child *c, unsigned type, union link_msg *ret)
 {
@@ -71,7 +72,7 @@ make_running(const struct child *c, unsigned type, union link_msg *ret)
 	ret->running = (struct ctl_running){
 	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_running),
 	    .pid = c->pid,
-	    .exited = c->exit.code != 0 || c->state == CHILD_EXITING,
+	    .exited = c->exited_ns != 0,
 	    .pty = (atomic_load(&hdr->pty_flags) & PTY_OPEN) != 0,
 	    .pty_error = atomic_load(&hdr->pty_error),
 	    .stdin_node = stdin_node(c),

@@ -305,7 +305,9 @@ as_keeper(struct puppet *p, struct ctl_msg *m)
 		memcpy(&pid, m->bytes, sizeof(pid));
 		puppet_read_pid(p, s);
 		cr_assert_eq(pid.pid, s->pid);
-		answer_exit(p, s);
+		s->asked = true;
+		if (!p->loses_asks)
+			answer_exit(p, s);
 		break;
 	case CTL_END:
 		cr_assert(p->passes, "END to a keeper that cannot pass it on");

@@ -51,6 +51,7 @@ struct puppet {
 	bool ready, dump_end, keep_quiet; /* do not answer END, FAILED */
 	bool deaf; /* the keeper reads nothing */
 	bool passes, loses_ends; /* it passes END on, or would have */
+	bool loses_asks; /* ... and answers no ASK_EXIT */
 	bool orphaned; /* its workers find their keeper dead when they start
 	                * a command */
 	int channel_bytes; /* of what its workers may have sent to the keeper,

@@ -125,6 +125,24 @@ Test(session, says_an_end_to_a_new_master_itself)
 	cr_assert_eq(s->end.exit.status, 6);
 }
 
+/* In a crowd RUNNING leaves before the exit is asked for: "exited" alone would be
+ * one more record of each. */
+Test(session, says_that_it_exited_with_the_exit)
+{
+	struct psession *s;
+
+	p.loses_asks = true;
+	s = puppet_start(&p, &(struct order){.sh = "exit 7"});
+	UNTIL(&p, s->asked);
+	s->running = false;
+	puppet_master(&p);
+	UNTIL(&p, s->running);
+	cr_assert_eq(s->run.exited, 0);
+	p.loses_asks = false;
+	UNTIL(&p, s->ended && s->closed);
+	cr_assert_eq(s->end.exit.status, 7);
+}
+
 Test(session, dies_by_a_signal)
 {
 	struct psession *s = run(&(struct order){.sh = "kill -SEGV $$"});
