@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "common/abi.h"
-#include "common/check.h"
 #include "common/rundir.h"
 #include "shm/ring_math.h"
 

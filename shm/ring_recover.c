@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/abi.h"
 #include "common/clock.h"

@@ -11,7 +11,6 @@
 #include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
-#include "common/rundir.h"
 #include "common/slug.h"
 #include "common/text.h"
 #include "supervisor/gate/gate.h"

@@ -10,7 +10,6 @@
 #include <sys/file.h>
 #include <time.h>
 
-#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/reserve.h"

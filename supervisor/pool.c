@@ -9,7 +9,6 @@
 
 #include "common/check.h"
 #include "common/log.h"
-#include "shm/stats.h"
 #include "supervisor/master.h"
 
 /* Messages of one worker taken in one turn: the others get their share. */

@@ -16,7 +16,6 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "shm/stats.h"
 
 #define REST_MS    100u
 

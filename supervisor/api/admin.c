@@ -11,8 +11,6 @@
 #include "common/fault.h"
 #include "common/kfile.h"
 #include "shm/state_names.h"
-#include "shm/stats.h"
-#include "supervisor/api/exec_spec.h"
 #include "supervisor/api/method.h"
 #include "supervisor/session/limits.h"
 #include "supervisor/words/result.h"

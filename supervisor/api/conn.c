@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "common/check.h"
-#include "shm/stats.h"
 
 /* Puts the connection on the list of those that the turn's end looks at. */
 void

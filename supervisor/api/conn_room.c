@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "common/log.h"

@@ -7,10 +7,8 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/log.h"
 #include "supervisor/api/kill.h"
 #include "supervisor/words/result.h"
 

@@ -9,7 +9,6 @@
 #include "common/codec_scan.h"
 #include "common/reserve.h"
 #include "common/text.h"
-#include "shm/stats.h"
 #include "supervisor/api/conn.h"
 
 /* The msgid of a request that did not decode: it stands at the start. */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/check.h"
 #include "common/text.h"
 #include "supervisor/api/conn.h"
 #include "supervisor/words/result.h"

@@ -11,8 +11,6 @@
 #include <string.h>
 
 #include "common/abi.h"
-#include "common/log.h"
-#include "shm/stats.h"
 #include "supervisor/api/method.h"
 
 static_assert(CTL_NAME_MAX == ABI_BUILD_MAX, "a build's name fits");

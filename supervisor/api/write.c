@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shm/spool.h"
 #include "supervisor/api/input.h"
 #include "supervisor/words/result.h"
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/log.h"
 #include "supervisor/master.h"
 #include "supervisor/store/kept.h"
 

@@ -6,7 +6,6 @@
  * box, all of the configuration. Called by boxes.c.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,7 +17,6 @@
 #include "common/box_bind.h"
 #include "common/check.h"
 #include "common/config_options.h"
-#include "common/log.h"
 #include "supervisor/box/plan.h"
 #include "supervisor/host/inner.h"
 #include "supervisor/host/workspace.h"

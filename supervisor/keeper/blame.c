@@ -6,7 +6,6 @@
  */
 #include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "common/check.h"
 #include "common/log.h"

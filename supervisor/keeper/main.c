@@ -15,8 +15,6 @@
 #include <unistd.h>
 
 #include "abi.h"
-#include "check.h"
-#include "heritage.h"
 #include "option.h"
 #include "supervisor/keeper/keeper.h"
 #include "supervisor/keeper/passed.h"

@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/check.h"
 #include "common/limit.h"
 
 /* The words for what holds a command to a limit. */

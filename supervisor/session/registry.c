@@ -4,16 +4,13 @@
  * session.c changes their state; this file finds, adds and forgets them.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/check.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/rundir.h"
-#include "common/text.h"
 #include "supervisor/master.h"
 
 /* Order of the tree of slugs. */

@@ -5,8 +5,6 @@
  * again. Nothing is sent from here nor from end.c and recv.c:
  * orders and answers are staged for the end of the turn.
  */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "common/check.h"
 #include "common/clock.h"

@@ -18,7 +18,6 @@
 #include "common/cgroup.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "shm/stats.h"
 #include "supervisor/master.h"
 
 #define NEARLY_FULL (1u << 20) /* of the tmpfs: nothing new starts below */

@@ -23,7 +23,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "common/fault.h"
 #include "supervisor/keeper/notify.h"
 #include "supervisor/keeper/upgrade/save.h"
