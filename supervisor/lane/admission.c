@@ -284,11 +284,3 @@ admission_waiting(const struct admission *a)
 {
 	return a->places->queued;
 }
-
-const char *
-admission_check(const struct admission *a)
-{
-	return a->level_milli > a->limits.burst * START_MILLI
-	    ? "the bucket is over its rim"
-	    : lanes_check(a->places);
-}

@@ -77,7 +77,4 @@ void admission_view(const struct admission *a, const char *scope,
 uint64_t admission_running(const struct admission *a);
 uint64_t admission_waiting(const struct admission *a);
 
-/* Every invariant, for tests: NULL, or a sentence about the first broken one. */
-const char *admission_check(const struct admission *a);
-
 #endif

@@ -161,7 +161,4 @@ void lanes_each(const struct lanes *ls, const char *name,
 struct sid *lanes_list(const struct lanes *ls, const char *name,
     enum lane_which which, size_t *ret_n);
 
-/* Every invariant, for tests: 0, or a sentence about the first broken one. */
-const char *lanes_check(const struct lanes *ls);
-
 #endif

@@ -240,25 +240,3 @@ rank_of(const struct rank_node *n)
 			before += size_of(n->parent->left) + 1;
 	return before;
 }
-
-/* Links, sizes and weights of every node. */
-const char *
-rank_check(const struct rank_tree *t)
-{
-	uint32_t seen = 0;
-
-	if (t->root != NULL && t->root->parent != NULL)
-		return "the root has a parent";
-	for (const struct rank_node *n = rank_first(t); n != NULL;
-	     n = rank_next(n)) {
-		if (n->size != 1 + size_of(n->left) + size_of(n->right))
-			return "a subtree's size is wrong";
-		if ((n->left != NULL && n->left->parent != n) ||
-		    (n->right != NULL && n->right->parent != n))
-			return "a child does not know its parent";
-		if (n->parent != NULL && n->weight > n->parent->weight)
-			return "a child is heavier than its parent";
-		seen++;
-	}
-	return seen == rank_size(t) ? NULL : "the walk missed nodes";
-}

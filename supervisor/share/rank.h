@@ -50,8 +50,4 @@ struct rank_node *rank_at(const struct rank_tree *t, uint32_t i);
 /* How many nodes of its tree are before this one. */
 uint32_t rank_of(const struct rank_node *n);
 
-/* For tests: 0, or a sentence about what is broken. The order is the owner's
- * to check. */
-const char *rank_check(const struct rank_tree *t);
-
 #endif

@@ -235,28 +235,3 @@ share_in_bytes(enum share_resource r)
 {
 	return resources[r].bytes;
 }
-
-const char *
-share_check(const struct shares *sh)
-{
-	for (unsigned r = 0; r < SHARE_RESOURCES; r++) {
-		const struct share_row *row = &sh->row[r];
-		struct rank_node *n = rank_first(&row->users);
-		const char *why = rank_check(&row->users);
-		uint64_t sum = 0, before = 0;
-
-		for (; n != NULL && why == NULL; n = rank_next(n)) {
-			uint64_t used = scope_of(n, r)->used[r];
-
-			if (used == 0 || used < before)
-				why = "a scope stands where it does not belong";
-			before = used;
-			sum += used;
-		}
-		if (why != NULL)
-			return why;
-		if (sum != row->used)
-			return "the sum is not the sum of the scopes";
-	}
-	return NULL;
-}

@@ -86,7 +86,4 @@ uint64_t share_fair(const struct shares *sh, const struct share_scope *s,
 const char *share_name(enum share_resource r);
 bool share_in_bytes(enum share_resource r);
 
-/* Every invariant, for tests: NULL, or a sentence about the first broken one. */
-const char *share_check(const struct shares *sh);
-
 #endif

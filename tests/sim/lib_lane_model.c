@@ -2,6 +2,8 @@
 /* See lib_lane_model.h. */
 #include "lib_lane_model.h"
 
+#include "lib_check.h"
+
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <stdlib.h>

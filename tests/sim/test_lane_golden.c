@@ -16,6 +16,8 @@
  */
 #include "supervisor/lane/lane.h"
 
+#include "lib_check.h"
+
 #include "common/check.h"
 
 #include <criterion/criterion.h>

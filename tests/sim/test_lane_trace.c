@@ -5,6 +5,8 @@
  */
 #include "supervisor/lane/lane.h"
 
+#include "lib_check.h"
+
 #include "common/check.h"
 
 #include <criterion/criterion.h>

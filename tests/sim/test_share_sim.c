@@ -8,6 +8,8 @@
  */
 #include "supervisor/share/share.h"
 
+#include "lib_check.h"
+
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <stdio.h>

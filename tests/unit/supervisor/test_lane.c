@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The lane scheduler by example; tests/sim/test_lane_sim.c does the rest. */
 #include "supervisor/lane/lane.h"
+#include "tests/sim/lib_check.h"
 
 #include "common/clock.h"
 

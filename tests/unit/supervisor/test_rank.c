@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The tree that knows ranks, against a sorted list. */
 #include "supervisor/share/rank.h"
+#include "tests/sim/lib_check.h"
 
 #include <criterion/criterion.h>
 #include <stdbool.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who may have more of what all share, and who pays for it: single cases. */
 #include "supervisor/share/share.h"
+#include "tests/sim/lib_check.h"
 
 #include <criterion/criterion.h>
 

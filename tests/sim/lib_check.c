@@ -1,8 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Every invariant of the lane scheduler, for its tests: walks all there is.
- */
+#include "lib_check.h"
+
 #include "supervisor/lane/store.h"
+
+#define SIZE_OF(n) ((n) == NULL ? 0 : (n)->size)
+
+/* Links, sizes and weights of every node. */
+const char *
+rank_check(const struct rank_tree *t)
+{
+	uint32_t seen = 0;
+
+	if (t->root != NULL && t->root->parent != NULL)
+		return "the root has a parent";
+	for (const struct rank_node *n = rank_first(t); n != NULL;
+	     n = rank_next(n)) {
+		if (n->size != 1 + SIZE_OF(n->left) + SIZE_OF(n->right))
+			return "a subtree's size is wrong";
+		if ((n->left != NULL && n->left->parent != n) ||
+		    (n->right != NULL && n->right->parent != n))
+			return "a child does not know its parent";
+		if (n->parent != NULL && n->weight > n->parent->weight)
+			return "a child is heavier than its parent";
+		seen++;
+	}
+	return seen == rank_size(t) ? NULL : "the walk missed nodes";
+}
+
+const char *
+share_check(const struct shares *sh)
+{
+	for (unsigned r = 0; r < SHARE_RESOURCES; r++) {
+		const struct share_row *row = &sh->row[r];
+		struct rank_node *n = rank_first(&row->users);
+		const char *why = rank_check(&row->users);
+		uint64_t sum = 0, before = 0;
+
+		for (; n != NULL && why == NULL; n = rank_next(n)) {
+			uint64_t used = RANK_OWNER(n - r, struct share_scope,
+			    by_use)->used[r];
+
+			if (used == 0 || used < before)
+				why = "a scope stands where it does not belong";
+			before = used;
+			sum += used;
+		}
+		if (why != NULL)
+			return why;
+		if (sum != row->used)
+			return "the sum is not the sum of the scopes";
+	}
+	return NULL;
+}
 
 /* Order, counts and the heap places of one tier. */
 static const char *
