@@ -171,12 +171,13 @@ bool
 lanes_reset(struct lanes *ls, const char *name)
 {
 	struct rank_node *n = rank_find(&ls->by_name, name);
+	struct entry *e;
 	struct lane *l;
 
 	if (n == NULL)
 		return false;
 	l = RANK_OWNER(n, struct lane, by_name);
-	for (struct entry *e = l->active_first; e != NULL; e = e->active_next)
+	TAILQ_FOREACH(e, &l->holders, holding)
 		lane_make_stale(e);
 	l->generation++;
 	lane_update_ready(ls, l);
@@ -208,17 +209,19 @@ lanes_set_warn(struct lanes *ls, uint64_t after_ms)
 uint64_t
 lanes_warn_due(const struct lanes *ls)
 {
-	if (ls->warn_ms == 0 || ls->wait_first == NULL ||
-	    ls->wait_first->since_ms >= UINT64_MAX - ls->warn_ms)
+	const struct entry *e = TAILQ_FIRST(&ls->waits);
+
+	if (ls->warn_ms == 0 || e == NULL ||
+	    e->since_ms >= UINT64_MAX - ls->warn_ms)
 		return UINT64_MAX;
-	return ls->wait_first->since_ms + ls->warn_ms;
+	return e->since_ms + ls->warn_ms;
 }
 
 /* Once for each. */
 struct sid
 lanes_warn(struct lanes *ls, uint64_t now_ms)
 {
-	struct entry *e = ls->wait_first;
+	struct entry *e = TAILQ_FIRST(&ls->waits);
 
 	if (lanes_warn_due(ls) > now_ms)
 		return (struct sid){ 0 };

@@ -131,11 +131,7 @@ lane_join(struct lane *l, struct group *g, uint32_t reserve)
 	CHECK(l->group == NULL && l->ring == NULL && g != NULL);
 	l->group = g;
 	l->reserve = reserve;
-	l->member_prev = NULL;
-	l->member_next = g->members;
-	if (g->members != NULL)
-		g->members->member_prev = l;
-	g->members = l;
+	LIST_INSERT_HEAD(&g->members, l, member);
 	g->lanes++;
 	g->active += l->active;
 	g->committed += committed(l);
@@ -151,12 +147,7 @@ lane_part(struct lane *l)
 	l->ring = NULL;
 	if (g == NULL)
 		return;
-	if (l->member_next != NULL)
-		l->member_next->member_prev = l->member_prev;
-	if (l->member_prev != NULL)
-		l->member_prev->member_next = l->member_next;
-	else
-		g->members = l->member_next;
+	LIST_REMOVE(l, member);
 	g->lanes--;
 	g->active -= l->active;
 	g->committed -= committed(l);
@@ -204,17 +195,9 @@ places(struct lane *l, int by)
 void
 lane_activate(struct entry *e)
 {
-	struct lane *l = e->lane;
-
 	e->active = true;
-	e->active_next = NULL;
-	e->active_prev = l->active_last;
-	if (l->active_last != NULL)
-		l->active_last->active_next = e;
-	else
-		l->active_first = e;
-	l->active_last = e;
-	places(l, 1);
+	TAILQ_INSERT_TAIL(&e->lane->holders, e, holding);
+	places(e->lane, 1);
 }
 
 /* Gives it back, if it still holds one. */
@@ -223,14 +206,7 @@ lane_deactivate(struct entry *e)
 {
 	struct lane *l = e->lane;
 
-	if (e->active_next != NULL)
-		e->active_next->active_prev = e->active_prev;
-	else
-		l->active_last = e->active_prev;
-	if (e->active_prev != NULL)
-		e->active_prev->active_next = e->active_next;
-	else
-		l->active_first = e->active_next;
+	TAILQ_REMOVE(&l->holders, e, holding);
 	e->active = false;
 	if (e->stale)
 		l->stale--;

@@ -12,8 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define BUCKETS_MIN 256u
-
 static const struct {
 	const char *name;
 	uint32_t width;
@@ -31,13 +29,10 @@ lanes_new(void)
 	if (ls == NULL)
 		return NULL;
 	rank_init(&ls->by_name, lane_cmp_name);
+	rank_init(&ls->entries, lane_cmp_sid);
+	rank_init(&ls->ageing, lane_cmp_age);
+	TAILQ_INIT(&ls->waits);
 	lane_turns_init(&ls->ready);
-	ls->bucket_count = BUCKETS_MIN;
-	ls->buckets = calloc(ls->bucket_count, sizeof(struct entry *));
-	if (ls->buckets == NULL) {
-		free(ls);
-		return NULL;
-	}
 	for (size_t i = 0; i < NELEMS(lane_defaults); i++)
 		if (lanes_configure(ls, lane_defaults[i].name,
 		        lane_defaults[i].width, LANE_QUEUE_MAX) != 0)
@@ -53,19 +48,12 @@ lanes_free(struct lanes **ls)
 
 	if (*ls == NULL)
 		return;
-	for (size_t i = 0; i < (*ls)->bucket_count; i++) {
-		for (struct entry *e = (*ls)->buckets[i], *next; e != NULL;
-		     e = next) {
-			next = e->chain;
-			free(e);
-		}
-	}
+	while ((n = rank_first(&(*ls)->entries)) != NULL)
+		lane_entry_free(*ls, RANK_OWNER(n, struct entry, by_sid));
 	while ((n = rank_first(&(*ls)->by_name)) != NULL) {
 		rank_erase(&(*ls)->by_name, n);
 		free(RANK_OWNER(n, struct lane, by_name));
 	}
-	free((*ls)->buckets);
-	free((*ls)->ageing);
 	free((*ls)->groups);
 	free((*ls)->confs);
 	free(*ls);
@@ -120,8 +108,7 @@ lanes_enter(struct lanes *ls, const char *lane, int priority, struct sid sid,
 		return LANE_NOMEM;
 	v = judge(l, seq != 0);
 	refused = v == LANE_FULL || v == LANE_DRAINING;
-	e = refused || !lane_heap_reserve(ls) ? NULL
-	                                      : lane_entry_new(ls, l, sid);
+	e = refused ? NULL : lane_entry_new(ls, l, sid);
 	if (e == NULL) {
 		lane_drop_idle(ls, l);
 		return refused ? v : LANE_NOMEM;
@@ -222,6 +209,8 @@ lanes_next(struct lanes *ls, uint64_t now_ms)
 uint64_t
 lanes_due(const struct lanes *ls)
 {
-	return ls->ageing_count == 0 ? UINT64_MAX
-	                             : ls->ageing[0]->since_ms + LANE_AGE_MS;
+	const struct rank_node *n = rank_first(&ls->ageing);
+
+	return n == NULL ? UINT64_MAX
+	    : RANK_OWNER_C(n, struct entry, by_age)->since_ms + LANE_AGE_MS;
 }

@@ -4,7 +4,6 @@
  * is only where an entry stands and how it is found.
  */
 #include "supervisor/lane/store.h"
-#include "common/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,50 +30,35 @@ lane_cmp_arrival(const void *key, const struct rank_node *n)
 	return 0;
 }
 
-/* ------------------------------------------------------------ the sessions */
-
-/* The bucket of an id. */
-static struct entry **
-bucket_of(const struct lanes *ls, struct sid sid)
+int
+lane_cmp_age(const void *key, const struct rank_node *n)
 {
-	uint64_t h = sid.v * 0x9e3779b97f4a7c15ull;
+	const struct entry *a = key;
+	const struct entry *b = RANK_OWNER_C(n, struct entry, by_age);
 
-	return &ls->buckets[(h >> 32) & (ls->bucket_count - 1)];
+	if (a->since_ms != b->since_ms)
+		return a->since_ms < b->since_ms ? -1 : 1;
+	return lane_cmp_arrival(a, &b->place);
 }
+
+int
+lane_cmp_sid(const void *key, const struct rank_node *n)
+{
+	const struct sid *a = key;
+	struct sid b = RANK_OWNER_C(n, struct entry, by_sid)->sid;
+
+	return a->v < b.v ? -1 : a->v > b.v;
+}
+
+/* ------------------------------------------------------------ the sessions */
 
 /* The entry of an id, or NULL. */
 struct entry *
 lane_entry_find(const struct lanes *ls, struct sid sid)
 {
-	struct entry *e = *bucket_of(ls, sid);
+	struct rank_node *n = rank_find(&ls->entries, &sid);
 
-	while (e != NULL && !sid_eq(e->sid, sid))
-		e = e->chain;
-	return e;
-}
-
-/* Doubles the table; where memory is short the chains just grow. */
-static void
-grow_buckets(struct lanes *ls)
-{
-	struct entry **old = ls->buckets;
-	size_t count = ls->bucket_count;
-	struct entry **fresh = calloc(count * 2, sizeof(*fresh));
-
-	if (fresh == NULL)
-		return;
-	ls->buckets = fresh;
-	ls->bucket_count = count * 2;
-	for (size_t i = 0; i < count; i++) {
-		for (struct entry *e = old[i], *next; e != NULL; e = next) {
-			struct entry **b = bucket_of(ls, e->sid);
-
-			next = e->chain;
-			e->chain = *b;
-			*b = e;
-		}
-	}
-	free(old);
+	return n == NULL ? NULL : RANK_OWNER(n, struct entry, by_sid);
 }
 
 /* A new entry of this lane, in the table but neither queued nor active. */
@@ -82,18 +66,12 @@ struct entry *
 lane_entry_new(struct lanes *ls, struct lane *l, struct sid sid)
 {
 	struct entry *e = calloc(1, sizeof(*e));
-	struct entry **b;
 
 	if (e == NULL)
 		return NULL;
-	if (ls->entry_count >= ls->bucket_count)
-		grow_buckets(ls);
 	e->lane = l;
 	e->sid = sid;
-	b = bucket_of(ls, sid);
-	e->chain = *b;
-	*b = e;
-	ls->entry_count++;
+	rank_insert(&ls->entries, &e->by_sid, &sid);
 	return e;
 }
 
@@ -101,77 +79,8 @@ lane_entry_new(struct lanes *ls, struct lane *l, struct sid sid)
 void
 lane_entry_free(struct lanes *ls, struct entry *e)
 {
-	struct entry **link = bucket_of(ls, e->sid);
-
-	while (*link != e)
-		link = &(*link)->chain;
-	*link = e->chain;
-	ls->entry_count--;
+	rank_erase(&ls->entries, &e->by_sid);
 	free(e);
-}
-
-/* ------------------------------------------------------------- the age heap */
-
-/* a moves up before b. */
-bool
-lane_ages_before(const struct entry *a, const struct entry *b)
-{
-	return a->since_ms != b->since_ms ? a->since_ms < b->since_ms
-	                                  : a->seq < b->seq;
-}
-
-/* Puts e at place i. */
-static void
-heap_set(struct lanes *ls, size_t i, struct entry *e)
-{
-	ls->ageing[i] = e;
-	e->heap = (uint32_t)(i + 1);
-}
-
-/* Moves e from place i towards the top or the bottom. */
-static void
-heap_settle(struct lanes *ls, size_t i, struct entry *e)
-{
-	while (i > 0 && lane_ages_before(e, ls->ageing[(i - 1) / 2])) {
-		heap_set(ls, i, ls->ageing[(i - 1) / 2]);
-		i = (i - 1) / 2;
-	}
-	for (;;) {
-		size_t c = 2 * i + 1;
-
-		if (c >= ls->ageing_count)
-			break;
-		if (c + 1 < ls->ageing_count &&
-		    lane_ages_before(ls->ageing[c + 1], ls->ageing[c]))
-			c++;
-		if (!lane_ages_before(ls->ageing[c], e))
-			break;
-		heap_set(ls, i, ls->ageing[c]);
-		i = c;
-	}
-	heap_set(ls, i, e);
-}
-
-/* Room for one more. */
-bool
-lane_heap_reserve(struct lanes *ls)
-{
-	return GROW(ls->ageing, ls->ageing_cap, ls->ageing_count + 1, 64);
-}
-
-/* Takes e out, if it is in. */
-static void
-heap_remove(struct lanes *ls, struct entry *e)
-{
-	size_t i = e->heap;
-	struct entry *last;
-
-	if (i == 0)
-		return;
-	e->heap = 0;
-	last = ls->ageing[--ls->ageing_count];
-	if (last != e)
-		heap_settle(ls, i - 1, last);
 }
 
 /* --------------------------------------------------------------- the lanes */
@@ -241,6 +150,7 @@ lane_get(struct lanes *ls, const char *name)
 	memcpy(l->name, name, strlen(name));
 	l->generation = 1;
 	l->turn.lane = l;
+	TAILQ_INIT(&l->holders);
 	for (int i = 0; i < TIER_COUNT; i++)
 		rank_init(&l->tiers[i], lane_cmp_arrival);
 	rank_insert(&ls->by_name, &l->by_name, l->name);
@@ -271,27 +181,22 @@ lane_queue_in(struct lanes *ls, struct entry *e, uint8_t tier)
 	e->lane->queued++;
 	ls->queued++;
 	if (tier == TIER_LOW)
-		heap_settle(ls, ls->ageing_count++, e);
+		rank_insert(&ls->ageing, &e->by_age, e);
 }
 
 /* Into the list of those to warn about, by time: almost always its end. */
 void
 lane_wait_in(struct lanes *ls, struct entry *e)
 {
-	struct entry *before = ls->wait_last;
+	struct entry *before;
 
-	while (before != NULL && before->since_ms > e->since_ms)
-		before = before->wait_prev;
-	e->wait_prev = before;
-	e->wait_next = before != NULL ? before->wait_next : ls->wait_first;
-	if (e->wait_next != NULL)
-		e->wait_next->wait_prev = e;
-	else
-		ls->wait_last = e;
+	TAILQ_FOREACH_REVERSE(before, &ls->waits, waits, waiting)
+		if (before->since_ms <= e->since_ms)
+			break;
 	if (before != NULL)
-		before->wait_next = e;
+		TAILQ_INSERT_AFTER(&ls->waits, before, e, waiting);
 	else
-		ls->wait_first = e;
+		TAILQ_INSERT_HEAD(&ls->waits, e, waiting);
 	e->waits = true;
 }
 
@@ -299,16 +204,8 @@ lane_wait_in(struct lanes *ls, struct entry *e)
 void
 lane_wait_out(struct lanes *ls, struct entry *e)
 {
-	if (!e->waits)
-		return;
-	if (e->wait_next != NULL)
-		e->wait_next->wait_prev = e->wait_prev;
-	else
-		ls->wait_last = e->wait_prev;
-	if (e->wait_prev != NULL)
-		e->wait_prev->wait_next = e->wait_next;
-	else
-		ls->wait_first = e->wait_next;
+	if (e->waits)
+		TAILQ_REMOVE(&ls->waits, e, waiting);
 	e->waits = false;
 }
 
@@ -319,16 +216,17 @@ lane_queue_out(struct lanes *ls, struct entry *e)
 	rank_erase(&e->lane->tiers[e->tier], &e->place);
 	e->lane->queued--;
 	ls->queued--;
-	heap_remove(ls, e);
+	if (e->tier == TIER_LOW)
+		rank_erase(&ls->ageing, &e->by_age);
 }
 
 /* Moves up everybody who has waited long enough. */
 void
 lane_age(struct lanes *ls, uint64_t now_ms)
 {
-	while (ls->ageing_count > 0 &&
-	    ls->ageing[0]->since_ms + LANE_AGE_MS <= now_ms) {
-		struct entry *e = ls->ageing[0];
+	while (lanes_due(ls) <= now_ms) {
+		struct entry *e = RANK_OWNER(rank_first(&ls->ageing),
+		    struct entry, by_age);
 
 		lane_queue_out(ls, e);
 		lane_queue_in(ls, e, TIER_NORMAL);

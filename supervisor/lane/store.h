@@ -2,12 +2,11 @@
 /*
  * Who waits where: the containers of the lane scheduler, for lane*.c alone.
  *
- * Every session is one entry, found by a hash of its id. A queued entry stands
- * in one of its lane's three tiers, ordered by arrival and knowing its rank
- * (rank.h); entries of the lowest tier also stand in a heap by the time at
- * which they move up, and those that nobody was warned about in a list by the
- * time at which they came. Lanes are ordered by name. Every operation is
- * O(log n).
+ * Every session is one entry, found by its id. A queued entry stands in one of
+ * its lane's three tiers, ordered by arrival and knowing its rank (rank.h);
+ * entries of the lowest tier are also ordered by the time at which they move up,
+ * and those that nobody was warned about stand in a list by the time at which
+ * they came. Lanes are ordered by name. Every operation is O(log n).
  *
  * Whose turn it is: a ring of lanes that could start somebody, and of groups
  * in which one could. A lane of a group hangs in one of the group's two rings
@@ -20,6 +19,7 @@
 #include "supervisor/share/rank.h"
 
 #include <assert.h>
+#include <sys/queue.h>
 
 #define LANE_QUEUE_MAX 100000u
 
@@ -37,7 +37,7 @@ struct turn {
 struct group {
 	struct turn turn;             /* in lanes->ready */
 	struct turn reserved, shared; /* heads */
-	struct lane *members;
+	LIST_HEAD(, lane) members;
 	uint32_t width, active, lanes;
 	uint64_t committed; /* sum of max(active, reserve) */
 	char name[LANE_NAME_MAX];
@@ -48,9 +48,9 @@ struct lane {
 	struct turn turn;
 	struct turn *ring; /* the head of the one it is in; NULL: none */
 	struct group *group;
-	struct lane *member_next, *member_prev;
+	LIST_ENTRY(lane) member;
 	struct rank_tree tiers[TIER_COUNT];
-	struct entry *active_first, *active_last; /* stale ones too */
+	TAILQ_HEAD(, entry) holders; /* stale ones too */
 	uint32_t width;      /* in force */
 	uint32_t width_conf, active, queued, queue_max, generation, reserve;
 	uint32_t stale;
@@ -61,30 +61,27 @@ struct lane {
 
 struct entry {
 	struct rank_node place; /* in lane->tiers[tier], while queued */
-	struct entry *chain;    /* same bucket */
-	struct entry *wait_next, *wait_prev;     /* while nobody was warned */
-	struct entry *active_next, *active_prev; /* while active */
+	struct rank_node by_sid;
+	struct rank_node by_age;    /* while queued in the lowest tier */
+	TAILQ_ENTRY(entry) waiting; /* while nobody was warned */
+	TAILQ_ENTRY(entry) holding; /* while active */
 	struct lane *lane;
 	struct sid sid;
 	uint64_t seq;
 	uint64_t since_ms;      /* came then */
-	uint32_t heap;          /* place in the heap + 1; 0: not in it */
 	uint8_t tier;
 	bool active, waits; /* waits: in the list of those to warn about */
 	bool stale;         /* active, but of an older generation */
 };
-static_assert(sizeof(struct entry) + 2 * sizeof(void *) <= 256,
-    "memory of a queued session");
+static_assert(sizeof(struct entry) <= 256, "memory of a queued session");
 
 struct lanes {
 	struct rank_tree by_name;
 	struct turn ready;       /* head */
-	struct entry **buckets;
-	size_t bucket_count;     /* a power of two */
-	size_t entry_count, queued;
-	struct entry **ageing;   /* binary heap by since_ms, then seq */
-	size_t ageing_count, ageing_cap;
-	struct entry *wait_first, *wait_last; /* by since_ms */
+	struct rank_tree entries; /* by id */
+	struct rank_tree ageing;  /* by since_ms, then arrival */
+	size_t queued;
+	TAILQ_HEAD(waits, entry) waits; /* by since_ms */
 	uint64_t warn_ms;        /* 0: never */
 	uint64_t last_seq;
 	uint64_t changes;
@@ -97,16 +94,15 @@ struct lanes {
 /* Orders the entries of a tier; the key is an entry. */
 int lane_cmp_arrival(const void *key, const struct rank_node *n);
 int lane_cmp_name(const void *key, const struct rank_node *n);
-/* a moves up before b. */
-bool lane_ages_before(const struct entry *a, const struct entry *b);
+/* Orders by id, and by when it moves up; the keys are a sid and an entry. */
+int lane_cmp_sid(const void *key, const struct rank_node *n);
+int lane_cmp_age(const void *key, const struct rank_node *n);
 
 /* NULL: not known. */
 struct entry *lane_entry_find(const struct lanes *ls, struct sid sid);
 /* In the table, but neither queued nor active. NULL: no memory. */
 struct entry *lane_entry_new(struct lanes *ls, struct lane *l, struct sid sid);
 void lane_entry_free(struct lanes *ls, struct entry *e);
-/* Room for one more that ages; lane_queue_in() cannot fail after it. */
-bool lane_heap_reserve(struct lanes *ls);
 
 /* The lane of this name, made where needed; NULL: no memory. */
 struct lane *lane_get(struct lanes *ls, const char *name);

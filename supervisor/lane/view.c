@@ -103,12 +103,13 @@ void
 lanes_group_view(const struct lanes *ls, size_t i, struct lane_group_view *ret)
 {
 	const struct group *g = &ls->groups[i];
+	const struct lane *l;
 
 	CHECK(i < ls->group_count);
 	*ret = (struct lane_group_view){.width = g->width,
 	    .active = g->active, .lanes = g->lanes};
 	memcpy(ret->name, g->name, sizeof(ret->name));
-	for (const struct lane *l = g->members; l != NULL; l = l->member_next)
+	LIST_FOREACH(l, &g->members, member)
 		ret->reserved += l->reserve;
 }
 
@@ -116,8 +117,9 @@ lanes_group_view(const struct lanes *ls, size_t i, struct lane_group_view *ret)
 static bool
 each_active(const struct lane *l, bool stale, lane_fn *fn, void *arg)
 {
-	for (const struct entry *e = l->active_first; e != NULL;
-	     e = e->active_next)
+	const struct entry *e;
+
+	TAILQ_FOREACH(e, &l->holders, holding)
 		if (e->stale == stale && !fn(arg, e->sid))
 			return false;
 	return true;
@@ -142,6 +144,7 @@ static void
 each_blocker(const struct lane *l, lane_fn *fn, void *arg)
 {
 	enum lane_block why = lane_block_of(l, false);
+	const struct lane *o;
 	bool any = false;
 
 	if (why == LANE_OPEN)
@@ -150,11 +153,9 @@ each_blocker(const struct lane *l, lane_fn *fn, void *arg)
 		each_active(l, false, fn, arg);
 		return;
 	}
-	for (const struct lane *o = l->group->members; o != NULL;
-	     o = o->member_next)
+	LIST_FOREACH(o, &l->group->members, member)
 		any |= o->active > o->reserve;
-	for (const struct lane *o = l->group->members; o != NULL;
-	     o = o->member_next)
+	LIST_FOREACH(o, &l->group->members, member)
 		if ((!any || o->active > o->reserve) &&
 		    !each_active(o, false, fn, arg))
 			return;

@@ -68,7 +68,8 @@ check_tier(const struct lanes *ls, const struct lane *l, uint8_t tier)
 			broken = "an entry stands in a tier that is not its";
 		else if (lane_entry_find(ls, e->sid) != e)
 			broken = "a queued entry is not in the table";
-		else if ((tier == TIER_LOW) != (e->heap != 0))
+		else if ((tier == TIER_LOW) !=
+		    (rank_find(&ls->ageing, e) == &e->by_age))
 			broken = "only the low tier ages";
 		else if (before != NULL && lane_cmp_arrival(before, n) >= 0)
 			broken = "a tier is not in order of arrival";
@@ -119,18 +120,15 @@ check_turn(const struct lanes *ls, const struct lane *l)
 static const char *
 check_active(const struct lane *l)
 {
-	const struct entry *before = NULL;
+	const struct entry *e;
 	uint32_t active = 0, stale = 0;
 
-	for (const struct entry *e = l->active_first; e != NULL;
-	     before = e, e = e->active_next) {
-		if (e->lane != l || !e->active || e->active_prev != before)
+	TAILQ_FOREACH(e, &l->holders, holding) {
+		if (e->lane != l || !e->active)
 			return "a lane's list of holders is broken";
 		active += !e->stale;
 		stale += e->stale;
 	}
-	if (l->active_last != before)
-		return "a lane's list of holders has another end";
 	return active != l->active || stale != l->stale
 	    ? "a lane's count of places is wrong"
 	    : NULL;
@@ -166,12 +164,11 @@ check_group(const struct lanes *ls, const struct group *g)
 	uint64_t active = 0, committed = 0;
 	uint32_t lanes = 0;
 	const char *broken = NULL;
+	const struct lane *l;
 	bool ready;
 
-	for (const struct lane *l = g->members; l != NULL;
-	     l = l->member_next) {
-		if (l->group != g || (l->member_next != NULL &&
-		        l->member_next->member_prev != l))
+	LIST_FOREACH(l, &g->members, member) {
+		if (l->group != g)
 			return "a group's list of lanes is broken";
 		active += l->active;
 		committed += l->active > l->reserve ? l->active : l->reserve;
@@ -187,41 +184,42 @@ check_group(const struct lanes *ls, const struct group *g)
 	return broken;
 }
 
-/* The heap's order and back references. */
+/* Those who move up one day, in order. */
 static const char *
-check_heap(const struct lanes *ls)
+check_ageing(const struct lanes *ls)
 {
-	for (size_t i = 0; i < ls->ageing_count; i++) {
-		const struct entry *e = ls->ageing[i];
+	const struct entry *before = NULL;
 
-		if (e->heap != i + 1)
-			return "an entry does not know its place in the heap";
-		if (i > 0 && lane_ages_before(e, ls->ageing[(i - 1) / 2]))
-			return "the heap is not in order";
+	for (const struct rank_node *n = rank_first(&ls->ageing); n != NULL;
+	     n = rank_next(n)) {
+		const struct entry *e = RANK_OWNER_C(n, struct entry, by_age);
+
+		if (before != NULL && lane_cmp_age(before, n) >= 0)
+			return "those who age are not in order";
 		if (e->active || e->tier != TIER_LOW)
 			return "somebody ages who should not";
+		before = e;
 	}
-	return NULL;
+	return rank_check(&ls->ageing);
 }
 
 /* The list of those to warn about. */
 static const char *
 check_waits(const struct lanes *ls, size_t *ret_count)
 {
-	const struct entry *before = NULL;
+	const struct entry *before = NULL, *e;
 	size_t n = 0;
 
-	for (const struct entry *e = ls->wait_first; e != NULL;
-	     before = e, e = e->wait_next, n++) {
-		if (!e->waits || e->active || e->wait_prev != before)
+	TAILQ_FOREACH(e, &ls->waits, waiting) {
+		if (!e->waits || e->active)
 			return "the list of those who wait is broken";
 		if (before != NULL && before->since_ms > e->since_ms)
 			return "the list of those who wait is not in order";
+		before = e;
+		n++;
 	}
 	*ret_count = n;
-	return ls->wait_last != before
-	    ? "the list of those who wait has another end"
-	    : NULL;
+	return NULL;
 }
 
 /* Walks everything. */
@@ -232,13 +230,15 @@ lanes_check(const struct lanes *ls)
 	size_t waiting = 0;
 	const char *broken = rank_check(&ls->by_name);
 
-	for (size_t i = 0; i < ls->bucket_count; i++) {
-		for (const struct entry *e = ls->buckets[i]; e != NULL;
-		     e = e->chain) {
-			entries++;
-			active += e->active;
-			waits += e->waits;
-		}
+	if (broken == NULL)
+		broken = rank_check(&ls->entries);
+	for (const struct rank_node *n = rank_first(&ls->entries); n != NULL;
+	     n = rank_next(n)) {
+		const struct entry *e = RANK_OWNER_C(n, struct entry, by_sid);
+
+		active += e->active;
+		waits += e->waits;
+		entries++;
 	}
 	for (const struct rank_node *n = rank_first(&ls->by_name);
 	     n != NULL && broken == NULL; n = rank_next(n)) {
@@ -251,7 +251,7 @@ lanes_check(const struct lanes *ls)
 	for (size_t i = 0; i < ls->group_count && broken == NULL; i++)
 		broken = check_group(ls, &ls->groups[i]);
 	if (broken == NULL)
-		broken = check_heap(ls);
+		broken = check_ageing(ls);
 	if (broken == NULL)
 		broken = check_waits(ls, &waiting);
 	if (broken == NULL && waiting != waits)
@@ -259,7 +259,7 @@ lanes_check(const struct lanes *ls)
 	if (broken == NULL && of_lanes != active)
 		broken = "slots are held by nobody, or by strangers";
 	if (broken == NULL &&
-	    (entries != ls->entry_count || active + queued != entries ||
+	    (entries != rank_size(&ls->entries) || active + queued != entries ||
 		queued != ls->queued))
 		broken = "an entry is neither queued nor active";
 	return broken;
