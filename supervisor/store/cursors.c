@@ -43,7 +43,6 @@ struct cursors {
 	struct index *ix;
 	struct rank_tree readers; /* by session, then name */
 	uint64_t next_ack;
-	uint64_t skipped;         /* records that did not decode */
 };
 
 /* What a reader is found by. */
@@ -169,7 +168,7 @@ load_value(struct index_bytes val, struct cursor *ret)
 	return rc;
 }
 
-/* Loads one record; a damaged one is counted and left alone. */
+/* Loads one record; a damaged one is left alone. */
 static int
 load_one(void *arg, struct index_bytes key, struct index_bytes val)
 {
@@ -181,17 +180,11 @@ load_one(void *arg, struct index_bytes key, struct index_bytes val)
 	int rc;
 
 	if (key.size < 8 || key.size >= 8 + READER_MAX ||
-	    memchr(k + 8, '\0', key.size - 8) != NULL) {
-		c->skipped++;
+	    memchr(k + 8, '\0', key.size - 8) != NULL)
 		return 0;
-	}
 	rc = load_value(val, &cur);
-	if (rc == -EBADMSG) {
-		c->skipped++;
-		return 0;
-	}
 	if (rc != 0)
-		return rc;
+		return rc == -ENOMEM ? rc : 0;
 	for (int i = 0; i < 8; i++)
 		sid.v = sid.v << 8 | k[i];
 	r = reader_new(c, sid, (const char *)k + 8, key.size - 8);
@@ -239,13 +232,6 @@ cursors_close(struct cursors **c)
 	}
 	free(*c);
 	*c = NULL;
-}
-
-/* Records that did not decode at open. */
-uint64_t
-cursors_skipped(const struct cursors *c)
-{
-	return c->skipped;
 }
 
 /* {0} for a new one. */

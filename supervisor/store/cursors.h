@@ -19,10 +19,9 @@
 
 struct cursors;
 
+/* A record of the index that does not decode is left alone. */
 int cursors_open(struct index *ix, struct cursors **ret);
 void cursors_close(struct cursors **c);
-/* Records of the index that did not decode, and were left alone. */
-uint64_t cursors_skipped(const struct cursors *c);
 
 struct cursor {
 	uint64_t pos;       /* confirmed: the next poll reads from here */

@@ -96,13 +96,6 @@ events_set_keep(struct events *ev, uint64_t keep_per_scope)
 		drop_surplus(ev, RANK_OWNER(n, struct scope, node));
 }
 
-/* Records that did not decode at open. */
-uint64_t
-events_skipped(const struct events *ev)
-{
-	return ev->skipped;
-}
-
 /* A string, or nil. */
 static void
 put_text(struct enc *e, const char *key, const char *s)
@@ -211,12 +204,8 @@ show(struct events *ev, uint64_t seq, events_fn *fn, void *arg)
 	    (struct index_bytes){ key.b, sizeof(key.b) }, &val);
 	if (rc == 0)
 		rc = kept_read(val, &arena, &v);
-	if (rc == -ENOENT || rc == -EBADMSG) {
-		ev->skipped++;
-		return 0;
-	}
 	if (rc != 0)
-		return rc;
+		return rc == -ENOENT || rc == -EBADMSG ? 0 : rc;
 	map = val_str(v, "map");
 	rc = map.ptr == NULL ? 0 : fn(arg, seq, map.ptr, map.len);
 	codec_arena_free(&arena);

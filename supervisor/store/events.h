@@ -37,14 +37,13 @@
 
 struct events;
 
-/* Loads sequence number, places of subscribers and counts from the index.
+/* Loads sequence number, places of subscribers and counts from the index; a
+ * record that does not decode is left alone.
  * Errors: -ENOMEM, what index_scan gives. */
 int events_open(struct index *ix, uint64_t keep_per_scope, struct events **ret);
 void events_close(struct events **ev);
 /* At least 1; what is over the new bound goes at once. */
 void events_set_keep(struct events *ev, uint64_t keep_per_scope);
-/* Records that did not decode. */
-uint64_t events_skipped(const struct events *ev);
 
 struct event_in {
 	const char *scope; /* "": none */

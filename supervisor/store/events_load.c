@@ -47,12 +47,8 @@ load_event(void *arg, struct index_bytes key, struct index_bytes val)
 		ev->last = seq; /* a damaged one's number is used up, too */
 	if (key.size == 8 && seq != 0 && seq <= SEQ_MAX)
 		rc = kept_read(val, &arena, &v);
-	if (rc == -ENOMEM)
-		return rc;
-	if (rc != 0) {
-		ev->skipped++;
-		return 0;
-	}
+	if (rc != 0)
+		return rc == -ENOMEM ? rc : 0;
 	(void)val_copy(v, "scope", scope, sizeof(scope));
 	s = events_scope_get(ev, scope);
 	kind = val_uint(v, "kind", EVENT_EXITED); /* of before there were */
@@ -80,18 +76,12 @@ load_sub(void *arg, struct index_bytes key, struct index_bytes val)
 	uint64_t place;
 	int rc = nul != NULL ? decode_number(val, &place) : -EBADMSG;
 
-	if (rc == -ENOMEM)
-		return rc;
-	if (rc != 0) {
-		ev->skipped++;
-		return 0;
-	}
+	if (rc != 0)
+		return rc == -ENOMEM ? rc : 0;
 	len = key.size - (size_t)(nul + 1 - k);
 	if (nul - k >= (ptrdiff_t)SCOPE_MAX || len >= SUBSCRIBER_MAX ||
-	    memchr(nul + 1, '\0', len) != NULL) {
-		ev->skipped++;
+	    memchr(nul + 1, '\0', len) != NULL)
 		return 0;
-	}
 	s = events_scope_get(ev, k);
 	if (s == NULL || events_sub_new(s, nul + 1, len, place) == NULL)
 		return -ENOMEM;
@@ -114,12 +104,8 @@ load_overflow(void *arg, struct index_bytes key, struct index_bytes val)
 	    memcmp(k, OVERFLOW_KEY, sizeof(OVERFLOW_KEY)) != 0)
 		return 1;
 	rc = n < SCOPE_MAX ? decode_number(val, &count) : -EBADMSG;
-	if (rc == -ENOMEM)
-		return rc;
-	if (rc != 0) {
-		ev->skipped++;
-		return 0;
-	}
+	if (rc != 0)
+		return rc == -ENOMEM ? rc : 0;
 	memcpy(name, k + sizeof(OVERFLOW_KEY), n);
 	s = events_scope_get(ev, name);
 	if (s == NULL)
@@ -150,8 +136,7 @@ events_load(struct events *ev)
 	if (rc == 0) {
 		uint64_t last = 0;
 
-		if (decode_number(val, &last) != 0)
-			ev->skipped++;
+		(void)decode_number(val, &last);
 		if (last > ev->last && last <= SEQ_MAX)
 			ev->last = last;
 	}

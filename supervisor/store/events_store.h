@@ -53,7 +53,7 @@ struct events {
 	struct index *ix;
 	struct rank_tree all;
 	struct rank_tree scopes;
-	uint64_t last, keep, skipped;
+	uint64_t last, keep;
 	uint32_t hand; /* of events_scope_room() */
 };
 

@@ -168,7 +168,6 @@ Test(cursors, a_restart_keeps_the_confirmed_and_forgets_the_staged)
 	poll_to(&rig, two, "reader \xe2\x82\xac", 9, true);
 	ack = cursors_stage(rig.c, one, "a", 100, 200, true);
 	rig_restart(&rig, true);
-	cr_assert_eq(cursors_skipped(rig.c), 0);
 	cr_assert_eq(cursors_get(rig.c, one, "a").pos, 100);
 	cr_assert_not(cursors_get(rig.c, one, "a").end_told);
 	cr_assert_eq(cursors_get(rig.c, two, "reader \xe2\x82\xac").pos, 9);
@@ -256,7 +255,7 @@ Test(cursors, names_and_stagings_are_bounded)
 	rig_close(&rig);
 }
 
-Test(cursors, damaged_records_are_skipped_and_counted)
+Test(cursors, damaged_records_are_skipped)
 {
 	static const struct {
 		const char *key;
@@ -283,8 +282,9 @@ Test(cursors, damaged_records_are_skipped_and_counted)
 		                     rows[i].val_size }),
 		    0);
 	rig_restart(&rig, true);
-	cr_assert_eq(cursors_skipped(rig.c), NELEMS(rows));
 	cr_assert_eq(cursors_get(rig.c, one, "a").pos, 100);
-	cr_assert_eq(cursors_get(rig.c, one, "x").pos, 0);
+	for (size_t i = 1; i < NELEMS(rows); i++)
+		cr_assert_eq(cursors_get(rig.c, (struct sid){ 1 },
+		                 rows[i].key + 8).pos, i == 4 ? 100 : 0);
 	rig_close(&rig);
 }
