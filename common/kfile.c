@@ -10,8 +10,9 @@
 ssize_t
 kfile_read(int dirfd, const char *name, char *ret, size_t size)
 {
-	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC), error;
+	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	size_t have = 0;
+	int error;
 	ssize_t n;
 
 	if (fd < 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Files that the kernel makes up as they are read: those of /proc and of
- * control groups. They have no size, and may come in pieces.
+ * control groups. They have no size, and may come in pieces; a FIFO that an
+ * operator names in their place keeps nobody waiting.
  */
 #ifndef PSUP_KFILE_H
 #define PSUP_KFILE_H

@@ -165,9 +165,7 @@ link_open(struct master *m)
 void
 link_close(struct master *m)
 {
-	if (m->keeper_ev != NULL)
-		event_free(m->keeper_ev);
-	m->keeper_ev = NULL;
+	timer_free(&m->keeper_ev);
 }
 
 /* One message to the keeper. */

@@ -219,8 +219,7 @@ master_init(struct master *m, const struct heritage *h)
 	return 0;
 }
 
-/* Frees a timer. */
-static void
+void
 timer_free(struct event **ev)
 {
 	if (*ev != NULL)
@@ -240,8 +239,8 @@ master_fini(struct master *m)
 	api_end_stop(m);
 	pool_fini(m);
 	gate_fini(m);
-	starts_fini(m);
 	boxes_fini(m);
+	timer_free(&m->starts.timer);
 	timer_free(&m->lane_timer);
 	timer_free(&m->sweep_timer);
 	timer_free(&m->soon_timer);
@@ -253,17 +252,13 @@ master_fini(struct master *m)
 	while ((s = registry_first(m)) != NULL)
 		registry_drop(m, s);
 	rooms_fini(m);
-	if (m->events != NULL)
-		events_close(&m->events);
-	if (m->cursors != NULL)
-		cursors_close(&m->cursors);
+	events_close(&m->events);
+	cursors_close(&m->cursors);
 	tokens_close(&m->tokens);
 	drains_close(&m->drains);
-	if (m->ix != NULL)
-		index_close(&m->ix);
+	index_close(&m->ix);
 	lane_admin_written(m);
-	if (m->lanes != NULL)
-		lanes_free(&m->lanes);
+	lanes_free(&m->lanes);
 	adopt_close(m);
 	free(m->board_free);
 	free(m->base_env);

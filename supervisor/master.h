@@ -216,6 +216,8 @@ void master_give_up(struct master *m, const char *why);
 /* Arms a timer `ms` from now, making it where *ev is NULL. */
 void timer_in(struct master *m, struct event **ev,
     void (*fn)(int, short, void *), void *arg, uint64_t ms);
+/* Frees a timer, or any other event; NULL stays. */
+void timer_free(struct event **ev);
 
 /* ----------------------------------------------------------- settings.c */
 /* What is configured now, over the defaults. -ENOMEM; -EINVAL and others, and

@@ -35,11 +35,8 @@ pool_init(struct master *m)
 static void
 worker_close(struct worker *w)
 {
-	if (w->ev != NULL)
-		event_free(w->ev);
-	if (w->ev_write != NULL)
-		event_free(w->ev_write);
-	w->ev = w->ev_write = NULL;
+	timer_free(&w->ev);
+	timer_free(&w->ev_write);
 	if (w->fd >= 0)
 		close(w->fd);
 	w->fd = -1;

@@ -223,11 +223,9 @@ conn_kill(struct conn *c)
 void
 conn_release(struct conn *c)
 {
-	struct event *ev[] = {c->ev_read, c->ev_write, c->ev_gone};
-
-	for (size_t i = 0; i < NELEMS(ev); i++)
-		if (ev[i] != NULL)
-			event_free(ev[i]);
+	timer_free(&c->ev_read);
+	timer_free(&c->ev_write);
+	timer_free(&c->ev_gone);
 	close(c->fd);
 	if (c->out != NULL)
 		evbuffer_free(c->out);
@@ -276,14 +274,10 @@ conn_close_all(struct master *m)
 			req_end(r);
 		conn_free(c);
 	}
-	if (m->conns->ev != NULL)
-		event_free(m->conns->ev);
-	if (m->conns->rest != NULL)
-		event_free(m->conns->rest);
-	if (m->conns->starved != NULL)
-		event_free(m->conns->starved);
-	if (m->conns->guest_timer != NULL)
-		event_free(m->conns->guest_timer);
+	timer_free(&m->conns->ev);
+	timer_free(&m->conns->rest);
+	timer_free(&m->conns->starved);
+	timer_free(&m->conns->guest_timer);
 	if (m->conns->reserve >= 0)
 		close(m->conns->reserve);
 	turns_free(&m->conns->turns);

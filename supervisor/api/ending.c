@@ -97,7 +97,5 @@ api_end_stop(struct master *m)
 		TAILQ_REMOVE(&m->endings, end, link);
 		free(end);
 	}
-	if (m->end_timer != NULL)
-		event_free(m->end_timer);
-	m->end_timer = NULL;
+	timer_free(&m->end_timer);
 }

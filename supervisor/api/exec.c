@@ -168,10 +168,8 @@ exec_drop(struct req *r)
 {
 	struct exec *x = r->state;
 
-	if (x->stall != NULL)
-		event_free(x->stall);
-	if (x->tick != NULL)
-		event_free(x->tick);
+	timer_free(&x->stall);
+	timer_free(&x->tick);
 	sbuf_fini(&x->warnings);
 }
 

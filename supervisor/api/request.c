@@ -89,9 +89,7 @@ req_end(struct req *r)
 	job_end(r);
 	r->conn->lent -= r->lent;
 	conn_room_count(r->conn);
-	if (r->timer != NULL)
-		event_free(r->timer);
-	r->timer = NULL;
+	timer_free(&r->timer);
 	TAILQ_REMOVE(&r->conn->reqs, r, link);
 	over_req(r);
 	conn_req_gone(r->conn);

@@ -379,8 +379,7 @@ waits_fini(struct waits *ws)
 		match_free(&ws->v[i].match);
 		free(ws->v[i].matched);
 	}
-	if (ws->tick != NULL)
-		event_free(ws->tick);
+	timer_free(&ws->tick);
 	match_spec_free(&ws->spec);
 	sbuf_fini(&ws->text);
 	enc_fini(&ws->e);

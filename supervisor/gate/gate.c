@@ -75,9 +75,7 @@ gate_init(struct master *m)
 void
 gate_fini(struct master *m)
 {
-	if (m->gate.timer != NULL)
-		event_free(m->gate.timer);
-	m->gate.timer = NULL;
+	timer_free(&m->gate.timer);
 	admission_free(&m->gate.admission);
 }
 

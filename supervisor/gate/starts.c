@@ -185,14 +185,6 @@ starts_init(struct master *m)
 }
 
 void
-starts_fini(struct master *m)
-{
-	if (m->starts.timer != NULL)
-		event_free(m->starts.timer);
-	m->starts.timer = NULL;
-}
-
-void
 starts_box(struct session *s, struct session_list *in)
 {
 	CHECK(s->start.is == START_NONE || s->start.is == START_BOX);

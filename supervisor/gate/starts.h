@@ -42,7 +42,6 @@ struct starts {
 };
 
 void starts_init(struct master *m);
-void starts_fini(struct master *m);
 /* A starting session is given to a worker at the turn's end, or waits. */
 void starts_enter(struct master *m, struct session *s);
 /* It waits in that list of host/boxes.c. */

@@ -80,9 +80,7 @@ boxes_fini(struct master *m)
 {
 	struct host_box *bx;
 
-	if (m->boxes.timer != NULL)
-		event_free(m->boxes.timer);
-	m->boxes.timer = NULL;
+	timer_free(&m->boxes.timer);
 	while ((bx = LIST_FIRST(&m->boxes.list)) != NULL) {
 		TAILQ_INIT(&bx->waiting); /* the master ends: nobody waits */
 		box_free(m, bx);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "common/fault.h"
 #include "supervisor/keeper/state.h"
 
@@ -116,7 +117,7 @@ put_held(struct keeper *k, struct row *r, struct wid as, uint32_t flag)
 
 /* A message that is its head alone. */
 static int
-put_head(struct keeper *k, struct proc *p, unsigned type)
+put_head(struct keeper *k, struct proc *p, uint32_t type)
 {
 	struct ctl_head m = CTL_INIT((uint16_t)type, (struct sid){ 0 },
 	    struct ctl_head);
@@ -198,30 +199,25 @@ put_upgraded(struct keeper *k, struct proc *p)
 static void
 send_todo(struct keeper *k, struct proc *p)
 {
-	if (p->todo & TODO_RELOAD) {
-		if (put_head(k, p, CTL_RELOAD) <= 0)
+	static const struct {
+		uint32_t flag, type; /* of a message that is its head alone */
+		int (*put)(struct keeper *, struct proc *);
+	} owed[] = {
+		{ TODO_RELOAD, CTL_RELOAD, NULL },
+		{ TODO_LOG, 0, put_log },
+		{ TODO_STOP, 0, put_stop },
+		{ TODO_UPGRADED, 0, put_upgraded },
+		{ TODO_LEAVE, CTL_LEAVE, NULL },
+	};
+	size_t i;
+
+	for (i = 0; i < NELEMS(owed); i++) {
+		if ((p->todo & owed[i].flag) == 0)
+			continue;
+		if ((owed[i].put != NULL ? owed[i].put(k, p) :
+			put_head(k, p, owed[i].type)) <= 0)
 			return;
-		p->todo &= ~(uint32_t)TODO_RELOAD;
-	}
-	if (p->todo & TODO_LOG) {
-		if (put_log(k, p) <= 0)
-			return;
-		p->todo &= ~(uint32_t)TODO_LOG;
-	}
-	if (p->todo & TODO_STOP) {
-		if (put_stop(k, p) <= 0)
-			return;
-		p->todo &= ~(uint32_t)TODO_STOP;
-	}
-	if (p->todo & TODO_UPGRADED) {
-		if (put_upgraded(k, p) <= 0)
-			return;
-		p->todo &= ~(uint32_t)TODO_UPGRADED;
-	}
-	if (p->todo & TODO_LEAVE) {
-		if (put_head(k, p, CTL_LEAVE) <= 0)
-			return;
-		p->todo &= ~(uint32_t)TODO_LEAVE;
+		p->todo &= ~owed[i].flag;
 	}
 }
 

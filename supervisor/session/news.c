@@ -94,9 +94,7 @@ news_deadline(struct master *m, struct session *s, uint64_t at_ms)
 void
 news_deadline_off(struct session *s)
 {
-	if (s->deadline.timer != NULL)
-		event_free(s->deadline.timer);
-	s->deadline.timer = NULL;
+	timer_free(&s->deadline.timer);
 }
 
 /* A worker is gone, and what it had goes on elsewhere. */

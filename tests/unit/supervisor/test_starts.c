@@ -32,7 +32,7 @@ finish(void)
 		room_release(&all[i]->share.room);
 		free(all[i]);
 	}
-	starts_fini(&m);
+	timer_free(&m.starts.timer);
 	rooms_fini(&m);
 	pool_fini(&m);
 	event_base_free(m.base);
