@@ -22,7 +22,8 @@
 
 #define LOG_MAX_BYTES  (1 << 20)
 #define BACKLOG        1024
-#define LOCK_TRIES     50
+#define SIGN_TRIES     50 /* 10 ms apart */
+#define LOCK_TRIES     1000
 #define SOCK_NEW       "sock.new"
 
 /* Cannot create something: says so. */
@@ -42,7 +43,7 @@ holder_of(int fd)
 	ssize_t n;
 	int i;
 
-	for (i = 0; i < LOCK_TRIES; i++) {
+	for (i = 0; i < SIGN_TRIES; i++) {
 		n = pread(fd, text, sizeof(text) - 1, 0);
 		if (n > 1 && text[n - 1] == '\n') {
 			text[n] = '\0';
@@ -64,7 +65,8 @@ is_dead(long pid)
 }
 
 /* Takes the lock, or says who has it. A keeper that was killed while it started
- * a process leaves the lock to that one, until its exec: that is waited for. */
+ * a process leaves the lock to that one, until its exec: that is waited for, and
+ * may take seconds where many want the processors. */
 static int
 lock_file(const struct keeper *k)
 {

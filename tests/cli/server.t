@@ -32,7 +32,7 @@ exec 9<&-
 # a keeper that was killed while it started a process: that one has its lock
 # until its exec, so the next keeper waits for a lock whose holder is dead
 sh -c 'echo $$' >"$PSUP_RUNTIME_DIR/lock"
-flock "$PSUP_RUNTIME_DIR/lock" sh -c ": >$scratch/held; sleep 0.2" &
+flock "$PSUP_RUNTIME_DIR/lock" sh -c ": >$scratch/held; sleep 1" &
 becomes test -e "$scratch/held"
 psupd --runtime-dir "$PSUP_RUNTIME_DIR" 2>"$scratch/said" &
 server=$!

@@ -151,6 +151,14 @@ slot_of(const char *id)
 }
 
 pid_t
+worker_in(int slot)
+{
+	struct psup_view_process p;
+
+	return find_process("worker", slot, &p) ? p.pid : 0;
+}
+
+pid_t
 worker_of(const char *id)
 {
 	return process_of("worker", slot_of(id)).pid;
@@ -192,23 +200,31 @@ await_gone(pid_t pid)
 	}
 }
 
+bool
+is_stopped(pid_t pid)
+{
+	char path[64], line[512] = "", *end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	end = fgets(line, sizeof(line), f) != NULL ? strrchr(line, ')') : NULL;
+	fclose(f);
+	return end != NULL && end[2] == 'T';
+}
+
 void
 await_stopped(pid_t pid)
 {
 	int64_t until = now_ms() + SCN_DEADLINE_MS;
-	char path[64], line[512], *end, state = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	while (state != 'T' && now_ms() < until) {
-		FILE *f = fopen(path, "re");
-
-		expect(f != NULL && fgets(line, sizeof(line), f) != NULL);
-		fclose(f);
-		end = strrchr(line, ')');
-		state = end != NULL ? end[2] : 0;
+	while (!is_stopped(pid)) {
+		expect(now_ms() < until && kill(pid, 0) == 0,
+		    "%d is not stopped", pid);
 		poll(NULL, 0, 1);
 	}
-	expect(state == 'T', "%d is not stopped", pid);
 }
 
 void

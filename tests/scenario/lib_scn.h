@@ -266,6 +266,8 @@ pid_t keeper_pid(void);
 pid_t master_pid(void);
 /* The worker that babysits a session, by the board. */
 pid_t worker_of(const char *id);
+/* ... in this slot, the standby in the last; 0: it is being replaced. */
+pid_t worker_in(int slot);
 pid_t pid_of(const char *id);
 void kill_now(pid_t pid, int sig);
 /* Waits until the process is gone, or dead and unreaped. */
@@ -274,6 +276,7 @@ void await_gone(pid_t pid);
 pid_t child_of(pid_t parent);
 /* Until it has stopped itself: SIGCONT before that would be lost. */
 void await_stopped(pid_t pid);
+bool is_stopped(pid_t pid);
 /* Until the board names another one. */
 void await_new_master(pid_t old);
 /* Kills it and waits for that. */

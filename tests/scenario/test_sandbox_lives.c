@@ -67,45 +67,6 @@ SCENARIO(sandbox_lives, outlives_worker_and_master)
 	expect(strcmp(read_retained(id).bytes, "up\ndone\n") == 0);
 }
 
-/* A bwrap whose box, where it is that of the scope "bad", says that it is there and
- * is not any more. */
-static void
-write_bad_bwrap(const char *path)
-{
-	FILE *f = fopen(path, "we");
-
-	expect(f != NULL);
-	(void)fprintf(f, "#!/bin/sh\n"
-	    "case $* in *agent%%20bad*) ;; *) exec /usr/bin/bwrap \"$@\" ;; esac\n"
-	    "echo >>%s\necho '{\"child-pid\": 4194304}'\necho R >&2\n",
-	    file_in_scenario("made"));
-	expect(fclose(f) == 0 && chmod(path, 0755) == 0);
-	f = fopen(file_in_scenario("made"), "we");
-	expect(f != NULL && fchmod(fileno(f), 0666) == 0 && fclose(f) == 0);
-}
-
-/* One that dies as soon as it is there is not made again without end, and nobody
- * else hears of it. */
-SCENARIO(sandbox_lives, that_never_lives_is_refused)
-{
-	struct stat made;
-	struct answer *a;
-
-	expect(mkdir(file_in_scenario("bin"), 0755) == 0);
-	write_bad_bwrap(file_in_scenario("bin/bwrap"));
-	psupd(.conf = conf(""), .env = {scn_format("PATH=%s:/usr/bin:/bin",
-	    file_in_scenario("bin"))});
-	a = ask_as(peer("bad"), "exec", STR("command", "true"));
-	expect_refused_for(a, "unsupported", "host");
-	expect(strcmp(words_of(a), "no sandbox: its first process ended as soon "
-	    "as it was there, time and again") == 0, "%s", words_of(a));
-	expect(stat(file_in_scenario("made"), &made) == 0 && made.st_size == 3,
-	    "%lld", (long long)made.st_size);
-	a = ask_as(peer("good"), "exec", STR("command", "true"));
-	skip_without_boxes(a);
-	expect_str(a, "status", "completed");
-}
-
 static void
 signal_workers(int sig)
 {

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define START_MS 60000
+#define START_MS 600000 /* of one that hangs */
 #define STOP_MS  30000
 
 /* psupd beside this program, or in ../sbin of it. */
@@ -126,17 +126,19 @@ await_server(void)
 	psup *p = client_new();
 	psup_reply *r = NULL;
 	bool died = false;
+	int status = 0;
 
 	while (!reach(p) || psup_status(p, &r) != PSUP_OK) {
 		died = chaos.own
-		    ? waitpid(atomic_load(&chaos.keeper), NULL, WNOHANG) != 0
+		    ? waitpid(atomic_load(&chaos.keeper), &status, WNOHANG) != 0
 		    : !reach(p);
 		if (died && faults_of_keeper())
 			break;
 		if (died || clock_boot_ns() > until) {
 			abandon(died);
-			die("no server at %s: %s (%s/psupd.log)", chaos.dir,
-			    psup_error_message(p), chaos.work);
+			die("no server at %s: %s (%s, status %#x; %s/psupd.log)",
+			    chaos.dir, psup_error_message(p), died ? "it ended" :
+			    "it hangs", (unsigned)status, chaos.work);
 		}
 		nap_ms(2);
 	}

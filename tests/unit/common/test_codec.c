@@ -301,13 +301,13 @@ Test(codec, pieces_of_a_large_frame_are_cheap, .timeout = 20)
 		free(big);
 	}
 	enc_end(&e);
-	start = clock_boot_ns();
+	start = clock_cpu_ns();
 	for (n = 4096; n < e.len; n += 4096, calls++)
 		cr_assert_eq(try_decode(e.buf, n, &codec_limits_default,
 		    &used), CODEC_INCOMPLETE);
 	cr_assert_eq(try_decode(e.buf, e.len, &codec_limits_default, &used),
 	    CODEC_OK);
-	cr_assert(clock_boot_ns() - start < 5 * NSEC_PER_SEC,
+	cr_assert(clock_cpu_ns() - start < 5 * NSEC_PER_SEC,
 	    "%zu calls", calls);
 	enc_fini(&e);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -260,8 +261,8 @@ hold(struct peer *p, uint64_t sid, int fd)
 	tell(p, &m, sizeof(m), &fd, 1);
 }
 
-void
-spawn(struct peer *p, uint64_t sid, const char *command)
+static void
+spawn_by(struct peer *p, uint64_t sid, const char *command, uint32_t flags)
 {
 	union {
 		struct ctl_start m;
@@ -273,8 +274,33 @@ spawn(struct peer *p, uint64_t sid, const char *command)
 	u.m.head = (struct ctl_head)CTL_INIT(RELAY_SPAWN, (struct sid){ sid },
 	    struct ctl_start);
 	u.m.head.size = (uint32_t)size;
+	u.m.flags = flags;
 	strcpy(u.bytes + sizeof(u.m), command);
 	tell(p, &u, size, NULL, 0);
+}
+
+void
+spawn(struct peer *p, uint64_t sid, const char *command)
+{
+	spawn_by(p, sid, command, 0);
+}
+
+pid_t
+spawn_untold(struct peer *p, uint64_t sid, const char *command)
+{
+	char line[320], path[96];
+	pid_t pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/untold", dir);
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	snprintf(line, sizeof(line), "echo $$ >%s; %s", path, command);
+	spawn_by(p, sid, line, RELAY_UNTOLD);
+	f = fopen(path, "re");
+	cr_assert(f != NULL && fscanf(f, "%d", &pid) == 1);
+	fclose(f);
+	cr_assert_eq(unlink(path), 0);
+	return pid;
 }
 
 struct ctl_exit

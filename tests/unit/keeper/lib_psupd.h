@@ -63,6 +63,8 @@ void tell_head(struct peer *p, unsigned type, uint64_t sid);
 void hold(struct peer *p, uint64_t sid, int fd);
 /* Has the relay run it by the shell. */
 void spawn(struct peer *p, uint64_t sid, const char *command);
+/* ... which tells nobody; who it is. */
+pid_t spawn_untold(struct peer *p, uint64_t sid, const char *command);
 /* Asks until the command has exited. */
 struct ctl_exit exit_told(struct peer *p, uint64_t sid);
 /* A whole session but for CLOSED. */

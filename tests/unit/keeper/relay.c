@@ -54,9 +54,9 @@ dial(void)
 
 /* A command, marked as one of this keeper's. */
 static void
-spawn(const struct ctl_head *head, const char *command)
+spawn(const struct ctl_start *m, const char *command)
 {
-	struct ctl_head told = CTL_INIT(CTL_SPAWNED, head->sid,
+	struct ctl_head told = CTL_INIT(CTL_SPAWNED, m->head.sid,
 	    struct ctl_head);
 	char mark[64];
 	long pid;
@@ -65,11 +65,12 @@ spawn(const struct ctl_head *head, const char *command)
 	if (pid != 0)
 		return;
 	setsid();
-	if (ctl_send(HERITAGE_FD_KEEPER, &told, sizeof(told), NULL, 0) < 0)
+	if ((m->flags & RELAY_UNTOLD) == 0 &&
+	    ctl_send(HERITAGE_FD_KEEPER, &told, sizeof(told), NULL, 0) < 0)
 		_exit(126);
 	snprintf(mark, sizeof(mark), "%llx.%llx",
 	    (unsigned long long)heritage.incarnation,
-	    (unsigned long long)head->sid.v);
+	    (unsigned long long)m->head.sid.v);
 	setenv("PSUP_INSTANCE", mark, 1);
 	for (int fd = HERITAGE_FD_KEEPER; fd < 64; fd++)
 		close(fd);
@@ -89,7 +90,7 @@ pass(int from, int to)
 	if (r <= 0)
 		return 0;
 	if (to == HERITAGE_FD_KEEPER && msg.head.type == RELAY_SPAWN) {
-		spawn(&msg.head,
+		spawn((const void *)msg.bytes,
 		    (const char *)msg.bytes + sizeof(struct ctl_start));
 		return 1;
 	}

@@ -7,5 +7,6 @@
 #include "ctl.h"
 
 #define RELAY_SPAWN CTL_START
+#define RELAY_UNTOLD 1u /* its flag: no SPAWNED is sent */
 
 #endif

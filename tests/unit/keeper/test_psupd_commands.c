@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What psupd keeps of the commands its workers begin: exits, descriptors,
- * orphans, and none of what nobody holds. */
+/* What psupd keeps of the commands its workers begin: exits and descriptors, and
+ * none of what nobody holds. */
 #include "lib_psupd.h"
 
 #include <criterion/criterion.h>
@@ -82,28 +82,6 @@ Test(psupd_commands, leaks_no_descriptor)
 	for (i = 0; i < 1000 && count_fds(keeper) != before; i++)
 		;
 	cr_expect_eq(count_fds(keeper), before);
-}
-
-Test(psupd_commands, reaps_orphans)
-{
-	struct peer *w;
-	struct ctl_exit e;
-	char path[96], text[16] = "";
-	pid_t orphan;
-	int fd;
-
-	up();
-	w = peer_of(HERITAGE_WORKER, 0, 1);
-	snprintf(path, sizeof(path), "(sleep 0.3 & echo $! >%s/o)", dir);
-	e = run_session(w, 3, path);
-	tell_head(w, CTL_CLOSED, 3);
-	await_gone(e.pid);
-	snprintf(path, sizeof(path), "%s/o", dir);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	cr_assert_gt(read(fd, text, sizeof(text) - 1), 0);
-	close(fd);
-	orphan = atoi(text);
-	await_gone(orphan);
 }
 
 Test(psupd_commands, nonsense_is_dropped)
@@ -284,72 +262,3 @@ Test(psupd_commands, unheld_command_is_killed)
 	}
 	cr_expect_eq(run_session(w, 1, "exit 3").status, 3);
 }
-
-#ifdef PSUP_FAULTS
-/* Waits until the keeper has so many dead children. */
-static void
-await_zombies(pid_t keeper, int want)
-{
-	char path[64], line[4096], *p, *end;
-	int i, n;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)keeper,
-	    (int)keeper);
-	for (i = 0; i < DEADLINE_MS; i++, poll(NULL, 0, 1)) {
-		f = fopen(path, "re");
-		cr_assert_not_null(f);
-		p = fgets(line, sizeof(line), f) == NULL ? NULL : line;
-		fclose(f);
-		for (n = 0; p != NULL && *p != '\0'; p = end) {
-			pid_t pid = (pid_t)strtol(p, &end, 10);
-
-			if (end == p)
-				break;
-			n += state_of(pid) == 'Z';
-		}
-		if (n >= want)
-			return;
-	}
-	cr_assert_fail("no %d zombies", want);
-}
-
-/*
- * The keeper is about to reap an orphan. Before it does, a command begins and
- * dies: it is a zombie like the other, but SPAWNED, still unread, says whose.
- */
-Test(psupd_commands, a_command_that_died_before_spawned_was_read_is_no_orphan)
-{
-	struct peer *w;
-	struct ctl_exit e = { .code = 0 };
-	int fds[2], i;
-	pid_t keeper;
-
-	setenv("PSUP_FAULTS", "keeper.before-reap=stop", 1);
-	keeper = up();
-	unsetenv("PSUP_FAULTS");
-	w = peer_of(HERITAGE_WORKER, 0, 1);
-	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
-	hold(w, 1, fds[0]);
-	hold(w, 2, fds[0]);
-	close(fds[0]);
-	close(fds[1]);
-	spawn(w, 2, "(sleep 0.5 &)");
-	e = exit_told(w, 2);
-	tell_head(w, CTL_CLOSED, 2);
-	await_gone(e.pid);
-	e.code = 0;
-	for (i = 0; i < DEADLINE_MS && state_of(keeper) != 'T'; i++)
-		poll(NULL, 0, 1);
-	cr_assert_eq(state_of(keeper), 'T');
-	spawn(w, 1, "exit 7");
-	await_zombies(keeper, 2); /* beside the orphan */
-	kill(keeper, SIGCONT);
-	for (i = 0; i < DEADLINE_MS && e.code == 0; i++, poll(NULL, 0, 1)) {
-		tell_head(w, CTL_ASK_EXIT, 1);
-		memcpy(&e, expect(w, CTL_EXITED)->bytes, sizeof(e));
-	}
-	cr_expect_eq(e.code, CLD_EXITED, "its exit was reaped as an orphan's");
-	cr_expect_eq(e.status, 7);
-}
-#endif
