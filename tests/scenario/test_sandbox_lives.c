@@ -316,7 +316,7 @@ SCENARIO(sandbox_lives, is_listed_and_pruned)
 	    "running", 0) == 1);
 	expect_refused(ask("sandboxes", STR("box", "agent nobody")),
 	    "not-found");
-	expect_int(ask("pruneSandboxes", STR("box", "agent ")), "pruned", 1);
+	expect_int(ask("pruneSandboxes", STR("box", "agent")), "pruned", 1);
 	a = ask("sandboxes", STR("box", "agent "));
 	list = psup_value_get(details(a), "boxes");
 	expect(psup_get_is(psup_value_at(list, 0), "state", "draining"));

@@ -4,6 +4,8 @@
 
 #include "doctor.h"
 
+#include <string.h>
+
 #define SYS "/proc/sys/"
 
 /* bubblewrap in one of the usual places. */
@@ -13,6 +15,24 @@ is_installed(const struct doctor *d)
 	return doctor_exists(d, "/usr/bin/bwrap") ||
 	    doctor_exists(d, "/usr/local/bin/bwrap") ||
 	    doctor_exists(d, "/bin/bwrap");
+}
+
+/* What to do about the reason that the server gives; most say it themselves. */
+static const char *
+remedy_of(const char *why)
+{
+	static const struct {
+		const char *why, *remedy;
+	} known[] = {
+	    {"bwrap is not installed", "apt-get install bubblewrap"},
+	    {"max_user_namespaces", "sysctl user.max_user_namespaces=10000"},
+	    {"refuses user namespaces", "start the server outside of that "
+	        "container, or give bwrap a profile with userns"}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strstr(why, known[i].why) != NULL)
+			return known[i].remedy;
+	return "do what it says";
 }
 
 static void
@@ -25,8 +45,8 @@ probe_boxes(const struct doctor *d, struct finding *f)
 		finding_set(f, DOCTOR_PROBLEM, "psup.conf puts commands into "
 		    "boxes, and none can be made, so they are refused: %s",
 		    s.sandbox);
-		finding_remedy(f, "do what it says, then send psupd SIGHUP; or "
-		    "take [sandbox] mode out of psup.conf");
+		finding_remedy(f, "%s, then send psupd SIGHUP; or take "
+		    "[sandbox] mode out of psup.conf", remedy_of(s.sandbox));
 	} else if (!is_installed(d)) {
 		finding_set(f, DOCTOR_NOTE, "no sandbox: bwrap is not "
 		    "installed");

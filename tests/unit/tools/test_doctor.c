@@ -357,7 +357,11 @@ Test(doctor, looks_whether_boxes_can_be_made)
 	    "apt-get install bubblewrap");
 	strcpy(sys.server.sandbox, "no sandbox: bwrap is not installed");
 	expect("sandbox", DOCTOR_PROBLEM, "they are refused: no sandbox: bwrap "
-	    "is not installed", "SIGHUP");
+	    "is not installed", "apt-get install bubblewrap, then send psupd "
+	    "SIGHUP");
+	strcpy(sys.server.sandbox,
+	    "no sandbox: the server is root; say [sandbox] user = NAME");
+	expect("sandbox", DOCTOR_PROBLEM, "the server is root", "do what it says");
 }
 
 Test(doctor, looks_at_what_would_open_a_box)
