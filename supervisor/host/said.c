@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the sessions say that make a box and set it up, and what their ends mean
  * for it. See boxes.h. Called by session/. */
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
