@@ -70,6 +70,7 @@ boxes_look(struct master *m, struct host_box *bx, struct session *s)
 	int32_t pid = pid_said(m, s, &start);
 	struct procfs_stat st;
 	enum box_event bad;
+	int r;
 
 	if (pid == 0) {
 		output_watch(m, s, s->output.total);
@@ -85,8 +86,14 @@ boxes_look(struct master *m, struct host_box *bx, struct session *s)
 	bx->young = 0;
 	/* a master before us may have let somebody in: he may stay */
 	bad = s->start.box.v != 0 || bx->life.inside > 0 ? BOX_DRAIN : BOX_BAD;
-	boxes_tell(m, bx,
-	    workspace_shown(bx->made, pid, bx->why) < 0 ? bad : BOX_UP);
+	r = workspace_shown(bx->made, pid, bx->why);
+	/* that one looked while all of it answered; another cannot be made */
+	if ((r == -ETIMEDOUT || r == -ENOTCONN) &&
+	    s->start.box.v == bx->sid.v) {
+		bx->why[0] = '\0';
+		r = 0;
+	}
+	boxes_tell(m, bx, r < 0 ? bad : BOX_UP);
 }
 
 void

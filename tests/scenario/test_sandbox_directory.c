@@ -306,4 +306,6 @@ SCENARIO(sandbox_directory, that_never_answers_is_refused_by_name)
 	kill_now(master, SIGKILL);
 	await_new_master(master);
 	expect_ok(ask("list"));
+	/* who finds the box there lets others in, as long as it lives */
+	expect_says("echo in again", "in again\n");
 }
