@@ -139,6 +139,7 @@ Test(session, says_that_it_exited_with_the_exit)
 	UNTIL(&p, s->running);
 	cr_assert_eq(s->run.exited, 0);
 	p.loses_asks = false;
+	puppet_master(&p); /* with each the exit is asked for again */
 	UNTIL(&p, s->ended && s->closed);
 	cr_assert_eq(s->end.exit.status, 7);
 }
