@@ -391,6 +391,7 @@ struct ctl_start {
 	uint32_t box_cpus;           /* with BOX: hundredths of a processor that
 				      * all in it have; 0: no bound */
 	uint64_t box_sid;            /* with BOXED: the box's own session */
+	uint64_t request;            /* which exec asked for it; ring_header's */
 	/* blob follows unless BLOB_FD */
 };
 /* Of the first builds that say where the blob is: what is missing is 0. */

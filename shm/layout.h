@@ -191,7 +191,10 @@ struct ring_header {
 			       * session's id); 0: in none */
 	/* in a box: how often it had met its bounds when this began */
 	_Atomic uint32_t box_ooms, box_full;
-	uint64_t reserved[1];
+	_Atomic uint64_t request; /* W: a hash of the scope and the requestKey of
+				   * the exec that asked for it, by which who
+				   * asks again is known where the index was
+				   * lost; 0: there was none */
 
 	struct ring_segment segments[RING_SEGMENTS];
 

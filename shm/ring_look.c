@@ -14,7 +14,7 @@
 #include "shm/ring.h"
 #include "shm/ring_math.h"
 
-#define LOOK_BYTES offsetof(struct ring_header, reserved)
+#define LOOK_BYTES offsetof(struct ring_header, segments)
 
 int
 ring_look(int dirfd, struct sid sid, struct ring_look *ret)

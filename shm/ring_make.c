@@ -46,7 +46,7 @@ ring_sign(struct ring_header *h)
 	SET(h->stamp, abi_stamp(ABI_RING));
 #if defined(PSUP_LAYOUT_BUMP) && PSUP_LAYOUT_BUMP == 1
 	/* in a test of upgrades the next build has one more field */
-	h->reserved[0] = h->created_ms;
+	h->porter_pad = 1;
 #endif
 }
 

@@ -295,7 +295,7 @@ ring_glance(struct ring_reader *r, struct ring_glance *ret)
 	enum ring_verdict v;
 
 	for (int i = 0; i < TRIES; i++) {
-		v = read_exact(r->fd, &h, offsetof(struct ring_header, reserved),
+		v = read_exact(r->fd, &h, offsetof(struct ring_header, segments),
 		    0);
 		if (v != RING_OK)
 			return v;

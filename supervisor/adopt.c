@@ -67,9 +67,9 @@ shown_text(const char *text, size_t size, bool names, const char *other)
 #define SHOWN(field, names, other)                                             \
 	shown_text(row->field, sizeof(row->field), (names), (other))
 
-/* What the board said of who it is and what was asked for. */
+/* What the board said of who it is and what was asked for, and its ring by whom. */
 static void
-take_row(const struct board_slot *row, struct session_id *id,
+take_row(const struct board_slot *row, uint64_t request, struct session_id *id,
     struct session_wish *w)
 {
 	static const struct board_slot none;
@@ -84,7 +84,7 @@ take_row(const struct board_slot *row, struct session_id *id,
 	id->label = SHOWN(label, true, "");
 	id->name = SHOWN(name, false, "(recovered)");
 	id->session_key = strdup("");
-	id->request_key = strdup("");
+	id->request_key = request_adopted(request);
 	id->created_ms = clock_wall_ms();
 	if (row->created_ms != 0 && row->created_ms < id->created_ms)
 		id->created_ms = row->created_ms;
@@ -154,13 +154,14 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	if (!m->damaged || !sid_is_real(sid))
 		return NULL;
 	h = header_of(m, sid);
-	take_row(row, &id, &wish);
+	take_row(row, h != NULL ? h->request : 0, &id, &wish);
 	wish.host = host_of(h, sid);
 	box.v = h != NULL ? h->box : 0;
 	if (wish.host == HOST_BOX || wish.host == HOST_SETUP)
 		boxes_name(&id);
 	h = live ? h : NULL;
 	take_config(&m->cfg, live, &wish);
+	wish.stream = h != NULL && (h->flags & CTL_START_LOSSLESS) != 0;
 	wish.stdin_pipe = h != NULL && h->stdin_state != STDIN_NONE;
 	s = session_make(&id, &wish);
 	if (s == NULL || registry_add(m, s) < 0) {
@@ -184,8 +185,11 @@ adopt(struct master *m, struct sid sid, const struct board_slot *row,
 	(void)index_del(m->ix, INDEX_SPECS,
 	    (struct index_bytes){key.b, sizeof(key.b)});
 	log_event(LOG_WARN, "session-without-record", KV_SESSION(s));
-	(void)shown_background(s);
-	shown_answered(m, s);
+	/* else who asked for it may come back: on_key_timer() */
+	if (!live || s->id.request_key[0] == '\0') {
+		(void)shown_background(s);
+		shown_answered(m, s);
+	}
 	if (session_is_ours(s))
 		shown_hide(m, s);
 	starts_inside(s, box);

@@ -64,6 +64,7 @@ header_fill(struct child *c)
 	    o->no_output_timeout_ms * NSEC_PER_MSEC);
 	atomic_store(&hdr->grace_ms, o->grace_ms);
 	atomic_store(&hdr->flags, o->flags);
+	atomic_store(&hdr->request, o->request);
 	atomic_store(&hdr->credit,
 	    (o->flags & CTL_START_LOSSLESS) != 0 ? o->credit : UINT64_MAX);
 	atomic_store(&hdr->open_streams,

@@ -108,6 +108,7 @@ start_of(const struct master *m, const struct session *s)
 	    .blob_at = sizeof(struct ctl_start),
 	    .start_ms = (uint32_t)m->cfg.start_ms,
 	    .spare = s->spares.offered.v,
+	    .request = request_hash(s->id.scope, s->id.request_key),
 	};
 
 	memcpy(st.limit, s->wish.limits.value, sizeof(st.limit));

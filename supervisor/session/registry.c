@@ -4,14 +4,19 @@
  * session.c changes their state; this file finds, adds and forgets them.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/codec.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/rundir.h"
 #include "supervisor/master.h"
+
+#define REQUEST_ADOPTED 18 /* \1 and 16 digits */
 
 /* Order of the tree of slugs. */
 static int
@@ -190,12 +195,37 @@ keyed_find(struct master *m, const char *scope, const char *key)
 	return k;
 }
 
+uint64_t
+request_hash(const char *scope, const char *key)
+{
+	uint64_t h = val_hash_bytes(0, scope, strlen(scope));
+
+	return key[0] == '\0' ? 0 : val_hash_bytes(h, key, strlen(key));
+}
+
+char *
+request_adopted(uint64_t request)
+{
+	char key[REQUEST_ADOPTED] = "";
+
+	if (request != 0)
+		(void)snprintf(key, sizeof(key), "\1%016" PRIx64, request);
+	return strdup(key);
+}
+
 /* The owner of a request key, or NULL. */
 struct session *
 session_by_key(struct master *m, const char *scope, const char *key)
 {
 	struct keyed *k = keyed_find(m, scope, key);
+	char *adopted;
 
+	if (k != NULL)
+		return k->s;
+	adopted = request_adopted(request_hash(scope, key));
+	if (adopted != NULL)
+		k = keyed_find(m, scope, adopted);
+	free(adopted);
 	return k != NULL ? k->s : NULL;
 }
 

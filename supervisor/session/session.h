@@ -59,7 +59,11 @@ struct session *session_find(struct master *m, const char *scope,
  * Today's keeper stands for each one's own: marks and rows of the board have it.
  */
 struct session *session_by_instance(struct master *m, const char *id);
-/* The owner of a request key, or NULL. */
+/* What a ring says of who asked for it (ring_header's `request`), and the key, to be
+ * freed, of a session of which nothing else is known. NULL: no memory. */
+uint64_t request_hash(const char *scope, const char *key);
+char *request_adopted(uint64_t request);
+/* The owner of a request key, be it known from its ring alone, or NULL. */
 struct session *session_by_key(struct master *m, const char *scope,
     const char *key);
 /* All of them, in order of instance id. */

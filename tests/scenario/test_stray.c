@@ -199,6 +199,32 @@ SCENARIO(stray, writes_to_the_index)
 	}
 }
 
+/* Its ring says who asked for it. */
+SCENARIO(stray, a_command_runs_once_though_the_index_is_lost)
+{
+	const char *count = file_in_scenario("count");
+	const char *go = file_in_scenario("go");
+	const struct arg exec[] = {STR("requestKey", "mine"), STR("command",
+	    scn_format("echo x >>%s; until [ -e %s ]; do sleep 0.02; done; "
+		       "wc -l <%s", count, go, count)), {0}};
+	struct question *q;
+	int before, fd;
+
+	psupd();
+	(void)scn_ask_later(peer("web"), "exec", exec);
+	await_file(count);
+	before = count_log("event=index-set-aside");
+	strike("index/data.mdb", SCRIBBLE);
+	await_said_again("event=index-set-aside", before);
+	scn_ask_again();
+	kill_master(); /* the next one has it from the new index */
+	q = scn_ask_later(peer("web"), "exec", exec);
+	expect_ok(ask("status"));
+	fd = open(go, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	expect(fd >= 0 && close(fd) == 0);
+	expect_str(answer_of(q), "aggregated", "1\n");
+}
+
 /* What was committed before is in the new file. */
 SCENARIO(stray, a_deleted_index_is_written_anew)
 {

@@ -46,12 +46,14 @@ static void
 come(const char *scope, size_t n)
 {
 	static const char blob[] = "/\0x\0/bin/x";
+	static char none[] = "";
 
 	for (; n > 0; n--) {
 		struct session *s = calloc(1, sizeof(*s));
 
 		cr_assert(s != NULL && count < MANY);
 		s->id.sid.v = count + 1;
+		s->id.scope = s->id.request_key = none;
 		s->state = STATE_STARTING;
 		s->share.room = room_hold(&m, scope);
 		s->record.spec = calloc(1, sizeof(*s->record.spec));
