@@ -138,10 +138,8 @@ exec_args(void)
 
 	if (a != NULL && o.tag_count > 0)
 		add_tags(a);
-	if (a != NULL && o.host != NULL)
-		psup_args_str(a, "host", o.host);
-	if (a != NULL && o.ask != NULL)
-		psup_args_str(a, "ask", o.ask);
+	psup_args_str(a, "host", o.host);
+	psup_args_str(a, "ask", o.ask);
 	if (a != NULL && o.elevated)
 		psup_args_bool(a, "elevated", true);
 	if (a != NULL)

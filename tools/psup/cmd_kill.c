@@ -15,8 +15,7 @@ static struct {
 static void
 fill_kill(psup_args *a)
 {
-	if (o.signal != NULL)
-		psup_args_str(a, "signal", o.signal);
+	psup_args_str(a, "signal", o.signal);
 	if (o.grace >= 0)
 		psup_args_int(a, "graceMs", o.grace);
 	if (o.no_wait)

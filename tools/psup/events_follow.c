@@ -119,8 +119,7 @@ subscribe(struct following *f)
 		since = f->printed;
 	if (since >= 0)
 		psup_args_int(a, "since", since);
-	if (w->subscriber != NULL)
-		psup_args_str(a, "subscriber", w->subscriber);
+	psup_args_str(a, "subscriber", w->subscriber);
 	psup_args_list_begin(a, "kinds");
 	for (size_t i = 0; w->kinds[i] != NULL; i++)
 		psup_args_str(a, NULL, w->kinds[i]);
