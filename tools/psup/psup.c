@@ -35,22 +35,9 @@ take_token_fd(struct usage *u, const char *text)
 		usage_wrong(u, "--token-fd: %s", psup_error_message(cli.p));
 }
 
-/* --color WHEN */
-static void
-take_color(struct usage *u, const char *text)
-{
-	static const char *const words[] = {[COLOR_AUTO] = "auto",
-	    [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
-
-	(void)u;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(text, words[i]) == 0)
-			cli.color = (enum cli_color)i;
-}
-
 const struct opt shared_options[] = {
 	FLAG("json", 0, cli.json, "one JSON object on stdout"),
-	CALL("color", 0, "WHEN", "auto|always|never", take_color,
+	TEXT("color", 0, "WHEN", "auto|always|never", cli.color,
 	    "colours: auto (on a terminal, unless $NO_COLOR is set or $TERM is "
 	    "dumb), always or never"),
 	FLAG("no-progress", 0, cli.no_progress,
