@@ -11,9 +11,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
-#include "common/clock.h"
 #include "common/fault.h"
-#include "common/log.h"
 
 union link_msg {
 	struct ctl_head head;

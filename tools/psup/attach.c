@@ -7,9 +7,7 @@
  * Called by cmd_attach.c.
  */
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
