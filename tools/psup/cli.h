@@ -37,7 +37,8 @@ struct command {
 	                      * blank between; "..." behind the last, or the
 	                      * last but one: again */
 	int min_args, max_args; /* operands; max < 0: any number */
-	const char *wants;   /* "it needs ...", where their number is wrong */
+	const char *wants;   /* "it needs ...", where their number is wrong;
+	                      * NULL: a session, or nothing */
 	const char *summary; /* one line of psup --help */
 	/* Text of the help: paragraphs parted by an empty line, wrapped when
 	 * shown; lines that begin with a blank stay as they are. */

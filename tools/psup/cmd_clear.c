@@ -95,7 +95,6 @@ run_prune(struct cli *c, int argc, char **argv)
 
 const struct command cmd_prune = {
 	.name = "prune",
-	.wants = "it takes no argument",
 	.summary = "Forget all finished sessions: clear --finished",
 	.options = &options[1],
 	.run = run_prune,

@@ -57,7 +57,6 @@ const struct command cmd_kill = {
 	.args = "ID... | --scope S",
 	.words = "@session...",
 	.max_args = -1,
-	.wants = "it needs a session id",
 	.summary = "End running sessions: a signal, some grace, SIGKILL",
 	.about = "It ends them, whatever they make of the signal: what is left "
 	         "after the grace gets SIGKILL. psup signal sends a signal and "

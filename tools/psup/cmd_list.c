@@ -274,7 +274,6 @@ static const struct opt options[] = {
 const struct command cmd_list = {
 	.name = "list",
 	.also = "ps",
-	.wants = "it takes no argument",
 	.summary = "List the backgrounded sessions, running and finished",
 	.about = "On a terminal the table is as wide as that; elsewhere "
 	         "nothing is cut. Columns in which there is nothing are left out.",

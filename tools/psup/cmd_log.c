@@ -176,7 +176,6 @@ const struct command cmd_log = {
 	.words = "@session...",
 	.min_args = 1,
 	.max_args = -1,
-	.wants = "it needs a session id",
 	.summary = "Print the retained output of sessions",
 	.about = "Of several each comes under a line with its id.",
 	.options = options,

@@ -144,7 +144,10 @@ run_command(struct cli *c, int argc, char **argv)
 	argc -= at;
 	if (argc < c->command->min_args ||
 	    (c->command->max_args >= 0 && argc > c->command->max_args))
-		return cli_usage(c, "%s", c->command->wants);
+		return cli_usage(c, "%s",
+		    c->command->wants != NULL   ? c->command->wants
+		    : c->command->max_args == 0 ? "it takes no argument"
+		                                : "it needs a session id");
 	code = resolve_ids(c, argc, argv + at);
 	return code == EXIT_OK ? c->command->run(c, argc, argv + at) : code;
 }
