@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "check.h"
 #include "config_options.h"
 
 static const char *const host_words[BOX_HOSTS] = {

@@ -9,7 +9,6 @@
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "check.h"
 #include "codec_scan.h"
@@ -137,17 +136,6 @@ find_twice(struct codec_arena *a, const struct val *map)
 	}
 }
 
-/* A number of so many bytes, the highest first. */
-static uint64_t
-number_of(const unsigned char *p, unsigned bytes)
-{
-	uint64_t v = 0;
-
-	while (bytes-- > 0)
-		v = v << 8 | *p++;
-	return v;
-}
-
 static const unsigned char *build(struct codec_arena *a, struct val *v,
     const unsigned char *p);
 
@@ -174,7 +162,7 @@ static const unsigned char *
 build_uint(struct val *v, const unsigned char *p, unsigned bytes)
 {
 	v->type = VAL_UINT;
-	v->u = number_of(p, bytes);
+	v->u = codec_number(p, bytes);
 	return p + bytes;
 }
 
@@ -184,7 +172,7 @@ build_int(struct val *v, const unsigned char *p, unsigned bytes)
 {
 	unsigned shift = 64 - 8 * bytes;
 
-	v->i = (int64_t)(number_of(p, bytes) << shift) >> shift;
+	v->i = (int64_t)(codec_number(p, bytes) << shift) >> shift;
 	v->type = v->i < 0 ? VAL_INT : VAL_UINT;
 	return p + bytes;
 }
@@ -192,7 +180,7 @@ build_int(struct val *v, const unsigned char *p, unsigned bytes)
 static const unsigned char *
 build_double(struct val *v, const unsigned char *p, unsigned bytes)
 {
-	uint64_t u = number_of(p, bytes);
+	uint64_t u = codec_number(p, bytes);
 	uint32_t half = (uint32_t)u;
 	float f;
 
@@ -236,7 +224,7 @@ build_wide(struct codec_arena *a, struct val *v, unsigned char c,
 	case 0xc4:
 	case 0xc5:
 	case 0xc6:
-		return build_string(a, v, VAL_BIN, number_of(p, bytes),
+		return build_string(a, v, VAL_BIN, codec_number(p, bytes),
 		    p + bytes);
 	case 0xca:
 	case 0xcb:
@@ -255,11 +243,11 @@ build_wide(struct codec_arena *a, struct val *v, unsigned char c,
 	case 0xda:
 	case 0xdb:
 		bytes = 1u << (c - 0xd9);
-		return build_string(a, v, VAL_STR, number_of(p, bytes),
+		return build_string(a, v, VAL_STR, codec_number(p, bytes),
 		    p + bytes);
 	default: /* the scan has refused the others */
 		bytes = c & 1 ? 4 : 2;
-		return build_items(a, v, c >= 0xde, number_of(p, bytes),
+		return build_items(a, v, c >= 0xde, codec_number(p, bytes),
 		    p + bytes);
 	}
 }

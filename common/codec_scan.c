@@ -14,7 +14,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "check.h"
 
@@ -136,17 +135,6 @@ close_levels(struct codec_walk *w)
 		w->depth--;
 }
 
-/* The length field behind a first byte, big-endian. */
-static uint32_t
-read_length(const unsigned char *p, unsigned bytes)
-{
-	uint32_t v = 0;
-
-	while (bytes-- > 0)
-		v = v << 8 | *p++;
-	return v;
-}
-
 /* One value's header, which is there, and, for what has one, its body: what it
  * adds to pos. */
 static uint64_t
@@ -156,7 +144,8 @@ take_head(struct scan *s, const struct head *h)
 	uint64_t n = 1 + (uint64_t)h->len_bytes + h->body_bytes;
 
 	if (h->len_bytes > 0)
-		count = read_length(s->buf + s->w->pos + 1, h->len_bytes);
+		count = (uint32_t)codec_number(s->buf + s->w->pos + 1,
+		    h->len_bytes);
 	switch (h->kind) {
 	case H_STR:
 	case H_BIN:

@@ -36,6 +36,17 @@ struct codec_walk {
 	char why[CODEC_WHY_MAX]; /* ... and what it is */
 };
 
+/* A number of so many bytes, the highest first. */
+static inline uint64_t
+codec_number(const unsigned char *p, unsigned bytes)
+{
+	uint64_t v = 0;
+
+	while (bytes-- > 0)
+		v = v << 8 | *p++;
+	return v;
+}
+
 /* As codec_decode(), without building anything. On CODEC_INCOMPLETE `used` is
  * a lower bound of the object's size, and another call with the same bytes and
  * more behind them goes on where this one ended; any other answer ends the

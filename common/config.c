@@ -60,7 +60,7 @@ static void
 fail(struct reading *r, const char *section, const char *name,
     const char *reason)
 {
-	char raw[600];
+	char raw[CONFIG_WHY + 400];
 
 	if (r->failed)
 		return;
@@ -76,7 +76,7 @@ static int
 handle(void *arg, const char *section, const char *name, const char *value)
 {
 	struct reading *r = arg;
-	char reason[300] = "no such setting";
+	char why[CONFIG_WHY] = "no such setting";
 	bool known = false;
 	size_t i;
 	int error = -EINVAL;
@@ -92,15 +92,14 @@ handle(void *arg, const char *section, const char *name, const char *value)
 	}
 	if (i < config_option_count)
 		error = config_set(&r->config, &config_options[i], value, false,
-		    reason, sizeof(reason));
+		    why);
 	else if (config_is_scope(section))
-		error = config_set_scope(&r->config, section, name, value,
-		    reason, sizeof(reason));
+		error = config_set_scope(&r->config, section, name, value, why);
 	else if (!known)
 		error = config_set_lane(&r->config, section, name, value,
-		    r->line, reason, sizeof(reason));
+		    r->line, why);
 	if (error < 0)
-		fail(r, section, name, reason);
+		fail(r, section, name, why);
 	return error == 0;
 }
 
@@ -163,19 +162,17 @@ read_text(const char *path, char **ret_text, size_t *ret_len)
 }
 
 int
-config_read_file(struct config *c, const char *path, char *why,
-    size_t why_size)
+config_read_file(struct config *c, const char *path, char *why, size_t why_size)
 {
 	struct reading *r = calloc(1, sizeof(*r));
 	struct config_place at = { 0 };
-	char reason[300], *text = NULL;
+	char reason[CONFIG_WHY], *text = NULL;
 	const char *name;
 	size_t len = 0;
 	int error = r == NULL ? -ENOMEM : read_text(path, &text, &len);
 
 	if (error < 0) {
-		(void)config_refuse(why, why_size,
-		    "%s: %s", path, strerror(-error));
+		(void)snprintf(why, why_size, "%s: %s", path, strerror(-error));
 		free(r);
 		return error;
 	}
@@ -192,15 +189,14 @@ config_read_file(struct config *c, const char *path, char *why,
 	ini_stop_on_first_error = true;
 	error = ini_parse_stream(next_line, r, handle, r);
 	if (error == -2) {
-		(void)config_refuse(why, why_size, "%s: out of memory", path);
+		(void)snprintf(why, why_size, "%s: out of memory", path);
 		error = -ENOMEM;
 	} else if (error != 0 || r->failed) {
 		fail(r, "", "", "expected [section], name = value, or a "
 		    "comment after ;");
 		error = -EINVAL;
 	}
-	if (error == 0 && config_check_lanes(&r->config, &at, reason,
-	        sizeof(reason)) < 0) {
+	if (error == 0 && config_check_lanes(&r->config, &at, reason) < 0) {
 		r->line = at.line;
 		fail(r, at.section, at.name, reason);
 		error = -EINVAL;
@@ -211,8 +207,7 @@ config_read_file(struct config *c, const char *path, char *why,
 		    "server.admin_token: nobody would be an admin");
 		error = -EINVAL;
 	}
-	if (error == 0 && config_check_sandbox(&r->config, &name, reason,
-	        sizeof(reason)) < 0) {
+	if (error == 0 && config_check_sandbox(&r->config, &name, reason) < 0) {
 		fail(r, "sandbox", name, reason);
 		error = -EINVAL;
 	}
@@ -228,7 +223,7 @@ static void
 add_reason(const char *name, const char *reason, char *why, size_t why_size)
 {
 	size_t n = strlen(why);
-	char raw[400];
+	char raw[CONFIG_WHY + 100];
 
 	(void)snprintf(raw, sizeof(raw), "%s%s: %s", n > 0 ? "; " : "", name,
 	    reason);
@@ -255,7 +250,7 @@ config_read_env(struct config *c, char *why, size_t why_size)
 {
 	struct config copy = *c;
 	const char *value;
-	char reason[300];
+	char reason[CONFIG_WHY];
 	size_t i, k;
 
 	CHECK(why_size > 0);
@@ -268,7 +263,7 @@ config_read_env(struct config *c, char *why, size_t why_size)
 			if (value == NULL || value[0] == '\0')
 				continue;
 			if (config_set(&copy, &config_options[i], value, true,
-			    reason, sizeof(reason)) == 0)
+			    reason) == 0)
 				break; /* the first family that is set */
 			if (strncmp(name, "PSUP_", 5) == 0)
 				why[0] = '\0'; /* what is wrong, alone */

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check.h"
 #include "config_options.h"
 #include "limit.h"
 
@@ -98,29 +97,29 @@ name_in(const char *section, const char *what, size_t *ret_len)
 /* A number in its range, by its name perhaps with a unit. */
 static int
 take_number(const char *name, const char *value, int64_t min, int64_t max,
-    int64_t *ret, char *why, size_t why_size)
+    int64_t *ret, char *why)
 {
 	if (config_parse_amount(name, value, ret) && *ret >= min && *ret <= max)
 		return 0;
-	return config_refuse(why, why_size, "\"%.80s\" is no number from %lld "
-	    "to %lld", value, (long long)min, (long long)max);
+	return config_refuse(why, "\"%.80s\" is no number from %lld to %lld",
+	    value, (long long)min, (long long)max);
 }
 
 /* limits.NAME of a lane, or NAME of all. */
 static int
 set_limit(struct config_limits *limits, const char *name, const char *value,
-    char *why, size_t why_size)
+    char *why)
 {
 	unsigned which = limit_find(name, strlen(name));
 	int64_t v;
 	int error;
 
 	if (which == CTL_LIMITS)
-		return config_refuse(why, why_size, "no such limit; expected "
+		return config_refuse(why, "no such limit; expected "
 		    "memoryBytes, pids, cpuSeconds, fileSizeBytes, openFiles "
 		    "or nice, in [limits] start_ms, too");
 	error = take_number(name, value, limit_rows[which].min,
-	    limit_rows[which].max, &v, why, why_size);
+	    limit_rows[which].max, &v, why);
 	if (error < 0)
 		return error;
 	limits->mask |= 1u << which;
@@ -131,14 +130,14 @@ set_limit(struct config_limits *limits, const char *name, const char *value,
 /* The group a lane shares. */
 static int
 set_group_of(struct config_lane *lane, const char *value, unsigned line,
-    char *why, size_t why_size)
+    char *why)
 {
 	size_t len = strlen(value);
 
 	if (!is_name(value, len))
-		return config_refuse(why, why_size,
-		    "\"%.80s\" is no group's name; expected 1 to 31 printable "
-		    "characters without blanks and quotes", value);
+		return config_refuse(why, "\"%.80s\" is no group's name; "
+		    "expected 1 to 31 printable characters without blanks and "
+		    "quotes", value);
 	memset(lane->group, 0, sizeof(lane->group));
 	memcpy(lane->group, value, len);
 	lane->group_line = line;
@@ -148,24 +147,22 @@ set_group_of(struct config_lane *lane, const char *value, unsigned line,
 /* One setting of a lane. */
 static int
 set_key(struct config_lane *lane, const char *name, const char *value,
-    unsigned line, char *why, size_t why_size)
+    unsigned line, char *why)
 {
 	int64_t v;
 	size_t i;
 
 	if (strcmp(name, "group") == 0)
-		return set_group_of(lane, value, line, why, why_size);
+		return set_group_of(lane, value, line, why);
 	if (strncmp(name, LIMITS, sizeof(LIMITS) - 1) == 0)
 		return set_limit(&lane->limits, name + sizeof(LIMITS) - 1,
-		    value, why, why_size);
+		    value, why);
 	for (i = 0; i < KEY_COUNT && strcmp(keys[i].name, name) != 0; i++)
 		;
 	if (i == KEY_COUNT)
-		return config_refuse(why, why_size, "no such setting; expected "
-		    "width or queue, or group, reserve, priority or "
-		    "limits.NAME");
-	if (take_number(name, value, keys[i].min, keys[i].max, &v, why,
-	        why_size) < 0)
+		return config_refuse(why, "no such setting; expected width or "
+		    "queue, or group, reserve, priority or limits.NAME");
+	if (take_number(name, value, keys[i].min, keys[i].max, &v, why) < 0)
 		return -EINVAL;
 	if (i == KEY_WIDTH) {
 		lane->width = (uint32_t)v;
@@ -193,15 +190,14 @@ find_group(const struct config *c, const char *name)
 /* The width of a group. */
 static int
 set_group(struct config *c, const char *group, size_t len, const char *name,
-    const char *value, char *why, size_t why_size)
+    const char *value, char *why)
 {
 	struct config_group *g = NULL;
 	int64_t v;
 
 	if (strcmp(name, "width") != 0)
-		return config_refuse(why, why_size,
-		    "no such setting; expected width");
-	if (take_number(name, value, 1, 1000000, &v, why, why_size) < 0)
+		return config_refuse(why, "no such setting; expected width");
+	if (take_number(name, value, 1, 1000000, &v, why) < 0)
 		return -EINVAL;
 	for (uint32_t i = 0; i < c->group_count; i++)
 		if (strlen(c->groups[i].name) == len &&
@@ -209,8 +205,8 @@ set_group(struct config *c, const char *group, size_t len, const char *name,
 			g = &c->groups[i];
 	if (g == NULL) {
 		if (c->group_count == CONFIG_GROUPS)
-			return config_refuse(why, why_size,
-			    "more than %d groups", CONFIG_GROUPS);
+			return config_refuse(why, "more than %d groups",
+			    CONFIG_GROUPS);
 		g = &c->groups[c->group_count++];
 		memset(g, 0, sizeof(*g));
 		memcpy(g->name, group, len);
@@ -221,7 +217,7 @@ set_group(struct config *c, const char *group, size_t len, const char *name,
 
 int
 config_set_lane(struct config *c, const char *section, const char *name,
-    const char *value, unsigned line, char *why, size_t why_size)
+    const char *value, unsigned line, char *why)
 {
 	struct config_lane *lane, made;
 	const char *text;
@@ -229,26 +225,24 @@ config_set_lane(struct config *c, const char *section, const char *name,
 	int error;
 
 	if (strcmp(section, "limits") == 0)
-		return set_limit(&c->limits, name, value, why, why_size);
+		return set_limit(&c->limits, name, value, why);
 	text = name_in(section, "group", &len);
 	if (text != NULL)
-		return set_group(c, text, len, name, value, why, why_size);
+		return set_group(c, text, len, name, value, why);
 	text = name_in(section, "lane", &len);
 	if (text == NULL)
-		return config_refuse(why, why_size,
-		    "no such section; expected exec, "
+		return config_refuse(why, "no such section; expected exec, "
 		    "retain, spill, server, scope, pressure, limits, or lane "
 		    "\"NAME\" or group \"NAME\" with a name of 1 to 31 "
 		    "printable characters without blanks and quotes");
 	memset(&made, 0, sizeof(made));
-	error = set_key(&made, name, value, line, why, why_size);
+	error = set_key(&made, name, value, line, why);
 	if (error < 0)
 		return error;
 	lane = config_get_lane(c, text, len);
 	if (lane == NULL)
-		return config_refuse(why, why_size, "more than %d lanes",
-		    CONFIG_LANES);
-	return set_key(lane, name, value, line, why, why_size);
+		return config_refuse(why, "more than %d lanes", CONFIG_LANES);
+	return set_key(lane, name, value, line, why);
 }
 
 /* What the lanes of a group other than `but` reserve of it, up to and with
@@ -268,29 +262,26 @@ reserved(const struct config *c, const char *group, size_t n,
 
 /* A lane and its reservation, by itself. */
 static int
-check_reserve(const struct config_lane *l, char *why, size_t why_size)
+check_reserve(const struct config_lane *l, char *why)
 {
 	if (l->reserve == 0)
 		return 0;
 	if (l->group[0] == '\0')
-		return config_refuse(why, why_size,
-		    "the lane is in no group; expected group = NAME beside "
-		    "it");
+		return config_refuse(why, "the lane is in no group; expected "
+		    "group = NAME beside it");
 	if (l->name[strlen(l->name) - 1] == '*')
-		return config_refuse(why, why_size,
-		    "a pattern stands for any number of lanes and cannot "
-		    "reserve");
+		return config_refuse(why, "a pattern stands for any number of "
+		    "lanes and cannot reserve");
 	if (l->reserve > l->width)
-		return config_refuse(why, why_size,
-		    "%u is more than the lane's width, %u",
-		    (unsigned)l->reserve, (unsigned)l->width);
+		return config_refuse(why, "%u is more than the lane's width, "
+		    "%u", (unsigned)l->reserve, (unsigned)l->width);
 	return 0;
 }
 
 /* A lane within its group. */
 static int
 check_lane(const struct config *c, size_t n, struct config_place *at,
-    char *why, size_t why_size)
+    char *why)
 {
 	const struct config_lane *l = &c->lanes[n];
 	const struct config_group *g = find_group(c, l->group);
@@ -298,37 +289,34 @@ check_lane(const struct config *c, size_t n, struct config_place *at,
 
 	at->line = l->reserve_line;
 	at->name = "reserve";
-	if (check_reserve(l, why, why_size) < 0)
+	if (check_reserve(l, why) < 0)
 		return -EINVAL;
 	if (l->group[0] == '\0')
 		return 0;
 	sum = reserved(c, l->group, n, NULL);
 	if (g != NULL && l->reserve > 0 && sum > g->width)
-		return config_refuse(why, why_size,
-		    "with this one %llu are reserved of group \"%s\", whose "
-		    "width is %u", (unsigned long long)sum, g->name,
-		    (unsigned)g->width);
+		return config_refuse(why, "with this one %llu are reserved of "
+		    "group \"%s\", whose width is %u", (unsigned long long)sum,
+		    g->name, (unsigned)g->width);
 	at->line = l->group_line;
 	at->name = "group";
 	if (g == NULL)
-		return config_refuse(why, why_size,
-		    "there is no group \"%s\"; expected a section [group "
-		    "\"%s\"] with a width", l->group, l->group);
+		return config_refuse(why, "there is no group \"%s\"; expected "
+		    "a section [group \"%s\"] with a width", l->group,
+		    l->group);
 	sum = reserved(c, l->group, c->lane_count, l);
 	if (l->reserve == 0 && sum >= g->width)
-		return config_refuse(why, why_size,
-		    "nothing is left for it: other lanes reserve %llu of "
-		    "group \"%s\", whose width is %u",
+		return config_refuse(why, "nothing is left for it: other lanes "
+		    "reserve %llu of group \"%s\", whose width is %u",
 		    (unsigned long long)sum, g->name, (unsigned)g->width);
 	return 0;
 }
 
 int
-config_check_lanes(const struct config *c, struct config_place *ret, char *why,
-    size_t why_size)
+config_check_lanes(const struct config *c, struct config_place *ret, char *why)
 {
 	for (uint32_t i = 0; i < c->lane_count; i++) {
-		int error = check_lane(c, i, ret, why, why_size);
+		int error = check_lane(c, i, ret, why);
 
 		if (error == 0)
 			continue;

@@ -6,6 +6,8 @@
 
 #include "config.h"
 
+/* Bytes of each reason that is written to `why`. */
+#define CONFIG_WHY 500
 #define CONFIG_ANY (UINT64_C(1) << 50) /* beyond what any setting may be */
 
 enum config_type {
@@ -18,14 +20,8 @@ enum config_type {
 	OPT_PATHS,   /* absolute paths, colon-separated, or empty */
 	OPT_KINDS,   /* names of event kinds, or all, or none */
 	OPT_GROUP,   /* name or number of a group, or empty */
-	OPT_ACTION,  /* a word of enum config_action */
-	OPT_STDIN,   /* a word of enum config_stdin */
-	OPT_ADMIN,   /* a word of enum config_admin */
 	OPT_HASH,    /* 64 hex digits, or empty */
 	OPT_PERCENT, /* 0 to 100, up to two digits behind a point: hundredths */
-	OPT_CGROUP,  /* a word of enum config_cgroup */
-	OPT_LOG_LEVEL, /* a word of enum log_level */
-	OPT_LOG_FORMAT, /* a word of enum log_format */
 	OPT_SIZE,    /* bytes, perhaps with k, m, g or t behind */
 	OPT_TEXT,    /* printable, or empty */
 	OPT_NAME,    /* letters, digits, and _ . - behind the first, or empty */
@@ -33,7 +29,14 @@ enum config_type {
 	OPT_BIND,    /* a line more: HOST:INSIDE:ro or HOST:INSIDE:rw */
 	OPT_VARIABLE, /* a line more: NAME=value */
 	OPT_SCOPES,  /* names of scopes between commas */
-	OPT_BOX_MODE, /* words of the enums of config_sandbox.h */
+	OPT_WORDS, /* from here on: a word of an enum */
+	OPT_ACTION = OPT_WORDS,
+	OPT_STDIN,
+	OPT_ADMIN,
+	OPT_CGROUP,
+	OPT_LOG_LEVEL,
+	OPT_LOG_FORMAT,
+	OPT_BOX_MODE, /* these are in config_sandbox.h */
 	OPT_BOX_OF,
 	OPT_BOX_ACCESS,
 	OPT_BOX_NETWORK,
@@ -56,14 +59,14 @@ extern const size_t config_option_count;
 /* One value into its place; from the environment it is clamped. 0, or -EINVAL
  * and the reason. */
 int config_set(struct config *c, const struct config_option *o,
-    const char *value, bool from_env, char *why, size_t why_size);
+    const char *value, bool from_env, char *why);
 
 /* Of a type whose values are words: the word of this value; NULL: no such
  * type or value. */
 const char *config_word(enum config_type type, uint64_t v);
 /* One of them into its place. */
 int config_set_word(struct config *c, const struct config_option *o,
-    const char *value, char *why, size_t why_size);
+    const char *value, char *why);
 
 /* The words for yes and no. */
 bool config_parse_bool(const char *s, bool *ret);
@@ -77,22 +80,22 @@ bool config_parse_amount(const char *name, const char *s, int64_t *ret);
 /* config_scope.c: is it a section `scope "NAME"`, and a value in it. */
 bool config_is_scope(const char *section);
 int config_set_scope(struct config *c, const char *section, const char *name,
-    const char *value, char *why, size_t why_size);
+    const char *value, char *why);
 
 /* config_lists.c: values of the types that hold several, or text. */
 int config_set_list(struct config *c, const struct config_option *o,
-    const char *value, char *why, size_t why_size);
+    const char *value, char *why);
 
 /* One line more. `name` bytes of it are what it is called: an earlier line of
  * that name goes. 0 bytes: every line is another. */
 int config_add_line(char *to, size_t size, const char *line, size_t name,
-    char *why, size_t why_size);
+    char *why);
 /* A path of HOME's type. */
 int config_set_home(
-    char *to, size_t size, const char *value, char *why, size_t why_size);
+    char *to, size_t size, const char *value, char *why);
 
 /* Writes a sentence; -EINVAL, for callers that return it. */
-int config_refuse(char *why, size_t why_size, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+int config_refuse(char *why, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -17,8 +17,7 @@
 /* Whom boxes run as: `user` where the server is root, else the server. Root
  * without one has none, which makes boxes impossible and not the file wrong. */
 static int
-find_user(struct config_sandbox *s, const char **ret_home, char *why,
-    size_t why_size)
+find_user(struct config_sandbox *s, const char **ret_home, char *why)
 {
 	bool root = geteuid() == 0;
 	const struct passwd *pw;
@@ -32,22 +31,19 @@ find_user(struct config_sandbox *s, const char **ret_home, char *why,
 	if (!root || s->user[0] == '\0')
 		return 0;
 	if (pw == NULL)
-		return config_refuse(why, why_size,
-		    "sandbox.user: \"%.60s\" is not known here (%s); expected "
-		    "the name of a user",
-		    s->user, errno == 0 ? "no such user" : strerror(errno));
+		return config_refuse(why, "sandbox.user: \"%.60s\" is not "
+		    "known here (%s); expected the name of a user", s->user,
+		    errno == 0 ? "no such user" : strerror(errno));
 	if (pw->pw_uid == 0)
-		return config_refuse(why, why_size,
-		    "sandbox.user: \"%.60s\" has uid 0; expected a user "
-		    "without rights",
-		    s->user);
+		return config_refuse(why, "sandbox.user: \"%.60s\" has uid 0; "
+		    "expected a user without rights", s->user);
 	return 0;
 }
 
 /* ~ is the home of whom boxes run as. */
 static int
 find_home(const char *name, char path[CONFIG_DIRECTORY], const char *home,
-    char *why, size_t why_size)
+    char *why)
 {
 	char full[CONFIG_DIRECTORY];
 	int n;
@@ -55,16 +51,13 @@ find_home(const char *name, char path[CONFIG_DIRECTORY], const char *home,
 	if (path[0] != '~')
 		return 0;
 	if (home == NULL || home[0] != '/')
-		return config_refuse(why, why_size,
-		    "sandbox.%s: nobody knows the home of whom boxes run as; "
-		    "expected an absolute path",
-		    name);
+		return config_refuse(why, "sandbox.%s: nobody knows the home "
+		    "of whom boxes run as; expected an absolute path", name);
 	n = snprintf(full, sizeof(full), "%s%s", home, path + 1);
 	if (n < 0 || (size_t)n >= sizeof(full))
-		return config_refuse(why, why_size,
-		    "sandbox.%s: %d bytes with the home %.80s; expected at "
-		    "most %zu",
-		    name, n, home, sizeof(full) - 1);
+		return config_refuse(why, "sandbox.%s: %d bytes with the home "
+		    "%.80s; expected at most %zu", name, n, home,
+		    sizeof(full) - 1);
 	memcpy(path, full, (size_t)n + 1);
 	return 0;
 }
@@ -201,7 +194,7 @@ next_shown(const struct config *c, const char *at[2], struct shown *ret)
  * to psup.conf, which are gone again. `said` has the paths as they were written. */
 static int
 check_nesting(const struct config *c, const struct config *said,
-    const char *home, const char *conf, char *why, size_t why_size)
+    const char *home, const char *conf, char *why)
 {
 	const char *at[2] = {c->sandbox.binds, NULL};
 	const char *written[2] = {said->sandbox.binds, NULL};
@@ -212,50 +205,45 @@ check_nesting(const struct config *c, const struct config *said,
 	real_of(all, workspace);
 	real_of(conf, file);
 	if (conf[0] != '\0' && is_through(conf, workspace))
-		return config_refuse(why, why_size,
-		    "sandbox.workspace: the way to %.80s is through %.80s, and "
-		    "boxes may write there; expected another one",
-		    conf, workspace);
+		return config_refuse(why, "sandbox.workspace: the way to %.80s "
+		    "is through %.80s, and boxes may write there; expected "
+		    "another one", conf, workspace);
 	while (next_shown(c, at, &a) && next_shown(said, written, &w)) {
 		const char *others[2] = {c->sandbox.binds, NULL};
 
-		if (find_home(a.setting, w.bind.host, home, why, why_size) < 0)
+		if (find_home(a.setting, w.bind.host, home, why) < 0)
 			return -EINVAL;
 		if (is_through(w.bind.host, workspace))
-			return config_refuse(why, why_size,
-			    "sandbox.%s: the way to %.80s is through the "
-			    "workspace %.80s, where boxes may replace it; "
-			    "expected a directory elsewhere",
+			return config_refuse(why, "sandbox.%s: the way to "
+			    "%.80s is through the workspace %.80s, where boxes "
+			    "may replace it; expected a directory elsewhere",
 			    a.setting, w.bind.host, workspace);
 		if (box_path_above(a.bind.host, workspace))
-			return config_refuse(why, why_size,
-			    "sandbox.%s: %.80s contains the workspace %.80s, "
-			    "and would show every box those of all others; "
-			    "expected a directory without it, or another "
-			    "sandbox.workspace",
-			    a.setting, a.bind.host, workspace);
+			return config_refuse(why, "sandbox.%s: %.80s contains "
+			    "the workspace %.80s, and would show every box "
+			    "those of all others; expected a directory without "
+			    "it, or another sandbox.workspace", a.setting,
+			    a.bind.host, workspace);
 		if (a.bind.writable && is_through(all, a.bind.host))
-			return config_refuse(why, why_size,
-			    "sandbox.workspace: the way to %.80s is through "
-			    "%.80s, where boxes may replace it; expected "
-			    "another one",
-			    all, a.bind.host);
+			return config_refuse(why, "sandbox.workspace: the way "
+			    "to %.80s is through %.80s, where boxes may "
+			    "replace it; expected another one", all,
+			    a.bind.host);
 		if (a.bind.writable && conf[0] != '\0' &&
 		    (box_path_above(a.bind.host, file) ||
 			is_through(conf, a.bind.host)))
-			return config_refuse(why, why_size,
-			    "sandbox.%s: %.80s contains %.80s, or what is on "
-			    "the way to it, and boxes may write there; expected "
-			    "a directory without the server's own configuration",
-			    a.setting, a.bind.host, conf);
+			return config_refuse(why, "sandbox.%s: %.80s contains "
+			    "%.80s, or what is on the way to it, and boxes may "
+			    "write there; expected a directory without the "
+			    "server's own configuration", a.setting,
+			    a.bind.host, conf);
 		while (next_shown(c, others, &b))
 			if (b.bind.writable &&
 			    is_through(w.bind.host, b.bind.host))
-				return config_refuse(why, why_size,
-				    "sandbox.%s: the way to %.80s is through "
-				    "%.80s, where boxes may replace it; "
-				    "expected that one read-only, or another "
-				    "directory",
+				return config_refuse(why, "sandbox.%s: the way "
+				    "to %.80s is through %.80s, where boxes "
+				    "may replace it; expected that one "
+				    "read-only, or another directory",
 				    a.setting, w.bind.host, b.bind.host);
 	}
 	return 0;
@@ -263,30 +251,27 @@ check_nesting(const struct config *c, const struct config *said,
 
 /* One that a line of ours would not hold. */
 static int
-refuse_real(const char *name, const char *path, char *why, size_t why_size)
+refuse_real(const char *name, const char *path, char *why)
 {
-	return config_refuse(why, why_size,
-	    "sandbox.%s: %.200s leads to a path with control characters; "
-	    "expected one without",
-	    name, path);
+	return config_refuse(why, "sandbox.%s: %.200s leads to a path with "
+	    "control characters; expected one without", name, path);
 }
 
 /* Else whoever looks at it sleeps, with all that he does for others. */
 static int
-check_answers(const char *name, const char *path, char *why, size_t why_size)
+check_answers(const char *name, const char *path, char *why)
 {
 	return path_answers(path) ? 0 :
-				    config_refuse(why, why_size,
-					"sandbox.%s: %.200s does not answer, "
-					"as a mount whose server is gone; "
-					"expected one that does",
-					name, path);
+				    config_refuse(why, "sandbox.%s: %.200s "
+				        "does not answer, as a mount whose "
+				        "server is gone; expected one that "
+				        "does", name, path);
 }
 
 /* A directory as it was written: where it leads, if a box may show that. */
 static int
 find_directory(const struct config_sandbox *s, char path[CONFIG_DIRECTORY],
-    const char *home, const char *run, char *why, size_t why_size)
+    const char *home, const char *run, char *why)
 {
 	char real[PATH_MAX], reason[256];
 	struct box_bind b = {.writable = s->access == CONFIG_ACCESS_RW};
@@ -294,29 +279,26 @@ find_directory(const struct config_sandbox *s, char path[CONFIG_DIRECTORY],
 
 	if (path[0] == '\0')
 		return 0;
-	if (find_home("directory", path, home, why, why_size) < 0 ||
-	    check_answers("directory", path, why, why_size) < 0)
+	if (find_home("directory", path, home, why) < 0 ||
+	    check_answers("directory", path, why) < 0)
 		return -EINVAL;
 	if (realpath(path, real) == NULL || stat(real, &st) != 0)
-		return config_refuse(why, why_size,
-		    "sandbox.directory: %.200s: %s; expected a directory that "
-		    "is there",
-		    path, strerror(errno));
+		return config_refuse(why, "sandbox.directory: %.200s: %s; "
+		    "expected a directory that is there", path,
+		    strerror(errno));
 	if (!box_path_plain(real))
-		return refuse_real("directory", path, why, why_size);
+		return refuse_real("directory", path, why);
 	(void)strlcpy(b.host, path, sizeof(b.host));
 	if (box_bind_check(&b, real, run, reason, sizeof(reason)) < 0)
-		return config_refuse(
-		    why, why_size, "sandbox.directory: %s", reason);
+		return config_refuse( why, "sandbox.directory: %s", reason);
 	if (!S_ISDIR(st.st_mode) || strlen(real) >= CONFIG_DIRECTORY)
-		return config_refuse(why, why_size,
-		    "sandbox.directory: %.80s is %s; expected a directory",
-		    path, S_ISDIR(st.st_mode) ? "too long" : "none");
+		return config_refuse(why, "sandbox.directory: %.80s is %s; "
+		    "expected a directory", path, S_ISDIR(st.st_mode) ?
+		    "too long" : "none");
 	if (st.st_uid != s->uid)
-		return config_refuse(why, why_size,
-		    "sandbox.directory: %.80s is uid %u's; expected one of uid "
-		    "%u, whom boxes run as",
-		    path, (unsigned)st.st_uid, (unsigned)s->uid);
+		return config_refuse(why, "sandbox.directory: %.80s is uid "
+		    "%u's; expected one of uid %u, whom boxes run as", path,
+		    (unsigned)st.st_uid, (unsigned)s->uid);
 	(void)strlcpy(path, real, CONFIG_DIRECTORY);
 	return 0;
 }
@@ -324,7 +306,7 @@ find_directory(const struct config_sandbox *s, char path[CONFIG_DIRECTORY],
 /* ... of each scope. */
 static int
 find_directories(struct config *c, const char *home, const char *rundir,
-    char *why, size_t why_size)
+    char *why)
 {
 	char found[sizeof(c->directories)] = "", run[PATH_MAX];
 	char line[sizeof(struct config_directory)];
@@ -332,16 +314,14 @@ find_directories(struct config *c, const char *home, const char *rundir,
 	struct config_directory d;
 
 	real_of(rundir, run);
-	if (find_directory(&c->sandbox, c->sandbox.directory, home, run, why,
-		why_size) < 0)
+	if (find_directory(&c->sandbox, c->sandbox.directory, home, run, why) < 0)
 		return -EINVAL;
 	while (config_next_directory(&at, &d)) {
 		if (find_directory(
-			&c->sandbox, d.path, home, run, why, why_size) < 0)
+			&c->sandbox, d.path, home, run, why) < 0)
 			return -EINVAL;
 		(void)snprintf(line, sizeof(line), "%s\"%s", d.scope, d.path);
-		if (config_add_line(found, sizeof(found), line, 0, why,
-			why_size) < 0)
+		if (config_add_line(found, sizeof(found), line, 0, why) < 0)
 			return -EINVAL;
 	}
 	memcpy(c->directories, found, sizeof(found));
@@ -350,8 +330,7 @@ find_directories(struct config *c, const char *home, const char *rundir,
 
 /* Each bind with the path that its host side leads to. */
 static int
-find_binds(struct config_sandbox *s, const char *rundir, char *why,
-    size_t why_size)
+find_binds(struct config_sandbox *s, const char *rundir, char *why)
 {
 	char run[PATH_MAX], real[PATH_MAX], reason[256];
 	char binds[sizeof(s->binds)] = "";
@@ -363,26 +342,24 @@ find_binds(struct config_sandbox *s, const char *rundir, char *why,
 	while (config_next_bind(&at, &b)) {
 		int n;
 
-		if (check_answers("bind", b.host, why, why_size) < 0)
+		if (check_answers("bind", b.host, why) < 0)
 			return -EINVAL;
 		if (realpath(b.host, real) == NULL)
-			return config_refuse(why, why_size,
-			    "sandbox.bind: %.200s: %s; expected a directory or "
-			    "file that is there",
+			return config_refuse(why, "sandbox.bind: %.200s: %s; "
+			    "expected a directory or file that is there",
 			    b.host, strerror(errno));
 		if (!box_path_plain(real))
-			return refuse_real("bind", b.host, why, why_size);
+			return refuse_real("bind", b.host, why);
 		if (box_bind_check(&b, real, run, reason, sizeof(reason)) < 0)
-			return config_refuse(
-			    why, why_size, "sandbox.bind: %s", reason);
+			return config_refuse( why, "sandbox.bind: %s", reason);
 		n = snprintf(binds + used, sizeof(binds) - used, "%s:%s:%s\n",
 		    real, b.inside, b.writable ? "rw" : "ro");
 		if (strchr(real, ':') != NULL || n < 0 ||
 		    (size_t)n >= sizeof(binds) - used)
-			return config_refuse(why, why_size,
-			    "sandbox.bind: %.80s leads to \"%.80s\"; expected a "
-			    "path without a colon, %zu bytes for all of them",
-			    b.host, real, sizeof(binds) - 1);
+			return config_refuse(why, "sandbox.bind: %.80s leads "
+			    "to \"%.80s\"; expected a path without a colon, "
+			    "%zu bytes for all of them", b.host, real,
+			    sizeof(binds) - 1);
 		used += (size_t)n;
 	}
 	memcpy(s->binds, binds, sizeof(binds));
@@ -390,10 +367,10 @@ find_binds(struct config_sandbox *s, const char *rundir, char *why,
 }
 
 int
-config_sandbox_resolve(
-    struct config *c, const char *rundir, const char *conf, char *why,
-    size_t why_size)
+config_sandbox_resolve(struct config *c, const char *rundir,
+    const char *conf, char *ret_why, size_t why_size)
 {
+	char why[CONFIG_WHY] = "";
 	struct config *copy;
 	struct config_sandbox *s;
 	const char *home = NULL;
@@ -407,21 +384,22 @@ config_sandbox_resolve(
 		return -ENOMEM;
 	*copy = *c;
 	s = &copy->sandbox;
-	error = find_user(s, &home, why, why_size);
+	error = find_user(s, &home, why);
 	if (error == 0)
-		error = find_home("workspace", s->workspace, home, why,
-		    why_size);
+		error = find_home("workspace", s->workspace, home, why);
 	if (error == 0)
 		error = check_answers(
-		    "workspace", s->workspace, why, why_size);
+		    "workspace", s->workspace, why);
 	if (error == 0)
-		error = find_binds(s, rundir, why, why_size);
+		error = find_binds(s, rundir, why);
 	if (error == 0)
-		error = find_directories(copy, home, rundir, why, why_size);
+		error = find_directories(copy, home, rundir, why);
 	if (error == 0)
-		error = check_nesting(copy, c, home, conf, why, why_size);
+		error = check_nesting(copy, c, home, conf, why);
 	if (error == 0)
 		*c = *copy;
+	else
+		(void)strlcpy(ret_why, why, why_size);
 	free(copy);
 	return error;
 }

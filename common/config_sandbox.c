@@ -132,7 +132,7 @@ config_sandbox_sum(const struct config *config, const char *scope)
 
 /* Scopes that say something which mode makes untrue. */
 static int
-check_scopes(const struct config *c, char *why, size_t why_size)
+check_scopes(const struct config *c, char *why)
 {
 	for (uint32_t i = 0; i < c->scope_count; i++) {
 		enum config_scope_box box =
@@ -141,15 +141,13 @@ check_scopes(const struct config *c, char *why, size_t why_size)
 
 		if (c->sandbox.mode == CONFIG_SANDBOX_ALL &&
 		    box == CONFIG_SCOPE_BOX_NO)
-			return config_refuse(why, why_size,
-			    "all covers every scope, but [scope \"%s\"] says "
-			    "sandbox = no; expected mode = named",
-			    name);
+			return config_refuse(why, "all covers every scope, but "
+			    "[scope \"%s\"] says sandbox = no; expected mode = "
+			    "named", name);
 		if (c->sandbox.mode == CONFIG_SANDBOX_OFF &&
 		    box >= CONFIG_SCOPE_BOX_YES)
-			return config_refuse(why, why_size,
-			    "off, but [scope \"%s\"] says sandbox = %s; "
-			    "expected mode = named or all",
+			return config_refuse(why, "off, but [scope \"%s\"] "
+			    "says sandbox = %s; expected mode = named or all",
 			    name,
 			    box == CONFIG_SCOPE_BOX_YES ? "yes" : "required");
 	}
@@ -158,7 +156,7 @@ check_scopes(const struct config *c, char *why, size_t why_size)
 
 /* Two binds at one place: one of them would not be seen. */
 static int
-check_binds(const struct config_sandbox *s, char *why, size_t why_size)
+check_binds(const struct config_sandbox *s, char *why)
 {
 	const char *at = s->binds, *other;
 	struct box_bind a, b;
@@ -167,24 +165,22 @@ check_binds(const struct config_sandbox *s, char *why, size_t why_size)
 		if (s->access == CONFIG_ACCESS_RO &&
 		    (box_path_above(a.inside, BOX_AGENT) ||
 			box_path_above(BOX_AGENT, a.inside)))
-			return config_refuse(why, why_size,
-			    "%.80s would hide " BOX_AGENT ", which access = ro "
-			    "shows; expected another place in the box",
-			    a.inside);
+			return config_refuse(why, "%.80s would hide " BOX_AGENT
+			    ", which access = ro shows; expected another place "
+			    "in the box", a.inside);
 		for (other = at; config_next_bind(&other, &b);)
 			if (box_path_above(a.inside, b.inside) &&
 			    box_path_above(b.inside, a.inside))
-				return config_refuse(why, why_size,
-				    "%.80s and %.80s are both to be %.80s in "
-				    "the box; expected one for each place",
-				    a.host, b.host, a.inside);
+				return config_refuse(why, "%.80s and %.80s are "
+				    "both to be %.80s in the box; expected one "
+				    "for each place", a.host, b.host, a.inside);
 	}
 	return 0;
 }
 
 /* Is there one for each scope that is known to have a box? */
 static int
-check_directories(const struct config *c, char *why, size_t why_size)
+check_directories(const struct config *c, char *why)
 {
 	const struct config_sandbox *s = &c->sandbox;
 	const char *word = config_word(OPT_BOX_ACCESS, s->access);
@@ -193,87 +189,76 @@ check_directories(const struct config *c, char *why, size_t why_size)
 
 	if (s->access != CONFIG_ACCESS_NONE && s->directory[0] == '\0' &&
 	    (at[0] == '\0' || s->scope == CONFIG_BOX_SHARED))
-		return config_refuse(why, why_size,
-		    "none, but access = %s; expected a directory%s", word,
-		    s->scope == CONFIG_BOX_SHARED ? "" :
-			", here or in a [scope \"NAME\"]");
+		return config_refuse(why, "none, but access = %s; expected a "
+		    "directory%s", word, s->scope == CONFIG_BOX_SHARED ? "" :
+		    ", here or in a [scope \"NAME\"]");
 	for (uint32_t i = 0; i < c->scope_count; i++)
 		if (c->scopes[i].box >= CONFIG_SCOPE_BOX_YES &&
 		    !config_directory(c, c->scopes[i].name, d.path))
-			return config_refuse(why, why_size,
-			    "none, but access = %s, and [scope \"%s\"] has no "
-			    "directory of its own; expected one here or there",
-			    word, c->scopes[i].name);
+			return config_refuse(why, "none, but access = %s, and "
+			    "[scope \"%s\"] has no directory of its own; "
+			    "expected one here or there", word,
+			    c->scopes[i].name);
 	if (!config_next_directory(&at, &d))
 		(void)strlcpy(d.path, s->directory, sizeof(d.path));
 	else if (s->scope == CONFIG_BOX_SHARED)
-		return config_refuse(why, why_size,
-		    "[scope \"%s\"] names %.80s, but scope = shared has one box "
-		    "for all; expected it in [sandbox] alone",
-		    d.scope, d.path);
+		return config_refuse(why, "[scope \"%s\"] names %.80s, but "
+		    "scope = shared has one box for all; expected it in "
+		    "[sandbox] alone", d.scope, d.path);
 	if (s->access == CONFIG_ACCESS_NONE && d.path[0] != '\0')
-		return config_refuse(why, why_size,
-		    "%.80s, but access = none shows it to no box; expected "
-		    "access = ro or rw",
-		    d.path);
+		return config_refuse(why, "%.80s, but access = none shows it "
+		    "to no box; expected access = ro or rw", d.path);
 	return 0;
 }
 
 /* A container is there already, and is one box. */
 static int
 check_container(const struct config_sandbox *s, const char **ret_name,
-    char *why, size_t why_size)
+    char *why)
 {
 	*ret_name = "container";
 	if ((s->backend == CONFIG_BACKEND_CONTAINER) !=
 	    (s->container[0] != '\0'))
-		return config_refuse(why, why_size,
-		    s->container[0] == '\0' ?
-			"backend = container, but no container is named; "
-			"expected container = NAME" :
-			"\"%.80s\", but backend = bwrap; expected backend = "
-			"container, or no container",
-		    s->container);
+		return config_refuse(why, s->container[0] == '\0' ?
+		    "backend = container, but no container is named; expected "
+		    "container = NAME" : "\"%.80s\", but backend = bwrap; "
+		    "expected backend = container, or no container", s->container);
 	if (s->backend == CONFIG_BACKEND_BWRAP)
 		return 0;
 	*ret_name = "scope";
 	if (s->scope != CONFIG_BOX_SHARED)
-		return config_refuse(why, why_size,
-		    "%s, but the container %.60s is one box for all; expected "
-		    "scope = shared",
+		return config_refuse(why, "%s, but the container %.60s is one "
+		    "box for all; expected scope = shared",
 		    config_word(OPT_BOX_OF, s->scope), s->container);
 	*ret_name = s->binds[0] != '\0'	       ? "bind" :
 	    s->access != CONFIG_ACCESS_NONE	       ? "access" :
 	    s->network != CONFIG_NETWORK_NONE ? "network" :
 						       NULL;
 	return *ret_name == NULL ? 0 :
-				   config_refuse(why, why_size,
-				       "the container %.60s shows what it was "
-				       "made with, and has that network; "
-				       "expected none with backend = container",
-				       s->container);
+				   config_refuse(why, "the container %.60s "
+				       "shows what it was made with, and has "
+				       "that network; expected none with "
+				       "backend = container", s->container);
 }
 
 int
-config_check_sandbox(const struct config *c, const char **ret_name, char *why,
-    size_t why_size)
+config_check_sandbox(const struct config *c, const char **ret_name, char *why)
 {
 	const struct config_sandbox *s = &c->sandbox;
 
 	*ret_name = "mode";
-	if (check_scopes(c, why, why_size) < 0)
+	if (check_scopes(c, why) < 0)
 		return -EINVAL;
 	*ret_name = "network";
 	if (s->network == CONFIG_NETWORK_HOST && !s->allow_host_network)
-		return config_refuse(why, why_size,
-		    "host shares the machine's network, its loopback and "
-		    "abstract sockets with boxes; expected none, or "
-		    "allow_host_network = yes beside it");
+		return config_refuse(why, "host shares the machine's network, "
+		    "its loopback and abstract sockets with boxes; expected "
+		    "none, or allow_host_network = yes beside it");
 	*ret_name = "directory";
-	if (check_directories(c, why, why_size) < 0)
+	if (check_directories(c, why) < 0)
 		return -EINVAL;
-	if (check_container(s, ret_name, why, why_size) < 0)
+	if (check_container(s, ret_name, why) < 0)
 		return -EINVAL;
 	*ret_name = "bind";
-	return check_binds(s, why, why_size);
+	return check_binds(s, why);
 }

@@ -104,7 +104,7 @@ uint64_t config_sandbox_sum(const struct config *c, const char *scope);
 /* What only the whole file tells. 0, or -EINVAL, `*ret_name` the setting of
  * [sandbox] and the reason. */
 int config_check_sandbox(const struct config *c, const char **ret_name,
-    char *why, size_t why_size);
+    char *why);
 
 /* Looks at this machine, for whoever is to make boxes: the user exists and is
  * not root, ~ in `workspace` is his home, the host's side of each bind is there,

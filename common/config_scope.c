@@ -38,8 +38,7 @@ config_is_scope(const char *section)
 }
 
 static int
-set_box(struct config_scope *scope, const char *value, char *why,
-    size_t why_size)
+set_box(struct config_scope *scope, const char *value, char *why)
 {
 	bool yes;
 
@@ -48,29 +47,28 @@ set_box(struct config_scope *scope, const char *value, char *why,
 	else if (config_parse_bool(value, &yes))
 		scope->box = yes ? CONFIG_SCOPE_BOX_YES : CONFIG_SCOPE_BOX_NO;
 	else
-		return config_refuse(why, why_size,
-		    "\"%.80s\" is no choice; expected yes, no or required",
-		    value);
+		return config_refuse(why, "\"%.80s\" is no choice; expected "
+		    "yes, no or required", value);
 	return 0;
 }
 
 static int
 set_directory(struct config *c, const struct config_scope *scope,
-    const char *value, char *why, size_t why_size)
+    const char *value, char *why)
 {
 	char path[sizeof(c->sandbox.directory)];
 	char line[sizeof(scope->name) + sizeof(path)];
 
-	if (config_set_home(path, sizeof(path), value, why, why_size) < 0)
+	if (config_set_home(path, sizeof(path), value, why) < 0)
 		return -EINVAL;
 	(void)snprintf(line, sizeof(line), "%s\"%s", scope->name, path);
 	return config_add_line(c->directories, sizeof(c->directories), line,
-	    strlen(scope->name) + 1, why, why_size);
+	    strlen(scope->name) + 1, why);
 }
 
 int
 config_set_scope(struct config *c, const char *section, const char *name,
-    const char *value, char *why, size_t why_size)
+    const char *value, char *why)
 {
 	const char *text = section + sizeof(PREFIX) - 1;
 	size_t len = strlen(text);
@@ -80,24 +78,22 @@ config_set_scope(struct config *c, const char *section, const char *name,
 	if (len < 2 || text[len - 1] != '"' || len > sizeof(scope->name) ||
 	    memchr(text, '"', len - 1) != NULL ||
 	    !text_is_printable(text, len - 1))
-		return config_refuse(why, why_size,
-		    "no such section; expected scope \"NAME\" with a name of 1 "
-		    "to 47 bytes without control characters and quotes");
+		return config_refuse(why, "no such section; expected scope "
+		    "\"NAME\" with a name of 1 to 47 bytes without control "
+		    "characters and quotes");
 	scope = get_scope(c, text, len - 1);
 	if (scope == NULL)
-		return config_refuse(why, why_size, "more than %d scopes",
-		    CONFIG_SCOPES);
+		return config_refuse(why, "more than %d scopes", CONFIG_SCOPES);
 	if (strcmp(name, "sandbox") == 0)
-		return set_box(scope, value, why, why_size);
+		return set_box(scope, value, why);
 	if (strcmp(name, "directory") == 0)
-		return set_directory(c, scope, value, why, why_size);
+		return set_directory(c, scope, value, why);
 	if (strcmp(name, "max_running") != 0)
-		return config_refuse(why, why_size,
-		    "no such setting; expected max_running, sandbox or "
-		    "directory");
+		return config_refuse(why, "no such setting; expected "
+		    "max_running, sandbox or directory");
 	if (!config_parse_number(value, &v) || v < 0 || v > 1000000)
-		return config_refuse(why, why_size,
-		    "\"%.80s\" is no number from 0 to 1000000", value);
+		return config_refuse(why, "\"%.80s\" is no number from 0 to "
+		    "1000000", value);
 	scope->bounded = true;
 	scope->max_running = (uint64_t)v;
 	return 0;

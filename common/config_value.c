@@ -18,13 +18,12 @@
 #include "option.h"
 
 int
-config_refuse(char *why, size_t why_size, const char *fmt, ...)
+config_refuse(char *why, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (why_size > 0)
-		(void)vsnprintf(why, why_size, fmt, ap);
+	(void)vsnprintf(why, CONFIG_WHY, fmt, ap);
 	va_end(ap);
 	return -EINVAL;
 }
@@ -112,7 +111,7 @@ store(struct config *c, const struct config_option *o, const void *v,
 /* UINT and SECONDS. */
 static int
 set_number(struct config *c, const struct config_option *o, const char *value,
-    bool clamp, char *why, size_t why_size)
+    bool clamp, char *why)
 {
 	int64_t max = (int64_t)(clamp && o->env_max > 0 ? o->env_max : o->max);
 	int64_t min = (int64_t)o->min, v;
@@ -121,16 +120,13 @@ set_number(struct config *c, const struct config_option *o, const char *value,
 	/* the environment may be made for another program */
 	if (clamp ? !config_parse_number(value, &v)
 		  : !config_parse_amount(o->name, value, &v))
-		return config_refuse(why, why_size,
-		    "\"%.80s\" is no number; expected "
+		return config_refuse(why, "\"%.80s\" is no number; expected "
 		    "%lld to %lld", value, (long long)min, (long long)max);
 	if (o->type == OPT_SECONDS && v <= 0)
 		v = (int64_t)o->dflt;
 	if (!clamp && (v < min || v > max))
-		return config_refuse(why, why_size,
-		    "%lld is out of range; expected "
-		    "%lld to %lld", (long long)v, (long long)min,
-		    (long long)max);
+		return config_refuse(why, "%lld is out of range; expected %lld "
+		    "to %lld", (long long)v, (long long)min, (long long)max);
 	v = v < min ? min : v > max ? max : v;
 	stored = (uint64_t)v;
 	return store(c, o, &stored, sizeof(stored));
@@ -139,15 +135,14 @@ set_number(struct config *c, const struct config_option *o, const char *value,
 /* BOOL and OPT_OUT. */
 static int
 set_bool(struct config *c, const struct config_option *o, const char *value,
-    bool from_env, char *why, size_t why_size)
+    bool from_env, char *why)
 {
 	bool v;
 
 	if (!config_parse_bool(value, &v)) {
 		if (from_env && o->type == OPT_OPT_OUT)
 			return 0;
-		return config_refuse(why, why_size,
-		    "\"%.80s\" is neither yes nor no; "
+		return config_refuse(why, "\"%.80s\" is neither yes nor no; "
 		    "expected true, false, yes, no, on, off, 1 or 0", value);
 	}
 	if (v && from_env && o->type == OPT_OPT_OUT)
@@ -158,14 +153,13 @@ set_bool(struct config *c, const struct config_option *o, const char *value,
 /* DIR and PATHS. */
 static int
 set_path(struct config *c, const struct config_option *o, const char *value,
-    char *why, size_t why_size)
+    char *why)
 {
 	size_t len = strlen(value);
 	const char *s;
 
 	if (len >= o->size)
-		return config_refuse(why, why_size,
-		    "%zu bytes; expected at most %zu",
+		return config_refuse(why, "%zu bytes; expected at most %zu",
 		    len, o->size - 1);
 	for (s = value; *s != '\0'; s++) {
 		bool first = s == value ||
@@ -173,14 +167,12 @@ set_path(struct config *c, const struct config_option *o, const char *value,
 
 		if ((unsigned char)*s < 0x20 || *s == 0x7f ||
 		    (first && *s != '/'))
-			return config_refuse(why, why_size,
-			    "\"%.80s\" is no absolute "
+			return config_refuse(why, "\"%.80s\" is no absolute "
 			    "path; expected a / at its beginning and no "
 			    "control characters", value);
 	}
 	if (o->type == OPT_PATHS && len > 0 && value[len - 1] == ':')
-		return config_refuse(why, why_size,
-		    "\"%.80s\" ends in an empty path",
+		return config_refuse(why, "\"%.80s\" ends in an empty path",
 		    value);
 	memcpy((char *)c + o->offset, value, len + 1);
 	return 0;
@@ -189,22 +181,22 @@ set_path(struct config *c, const struct config_option *o, const char *value,
 /* NAMES. */
 static int
 set_names(struct config *c, const struct config_option *o, const char *value,
-    char *why, size_t why_size)
+    char *why)
 {
 	const char *s = value;
 	size_t n, k, len = strlen(value);
 
 	if (len >= o->size)
-		return config_refuse(why, why_size,
-		    "%zu bytes; expected at most %zu", len, o->size - 1);
+		return config_refuse(why, "%zu bytes; expected at most %zu",
+		    len, o->size - 1);
 	for (s += strspn(s, " "); *s != '\0'; s += n, s += strspn(s, " ")) {
 		n = strcspn(s, " ");
 		k = s[n - 1] == '*' ? n - 1 : n;
 		if (!env_is_portable(s, k))
-			return config_refuse(why, why_size,
-			    "\"%.*s\" is no variable's name; expected letters, "
-			    "digits and _, perhaps * at the end, and spaces "
-			    "between names", (int)(n < 80 ? n : 80), s);
+			return config_refuse(why, "\"%.*s\" is no variable's "
+			    "name; expected letters, digits and _, perhaps * "
+			    "at the end, and spaces between names",
+			    n < 80 ? (int)n : 80, s);
 	}
 	memcpy((char *)c + o->offset, value, len + 1);
 	return 0;
@@ -213,15 +205,14 @@ set_names(struct config *c, const struct config_option *o, const char *value,
 /* HASH. */
 static int
 set_hash(struct config *c, const struct config_option *o, const char *value,
-    char *why, size_t why_size)
+    char *why)
 {
 	size_t len = strlen(value);
 
 	if (len != 0 && (len != o->size - 1 ||
 	    strspn(value, "0123456789abcdef") != len))
-		return config_refuse(why, why_size,
-		    "\"%.80s\" is no SHA-256; expected 64 hex digits, as "
-		    "sha256sum prints them", value);
+		return config_refuse(why, "\"%.80s\" is no SHA-256; expected "
+		    "64 hex digits, as sha256sum prints them", value);
 	memcpy((char *)c + o->offset, value, len + 1);
 	return 0;
 }
@@ -229,7 +220,7 @@ set_hash(struct config *c, const struct config_option *o, const char *value,
 /* GROUP. */
 static int
 set_group(struct config *c, const struct config_option *o, const char *value,
-    char *why, size_t why_size)
+    char *why)
 {
 	const struct group *g;
 	uint64_t gid = 0;
@@ -240,9 +231,9 @@ set_group(struct config *c, const struct config_option *o, const char *value,
 	} else if (value[0] != '\0') {
 		g = getgrnam(value);
 		if (g == NULL || g->gr_gid == 0)
-			return config_refuse(why, why_size,
-			    "\"%.80s\" is no group; expected a name or number "
-			    "that is not root's", value);
+			return config_refuse(why, "\"%.80s\" is no group; "
+			    "expected a name or number that is not root's",
+			    value);
 		gid = g->gr_gid;
 	}
 	return store(c, o, &gid, sizeof(gid));
@@ -251,7 +242,7 @@ set_group(struct config *c, const struct config_option *o, const char *value,
 /* PERCENT. */
 static int
 set_percent(struct config *c, const struct config_option *o, const char *value,
-    char *why, size_t why_size)
+    char *why)
 {
 	unsigned whole = 0, part = 0, digits = 0, unit = 100;
 	const char *s = value;
@@ -266,9 +257,8 @@ set_percent(struct config *c, const struct config_option *o, const char *value,
 		}
 	v = whole * 100u + part;
 	if (*s != '\0' || digits == 0 || v > o->max)
-		return config_refuse(why, why_size,
-		    "\"%.80s\" is no %s; expected 0 to %u, with up to two "
-		    "digits behind a point", value,
+		return config_refuse(why, "\"%.80s\" is no %s; expected 0 to "
+		    "%u, with up to two digits behind a point", value,
 		    o->max == 10000 ? "percentage" : "number", (unsigned)(o->max / 100));
 	return store(c, o, &v, sizeof(v));
 }
@@ -276,7 +266,7 @@ set_percent(struct config *c, const struct config_option *o, const char *value,
 /* SIZE. */
 static int
 set_size(struct config *c, const struct config_option *o, const char *value,
-    char *why, size_t why_size)
+    char *why)
 {
 	static const char units[] = "kmgt";
 	size_t len = strlen(value);
@@ -289,24 +279,22 @@ set_size(struct config *c, const struct config_option *o, const char *value,
 	len -= unit != NULL;
 	memcpy(digits, value, len < sizeof(digits) ? len : 0);
 	if (!config_parse_number(digits, &n) || n < 0)
-		return config_refuse(why, why_size,
-		    "\"%.80s\" is no size; expected bytes, or a number with "
-		    "k, m, g or t", value);
+		return config_refuse(why, "\"%.80s\" is no size; expected "
+		    "bytes, or a number with k, m, g or t", value);
 	v = (uint64_t)n;
 	for (const char *u = units; unit != NULL && u <= unit; u++)
 		v = v > o->max ? v : v * 1024;
 	if (v != 0 && (v < o->min || v > o->max))
-		return config_refuse(why, why_size,
-		    "%s is out of range; expected %llu to %llu bytes, or 0 for "
-		    "no bound", value, (unsigned long long)o->min,
-		    (unsigned long long)o->max);
+		return config_refuse(why, "%s is out of range; expected %llu "
+		    "to %llu bytes, or 0 for no bound", value,
+		    (unsigned long long)o->min, (unsigned long long)o->max);
 	return store(c, o, &v, sizeof(v));
 }
 
 /* KINDS: words between blanks or commas. */
 static int
 set_kinds(struct config *c, const struct config_option *o, const char *value,
-    char *why, size_t why_size)
+    char *why)
 {
 	uint64_t kinds = EVENT_ENDS;
 	size_t n;
@@ -321,61 +309,42 @@ set_kinds(struct config *c, const struct config_option *o, const char *value,
 		else if (event_kind_of(s, n) >= 0)
 			kinds |= EVENT_BIT(event_kind_of(s, n));
 		else if (n != 4 || strncasecmp(s, "none", 4) != 0)
-			return config_refuse(why, why_size,
-			    "\"%.*s\" is no kind of event; expected all, none "
-			    "or some of " EVENT_KIND_NAMES,
-			    n < 80 ? (int)n : 80, s);
+			return config_refuse(why, "\"%.*s\" is no kind of "
+			    "event; expected all, none or some of "
+			    EVENT_KIND_NAMES, n < 80 ? (int)n : 80, s);
 	}
 	return store(c, o, &kinds, sizeof(kinds));
 }
 
 int
 config_set(struct config *c, const struct config_option *o, const char *value,
-    bool from_env, char *why, size_t why_size)
+    bool from_env, char *why)
 {
+	if (o->type >= OPT_WORDS)
+		return config_set_word(c, o, value, why);
 	switch (o->type) {
 	case OPT_UINT:
 	case OPT_SECONDS:
-		return set_number(c, o, value, from_env, why, why_size);
+		return set_number(c, o, value, from_env, why);
 	case OPT_BOOL:
 	case OPT_OPT_OUT:
-		return set_bool(c, o, value, from_env, why, why_size);
+		return set_bool(c, o, value, from_env, why);
 	case OPT_DIR:
 	case OPT_PATHS:
-		return set_path(c, o, value, why, why_size);
+		return set_path(c, o, value, why);
 	case OPT_KINDS:
-		return set_kinds(c, o, value, why, why_size);
+		return set_kinds(c, o, value, why);
 	case OPT_NAMES:
-		return set_names(c, o, value, why, why_size);
-	case OPT_CGROUP:
-	case OPT_ACTION:
-	case OPT_STDIN:
-	case OPT_ADMIN:
-	case OPT_LOG_LEVEL:
-	case OPT_LOG_FORMAT:
-	case OPT_BOX_MODE:
-	case OPT_BOX_OF:
-	case OPT_BOX_ACCESS:
-	case OPT_BOX_NETWORK:
-	case OPT_BOX_BACKEND:
-	case OPT_BOX_ENGINE:
-	case OPT_ASK:
-		return config_set_word(c, o, value, why, why_size);
+		return set_names(c, o, value, why);
 	case OPT_SIZE:
-		return set_size(c, o, value, why, why_size);
-	case OPT_TEXT:
-	case OPT_NAME:
-	case OPT_HOME:
-	case OPT_BIND:
-	case OPT_VARIABLE:
-	case OPT_SCOPES:
-		return config_set_list(c, o, value, why, why_size);
+		return set_size(c, o, value, why);
 	case OPT_HASH:
-		return set_hash(c, o, value, why, why_size);
+		return set_hash(c, o, value, why);
 	case OPT_GROUP:
-		return set_group(c, o, value, why, why_size);
+		return set_group(c, o, value, why);
 	case OPT_PERCENT:
-		return set_percent(c, o, value, why, why_size);
+		return set_percent(c, o, value, why);
+	default:
+		return config_set_list(c, o, value, why);
 	}
-	UNREACHABLE();
 }

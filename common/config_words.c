@@ -9,73 +9,62 @@
 
 /* Types whose value is one of some words. */
 static const struct words {
-	enum config_type type;
 	const char *words[5]; /* in order of their numbers */
 	const char *expected;
 } word_types[] = {
-	{ OPT_CGROUP, { [CONFIG_CGROUP_AUTO] = "auto",
+	[OPT_CGROUP - OPT_WORDS] = { { [CONFIG_CGROUP_AUTO] = "auto",
 	    [CONFIG_CGROUP_V2] = "v2", [CONFIG_CGROUP_V1] = "v1",
 	    [CONFIG_CGROUP_OFF] = "off" }, "auto, v2, v1 or off" },
-	{ OPT_ACTION, { [CONFIG_QUEUE] = "queue", [CONFIG_REFUSE] = "refuse" },
+	[OPT_ACTION - OPT_WORDS] = { { [CONFIG_QUEUE] = "queue", [CONFIG_REFUSE] = "refuse" },
 	    "queue or refuse" },
-	{ OPT_STDIN, { [CONFIG_STDIN_OPEN] = "open",
+	[OPT_STDIN - OPT_WORDS] = { { [CONFIG_STDIN_OPEN] = "open",
 	    [CONFIG_STDIN_CLOSED] = "closed" }, "open or closed" },
-	{ OPT_ADMIN, { [CONFIG_ADMIN_UID] = "uid",
+	[OPT_ADMIN - OPT_WORDS] = { { [CONFIG_ADMIN_UID] = "uid",
 	    [CONFIG_ADMIN_TOKEN] = "token" }, "uid or token" },
-	{ OPT_LOG_LEVEL, { [LOG_ERROR] = "error", [LOG_WARN] = "warn",
+	[OPT_LOG_LEVEL - OPT_WORDS] = { { [LOG_ERROR] = "error", [LOG_WARN] = "warn",
 	    [LOG_NOTE] = "note", [LOG_DEBUG] = "debug" }, LOG_LEVEL_NAMES },
-	{ OPT_LOG_FORMAT, { [LOG_LOGFMT] = "logfmt", [LOG_JSON] = "json" },
+	[OPT_LOG_FORMAT - OPT_WORDS] = { { [LOG_LOGFMT] = "logfmt", [LOG_JSON] = "json" },
 	    LOG_FORMAT_NAMES },
-	{ OPT_BOX_MODE, { [CONFIG_SANDBOX_OFF] = "off",
+	[OPT_BOX_MODE - OPT_WORDS] = { { [CONFIG_SANDBOX_OFF] = "off",
 	    [CONFIG_SANDBOX_ALL] = "all", [CONFIG_SANDBOX_NAMED] = "named" },
 	    "off, all or named" },
-	{ OPT_BOX_OF, { [CONFIG_BOX_AGENT] = "agent",
+	[OPT_BOX_OF - OPT_WORDS] = { { [CONFIG_BOX_AGENT] = "agent",
 	    [CONFIG_BOX_SESSION] = "session", [CONFIG_BOX_SHARED] = "shared" },
 	    "agent, session or shared" },
-	{ OPT_BOX_ACCESS, { [CONFIG_ACCESS_NONE] = "none",
+	[OPT_BOX_ACCESS - OPT_WORDS] = { { [CONFIG_ACCESS_NONE] = "none",
 	    [CONFIG_ACCESS_RO] = "ro", [CONFIG_ACCESS_RW] = "rw" },
 	    "none, ro or rw" },
-	{ OPT_BOX_NETWORK, { [CONFIG_NETWORK_NONE] = "none",
+	[OPT_BOX_NETWORK - OPT_WORDS] = { { [CONFIG_NETWORK_NONE] = "none",
 	    [CONFIG_NETWORK_HOST] = "host" }, "none or host" },
-	{ OPT_BOX_BACKEND, { [CONFIG_BACKEND_BWRAP] = "bwrap",
+	[OPT_BOX_BACKEND - OPT_WORDS] = { { [CONFIG_BACKEND_BWRAP] = "bwrap",
 	    [CONFIG_BACKEND_CONTAINER] = "container" }, "bwrap or container" },
-	{ OPT_BOX_ENGINE, { [CONFIG_ENGINE_DOCKER] = "docker",
+	[OPT_BOX_ENGINE - OPT_WORDS] = { { [CONFIG_ENGINE_DOCKER] = "docker",
 	    [CONFIG_ENGINE_PODMAN] = "podman" }, "docker or podman" },
-	{ OPT_ASK, { [CONFIG_ASK_POLICY] = "policy",
+	[OPT_ASK - OPT_WORDS] = { { [CONFIG_ASK_POLICY] = "policy",
 	    [CONFIG_ASK_ON_MISS] = "on-miss", [CONFIG_ASK_ALWAYS] = "always" },
 	    "policy, on-miss or always" },
 };
 
-static const struct words *
-words_of(enum config_type type)
-{
-	for (size_t i = 0; i < NELEMS(word_types); i++)
-		if (word_types[i].type == type)
-			return &word_types[i];
-	return NULL;
-}
-
 const char *
 config_word(enum config_type type, uint64_t v)
 {
-	const struct words *w = words_of(type);
-
-	return w != NULL && v < NELEMS(w->words) ? w->words[v] : NULL;
+	return type >= OPT_WORDS && v < NELEMS(word_types[0].words)
+	    ? word_types[type - OPT_WORDS].words[v] : NULL;
 }
 
 int
 config_set_word(struct config *c, const struct config_option *o,
-    const char *value, char *why, size_t why_size)
+    const char *value, char *why)
 {
-	const struct words *w = words_of(o->type);
+	const struct words *w = &word_types[o->type - OPT_WORDS];
 	uint64_t v;
 
-	CHECK(w != NULL && o->size == sizeof(v));
+	CHECK(o->type >= OPT_WORDS && o->size == sizeof(v));
 	for (v = 0; w->words[v] != NULL; v++)
 		if (strcasecmp(w->words[v], value) == 0) {
 			memcpy((char *)c + o->offset, &v, sizeof(v));
 			return 0;
 		}
-	return config_refuse(why, why_size,
-	    "\"%.80s\" is no choice; expected %s", value, w->expected);
+	return config_refuse(why, "\"%.80s\" is no choice; expected %s", value,
+	    w->expected);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* See help.h. */
+/* See help.h; and the command line of a program that has options alone
+ * (option.h). */
 #include "common/help.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "common/abi.h"
+#include "common/completion.h"
 #include "common/text_wrap.h"
 
 #define COLUMN 21 /* where the explanation of an option begins */
@@ -66,4 +69,37 @@ help_command_line(const struct command_line *p, const char *name)
 	}
 	if (p->more_help != NULL)
 		p->more_help();
+}
+
+static bool help, version;
+static const char *completion;
+
+const struct opt common_options[] = {
+	FLAG("help", 'h', help, "this text"),
+	FLAG("version", 'V', version, "the version"),
+	TEXT("completion", 0, "SHELL", "bash|zsh|fish", completion,
+	    "print the completions for that shell"),
+	OPT_END};
+
+int
+command_line_take(const struct command_line *p, struct usage *u, int argc,
+    char **argv)
+{
+	const option_tables tables = {p->options, p->more, common_options};
+	int at = option_parse(u, tables, false, argc, argv);
+
+	if (at < 0)
+		return EXIT_USAGE;
+	if (help)
+		help_command_line(p, u->program);
+	else if (version)
+		printf("%s %s\n", u->program, abi_build());
+	else if (completion != NULL)
+		completion_print(u->program, p, completion);
+	else if (at < argc)
+		return usage_wrong(u, "\"%.80s\": it takes no arguments",
+		    argv[at]);
+	else
+		return -1;
+	return 0;
 }

@@ -9,7 +9,6 @@
 
 #include <ctype.h>
 #include <getopt.h>
-#include <stdint.h>
 #include <string.h>
 
 #define STEP 2 /* a letter; - for _ is half of that */

@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/abi.h"
-#include "common/completion.h"
-#include "common/help.h"
 #include "common/nearest.h"
 #include "common/text.h"
 
@@ -225,17 +222,24 @@ words_split(const char *words, char *buf, size_t size, const char **ret,
 	return n;
 }
 
-bool
-words_have(const char *words, const char *text)
+/* Which of the words it is; -1: none. */
+static int
+word_index(const char *words, const char *text)
 {
 	const char *list[WORDS_MAX];
 	char buf[1024];
+	int i = 0;
 
 	words_split(words, buf, sizeof(buf), list, WORDS_MAX);
-	for (size_t i = 0; list[i] != NULL; i++)
-		if (strcmp(list[i], text) == 0)
-			return true;
-	return false;
+	while (list[i] != NULL && strcmp(list[i], text) != 0)
+		i++;
+	return list[i] != NULL ? i : -1;
+}
+
+bool
+words_have(const char *words, const char *text)
+{
+	return word_index(words, text) >= 0;
 }
 
 /* Is a value that is to be one of a few words none of them? Then that was
@@ -295,8 +299,14 @@ take(struct usage *u, const struct opt *o, const char *text)
 	case OPT_OF_TEXT:
 		*(const char **)o->into = text;
 		break;
+	case OPT_OF_CHOICE:
+		*(unsigned *)o->into = (unsigned)word_index(o->words, text);
+		break;
 	case OPT_OF_CALL:
-		o->take(u, text);
+		if (o->parse != NULL)
+			o->parse(u, name, text, o->into);
+		else
+			o->take(u, text);
 		break;
 	}
 }
@@ -414,37 +424,4 @@ option_parse(struct usage *u, const option_tables tables, bool stops, int argc,
 	at = optind;
 	u->dashes = at > 1 && strcmp(argv[at - 1], "--") == 0;
 	return at;
-}
-
-static bool help, version;
-static const char *completion;
-
-const struct opt common_options[] = {
-	FLAG("help", 'h', help, "this text"),
-	FLAG("version", 'V', version, "the version"),
-	TEXT("completion", 0, "SHELL", "bash|zsh|fish", completion,
-	    "print the completions for that shell"),
-	OPT_END};
-
-int
-command_line_take(const struct command_line *p, struct usage *u, int argc,
-    char **argv)
-{
-	const option_tables tables = {p->options, p->more, common_options};
-	int at = option_parse(u, tables, false, argc, argv);
-
-	if (at < 0)
-		return EXIT_USAGE;
-	if (help)
-		help_command_line(p, u->program);
-	else if (version)
-		printf("%s %s\n", u->program, abi_build());
-	else if (completion != NULL)
-		completion_print(u->program, p, completion);
-	else if (at < argc)
-		return usage_wrong(u, "\"%.80s\": it takes no arguments",
-		    argv[at]);
-	else
-		return -1;
-	return 0;
 }

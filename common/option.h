@@ -59,7 +59,8 @@ enum opt_type {
 	OPT_OF_DOUBLE, /* lo..hi, with a fraction where given */
 	OPT_OF_TEXT,   /* the argument itself; one of `words` where these are
 	                * no @kind */
-	OPT_OF_CALL    /* take() */
+	OPT_OF_CHOICE, /* an enum: which of `words` it is, from 0 */
+	OPT_OF_CALL    /* take(), or parse() */
 };
 
 /*
@@ -78,13 +79,16 @@ struct opt {
 	double lo, hi;
 	/* text: NULL where an optional value was not given */
 	void (*take)(struct usage *u, const char *text);
+	/* the same of what lies at `into`; option: "--since" */
+	void (*parse)(struct usage *u, const char *option, const char *text,
+	    void *into);
 	const char *help;
 };
 
 #define OPT_TYPE_OF(var)                                                       \
 	_Generic(&(var), bool *: OPT_OF_BOOL, int *: OPT_OF_INT,               \
 	    int64_t *: OPT_OF_INT64, double *: OPT_OF_DOUBLE,                  \
-	    const char **: OPT_OF_TEXT)
+	    const char **: OPT_OF_TEXT, unsigned *: OPT_OF_CHOICE)
 #define OPT_ROW(n, l, v, w, var, a, b, h)                                      \
 	{.name = n, .letter = l, .value = v, .words = w,                       \
 	 .type = OPT_TYPE_OF(var), .into = &(var), .lo = a, .hi = b, .help = h}
@@ -104,6 +108,9 @@ struct opt {
 #define CALL(n, l, v, w, fn, h)                                                \
 	{.name = n, .letter = l, .value = v, .words = w, .type = OPT_OF_CALL,  \
 	 .take = fn, .help = h}
+#define INTO(n, l, v, w, fn, var, h)                                           \
+	{.name = n, .letter = l, .value = v, .words = w, .type = OPT_OF_CALL,  \
+	 .parse = fn, .into = &(var), .help = h}
 #define OPT_END {.name = NULL}
 
 /* The tables of a command line; NULL where there is none. */

@@ -5,9 +5,7 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "check.h"
 #include "proto_problem.h"
 #include "text.h"
 

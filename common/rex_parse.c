@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "check.h"
 #include "grow.h"
 #include "text.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Names and numbers of signals. */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -110,7 +110,8 @@ psup_args_num(struct psup_args *a, const char *key, double v)
 void
 psup_args_str(struct psup_args *a, const char *key, const char *v)
 {
-	psup_args_strn(a, key, v, strlen(v));
+	if (v != NULL)
+		psup_args_strn(a, key, v, strlen(v));
 }
 
 void

@@ -36,10 +36,8 @@ text_args(const char *key, const char *text, const char *key2,
 {
 	psup_args *a = psup_args_new();
 
-	if (a != NULL) {
-		args_add_str(a, key, text);
-		args_add_str(a, key2, text2);
-	}
+	psup_args_str(a, key, text);
+	psup_args_str(a, key2, text2);
 	return a;
 }
 
@@ -64,8 +62,7 @@ psup_list(struct psup *p, bool all, psup_reply **ret)
 {
 	psup_args *a = psup_args_new();
 
-	if (a != NULL && all)
-		psup_args_bool(a, "all", true);
+	args_add_flag(a, "all", all);
 	return call_args(p, "list", a, 0, ret);
 }
 
@@ -77,13 +74,9 @@ psup_poll(struct psup *p, const char *session, int wait_ms, int64_t since,
 
 	if (wait_ms < 0)
 		wait_ms = 0;
-	if (a != NULL) {
-		if (wait_ms > 0)
-			psup_args_int(a, "timeout", wait_ms);
-		if (since >= 0)
-			psup_args_int(a, "since", since);
-		args_add_str(a, "reader", reader);
-	}
+	args_add_int(a, "timeout", wait_ms, 0);
+	args_add_int(a, "since", since, -1);
+	psup_args_str(a, "reader", reader);
 	return call_args(p, "poll", a, wait_ms, ret);
 }
 
@@ -109,24 +102,16 @@ psup_log_page(struct psup *p, const char *session,
 		return error_set(p, PSUP_ERR_USAGE, "usage", "",
 		    "psup_log_page.size is wrong");
 	a = session_args(session);
-	if (a != NULL) {
-		if (page->offset >= 0)
-			psup_args_int(a, "offset", page->offset);
-		if (page->limit >= 0)
-			psup_args_int(a, "limit", page->limit);
-		args_add_str(a, "stream", page->stream);
-		args_add_str(a, "text", page->text);
-		args_add_str(a, "grep", page->grep);
-		args_add_str(a, "regex", page->regex);
-		if (page->context > 0)
-			psup_args_int(a, "context", page->context);
-		if (page->since_ms > 0)
-			psup_args_int(a, "sinceMs", page->since_ms);
-		if (page->timestamps)
-			psup_args_bool(a, "timestamps", true);
-		if (page->raw)
-			psup_args_bool(a, "raw", true);
-	}
+	args_add_int(a, "offset", page->offset, -1);
+	args_add_int(a, "limit", page->limit, -1);
+	psup_args_str(a, "stream", page->stream);
+	psup_args_str(a, "text", page->text);
+	psup_args_str(a, "grep", page->grep);
+	psup_args_str(a, "regex", page->regex);
+	args_add_int(a, "context", page->context, 0);
+	args_add_int(a, "sinceMs", page->since_ms, 0);
+	args_add_flag(a, "timestamps", page->timestamps);
+	args_add_flag(a, "raw", page->raw);
 	return call_args(p, "log", a, 0, ret);
 }
 
@@ -136,10 +121,8 @@ psup_resize(struct psup *p, const char *session, int cols, int rows,
 {
 	psup_args *a = session_args(session);
 
-	if (a != NULL) {
-		psup_args_int(a, "cols", cols);
-		psup_args_int(a, "rows", rows);
-	}
+	psup_args_int(a, "cols", cols);
+	psup_args_int(a, "rows", rows);
 	return call_args(p, "resize", a, 0, ret);
 }
 
@@ -149,12 +132,10 @@ psup_screen(struct psup *p, const char *session, unsigned flags,
 {
 	psup_args *a = session_args(session);
 
-	if (a != NULL) {
-		if (flags & PSUP_SCREEN_WITH_CELLS)
-			psup_args_bool(a, "cells", true);
-		if (flags & PSUP_SCREEN_UNTRIMMED)
-			psup_args_bool(a, "trim", false);
-	}
+	if (flags & PSUP_SCREEN_WITH_CELLS)
+		psup_args_bool(a, "cells", true);
+	if (flags & PSUP_SCREEN_UNTRIMMED)
+		psup_args_bool(a, "trim", false);
 	return call_args(p, "screen", a, 0, ret);
 }
 
@@ -173,15 +154,10 @@ psup_write_at(struct psup *p, const char *session, const void *data,
 
 	if (wait_ms < 0)
 		wait_ms = 0;
-	if (a != NULL) {
-		psup_args_bytes(a, "data", data, size);
-		if (eof)
-			psup_args_bool(a, "eof", true);
-		if (position >= 0)
-			psup_args_int(a, "position", position);
-		if (wait_ms > 0)
-			psup_args_int(a, "timeout", wait_ms);
-	}
+	psup_args_bytes(a, "data", data, size);
+	args_add_flag(a, "eof", eof);
+	args_add_int(a, "position", position, -1);
+	args_add_int(a, "timeout", wait_ms, 0);
 	return call_args(p, "write", a, wait_ms, ret);
 }
 
@@ -212,17 +188,13 @@ psup_send_keys(struct psup *p, const char *session, const struct psup_keys *k,
 		return error_set(p, PSUP_ERR_USAGE, "usage", "",
 		    "psup_keys.size is wrong");
 	}
-	if (a != NULL) {
-		if (k->literal != NULL)
-			psup_args_bytes(a, "literal", k->literal,
-			    strlen(k->literal));
-		count += add_list(a, "hex", k->hex);
-		count += add_list(a, "keys", k->keys);
-		if (k->delay_ms > 0)
-			psup_args_int(a, "delayMs", k->delay_ms);
-		if (k->force)
-			psup_args_bool(a, "force", true);
-	}
+	if (k->literal != NULL)
+		psup_args_bytes(a, "literal", k->literal,
+		    strlen(k->literal));
+	count += add_list(a, "hex", k->hex);
+	count += add_list(a, "keys", k->keys);
+	args_add_int(a, "delayMs", k->delay_ms, 0);
+	args_add_flag(a, "force", k->force);
 	return call_args(p, "send-keys", a,
 	    k->delay_ms > 0 ? (int64_t)count * k->delay_ms : 0, ret);
 }
@@ -252,11 +224,9 @@ psup_paste(struct psup *p, const char *session, const void *text, size_t size,
 {
 	psup_args *a = session_args(session);
 
-	if (a != NULL) {
-		psup_args_bytes(a, "text", text, size);
-		if (!bracketed)
-			psup_args_bool(a, "bracketed", false);
-	}
+	psup_args_bytes(a, "text", text, size);
+	if (!bracketed)
+		psup_args_bool(a, "bracketed", false);
 	return call_args(p, "paste", a, 0, ret);
 }
 
@@ -266,17 +236,14 @@ psup_kill(struct psup *p, const char *session, const char *signal,
 {
 	psup_args *a = session_args(session);
 
-	if (a != NULL) {
-		args_add_str(a, "signal", signal);
-		if (grace_ms >= 0)
-			psup_args_int(a, "graceMs", grace_ms);
-		if (flags & PSUP_KILL_NO_WAIT)
-			psup_args_bool(a, "wait", false);
-		if (flags & PSUP_KILL_SIGNAL_ONLY)
-			psup_args_bool(a, "escalate", false);
-		/* asked again where its answer is lost, done once */
-		psup_args_int(a, "killId", 1 + (int64_t)arc4random_uniform(INT32_MAX));
-	}
+	psup_args_str(a, "signal", signal);
+	args_add_int(a, "graceMs", grace_ms, -1);
+	if (flags & PSUP_KILL_NO_WAIT)
+		psup_args_bool(a, "wait", false);
+	if (flags & PSUP_KILL_SIGNAL_ONLY)
+		psup_args_bool(a, "escalate", false);
+	/* asked again where its answer is lost, done once */
+	psup_args_int(a, "killId", 1 + (int64_t)arc4random_uniform(INT32_MAX));
 	/* the longest grace, and what finalising takes, fit into a minute */
 	return call_args(p, "kill", a, 60000, ret);
 }
@@ -321,26 +288,22 @@ psup_wait_until(struct psup *p, const char *const *sessions, size_t count,
 	a = psup_args_new();
 	if (wait_ms < 0)
 		wait_ms = 0;
-	if (a != NULL) {
-		psup_args_list_begin(a, "sessionIds");
-		for (size_t i = 0; i < count; i++)
-			psup_args_str(a, NULL, sessions[i]);
-		psup_args_list_end(a);
-		psup_args_str(a, "mode", u->any ? "any" : "all");
-		psup_args_int(a, "timeout", wait_ms);
-		args_add_str(a, "text", u->text);
-		args_add_str(a, "regex", u->regex);
-		if (u->idle_ms != 0)
-			psup_args_int(a, "idleMs", u->idle_ms);
-		if (u->bytes != 0)
-			psup_args_int(a, "bytes", u->bytes);
-		if (u->since != 0)
-			psup_args_int(a, "since", u->since);
-		if (u->input)
-			psup_args_bool(a, "input", true);
-		if (u->raw)
-			psup_args_bool(a, "raw", true);
-	}
+	psup_args_list_begin(a, "sessionIds");
+	for (size_t i = 0; i < count; i++)
+		psup_args_str(a, NULL, sessions[i]);
+	psup_args_list_end(a);
+	psup_args_str(a, "mode", u->any ? "any" : "all");
+	psup_args_int(a, "timeout", wait_ms);
+	psup_args_str(a, "text", u->text);
+	psup_args_str(a, "regex", u->regex);
+	if (u->idle_ms != 0)
+		psup_args_int(a, "idleMs", u->idle_ms);
+	if (u->bytes != 0)
+		psup_args_int(a, "bytes", u->bytes);
+	if (u->since != 0)
+		psup_args_int(a, "since", u->since);
+	args_add_flag(a, "input", u->input);
+	args_add_flag(a, "raw", u->raw);
 	return call_args(p, "wait", a, wait_ms, ret);
 }
 
@@ -350,13 +313,10 @@ event_args(const char *subscriber, int64_t since, const char *const *kinds)
 {
 	psup_args *a = psup_args_new();
 
-	if (a != NULL) {
-		args_add_str(a, "subscriber", subscriber);
-		if (since >= 0)
-			psup_args_int(a, "since", since);
-		if (kinds != NULL)
-			(void)add_list(a, "kinds", kinds);
-	}
+	psup_args_str(a, "subscriber", subscriber);
+	args_add_int(a, "since", since, -1);
+	if (kinds != NULL)
+		(void)add_list(a, "kinds", kinds);
 	return a;
 }
 
@@ -373,8 +333,7 @@ psup_events_of(struct psup *p, const char *const *kinds,
 {
 	psup_args *a = event_args(subscriber, since, kinds);
 
-	if (a != NULL && limit >= 0)
-		psup_args_int(a, "limit", limit);
+	args_add_int(a, "limit", limit, -1);
 	return call_args(p, "events", a, 0, ret);
 }
 

@@ -14,13 +14,9 @@ psup_drain_scope(struct psup *p, const char *scope, int64_t wait_ms, bool kill,
 
 	if (wait_ms < 0)
 		wait_ms = 0;
-	if (a != NULL) {
-		psup_args_int(a, "timeout", wait_ms);
-		if (kill)
-			psup_args_bool(a, "kill", true);
-		if (grace_ms >= 0)
-			psup_args_int(a, "graceMs", grace_ms);
-	}
+	psup_args_int(a, "timeout", wait_ms);
+	args_add_flag(a, "kill", kill);
+	args_add_int(a, "graceMs", grace_ms, -1);
 	return call_args(p, "drainScope", a, wait_ms + 75000, ret);
 }
 
@@ -63,14 +59,12 @@ psup_lanes(struct psup *p, const struct psup_lane_op *op, psup_reply **ret)
 	    : op->wait_ms < 0			     ? 30000
 						     : op->wait_ms;
 
-	if (a != NULL) {
-		if (strcmp(name, "set-width") == 0 && op->width < 0)
-			psup_args_nil(a, "width");
-		else if (strcmp(name, "set-width") == 0)
-			psup_args_int(a, "width", op->width);
-		if (strcmp(name, "drain") == 0)
-			psup_args_int(a, "timeout", wait_ms);
-	}
+	if (strcmp(name, "set-width") == 0 && op->width < 0)
+		psup_args_nil(a, "width");
+	else if (strcmp(name, "set-width") == 0)
+		psup_args_int(a, "width", op->width);
+	if (strcmp(name, "drain") == 0)
+		psup_args_int(a, "timeout", wait_ms);
 	return call_args(p, "lanes", a, wait_ms, ret);
 }
 
@@ -85,7 +79,6 @@ psup_shutdown(struct psup *p, int grace_ms, psup_reply **ret)
 {
 	psup_args *a = psup_args_new();
 
-	if (a != NULL && grace_ms >= 0)
-		psup_args_int(a, "graceMs", grace_ms);
+	args_add_int(a, "graceMs", grace_ms, -1);
 	return call_args(p, "shutdown", a, 60000, ret);
 }

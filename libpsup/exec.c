@@ -49,7 +49,7 @@ add_exec_shapes(psup_args *a, const struct psup_exec *x)
 		psup_args_str(a, "text", x->stdin_text);
 		psup_args_map_end(a);
 	} else {
-		args_add_str(a, "stdin", x->stdin_mode);
+		psup_args_str(a, "stdin", x->stdin_mode);
 	}
 }
 
@@ -59,18 +59,15 @@ add_retain(psup_args *a, const struct psup_exec *x)
 {
 	if (x->retain_head >= 0 || x->retain_tail >= 0) {
 		psup_args_map_begin(a, "retain");
-		if (x->retain_head >= 0)
-			psup_args_int(a, "headBytes", x->retain_head);
-		if (x->retain_tail >= 0)
-			psup_args_int(a, "tailBytes", x->retain_tail);
+		args_add_int(a, "headBytes", x->retain_head, -1);
+		args_add_int(a, "tailBytes", x->retain_tail, -1);
 		psup_args_map_end(a);
 	}
 	if (x->spill_path != NULL) {
 		psup_args_map_begin(a, "spill");
 		if (x->spill_path[0] != '\0')
 			psup_args_str(a, "path", x->spill_path);
-		if (x->spill_max > 0)
-			psup_args_int(a, "maxBytes", x->spill_max);
+		args_add_int(a, "maxBytes", x->spill_max, 0);
 		psup_args_map_end(a);
 	}
 }
@@ -83,23 +80,22 @@ psup_exec_args(const struct psup_exec *x)
 
 	if (a == NULL)
 		return NULL;
-	args_add_str(a, "command", x->command);
+	psup_args_str(a, "command", x->command);
 	add_exec_shapes(a, x);
-	args_add_str(a, "workdir", x->workdir);
-	args_add_str(a, "baseDir", x->base_dir);
+	psup_args_str(a, "workdir", x->workdir);
+	psup_args_str(a, "baseDir", x->base_dir);
 	if (x->umask >= 0) {
 		snprintf(mask, sizeof(mask), "%03o",
 		    (unsigned)x->umask & 0777u);
-		args_add_str(a, "umask", mask);
+		psup_args_str(a, "umask", mask);
 	}
-	args_add_str(a, "requestKey", x->request_key);
-	args_add_str(a, "lane", x->lane);
-	args_add_str(a, "scope", x->scope);
-	args_add_str(a, "sessionKey", x->session_key);
-	args_add_str(a, "label", x->label);
-	if (x->yield_ms >= 0)
-		psup_args_int(a, "yieldMs", x->yield_ms);
-	else if (x->yield_ms == -2)
+	psup_args_str(a, "requestKey", x->request_key);
+	psup_args_str(a, "lane", x->lane);
+	psup_args_str(a, "scope", x->scope);
+	psup_args_str(a, "sessionKey", x->session_key);
+	psup_args_str(a, "label", x->label);
+	args_add_int(a, "yieldMs", x->yield_ms, -1);
+	if (x->yield_ms == -2)
 		psup_args_nil(a, "yieldMs");
 	if (x->timeout_sec >= 0)
 		psup_args_num(a, "timeout", x->timeout_sec);
@@ -107,16 +103,11 @@ psup_exec_args(const struct psup_exec *x)
 		psup_args_num(a, "noOutputTimeout", x->no_output_timeout_sec);
 	if (x->priority != 0)
 		psup_args_int(a, "priority", x->priority);
-	if (x->background)
-		psup_args_bool(a, "background", true);
-	if (x->stream)
-		psup_args_bool(a, "stream", true);
-	if (x->pty)
-		psup_args_bool(a, "pty", true);
-	if (x->cols > 0)
-		psup_args_int(a, "cols", x->cols);
-	if (x->rows > 0)
-		psup_args_int(a, "rows", x->rows);
+	args_add_flag(a, "background", x->background);
+	args_add_flag(a, "stream", x->stream);
+	args_add_flag(a, "pty", x->pty);
+	args_add_int(a, "cols", x->cols, 0);
+	args_add_int(a, "rows", x->rows, 0);
 	add_retain(a, x);
 	return a;
 }

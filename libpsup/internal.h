@@ -127,12 +127,20 @@ int error_remote(struct psup *p, const struct val *error);
 int args_finish(struct psup *p, const struct psup_args *a, struct enc *ret);
 /* NULL: no memory. */
 struct psup_args *args_copy(const struct psup_args *a);
-/* A text, unless it is NULL. */
+/* A number above `none`; that and less mean "not given". */
 static inline void
-args_add_str(struct psup_args *a, const char *key, const char *v)
+args_add_int(struct psup_args *a, const char *key, int64_t v, int64_t none)
 {
-	if (v != NULL)
-		psup_args_str(a, key, v);
+	if (v > none)
+		psup_args_int(a, key, v);
+}
+
+/* A switch, where it is on. */
+static inline void
+args_add_flag(struct psup_args *a, const char *key, bool on)
+{
+	if (on)
+		psup_args_bool(a, key, true);
 }
 
 /* request_check.c: the checks of the server, before sending; and what the table

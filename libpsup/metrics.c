@@ -171,16 +171,27 @@ collect_sessions(struct scrape *s)
 #define EACH_PROCESS(s, i, w)                                                  \
 	for (uint32_t i = 0; i < STATS_PAGES; i++)                             \
 		if ((s)->used[i] && who_is(&(w), i) != NULL)
+/* A sample of each of them where there is one to say. */
+#define OF_EACH(name, there, say)                                              \
+	static void                                                            \
+	collect_##name(struct scrape *s)                                       \
+	{                                                                      \
+		struct who w;                                                  \
+		EACH_PROCESS(s, i, w)                                          \
+			if (there)                                             \
+				say;                                           \
+	}
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-static void
-collect_process_up(struct scrape *s)
-{
-	struct who w;
-
-	EACH_PROCESS(s, i, w)
-		expo_uint(&s->out, w.labels, s->alive[i] != 0);
-}
+OF_EACH(process_up, true, expo_uint(&s->out, w.labels, s->alive[i] != 0))
+OF_EACH(restarts, i != PAGE_KEEPER, expo_uint(&s->out, w.labels,
+    GET(scrape_page(s, i)->restarts)))
+OF_EACH(process_sessions, i != PAGE_MASTER, expo_uint(&s->out, w.labels,
+    s->alive[i] != 0 ? GET(scrape_page(s, i)->sessions) : 0))
+OF_EACH(longest_turn, true, expo_seconds(&s->out, w.labels,
+    GET(scrape_page(s, i)->longest_turn_ns) / NSEC_PER_USEC))
+OF_EACH(longest_turn_cpu, true, expo_seconds(&s->out, w.labels,
+    GET(scrape_page(s, i)->longest_turn_cpu_ns) / NSEC_PER_USEC))
 
 static void
 collect_heartbeat(struct scrape *s)
@@ -196,48 +207,6 @@ collect_heartbeat(struct scrape *s)
 				? (s->now_ns - beat) / NSEC_PER_USEC
 				: 0);
 	}
-}
-
-static void
-collect_restarts(struct scrape *s)
-{
-	struct who w;
-
-	EACH_PROCESS(s, i, w)
-		if (i != PAGE_KEEPER)
-			expo_uint(&s->out, w.labels, GET(scrape_page(s, i)->restarts));
-}
-
-static void
-collect_process_sessions(struct scrape *s)
-{
-	struct who w;
-
-	EACH_PROCESS(s, i, w)
-		if (i != PAGE_MASTER)
-			expo_uint(&s->out, w.labels,
-			    s->alive[i] != 0 ? GET(scrape_page(s, i)->sessions) : 0);
-}
-
-static void
-collect_longest_turn(struct scrape *s)
-{
-	struct who w;
-
-	EACH_PROCESS(s, i, w)
-		expo_seconds(&s->out, w.labels,
-		    GET(scrape_page(s, i)->longest_turn_ns) / NSEC_PER_USEC);
-}
-
-static void
-collect_longest_turn_cpu(struct scrape *s)
-{
-	struct who w;
-
-	EACH_PROCESS(s, i, w)
-		expo_seconds(&s->out, w.labels,
-		    GET(scrape_page(s, i)->longest_turn_cpu_ns) /
-		        NSEC_PER_USEC);
 }
 
 static void

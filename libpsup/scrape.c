@@ -3,7 +3,6 @@
 #include "scrape.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "common/procfs.h"
 

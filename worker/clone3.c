@@ -2,7 +2,6 @@
 /* The C library has no clone3 that begins on a stack of one's own. */
 #include "worker/clone3.h"
 
-#include <errno.h>
 #include <linux/sched.h>
 #include <sys/syscall.h>
 

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/err.h"
 #include "common/fault.h"
 #include "common/log.h"

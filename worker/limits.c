@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "common/cgroup.h"
-#include "common/check.h"
 #include "common/err.h"
 #include "common/kfile.h"
 #include "common/log.h"

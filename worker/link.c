@@ -11,9 +11,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
-#include "common/clock.h"
 #include "common/fault.h"
-#include "common/log.h"
 
 union link_msg {
 	struct ctl_head head;
@@ -30,21 +28,11 @@ union link_msg {
 	struct ctl_pid pid;
 };
 
-/* A message of just a head. */
-static void
-make_head(const struct child *c, unsigned type, union link_msg *ret)
-{
-	ret->head = (struct ctl_head)CTL_INIT((uint16_t)type, c->sid,
-	    struct ctl_head);
-}
-
 /* CLOSED: for the turn that was closed, which another may have followed. */
 static void
-make_closed(const struct child *c, unsigned type, union link_msg *ret)
+make_closed(const struct child *c, union link_msg *ret)
 {
-	ret->turn = (struct ctl_turn){
-	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_turn),
-	    .turn = c->closing};
+	ret->turn = (struct ctl_turn){.turn = c->closing};
 }
 
 /* What a process that reads the session's stdin has open. */
@@ -63,15 +51,13 @@ stdin_node(const struct child *c)
 /* RUNNING: pid and times. How it exited the keeper may know alone; who is still to
  * ask the keeper says so with the exit: "exited" by itself is one more record. */
 static void
-make_running(const struct child *c, unsigned type, union link_msg *ret)
+make_running(const struct child *c, union link_msg *ret)
 {
 	const struct ring_header *hdr = c->ring.hdr;
 	uint64_t started_ns = atomic_load(&hdr->started_ns);
 	uint64_t deadline_ns = atomic_load(&hdr->deadline_ns);
 
-	ret->running = (struct ctl_running){
-	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_running),
-	    .pid = c->pid,
+	ret->running = (struct ctl_running){.pid = c->pid,
 	    .exited = c->exited_ns != 0,
 	    .pty = (atomic_load(&hdr->pty_flags) & PTY_OPEN) != 0,
 	    .pty_error = atomic_load(&hdr->pty_error),
@@ -86,62 +72,48 @@ make_running(const struct child *c, unsigned type, union link_msg *ret)
 
 /* EXITED: what the keeper told us. */
 static void
-make_exited(const struct child *c, unsigned type, union link_msg *ret)
+make_exited(const struct child *c, union link_msg *ret)
 {
 	ret->exited = (struct ctl_exited){.exit = c->exit, .turn = c->hand_turn};
-	ret->exited.exit.head = (struct ctl_head)CTL_INIT((uint16_t)type,
-	    c->sid, struct ctl_exited);
 }
 
 /* OUTPUT: where the head is now. */
 static void
-make_output(const struct child *c, unsigned type, union link_msg *ret)
+make_output(const struct child *c, union link_msg *ret)
 {
-	ret->pos = (struct ctl_pos){
-	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_pos),
-	    .pos = atomic_load(&c->ring.hdr->head)};
+	ret->pos = (struct ctl_pos){.pos = atomic_load(&c->ring.hdr->head)};
 }
 
 /* STDIN_AT: how much the command was given. */
 static void
-make_stdin_at(const struct child *c, unsigned type, union link_msg *ret)
+make_stdin_at(const struct child *c, union link_msg *ret)
 {
-	ret->in = (struct ctl_stdin){
-	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_stdin),
-	    .pos = (uint64_t)atomic_load(&c->ring.hdr->spool_off),
-	    .eof = c->in.fd < 0};
+	ret->in = (struct ctl_stdin){.eof = c->in.fd < 0,
+	    .pos = (uint64_t)atomic_load(&c->ring.hdr->spool_off)};
 }
 
 /* INPUT: what was found when the master asked. */
 static void
-make_input(const struct child *c, unsigned type, union link_msg *ret)
+make_input(const struct child *c, union link_msg *ret)
 {
-	ret->input = (struct ctl_input){
-	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_input),
-	    .waits = c->in.waits,
-	    .stamp = c->in.stamp};
+	ret->input = (struct ctl_input){.waits = c->in.waits, .stamp = c->in.stamp};
 }
 
 /* END: the frozen record. */
 static void
-make_end(const struct child *c, unsigned type, union link_msg *ret)
+make_end(const struct child *c, union link_msg *ret)
 {
 	ret->end = c->end;
-	ret->end.head =
-	    (struct ctl_head)CTL_INIT((uint16_t)type, c->sid, struct ctl_end);
 	ret->end.turn = c->hand_turn;
 	FAULT("end.before-send");
 }
 
 /* LEFT: the same record, as far as that goes on. */
 static void
-make_left(const struct child *c, unsigned type, union link_msg *ret)
+make_left(const struct child *c, union link_msg *ret)
 {
-	ret->left = (struct ctl_left){
-	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_left),
-	    .holders = c->end.holders,
-	    .remaining = c->end.remaining,
-	    .named = c->end.named};
+	ret->left = (struct ctl_left){.holders = c->end.holders,
+	    .remaining = c->end.remaining, .named = c->end.named};
 	memcpy(ret->left.remaining_pids, c->end.remaining_pids,
 	    sizeof(ret->left.remaining_pids));
 	memcpy(ret->left.holder, c->end.holder, sizeof(ret->left.holder));
@@ -149,58 +121,55 @@ make_left(const struct child *c, unsigned type, union link_msg *ret)
 
 /* FAILED: errno and stage. */
 static void
-make_failed(const struct child *c, unsigned type, union link_msg *ret)
+make_failed(const struct child *c, union link_msg *ret)
 {
 	ret->failed = c->failed;
-	ret->failed.head = (struct ctl_head)CTL_INIT((uint16_t)type, c->sid,
-	    struct ctl_failed);
 	ret->failed.turn = c->hand_turn;
 }
 
 /* ASK_EXIT: the keeper need not look for the pid. */
 static void
-make_ask_exit(const struct child *c, unsigned type, union link_msg *ret)
+make_ask_exit(const struct child *c, union link_msg *ret)
 {
-	ret->pid = (struct ctl_pid){
-	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_pid),
-	    .pid = c->pid};
+	ret->pid = (struct ctl_pid){.pid = c->pid};
 }
 
 /* DROP: everything at EOF that the keeper does not know of. */
 static void
-make_drop(const struct child *c, unsigned type, union link_msg *ret)
+make_drop(const struct child *c, union link_msg *ret)
 {
-	ret->fds = (struct ctl_fds){
-	    .head = CTL_INIT((uint16_t)type, c->sid, struct ctl_fds),
-	    .mask = c->drop_mask};
+	ret->fds = (struct ctl_fds){.mask = c->drop_mask};
 }
 
 struct link_row {
 	unsigned bit;
-	unsigned type;
-	void (*make)(const struct child *c, unsigned type, union link_msg *ret);
+	uint16_t type;
+	size_t size;
+	/* all but the head; NULL: there is no more */
+	void (*make)(const struct child *c, union link_msg *ret);
 };
+#define ROW(bit, type, of, make) {bit, type, sizeof(struct of), make}
 
 /* In the order in which a session's bits are sent; bit 0 ends a row. */
 static const struct link_row rows[LINK_COUNT][10] = {
     [LINK_KEEPER] =
         {
-            {TELL_END, CTL_END, make_end},
-            {TELL_ASK_EXIT, CTL_ASK_EXIT, make_ask_exit},
-            {TELL_DROP, CTL_DROP, make_drop},
-            {TELL_CLOSED, CTL_CLOSED, make_closed},
+            ROW(TELL_END, CTL_END, ctl_end, make_end),
+            ROW(TELL_ASK_EXIT, CTL_ASK_EXIT, ctl_pid, make_ask_exit),
+            ROW(TELL_DROP, CTL_DROP, ctl_fds, make_drop),
+            ROW(TELL_CLOSED, CTL_CLOSED, ctl_turn, make_closed),
         },
     [LINK_MASTER] =
         {
-            {SAY_RUNNING, CTL_RUNNING, make_running},
-            {SAY_EXITED, CTL_EXITED, make_exited},
-            {SAY_NO_SPACE, CTL_NO_SPACE, make_head},
-            {SAY_OUTPUT, CTL_OUTPUT, make_output},
-            {SAY_STDIN_AT, CTL_STDIN_AT, make_stdin_at},
-            {SAY_INPUT, CTL_INPUT, make_input},
-            {SAY_END, CTL_END, make_end},
-            {SAY_LEFT, CTL_LEFT, make_left},
-            {SAY_FAILED, CTL_FAILED, make_failed},
+            ROW(SAY_RUNNING, CTL_RUNNING, ctl_running, make_running),
+            ROW(SAY_EXITED, CTL_EXITED, ctl_exited, make_exited),
+            ROW(SAY_NO_SPACE, CTL_NO_SPACE, ctl_head, NULL),
+            ROW(SAY_OUTPUT, CTL_OUTPUT, ctl_pos, make_output),
+            ROW(SAY_STDIN_AT, CTL_STDIN_AT, ctl_stdin, make_stdin_at),
+            ROW(SAY_INPUT, CTL_INPUT, ctl_input, make_input),
+            ROW(SAY_END, CTL_END, ctl_end, make_end),
+            ROW(SAY_LEFT, CTL_LEFT, ctl_left, make_left),
+            ROW(SAY_FAILED, CTL_FAILED, ctl_failed, make_failed),
         },
 };
 
@@ -287,7 +256,10 @@ link_send(struct worker *w, enum link_to to, struct child *c,
 	int rc;
 
 	memset(&msg, 0, sizeof(msg));
-	row->make(c, row->type, &msg);
+	if (row->make != NULL)
+		row->make(c, &msg);
+	msg.head = (struct ctl_head)CTL_INIT(row->type, c->sid, struct ctl_head);
+	msg.head.size = (uint32_t)row->size;
 	rc = ctl_send(w->link[to].fd, &msg, msg.head.size, NULL, 0);
 	if (rc < 0)
 		return rc;

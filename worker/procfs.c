@@ -3,7 +3,6 @@
  * session is; nothing of that is known here. */
 #include "worker/procfs.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>

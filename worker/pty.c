@@ -18,10 +18,8 @@
 #include <unistd.h>
 
 #include "common/check.h"
-#include "common/clock.h"
 #include "common/fault.h"
 #include "worker/box.h"
-#include "worker/pump.h"
 #include "worker/start_plan.h"
 
 /* The kernel has refused to splice a terminal. */

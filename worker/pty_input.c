@@ -15,7 +15,6 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/spool.h"
-#include "worker/start_plan.h"
 
 /* After this byte a line in canonical mode is over, or thrown away. */
 static bool

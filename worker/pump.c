@@ -9,12 +9,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/err.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "worker/input.h"
-#include "worker/ladder.h"
 #include "worker/link.h"
 #include "worker/pty.h"
 #include "worker/spill.h"

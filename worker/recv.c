@@ -28,32 +28,32 @@
 
 #define MESSAGES_A_TURN 64 /* of one channel, then the others' turn */
 
+/* Who takes a message. c: its session; NULL where none is needed. */
+#define UNUSED __attribute__((unused))
+#define ON(name)                                                               \
+	static void on_##name(UNUSED struct worker *w, UNUSED struct child *c, \
+	    UNUSED struct ctl_msg *msg)
+
 static void master_cb(evutil_socket_t fd, short what, void *arg);
 
 /* START */
-static void
-on_start(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(start)
 {
-	(void)c;
 	start_session(w, msg);
 }
 
 /* GIVE */
-static void
-on_give(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(give)
 {
-	(void)c;
 	w->taking = w->took = true;
 	start_take_over(w, msg);
 }
 
 /* STDIN */
-static void
-on_stdin(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(stdin)
 {
 	const struct ctl_stdin *m = (const void *)msg->bytes;
 
-	(void)w;
 	if (m->pos > INT64_MAX)
 		return;
 	if (c->state == CHILD_SPAWNING)
@@ -63,8 +63,7 @@ on_stdin(struct worker *w, struct child *c, struct ctl_msg *msg)
 }
 
 /* KILL */
-static void
-on_kill(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(kill)
 {
 	const struct ctl_kill *m = (const void *)msg->bytes;
 
@@ -97,12 +96,10 @@ nobody_left(struct worker *w, struct sid sid)
 }
 
 /* CREDIT: only ever up. */
-static void
-on_credit(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(credit)
 {
 	const struct ctl_pos *m = (const void *)msg->bytes;
 
-	(void)w;
 	if (c->state == CHILD_SPAWNING)
 		start_note_credit(c, m->pos);
 	if (c->ring.hdr == NULL || m->pos <= atomic_load(&c->ring.hdr->credit))
@@ -114,12 +111,10 @@ on_credit(struct worker *w, struct child *c, struct ctl_msg *msg)
 }
 
 /* WATCH */
-static void
-on_watch(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(watch)
 {
 	const struct ctl_pos *m = (const void *)msg->bytes;
 
-	(void)w;
 	if (c->state == CHILD_SPAWNING)
 		c->watch_pos = m->pos;
 	else
@@ -127,12 +122,10 @@ on_watch(struct worker *w, struct child *c, struct ctl_msg *msg)
 }
 
 /* WATCH_STDIN */
-static void
-on_watch_stdin(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(watch_stdin)
 {
 	const struct ctl_pos *m = (const void *)msg->bytes;
 
-	(void)w;
 	if (c->state == CHILD_SPAWNING)
 		c->in.watch_pos = m->pos;
 	else
@@ -140,55 +133,44 @@ on_watch_stdin(struct worker *w, struct child *c, struct ctl_msg *msg)
 }
 
 /* RESIZE */
-static void
-on_resize(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(resize)
 {
 	const struct ctl_size *m = (const void *)msg->bytes;
 
-	(void)w;
 	pty_resize(c, m->cols, m->rows);
 }
 
 /* LOOK_INPUT */
-static void
-on_look_input(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(look_input)
 {
-	(void)w;
-	(void)msg;
 	input_look_asked(c);
 }
 
 /* ENDED */
-static void
-on_ended(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(ended)
 {
 	const struct ctl_ended *m = (const void *)msg->bytes;
 
-	(void)w;
 	if (m->turn != 0 && m->turn != c->hand_turn)
 		return;
 	child_committed(c, &m->exit);
 }
 
 /* EXITED */
-static void
-on_exited(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(exited)
 {
 	const struct ctl_exited *m = (const void *)msg->bytes;
 
-	(void)w;
 	child_exited(c, &m->exit);
 }
 
 /* STOP: the ladder for all. Sessions that are over meanwhile leave the list,
  * but are freed only after this turn. */
-static void
-on_stop(struct worker *w, struct child *none, struct ctl_msg *msg)
+ON(stop)
 {
 	const struct ctl_shutdown *m = (const void *)msg->bytes;
-	struct child *c, *next;
+	struct child *next;
 
-	(void)none;
 	w->stopping = true;
 	for (c = LIST_FIRST(&w->sessions); c != NULL; c = next) {
 		next = LIST_NEXT(c, all);
@@ -197,12 +179,10 @@ on_stop(struct worker *w, struct child *none, struct ctl_msg *msg)
 }
 
 /* ROLE: shown in the stats page by the keeper; the master acts on it. */
-static void
-on_role(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(role)
 {
 	const struct ctl_role *m = (const void *)msg->bytes;
 
-	(void)c;
 	w->heritage.role = m->role;
 	w->keeper_reads = (m->flags & CTL_ROLE_READS_PIDS) != 0;
 	w->keeper_porters = (m->flags & CTL_ROLE_READS_PORTERS) != 0;
@@ -210,45 +190,32 @@ on_role(struct worker *w, struct child *c, struct ctl_msg *msg)
 }
 
 /* RELOAD: a worker is told everything it needs in START. */
-static void
-on_reload(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(reload)
 {
-	(void)w;
-	(void)c;
-	(void)msg;
 }
 
 /* LOG: so much from now on, and in this format. */
-static void
-on_log(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(log)
 {
 	const struct ctl_log *m = (const void *)msg->bytes;
 
-	(void)w;
-	(void)c;
 	log_set(m->how);
 }
 
 /* LEAVE: at the end of this turn, when nothing is in hand or to be said. All
  * that another worker needs is in the rings' headers and with the keeper, as at
  * a death. */
-static void
-on_leave(struct worker *w, struct child *c, struct ctl_msg *msg)
+ON(leave)
 {
-	(void)c;
-	(void)msg;
 	w->leaving = true;
 }
 
 /* PEER: a new master. It is told all there is, then DUMP_END. */
-static void
-on_peer(struct worker *w, struct child *none, struct ctl_msg *msg)
+ON(peer)
 {
-	struct child *c;
 	struct link *l = &w->link[LINK_MASTER];
 	unsigned say;
 
-	(void)none;
 	link_close(w, LINK_MASTER);
 	if (msg->nfds != 1 ||
 	    link_open(w, LINK_MASTER, msg->fds[0], master_cb) != 0) {

@@ -9,7 +9,6 @@
 #define PSUP_WORKER_SPARE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "common/ids.h"
 #include "shm/ring.h"

@@ -12,11 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/check.h"
-#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "shm/stats.h"

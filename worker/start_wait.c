@@ -24,7 +24,6 @@
 #include "worker/procfs.h"
 #include "worker/spawn.h"
 #include "worker/start.h"
-#include "worker/start_plan.h"
 #include "worker/tree.h"
 
 #define LOOK_MIN_NS NSEC_PER_MSEC

@@ -22,6 +22,7 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -76,23 +77,24 @@ make_room(struct tree_procs *t)
 	return t->count < PROCS_MAX && GROW(t->list, t->cap, t->count + 1, 256);
 }
 
-/* What an earlier look knew by that number: they are in order of it. */
+/* Lists are in order of pids, and each entry begins with its own. */
+_Static_assert(offsetof(struct seen, is.pid) == 0 &&
+    offsetof(struct tree_known, pid) == 0, "a pid is found by by_pid()");
+
+static int
+by_pid(const void *pid, const void *entry)
+{
+	int32_t a = *(const int32_t *)pid, b = *(const int32_t *)entry;
+
+	return (a > b) - (a < b);
+}
+
+/* What an earlier look knew by that number. */
 static const struct tree_known *
 known_by_pid(const struct child *c, int32_t pid)
 {
-	size_t lo = 0, hi = c->known_count;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (c->known[mid].pid == pid)
-			return &c->known[mid];
-		if (c->known[mid].pid < pid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return c->known_count == 0 ? NULL
+	    : bsearch(&pid, c->known, c->known_count, sizeof(*c->known), by_pid);
 }
 
 /* Was it a member before? */
@@ -144,19 +146,8 @@ is_marked(const struct child *c, const struct procfs *p)
 static struct seen *
 find(const struct tree_procs *t, int32_t pid)
 {
-	size_t lo = 0, hi = t->count;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (t->list[mid].is.pid == pid)
-			return &t->list[mid];
-		if (t->list[mid].is.pid < pid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return t->count == 0 ? NULL
+	    : bsearch(&pid, t->list, t->count, sizeof(*t->list), by_pid);
 }
 
 /* A member now; where the session is being frozen, stopped at once: what is

@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const sh_true[] = {"/bin/sh", "-c", "true", NULL};
 

@@ -10,7 +10,6 @@
 #include <psup/psup.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tools/calls/json.h"
 

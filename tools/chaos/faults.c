@@ -9,7 +9,6 @@
 
 #include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "common/procfs.h"
 

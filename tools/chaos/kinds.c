@@ -41,6 +41,25 @@ writer_args(struct story *s, const char *word, unsigned pause_us)
 	return story_args(s, word, rest);
 }
 
+/* From its start to its end. */
+static void
+story_whole(struct story *s, psup_args *a)
+{
+	if (story_start(s, a))
+		story_finish(s);
+}
+
+/* The same, up to when its command is ready. False: it went no further. */
+static bool
+story_ready(struct story *s, psup_args *a)
+{
+	bool ok = story_start(s, a);
+
+	while (ok && s->seen < READY_BYTES && !s->over)
+		ok = story_step(s, 1000);
+	return ok;
+}
+
 static void
 run_stream(struct story *s, uint32_t *random)
 {
@@ -50,8 +69,7 @@ run_stream(struct story *s, uint32_t *random)
 	s->code = (int)(rnd(random) % 100);
 	a = writer_args(s, "write", rnd(random) % 20000);
 	psup_args_str(a, "stdin", "closed");
-	if (story_start(s, a))
-		story_finish(s);
+	story_whole(s, a);
 }
 
 static void
@@ -64,8 +82,7 @@ run_burst(struct story *s, uint32_t *random)
 	s->code = 0;
 	a = writer_args(s, "write", 0);
 	psup_args_str(a, "stdin", "closed");
-	if (story_start(s, a))
-		story_finish(s);
+	story_whole(s, a);
 }
 
 static void
@@ -85,14 +102,12 @@ run_exit(struct story *s, uint32_t *random)
 		s->signal = ends[which].name;
 		s->reason = "signal";
 		snprintf(number, sizeof(number), "%d", ends[which].signal);
-		if (story_start(s, story_args(s, "signal", rest)))
-			story_finish(s);
+		story_whole(s, story_args(s, "signal", rest));
 		return;
 	}
 	s->bytes = rnd(random) % 64;
 	s->code = (int)(rnd(random) % 256);
-	if (story_start(s, writer_args(s, "write", 0)))
-		story_finish(s);
+	story_whole(s, writer_args(s, "write", 0));
 }
 
 /* n bytes of input at their place; `last`: it may end by them. False: given
@@ -187,11 +202,8 @@ run_keys(struct story *s, uint32_t *random)
 	s->code = 0;
 	a = story_args(s, "keys", NULL);
 	psup_args_bool(a, "pty", true);
-	if (!story_start(s, a))
+	if (!story_ready(s, a))
 		return;
-	while (s->seen < READY_BYTES && !s->over)
-		if (!story_step(s, 1000))
-			return;
 	while (pos < typed && !s->over)
 		if (!feed(s, READY_BYTES, typed, false, &pos) ||
 		    !story_step(s, 0))
@@ -221,11 +233,8 @@ run_hide(struct story *s, uint32_t *random)
 	s->bytes = UINT64_MAX;
 	s->signal = "SIGKILL";
 	s->reason = "manual-cancel";
-	if (!story_start(s, story_args(s, "hide", NULL)))
+	if (!story_ready(s, story_args(s, "hide", NULL)))
 		return;
-	while (s->seen < READY_BYTES && !s->over)
-		if (!story_step(s, 1000))
-			return;
 	nap_ms(rnd(random) % 20);
 	if (rnd(random) % 2 == 0)
 		s->signal = "SIGTERM";
@@ -246,8 +255,7 @@ run_timeout(struct story *s, uint32_t *random)
 	s->reason = "overall-timeout";
 	a = story_args(s, "tick", NULL);
 	psup_args_str(a, "stdin", "closed");
-	if (story_start(s, a))
-		story_finish(s);
+	story_whole(s, a);
 }
 
 static void
@@ -255,8 +263,7 @@ run_fail(struct story *s, uint32_t *random)
 {
 	(void)random;
 	s->reason = "spawn-error";
-	if (story_start(s, story_args(s, NULL, NULL)))
-		story_finish(s);
+	story_whole(s, story_args(s, NULL, NULL));
 }
 
 static void
@@ -272,8 +279,7 @@ run_spill(struct story *s, uint32_t *random)
 	psup_args_map_begin(a, "spill");
 	psup_args_str(a, "path", s->spill);
 	psup_args_map_end(a);
-	if (story_start(s, a))
-		story_finish(s);
+	story_whole(s, a);
 }
 
 static void
@@ -289,8 +295,7 @@ run_terminal(struct story *s, uint32_t *random)
 	snprintf(code, sizeof(code), "%d", s->code);
 	a = story_args(s, "terminal", rest);
 	psup_args_bool(a, "pty", true);
-	if (story_start(s, a))
-		story_finish(s);
+	story_whole(s, a);
 }
 
 /* In the foreground: the answer is the end, however often it is asked for. */

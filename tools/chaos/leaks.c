@@ -9,7 +9,6 @@
 #include "chaos.h"
 
 #include <ftw.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/procfs.h"

@@ -106,8 +106,7 @@ await(psup *p, struct run *u, const char *text, int64_t ms, char met[16])
 
 	met[0] = '\0';
 	psup_args_str(a, "sessionId", u->id);
-	if (text != NULL)
-		psup_args_str(a, "text", text);
+	psup_args_str(a, "text", text);
 	psup_args_int(a, "timeout", ms < SLICE_MS ? ms : SLICE_MS);
 	if (ask(p, "wait", a, &r) == PSUP_OK)
 		psup_get_copy(psup_reply_details(r), "met", met, 16);

@@ -62,8 +62,7 @@ ask_for(psup *p, const char *dir, struct wish *w)
 
 	snprintf(w->id, sizeof(w->id), "%016" PRIx64, clock_boot_ns());
 	psup_args_str(a, "id", w->id);
-	if (dir != NULL)
-		psup_args_str(a, "binaryDir", dir);
+	psup_args_str(a, "binaryDir", dir);
 	if (reach(p))
 		w->known = psup_call(p, "upgrade", a, PATIENCE_MS, &r) ==
 		    PSUP_OK;

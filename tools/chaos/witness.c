@@ -105,8 +105,7 @@ exec_args(const char *arg)
 	psup_args_str(a, NULL, arg != NULL ? chaos.self : "/bin/true");
 	if (arg != NULL)
 		psup_args_str(a, NULL, "--child");
-	if (arg != NULL)
-		psup_args_str(a, NULL, arg);
+	psup_args_str(a, NULL, arg);
 	psup_args_list_end(a);
 	snprintf(key, sizeof(key), "witness-%llu",
 	    (unsigned long long)clock_boot_ns());

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/check.h"
 #include "tools/gendoc/types.h"
 
 /* Are we among the parameters of a method that models call? */

@@ -2,8 +2,6 @@
 /* See arguments.h. Called by call.c. */
 #include "arguments.h"
 
-#include <string.h>
-
 #include "link.h"
 #include "options.h"
 #include "pollack.h"

@@ -9,8 +9,6 @@
 #include <psup/psup.h>
 #include <string.h>
 
-#include "tools/calls/json.h"
-
 /* A border of characters at or before, at or behind `at`. */
 static size_t
 border_back(const char *s, size_t at)

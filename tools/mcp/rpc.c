@@ -4,7 +4,6 @@
 #include "rpc.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "call.h"

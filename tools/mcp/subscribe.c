@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "link.h"
 #include "resource.h"
 
 #define URIS_MAX 256u   /* of one subscription */

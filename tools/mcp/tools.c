@@ -8,7 +8,6 @@
 
 #include <psup/psup.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/proto.h"

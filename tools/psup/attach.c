@@ -7,9 +7,7 @@
  * Called by cmd_attach.c.
  */
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -314,11 +312,9 @@ look(struct attach *a)
 	psup_args *args = psup_args_new();
 	int rc, code = -1;
 
-	if (args != NULL) {
-		psup_args_str(args, "sessionId", a->id);
-		psup_args_int(args, "since", 0);
-		psup_args_int(args, "maxBytes", 1);
-	}
+	psup_args_str(args, "sessionId", a->id);
+	psup_args_int(args, "since", 0);
+	psup_args_int(args, "maxBytes", 1);
 	rc = psup_call(a->c->p, "poll", args, -1, &reply);
 	psup_args_free(&args);
 	if (rc != PSUP_OK)

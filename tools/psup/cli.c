@@ -36,7 +36,7 @@ cli_umask(void)
 
 void
 cli_take_moment(struct usage *u, const char *option, const char *text,
-    int64_t *ret_ms)
+    void *ret_ms)
 {
 	if (!moment_parse(text, (int64_t)clock_wall_ms(), ret_ms))
 		usage_wrong(u, "%s: \"%.40s\" is neither a duration, like "

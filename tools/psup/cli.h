@@ -37,7 +37,8 @@ struct command {
 	                      * blank between; "..." behind the last, or the
 	                      * last but one: again */
 	int min_args, max_args; /* operands; max < 0: any number */
-	const char *wants;   /* "it needs ...", where their number is wrong */
+	const char *wants;   /* "it needs ...", where their number is wrong;
+	                      * NULL: a session, or nothing */
 	const char *summary; /* one line of psup --help */
 	/* Text of the help: paragraphs parted by an empty line, wrapped when
 	 * shown; lines that begin with a blank stay as they are. */
@@ -96,9 +97,11 @@ extern const struct opt shared_options[];
 	{(c)->command != NULL ? (c)->command->options : NULL, shared_options}
 /* Says what is wrong, and where help is. Returns EXIT_USAGE. */
 #define cli_usage(c, ...) usage_wrong(&(c)->usage, __VA_ARGS__)
-/* An option's moment (moment.h): a duration before now, or a time. */
+/* An option's moment (moment.h): a duration before now, or a time, as int64_t. */
 void cli_take_moment(struct usage *u, const char *option, const char *text,
-    int64_t *ret_ms);
+    void *ret_ms);
+#define MOMENT(name, value, var, help)                                         \
+	INTO(name, 0, value, "?10m|1h|1d", cli_take_moment, var, help)
 /* Our file mode creation mask. */
 int cli_umask(void);
 /* The option --text RULE. */
@@ -237,9 +240,10 @@ struct attach_options {
 	bool read_only;
 	bool fixed_size; /* of the session's terminal */
 };
-/* A key by its name: "^X", "C-x", "ctrl-x", "x"; -1: "none", or a usage
- * error. */
-int cli_detach_key(struct usage *u, const char *text);
+/* --detach-key: a key by its name: "^X", "C-x", "ctrl-x", "x"; -1: "none", or a
+ * usage error. */
+void cli_take_detach_key(struct usage *u, const char *option, const char *text,
+    void *ret);
 /* Is the detach key among the bytes? Its place, or -1. */
 ssize_t attach_key_find(int key, const char *data, size_t len);
 /* Sits at a session's terminal; the exit code. */

@@ -5,45 +5,37 @@
 
 #include "cli.h"
 
-int
-cli_detach_key(struct usage *u, const char *text)
+void
+cli_take_detach_key(struct usage *u, const char *option, const char *text,
+    void *ret)
 {
 	size_t n = strlen(text);
 	const char *letter = NULL;
-	int up;
+	int key = -1, up;
 
 	if (strcmp(text, "none") == 0)
-		return -1;
+		goto out;
 	if (n == 2 && text[0] == '^')
 		letter = text + 1;
 	else if (n == 3 && strncasecmp(text, "C-", 2) == 0)
 		letter = text + 2;
 	else if (n == 6 && strncasecmp(text, "ctrl-", 5) == 0)
 		letter = text + 5;
-	if (letter == NULL) {
-		if (n == 1 && (unsigned char)text[0] < 128)
-			return text[0];
-	} else {
-		up = toupper((unsigned char)*letter);
-		if (up >= '@' && up <= '_')
-			return up & 0x1f;
-		if (up == '?')
-			return 127;
-	}
-	usage_wrong(u, "--detach-key: \"%.20s\" is no key: one character, ^X, "
-	             "C-x or ctrl-x, or none",
-	    text);
-	return -1;
+	up = letter != NULL ? toupper((unsigned char)*letter) : 0;
+	if (letter == NULL && n == 1 && (unsigned char)text[0] < 128)
+		key = text[0];
+	else if (up >= '@' && up <= '_')
+		key = up & 0x1f;
+	else if (up == '?')
+		key = 127;
+	else
+		usage_wrong(u, "%s: \"%.20s\" is no key: one character, ^X, "
+		             "C-x or ctrl-x, or none", option, text);
+out:
+	*(int *)ret = key;
 }
 
 static struct attach_options o = {.detach_key = CLI_DETACH_KEY};
-
-/* --detach-key KEY */
-static void
-take_detach_key(struct usage *u, const char *text)
-{
-	o.detach_key = cli_detach_key(u, text);
-}
 
 static int
 run(struct cli *c, int argc, char **argv)
@@ -62,7 +54,7 @@ run(struct cli *c, int argc, char **argv)
 }
 
 static const struct opt options[] = {
-	CALL("detach-key", 0, "KEY", NULL, take_detach_key,
+	INTO("detach-key", 0, "KEY", NULL, cli_take_detach_key, o.detach_key,
 	    "leaves the session to itself: a character, ^X, C-x or ctrl-x, or "
 	    "none (^])"),
 	FLAG("no-resize", 0, o.fixed_size,

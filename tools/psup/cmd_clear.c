@@ -10,13 +10,6 @@
 static bool finished;
 static struct list_filter which = {.status = "finished"};
 
-/* --older DURATION */
-static void
-take_older(struct usage *u, const char *text)
-{
-	cli_take_moment(u, "--older", text, &which.before_ms);
-}
-
 /* All that have ended, or long enough ago. */
 static int
 clear_finished(struct cli *c)
@@ -74,7 +67,7 @@ run(struct cli *c, int argc, char **argv)
 
 static const struct opt options[] = {
 	FLAG("finished", 0, finished, "every session that has ended"),
-	CALL("older", 0, "DURATION", "?10m|1h|1d", take_older,
+	MOMENT("older", "DURATION", which.before_ms,
 	    "only those that ended so long ago (90, 10m, 1h30m, 2d) or longer, "
 	    "or by a time (14:30)"),
 	OPT_END};
@@ -102,7 +95,6 @@ run_prune(struct cli *c, int argc, char **argv)
 
 const struct command cmd_prune = {
 	.name = "prune",
-	.wants = "it takes no argument",
 	.summary = "Forget all finished sessions: clear --finished",
 	.options = &options[1],
 	.run = run_prune,

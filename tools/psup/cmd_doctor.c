@@ -5,7 +5,6 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -200,7 +199,6 @@ static const struct opt options[] = {
 
 const struct command cmd_doctor = {
 	.name = "doctor",
-	.wants = "it takes no argument",
 	.summary = "Look for what keeps psup from running well, and say the remedy",
 	.about = "Looks at the runtime directory and its tmpfs, memory, limits "
 	         "of descriptors and processes, the kernel, control groups, "

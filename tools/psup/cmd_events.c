@@ -171,7 +171,6 @@ static const struct opt options[] = {
 
 const struct command cmd_events = {
 	.name = "events",
-	.wants = "it takes no argument",
 	.summary = "Print what happened: ends, warnings, replaced workers",
 	.notes = "Each event has a sequence number. One that follows goes on "
 	         "by it where the server's master dies, and prints none twice. "

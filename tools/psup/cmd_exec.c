@@ -36,30 +36,6 @@ struct exec_options {
 static struct exec_options o = {.x = PSUP_EXEC_INIT,
 	.stdin_mode = STDIN_DEFAULT, .detach_key = -1};
 
-/* --stdin open|closed|inherit */
-static void
-take_stdin(struct usage *u, const char *text)
-{
-	(void)u;
-	o.stdin_mode = strcmp(text, "open") == 0 ? STDIN_OPEN
-	    : strcmp(text, "closed") == 0        ? STDIN_CLOSED
-	                                         : STDIN_INHERIT;
-}
-
-/* --env KEY=VALUE */
-static void
-take_env(struct usage *u, const char *text)
-{
-	exec_env_take(u, &o.env, text);
-}
-
-/* --env-file FILE */
-static void
-take_env_file(struct usage *u, const char *text)
-{
-	exec_env_take_file(u, &o.env, text);
-}
-
 /* --tag KEY=VALUE */
 static void
 take_tag(struct usage *u, const char *text)
@@ -70,13 +46,6 @@ take_tag(struct usage *u, const char *text)
 		usage_wrong(u, "--tag: at most %d of them", TAGS_MAX);
 	else
 		o.tags[o.tag_count++] = text;
-}
-
-/* --limit NAME=N */
-static void
-take_limit(struct usage *u, const char *text)
-{
-	exec_limits_take(u, &o.limits, text);
 }
 
 /* --retain HEAD,TAIL */
@@ -136,24 +105,14 @@ exec_args(void)
 {
 	psup_args *a = psup_exec_args(&o.x);
 
-	if (a != NULL && o.tag_count > 0)
+	if (o.tag_count > 0)
 		add_tags(a);
-	if (a != NULL && o.host != NULL)
-		psup_args_str(a, "host", o.host);
-	if (a != NULL && o.ask != NULL)
-		psup_args_str(a, "ask", o.ask);
-	if (a != NULL && o.elevated)
+	psup_args_str(a, "host", o.host);
+	psup_args_str(a, "ask", o.ask);
+	if (o.elevated)
 		psup_args_bool(a, "elevated", true);
-	if (a != NULL)
-		exec_limits_args(&o.limits, a);
+	exec_limits_args(&o.limits, a);
 	return a;
-}
-
-/* --detach-key KEY */
-static void
-take_detach_key(struct usage *u, const char *text)
-{
-	o.detach_key = cli_detach_key(u, text);
 }
 
 /* A key of our own lets a lost connection find its command again. */
@@ -332,15 +291,15 @@ static const struct opt options[] = {
 	SECONDS("no-output-timeout", 0, o.x.no_output_timeout_sec,
 	    "end it after S seconds of silence"),
 	TEXT("workdir", 0, "DIR", "@dir", o.x.workdir, "run it there (here)"),
-	CALL("env", 0, "KEY=VALUE", NULL, take_env,
+	INTO("env", 0, "KEY=VALUE", NULL, exec_env_take, o.env,
 	    "add a variable; may be repeated"),
-	CALL("env-file", 0, "FILE", "@file", take_env_file,
+	INTO("env-file", 0, "FILE", "@file", exec_env_take_file, o.env,
 	    "add those of a file, KEY=VALUE in each line; may be repeated"),
 	TEXT("lane", 0, "NAME", "@lane", o.x.lane,
 	    "wait for a place in this lane"),
 	NUMBER("priority", 0, "N", o.x.priority, -1, 1,
 	    "in the lane: 1, 0, -1"),
-	CALL("stdin", 0, "MODE", "inherit|open|closed", take_stdin,
+	TEXT("stdin", 0, "MODE", "inherit|open|closed", o.stdin_mode,
 	    "inherit (psup's own; foreground), open (a pipe for psup write; "
 	    "background), closed"),
 	FLAG("pty", 0, o.x.pty,
@@ -350,7 +309,7 @@ static const struct opt options[] = {
 	    "120)"),
 	NUMBER("rows", 0, "N", o.x.rows, 1, 1000, "its height (psup's own, "
 	    "else 30)"),
-	CALL("detach-key", 0, "KEY", NULL, take_detach_key,
+	INTO("detach-key", 0, "KEY", NULL, cli_take_detach_key, o.detach_key,
 	    "leave it to the background (see psup attach --help; none)"),
 	TEXT("label", 0, "TEXT", NULL, o.x.label,
 	    "shown by list; commands take it where they take an ID"),
@@ -366,8 +325,8 @@ static const struct opt options[] = {
 	TEXT("ask", 0, "WHEN", BOX_ASK_CHOICES, o.ask,
 	    "whether a person is asked before an elevated command (as "
 	    "configured; nobody can be asked yet)"),
-	CALL("limit", 0, "NAME=N", "?memoryBytes=|pids=|cpuSeconds=|"
-	    "fileSizeBytes=|openFiles=|nice=", take_limit,
+	INTO("limit", 0, "NAME=N", "?memoryBytes=|pids=|cpuSeconds=|"
+	    "fileSizeBytes=|openFiles=|nice=", exec_limits_take, o.limits,
 	    "memoryBytes (512M, at least 1M), pids (1 to 4194304), cpuSeconds "
 	    "(10m), fileSizeBytes, openFiles (8 to 1048576), nice (-20 to 19); "
 	    "may be repeated"),

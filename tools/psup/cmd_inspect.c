@@ -263,7 +263,6 @@ const struct command cmd_inspect = {
 	.words = "@session...",
 	.min_args = 1,
 	.max_args = -1,
-	.wants = "it needs a session id",
 	.summary = "Show everything that is known of a session",
 	.run = run,
 };

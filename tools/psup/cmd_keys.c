@@ -162,7 +162,6 @@ const struct command cmd_submit = {
 	.words = "@session",
 	.min_args = 1,
 	.max_args = 2,
-	.wants = "it needs a session id",
 	.summary = "Press Enter in a running session",
 	.about = "DATA is sent before the carriage return.",
 	.run = submit,

@@ -15,8 +15,7 @@ static struct {
 static void
 fill_kill(psup_args *a)
 {
-	if (o.signal != NULL)
-		psup_args_str(a, "signal", o.signal);
+	psup_args_str(a, "signal", o.signal);
 	if (o.grace >= 0)
 		psup_args_int(a, "graceMs", o.grace);
 	if (o.no_wait)
@@ -58,7 +57,6 @@ const struct command cmd_kill = {
 	.args = "ID... | --scope S",
 	.words = "@session...",
 	.max_args = -1,
-	.wants = "it needs a session id",
 	.summary = "End running sessions: a signal, some grace, SIGKILL",
 	.about = "It ends them, whatever they make of the signal: what is left "
 	         "after the grace gets SIGKILL. psup signal sends a signal and "

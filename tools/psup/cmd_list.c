@@ -44,19 +44,6 @@ take_tag(struct usage *u, const char *text)
 		usage_wrong(u, "--tag: at most %d of them", LIST_TAGS_MAX);
 }
 
-/* --since WHEN, --older WHEN */
-static void
-take_since(struct usage *u, const char *text)
-{
-	cli_take_moment(u, "--since", text, &o.filter.since_ms);
-}
-
-static void
-take_older(struct usage *u, const char *text)
-{
-	cli_take_moment(u, "--older", text, &o.filter.before_ms);
-}
-
 /* The key as one that columns look at, or NULL. */
 static const char *
 looked_at(const char *key, size_t len)
@@ -270,10 +257,10 @@ static const struct opt options[] = {
 	    "only of that scope"),
 	CALL("tag", 0, "KEY[=VALUE]", NULL, take_tag,
 	    "only with that tag; of several with all of them"),
-	CALL("since", 0, "WHEN", "?10m|1h|1d", take_since,
+	MOMENT("since", "WHEN", o.filter.since_ms,
 	    "only started since: a duration before now (90, 10m, 1h30m, 2d), "
 	    "or a time (14:30, 2026-11-21)"),
-	CALL("older", 0, "WHEN", "?10m|1h|1d", take_older,
+	MOMENT("older", "WHEN", o.filter.before_ms,
 	    "only ended so long ago or longer; of those that run, started"),
 	FLAG("usage", 'u', o.usage,
 	    "with what each uses now: cpu, memory, processes"),
@@ -287,7 +274,6 @@ static const struct opt options[] = {
 const struct command cmd_list = {
 	.name = "list",
 	.also = "ps",
-	.wants = "it takes no argument",
 	.summary = "List the backgrounded sessions, running and finished",
 	.about = "On a terminal the table is as wide as that; elsewhere "
 	         "nothing is cut. Columns in which there is nothing are left out.",

@@ -94,13 +94,6 @@ check_options(struct cli *c, const struct log_options *o)
 
 static struct log_options o = {.page = PSUP_LOG_PAGE_INIT};
 
-/* --since DURATION|TIME */
-static void
-take_since(struct usage *u, const char *text)
-{
-	cli_take_moment(u, "--since", text, &o.page.since_ms);
-}
-
 /* One session, not followed. */
 static int
 show(struct cli *c, const char *id)
@@ -152,7 +145,7 @@ static const struct opt options[] = {
 	    "from line N, counted from 0"),
 	NUMBER("limit", 'n', "N", o.page.limit, 0, 9007199254740991,
 	    "at most N lines; alone: the last N (neither: the last 200)"),
-	CALL("since", 0, "WHEN", "?10m|1h|1d", take_since,
+	MOMENT("since", "WHEN", o.page.since_ms,
 	    "only lines that came since: a duration before now (90, 10m, "
 	    "1h30m, 2d), or a time (14:30, 2026-11-21, 2026-11-21T14:30:00Z; "
 	    "local without Z)"),
@@ -183,7 +176,6 @@ const struct command cmd_log = {
 	.words = "@session...",
 	.min_args = 1,
 	.max_args = -1,
-	.wants = "it needs a session id",
 	.summary = "Print the retained output of sessions",
 	.about = "Of several each comes under a line with its id.",
 	.options = options,

@@ -87,7 +87,6 @@ static const struct opt options[] = {
 
 const struct command cmd_metrics = {
 	.name = "metrics",
-	.wants = "it takes no argument",
 	.summary = "Print or serve metrics for Prometheus",
 	.about = "Counters, gauges and histograms, read from shared memory: "
 	         "the server does nothing for it, and it works while the "

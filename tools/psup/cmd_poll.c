@@ -24,10 +24,8 @@ run(struct cli *c, int argc, char **argv)
 	psup_args_int(a, "timeout", o.timeout);
 	if (o.since >= 0)
 		psup_args_int(a, "since", o.since);
-	if (o.reader != NULL)
-		psup_args_str(a, "reader", o.reader);
-	if (o.text != NULL)
-		psup_args_str(a, "text", o.text);
+	psup_args_str(a, "reader", o.reader);
+	psup_args_str(a, "text", o.text);
 	return cli_simple(c, "poll", a, (int)o.timeout + CALL_MS);
 }
 

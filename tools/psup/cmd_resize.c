@@ -20,11 +20,9 @@ run(struct cli *c, int argc, char **argv)
 		                    "120x30, up to 1000x1000",
 		    argv[1]);
 	a = psup_args_new();
-	if (a != NULL) {
-		psup_args_str(a, "sessionId", argv[0]);
-		psup_args_int(a, "cols", cols);
-		psup_args_int(a, "rows", rows);
-	}
+	psup_args_str(a, "sessionId", argv[0]);
+	psup_args_int(a, "cols", cols);
+	psup_args_int(a, "rows", rows);
 	return cli_simple(c, "resize", a, WAIT_MS);
 }
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "common/host.h"
@@ -68,8 +67,7 @@ run_explain(struct cli *c, int argc, char **argv)
 
 	if (argc == 1)
 		psup_args_str(a, "scope", argv[0]);
-	if (o.host != NULL)
-		psup_args_str(a, "host", o.host);
+	psup_args_str(a, "host", o.host);
 	if (o.elevated)
 		psup_args_bool(a, "elevated", true);
 	rc = cli_connect(c, CLI_NEVER_START, 0);

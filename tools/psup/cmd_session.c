@@ -20,7 +20,6 @@ run(struct cli *c, int argc, char **argv)
 		.words = "@session...",                                        \
 		.min_args = 1,                                                 \
 		.max_args = -1,                                                \
-		.wants = "it needs a session id",                              \
 		.summary = text,                                               \
 		.about = more,                                                 \
 		.run = run,                                                    \

@@ -79,7 +79,6 @@ static const struct opt options[] = {
 
 const struct command cmd_shutdown = {
 	.name = "shutdown",
-	.wants = "it takes no argument",
 	.summary = "End every command, then the server",
 	.options = options,
 	.run = run,

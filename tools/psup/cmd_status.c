@@ -131,7 +131,6 @@ static const struct opt options[] = {
 
 const struct command cmd_status = {
 	.name = "status",
-	.wants = "it takes no argument",
 	.summary = "Show the state of the server",
 	.options = options,
 	.run = run,

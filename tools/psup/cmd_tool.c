@@ -263,7 +263,6 @@ static const struct opt options[] = {
 
 const struct command cmd_tool = {
 	.name = "tool",
-	.wants = "it takes no argument",
 	.summary = "Answer tool calls: a JSON object a line, in and out",
 	.about =
 	    "  {\"tool\":\"exec\",\"command\":\"make\",\"yieldMs\":1000}\n"

@@ -192,7 +192,6 @@ const struct command cmd_wait = {
 	.words = "@session...",
 	.min_args = 1,
 	.max_args = -1,
-	.wants = "it needs a session id",
 	.summary = "Wait until sessions end, or for output",
 	.about = "Says how each ended. The first condition that is met counts. "
 	         "Exit code 1: a session ended before.",

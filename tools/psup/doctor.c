@@ -142,6 +142,31 @@ doctor_cgroup(const struct doctor *d, const char *controller,
 	        DOCTOR_PATH) == 0;
 }
 
+long long
+doctor_cgroup_least(const struct doctor *d, const char *const files[2][2])
+{
+	char group[DOCTOR_PATH], file[DOCTOR_PATH + 40], *slash;
+	long long least = -1, v;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (!doctor_cgroup(d, files[i][0], group))
+			continue;
+		do {
+			snprintf(file, sizeof(file), "%s/%s", group,
+			    files[i][1]);
+			v = doctor_number(d, file, -1);
+			/* version 1 writes a large number for none */
+			if (v >= 0 && v < (1LL << 60) &&
+			    (least < 0 || v < least))
+				least = v;
+			slash = strrchr(group, '/');
+			if (slash != NULL)
+				*slash = '\0';
+		} while (slash != NULL && strchr(group, '/') != NULL);
+	}
+	return least;
+}
+
 /* ------------------------------------------------------- the real system */
 
 /* Can output be spliced from a terminal? 0 or -errno. */

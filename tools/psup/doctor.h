@@ -105,5 +105,9 @@ void doctor_bytes(unsigned long long n, char *ret, size_t size);
  * path below root; false: there is none, or it is out of sight. */
 bool doctor_cgroup(const struct doctor *d, const char *controller,
     char ret[DOCTOR_PATH]);
+/* The least of a bound that our group and those above it have: {controller, file}
+ * in either hierarchy; -1: none. */
+long long doctor_cgroup_least(const struct doctor *d,
+    const char *const files[2][2]);
 
 #endif

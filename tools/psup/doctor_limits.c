@@ -63,35 +63,13 @@ probe_file_table(const struct doctor *d, struct finding *f)
 		    "/etc/sysctl.d)", 4 * max);
 }
 
-/* The least that our group and those above it allow; -1: no bound. */
-static long long
-cgroup_pids(const struct doctor *d)
-{
-	static const char *const hierarchies[] = {"", "pids"};
-	char group[DOCTOR_PATH], file[DOCTOR_PATH + 20], *slash;
-	long long least = -1, v;
-
-	for (size_t i = 0; i < 2; i++) {
-		if (!doctor_cgroup(d, hierarchies[i], group))
-			continue;
-		do {
-			snprintf(file, sizeof(file), "%s/pids.max", group);
-			v = doctor_number(d, file, -1);
-			if (v >= 0 && (least < 0 || v < least))
-				least = v;
-			slash = strrchr(group, '/');
-			if (slash != NULL)
-				*slash = '\0';
-		} while (slash != NULL && strchr(group, '/') != NULL);
-	}
-	return least;
-}
-
 static void
 probe_pids(const struct doctor *d, struct finding *f)
 {
+	static const char *const files[2][2] = {{"", "pids.max"},
+	    {"pids", "pids.max"}};
 	long long max = doctor_number(d, "/proc/sys/kernel/pid_max", 32768);
-	long long group = cgroup_pids(d), least = max;
+	long long group = doctor_cgroup_least(d, files), least = max;
 	const char *what = "kernel.pid_max";
 	struct rlimit l;
 

@@ -198,40 +198,14 @@ meminfo(const char *text, const char *key)
 	return at != NULL ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
 }
 
-/* What the groups above us allow; ~0: no bound. */
-static unsigned long long
-cgroup_memory(const struct doctor *d)
-{
-	static const char *const files[][2] = {{"", "memory.max"},
-	    {"memory", "memory.limit_in_bytes"}};
-	unsigned long long least = ~0ull;
-	char group[DOCTOR_PATH], file[DOCTOR_PATH + 40], *slash;
-
-	for (size_t i = 0; i < 2; i++) {
-		if (!doctor_cgroup(d, files[i][0], group))
-			continue;
-		do {
-			long long v;
-
-			snprintf(file, sizeof(file), "%s/%s", group,
-			    files[i][1]);
-			v = doctor_number(d, file, -1);
-			/* version 1 writes a large number for none */
-			if (v > 0 && v < (1LL << 60) &&
-			    (unsigned long long)v < least)
-				least = (unsigned long long)v;
-			slash = strrchr(group, '/');
-			if (slash != NULL)
-				*slash = '\0';
-		} while (slash != NULL && strchr(group, '/') != NULL);
-	}
-	return least;
-}
-
 static void
 probe_memory(const struct doctor *d, struct finding *f)
 {
-	unsigned long long avail, bound = cgroup_memory(d);
+	static const char *const files[2][2] = {{"", "memory.max"},
+	    {"memory", "memory.limit_in_bytes"}};
+	/* -1 is more than any */
+	unsigned long long avail,
+	    bound = (unsigned long long)doctor_cgroup_least(d, files);
 	char text[4096], a[32], b[32];
 
 	if (!doctor_read(d, "/proc/meminfo", text, sizeof(text))) {

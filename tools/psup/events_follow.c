@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -119,8 +118,7 @@ subscribe(struct following *f)
 		since = f->printed;
 	if (since >= 0)
 		psup_args_int(a, "since", since);
-	if (w->subscriber != NULL)
-		psup_args_str(a, "subscriber", w->subscriber);
+	psup_args_str(a, "subscriber", w->subscriber);
 	psup_args_list_begin(a, "kinds");
 	for (size_t i = 0; w->kinds[i] != NULL; i++)
 		psup_args_str(a, NULL, w->kinds[i]);

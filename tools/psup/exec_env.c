@@ -35,12 +35,12 @@ set(struct usage *u, struct exec_env *env, const char *option, const char *text)
 }
 
 void
-exec_env_take(struct usage *u, struct exec_env *env, const char *text)
+exec_env_take(struct usage *u, const char *option, const char *text, void *env)
 {
 	if (is_assignment(text))
-		(void)set(u, env, "--env", text);
+		(void)set(u, env, option, text);
 	else
-		usage_wrong(u, "--env: \"%.40s\" is not KEY=VALUE", text);
+		usage_wrong(u, "%s: \"%.40s\" is not KEY=VALUE", option, text);
 }
 
 /* All of a file, with a NUL behind it; NULL: that was said. It is kept: the
@@ -71,7 +71,8 @@ read_file(struct usage *u, const char *path)
 }
 
 void
-exec_env_take_file(struct usage *u, struct exec_env *env, const char *path)
+exec_env_take_file(struct usage *u, const char *option, const char *path,
+    void *env)
 {
 	char *text = read_file(u, path), *at = text, *line;
 	bool used = false;
@@ -86,7 +87,7 @@ exec_env_take_file(struct usage *u, struct exec_env *env, const char *path)
 		if (line[0] == '\0' || line[0] == '#')
 			continue;
 		if (is_assignment(line))
-			used |= set(u, env, "--env-file", line);
+			used |= set(u, env, option, line);
 		else
 			usage_wrong(u, "--env-file %.200s: line %d is not "
 			               "KEY=VALUE: \"%.40s\"", path, n, line);

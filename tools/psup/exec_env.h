@@ -12,11 +12,12 @@ struct exec_env {
 	size_t count;
 };
 
-/* --env KEY=VALUE; what is wrong is said. */
-void exec_env_take(struct usage *u, struct exec_env *env, const char *text);
+/* --env KEY=VALUE into a struct exec_env; what is wrong is said. */
+void exec_env_take(struct usage *u, const char *option, const char *text,
+    void *env);
 /* --env-file FILE: such a line each, values as they stand; empty lines and those
  * that begin with # are none. */
-void exec_env_take_file(struct usage *u, struct exec_env *env,
-    const char *path);
+void exec_env_take_file(struct usage *u, const char *option, const char *path,
+    void *env);
 
 #endif

@@ -46,15 +46,18 @@ limit_value(struct usage *u, const struct limit *l, const char *text)
 }
 
 void
-exec_limits_take(struct usage *u, struct exec_limits *limits, const char *text)
+exec_limits_take(struct usage *u, const char *option, const char *text,
+    void *into)
 {
+	struct exec_limits *limits = into;
 	const char *eq = strchr(text, '=');
 	const struct limit *l;
 	char name[41];
 	size_t i = 0;
 
 	if (eq == NULL || eq == text) {
-		usage_wrong(u, "--limit: \"%.40s\" is not NAME=NUMBER", text);
+		usage_wrong(u, "%s: \"%.40s\" is not NAME=NUMBER", option,
+		    text);
 		return;
 	}
 	l = limit_find(text, (size_t)(eq - text));

@@ -15,9 +15,9 @@ struct exec_limits {
 	size_t count;
 };
 
-/* --limit NAME=N, in the units of the limit; what is wrong is said. */
-void exec_limits_take(struct usage *u, struct exec_limits *limits,
-    const char *text);
+/* --limit NAME=N into a struct exec_limits, in the units of the limit; what is wrong is said. */
+void exec_limits_take(struct usage *u, const char *option, const char *text,
+    void *into);
 /* The parameter of exec; none where there are none. */
 void exec_limits_args(const struct exec_limits *limits, psup_args *a);
 

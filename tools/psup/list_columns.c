@@ -30,23 +30,6 @@ number(const json_t *row, const char *key, json_int_t dflt)
 }
 
 static void
-text(const json_t *row, const char *key, char *cell, size_t size)
-{
-	const json_t *v = json_object_get(row, key);
-
-	snprintf(cell, size, "%s", json_is_string(v) ? json_string_value(v)
-	                                             : "");
-}
-
-/* A number as it is; nothing where it is not known. */
-static void
-plain(const json_t *row, const char *key, char *cell, size_t size)
-{
-	if (json_is_integer(json_object_get(row, key)))
-		snprintf(cell, size, "%lld", (long long)number(row, key, 0));
-}
-
-static void
 bytes(json_int_t n, char *cell, size_t size)
 {
 	cells_amount(n > 0 ? (uint64_t)n : 0, cell, size);
@@ -76,19 +59,9 @@ usage(const json_t *row)
 	return json_object_get(row, "usage");
 }
 
-#define FILL(name)                                                             \
-	static enum style fill_##name(const json_t *row, char *cell,           \
-	    size_t size)
-#define TEXT_OF(name, key)                                                     \
-	FILL(name)                                                             \
-	{                                                                      \
-		text(row, key, cell, size);                                    \
-		return STYLE_NONE;                                             \
-	}
-
 FILL(id)
 {
-	text(row, "sessionId", cell, size);
+	cell_text(row, "sessionId", cell, size);
 	return STYLE_BOLD;
 }
 
@@ -178,11 +151,11 @@ FILL(what)
 {
 	char *to = cell;
 
-	text(row, "label", cell, size);
+	cell_text(row, "label", cell, size);
 	if (cell[0] == '\0')
-		text(row, "command", cell, size);
+		cell_text(row, "command", cell, size);
 	if (cell[0] == '\0')
-		text(row, "name", cell, size);
+		cell_text(row, "name", cell, size);
 	for (const char *p = cell; *p != '\0'; p++) {
 		bool blank = *p == '\n' || *p == '\t' || *p == ' ';
 
@@ -212,12 +185,6 @@ FILL(tags)
 	return STYLE_NONE;
 }
 
-FILL(time)
-{
-	duration(number(row, "runtimeMs", -1), cell, size);
-	return STYLE_NONE;
-}
-
 FILL(exit)
 {
 	const json_t *sig = json_object_get(row, "exitSignal");
@@ -231,25 +198,6 @@ FILL(exit)
 	return json_is_string(sig) || code > 0 ? STYLE_RED : STYLE_NONE;
 }
 
-FILL(output)
-{
-	bytes(number(row, "totalOutputChars", 0), cell, size);
-	return STYLE_NONE;
-}
-
-FILL(idle)
-{
-	duration(number(row, "idleMs", -1), cell, size);
-	return STYLE_NONE;
-}
-
-FILL(cpu)
-{
-	if (usage(row) != NULL)
-		duration(number(usage(row), "cpuMs", 0), cell, size);
-	return STYLE_NONE;
-}
-
 FILL(memory)
 {
 	json_int_t rss = number(usage(row), "rssBytes", 0);
@@ -260,51 +208,26 @@ FILL(memory)
 	return STYLE_NONE;
 }
 
-FILL(io)
-{
-	if (usage(row) != NULL)
-		bytes(number(usage(row), "ioBytes", 0), cell, size);
-	return STYLE_NONE;
-}
-
-FILL(processes)
-{
-	plain(usage(row), "pids", cell, size);
-	return STYLE_NONE;
-}
-
-FILL(pid)
-{
-	plain(row, "pid", cell, size);
-	return STYLE_NONE;
-}
-
-FILL(worker)
-{
-	plain(row, "worker", cell, size);
-	return STYLE_NONE;
-}
-
-FILL(started)
-{
-	moment(row, "startedAt", cell, size);
-	return STYLE_NONE;
-}
-
-FILL(ended)
-{
-	moment(row, "endedAt", cell, size);
-	return STYLE_NONE;
-}
-
 FILL(name)
 {
-	text(row, "name", cell, size);
+	cell_text(row, "name", cell, size);
 	if (cell[0] == '\0')
-		text(row, "command", cell, size);
+		cell_text(row, "command", cell, size);
 	return STYLE_NONE;
 }
 
+PLAIN(time, duration(number(row, "runtimeMs", -1), cell, size))
+PLAIN(output, bytes(number(row, "totalOutputChars", 0), cell, size))
+PLAIN(idle, duration(number(row, "idleMs", -1), cell, size))
+PLAIN(cpu, if (usage(row) != NULL)
+	duration(number(usage(row), "cpuMs", 0), cell, size))
+PLAIN(io, if (usage(row) != NULL)
+	bytes(number(usage(row), "ioBytes", 0), cell, size))
+PLAIN(processes, cell_number(usage(row), "pids", cell, size))
+NUMBER_OF(pid, "pid")
+NUMBER_OF(worker, "worker")
+PLAIN(started, moment(row, "startedAt", cell, size))
+PLAIN(ended, moment(row, "endedAt", cell, size))
 TEXT_OF(lane, "lane")
 TEXT_OF(scope, "scopeKey")
 TEXT_OF(label, "label")

@@ -68,8 +68,7 @@ list_filter_args(const struct list_filter *f, psup_args *a)
 	    {"label", f->label}, {"scope", f->scope}};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (texts[i].text != NULL)
-			psup_args_str(a, texts[i].key, texts[i].text);
+		psup_args_str(a, texts[i].key, texts[i].text);
 	if (f->since_ms != 0)
 		psup_args_int(a, "sinceMs", f->since_ms);
 	if (f->before_ms != 0)

@@ -212,8 +212,7 @@ ask(struct follower *one)
 	psup_args_int(a, "timeout", WAIT_MS);
 	psup_args_int(a, "maxBytes", MAX_BYTES);
 	psup_args_bool(a, "raw", page->raw || page->timestamps);
-	if (page->text != NULL)
-		psup_args_str(a, "text", page->text);
+	psup_args_str(a, "text", page->text);
 	if (page->timestamps)
 		psup_args_bool(a, "times", true);
 	rc = psup_send(one->f->c->p, "poll", a, on_polled, one, NULL);

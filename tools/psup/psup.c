@@ -35,22 +35,9 @@ take_token_fd(struct usage *u, const char *text)
 		usage_wrong(u, "--token-fd: %s", psup_error_message(cli.p));
 }
 
-/* --color WHEN */
-static void
-take_color(struct usage *u, const char *text)
-{
-	static const char *const words[] = {[COLOR_AUTO] = "auto",
-	    [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
-
-	(void)u;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(text, words[i]) == 0)
-			cli.color = (enum cli_color)i;
-}
-
 const struct opt shared_options[] = {
 	FLAG("json", 0, cli.json, "one JSON object on stdout"),
-	CALL("color", 0, "WHEN", "auto|always|never", take_color,
+	TEXT("color", 0, "WHEN", "auto|always|never", cli.color,
 	    "colours: auto (on a terminal, unless $NO_COLOR is set or $TERM is "
 	    "dumb), always or never"),
 	FLAG("no-progress", 0, cli.no_progress,
@@ -157,7 +144,10 @@ run_command(struct cli *c, int argc, char **argv)
 	argc -= at;
 	if (argc < c->command->min_args ||
 	    (c->command->max_args >= 0 && argc > c->command->max_args))
-		return cli_usage(c, "%s", c->command->wants);
+		return cli_usage(c, "%s",
+		    c->command->wants != NULL   ? c->command->wants
+		    : c->command->max_args == 0 ? "it takes no argument"
+		                                : "it needs a session id");
 	code = resolve_ids(c, argc, argv + at);
 	return code == EXIT_OK ? c->command->run(c, argc, argv + at) : code;
 }

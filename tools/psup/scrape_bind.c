@@ -3,7 +3,6 @@
  * Where psup metrics listens: this machine alone. Who wants the numbers from
  * afar puts a proxy in front, which knows who may ask.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>

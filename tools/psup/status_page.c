@@ -198,24 +198,7 @@ print_draining(const struct cli *c, const json_t *status)
 
 /* ----------------------------------------------------------------- tables */
 
-#define FILL(name)                                                             \
-	static enum style fill_##name(const json_t *row, char *cell,           \
-	    size_t size)
-#define NUMBER_OF(name, key)                                                   \
-	FILL(name)                                                             \
-	{                                                                      \
-		if (json_is_integer(json_object_get(row, key)))                \
-			snprintf(cell, size, "%lld",                           \
-			    (long long)json_number(row, key));                      \
-		return STYLE_NONE;                                             \
-	}
-
-FILL(lane)
-{
-	snprintf(cell, size, "%s", json_text(row, "name"));
-	return STYLE_NONE;
-}
-
+TEXT_OF(lane, "name")
 NUMBER_OF(width, "width")
 NUMBER_OF(active, "active")
 NUMBER_OF(queued, "queued")

@@ -339,6 +339,19 @@ table_print(const struct cli *c, const struct table *t, const json_t *rows,
 }
 
 void
+cell_text(const json_t *row, const char *key, char *cell, size_t size)
+{
+	snprintf(cell, size, "%s", json_text(row, key));
+}
+
+void
+cell_number(const json_t *row, const char *key, char *cell, size_t size)
+{
+	if (json_is_integer(json_object_get(row, key)))
+		snprintf(cell, size, "%lld", (long long)json_number(row, key));
+}
+
+void
 table_help(const struct column *all, size_t count)
 {
 	printf("\nColumns (those with * are shown unasked):\n");

@@ -23,6 +23,22 @@ struct column {
 	const char *title; /* NULL: the name */
 };
 
+/* How a column is filled. PLAIN: without a style, by what `fills` the cell. */
+#define FILL(name)                                                             \
+	static enum style fill_##name(const json_t *row, char *cell,           \
+	    size_t size)
+#define PLAIN(name, fills)                                                     \
+	FILL(name)                                                             \
+	{                                                                      \
+		fills;                                                         \
+		return STYLE_NONE;                                             \
+	}
+#define TEXT_OF(name, key)   PLAIN(name, cell_text(row, key, cell, size))
+#define NUMBER_OF(name, key) PLAIN(name, cell_number(row, key, cell, size))
+/* A member as it is; nothing where it is no text, or no number. */
+void cell_text(const json_t *row, const char *key, char *cell, size_t size);
+void cell_number(const json_t *row, const char *key, char *cell, size_t size);
+
 /* Which columns, in which order, or a template. */
 struct table {
 	const struct column *columns[40];

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "common/clock.h"
@@ -74,6 +73,19 @@ collect(psup_view *v, bool all, struct psup_view_session **ret,
 	return 0;
 }
 
+/* A text, and a number, of an object. */
+static void
+put_text(json_t *o, const char *key, const char *text)
+{
+	json_object_set_new(o, key, json_of_text(text, strlen(text)));
+}
+
+static void
+put_number(json_t *o, const char *key, uint64_t v)
+{
+	json_object_set_new(o, key, json_integer((json_int_t)v));
+}
+
 /* One row under the server's names. */
 static json_t *
 json_of_row(const struct psup_view_session *s, uint64_t incarnation)
@@ -87,31 +99,23 @@ json_of_row(const struct psup_view_session *s, uint64_t incarnation)
 	snprintf(instance, sizeof(instance), "%016llx.%016llx",
 	    (unsigned long long)incarnation,
 	    (unsigned long long)s->instance);
-	json_object_set_new(row, "sessionId",
-	    json_of_text(s->id, strlen(s->id)));
-	json_object_set_new(row, "instanceId", json_string(instance));
-	json_object_set_new(row, "status", json_string(s->status));
-	json_object_set_new(row, "state", json_string(s->state));
-	json_object_set_new(row, "startedAt", json_integer((json_int_t)start));
-	json_object_set_new(row, "runtimeMs",
-	    json_integer(end > start ? (json_int_t)(end - start) : 0));
-	json_object_set_new(row, "command",
-	    json_of_text(s->command, strlen(s->command)));
-	json_object_set_new(row, "name",
-	    json_of_text(s->name, strlen(s->name)));
-	json_object_set_new(row, "totalOutputChars",
-	    json_integer((json_int_t)s->total_bytes));
+	put_text(row, "sessionId", s->id);
+	put_text(row, "instanceId", instance);
+	put_text(row, "status", s->status);
+	put_text(row, "state", s->state);
+	put_number(row, "startedAt", start);
+	put_number(row, "runtimeMs", end > start ? end - start : 0);
+	put_text(row, "command", s->command);
+	put_text(row, "name", s->name);
+	put_number(row, "totalOutputChars", s->total_bytes);
 	if (s->lane[0] != '\0')
-		json_object_set_new(row, "lane",
-		    json_of_text(s->lane, strlen(s->lane)));
+		put_text(row, "lane", s->lane);
 	if (s->scope[0] != '\0')
-		json_object_set_new(row, "scopeKey",
-		    json_of_text(s->scope, strlen(s->scope)));
+		put_text(row, "scopeKey", s->scope);
 	if (s->label[0] != '\0')
-		json_object_set_new(row, "label",
-		    json_of_text(s->label, strlen(s->label)));
+		put_text(row, "label", s->label);
 	if (running && s->pid > 0)
-		json_object_set_new(row, "pid", json_integer(s->pid));
+		put_number(row, "pid", (uint64_t)s->pid);
 	if (!running) {
 		json_object_set_new(row, "exitCode",
 		    s->exit_code >= 0 ? json_integer(s->exit_code)
@@ -120,9 +124,8 @@ json_of_row(const struct psup_view_session *s, uint64_t incarnation)
 		    s->exit_signal > 0
 		        ? json_string(psup_signal_name(s->exit_signal))
 		        : json_null());
-		json_object_set_new(row, "exitReason", json_string(s->reason));
-		json_object_set_new(row, "endedAt",
-		    json_integer((json_int_t)s->ended_ms));
+		put_text(row, "exitReason", s->reason);
+		put_number(row, "endedAt", s->ended_ms);
 	}
 	return row;
 }
@@ -321,15 +324,13 @@ json_of_process(const struct psup_view_process *p)
 	    "sessions", (json_int_t)p->sessions);
 
 	if (p->slot >= 0) {
-		json_object_set_new(o, "slot", json_integer(p->slot));
-		json_object_set_new(o, "role", json_string(p->role));
+		put_number(o, "slot", (uint64_t)p->slot);
+		put_text(o, "role", p->role);
 	}
 	if (p->heartbeat_age_ms != UINT64_MAX)
-		json_object_set_new(o, "heartbeatAgeMs",
-		    json_integer((json_int_t)p->heartbeat_age_ms));
+		put_number(o, "heartbeatAgeMs", p->heartbeat_age_ms);
 	if (p->last_words[0] != '\0')
-		json_object_set_new(o, "lastWords",
-		    json_of_text(p->last_words, strlen(p->last_words)));
+		put_text(o, "lastWords", p->last_words);
 	return o;
 }
 
@@ -382,8 +383,7 @@ view_status(const char *runtime_dir)
 	json_object_set_new(status, "output",
 	    json_pack("{s:I, s:I}", "budgetBytes", (json_int_t)t.budget_bytes,
 	        "usedBytes", (json_int_t)t.budget_used));
-	json_object_set_new(status, "runtimeDir",
-	    json_string(psup_view_dir(v)));
+	put_text(status, "runtimeDir", psup_view_dir(v));
 	json_object_set_new(status, "fromSharedMemory", json_true());
 	psup_view_close(&v);
 	return status;

@@ -14,6 +14,10 @@
 #define NUMBER(name)                                                           \
 	static double number_##name(UNUSED const struct top_model *m,          \
 	    const struct top_row *r)
+/* The same of one expression; SHOW: of one call that writes into dst. */
+#define VALUE(name, v) NUMBER(name) { return (double)(v); }
+#define SHOW(name, call) TEXT(name) { call; }
+#define WORD(name, v) SHOW(name, snprintf(dst, size, "%s", v))
 
 const char *
 input_name(enum top_input i)
@@ -23,26 +27,6 @@ input_name(enum top_input i)
 	    [INPUT_READS] = "reads"};
 
 	return names[i];
-}
-
-TEXT(session)
-{
-	snprintf(dst, size, "%s", r->s.id);
-}
-
-TEXT(scope)
-{
-	snprintf(dst, size, "%s", r->s.scope[0] != '\0' ? r->s.scope : "-");
-}
-
-TEXT(lane)
-{
-	snprintf(dst, size, "%s", r->s.lane[0] != '\0' ? r->s.lane : "-");
-}
-
-TEXT(host)
-{
-	snprintf(dst, size, "%s", r->s.boxed ? "sandbox" : "gateway");
 }
 
 TEXT(state)
@@ -60,21 +44,6 @@ TEXT(state)
 		snprintf(dst, size, "%s", r->live ? r->s.state : r->s.status);
 }
 
-NUMBER(age)
-{
-	return (double)facts_age(m, r);
-}
-
-TEXT(age)
-{
-	cells_age(facts_age(m, r), dst, size);
-}
-
-NUMBER(cpu)
-{
-	return r->cpu_percent;
-}
-
 TEXT(cpu)
 {
 	if (r->cpu_percent < 0)
@@ -82,41 +51,6 @@ TEXT(cpu)
 	else
 		snprintf(dst, size, "%.*f", r->cpu_percent < 999.95 ? 1 : 0,
 		    r->cpu_percent);
-}
-
-NUMBER(rss)
-{
-	return (double)r->rss_bytes;
-}
-
-TEXT(rss)
-{
-	cells_bytes((double)r->rss_bytes, dst, size);
-}
-
-NUMBER(rate)
-{
-	return r->output_rate;
-}
-
-TEXT(rate)
-{
-	cells_bytes(r->output_rate, dst, size);
-}
-
-NUMBER(total)
-{
-	return (double)r->s.total_bytes;
-}
-
-TEXT(total)
-{
-	cells_bytes((double)r->s.total_bytes, dst, size);
-}
-
-NUMBER(idle)
-{
-	return (double)facts_idle(m->now_ms, r);
 }
 
 TEXT(idle)
@@ -127,11 +61,6 @@ TEXT(idle)
 		snprintf(dst, size, "-");
 	else
 		cells_age((uint64_t)idle, dst, size);
-}
-
-TEXT(input)
-{
-	snprintf(dst, size, "%s", input_name(r->input));
 }
 
 /* The code, the signal, or why it ended without either. */
@@ -156,6 +85,22 @@ TEXT(name)
 	    r->s.label[0] != '\0' ? ": " : "",
 	    r->s.command[0] != '\0' ? r->s.command : r->s.name);
 }
+
+VALUE(age, facts_age(m, r))
+VALUE(cpu, r->cpu_percent)
+VALUE(rss, r->rss_bytes)
+VALUE(rate, r->output_rate)
+VALUE(total, r->s.total_bytes)
+VALUE(idle, facts_idle(m->now_ms, r))
+WORD(session, r->s.id)
+WORD(scope, r->s.scope[0] != '\0' ? r->s.scope : "-")
+WORD(lane, r->s.lane[0] != '\0' ? r->s.lane : "-")
+WORD(host, r->s.boxed ? "sandbox" : "gateway")
+SHOW(age, cells_age(facts_age(m, r), dst, size))
+SHOW(rss, cells_bytes((double)r->rss_bytes, dst, size))
+SHOW(rate, cells_bytes(r->output_rate, dst, size))
+SHOW(total, cells_bytes((double)r->s.total_bytes, dst, size))
+WORD(input, input_name(r->input))
 
 /* The functions of a row of the table. */
 #define NUMBER_IF_true(name)  number_##name

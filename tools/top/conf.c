@@ -28,56 +28,28 @@ take_sort(struct conf *c, const char *value, char *why, size_t size)
 	return at >= 0;
 }
 
+/* `no`: what it says is the other way round of what is kept. */
 static bool
-take_yes(bool *into, const char *value, char *why, size_t size)
+take_yes(bool *into, bool no, const char *value, char *why, size_t size)
 {
-	*into = strcmp(value, "yes") == 0;
+	bool yes = strcmp(value, "yes") == 0;
+
+	*into = yes != no;
 	snprintf(why, size, "\"%.40s\" is neither yes nor no", value);
-	return *into || strcmp(value, "no") == 0;
-}
-
-static bool
-take_reverse(struct conf *c, const char *value, char *why, size_t size)
-{
-	return take_yes(&c->list.reverse, value, why, size);
-}
-
-static bool
-take_tree(struct conf *c, const char *value, char *why, size_t size)
-{
-	return take_yes(&c->list.tree, value, why, size);
-}
-
-static bool
-take_live(struct conf *c, const char *value, char *why, size_t size)
-{
-	return take_yes(&c->list.live_only, value, why, size);
-}
-
-static bool
-take_mouse(struct conf *c, const char *value, char *why, size_t size)
-{
-	bool mouse = false, ok = take_yes(&mouse, value, why, size);
-
-	c->no_mouse = !mouse;
-	return ok;
-}
-
-static bool
-take_colours(struct conf *c, const char *value, char *why, size_t size)
-{
-	bool colours = false, ok = take_yes(&colours, value, why, size);
-
-	c->monochrome = !colours;
-	return ok;
+	return yes || strcmp(value, "no") == 0;
 }
 
 static const struct {
 	const char *name;
-	take_fn *take;
-} rows[] = {{"columns", take_columns}, {"sort", take_sort},
-    {"reverse", take_reverse}, {"tree", take_tree}, {"live", take_live},
-    {"mouse", take_mouse}, {"colours", take_colours}};
+	take_fn *take; /* NULL: yes or no, into the bool at `at` */
+	size_t at;
+	bool no;
+} rows[] = {{"columns", take_columns, 0, false}, {"sort", take_sort, 0, false},
+    {"reverse", NULL, offsetof(struct conf, list.reverse), false},
+    {"tree", NULL, offsetof(struct conf, list.tree), false},
+    {"live", NULL, offsetof(struct conf, list.live_only), false},
+    {"mouse", NULL, offsetof(struct conf, no_mouse), true},
+    {"colours", NULL, offsetof(struct conf, monochrome), true}};
 
 /* Without blanks at both ends. */
 static char *
@@ -130,7 +102,10 @@ take_line(struct conf *c, char *line, unsigned *seen, char *why, size_t size)
 			return false;
 		}
 		*seen |= 1u << i;
-		return rows[i].take(c, value, why, size);
+		return rows[i].take != NULL
+		    ? rows[i].take(c, value, why, size)
+		    : take_yes((bool *)((char *)c + rows[i].at), rows[i].no,
+		          value, why, size);
 	}
 	unknown(name, why, size);
 	return false;

@@ -119,6 +119,7 @@ PSUP_API void psup_args_nil(psup_args *a, const char *key);
 PSUP_API void psup_args_bool(psup_args *a, const char *key, bool v);
 PSUP_API void psup_args_int(psup_args *a, const char *key, int64_t v);
 PSUP_API void psup_args_num(psup_args *a, const char *key, double v);
+/* v NULL: not given, and nothing is added. */
 PSUP_API void psup_args_str(psup_args *a, const char *key, const char *v);
 PSUP_API void psup_args_strn(psup_args *a, const char *key, const char *v,
     size_t len);

@@ -14,6 +14,7 @@ static struct {
 	int64_t wait, size;
 	const char *text, *word, *called;
 	int calls;
+	enum { CHOICE_ONE, CHOICE_TWO } choice;
 } o;
 
 static void
@@ -25,6 +26,14 @@ take_call(struct usage *u, const char *text)
 		usage_wrong(u, "--call: it is bad");
 }
 
+static void
+take_into(struct usage *u, const char *option, const char *text, void *into)
+{
+	(void)u;
+	cr_expect_str_eq(option, "--into");
+	*(const char **)into = text;
+}
+
 static const struct opt own[] = {
 	FLAG("flag", 'f', o.flag, "set"),
 	NUMBER("number", 'n', "N", o.number, -3, 5, "a small one"),
@@ -33,6 +42,8 @@ static const struct opt own[] = {
 	TEXT("text", 't', "TEXT", NULL, o.text, "anything"),
 	TEXT("word", 0, "WORD", "one|two", o.word, "one of two"),
 	CALL("call", 'c', "[WHAT]", NULL, take_call, "may have a value"),
+	INTO("into", 0, "TEXT", NULL, take_into, o.text, "as text"),
+	TEXT("choice", 0, "WORD", "one|two", o.choice, "one of two, counted"),
 	NUMBER("wait", 0, "MS", o.wait, 10, 86400000, "a duration"),
 	SIZE("size", 0, o.size, 0, INT64_C(1) << 50, "bytes"),
 	OPT_END};
@@ -80,6 +91,9 @@ Test(option, takes_what_its_rows_say)
 	cr_expect_eq(o.seconds, 0.5);
 	cr_expect_str_eq(o.text, "x");
 	cr_expect_str_eq(o.word, "two");
+	cr_assert_eq(parse("--into y --choice two", false, &u), 5);
+	cr_expect_str_eq(o.text, "y");
+	cr_expect_eq(o.choice, CHOICE_TWO);
 	cr_assert_eq(parse("--sec 1 --lar 2", false, &u), 5, "abbreviated");
 	cr_expect_eq(o.seconds, 1);
 	cr_expect_eq(o.large, 2);
@@ -113,7 +127,7 @@ Test(option, refuses_what_is_wrong_and_goes_no_further)
 	static const char *const lines[] = {"--nothing", "-z", "--number",
 	    "--number=6", "--number=-4", "--number=1x", "--number=",
 	    "--large=9007199254740992", "--seconds=-1", "--seconds=nan",
-	    "--seconds=soon", "--word=three", "--flag=x", "--call=bad", "--s"};
+	    "--seconds=soon", "--word=three", "--choice=three", "--flag=x", "--call=bad", "--s"};
 	struct usage u;
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
