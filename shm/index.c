@@ -35,6 +35,9 @@ index_error(int rc)
 	case MDB_CORRUPTED: /* somebody wrote to the file */
 	case MDB_PAGE_NOTFOUND:
 	case MDB_INVALID:
+	case MDB_MAP_RESIZED: /* so says a meta page; nobody else resizes it */
+	case MDB_INCOMPATIBLE:
+	case MDB_BAD_DBI:
 		return -ENOTRECOVERABLE;
 	default:
 		return -EIO;

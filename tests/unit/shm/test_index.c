@@ -464,6 +464,36 @@ Test(index, survives_damaged_pages)
 	cr_assert_gt(asides, rounds / 10, "%u", asides);
 }
 
+/* Garbage over the meta pages of an open index is nothing that passes. */
+Test(index, says_that_its_meta_pages_were_overwritten)
+{
+	char path[128];
+	struct index *ix;
+	bool aside;
+	int fd, rc;
+	long junk;
+
+	snprintf(path, sizeof(path), "%s/index/data.mdb", place.path);
+	seed(20281);
+	for (unsigned round = 0; round < 8; round++) {
+		cr_assert_eq(index_open(place.path, &ix, &aside), 0);
+		cr_assert_eq(put(ix, INDEX_SESSIONS, 1, 200), 0);
+		cr_assert_eq(index_commit(ix), 0);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		cr_assert_geq(fd, 0);
+		for (off_t at = 0; at < 8192; at += 4) {
+			junk = random() << 1; /* all bits of four bytes */
+			cr_assert_eq(pwrite(fd, &junk, 4, at), 4);
+		}
+		close(fd);
+		rc = put(ix, INDEX_SESSIONS, 2, 200);
+		if (rc == 0)
+			rc = index_commit(ix);
+		cr_assert_eq(rc, -ENOTRECOVERABLE, "%s", strerror(-rc));
+		index_close(&ix);
+	}
+}
+
 /* A program of this test file: writes pairs until it is killed. */
 static void
 writer_until_killed(int ready)
