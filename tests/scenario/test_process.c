@@ -426,7 +426,9 @@ SCENARIO(process, another_scope_sees_nothing)
 	psupd();
 	a = peer("a");
 	b = peer("b");
-	id = id_of(ask_as(a, "exec", PUPPET("hang"), YES("background")));
+	id = id_of(ask_as(a, "exec", PUPPET("print up; hang"),
+	    YES("background")));
+	await_output(id, "up"); /* in a box its pid is not there before */
 	expect(is_listed(a, id));
 	expect(!is_listed(b, id));
 	expect(is_listed(NULL, id), "an admin sees all");

@@ -207,15 +207,19 @@ server_start(void)
 			die("no server comes up (%s/psupd.log)", chaos.work);
 }
 
-/* Everything else that came to be our child was left behind. */
+/* Everything else that came to be our child was left behind; but where keepers
+ * were killed we are to reap whom they had, however late one of them died. */
 static void
 reap_the_left(void)
 {
+	bool ours = atomic_load(&chaos.keepers_dead) > 0;
 	int status;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		lost(LOSS_ZOMBIE, "process %d was left behind, dead", pid);
+		if (!ours)
+			lost(LOSS_ZOMBIE, "process %d was left behind, dead",
+			    pid);
 	if (pid == 0)
 		lost(LOSS_PROCESS, "processes outlived the server: ps --ppid %d",
 		    getpid());
