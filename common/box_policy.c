@@ -13,6 +13,8 @@ static const char *const host_words[BOX_HOSTS] = {
     "auto", "gateway", "sandbox", "node"};
 static const char *const ask_words[BOX_ASKS] = {
     "", "off", "on-miss", "always"};
+static const char *const security_words[BOX_SECURITIES] = {
+    "", "full", "allowlist", "deny"};
 
 /* Of the hosts that exec may ask for. */
 static const char *const granted_words[] = {
@@ -44,6 +46,12 @@ int
 box_ask_of(const char *word, size_t len)
 {
 	return find(ask_words, BOX_ASKS, word, len);
+}
+
+int
+box_security_of(const char *word, size_t len)
+{
+	return find(security_words, BOX_SECURITIES, word, len);
 }
 
 __attribute__((format(printf, 4, 5))) static void
@@ -104,6 +112,21 @@ gates_open(const struct config *c, const struct box_call *call,
 	return text[0] == '\0';
 }
 
+/* Does the call itself let nothing out, or only what a list allows that nobody
+ * can write yet? */
+static bool
+denies_itself(const struct box_call *call, struct box_answer *ret)
+{
+	if (call->security == BOX_SECURITY_DENY)
+		refuse(ret, BOX_FORBIDDEN, "security",
+		    "elevated is refused by the call itself (security = deny)");
+	else if (call->security == BOX_SECURITY_ALLOWLIST)
+		refuse(ret, BOX_UNSUPPORTED, "security",
+		    "elevated needs a list of what is allowed (security = "
+		    "allowlist), and approvals are not built yet");
+	return call->security >= BOX_SECURITY_ALLOWLIST;
+}
+
 /* Would a person have to be asked, whom nobody can ask yet? Without a list of
  * what is allowed everything is a miss. */
 static bool
@@ -138,7 +161,8 @@ elevate(const struct config *c, const struct box_call *call, bool boxed,
 		    caller(call, who));
 		return;
 	}
-	if (!gates_open(c, call, ret) || needs_person(c, call, ret))
+	if (!gates_open(c, call, ret) || denies_itself(call, ret) ||
+	    needs_person(c, call, ret))
 		return;
 	ret->left = true;
 }

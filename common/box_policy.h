@@ -22,9 +22,19 @@ enum box_ask {
 	BOX_ASKS
 };
 
+/* What may run elevated? The call may only tighten. */
+enum box_security {
+	BOX_SECURITY_UNSAID,
+	BOX_SECURITY_FULL,
+	BOX_SECURITY_ALLOWLIST,
+	BOX_SECURITY_DENY,
+	BOX_SECURITIES
+};
+
 struct box_call {
 	enum box_host host;
 	enum box_ask ask;
+	enum box_security security;
 	bool elevated;
 	const char *scope; /* "": none */
 };
@@ -53,5 +63,6 @@ const char *box_granted_word(const struct box_answer *a);
 /* The value of a param; -1: no such word. */
 int box_host_of(const char *word, size_t len);
 int box_ask_of(const char *word, size_t len);
+int box_security_of(const char *word, size_t len);
 
 #endif

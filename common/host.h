@@ -15,6 +15,7 @@ enum box_host {
 #define BOX_HOST_WORDS   "auto, gateway, sandbox or node"
 #define BOX_HOST_CHOICES "auto|gateway|sandbox" /* a node is none yet */
 #define BOX_ASK_WORDS    "off, on-miss or always"
+#define BOX_SECURITY_WORDS "full, allowlist or deny"
 #define BOX_ASK_CHOICES  "off|on-miss|always"
 
 /* Where its command runs. */

@@ -29,16 +29,21 @@ exec_host(const struct config *cfg, const char *unavailable,
 	int host = word_of(params, "host", box_host_of, BOX_HOST_AUTO,
 	    BOX_HOST_WORDS, why);
 	bool elevated = val_bool(params, "elevated", false);
-	/* without elevated it has no meaning yet, whatever it is */
+	/* without elevated these have no meaning yet, whatever they are */
 	int ask = elevated ? word_of(params, "ask", box_ask_of, BOX_ASK_UNSAID,
 				 BOX_ASK_WORDS, why) :
 			     BOX_ASK_UNSAID;
+	int security = elevated ? word_of(params, "security", box_security_of,
+				      BOX_SECURITY_UNSAID, BOX_SECURITY_WORDS,
+				      why) :
+				  BOX_SECURITY_UNSAID;
 	struct box_call call = {.host = (enum box_host)host,
 	    .ask = (enum box_ask)ask,
+	    .security = (enum box_security)security,
 	    .elevated = elevated,
 	    .scope = scope};
 
-	if (host < 0 || ask < 0)
+	if (host < 0 || ask < 0 || security < 0)
 		return -EINVAL;
 	box_policy(cfg, unavailable, &call, ret);
 	if (ret->field == NULL)

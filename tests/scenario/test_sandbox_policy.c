@@ -56,6 +56,9 @@ SCENARIO(sandbox_policy, what_a_covered_scope_may_not_is_said_in_full)
 	a = ask_as(boxed, "exec", STR("command", "true"), YES("elevated"),
 	    STR("ask", "always"));
 	expect_refused_for(a, "unsupported", "ask");
+	a = ask_as(boxed, "exec", STR("command", "true"), YES("elevated"),
+	    STR("security", "deny"));
+	expect_refused_for(a, "forbidden", "security");
 }
 
 /* Where a call that leaves its box says one of its directories, that is the same

@@ -465,7 +465,7 @@ Test(call, a_title_is_a_label)
 	gives("exec", "{\"command\":\"x\",\"title\":\"Build\\n it\"}",
 	    "{\"command\":\"x\",\"label\":\"Build\\\\x0a it\"}");
 	gives("exec", "{\"command\":\"x\",\"title\":\"Build\","
-	    "\"label\":\"mine\",\"security\":5,\"node\":null}",
+	    "\"label\":\"mine\",\"node\":null}",
 	    "{\"command\":\"x\",\"label\":\"mine\"}");
 	gives("exec", "{\"command\":\"x\",\"title\":"
 	    "\"1234567890123456789012345678901234567890123456\\u00e9\"}",

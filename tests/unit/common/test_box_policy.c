@@ -169,12 +169,35 @@ Test(box_policy, says_what_is_not_built)
 	cr_expect_str_eq(a.field, "ask");
 	cr_expect_str_eq(a.text, "elevated needs an approval (ask = always), "
 	    "and approvals are not built yet");
+	call.security = BOX_SECURITY_ALLOWLIST;
+	box_policy(c, "", &call, &a);
+	cr_expect_eq(a.verdict, BOX_UNSUPPORTED);
+	cr_expect_str_eq(a.field, "security");
+	cr_expect_str_eq(a.text, "elevated needs a list of what is allowed "
+	    "(security = allowlist), and approvals are not built yet");
+	call.security = BOX_SECURITY_FULL;
 	c->elevated.ask = CONFIG_ASK_ON_MISS;
 	call.ask = BOX_ASK_OFF;
 	box_policy(c, "", &call, &a);
 	cr_expect_eq(a.verdict, BOX_UNSUPPORTED, "a call never widens");
 	cr_expect_str_eq(a.text, "elevated needs an approval ([elevated] ask = "
 	    "on-miss), and approvals are not built yet");
+}
+
+Test(box_policy, lets_no_call_out_that_denies_it)
+{
+	struct box_call call = {.elevated = true, .scope = "x",
+	    .security = BOX_SECURITY_DENY};
+	struct box_answer a;
+
+	c->sandbox.mode = CONFIG_SANDBOX_ALL;
+	c->elevated.enabled = true;
+	(void)strcpy(c->elevated.scopes, "x\n");
+	box_policy(c, "", &call, &a);
+	cr_expect(a.verdict == BOX_FORBIDDEN && !a.left);
+	cr_expect_str_eq(a.field, "security");
+	cr_expect_str_eq(a.text, "elevated is refused by the call itself "
+	    "(security = deny)");
 }
 
 Test(box_policy, says_where_a_call_may_not_go)
@@ -210,6 +233,8 @@ Test(box_policy, knows_the_words)
 	cr_expect_eq(box_host_of("", 0), -1);
 	cr_expect_eq(box_ask_of("on-miss", 7), BOX_ASK_ON_MISS);
 	cr_expect_eq(box_ask_of("", 0), -1);
+	cr_expect_eq(box_security_of("Deny", 4), BOX_SECURITY_DENY);
+	cr_expect_eq(box_security_of("none", 4), -1);
 }
 
 Test(box_policy, names_what_is_in_the_way_of_a_box)

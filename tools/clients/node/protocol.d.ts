@@ -407,6 +407,8 @@ export interface ExecParams {
   elevated?: boolean;
   /** off, on-miss or always: whether a person is asked before an elevated command */
   ask?: string;
+  /** full, allowlist or deny: what may run elevated */
+  security?: string;
   /** auto: sandbox where [sandbox] mode covers the scope, else gateway, which is this machine */
   host?: string;
   /** memoryBytes, pids (of the session), cpuSeconds, fileSizeBytes, openFiles, nice (of each process) */
@@ -833,6 +835,8 @@ export interface ExplainSandboxParams {
   elevated?: boolean;
   /** As exec has it */
   ask?: string;
+  /** As exec has it */
+  security?: string;
 }
 export interface ExplainSandboxAnswer {
   text: string;

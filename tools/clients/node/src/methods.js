@@ -36,6 +36,7 @@ export const METHODS = {
     rows: ['int+', 'Lines of the terminal'],
     elevated: ['bool', 'Out of the sandbox, where [elevated] lets the scope; else refused'],
     ask: ['str', 'off, on-miss or always: whether a person is asked before an elevated command'],
+    security: ['str', 'full, allowlist or deny: what may run elevated'],
     host: ['str', 'auto: sandbox where [sandbox] mode covers the scope, else gateway, which is this machine'],
     limits: ['map', 'memoryBytes, pids (of the session), cpuSeconds, fileSizeBytes, openFiles, nice (of each process)'],
     display: ['str', 'How output is shown in text and aggregated: clean, ansi, shown, plain; section 6', 'text'],
@@ -176,7 +177,6 @@ export const METHODS = {
 // Taken, though no method has it: the parameter it stands for, what it means.
 export const EXTRAS = {
   title: ['exec', 'label', 'What the command is for, in a few words.'],
-  security: ['exec', '', 'What may run unasked. Nobody asks here yet: without meaning.'],
   node: ['exec', '', 'Which machine, for host node, which is not built yet.'],
 };
 

@@ -292,6 +292,7 @@ METHODS["exec"] = ("requestKey", "exec", {
     "rows": ("int+", "Lines of the terminal", "rows"),
     "elevated": ("bool", "Out of the sandbox, where [elevated] lets the scope; else refused", "elevated"),
     "ask": ("str", "off, on-miss or always: whether a person is asked before an elevated command", "ask"),
+    "security": ("str", "full, allowlist or deny: what may run elevated", "security"),
     "host": ("str", "auto: sandbox where [sandbox] mode covers the scope, else gateway, which is this machine", "host"),
     "limits": ("map", "memoryBytes, pids (of the session), cpuSeconds, fileSizeBytes, openFiles, nice (of each process)", "limits"),
     "display": ("str", "How output is shown in text and aggregated: clean, ansi, shown, plain; section 6", "text"),
@@ -689,6 +690,7 @@ class Methods(Calls):
         rows: Union[int, None] = None,
         elevated: Union[bool, None] = None,
         ask: Union[str, None] = None,
+        security: Union[str, None] = None,
         host: Union[str, None] = None,
         limits: Union[Dict[str, Any], None] = None,
         text: Union[str, None] = None,
@@ -923,7 +925,8 @@ class Methods(Calls):
         scope: Union[str, None] = None,
         host: Union[str, None] = None,
         elevated: Union[bool, None] = None,
-        ask: Union[str, None] = None
+        ask: Union[str, None] = None,
+        security: Union[str, None] = None
     ) -> Answer[Dict[str, Any]]:
         """Which host a call of exec would get and why, and what its box would be made of. Nothing is made or run."""
         return Answer(await self._ask("explainSandbox", locals()))
@@ -1016,7 +1019,6 @@ class Methods(Calls):
 # means.
 EXTRAS = {
     "title": ("exec", "label", "What the command is for, in a few words."),
-    "security": ("exec", "", "What may run unasked. Nobody asks here yet: without meaning."),
     "node": ("exec", "", "Which machine, for host node, which is not built yet."),
 }
 
