@@ -112,6 +112,8 @@ SCENARIO(keys, wait_for_each_other)
 
 	psupd();
 	id = background(PUPPET("cat"));
+	while (pid_of(id) == 0) /* its box is being made */
+		;
 	start = now_ms();
 	q = ask_later(NULL, "send-keys", STR("sessionId", id),
 	    LIST("keys", "a", "", "b", "c"), INT("delayMs", 200));
