@@ -79,11 +79,13 @@ start_writer(struct child *c, struct spill *s, const char *path, uint64_t max,
 	atomic_store(&s->page->state, SPILLER_OPENS);
 	lent_map_forked(c->ring.hdr, true);
 	pid = FAULT_FAILS("spill.fork") ? (errno = EAGAIN, -1) : fork();
-	if (pid < 0)
-		return -errno;
 	if (pid == 0)
 		spill_writer(&job);
+	if (pid < 0)
+		pid = -errno;
 	lent_map_forked(c->ring.hdr, false);
+	if (pid < 0)
+		return pid;
 	s->pid = pid;
 	return 0;
 }
