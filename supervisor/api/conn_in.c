@@ -239,8 +239,7 @@ conn_unit(struct conn *c, uint64_t until)
 	c->m->conns->in_hand = c;
 	if (conn_send_more(c))
 		;
-	else if (r != NULL &&
-	    (c->job_next || !c->input || req_hears_end(r))) {
+	else if (r != NULL && (c->job_next || !c->input)) {
 		c->job_next = false;
 		req_unit(r, until);
 	} else if (c->input) {

@@ -374,14 +374,6 @@ is_told(const struct req *r)
 }
 
 bool
-req_hears_end(const struct req *r)
-{
-	const struct watch *w = TAILQ_FIRST(&r->due);
-
-	return w != NULL && r->step == NULL && !session_live(w->s);
-}
-
-bool
 req_may(const struct req *r)
 {
 	return is_told(r) || r->step == NULL || conn_takes_answers(r->conn);

@@ -11,8 +11,6 @@ void api_dispatch(struct master *m, struct req *r, const struct val *params);
 const struct method *api_method(enum proto_method method);
 /* May it have a unit now? */
 bool req_may(const struct req *r);
-/* Is it to hear of an end? Of each session once: nobody waits for long behind. */
-bool req_hears_end(const struct req *r);
 /* A unit: the next word for it, else a slice. It may be gone afterwards. */
 void req_unit(struct req *r, uint64_t until);
 /* By cancel or by the connection's end. */
