@@ -97,7 +97,7 @@ name_in(const char *section, const char *what, size_t *ret_len)
 /* A number in its range, by its name perhaps with a unit. */
 static int
 take_number(const char *name, const char *value, int64_t min, int64_t max,
-    int64_t *ret, char *why)
+    int64_t *ret, char why[CONFIG_WHY])
 {
 	if (config_parse_amount(name, value, ret) && *ret >= min && *ret <= max)
 		return 0;
@@ -108,7 +108,7 @@ take_number(const char *name, const char *value, int64_t min, int64_t max,
 /* limits.NAME of a lane, or NAME of all. */
 static int
 set_limit(struct config_limits *limits, const char *name, const char *value,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	unsigned which = limit_find(name, strlen(name));
 	int64_t v;
@@ -130,7 +130,7 @@ set_limit(struct config_limits *limits, const char *name, const char *value,
 /* The group a lane shares. */
 static int
 set_group_of(struct config_lane *lane, const char *value, unsigned line,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	size_t len = strlen(value);
 
@@ -147,7 +147,7 @@ set_group_of(struct config_lane *lane, const char *value, unsigned line,
 /* One setting of a lane. */
 static int
 set_key(struct config_lane *lane, const char *name, const char *value,
-    unsigned line, char *why)
+    unsigned line, char why[CONFIG_WHY])
 {
 	int64_t v;
 	size_t i;
@@ -190,7 +190,7 @@ find_group(const struct config *c, const char *name)
 /* The width of a group. */
 static int
 set_group(struct config *c, const char *group, size_t len, const char *name,
-    const char *value, char *why)
+    const char *value, char why[CONFIG_WHY])
 {
 	struct config_group *g = NULL;
 	int64_t v;
@@ -217,7 +217,7 @@ set_group(struct config *c, const char *group, size_t len, const char *name,
 
 int
 config_set_lane(struct config *c, const char *section, const char *name,
-    const char *value, unsigned line, char *why)
+    const char *value, unsigned line, char why[CONFIG_WHY])
 {
 	struct config_lane *lane, made;
 	const char *text;
@@ -262,7 +262,7 @@ reserved(const struct config *c, const char *group, size_t n,
 
 /* A lane and its reservation, by itself. */
 static int
-check_reserve(const struct config_lane *l, char *why)
+check_reserve(const struct config_lane *l, char why[CONFIG_WHY])
 {
 	if (l->reserve == 0)
 		return 0;
@@ -281,7 +281,7 @@ check_reserve(const struct config_lane *l, char *why)
 /* A lane within its group. */
 static int
 check_lane(const struct config *c, size_t n, struct config_place *at,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	const struct config_lane *l = &c->lanes[n];
 	const struct config_group *g = find_group(c, l->group);
@@ -313,7 +313,8 @@ check_lane(const struct config *c, size_t n, struct config_place *at,
 }
 
 int
-config_check_lanes(const struct config *c, struct config_place *ret, char *why)
+config_check_lanes(const struct config *c, struct config_place *ret,
+    char why[CONFIG_WHY])
 {
 	for (uint32_t i = 0; i < c->lane_count; i++) {
 		int error = check_lane(c, i, ret, why);

@@ -12,7 +12,7 @@ struct config_lane *config_get_lane(struct config *c, const char *name,
 /* One setting of such a section, or of one that is none. 0, or -EINVAL and
  * the reason. */
 int config_set_lane(struct config *c, const char *section, const char *name,
-    const char *value, unsigned line, char *why);
+    const char *value, unsigned line, char why[CONFIG_WHY]);
 /* What only the whole file tells: do groups and reservations fit? 0, or
  * -EINVAL, the reason, and where. */
 struct config_place {
@@ -21,6 +21,6 @@ struct config_place {
 	const char *name;
 };
 int config_check_lanes(const struct config *c, struct config_place *ret,
-    char *why);
+    char why[CONFIG_WHY]);
 
 #endif

@@ -15,7 +15,7 @@
 
 int
 config_add_line(char *to, size_t size, const char *line, size_t name,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	size_t len = strlen(line), used;
 
@@ -36,7 +36,7 @@ config_add_line(char *to, size_t size, const char *line, size_t name,
 }
 
 static int
-set_text(char *to, size_t size, const char *value, char *why)
+set_text(char *to, size_t size, const char *value, char why[CONFIG_WHY])
 {
 	size_t len = strlen(value);
 
@@ -51,7 +51,7 @@ set_text(char *to, size_t size, const char *value, char *why)
 }
 
 static int
-set_name(char *to, size_t size, const char *value, char *why)
+set_name(char *to, size_t size, const char *value, char why[CONFIG_WHY])
 {
 	if (value[strspn(value, LETTERS DIGITS "_.-")] != '\0' ||
 	    value[0] == '.' || value[0] == '-' || strlen(value) >= size)
@@ -64,7 +64,7 @@ set_name(char *to, size_t size, const char *value, char *why)
 
 int
 config_set_home(
-    char *to, size_t size, const char *value, char *why)
+    char *to, size_t size, const char *value, char why[CONFIG_WHY])
 {
 	const char *path = strncmp(value, "~/", 2) == 0 ? value + 1 : value;
 
@@ -75,7 +75,7 @@ config_set_home(
 }
 
 static int
-set_bind(char *to, size_t size, const char *value, char *why)
+set_bind(char *to, size_t size, const char *value, char why[CONFIG_WHY])
 {
 	struct box_bind bind;
 	size_t n = 0;
@@ -94,7 +94,7 @@ set_bind(char *to, size_t size, const char *value, char *why)
 
 static int
 set_variable(
-    char *to, size_t size, const char *value, char *why)
+    char *to, size_t size, const char *value, char why[CONFIG_WHY])
 {
 	const char *is = strchr(value, '=');
 
@@ -113,7 +113,7 @@ set_variable(
 
 /* All of them in one value, which goes before an earlier one. */
 static int
-set_scopes(char *to, size_t size, const char *value, char *why)
+set_scopes(char *to, size_t size, const char *value, char why[CONFIG_WHY])
 {
 	char name[48];
 
@@ -141,7 +141,7 @@ set_scopes(char *to, size_t size, const char *value, char *why)
 
 int
 config_set_list(struct config *c, const struct config_option *o,
-    const char *value, char *why)
+    const char *value, char why[CONFIG_WHY])
 {
 	char *to = (char *)c + o->offset;
 

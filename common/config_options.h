@@ -6,8 +6,6 @@
 
 #include "config.h"
 
-/* Bytes of each reason that is written to `why`. */
-#define CONFIG_WHY 500
 #define CONFIG_ANY (UINT64_C(1) << 50) /* beyond what any setting may be */
 
 enum config_type {
@@ -59,14 +57,14 @@ extern const size_t config_option_count;
 /* One value into its place; from the environment it is clamped. 0, or -EINVAL
  * and the reason. */
 int config_set(struct config *c, const struct config_option *o,
-    const char *value, bool from_env, char *why);
+    const char *value, bool from_env, char why[CONFIG_WHY]);
 
 /* Of a type whose values are words: the word of this value; NULL: no such
  * type or value. */
 const char *config_word(enum config_type type, uint64_t v);
 /* One of them into its place. */
 int config_set_word(struct config *c, const struct config_option *o,
-    const char *value, char *why);
+    const char *value, char why[CONFIG_WHY]);
 
 /* The words for yes and no. */
 bool config_parse_bool(const char *s, bool *ret);
@@ -80,22 +78,22 @@ bool config_parse_amount(const char *name, const char *s, int64_t *ret);
 /* config_scope.c: is it a section `scope "NAME"`, and a value in it. */
 bool config_is_scope(const char *section);
 int config_set_scope(struct config *c, const char *section, const char *name,
-    const char *value, char *why);
+    const char *value, char why[CONFIG_WHY]);
 
 /* config_lists.c: values of the types that hold several, or text. */
 int config_set_list(struct config *c, const struct config_option *o,
-    const char *value, char *why);
+    const char *value, char why[CONFIG_WHY]);
 
 /* One line more. `name` bytes of it are what it is called: an earlier line of
  * that name goes. 0 bytes: every line is another. */
 int config_add_line(char *to, size_t size, const char *line, size_t name,
-    char *why);
+    char why[CONFIG_WHY]);
 /* A path of HOME's type. */
 int config_set_home(
-    char *to, size_t size, const char *value, char *why);
+    char *to, size_t size, const char *value, char why[CONFIG_WHY]);
 
 /* Writes a sentence; -EINVAL, for callers that return it. */
-int config_refuse(char *why, const char *fmt, ...)
+int config_refuse(char why[CONFIG_WHY], const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -17,7 +17,7 @@
 /* Whom boxes run as: `user` where the server is root, else the server. Root
  * without one has none, which makes boxes impossible and not the file wrong. */
 static int
-find_user(struct config_sandbox *s, const char **ret_home, char *why)
+find_user(struct config_sandbox *s, const char **ret_home, char why[CONFIG_WHY])
 {
 	bool root = geteuid() == 0;
 	const struct passwd *pw;
@@ -43,7 +43,7 @@ find_user(struct config_sandbox *s, const char **ret_home, char *why)
 /* ~ is the home of whom boxes run as. */
 static int
 find_home(const char *name, char path[CONFIG_DIRECTORY], const char *home,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	char full[CONFIG_DIRECTORY];
 	int n;
@@ -194,7 +194,7 @@ next_shown(const struct config *c, const char *at[2], struct shown *ret)
  * to psup.conf, which are gone again. `said` has the paths as they were written. */
 static int
 check_nesting(const struct config *c, const struct config *said,
-    const char *home, const char *conf, char *why)
+    const char *home, const char *conf, char why[CONFIG_WHY])
 {
 	const char *at[2] = {c->sandbox.binds, NULL};
 	const char *written[2] = {said->sandbox.binds, NULL};
@@ -251,7 +251,7 @@ check_nesting(const struct config *c, const struct config *said,
 
 /* One that a line of ours would not hold. */
 static int
-refuse_real(const char *name, const char *path, char *why)
+refuse_real(const char *name, const char *path, char why[CONFIG_WHY])
 {
 	return config_refuse(why, "sandbox.%s: %.200s leads to a path with "
 	    "control characters; expected one without", name, path);
@@ -259,7 +259,7 @@ refuse_real(const char *name, const char *path, char *why)
 
 /* Else whoever looks at it sleeps, with all that he does for others. */
 static int
-check_answers(const char *name, const char *path, char *why)
+check_answers(const char *name, const char *path, char why[CONFIG_WHY])
 {
 	return path_answers(path) ? 0 :
 				    config_refuse(why, "sandbox.%s: %.200s "
@@ -271,7 +271,7 @@ check_answers(const char *name, const char *path, char *why)
 /* A directory as it was written: where it leads, if a box may show that. */
 static int
 find_directory(const struct config_sandbox *s, char path[CONFIG_DIRECTORY],
-    const char *home, const char *run, char *why)
+    const char *home, const char *run, char why[CONFIG_WHY])
 {
 	char real[PATH_MAX], reason[256];
 	struct box_bind b = {.writable = s->access == CONFIG_ACCESS_RW};
@@ -306,7 +306,7 @@ find_directory(const struct config_sandbox *s, char path[CONFIG_DIRECTORY],
 /* ... of each scope. */
 static int
 find_directories(struct config *c, const char *home, const char *rundir,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	char found[sizeof(c->directories)] = "", run[PATH_MAX];
 	char line[sizeof(struct config_directory)];
@@ -330,7 +330,7 @@ find_directories(struct config *c, const char *home, const char *rundir,
 
 /* Each bind with the path that its host side leads to. */
 static int
-find_binds(struct config_sandbox *s, const char *rundir, char *why)
+find_binds(struct config_sandbox *s, const char *rundir, char why[CONFIG_WHY])
 {
 	char run[PATH_MAX], real[PATH_MAX], reason[256];
 	char binds[sizeof(s->binds)] = "";

@@ -132,7 +132,7 @@ config_sandbox_sum(const struct config *config, const char *scope)
 
 /* Scopes that say something which mode makes untrue. */
 static int
-check_scopes(const struct config *c, char *why)
+check_scopes(const struct config *c, char why[CONFIG_WHY])
 {
 	for (uint32_t i = 0; i < c->scope_count; i++) {
 		enum config_scope_box box =
@@ -156,7 +156,7 @@ check_scopes(const struct config *c, char *why)
 
 /* Two binds at one place: one of them would not be seen. */
 static int
-check_binds(const struct config_sandbox *s, char *why)
+check_binds(const struct config_sandbox *s, char why[CONFIG_WHY])
 {
 	const char *at = s->binds, *other;
 	struct box_bind a, b;
@@ -180,7 +180,7 @@ check_binds(const struct config_sandbox *s, char *why)
 
 /* Is there one for each scope that is known to have a box? */
 static int
-check_directories(const struct config *c, char *why)
+check_directories(const struct config *c, char why[CONFIG_WHY])
 {
 	const struct config_sandbox *s = &c->sandbox;
 	const char *word = config_word(OPT_BOX_ACCESS, s->access);
@@ -214,7 +214,7 @@ check_directories(const struct config *c, char *why)
 /* A container is there already, and is one box. */
 static int
 check_container(const struct config_sandbox *s, const char **ret_name,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	*ret_name = "container";
 	if ((s->backend == CONFIG_BACKEND_CONTAINER) !=
@@ -242,7 +242,8 @@ check_container(const struct config_sandbox *s, const char **ret_name,
 }
 
 int
-config_check_sandbox(const struct config *c, const char **ret_name, char *why)
+config_check_sandbox(const struct config *c, const char **ret_name,
+    char why[CONFIG_WHY])
 {
 	const struct config_sandbox *s = &c->sandbox;
 

@@ -17,6 +17,9 @@
 
 #include "common/box_bind.h"
 
+/* Bytes of each reason of config_options.h, and of config_check_sandbox(). */
+#define CONFIG_WHY 500
+
 struct config;
 
 enum config_sandbox_mode {
@@ -104,7 +107,7 @@ uint64_t config_sandbox_sum(const struct config *c, const char *scope);
 /* What only the whole file tells. 0, or -EINVAL, `*ret_name` the setting of
  * [sandbox] and the reason. */
 int config_check_sandbox(const struct config *c, const char **ret_name,
-    char *why);
+    char why[CONFIG_WHY]);
 
 /* Looks at this machine, for whoever is to make boxes: the user exists and is
  * not root, ~ in `workspace` is his home, the host's side of each bind is there,

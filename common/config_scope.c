@@ -38,7 +38,7 @@ config_is_scope(const char *section)
 }
 
 static int
-set_box(struct config_scope *scope, const char *value, char *why)
+set_box(struct config_scope *scope, const char *value, char why[CONFIG_WHY])
 {
 	bool yes;
 
@@ -54,7 +54,7 @@ set_box(struct config_scope *scope, const char *value, char *why)
 
 static int
 set_directory(struct config *c, const struct config_scope *scope,
-    const char *value, char *why)
+    const char *value, char why[CONFIG_WHY])
 {
 	char path[sizeof(c->sandbox.directory)];
 	char line[sizeof(scope->name) + sizeof(path)];
@@ -68,7 +68,7 @@ set_directory(struct config *c, const struct config_scope *scope,
 
 int
 config_set_scope(struct config *c, const char *section, const char *name,
-    const char *value, char *why)
+    const char *value, char why[CONFIG_WHY])
 {
 	const char *text = section + sizeof(PREFIX) - 1;
 	size_t len = strlen(text);

@@ -18,7 +18,7 @@
 #include "option.h"
 
 int
-config_refuse(char *why, const char *fmt, ...)
+config_refuse(char why[CONFIG_WHY], const char *fmt, ...)
 {
 	va_list ap;
 
@@ -111,7 +111,7 @@ store(struct config *c, const struct config_option *o, const void *v,
 /* UINT and SECONDS. */
 static int
 set_number(struct config *c, const struct config_option *o, const char *value,
-    bool clamp, char *why)
+    bool clamp, char why[CONFIG_WHY])
 {
 	int64_t max = (int64_t)(clamp && o->env_max > 0 ? o->env_max : o->max);
 	int64_t min = (int64_t)o->min, v;
@@ -135,7 +135,7 @@ set_number(struct config *c, const struct config_option *o, const char *value,
 /* BOOL and OPT_OUT. */
 static int
 set_bool(struct config *c, const struct config_option *o, const char *value,
-    bool from_env, char *why)
+    bool from_env, char why[CONFIG_WHY])
 {
 	bool v;
 
@@ -153,7 +153,7 @@ set_bool(struct config *c, const struct config_option *o, const char *value,
 /* DIR and PATHS. */
 static int
 set_path(struct config *c, const struct config_option *o, const char *value,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	size_t len = strlen(value);
 	const char *s;
@@ -181,7 +181,7 @@ set_path(struct config *c, const struct config_option *o, const char *value,
 /* NAMES. */
 static int
 set_names(struct config *c, const struct config_option *o, const char *value,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	const char *s = value;
 	size_t n, k, len = strlen(value);
@@ -205,7 +205,7 @@ set_names(struct config *c, const struct config_option *o, const char *value,
 /* HASH. */
 static int
 set_hash(struct config *c, const struct config_option *o, const char *value,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	size_t len = strlen(value);
 
@@ -220,7 +220,7 @@ set_hash(struct config *c, const struct config_option *o, const char *value,
 /* GROUP. */
 static int
 set_group(struct config *c, const struct config_option *o, const char *value,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	const struct group *g;
 	uint64_t gid = 0;
@@ -242,7 +242,7 @@ set_group(struct config *c, const struct config_option *o, const char *value,
 /* PERCENT. */
 static int
 set_percent(struct config *c, const struct config_option *o, const char *value,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	unsigned whole = 0, part = 0, digits = 0, unit = 100;
 	const char *s = value;
@@ -266,7 +266,7 @@ set_percent(struct config *c, const struct config_option *o, const char *value,
 /* SIZE. */
 static int
 set_size(struct config *c, const struct config_option *o, const char *value,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	static const char units[] = "kmgt";
 	size_t len = strlen(value);
@@ -294,7 +294,7 @@ set_size(struct config *c, const struct config_option *o, const char *value,
 /* KINDS: words between blanks or commas. */
 static int
 set_kinds(struct config *c, const struct config_option *o, const char *value,
-    char *why)
+    char why[CONFIG_WHY])
 {
 	uint64_t kinds = EVENT_ENDS;
 	size_t n;
@@ -318,7 +318,7 @@ set_kinds(struct config *c, const struct config_option *o, const char *value,
 
 int
 config_set(struct config *c, const struct config_option *o, const char *value,
-    bool from_env, char *why)
+    bool from_env, char why[CONFIG_WHY])
 {
 	if (o->type >= OPT_WORDS)
 		return config_set_word(c, o, value, why);

@@ -54,7 +54,7 @@ config_word(enum config_type type, uint64_t v)
 
 int
 config_set_word(struct config *c, const struct config_option *o,
-    const char *value, char *why)
+    const char *value, char why[CONFIG_WHY])
 {
 	const struct words *w = &word_types[o->type - OPT_WORDS];
 	uint64_t v;
