@@ -4,11 +4,16 @@
 #include "lib_boxes.h"
 #include "lib_inner.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TestSuite(sandbox_directory);
@@ -306,6 +311,54 @@ SCENARIO(sandbox_directory, that_never_answers_is_refused_by_name)
 	kill_now(master, SIGKILL);
 	await_new_master(master);
 	expect_ok(ask("list"));
-	/* who finds the box there lets others in, as long as it lives */
+}
+
+/* In the master's namespace of mounts, and lives as long as it is let. */
+static pid_t
+mounts_keeper(pid_t master)
+{
+	int fd = (int)syscall(SYS_pidfd_open, master, 0), there[2];
+	pid_t pid;
+	char c;
+
+	expect(fd >= 0 && pipe2(there, O_CLOEXEC) == 0);
+	pid = fork();
+	if (pid == 0) {
+		if (setns(fd, CLONE_NEWNS) != 0 || write(there[1], "", 1) != 1)
+			_exit(1);
+		(void)pause();
+		_exit(0);
+	}
+	close(there[1]);
+	expect(read(there[0], &c, 1) == 1, "it is in another namespace");
+	close(there[0]);
+	close(fd);
+	return pid;
+}
+
+/* A master that finds a box beside a mount whose server is gone lets others in, as
+ * long as that box lives. */
+SCENARIO(sandbox_directory, whose_server_is_gone_ends_no_box)
+{
+	const char *dir = file_in_scenario("share"), *seen;
+	struct answer *a;
+	struct stat st;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip_scenario("only root mounts over its server's directories");
+	expect(mkdir(dir, 0755) == 0);
+	psupd(.conf = conf(scn_format("bind = %s:/share:ro\n", dir)),
+	    .wrap = {"unshare", "-m"});
+	a = ask("exec", STR("command", "ls /share"));
+	skip_without_boxes(a);
+	pid = mounts_keeper(master_pid());
+	seen = scn_format("/proc/%d/root%s", (int)keeper_pid(), dir);
+	mount_dead(pid, dir);
+	kill_now(pid, SIGKILL);
+	expect(waitpid(pid, NULL, 0) == pid);
+	expect(stat(seen, &st) != 0 && errno == ENOTCONN, "%s",
+	    strerror(errno)); /* it waits until the server is gone */
+	kill_master();
 	expect_says("echo in again", "in again\n");
 }

@@ -418,6 +418,7 @@ SCENARIO(terminal, another_client_sends_it_to_the_background)
 SCENARIO(terminal, a_grandchild_with_the_terminal_does_not_hold_the_end)
 {
 	struct answer *a;
+	struct output o;
 	char line[32];
 	int64_t until;
 	pid_t left;
@@ -429,11 +430,12 @@ SCENARIO(terminal, a_grandchild_with_the_terminal_does_not_hold_the_end)
 	expect_int(a, "holders", 1);
 	/* a terminal's output comes by a worker of the kernel's, at its leisure */
 	until = now_ms() + SCN_DEADLINE_MS;
-	while (strstr(read_retained(id_of(a)).bytes, "left=") == NULL) {
-		expect(now_ms() < until);
+	while ((o = read_retained(id_of(a))).len == 0 ||
+	    strstr(o.bytes, "left=") == NULL) {
+		expect(now_ms() < until, "its output is lost");
 		poll(NULL, 0, 5);
 	}
-	left = atoi(strstr(read_retained(id_of(a)).bytes, "left=") + 5);
+	left = atoi(strstr(o.bytes, "left=") + 5);
 	expect(left > 1, "%s", text_of(a, "aggregated"));
 	/* in a box the number is the box's: another command there asks */
 	(void)snprintf(line, sizeof(line), "kill -9 %d", left);
