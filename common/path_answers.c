@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See path_answers.h. What lies where the root does, on a way that the kernel knows
- * by heart, answers. Else stat(1) looks, in a process of its own, which is left to
- * itself where it sleeps. A thread would not do: one that sleeps in a mount keeps
+ * See path_answers.h. What lies where the root does, on a way that the kernel
+ * knows by heart, answers. Else stat(1) looks, in a process of its own, which is
+ * left to itself where it sleeps. A thread would not do: one that sleeps in a mount keeps
  * the process that it is of from ending, so that no other master would follow.
  */
 #include "common/path_answers.h"
@@ -25,7 +25,7 @@
 
 #define WAIT_MS 1000 /* for who looks and sleeps */
 #define MORE_MS 100  /* for who has no processor yet, again and again */
-#define MORES   30   /* less than the keeper waits for a master's beat */
+#define MORES   10   /* the master waits, for several paths one by one */
 
 static struct question {
 	pid_t pid; /* who looks; 0: there is an answer */

@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
-/* True: there is an answer, be it that there is nothing. It is waited for 1 s, up
- * to 4 s where the machine has no processor for who looks,
- * and not at all where an earlier question about this path still hangs. */
+/* True: there is an answer, be it that there is nothing. It is waited for 1 s, 2
+ * where the machine has no processor for who looks, and not at all where an
+ * earlier question about this path still hangs. */
 bool path_answers(const char *path);
 
 #endif

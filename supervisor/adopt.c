@@ -67,7 +67,7 @@ shown_text(const char *text, size_t size, bool names, const char *other)
 #define SHOWN(field, names, other)                                             \
 	shown_text(row->field, sizeof(row->field), (names), (other))
 
-/* What the board said of who it is and what was asked for, and its ring by whom. */
+/* What the board said of who it is and what was asked for; its ring, by whom. */
 static void
 take_row(const struct board_slot *row, uint64_t request, struct session_id *id,
     struct session_wish *w)

@@ -231,10 +231,12 @@ put_missing(struct enc *e, const char *feature, const char *reason)
 static void
 status_unavailable(struct master *m, struct enc *e)
 {
+	const char *why = boxes_why(m);
+
 	enc_key(e, "unavailable");
 	enc_array(e);
-	if (boxes_why(m)[0] != '\0')
-		put_missing(e, "sandbox", boxes_why(m));
+	if (why[0] != '\0')
+		put_missing(e, "sandbox", why);
 	put_missing(e, "node", "the node host is not built yet");
 	if (m->h.group[HERITAGE_GROUP_TREE][0] == '\0')
 		put_missing(e, "cgroup", m->cfg.cgroup == CONFIG_CGROUP_OFF

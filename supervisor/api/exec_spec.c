@@ -258,7 +258,7 @@ exec_spec_make(const struct exec_base *b, const struct val *params,
     const char *cwd, const struct exec_ids *ids, struct spec **ret,
     struct proto_problem *why)
 {
-	static struct build bl; /* 70 KiB: neither cleared nor allocated each time */
+	static struct build bl; /* 70 KiB: not cleared each time */
 	struct spec *sp = calloc(1, sizeof(*sp));
 	struct sbuf path = SBUF_INIT, shells = SBUF_INIT;
 	int r = -ENOMEM;

@@ -191,7 +191,6 @@ reap_orphan(struct keeper *k, int32_t pid)
 	return true;
 }
 
-/* A worker says that it is a dead porter. 0: it names none. */
 void
 reap_porter(const struct keeper *k, int32_t pid)
 {

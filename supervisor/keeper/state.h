@@ -322,6 +322,7 @@ void reap_close(struct keeper *k, struct row *r, uint32_t mask);
 void reap_forget(struct keeper *k, struct row *r);
 /* Reaps what is dead and nobody's, some of them. True: it was through all. */
 bool reap_sweep(struct keeper *k);
+/* Reaps a dead porter that its worker names, unless it is a row's; 0: none. */
 void reap_porter(const struct keeper *k, int32_t pid);
 bool reap_is_child(int32_t pid);
 bool reap_is_known(const struct keeper *k, int32_t pid);

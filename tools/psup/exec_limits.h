@@ -15,7 +15,8 @@ struct exec_limits {
 	size_t count;
 };
 
-/* --limit NAME=N into a struct exec_limits, in the units of the limit; what is wrong is said. */
+/* --limit NAME=N into a struct exec_limits, in the units of the limit; what is
+ * wrong is said. */
 void exec_limits_take(struct usage *u, const char *option, const char *text,
     void *into);
 /* The parameter of exec; none where there are none. */
