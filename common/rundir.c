@@ -156,6 +156,26 @@ rundir_open(const char *path, bool create, bool any_fs, char *why,
 	return fd;
 }
 
+/* The descriptor stays open: to close any of the file gives such a lock up. */
+int
+rundir_attend(int dirfd)
+{
+	struct flock l = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	int fd = openat(dirfd, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 || fcntl(fd, F_SETLK, &l) < 0 ? -errno : 0;
+}
+
+int32_t
+rundir_attendant(int lock)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (fcntl(lock, F_GETLK, &l) < 0 || l.l_type == F_UNLCK)
+		return 0;
+	return l.l_pid > 0 ? l.l_pid : -1;
+}
+
 void
 rundir_ring_name(struct sid sid, char ret_name[RUNDIR_NAME_MAX])
 {

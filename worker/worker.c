@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/log_write.h"
 #include "common/reserve.h"
+#include "common/rundir.h"
 #include "shm/lent_map.h"
 #include "shm/stats.h"
 #include "worker/child.h"
@@ -138,6 +139,7 @@ worker_init(struct worker *w, const struct heritage *h)
 	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (w->dirfd < 0)
 		return -errno;
+	(void)rundir_attend(w->dirfd); /* without it nobody waits for us */
 	rc = stats_attach_own(w->dirfd, STATS_PAGE_OF_WORKER(h->wid.slot),
 	    &w->stats);
 	if (rc < 0)

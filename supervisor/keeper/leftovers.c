@@ -23,6 +23,7 @@
 
 #include "mark.h"
 #include "procfs.h"
+#include "rundir.h"
 #include "supervisor/keeper/state.h"
 
 #define OLD_MAX    8u
@@ -30,6 +31,7 @@
 #define FILE_NEW   "incarnation.new"
 #define BOUND_NS   (5 * NSEC_PER_SEC)
 #define LOCKED_NS  (250 * NSEC_PER_MSEC)
+#define LEAVING_NS (2 * NSEC_PER_SEC)
 
 struct old {
 	uint64_t v[OLD_MAX];
@@ -240,4 +242,37 @@ leftover_kill(int dirfd, uint64_t incarnation)
 	if (old.count > 0 && kill_all(&old, "a dead keeper") == 0)
 		old.count = 0;
 	return write_new(dirfd, incarnation, &old);
+}
+
+/* SIGKILL to a worker, if that still is who has this number. */
+static void
+kill_worker(int lock, int32_t pid)
+{
+	int pidfd = pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+
+	if (pidfd < 0)
+		return;
+	if (rundir_attendant(lock) == pid &&
+	    syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0)
+		log_event(LOG_WARN, "leftover-killed",
+		    KV("of", "a dead keeper"), KV("role_pid", pid));
+	(void)close(pidfd);
+}
+
+/* Each worker of a dead keeper ends what it had, then itself: until then it may
+ * still make a ring, which would lie there for good. One that does not get to
+ * it, stopped or without a processor, is killed after a while. */
+void
+leftover_workers(int lock)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+	uint64_t late = clock_boot_ns() + LEAVING_NS;
+	int32_t pid, killed = 0;
+
+	while ((pid = rundir_attendant(lock)) != 0 &&
+	    clock_boot_ns() < late + BOUND_NS) {
+		if (pid != killed && clock_boot_ns() > late)
+			kill_worker(lock, killed = pid);
+		(void)nanosleep(&pause, NULL);
+	}
 }

@@ -242,6 +242,7 @@ begin_incarnation(struct keeper *k)
 	FAULT("keeper.after-leftover");
 	if (r < 0)
 		return cannot(k, "incarnation", -r);
+	leftover_workers(k->lock);
 	group_begin(k);
 	return 0;
 }

@@ -226,6 +226,7 @@ int leftover_kill(int dirfd, uint64_t incarnation);
 int leftover_mend(int dirfd, uint64_t incarnation);
 void leftover_own(uint64_t incarnation, bool children);
 bool leftover_had_children(void);
+void leftover_workers(int lock);
 
 /* --- groups.c */
 void group_begin(struct keeper *k);

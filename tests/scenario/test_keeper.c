@@ -189,6 +189,24 @@ SCENARIO(keeper, and_everybody_killed_at_once)
 	expect_str(ask("poll", STR("sessionId", waits)), "output", "once\n");
 }
 
+/* A worker that could go on later would make files that nobody looks for any
+ * more, and read the next one's. */
+SCENARIO(keeper, a_worker_of_a_dead_one_is_gone_before_the_next_answers)
+{
+	pid_t worker;
+
+	psupd(.first = true, .workers = 1);
+	worker = worker_of(background(PUPPET("print up; hang")));
+	kill_now(worker, SIGSTOP);
+	kill_now(psupd_pid(), SIGKILL);
+	server_was_killed();
+	psupd(.workers = 1);
+	expect(!is_alive(worker), "%d lives on", worker);
+	expect(await_former_server() == 128 + SIGKILL);
+	expect_str(ask("exec", STR("command", "echo on")), "aggregated",
+	    "on\n");
+}
+
 #ifdef PSUP_FAULTS
 
 /* How many files are in that folder of the runtime directory? */
