@@ -207,8 +207,12 @@ check_item(const struct checking *c, const struct val *key,
 	} else {
 		(void)snprintf(inner, sizeof(inner), " item %zu", index);
 	}
-	return complain(c, text ? PROTO_E_TOO_BIG : PROTO_E_INVALID_PARAMS,
+	(void)complain(c, text ? PROTO_E_TOO_BIG : PROTO_E_INVALID_PARAMS,
 	    inner, v);
+	if (key != NULL)
+		proto_append(c->problem->field, sizeof(c->problem->field),
+		    ".%s", name);
+	return -EINVAL;
 }
 
 /* STRMAP and STRLIST. */

@@ -261,8 +261,11 @@ run(struct cli *c, int argc, char **argv)
 	rc = cli_connect(c, CLI_MAY_START, 0);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
-	if (o.x.background)
-		return start_background(c);
+	if (o.x.background) {
+		code = start_background(c);
+		exec_env_explain(&o.env, psup_error_field(c->p));
+		return code;
+	}
 	if (o.x.yield_ms < 0)
 		o.x.yield_ms = -2;
 	o.x.stream = true;
@@ -274,7 +277,9 @@ run(struct cli *c, int argc, char **argv)
 	r.forward_stdin = o.stdin_mode == STDIN_INHERIT;
 	r.quiet = c->json;
 	r.detach_key = o.detach_key;
-	return run_foreground(c, &r);
+	code = run_foreground(c, &r);
+	exec_env_explain(&o.env, psup_error_field(c->p));
+	return code;
 }
 
 static const struct opt options[] = {

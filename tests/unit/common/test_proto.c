@@ -269,6 +269,7 @@ Test(proto, too_big_for_execve, .timeout = 10, .fini = fini)
 	cr_expect_eq(check(PROTO_EXEC), -EINVAL);
 	cr_expect_eq(problem.code, PROTO_E_TOO_BIG);
 	cr_expect_not_null(strstr(problem.message, "KEY2"));
+	cr_expect_str_eq(problem.field, "env.KEY2");
 	free(big);
 }
 
