@@ -112,6 +112,9 @@ like "$(psup exec --env-file "$scratch/env" true 2>&1)" \
 printf 'A=1\nB=\0\n' >"$scratch/env"
 like "$(psup exec --env-file "$scratch/env" true 2>&1)" '*line 2: it holds a NUL*' \
     "a NUL"
+like "$(psup exec --tag $'a=b\nc' true 2>&1; echo $?)" \
+    '*"tags" key "a" is "b\\x0ac"*without control characters*125' \
+    "tags are shown: no control character is in them"
 like "$(psup exec --env-file "$scratch/none" true 2>&1; echo $?)" \
     '*none: No such file*2' "no file"
 is "$(psup exec --elevated 'echo out' 2>"$scratch/err")" out \
