@@ -175,21 +175,38 @@ usage_decimal(struct usage *u, const char *option, const char *text, double lo,
 	return v;
 }
 
+const char *
+option_meant(const char *x, char *buf)
+{
+	snprintf(buf, MEANT_SIZE, x != NULL ? "; did you mean %s?" : "", x);
+	return buf;
+}
+
+const char *
+slip_meant(const struct slip *rows, const char *command, const char *typed)
+{
+	for (; rows != NULL && rows->typed != NULL; rows++)
+		if (strcmp(rows->typed, typed) == 0 &&
+		    (command == NULL ? rows->command == NULL
+		        : rows->command != NULL &&
+		            strcmp(rows->command, command) == 0))
+			return rows->meant;
+	return NULL;
+}
+
 int
 usage_no_word(struct usage *u, const char *what, const char *got,
     const char *words)
 {
-	const char *list[WORDS_MAX], *near;
-	char buf[512], shown[512];
+	char buf[512], shown[512], meant[MEANT_SIZE];
+	const char *list[WORDS_MAX];
 
 	words_split(words, buf, sizeof(buf), list, WORDS_MAX);
-	near = nearest_of(got, list);
 	snprintf(shown, sizeof(shown), "%s", words);
 	for (char *p = shown; (p = strchr(p, '|')) != NULL; p++)
 		*p = ' ';
-	return usage_wrong(u, "\"%.40s\" is not %s; there are %s%s%s%s", got,
-	    what, shown, near != NULL ? "; did you mean " : "",
-	    near != NULL ? near : "", near != NULL ? "?" : "");
+	return usage_wrong(u, "\"%.40s\" is not %s; there are %s%s", got, what,
+	    shown, option_meant(nearest_of(got, list), meant));
 }
 
 bool
@@ -356,13 +373,14 @@ begun(const struct option *all, const char *word, char *ret, size_t size)
 static void
 refuse(struct usage *u, const struct option *all, const char *word, int opt)
 {
+	char list[200], meant[MEANT_SIZE], letter[] = {'-', (char)optopt, 0};
 	const char *near;
-	char list[200];
 
 	if (opt == ':') {
 		usage_wrong(u, "%.80s needs a value", word);
 	} else if (strncmp(word, "--", 2) != 0) {
-		usage_wrong(u, "-%c is no option", optopt);
+		usage_wrong(u, "%s is no option%s", letter, option_meant(
+		    slip_meant(u->slips, u->command, letter), meant));
 	} else if (optopt != 0) {
 		usage_wrong(u, "%.*s takes no value", (int)strcspn(word, "="),
 		    word);
@@ -371,11 +389,11 @@ refuse(struct usage *u, const struct option *all, const char *word, int opt)
 		usage_wrong(u, "%.80s may be any of%s", word, list);
 	} else {
 		near = nearest_option(word, all);
-		if (near != NULL)
-			usage_wrong(u, "%.80s is no option; did you mean --%s?",
-			    word, near);
-		else
-			usage_wrong(u, "%.80s is no option", word);
+		snprintf(list, sizeof(list), "--%s", near != NULL ? near : "");
+		near = near != NULL ? list
+		    : slip_meant(u->slips, u->command, word);
+		usage_wrong(u, "%.80s is no option%s", word,
+		    option_meant(near, meant));
 	}
 }
 

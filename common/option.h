@@ -20,10 +20,18 @@
 
 #define EXIT_USAGE 2 /* but for psupd */
 
+/* What users of other tools type, and where it leads here; a row without
+ * `typed` ends a table. */
+struct slip {
+	const char *command; /* whose option it is; NULL: it is a command */
+	const char *typed, *meant;
+};
+
 /* Whose command line is read, and whether it is wrong. */
 struct usage {
 	const char *program; /* "psup-top" */
 	const char *command; /* whose options they are; NULL: the program's */
+	const struct slip *slips; /* NULL: none */
 	bool wrong;          /* and it was said what is */
 	bool dashes;         /* "--" stood before the operands */
 };
@@ -48,6 +56,12 @@ double usage_duration(struct usage *u, const char *option, const char *text,
  * seconds". */
 double usage_decimal(struct usage *u, const char *option, const char *text,
     double lo, double hi, const char *what);
+/* "; did you mean X?", or "" where X is NULL: in `buf`, which is returned. */
+#define MEANT_SIZE 100
+const char *option_meant(const char *x, char *buf);
+/* The X of a slip; NULL: it is none. */
+const char *slip_meant(const struct slip *rows, const char *command,
+    const char *typed);
 /* What is wrong with a word that is none of "a|b|c"; with the nearest. */
 int usage_no_word(struct usage *u, const char *what, const char *got,
     const char *words);

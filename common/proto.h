@@ -55,7 +55,7 @@ struct proto_param {
 	bool clamp;        /* out of range: moved into it, not refused */
 	bool any_bytes;    /* STRMAP: values need not be UTF-8, bin is taken */
 	bool secret;       /* no complaint shows the value */
-	bool printable;    /* STR: no control characters */
+	bool printable;    /* STR, STRMAP: no control characters */
 	bool program;      /* a program sets it, not a model */
 	double min, max;
 	const char *dflt;  /* as text, for the docs */

@@ -65,7 +65,8 @@ expect(const struct proto_param *row, char *dst, size_t size)
 		break;
 	case PT_STRMAP:
 		(void)snprintf(dst, size, "a map of at most %lld names to "
-		    "strings without NUL", max);
+		    "strings without %s", max,
+		    row->printable ? "control characters" : "NUL");
 		break;
 	case PT_STRLIST:
 		(void)snprintf(dst, size, "an array of %lld to %lld strings "
@@ -188,14 +189,22 @@ check_number(const struct checking *c, const struct val *v)
 	return 0;
 }
 
+/* A key, or what stands there. */
+static bool
+is_item(const struct proto_param *row, const struct val *v, bool any_bytes)
+{
+	return is_text(v, any_bytes) &&
+	    (!row->printable || text_is_printable(v->s.ptr, v->s.len));
+}
+
 /* One argument, or one variable's key and value. */
 static int
 check_item(const struct checking *c, const struct val *key,
     const struct val *v, size_t index)
 {
 	char inner[80], name[64];
-	bool text = is_text(v, c->row->any_bytes) &&
-	    (key == NULL || (is_text(key, false) && key->s.len > 0));
+	bool text = is_item(c->row, v, c->row->any_bytes) &&
+	    (key == NULL || (is_item(c->row, key, false) && key->s.len > 0));
 
 	if (text && v->s.len + (key != NULL ? key->s.len + 1 : 0) <=
 		PROTO_ARG_MAX)
@@ -207,8 +216,12 @@ check_item(const struct checking *c, const struct val *key,
 	} else {
 		(void)snprintf(inner, sizeof(inner), " item %zu", index);
 	}
-	return complain(c, text ? PROTO_E_TOO_BIG : PROTO_E_INVALID_PARAMS,
+	(void)complain(c, text ? PROTO_E_TOO_BIG : PROTO_E_INVALID_PARAMS,
 	    inner, v);
+	if (key != NULL)
+		proto_append(c->problem->field, sizeof(c->problem->field),
+		    ".%s", name);
+	return -EINVAL;
 }
 
 /* STRMAP and STRLIST. */

@@ -59,7 +59,7 @@ check_exec_sizes(struct psup *p, const struct val *params)
 			const struct val *key = &v->a.items[2 * i];
 
 			snprintf(field, sizeof(field), "%s.%.*s", maps[m],
-			    key->s.len > 40 ? 40 : (int)key->s.len, key->s.ptr);
+			    (int)key->s.len, key->s.ptr);
 			rc = check_arg(p, field, key + 1, key->s.len + 1);
 		}
 	}

@@ -121,7 +121,7 @@ env_call(struct build *bl, const struct exec_base *b, const struct val *params)
 
 	for (size_t i = 0; env != NULL && i < env->a.count; i++) {
 		const struct val *k = &env->a.items[2 * i], *v = k + 1;
-		char why[200];
+		char why[200], field[64];
 		int r = env_may_set(k->s.ptr, k->s.len, why, sizeof(why));
 
 		if (r == 0 && env_is_named(k->s.ptr, k->s.len,
@@ -133,10 +133,12 @@ env_call(struct build *bl, const struct exec_base *b, const struct val *params)
 		}
 
 		if (r < 0) {
+			snprintf(field, sizeof(field), "env.%.*s",
+			    (int)k->s.len, k->s.ptr);
 			proto_problem_set(bl->why,
 			    r == -EPERM ? PROTO_E_FORBIDDEN
 					: PROTO_E_INVALID_PARAMS,
-			    "env", "%s", why);
+			    field, "%s", why);
 			return -EINVAL;
 		}
 		env_set(bl, k->s.ptr, k->s.len, v->s.ptr, v->s.len);

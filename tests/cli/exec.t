@@ -56,7 +56,7 @@ is "$(psup log --raw "$id")" "in the back" "its output is kept"
 like "$(psup exec --json 'echo x; exit 4')" \
     '*"status":"completed"*"exitCode":4*' "--json"
 like "$(psup exec --json --env PATH=x true 2>/dev/null)" \
-    '*"code":"forbidden","field":"env"*"isError":true}' "a refusal as JSON"
+    '*"code":"forbidden","field":"env.[A-Z]*"*"isError":true}' "a refusal as JSON"
 like "$(psup exec --yield 50 'sleep 60' 2>&1)" "*background as *-*" "--yield"
 workers=$(psup-top --json -n 1 |
     grep -oE '"role": *"(worker|standby)"[^}]*"pid": *[0-9]+' | grep -oE '[0-9]+$')
@@ -94,7 +94,27 @@ is "$(psup exec --env-file "$scratch/env" 'echo $A')" $'one\rtwo' \
     "of carriage returns the last one goes"
 echo x >"$scratch/env"
 like "$(psup exec --env-file "$scratch/env" true 2>&1; echo $?)" \
-    '*line 1 is not KEY=VALUE: "x"*2' "a line that is none"
+    '*env: line 1: "x" is not KEY=VALUE*2' "a line that is none"
+for bad in 'LD_PRELOAD=x' 'B C=1' $'\xff=1' $'N=\xff'; do
+	printf '# one\nA=1\n%s\n' "$bad" >"$scratch/env"
+	for how in '' --background; do
+		# shellcheck disable=SC2086
+		like "$(psup exec $how --env-file "$scratch/env" true 2>&1; echo $?)" \
+		    "*: --env-file $scratch/env: line 3*125" \
+		    "what is refused is found: ${bad@Q} $how"
+	done
+done
+like "$(psup exec --env A=1 --env LD_PRELOAD=x true 2>&1)" \
+    "*LD_PRELOAD*connect." "of no file, no line"
+{ seq -f 'V%g=1' 1024; echo; echo W=1; } >"$scratch/env"
+like "$(psup exec --env-file "$scratch/env" true 2>&1)" \
+    '*line 1026: "W=1" is beyond*' "one too many"
+printf 'A=1\nB=\0\n' >"$scratch/env"
+like "$(psup exec --env-file "$scratch/env" true 2>&1)" '*line 2: it holds a NUL*' \
+    "a NUL"
+like "$(psup exec --tag $'a=b\nc' true 2>&1; echo $?)" \
+    '*"tags" key "a" is "b\\x0ac"*without control characters*125' \
+    "tags are shown: no control character is in them"
 like "$(psup exec --env-file "$scratch/none" true 2>&1; echo $?)" \
     '*none: No such file*2' "no file"
 is "$(psup exec --elevated 'echo out' 2>"$scratch/err")" out \

@@ -26,6 +26,16 @@ psup drain-scope gone --timeout 0 >/dev/null
 like "$(psup status)" "*
 draining  gone
 *" "a scope that is drained"
+alpha=$(psup exec --background --scope alpha 'seq 1000; exec sleep 600')
+psup wait "$alpha" --text 1000 >/dev/null
+psup token mint alpha --out "$scratch/token" >/dev/null
+like "$(psup --token-file "$scratch/token" status)" "server *
+in        $PSUP_RUNTIME_DIR
+scope     alpha
+sessions  1 running
+output    [1-9]*K; its share is [1-9]*[MG]
+*" "what a scope is told"
+psup remove "$alpha" >/dev/null
 like "$(psup status --verbose)" "*keeper.layouts: wire *shares: resource *" \
     "everything"
 is "$(psup status --json | grep -o '"\(keeper\|shares\|lanes\|output\)":' |

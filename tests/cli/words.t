@@ -16,6 +16,7 @@ is "$(psup --help | sed -n '/^Commands/,/^$/p' | awk 'length > 80' | wc -l)" 0 \
     "80 columns do"
 like "$(psup exec sleep 5 2>&1; echo $?)" "*: psup exec -- sleep 5;*2" \
     "the line that was meant"
+like "$(psup run -d sleep 5 2>&1)" "*: psup exec -d -- sleep 5;*" "detached"
 like "$(psup run echo 'a b' 2>&1)" "*: psup exec -- echo 'a b';*" "with quotes"
 
 is "$(psup run 'echo hi')" hi "run"
@@ -61,5 +62,19 @@ is "$(grep -c "^$busy" "$scratch/watched")" 2 "again and again"
 is "$(psup prune --older 1h)" "No finished sessions." "prune --older"
 like "$(psup prune)" "*Cleared session $done.*" "prune"
 is "$(psup ps -q)" "$busy" "leaves what runs"
+
+# docker's, tmux's, pueue's and kill's
+detached=$(psup run -d -e N=7 -w / 'echo $N; pwd; exec sleep 600')
+psup wait "$detached" --text / >/dev/null
+is "$(psup logs --tail 1 "$detached")" / "run -d -e -w, logs --tail"
+like "$(psup stop -s INT "$detached")" "*$detached is ended*" "stop"
+like "$(psup rm "$detached")" "Removed session $detached*" "rm"
+for try in "ls:list" "add x:run -d" "pause x:signal ID STOP, lanes pause" \
+    "run -it sh:-t" "kill -9 x:--signal KILL" "kill -KILL x:--signal KILL" \
+    "signal -9 x:signal ID KILL" "logs --lines 3 x:--limit"; do
+	# shellcheck disable=SC2086
+	like "$(psup ${try%%:*} 2>&1; echo $?)" \
+	    "*; did you mean ${try#*:}?*2" "${try%%:*} leads there"
+done
 is "$(psup top 2>&1 </dev/null)" "$(psup-top 2>&1 </dev/null)" \
     "top is psup-top"

@@ -139,7 +139,7 @@ bulk_call(struct cli *c, const char *method, const char *const *ids,
 
 	if (count == 1)
 		return cli_simple(c, method, args_of(ids[0], fill), wait_ms);
-	c->nearest_id[0] = '\0'; /* it was near to one of them */
+	c->meant_id[0] = '\0'; /* it was near to one of them */
 	b.v = calloc(count + 1, sizeof(*b.v));
 	rc = b.v != NULL ? cli_connect(c, CLI_NEVER_START, 0) : PSUP_OK;
 	if (b.v == NULL || rc != PSUP_OK) {

@@ -108,19 +108,6 @@ cli_error_object(const char *code, const char *field, const char *message)
 	    "isError", 1);
 }
 
-/* "; did you mean X?" where an id was not found and another is near. */
-static const char *
-suggestion(const struct cli *c, const char *code)
-{
-	static char text[100];
-
-	text[0] = '\0';
-	if (c->nearest_id[0] != '\0' && strcmp(code, "not-found") == 0)
-		snprintf(text, sizeof(text), "; did you mean %s?",
-		    c->nearest_id);
-	return text;
-}
-
 int
 cli_fail(struct cli *c, int rc)
 {
@@ -130,10 +117,11 @@ cli_fail(struct cli *c, int rc)
 	if (rc == PSUP_ERR_LOST &&
 	    strcmp(psup_error_code(c->p), "no-server") == 0)
 		rc = PSUP_ERR_NO_SERVER; /* it was there */
-	snprintf(text, sizeof(text), "%s%s%s", message,
+	snprintf(text, sizeof(text), "%s%s", message,
 	    rc == PSUP_ERR_NO_SERVER
 	        ? "; start one with psupd --detach or psup exec"
-	        : "", suggestion(c, psup_error_code(c->p)));
+	        : strcmp(psup_error_code(c->p), "not-found") == 0 ? c->meant_id
+	                                                           : "");
 	if (c->json)
 		cli_print_json(cli_error_object(psup_error_code(c->p),
 		    psup_error_field(c->p), text));
@@ -204,7 +192,7 @@ cli_answer(struct cli *c, psup_reply **reply)
 	if (code != EXIT_OK)
 		cli_say("%.*s%s", len > 2000 ? 2000 : (int)len,
 		    text != NULL ? text : "",
-		    code == EXIT_NOT_FOUND ? suggestion(c, "not-found") : "");
+		    code == EXIT_NOT_FOUND ? c->meant_id : "");
 	psup_reply_free(reply);
 	return code;
 }

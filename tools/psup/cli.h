@@ -31,7 +31,7 @@ struct cli;
  * place in commands.def. */
 struct command {
 	const char *name;
-	const char *also;    /* what others call it, "ps|ls"; NULL: nothing */
+	const char *also;    /* what others call it; NULL: nothing */
 	const char *args;    /* operands, as the usage line shows them */
 	const char *words;   /* how each is completed, as an opt's words, with a
 	                      * blank between; "..." behind the last, or the
@@ -67,14 +67,14 @@ struct cli {
 	bool no_progress;
 	enum cli_color color;
 	const char *rule; /* of output, as psup_clean's, or "raw"; NULL: clean */
-	char nearest_id[64]; /* to one that is not there; "": none is near */
+	char meant_id[MEANT_SIZE]; /* option_meant() of one that is none */
 	char (*ids)[64];  /* what beginnings of ids stand for */
 	size_t id_count;
 	psup *p;
 };
 
 #define COMMAND(id) extern const struct command cmd_##id;
-#define SESSION_COMMAND(name, summary, about) COMMAND(name)
+#define SESSION_COMMAND(name, also, summary, about) COMMAND(name)
 #include "commands.def"
 
 /* All of them, in the order of the help; NULL at end (psup.c). */

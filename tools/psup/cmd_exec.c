@@ -146,7 +146,7 @@ say_dashes(struct cli *c, int argc, char **argv)
 		    quote, argv[i], quote);
 	}
 	return cli_usage(c, "one shell string, or -- and a program with its "
-	    "arguments: psup exec --%s", line);
+	    "arguments: psup exec%s --%s", o.x.background ? " -d" : "", line);
 }
 
 /* Everything that the command line does not say. */
@@ -261,8 +261,11 @@ run(struct cli *c, int argc, char **argv)
 	rc = cli_connect(c, CLI_MAY_START, 0);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);
-	if (o.x.background)
-		return start_background(c);
+	if (o.x.background) {
+		code = start_background(c);
+		exec_env_explain(&o.env, psup_error_field(c->p));
+		return code;
+	}
 	if (o.x.yield_ms < 0)
 		o.x.yield_ms = -2;
 	o.x.stream = true;
@@ -274,12 +277,15 @@ run(struct cli *c, int argc, char **argv)
 	r.forward_stdin = o.stdin_mode == STDIN_INHERIT;
 	r.quiet = c->json;
 	r.detach_key = o.detach_key;
-	return run_foreground(c, &r);
+	code = run_foreground(c, &r);
+	exec_env_explain(&o.env, psup_error_field(c->p));
+	return code;
 }
 
 static const struct opt options[] = {
-	FLAG("background", 0, o.x.background,
+	FLAG("background", 'd', o.x.background,
 	    "print the session's id and return"),
+	FLAG("detach", 0, o.x.background, "the same"),
 	FLAG("follow", 'f', o.follow,
 	    "with --background: show its output as it comes, until it ends; "
 	    "what ends psup does not end it"),
@@ -290,8 +296,8 @@ static const struct opt options[] = {
 	    "get 1800)"),
 	SECONDS("no-output-timeout", 0, o.x.no_output_timeout_sec,
 	    "end it after S seconds of silence"),
-	TEXT("workdir", 0, "DIR", "@dir", o.x.workdir, "run it there (here)"),
-	INTO("env", 0, "KEY=VALUE", NULL, exec_env_take, o.env,
+	TEXT("workdir", 'w', "DIR", "@dir", o.x.workdir, "run it there (here)"),
+	INTO("env", 'e', "KEY=VALUE", NULL, exec_env_take, o.env,
 	    "add a variable; may be repeated"),
 	INTO("env-file", 0, "FILE", "@file", exec_env_take_file, o.env,
 	    "add those of a file, KEY=VALUE in each line; may be repeated"),
@@ -302,7 +308,7 @@ static const struct opt options[] = {
 	TEXT("stdin", 0, "MODE", "inherit|open|closed", o.stdin_mode,
 	    "inherit (psup's own; foreground), open (a pipe for psup write; "
 	    "background), closed"),
-	FLAG("pty", 0, o.x.pty,
+	FLAG("pty", 't', o.x.pty,
 	    "on a terminal; in the foreground keys go through as they are, and "
 	    "the size follows psup's own terminal"),
 	NUMBER("cols", 0, "N", o.x.cols, 1, 1000, "its width (psup's own, else "

@@ -45,7 +45,7 @@ run_kill(struct cli *c, int argc, char **argv)
 
 static const struct opt kill_options[] = {
 	TEXT("scope", 0, "S", "@scope", o.scope, "every session of that scope"),
-	TEXT("signal", 0, "NAME", "@signal", o.signal, "the first signal, by "
+	TEXT("signal", 's', "NAME", "@signal", o.signal, "the first signal, by "
 	    "name or number (TERM)"),
 	NUMBER("grace", 0, "MS", o.grace, 0, 60000,
 	    "from the signal to SIGKILL, 0 to 60000 (5000)"),
@@ -54,6 +54,7 @@ static const struct opt kill_options[] = {
 
 const struct command cmd_kill = {
 	.name = "kill",
+	.also = "stop",
 	.args = "ID... | --scope S",
 	.words = "@session...",
 	.max_args = -1,

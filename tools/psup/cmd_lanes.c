@@ -35,11 +35,11 @@ static int
 no_lane(struct cli *c, const char *lane)
 {
 	struct psup_lane_op all = PSUP_LANE_OP_INIT;
-	const char *list[LANES_MAX + 1] = {NULL}, *near;
+	const char *list[LANES_MAX + 1] = {NULL};
 	static char names[LANES_MAX][64];
 	const psup_value *rows;
 	psup_reply *reply;
-	char text[240];
+	char text[240], meant[MEANT_SIZE];
 	int rc;
 
 	rc = psup_lanes(c->p, &all, &reply);
@@ -52,10 +52,8 @@ no_lane(struct cli *c, const char *lane)
 		list[i] = names[i];
 	}
 	psup_reply_free(&reply);
-	near = psup_nearest(lane, list);
-	snprintf(text, sizeof(text), "there is no lane %.64s now%s%s%s", lane,
-	    near != NULL ? "; did you mean " : "", near != NULL ? near : "",
-	    near != NULL ? "?" : "");
+	snprintf(text, sizeof(text), "there is no lane %.64s now%s", lane,
+	    option_meant(psup_nearest(lane, list), meant));
 	if (c->json)
 		cli_print_json(cli_error_object("not-found", "lane", text));
 	cli_say("%s", text);

@@ -145,6 +145,7 @@ static const struct opt options[] = {
 	    "from line N, counted from 0"),
 	NUMBER("limit", 'n', "N", o.page.limit, 0, 9007199254740991,
 	    "at most N lines; alone: the last N (neither: the last 200)"),
+	NUMBER("tail", 0, "N", o.page.limit, 0, 9007199254740991, "the same"),
 	MOMENT("since", "WHEN", o.page.since_ms,
 	    "only lines that came since: a duration before now (90, 10m, "
 	    "1h30m, 2d), or a time (14:30, 2026-11-21, 2026-11-21T14:30:00Z; "

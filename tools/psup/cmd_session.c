@@ -13,9 +13,10 @@ run(struct cli *c, int argc, char **argv)
 }
 
 #define COMMAND(id)
-#define SESSION_COMMAND(id, text, more)                                        \
+#define SESSION_COMMAND(id, other, text, more)                                 \
 	const struct command cmd_##id = {                                      \
 		.name = #id,                                                   \
+		.also = other,                                                 \
 		.args = "ID...",                                               \
 		.words = "@session...",                                        \
 		.min_args = 1,                                                 \

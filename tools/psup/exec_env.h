@@ -9,6 +9,10 @@
 
 struct exec_env {
 	const char *v[EXEC_ENV_MAX + 1]; /* "KEY=VALUE", then NULL */
+	struct exec_env_from {
+		const char *file; /* NULL: --env */
+		int line;
+	} from[EXEC_ENV_MAX];
 	size_t count;
 };
 
@@ -19,5 +23,7 @@ void exec_env_take(struct usage *u, const char *option, const char *text,
  * that begin with # are none. */
 void exec_env_take_file(struct usage *u, const char *option, const char *path,
     void *env);
+/* Says where the variable came from that an exec's error names in its field. */
+void exec_env_explain(const struct exec_env *env, const char *field);
 
 #endif

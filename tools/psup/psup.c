@@ -15,14 +15,41 @@
 
 const struct command *const commands[] = {
 #define COMMAND(id) &cmd_##id,
-#define SESSION_COMMAND(name, summary, about) COMMAND(name)
+#define SESSION_COMMAND(name, also, summary, about) COMMAND(name)
 #include "commands.def"
 	NULL,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+/* Habits of docker, tmux, pueue and kill(1). */
+static const struct slip slips[] = {
+	{NULL, "ls", "list"},
+	{NULL, "start", "run"},
+	{NULL, "add", "run -d"},
+	{NULL, "new", "run -d -t"},
+	{NULL, "new-session", "run -d -t"},
+	{NULL, "capture-pane", "screen"},
+	{NULL, "pause", "signal ID STOP, lanes pause"},
+	{NULL, "unpause", "signal ID CONT"},
+	{NULL, "resume", "signal ID CONT, lanes resume"},
+	{NULL, "follow", "log --follow"},
+	{NULL, "parallel", "lanes"},
+	{NULL, "group", "lanes"},
+	{NULL, "info", "status"},
+	{NULL, "version", "--version"},
+	{"exec", "-i", "-t"},
+	{"exec", "-n", "--name"},
+	{"exec", "-l", "--label"},
+	{"attach", "-t", "attach ID"},
+	{"kill", "-9", "--signal KILL"},
+	{"kill", "-K", "--signal KILL"},
+	{"signal", "-9", "signal ID KILL"},
+	{"signal", "-s", "signal ID SIGNAL"},
+	{"log", "--lines", "--limit"},
+	{NULL, NULL, NULL}};
+
 /* What the options of every command are taken into. */
-static struct cli cli = {.usage = {.program = "psup"}};
+static struct cli cli = {.usage = {.program = "psup", .slips = slips}};
 
 /* --token-fd N */
 static void
@@ -70,17 +97,15 @@ command_find(const char *name)
 int
 command_unknown(const char *name)
 {
-	const char *names[COMMANDS], *near;
+	const char *names[COMMANDS], *near = slip_meant(slips, NULL, name);
+	char meant[MEANT_SIZE];
 
 	for (size_t i = 0; i < COMMANDS; i++)
 		names[i] = commands[i] != NULL ? commands[i]->name : NULL;
-	near = psup_nearest(name, names);
-	if (near != NULL)
-		cli_say("there is no command \"%.64s\"; did you mean %s?",
-		    name, near);
-	else
-		cli_say("there is no command \"%.64s\"; psup --help lists them",
-		    name);
+	if (near == NULL)
+		near = psup_nearest(name, names);
+	cli_say("there is no command \"%.64s\"%s", name, near != NULL
+	    ? option_meant(near, meant) : "; psup --help lists them");
 	return EXIT_USAGE;
 }
 

@@ -165,9 +165,8 @@ resolve(struct cli *c, const char *word, const struct ids *ids,
 	all = calloc(ids->count + 1, sizeof(*all));
 	for (size_t i = 0; all != NULL && i < ids->count; i++)
 		all[i] = ids->v[i].id;
-	found = all != NULL ? psup_nearest(word, all) : NULL;
-	snprintf(c->nearest_id, sizeof(c->nearest_id), "%s",
-	    found != NULL ? found : "");
+	if (all != NULL)
+		option_meant(psup_nearest(word, all), c->meant_id);
 	free(all);
 	*ret = word;
 	return EXIT_OK;

@@ -113,6 +113,10 @@ print_server(const struct cli *c, const json_t *status)
 	cli_putf("\n");
 	print_name(c, "in");
 	cli_putf("%s\n", json_text(status, "runtimeDir"));
+	if (json_text(status, "scope")[0] != '\0') {
+		print_name(c, "scope");
+		cli_putf("%s\n", json_text(status, "scope"));
+	}
 	(void)print_troubles(c, status);
 }
 
@@ -126,8 +130,6 @@ print_sessions(const struct cli *c, const json_t *status)
 	const json_t *s = json_object_get(status, "sessions");
 	const json_t *a = json_object_get(status, "admission");
 	const json_t *keeper = json_object_get(status, "keeper");
-	const json_t *output = json_object_get(status, "output");
-	char used[24], budget[24];
 
 	print_name(c, "sessions");
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
@@ -144,10 +146,28 @@ print_sessions(const struct cli *c, const json_t *status)
 		cli_putf("; room for %lld",
 		    (long long)json_number(keeper, "maxSessions"));
 	cli_putf("\n");
+}
+
+/* The server's, or what a scope has of its share. */
+static void
+print_output(const struct cli *c, const json_t *status)
+{
+	const json_t *all = json_object_get(status, "output"), *share = NULL;
+	const json_t *shares = json_object_get(status, "shares");
+	char used[24], of[24];
+
+	for (size_t i = 0; all == NULL && i < json_array_size(shares); i++)
+		if (strcmp(json_text(json_array_get(shares, i), "resource"),
+		        "output") == 0)
+			share = json_array_get(shares, i);
+	if (all == NULL && share == NULL)
+		return;
 	print_name(c, "output");
-	cli_putf("%s of %s\n", amount(json_number(output, "usedBytes"), used,
-	    sizeof(used)), amount(json_number(output, "budgetBytes"), budget,
-	    sizeof(budget)));
+	cli_putf(all != NULL ? "%s of %s\n" : "%s; its share is %s\n",
+	    amount(json_number(all, "usedBytes") + json_number(share, "used"),
+	        used, sizeof(used)),
+	    amount(json_number(all, "budgetBytes") + json_number(share, "fair"),
+	        of, sizeof(of)));
 }
 
 /* What holds a session's processes together, and its limits. */
@@ -325,6 +345,7 @@ status_page_print(const struct cli *c, const json_t *status)
 
 	print_server(c, status);
 	print_sessions(c, status);
+	print_output(c, status);
 	print_groups(c, status);
 	print_boxes(c, status);
 	print_draining(c, status);

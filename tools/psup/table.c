@@ -39,16 +39,14 @@ find_column(const struct table *t, const char *name, size_t len)
 static int
 no_column(struct cli *c, const struct table *t, const char *name, size_t len)
 {
-	const char *names[COLUMNS_MAX + 1] = {NULL}, *near;
-	char text[64];
+	const char *names[COLUMNS_MAX + 1] = {NULL};
+	char text[64], meant[MEANT_SIZE];
 
 	snprintf(text, sizeof(text), "%.*s", len < 40 ? (int)len : 40, name);
 	for (size_t i = 0; i < t->all_count && i < COLUMNS_MAX; i++)
 		names[i] = t->all[i].name;
-	near = psup_nearest(text, names);
-	return cli_usage(c, "--format: \"%s\" is no column%s%s%s", text,
-	    near != NULL ? "; did you mean " : "", near != NULL ? near : "",
-	    near != NULL ? "?" : "");
+	return cli_usage(c, "--format: \"%s\" is no column%s", text,
+	    option_meant(psup_nearest(text, names), meant));
 }
 
 /* Every {name} of a template must be a column. */

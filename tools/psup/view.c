@@ -260,11 +260,7 @@ view_open_session(struct cli *c, const char *id, psup_view **ret,
 
 	if (code != EXIT_OK || psup_view_find(*ret, id, ret_session) == 0)
 		return code;
-	if (c->nearest_id[0] != '\0')
-		cli_say("No session found for %.64s; did you mean %s?", id,
-		    c->nearest_id);
-	else
-		cli_say("No session found for %.64s", id);
+	cli_say("No session found for %.64s%s", id, c->meant_id);
 	psup_view_close(ret);
 	return EXIT_NOT_FOUND;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/option.h"
 #include "conf.h"
 
 #define VALUE_MAX 512
@@ -68,14 +69,13 @@ trim(char *s)
 static void
 unknown(const char *name, char *why, size_t size)
 {
-	const char *names[ROWS + 1] = {0}, *near;
+	const char *names[ROWS + 1] = {0};
+	char meant[MEANT_SIZE];
 
 	for (size_t i = 0; i < ROWS; i++)
 		names[i] = rows[i].name;
-	near = psup_nearest(name, names);
-	snprintf(why, size, "\"%.40s\" is no setting%s%s%s", name,
-	    near != NULL ? "; did you mean " : "", near != NULL ? near : "",
-	    near != NULL ? "?" : "");
+	snprintf(why, size, "\"%.40s\" is no setting%s", name,
+	    option_meant(psup_nearest(name, names), meant));
 }
 
 /* A line; `seen` has a bit for each setting before. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/option.h"
 #include "list.h"
 
 #define NAME_LEAST 12 /* columns that are left to NAME */
@@ -100,9 +101,9 @@ bool
 list_columns_take(struct top_list *l, const char *text, char *ret_why,
     size_t size)
 {
-	const char *names[LIST_COLUMNS] = {0}, *near;
+	const char *names[LIST_COLUMNS] = {0};
+	char word[40], meant[MEANT_SIZE];
 	struct top_list was = *l;
-	char word[40];
 	size_t len;
 	int at;
 
@@ -114,15 +115,14 @@ list_columns_take(struct top_list *l, const char *text, char *ret_why,
 		snprintf(word, sizeof(word), "%.*s",
 		    (int)(len < sizeof(word) ? len : sizeof(word) - 1), text);
 		at = column_find(word);
-		near = at < 0 ? psup_nearest(word, names) : NULL;
 		if (at >= 0 && place_of(l, (size_t)at) == l->chosen_count) {
 			l->chosen[l->chosen_count++] = (size_t)at;
 			continue;
 		}
-		snprintf(ret_why, size, "\"%s\" %s%s%s%s", word,
+		snprintf(ret_why, size, "\"%s\" %s%s", word,
 		    at < 0 ? "is no column" : "is there twice",
-		    near != NULL ? "; did you mean " : "",
-		    near != NULL ? near : "", near != NULL ? "?" : "");
+		    option_meant(at < 0 ? psup_nearest(word, names) : NULL,
+		        meant));
 		*l = was;
 		return false;
 	}

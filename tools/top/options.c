@@ -14,16 +14,15 @@ static bool help_man, has_sort;
 static void
 take_sort(struct usage *u, const char *text)
 {
-	const char *names[LIST_COLUMNS] = {0}, *near;
+	const char *names[LIST_COLUMNS] = {0};
 	int at = column_find(text);
+	char meant[MEANT_SIZE];
 
 	for (size_t i = 0; i < column_count; i++)
 		names[i] = columns[i].name;
-	near = at < 0 ? psup_nearest(text, names) : NULL;
 	if (at < 0)
-		usage_wrong(u, "--sort: \"%.80s\" is no column%s%s%s", text,
-		    near != NULL ? "; did you mean " : "",
-		    near != NULL ? near : "", near != NULL ? "?" : "");
+		usage_wrong(u, "--sort: \"%.80s\" is no column%s", text,
+		    option_meant(psup_nearest(text, names), meant));
 	else
 		o.list.sort = (size_t)at;
 	has_sort = true;

@@ -269,7 +269,25 @@ Test(proto, too_big_for_execve, .timeout = 10, .fini = fini)
 	cr_expect_eq(check(PROTO_EXEC), -EINVAL);
 	cr_expect_eq(problem.code, PROTO_E_TOO_BIG);
 	cr_expect_not_null(strstr(problem.message, "KEY2"));
+	cr_expect_str_eq(problem.field, "env.KEY2");
 	free(big);
+}
+
+Test(proto, tags_are_printable, .timeout = 10, .fini = fini)
+{
+	static const char *const tags[][2] = {{"a\nb", "x"}, {"a", "\x1b[m"}};
+
+	for (size_t i = 0; i < 2; i++) {
+		begin();
+		enc_kv_str(&enc, "command", "x");
+		enc_key(&enc, "tags");
+		enc_map(&enc);
+		enc_kv_str(&enc, "fine", "\xc3\xa4 b");
+		enc_kv_str(&enc, tags[i][0], tags[i][1]);
+		enc_end(&enc);
+		cr_expect_eq(check(PROTO_EXEC), -EINVAL);
+		cr_expect_eq(strncmp(problem.field, "tags.a", 6), 0);
+	}
 }
 
 Test(proto, at_most_64_params, .timeout = 10, .fini = fini)

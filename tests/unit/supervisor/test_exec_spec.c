@@ -97,6 +97,7 @@ Test(exec_spec, the_config_blocks_more_variables, .timeout = 10)
 			 &why), 0);
 	cr_assert_eq(why.code, PROTO_E_FORBIDDEN);
 	cr_assert(strstr(why.message, "acme_x") != NULL);
+	cr_assert_str_eq(why.field, "env.acme_x");
 	params_fini(&p);
 }
 
