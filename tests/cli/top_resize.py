@@ -5,6 +5,7 @@ is the event that is waited for, and no process is started for a look.
 top_resize.py SOCKET ROUNDS SEED: changes of size at random; what is seen after
 each, characters, attributes and colours, against the same drawn from nothing.
 Prints what differs, and "N sizes"."""
+import faulthandler
 import fcntl
 import itertools
 import random
@@ -140,6 +141,7 @@ def main(socket, rounds, seed):
     display = Display(mux)
     chance = random.Random(seed)
     for i in range(rounds):
+        faulthandler.dump_traceback_later(PATIENCE, exit=True)
         view = i * len(VIEWS) // rounds
         if view != (i - 1) * len(VIEWS) // rounds:
             for key in VIEWS[view]:

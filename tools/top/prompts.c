@@ -111,6 +111,9 @@ keys_press(struct ui *u, int key)
 		u->quit = true;
 		return;
 	}
+	/* a terminal moves and cuts what is on it in its own way, and may have
+	 * done so before what curses drew last */
+	u->redraw |= key == TOPKEY_RESIZE;
 	if (key == TOPKEY_NONE || key == TOPKEY_RESIZE)
 		return;
 	if (u->prompt != PROMPT_NONE && key >= TOPKEY_CLICK &&
