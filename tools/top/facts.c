@@ -132,6 +132,31 @@ facts_failed(struct top_model *m)
 		    strcmp(m->rows[i].s.status, "lost") == 0;
 }
 
+/* Who waits stands first, then who runs. */
+static int
+lane_rank(const struct top_lane *l)
+{
+	if (l->l.queued > 0 || l->l.paused || l->l.draining)
+		return 0;
+	return l->l.active > 0 ? 1 : 2;
+}
+
+/* Of a rank lane2 comes before lane10. */
+static int
+by_lane(const void *a, const void *b)
+{
+	const struct top_lane *x = a, *y = b;
+	int by_rank = lane_rank(x) - lane_rank(y);
+
+	return by_rank != 0 ? by_rank : strverscmp(x->l.name, y->l.name);
+}
+
+void
+facts_sort_lanes(struct top_model *m)
+{
+	qsort(m->lanes, m->lane_count, sizeof(m->lanes[0]), by_lane);
+}
+
 void
 facts_holders(struct top_model *m)
 {

@@ -87,29 +87,15 @@ lane_brief(const struct top_lane *l, struct line *ret)
 		header_lane_held(l, ret);
 }
 
-/* Who waits stands first, then who runs. */
-static int
-lane_rank(const struct top_lane *l)
-{
-	if (l->l.queued > 0 || l->l.paused || l->l.draining)
-		return 0;
-	return l->l.active > 0 ? 1 : 2;
-}
-
 void
 header_lanes(const struct top_model *m, struct line *l)
 {
-	size_t said = 0;
-
 	line_put(l, STYLE_LABEL, "lanes ");
 	if (m->lane_count == 0)
 		line_put(l, STYLE_DIM, "none");
-	for (int rank = 0; rank < 3; rank++)
-		for (size_t i = 0; i < m->lane_count; i++) {
-			if (lane_rank(&m->lanes[i]) != rank)
-				continue;
-			if (said++ > 0)
-				line_put(l, STYLE_DIM, " \xe2\x94\x82 ");
-			lane_brief(&m->lanes[i], l);
-		}
+	for (size_t i = 0; i < m->lane_count; i++) {
+		if (i > 0)
+			line_put(l, STYLE_DIM, " \xe2\x94\x82 ");
+		lane_brief(&m->lanes[i], l);
+	}
 }

@@ -181,6 +181,7 @@ model_refresh(struct top_model *m)
 	if (m->refreshes++ > 0 && seconds > 0)
 		facts_rates(m, seconds);
 	history_add(&m->history, m);
+	facts_sort_lanes(m);
 	facts_holders(m);
 	facts_failed(m);
 	return 0;

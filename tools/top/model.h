@@ -97,6 +97,8 @@ void facts_rates(struct top_model *m, double seconds);
 void facts_row(struct top_row *r, uint64_t now_ms);
 /* How many failed. */
 void facts_failed(struct top_model *m);
+/* Brings the lanes into the order in which they are shown. */
+void facts_sort_lanes(struct top_model *m);
 /* Who holds each lane. */
 void facts_holders(struct top_model *m);
 /* Milliseconds it runs, ran or waits. */

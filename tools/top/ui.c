@@ -156,6 +156,9 @@ ui_rebuild(struct ui *u)
 			u->chosen = i;
 			break;
 		}
+	for (size_t i = 0; i < u->model->lane_count; i++)
+		if (strcmp(u->model->lanes[i].l.name, u->chosen_lane) == 0)
+			u->lane = i;
 	settle(u);
 }
 
@@ -189,6 +192,9 @@ ui_move(struct ui *u, long by)
 		break;
 	}
 	settle(u);
+	if (u->screen == SCREEN_LANES && ui_lane(u) != NULL)
+		snprintf(u->chosen_lane, sizeof(u->chosen_lane), "%s",
+		    ui_lane(u)->l.name);
 }
 
 bool

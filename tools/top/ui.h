@@ -36,6 +36,7 @@ struct ui {
 	uint64_t chosen_instance;
 	char chosen_scope[48]; /* where a scope's line is chosen */
 	size_t lane, lane_top; /* of the lanes */
+	char chosen_lane[32];  /* once somebody moved; else it is the first */
 	size_t column;         /* of all columns, as they are offered */
 	bool columns_changed;  /* since they were kept */
 	bool keep_columns;     /* to be done */

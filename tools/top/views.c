@@ -56,7 +56,7 @@ draw_lanes(struct ui *u, struct line *to, size_t lines)
 {
 	const struct top_model *m = u->model;
 	int name = (int)sizeof("LANE") - 1, width;
-	char text[160];
+	char text[160], hint[80];
 	size_t at;
 
 	for (at = 0; at < m->lane_count; at++)
@@ -64,9 +64,13 @@ draw_lanes(struct ui *u, struct line *to, size_t lines)
 			name = width;
 	if (name > u->cols / 4)
 		name = u->cols / 4;
+	snprintf(hint, sizeof(hint), "  %s", u->cols < LANES_WIDE ? "(p: pause)"
+	    : "(p pauses the chosen one, or lets it go on; escape goes back)");
+	if (m->lane_count >= lines)
+		snprintf(hint, sizeof(hint), "%zu-%zu of %zu", u->lane_top + 1,
+		    u->lane_top + lines - 1, m->lane_count);
 	snprintf(text, sizeof(text), " TAKEN          %-*s RUNNING QUEUED LONGEST "
-	    "HELD BY    %s", name, "LANE", u->cols < LANES_WIDE ? "(p: pause)"
-	        : "(p pauses the chosen one, or lets it go on; escape goes back)");
+	    "HELD BY  %s", name, "LANE", hint);
 	title(&to[0], text);
 	for (size_t i = 0; i + 1 < lines; i++) {
 		at = u->lane_top + i;

@@ -370,3 +370,52 @@ Test(top_draw, has_details)
 	cr_assert_eq(pane.count, 3);
 	cr_assert_gt(pane.back_max, 3);
 }
+
+/* A lane of a name; `active` and `queued` say what it does. */
+static void
+lane(const char *name, unsigned active, unsigned queued)
+{
+	struct top_lane *l = &model.lanes[model.lane_count++];
+
+	l->l = (struct psup_view_lane){.width = 9, .active = active,
+	    .queued = queued, .blocked_by = ""};
+	snprintf(l->l.name, sizeof(l->l.name), "%s", name);
+}
+
+Test(top_draw, has_lanes_in_use_first_and_tells_of_more)
+{
+	static const char *const order[] = {"waits", "lane2", "lane10", "idle",
+	    "spare9", "spare10"};
+	char name[16];
+
+	model.lane_count = 0;
+	lane("idle", 0, 0);
+	lane("lane10", 1, 0);
+	lane("lane2", 1, 0);
+	lane("waits", 0, 1);
+	for (int i = 9; i < 39; i++) {
+		snprintf(name, sizeof(name), "spare%d", i);
+		lane(name, 0, 0);
+	}
+	facts_sort_lanes(&model);
+	for (size_t i = 0; i < 6; i++)
+		cr_expect_str_eq(model.lanes[i].l.name, order[i]);
+	/* more follow below */
+	ui.rows = frame.rows = 24;
+	ui.cols = frame.cols = 80;
+	type("l");
+	cr_expect(shows("HELD BY  1-19 of 34"));
+	ui_move(&ui, 1000);
+	cr_expect(shows("HELD BY  16-34 of 34"));
+	ui.rows = frame.rows = 50;
+	cr_expect(shows("(p: pause)"), "all fit");
+	/* who is chosen stays so when the order changes */
+	ui_move(&ui, -1000);
+	ui_move(&ui, 1);
+	cr_assert_str_eq(ui_lane(&ui)->l.name, "lane2");
+	model.lanes[2].l.queued = 1;
+	facts_sort_lanes(&model);
+	ui_rebuild(&ui);
+	cr_expect_str_eq(ui_lane(&ui)->l.name, "lane2");
+	cr_expect_eq(ui.lane, 2);
+}
