@@ -367,7 +367,7 @@ then
 	lacks HOST "where there is room"
 	filter inmate
 	keys P
-	shows "*HOST*$boxed *sandbox *inmate*" "where each runs, and sorted by it"
+	shows "*HOST*${boxed:0:14}* *sandbox *inmate*" "where each runs, and sorted by it"
 	mux resize-window -x 130 -y 40
 	shows "*load *  boxes 1  inside 1*HOST*sandbox*" "who is in them"
 	keys d
