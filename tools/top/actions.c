@@ -68,6 +68,7 @@ action_question(const struct top_model *m, const struct action *a, char *dst,
 {
 	const struct top_row *r = facts_find(m, a->instance);
 	const char *after = kinds[a->kind].after;
+	size_t room, len = r != NULL ? strlen(r->s.command) : 0;
 	char what[96], which[SHOWN_MAX + 8] = "";
 
 	action_name(a, what, sizeof(what));
@@ -77,10 +78,16 @@ action_question(const struct top_model *m, const struct action *a, char *dst,
 	}
 	if (a->kind == ACTION_KILL_SCOPE && a->now)
 		after = kinds[ACTION_KILL_NOW].after;
-	if (r != NULL && a->instance != 0)
-		snprintf(which, sizeof(which), " (%.*s%s)", SHOWN_MAX,
-		    r->s.command,
-		    strlen(r->s.command) > SHOWN_MAX ? "..." : "");
+	/* of the command goes what is too long, not what will be done */
+	room = strlen(what) + strlen(after) + sizeof(" (...)? ");
+	room = size > room ? size - room : 0;
+	if (len > SHOWN_MAX || len > room + strlen("...")) {
+		len = room < SHOWN_MAX ? room : SHOWN_MAX;
+		len -= psup_open_tail(r->s.command, len);
+	}
+	if (len > 0 && a->instance != 0)
+		snprintf(which, sizeof(which), " (%.*s%s)", (int)len,
+		    r->s.command, r->s.command[len] != '\0' ? "..." : "");
 	snprintf(dst, size, "%s%s? %s", what, which, after);
 }
 

@@ -25,7 +25,8 @@ struct action {
 /* Why the server cannot do it now, or "" where it can. */
 void action_refusal(const struct top_model *m, const struct action *a,
     char *dst, size_t size);
-/* "kill nova-gulf (sleep 600)? TERM, in 5 s KILL" */
+/* "kill nova-gulf (sleep 600)? TERM, in 5 s KILL"; what is too long for `size`
+ * goes from the command. */
 void action_question(const struct top_model *m, const struct action *a,
     char *dst, size_t size);
 /* "kill nova-gulf" */

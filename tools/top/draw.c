@@ -149,14 +149,16 @@ static void
 draw_foot(const struct ui *u, struct line *l)
 {
 	char question[512], ask[96];
+	int room;
 
 	switch (u->prompt) {
 	case PROMPT_CONFIRM:
+		room = l->width - (int)sizeof(YES_NO);
 		action_question(u->model, &u->action, question,
-		    sizeof(question));
-		if ((int)strlen(question) + (int)sizeof(YES_NO) > l->width)
-			line_cell(l, STYLE_ASK, question,
-			    l->width - (int)sizeof(YES_NO), false);
+		    (size_t)room + 1 < sizeof(question) ? (size_t)room + 1
+		                                        : sizeof(question));
+		if ((int)strlen(question) > room)
+			line_cell(l, STYLE_ASK, question, room, false);
 		else
 			line_text(l, STYLE_ASK, question);
 		line_put(l, STYLE_ASK, YES_NO);

@@ -165,6 +165,23 @@ Test(top_keys, search_the_output_hit_by_hit)
 	cr_assert_str_eq(ui.search, "");
 }
 
+Test(top_keys, ask_what_will_be_done_whatever_the_command)
+{
+	char *command = rows[0].s.command;
+
+	top_use_utf8();
+	/* characters of two bytes, none of them cut */
+	for (size_t i = 0; i < sizeof(rows[0].s.command) - 2; i += 2)
+		memcpy(command + i, "\xc3\xa4", 3);
+	for (int cols = 60; cols < 200; cols++) {
+		ui.cols = frame.cols = cols;
+		type("k");
+		cr_assert(shows("...)? TERM, in 5 s KILL [y/N]"), "%d", cols);
+		cr_assert_not(shows("\\xc3"), "%d", cols);
+		type("n");
+	}
+}
+
 Test(top_keys, ask_before_they_do)
 {
 	type("k");
