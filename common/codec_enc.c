@@ -96,7 +96,7 @@ enc_count(struct enc *e)
 
 /* Appends a first byte, a number of `size` bytes, the highest first, and room for
  * `body` more, which is returned; NULL: no memory. */
-static char *
+static inline char *
 enc_head(struct enc *e, unsigned char first, uint64_t number, unsigned size,
     size_t body)
 {
@@ -190,8 +190,13 @@ enc_bool(struct enc *e, bool v)
 void
 enc_int(struct enc *e, int64_t v)
 {
-	msgpack_packer pk = packer(e);
+	msgpack_packer pk;
 
+	if (v >= 0) {
+		enc_uint(e, (uint64_t)v);
+		return;
+	}
+	pk = packer(e);
 	enc_count(e);
 	msgpack_pack_int64(&pk, v);
 }
@@ -227,11 +232,9 @@ enc_strn(struct enc *e, const char *s, size_t n)
 	char *p;
 
 	enc_count(e);
-	if (n < 32) { /* as nearly all keys and most values are */
-		enc_byte(e, (unsigned char)(0xa0 | n));
-		p = enc_reserve(e, n) ? e->buf + e->len : NULL;
-		e->len += p != NULL ? n : 0;
-	} else if (n < 1u << 8)
+	if (n < 32) /* as nearly all keys and most values are */
+		p = enc_head(e, (unsigned char)(0xa0 | n), 0, 0, n);
+	else if (n < 1u << 8)
 		p = enc_head(e, 0xd9, n, 1, n);
 	else if (n < 1u << 16)
 		p = enc_head(e, 0xda, n, 2, n);

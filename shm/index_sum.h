@@ -13,6 +13,13 @@
 
 #define INDEX_SUM_BYTES 8u
 
+static inline uint64_t
+index_sum_word(uint64_t h, uint64_t word)
+{
+	h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 29;
+}
+
 /* One more stretch of bytes, eight at a time. */
 static inline uint64_t
 index_sum_add(uint64_t h, const void *data, size_t size)
@@ -21,13 +28,13 @@ index_sum_add(uint64_t h, const void *data, size_t size)
 	uint64_t word;
 
 	h ^= size;
-	for (; size > 0; size -= size < 8 ? size : 8, p += 8) {
-		word = 0;
-		memcpy(&word, p, size < 8 ? size : 8);
-		h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-		h ^= h >> 29;
+	for (; size >= sizeof(word); size -= sizeof(word), p += sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		h = index_sum_word(h, word);
 	}
-	return h;
+	word = 0;
+	memcpy(&word, p, size);
+	return size > 0 ? index_sum_word(h, word) : h;
 }
 
 static inline uint64_t

@@ -34,48 +34,64 @@ static const struct field {
 #define CAT(s, f, type) \
 	((type const *)(const void *)((const char *)(s) + (f)->at))
 
-/* Appends one field; what is empty or 0, if it is to be there `always`. */
-static void
-field_encode(const struct session *s, const struct field *f, const char *key,
-    bool always, struct enc *e)
+/* Nothing is to be said of it: most fields of most sessions. */
+static inline bool
+is_empty(const struct session *s, const struct field *f)
 {
-	const char *text = "";
-	uint64_t u = 0;
-	int64_t i = 0;
-
 	switch (f->kind) {
 	case K_STR:
-		text = *CAT(s, f, char *) != NULL ? *CAT(s, f, char *) : "";
-		if (always || text[0] != '\0')
-			enc_kv_str(e, key, text);
+		return *CAT(s, f, char *) == NULL ||
+		    (*CAT(s, f, char *))[0] == '\0';
+	case K_SLUG:
+		return false;
+	case K_MAP:
+		return CAT(s, f, struct session_map)->p == NULL;
+	case K_U64:
+	case K_I64:
+		return *CAT(s, f, uint64_t) == 0;
+	case K_U32:
+	case K_I32:
+		return *CAT(s, f, uint32_t) == 0;
+	case K_BOOL:
+		return !*CAT(s, f, bool);
+	}
+	UNREACHABLE();
+}
+
+/* Appends one field. */
+static void
+field_encode(const struct session *s, const struct field *f, const char *key,
+    struct enc *e)
+{
+	const char *text;
+
+	enc_key(e, key);
+	switch (f->kind) {
+	case K_STR:
+		text = *CAT(s, f, char *);
+		enc_str(e, text != NULL ? text : "");
 		return;
 	case K_SLUG:
-		enc_kv_str(e, key, CAT(s, f, char));
+		enc_str(e, CAT(s, f, char));
 		return;
 	case K_MAP:
-		if (CAT(s, f, struct session_map)->p != NULL) {
-			enc_key(e, key);
-			enc_raw(e, CAT(s, f, struct session_map)->p,
-			    CAT(s, f, struct session_map)->bytes);
-		}
+		enc_raw(e, CAT(s, f, struct session_map)->p,
+		    CAT(s, f, struct session_map)->bytes);
 		return;
 	case K_U64:
+		enc_uint(e, *CAT(s, f, uint64_t));
+		return;
 	case K_U32:
-		u = f->kind == K_U64 ? *CAT(s, f, uint64_t)
-				     : *CAT(s, f, uint32_t);
-		if (always || u != 0)
-			enc_kv_uint(e, key, u);
+		enc_uint(e, *CAT(s, f, uint32_t));
 		return;
 	case K_I64:
+		enc_int(e, *CAT(s, f, int64_t));
+		return;
 	case K_I32:
-		i = f->kind == K_I64 ? *CAT(s, f, int64_t)
-				     : *CAT(s, f, int32_t);
-		if (always || i != 0)
-			enc_kv_int(e, key, i);
+		enc_int(e, *CAT(s, f, int32_t));
 		return;
 	case K_BOOL:
-		if (always || *CAT(s, f, bool))
-			enc_kv_bool(e, key, *CAT(s, f, bool));
+		enc_bool(e, *CAT(s, f, bool));
 		return;
 	}
 	UNREACHABLE();
@@ -85,16 +101,17 @@ void
 fields_encode(const struct session *s, struct enc *e)
 {
 	for (size_t i = 0; i < NELEMS(fields); i++)
-		field_encode(s, &fields[i], fields[i].key, false, e);
+		if (!is_empty(s, &fields[i]))
+			field_encode(s, &fields[i], fields[i].key, e);
 }
 
 void
 fields_list(const struct session *s, struct enc *e)
 {
 	for (size_t i = 0; i < NELEMS(fields); i++)
-		if (fields[i].list != NULL)
-			field_encode(s, &fields[i], fields[i].list,
-			    fields[i].always, e);
+		if (fields[i].list != NULL &&
+		    (fields[i].always || !is_empty(s, &fields[i])))
+			field_encode(s, &fields[i], fields[i].list, e);
 }
 
 /* A copy of a str of the map; "" where absent. NULL: no memory. */
