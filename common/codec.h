@@ -146,6 +146,12 @@ void enc_uint(struct enc *e, uint64_t v);
 void enc_double(struct enc *e, double v);
 void enc_strn(struct enc *e, const char *s, size_t n);
 void enc_str(struct enc *e, const char *s);
+/* A str that is put together in pieces: each is written to enc_room(), which has
+ * room for n bytes or is NULL, and counts by enc_add(). */
+void enc_str_begin(struct enc *e);
+char *enc_room(struct enc *e, size_t n);
+void enc_add(struct enc *e, size_t n);
+void enc_str_end(struct enc *e);
 void enc_bin(struct enc *e, const void *p, size_t n);
 void enc_val(struct enc *e, const struct val *v);
 /* Appends one already encoded object. */

@@ -119,48 +119,81 @@ enc_byte(struct enc *e, unsigned char v)
 		e->buf[e->len++] = (char)v;
 }
 
-/* Opens a map or array whose 32-bit count enc_end() writes. */
+/* Opens what has a 32-bit count, which is written at its end. */
 static void
-enc_open(struct enc *e, bool map)
+enc_open(struct enc *e, unsigned char first)
 {
-	const char head[5] = { (char)(map ? 0xdf : 0xdd), 0, 0, 0, 0 };
+	const char head[5] = { (char)first, 0, 0, 0, 0 };
 
 	CHECK(e->depth < NELEMS(e->open));
 	enc_count(e);
 	e->open[e->depth].at = e->len + 1;
 	e->open[e->depth].count = 0;
-	e->open[e->depth].map = map;
+	e->open[e->depth].map = first == 0xdf;
 	e->depth++;
 	(void)enc_write(e, head, sizeof(head));
+}
+
+/* Its count is known, and it is not open any more. */
+static void
+enc_close(struct enc *e, size_t count)
+{
+	e->depth--;
+	e->failed |= count > UINT32_MAX;
+	for (int i = 3; i >= 0 && !e->failed; i--, count >>= 8)
+		e->buf[e->open[e->depth].at + (size_t)i] = (char)(count & 255);
 }
 
 void
 enc_map(struct enc *e)
 {
-	enc_open(e, true);
+	enc_open(e, 0xdf);
 }
 
 void
 enc_array(struct enc *e)
 {
-	enc_open(e, false);
+	enc_open(e, 0xdd);
 }
 
 void
 enc_end(struct enc *e)
 {
 	uint32_t count;
-	int i;
 
 	CHECK(e->depth > 0);
-	e->depth--;
-	count = e->open[e->depth].count;
-	if (e->open[e->depth].map) {
+	count = e->open[e->depth - 1].count;
+	if (e->open[e->depth - 1].map) {
 		CHECK(count % 2 == 0); /* a key without a value */
 		count /= 2;
 	}
-	for (i = 3; i >= 0 && !e->failed; i--, count >>= 8)
-		e->buf[e->open[e->depth].at + (size_t)i] = (char)(count & 255);
+	enc_close(e, count);
+}
+
+void
+enc_str_begin(struct enc *e)
+{
+	enc_open(e, 0xdb);
+}
+
+char *
+enc_room(struct enc *e, size_t n)
+{
+	return enc_reserve(e, n) ? e->buf + e->len : NULL;
+}
+
+void
+enc_add(struct enc *e, size_t n)
+{
+	CHECK(n <= e->cap - e->len);
+	e->len += n;
+}
+
+void
+enc_str_end(struct enc *e)
+{
+	CHECK(e->depth > 0);
+	enc_close(e, e->failed ? 0 : e->len - e->open[e->depth - 1].at - 4);
 }
 
 void

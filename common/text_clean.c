@@ -124,11 +124,11 @@ sequence(const unsigned char *s, size_t len)
 		return OPEN;
 	if (s[1] == '[')
 		return csi(s, len, 2);
+	if (s[1] < 0x30)
+		return s[1] < 0x20 ? 0 : rest(s, len, 2, 0x30);
 	if (memchr("]PX^_k", s[1], 6) != NULL)
 		return string(s, len, 2);
-	if (s[1] >= 0x20 && s[1] <= 0x2f)
-		return rest(s, len, 2, 0x30);
-	return s[1] >= 0x30 && s[1] <= 0x7e ? 2 : 0;
+	return s[1] <= 0x7e ? 2 : 0;
 }
 
 /* The next whole thing at s: a sequence, a character, a mistake.
@@ -210,7 +210,7 @@ text_resync(const char *s, size_t len, size_t at)
 struct copy {
 	const struct rule *rule;
 	const unsigned char *s;
-	size_t len, at;
+	size_t len, at, stop; /* stop: the last thing begins before it */
 	char *dst;
 	size_t out;
 };
@@ -253,6 +253,18 @@ put_as(struct copy *c, enum treat treat, size_t n)
 	}
 }
 
+/* The byte at hand is no character. */
+static void
+put_mistake(struct copy *c)
+{
+	if (c->rule->show_invalid) {
+		put_hex(c, c->s[c->at]);
+		return;
+	}
+	memcpy(c->dst + c->out, "\xef\xbf\xbd", 3);
+	c->out += 3;
+}
+
 /* A byte beyond ASCII: a character, or part of none. */
 static void
 put_character(struct copy *c)
@@ -263,14 +275,12 @@ put_character(struct copy *c)
 	n = utf8proc_iterate(c->s + c->at,
 	    (utf8proc_ssize_t)(c->len - c->at < 4 ? c->len - c->at : 4), &cp);
 	if (n <= 0) {
-		if (c->rule->show_invalid) {
-			put_hex(c, c->s[c->at++]);
-			return;
-		}
-		memcpy(c->dst + c->out, "\xef\xbf\xbd", 3);
-		c->out += 3;
-		c->at += text_mistake((const char *)c->s + c->at,
-		    c->len - c->at);
+		n = c->rule->show_invalid
+		    ? 1
+		    : (utf8proc_ssize_t)text_mistake(
+			  (const char *)c->s + c->at, c->len - c->at);
+		put_mistake(c);
+		c->at += (size_t)n;
 	} else if (cp <= 0x9f) {
 		put_as(c, c->rule->controls, (size_t)n);
 	} else if (utf8proc_category(cp) == UTF8PROC_CATEGORY_CF) {
@@ -290,33 +300,60 @@ put_sequence(struct copy *c, size_t n)
 	c->at += n;
 }
 
-/* Bytes that are themselves under every rule. */
-static size_t
-plain_run(const unsigned char *s, size_t len)
+/* Is it itself under every rule? */
+static bool
+is_plain(unsigned char b)
 {
-	size_t n = 0;
+	return (b >= 0x20 && b < 0x7f) || b == '\n' || b == '\t' || b == '\r';
+}
 
-	while (n < len &&
-	    ((s[n] >= 0x20 && s[n] < 0x7f) || s[n] == '\n' || s[n] == '\t' ||
-		s[n] == '\r'))
+/* Takes all of those that come next. */
+static void
+put_plain(struct copy *c)
+{
+	const unsigned char *s = c->s + c->at;
+	size_t n = 0, max = c->stop - c->at;
+
+	while (n < max && is_plain(s[n]))
 		n++;
-	return n;
+	if (n > 0)
+		put(c, n);
+}
+
+/* The same of bytes that are a thing each, whatever follows: control characters
+ * but ESC, and what begins no character. Output may be nothing else. */
+static void
+put_lone(struct copy *c)
+{
+	for (; c->at < c->stop; c->at++) {
+		unsigned char b = c->s[c->at];
+
+		if (b == ESC || is_plain(b) || (b >= 0xc2 && b <= 0xf4))
+			break;
+		if (b >= 0x80)
+			put_mistake(c);
+		else if (c->rule->controls == SHOW)
+			put_hex(c, b);
+		else
+			c->dst[c->out++] = (char)b;
+	}
 }
 
 size_t
-text_clean(enum text_rule rule, const char *s, size_t len, bool more, char *dst)
+text_clean_some(enum text_rule rule, const char *s, size_t len, size_t *at,
+    size_t stop, char *dst)
 {
-	struct copy c = {.rule = &rules[rule],
-	    .s = (const unsigned char *)s, .len = len, .dst = dst};
+	struct copy c = {.rule = &rules[rule], .s = (const unsigned char *)s,
+	    .len = len, .at = *at, .stop = stop < len ? stop : len,
+	    .dst = dst};
 	size_t n;
 
 	CHECK(rule < TEXT_RULES);
-	if (more)
-		c.len -= text_open_tail(s, len);
-	while (c.at < c.len) {
-		put(&c, plain_run(c.s + c.at, c.len - c.at));
-		if (c.at == c.len)
-			break;
+	while (c.at < c.stop) {
+		put_plain(&c);
+		put_lone(&c);
+		if (c.at >= c.stop || is_plain(c.s[c.at]))
+			continue;
 		n = c.rule->sequences == SHOW
 		    ? 0
 		    : sequence(c.s + c.at, c.len - c.at);
@@ -327,5 +364,16 @@ text_clean(enum text_rule rule, const char *s, size_t len, bool more, char *dst)
 		else
 			put_character(&c);
 	}
+	*at = c.at;
 	return c.out;
+}
+
+size_t
+text_clean(enum text_rule rule, const char *s, size_t len, bool more, char *dst)
+{
+	size_t at = 0;
+
+	if (more)
+		len -= text_open_tail(s, len);
+	return text_clean_some(rule, s, len, &at, len, dst);
 }

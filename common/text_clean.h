@@ -41,6 +41,11 @@ size_t text_element(const char *s, size_t len, bool *ret_sequence);
  * what is unfinished at the end is left out. Returns the bytes written. */
 size_t text_clean(enum text_rule rule, const char *s, size_t len, bool more,
     char *dst);
+/* A part of the same copy: goes on at *at, where the last call has stopped,
+ * with what begins before `stop`. dst needs 4 * (stop - *at) bytes, and
+ * 4 * TEXT_SEQUENCE_MAX for what goes beyond. */
+size_t text_clean_some(enum text_rule rule, const char *s, size_t len,
+    size_t *at, size_t stop, char *dst);
 /* How many bytes at the end of s begin a sequence or a character that is not
  * whole. */
 size_t text_open_tail(const char *s, size_t len);

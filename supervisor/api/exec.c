@@ -23,9 +23,8 @@
 static void
 answer_workdir(struct req *r, const struct session *s)
 {
-	struct proto_problem why;
-
 	int error = abs(s->facts.error);
+	struct proto_problem why;
 	char shown[200];
 
 	if (s->facts.stage == STAGE_BOX) {
@@ -37,33 +36,49 @@ answer_workdir(struct req *r, const struct session *s)
 		req_fail(r, &why);
 		return;
 	}
-	text_escape(
-	    s->wish.cwd, strlen(s->wish.cwd), false, shown, sizeof(shown));
+	text_escape(s->wish.cwd, strlen(s->wish.cwd), false, shown,
+	    sizeof(shown));
 	((struct exec *)r->state)->cwd = s->wish.cwd;
 	req_refuse(r, PROTO_E_WORKDIR, NULL, "workdir %s%s%s; nothing was run",
 	    shown, error == ENOTDIR ? " is not a directory" : ": ",
 	    error == ENOTDIR ? "" : strerror(error));
 }
 
+/* A slice of the answer with the end; its session may be removed meanwhile. */
+static int
+exec_step(struct req *r, uint64_t until)
+{
+	struct exec *x = r->state;
+	struct session *s;
+
+	if (!output_answer_some(&x->a, until))
+		return 1;
+	req_answer(r, &x->a.e);
+	s = session_by_sid(r->m, x->sid);
+	if (s != NULL) {
+		shown_answered(r->m, s);
+		sweep_read(r->m, s);
+	}
+	return 0;
+}
+
 /* Answers with the end. */
 static void
 answer_ended(struct req *r, struct session *s)
 {
-	const struct exec *x = r->state;
-	struct master *m = r->m;
-	struct enc e = ENC_INIT;
+	struct exec *x = r->state;
 
 	if (session_never_was(s)) {
 		answer_workdir(r, s);
 		return;
 	}
-	if (result_exec_ended(m, s, x->text,
-		x->warnings.p != NULL ? x->warnings.p : "", &e) &&
-	    !s->wish.stream)
-		shown_keep(m, s);
-	shown_answered(m, s);
-	req_done(r, &e);
-	sweep_read(m, s);
+	x->answers = true;
+	x->sid = s->id.sid;
+	x->a.rule = x->text;
+	if (result_exec_ended(r->m, s, x->warnings.p, &x->a) && !s->wish.stream)
+		shown_keep(r->m, s);
+	if (exec_step(r, r->m->unit_until_ns) > 0)
+		req_step(r, exec_step);
 }
 
 /* It goes on in the background; `waits`: and is answered before its time for
@@ -89,7 +104,7 @@ exec_wake(struct req *r, struct session *s, unsigned wake)
 {
 	const struct exec *x = r->state;
 
-	if (s == NULL)
+	if (s == NULL || x->answers)
 		return;
 	if (wake & WAKE_GONE) {
 		req_failf(r, PROTO_E_NOT_FOUND, "", "the session was removed");
@@ -170,6 +185,7 @@ exec_drop(struct req *r)
 
 	timer_free(&x->stall);
 	timer_free(&x->tick);
+	output_answer_fini(&x->a);
 	sbuf_fini(&x->warnings);
 }
 

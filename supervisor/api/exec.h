@@ -5,12 +5,16 @@
 
 #include "supervisor/api/method.h"
 #include "supervisor/session/input_yield.h"
+#include "supervisor/words/output_answer.h"
 
 struct exec {
 	enum text_rule text;
 	bool bg; /* answered as soon as there is a pid */
 	const char *cwd; /* where it is not run, while that is said */
 	struct sbuf warnings;
+	bool answers; /* its command's end, in slices */
+	struct sid sid;
+	struct output_answer a;
 	/* exec_yield.c */
 	bool looks;        /* it may be answered before its time, for input */
 	bool asks;         /* its answer waits for a look, for nothing else */

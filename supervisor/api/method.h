@@ -9,6 +9,7 @@
 
 #include "common/codec.h"
 #include "common/proto.h"
+#include "common/text_clean.h"
 #include "supervisor/master.h"
 
 struct conn;

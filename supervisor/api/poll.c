@@ -12,7 +12,6 @@
 #include "supervisor/session/usage.h"
 #include "supervisor/words/result.h"
 
-#define POLL_AGE_MS 100u /* evidence of waiting may be so old */
 #define MOMENT_MS  25u   /* output waits so long for an end that follows it */
 #define HELD_MS    1000u /* another answer to the same reader takes so long */
 #define SAMPLE_NS  (NSEC_PER_MSEC / 2) /* of its usage, in the first unit */
@@ -86,51 +85,58 @@ poll_written(struct master *m, struct conn *c, const void *what, bool lost)
 		release_held(s, k->reader);
 }
 
-/* Behind the answer: its cursor moves once it is out. */
+/* All is in the answer. Behind it: its cursor moves once that is out. */
 static void
-mark_cursor(struct req *r, struct session *s, uint64_t ack)
+poll_answered(struct req *r)
 {
-	const struct polling *p = r->state;
-	struct cursor_mark k = {.sid = s->id.sid, .ack = ack};
+	struct polling *p = r->state;
+	struct cursor_mark k = {.sid = p->sid, .ack = p->ack};
+	struct session *s = session_by_sid(r->m, p->sid);
+	bool failed = p->a.e.failed;
 
+	if (p->ended && p->wish.have_since && !failed && s != NULL)
+		sweep_read(r->m, s);
+	stats_observe(&r->m->stats->poll, METRIC_CUT_WORK,
+	    (clock_boot_ns() - p->due_ns) / NSEC_PER_USEC);
+	req_answer(r, &p->a.e);
+	if (failed || p->ack == 0)
+		return;
 	memcpy(k.reader, p->reader, sizeof(k.reader));
-	cursors_writing(r->m->cursors, s->id.sid, k.reader, ack);
-	conn_mark(r->conn, &method_POLL, &k, sizeof(k));
+	if (!p->explicit_ack)
+		conn_mark(r->conn, &method_POLL, &k, sizeof(k));
+	p->ack = 0;
 }
 
-/* Answers a poll with what was read. */
+/* A slice of the answer. */
+static int
+poll_step(struct req *r, uint64_t until)
+{
+	struct polling *p = r->state;
+
+	if (!output_answer_some(&p->a, until))
+		return req_keeps(r, output_answer_bytes(&p->a));
+	poll_answered(r);
+	return 0;
+}
+
+/* Answers a poll with what was read, which is its own from here on. */
 static void
 poll_answer(struct req *r, struct session *s, struct delivery *d)
 {
-	struct sbuf out = SBUF_INIT, text = SBUF_INIT;
-	struct enc e = ENC_INIT;
-	uint64_t ack = 0;
-	struct input_state input = result_input_state(r->m, s, POLL_AGE_MS,
-	    true);
-	const struct polling *p = r->state;
-	bool ended = !session_live(s);
-	struct master *m = r->m;
+	struct polling *p = r->state;
 
-	if (d->have)
-		sbuf_add_output(&out, p->wish.text, d->k.data + d->at, d->len,
-		    false);
+	p->answers = true;
+	p->ended = !session_live(s);
 	if (!p->wish.have_since)
-		ack = cursors_stage(m->cursors, s->id.sid, p->reader, d->from,
-		    d->next, ended);
-	poll_text(s, d, &out, &input, &text);
-	result_open(&e, text.p, text.len);
-	poll_details(r, s, d, &out, ack, &input, &e);
-	result_close(&e, ended && s->facts.status != STATUS_COMPLETED);
-	if (ended && p->wish.have_since && !e.failed)
-		sweep_read(m, s);
-	stats_observe(&m->stats->poll, METRIC_CUT_WORK,
-	    (clock_boot_ns() - p->due_ns) / NSEC_PER_USEC);
-	req_answer(r, &e);
-	if (ack != 0 && !p->explicit_ack)
-		mark_cursor(r, s, ack);
-	enc_fini(&e);
-	sbuf_fini(&out);
-	sbuf_fini(&text);
+		p->ack = cursors_stage(r->m->cursors, s->id.sid, p->reader,
+		    d->from, d->next, p->ended);
+	if (!p->explicit_ack)
+		cursors_writing(r->m->cursors, s->id.sid, p->reader, p->ack);
+	poll_words(r, s, d, p->ack);
+	p->a.kept[0] = d->k;
+	d->have = false;
+	if (poll_step(r, r->m->unit_until_ns) > 0)
+		req_step(r, poll_step);
 }
 
 /* Milliseconds until a moment, 0 if it is over. */
@@ -170,7 +176,7 @@ static int
 poll_sample(struct req *r, uint64_t until)
 {
 	struct polling *p = r->state;
-	struct session *s = session_by_sid(r->m, p->usage_of);
+	struct session *s = session_by_sid(r->m, p->sid);
 
 	if (s == NULL) {
 		req_refuse(r, PROTO_E_NOT_FOUND, NULL,
@@ -241,7 +247,7 @@ poll_wake(struct req *r, struct session *s, unsigned wake)
 	struct polling *p = r->state;
 	uint64_t left = ms_until(p->deadline_ns);
 
-	if (s == NULL)
+	if (s == NULL || p->answers)
 		return;
 	p->due_ns = clock_boot_ns();
 	if (wake & WAKE_GONE) {
@@ -287,7 +293,7 @@ poll_call(struct api_call *c)
 	p->wish.raw = val_bool(c->params, "raw", false);
 	p->times = p->wish.have_since && p->wish.raw &&
 	    val_bool(c->params, "times", false);
-	p->usage_of = s->id.sid;
+	p->sid = s->id.sid;
 	if (val_bool(c->params, "usage", false) &&
 	    (p->usage = calloc(1, sizeof(*p->usage))) == NULL) {
 		req_failf(r, PROTO_E_BUSY, "", "out of memory");
@@ -316,7 +322,14 @@ static void
 poll_drop(struct req *r)
 {
 	struct polling *p = r->state;
+	struct session *s = session_by_sid(r->m, p->sid);
 
+	if (p->ack != 0) { /* it was not answered: the next one is told */
+		cursors_unstage(r->m->cursors, p->sid, p->reader, p->ack);
+		if (s != NULL)
+			release_held(s, p->reader);
+	}
+	output_answer_fini(&p->a);
 	free(p->usage);
 }
 

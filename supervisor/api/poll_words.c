@@ -7,49 +7,46 @@
 #include "supervisor/session/retain.h"
 #include "supervisor/session/usage.h"
 
-void
-poll_text(struct session *s, const struct delivery *d,
-    const struct sbuf *out, const struct input_state *input, struct sbuf *b)
+#define POLL_AGE_MS 100u /* evidence of waiting may be so old */
+
+/* The words around the output. */
+static void
+poll_text(const struct session *s, const struct delivery *d,
+    const struct input_state *input, struct output_answer *a)
 {
-	result_note(d->omitted + d->dropped, d->dropped, NULL, b);
-	result_fault_words(d->fault, b);
-	if (out->len > 0)
-		sbuf_addn(b, out->p, out->len);
-	else if (session_live(s) && d->fault == NULL)
-		sbuf_add(b, "(no new output)");
-	while (b->len > 0 && b->p[b->len - 1] == '\n')
-		b->p[--b->len] = '\0';
-	if (b->len > 0)
-		sbuf_add(b, "\n\n");
-	if (!session_live(s)) {
-		result_exit_words(s, b);
-	} else if (input->waits != INPUT_WAIT_NONE) {
-		result_waiting_words(input, b);
-	} else {
-		sbuf_add(b, s->state == STATE_QUEUED ? "Still queued."
-						     : "Process still running.");
-	}
+	bool live = session_live(s);
+
+	result_note(d->omitted + d->dropped, d->dropped, NULL, &a->before);
+	result_fault_words(d->fault, &a->before);
+	a->none = live && d->fault == NULL ? "(no new output)" : "";
+	if (!live)
+		result_exit_words(s, &a->after);
+	else if (input->waits != INPUT_WAIT_NONE)
+		result_waiting_words(input, &a->after);
+	else
+		sbuf_add(&a->after, s->state == STATE_QUEUED
+			? "Still queued."
+			: "Process still running.");
 }
 
 /* All that is retained, which may be what is delivered. */
 static void
-enc_aggregated(struct req *r, struct session *s, const struct delivery *d,
-    struct enc *e)
+aggregated(struct req *r, struct session *s, const struct delivery *d,
+    struct output_answer *a)
 {
-	const struct polling *p = r->state;
 	size_t max = r->m->cfg.max_output_chars;
 	struct output o = {0};
 
 	if (d->have && d->from == 0 && d->omitted == 0 && d->k.len <= max &&
 	    d->k.to == s->output.total)
-		output_text(s, &d->k, max, p->wish.text, &o);
+		output_of(s, &d->k, max, &o);
 	else
-		output_read(r->m, s, max, p->wish.text, &o);
-	enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
-	    o.text.len);
-	enc_kv_bool(e, "truncated", o.omitted > 0);
-	enc_kv_uint(e, "droppedBytes", o.dropped);
-	sbuf_fini(&o.text);
+		output_read(r->m, s, max, &o);
+	enc_kv_bool(&a->e, "truncated", o.omitted > 0);
+	enc_kv_uint(&a->e, "droppedBytes", o.dropped);
+	a->parts[1] = (struct output_part){.key = "aggregated", .data = o.data,
+	    .len = o.len};
+	a->kept[1] = o.k;
 }
 
 /* When the bytes came, by the stretches that the ring has noted: as many as its
@@ -76,24 +73,23 @@ enc_times(struct master *m, struct session *s, const struct delivery *d,
 	enc_end(e);
 }
 
-void
+/* The fields that are small. */
+static void
 poll_details(struct req *r, struct session *s, const struct delivery *d,
-    const struct sbuf *out, uint64_t ack, const struct input_state *input,
-    struct enc *e)
+    uint64_t ack, const struct input_state *input, struct enc *e)
 {
 	const struct polling *p = r->state;
 	struct cursor cur = cursors_get(r->m->cursors, s->id.sid, p->reader);
 
-	if (out->len > 0)
+	if (d->len > 0)
 		cur.empty_polls = 0;
 	enc_kv_str(e, "status", result_status(s));
 	enc_kv_str(e, "sessionId", s->id.slug);
 	enc_kv_str(e, "name", s->id.name);
-	enc_key(e, "output");
-	if (p->wish.raw)
+	if (p->wish.raw) {
+		enc_key(e, "output");
 		enc_bin(e, d->have ? d->k.data + d->at : "", d->len);
-	else
-		enc_strn(e, out->p != NULL ? out->p : "", out->len);
+	}
 	enc_kv_uint(e, "next", d->next);
 	enc_kv_uint(e, "dropped", d->dropped);
 	enc_kv_uint(e, "omitted", d->omitted);
@@ -121,7 +117,25 @@ poll_details(struct req *r, struct session *s, const struct delivery *d,
 		result_exit_fields(s, e);
 		enc_kv_uint(e, "durationMs", s->facts.duration_ms);
 	}
+}
+
+void
+poll_words(struct req *r, struct session *s, const struct delivery *d,
+    uint64_t ack)
+{
+	struct input_state input = result_input_state(r->m, s, POLL_AGE_MS,
+	    true);
+	struct polling *p = r->state;
+	struct output_answer *a = &p->a;
+
+	a->rule = p->wish.text;
+	a->is_error = !session_live(s) && s->facts.status != STATUS_COMPLETED;
+	poll_text(s, d, &input, a);
+	result_open_details(&a->e);
+	poll_details(r, s, d, ack, &input, &a->e);
+	a->parts[0] = (struct output_part){.key = p->wish.raw ? NULL : "output",
+	    .data = d->have ? d->k.data + d->at : "", .len = d->len};
 	/* who reads by position has the rest already */
 	if (!session_live(s) || (!p->wish.have_since && !p->wish.raw))
-		enc_aggregated(r, s, d, e);
+		aggregated(r, s, d, a);
 }

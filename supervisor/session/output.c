@@ -8,6 +8,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "common/text_clean.h"
 #include "supervisor/master.h"
 
 /* Read before the tail, to see whether it begins inside a sequence. */

@@ -7,6 +7,7 @@
 #define PSUP_SUPERVISOR_WORDS_RESULT_H
 
 #include "supervisor/master.h"
+#include "supervisor/words/output_answer.h"
 
 /* completed, failed or running, for details.status. */
 const char *result_status(const struct session *s);
@@ -94,10 +95,12 @@ void result_close(struct enc *e, bool is_error);
  * and the answer is no error. */
 void result_open_details(struct enc *e);
 void result_close_text(struct enc *e, const struct sbuf *text);
-/* Whole answers. */
+/* The answer of an exec whose session ended, all but its output; warnings may be
+ * NULL. True: log shows more than it. */
 bool result_exec_ended(struct master *m, struct session *s,
-    enum text_rule rule, const char *warnings, struct enc *e);
-/* `waits`: it is answered before its time, since it seems to wait for that. */
+    const char *warnings, struct output_answer *a);
+/* That of one whose session goes on. `waits`: it is answered before its time,
+ * since it seems to wait for that. */
 void result_exec_running(struct master *m, struct session *s,
     enum input_wait waits, const char *warnings, struct enc *e);
 /* The fields of an exec that was refused, beside why. */
@@ -108,20 +111,7 @@ void result_event_text(struct master *m, struct session *s, struct sbuf *b);
 void row_list(struct master *m, struct session *s, uint64_t now_ms,
     struct enc *e, struct sbuf *text);
 
-struct retained; /* search/lines.h */
-/* Retained output by a text rule, its last `max` bytes. */
-struct output {
-	struct sbuf text;
-	uint64_t omitted; /* bytes of the session not in text */
-	uint64_t dropped; /* of these gone for good */
-	const char *fault; /* why there is none (readers_fault); NULL */
-};
-void output_read(struct master *m, struct session *s, size_t max,
-    enum text_rule rule, struct output *ret);
-/* The same of what was read from the beginning on. *ret is 0. */
-void output_text(const struct session *s, const struct retained *k, size_t max,
-    enum text_rule rule, struct output *ret);
-/* The same, for one that is read another way: into the text and the details;
+/* Why there is no output (readers_fault): into the text and the details;
  * nothing for NULL. */
 void result_fault_words(const char *fault, struct sbuf *b);
 void result_fault(const char *fault, struct enc *e);

@@ -96,52 +96,6 @@ result_fault(const char *fault, struct enc *e)
 		enc_kv_str(e, "outputState", fault);
 }
 
-void
-output_text(const struct session *s, const struct retained *k, size_t max,
-    enum text_rule rule, struct output *ret)
-{
-	size_t at = 0;
-
-	if (k->gap_at < k->len)
-		at = k->gap_at;
-	if (k->len - at > max)
-		at = text_resync(k->data, k->len, k->len - max);
-	else
-		at += text_skip_partial(k->data + at, k->len - at);
-	ret->omitted = k->to - (k->len - at);
-	ret->dropped = k->gone;
-	sbuf_add_output(&ret->text, rule, k->data + at, k->len - at,
-	    session_live(s));
-}
-
-/* Retained output as text. */
-void
-output_read(struct master *m, struct session *s, size_t max,
-    enum text_rule rule, struct output *ret)
-{
-	struct ring_reader *r;
-	struct retained k;
-	enum ring_verdict v;
-
-	*ret = (struct output){0};
-	/* its worker counted: most commands that end say nothing at all */
-	if (s->state == STATE_QUEUED || (s->state == STATE_ENDED &&
-		s->output.total == 0 && s->facts.reason != END_LOST))
-		return;
-	r = readers_get(m, s->id.sid);
-	/* of a cut sequence at its beginning there is enough before it */
-	v = r != NULL ? retained_read(r, 0, max + 2 * TEXT_SEQUENCE_MAX,
-			    LINES_BOTH, &k)
-		      : RING_GONE;
-	if (v != RING_OK && v != RING_OVERRUN) {
-		ret->fault = readers_fault(m, s);
-		return;
-	}
-	output_head(s, k.to);
-	output_text(s, &k, max, rule, ret);
-	retained_free(&k);
-}
-
 /* Why there are pipes and no terminal. */
 static void
 add_pty_warning(const struct session *s, struct sbuf *b)
@@ -198,42 +152,33 @@ add_warnings(const struct session *s, const char *warnings, struct sbuf *b)
 	sbuf_add(b, "\n\n");
 }
 
-/* The words of an ended exec. */
+/* The words of an ended exec, around its output. */
 static void
-ended_text(const struct session *s, const struct output *o,
-    const char *warnings, struct sbuf *b)
+ended_words(const struct session *s, const struct output *o,
+    const char *warnings, struct output_answer *a)
 {
-	struct sbuf how = SBUF_INIT;
-
-	add_warnings(s, warnings, b);
-	result_note(o->omitted, o->dropped, s->id.slug, b);
-	result_fault_words(o->fault, b);
-	if (o->text.len > 0)
-		sbuf_addn(b, o->text.p, o->text.len);
-	result_end_words(s, &how);
-	if (o->text.len == 0 && o->fault == NULL &&
-	    s->facts.reason != END_SPAWN_ERROR)
-		sbuf_add(b, "(no output)");
-	if (how.len > 0) {
-		while (b->len > 0 && b->p[b->len - 1] == '\n')
-			b->p[--b->len] = '\0';
-		sbuf_addf(b, "%s%s", b->len > 0 ? "\n\n" : "", how.p);
-	}
-	sbuf_fini(&how);
+	add_warnings(s, warnings, &a->before);
+	result_note(o->omitted, o->dropped, s->id.slug, &a->before);
+	result_fault_words(o->fault, &a->before);
+	a->none = o->fault == NULL && s->facts.reason != END_SPAWN_ERROR
+	    ? "(no output)"
+	    : "";
+	result_end_words(s, &a->after);
 }
 
-/* The answer of an exec whose session ended. True: log shows more. */
+/* The answer of an exec whose session ended, begun. True: log shows more. */
 bool
-result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
-    const char *warnings, struct enc *e)
+result_exec_ended(struct master *m, struct session *s, const char *warnings,
+    struct output_answer *a)
 {
 	const char *kind = result_failure_kind(s);
-	struct sbuf text = SBUF_INIT;
+	struct enc *e = &a->e;
 	struct output o;
 
-	output_read(m, s, m->cfg.max_output_chars, rule, &o);
-	ended_text(s, &o, warnings, &text);
-	result_open(e, text.p, text.len);
+	warnings = warnings != NULL ? warnings : "";
+	output_read(m, s, m->cfg.max_output_chars, &o);
+	ended_words(s, &o, warnings, a);
+	result_open_details(e);
 	exec_common(m, s, warnings, e);
 	result_exit_fields(s, e);
 	/* exec alone says so where there is none */
@@ -245,16 +190,14 @@ result_exec_ended(struct master *m, struct session *s, enum text_rule rule,
 		enc_kv_str(e, "failureKind", kind);
 	enc_kv_uint(e, "durationMs", s->facts.duration_ms);
 	enc_kv_uint(e, "endedAt", s->facts.ended_ms);
-	enc_kv_strn(e, "aggregated", o.text.p != NULL ? o.text.p : "",
-	    o.text.len);
 	enc_kv_bool(e, "truncated", o.omitted > 0);
 	enc_kv_uint(e, "droppedBytes", o.dropped);
 	result_fault(o.fault, e);
 	enc_kv_uint(e, "totalOutputChars", s->output.total);
 	usage_encode(s, NULL, e);
-	result_close(e, s->facts.status != STATUS_COMPLETED);
-	sbuf_fini(&text);
-	sbuf_fini(&o.text);
+	a->parts[0] = (struct output_part){"aggregated", o.data, o.len, 0, 0};
+	a->kept[0] = o.k;
+	a->is_error = s->facts.status != STATUS_COMPLETED;
 	return o.omitted > o.dropped;
 }
 

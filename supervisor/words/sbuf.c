@@ -60,13 +60,3 @@ sbuf_addf(struct sbuf *b, const char *fmt, ...)
 	va_end(ap);
 	b->len += (size_t)n;
 }
-
-void
-sbuf_add_output(struct sbuf *b, enum text_rule rule, const char *s, size_t n,
-    bool more)
-{
-	if (n == 0 || !sbuf_reserve(b, 4 * n))
-		return;
-	b->len += text_clean(rule, s, n, more, b->p + b->len);
-	b->p[b->len] = '\0';
-}

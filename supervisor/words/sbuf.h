@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/text_clean.h"
 
 struct sbuf {
 	char *p; /* NUL-terminated once anything was added */
@@ -22,8 +21,5 @@ void sbuf_addn(struct sbuf *b, const char *s, size_t n);
 void sbuf_add(struct sbuf *b, const char *s);
 void sbuf_addf(struct sbuf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Appends output by a text rule; `more`: it may go on after these bytes. */
-void sbuf_add_output(struct sbuf *b, enum text_rule rule, const char *s,
-    size_t n, bool more);
 
 #endif

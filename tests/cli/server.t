@@ -25,7 +25,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 is "$(awk '{print $7}' "/proc/$pid/stat")" 0 "no terminal"
 like "$(echo '{"tool":"exec","command":"echo $SECRET."}' | SECRET=now psup tool)" \
-    '{"text":"now.\\n"*' "a command has its caller's"
+    '*"text":"now.\\n"*' "a command has its caller's"
 stop
 exec 9<&-
 
@@ -54,7 +54,7 @@ for name in PSUP_MAX_OUTPUT_CHARS OPENCLAW_BASH_MAX_OUTPUT_CHARS \
     PI_BASH_MAX_OUTPUT_CHARS; do
 	export $name=5000
 	like "$(call '"command":"head -c 9000 /dev/zero"')" \
-	    '{"text":"[[]4000 bytes of earlier output*' $name
+	    '*"text":"[[]4000 bytes of earlier output*' $name
 	stop
 	unset $name
 done
@@ -79,7 +79,7 @@ background_ms = 50
 notify_on_exit = false
 C
 like "$(call '"command":"pwd; echo $PATH; echo $0","yieldMs":60000')" \
-    '{"text":"/usr\\n/opt/first:*/bin/sh\\n"*' "workdir, path_prepend, shell"
+    '*"text":"/usr\\n/opt/first:*/bin/sh\\n"*' "workdir, path_prepend, shell"
 like "$(call '"command":"sleep 60; exit 3"')" \
     '*No exit event will come*"status":"running"*' \
     "background_ms, notify_on_exit"

@@ -84,6 +84,55 @@ SCENARIO(turns, a_long_search_can_be_given_up)
 	expect_ok(ask("list"));
 }
 
+/* [2, "cancel", [{msgid}]] */
+static void
+add_cancel(struct enc *to, uint32_t id)
+{
+	enc_array(to);
+	enc_uint(to, 2);
+	enc_str(to, "cancel");
+	enc_array(to);
+	enc_map(to);
+	enc_kv_uint(to, "msgid", id);
+	enc_end(to);
+	enc_end(to);
+	enc_end(to);
+}
+
+/* A poll's answer of 8 MiB takes many slices: it is cancelled by what stands
+ * behind it, and its reader gets all of the output by the next poll. */
+SCENARIO(turns, a_poll_that_was_given_up_is_told_again)
+{
+	struct enc all = ENC_INIT, params = ENC_INIT;
+	char answer[2000];
+	struct wire *w;
+	const char *id;
+	size_t n;
+
+	psupd(.workers = 1);
+	id = background(STR("command", "head -c 1048576 /dev/zero | "
+				       "tr '\\0' '\\033'"),
+	    ONE("retain", "tailBytes", 2097152));
+	await_end(id);
+	enc_map(&params);
+	enc_kv_str(&params, "sessionId", id);
+	enc_kv_str(&params, "reader", "r");
+	enc_kv_uint(&params, "maxBytes", 1048576);
+	enc_end(&params);
+	w = wire_open();
+	wire_request(&all, 1, "poll", &params);
+	add_cancel(&all, 1);
+	wire_put(w, &all);
+	n = wire_answer(w, answer, sizeof(answer));
+	expect(memmem(answer, n, "cancelled", 9) != NULL);
+	expect_int(ask("poll", STR("sessionId", id), STR("reader", "r"),
+		       INT("maxBytes", 1000)),
+	    "omitted", 1047576);
+	wire_close(w);
+	enc_fini(&all);
+	enc_fini(&params);
+}
+
 /* Appends a request of at most one parameter. */
 static void
 add_request(struct enc *to, uint32_t id, const char *method, const char *key,

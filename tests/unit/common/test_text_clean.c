@@ -202,6 +202,29 @@ Test(text_clean, is_the_same_in_pieces, .timeout = 60)
 	}
 }
 
+/* The same copy, stopped anywhere. */
+Test(text_clean, goes_on_where_it_has_stopped, .timeout = 60)
+{
+	char in[120], whole[4 * sizeof(in)], part[4 * sizeof(in)];
+
+	srand(8);
+	for (int round = 0; round < 200000; round++) {
+		size_t len = random_output(in, sizeof(in)), at = 0, got = 0;
+		enum text_rule rule = (enum text_rule)(round % TEXT_RULES);
+		size_t n = text_clean(rule, in, len, false, whole);
+
+		while (at < len) {
+			size_t stop = at + 1 + (size_t)rand() % 20;
+
+			got += text_clean_some(rule, in, len, &at, stop,
+			    part + got);
+			cr_assert(at >= stop || at == len);
+		}
+		cr_assert(got == n && memcmp(part, whole, n) == 0,
+		    "round %d, rule %s", round, text_rule_name(rule));
+	}
+}
+
 Test(text_clean, a_cut_moves_to_a_border, .timeout = 10)
 {
 	const char s[] = "ab\33[31mc\n\33]0;t\ad\342\202\254e";
