@@ -239,7 +239,6 @@ master_fini(struct master *m)
 	api_end_stop(m);
 	pool_fini(m);
 	gate_fini(m);
-	boxes_fini(m);
 	timer_free(&m->starts.timer);
 	timer_free(&m->lane_timer);
 	timer_free(&m->sweep_timer);
@@ -251,6 +250,7 @@ master_fini(struct master *m)
 	readers_close(m);
 	while ((s = registry_first(m)) != NULL)
 		registry_drop(m, s);
+	boxes_fini(m); /* in which some of them waited */
 	rooms_fini(m);
 	events_close(&m->events);
 	cursors_close(&m->cursors);

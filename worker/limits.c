@@ -108,7 +108,6 @@ prepare_one(struct child *c, unsigned which, int64_t v, int leaf,
 	case HERITAGE_BY_TREE:
 		if (leaf < 0)
 			return -EIO;
-		ret->need_leaf = true;
 		return set_number(leaf,
 		    c->w->heritage.flags & HERITAGE_TREE_V2 ? l->v2 : l->v1,
 		    v);

@@ -11,9 +11,10 @@
  * 19 000 descriptors. With CLONE_FILES nothing is copied, and the child's
  * close_range(SPAWN_FD_FIRST_OTHER, ~0, CLOSE_RANGE_UNSHARE) copies just the
  * low ones. That is why its stdio lies at fixed low numbers beforehand, and
- * why nothing else may lie there but that of one other start, which the child
- * closes then. It stays there until the child has cut itself off, and who waits
- * for that is the next start but one.
+ * why nothing else may lie there but that of other starts, which the child
+ * closes then. It stays there until the child has cut itself off; with three
+ * that have not, a start is tried again a little later: on a busy machine a
+ * child may have no processor for seconds, and [limits] start_ms bounds that.
  *
  * The kernel writes the child's pid into the ring's header before the child
  * runs (CLONE_PARENT_SETTID), so that whoever finds the worker dead finds the
@@ -57,18 +58,23 @@ enum {
 int spawn_reserve(int null_fd, int32_t keeper_pid);
 
 /*
- * Lays a command's stdio at one of three places, for the spawn_clone() that follows
- * and takes it away again; -1: /dev/null. Waits for the child that was cloned
- * first where none of the three may have descriptors of its own yet.
- * Errors: -ETIME: that one neither cuts nor dies: the descriptors are not ours
- * any more, and the worker must end. -errno of dup3: there is no spawn_clone().
+ * One of three places for the stdio of the start that follows.
+ * Errors: -EBUSY: of none it is sure yet that its child has descriptors of its
+ * own. -ETIME: nor will it be: the three were killed, and do not die: the
+ * descriptors are not ours any more, and the worker must end.
+ */
+int spawn_place(void);
+
+/*
+ * Lays a command's stdio at that place, for the spawn_clone() that follows and
+ * takes it away again; -1: /dev/null. -errno: there is no spawn_clone().
  */
 int spawn_lay(const int fds[3]);
 
 /* Takes away what lies there, if its child needs it no more. Once a turn: as
  * long as it lies there nobody sees the end of that command's output. */
 void spawn_look(void);
-/* After -ETIME: whose child was waited for; 0: that of the last spawn_clone(). */
+/* After -ETIME: whose child that is. */
 struct sid spawn_uncut(void);
 
 /* What the child does about limits before it execs. */
@@ -81,7 +87,6 @@ struct spawn_limits {
 	} rl[CTL_LIMITS];
 	bool nice_set;
 	int nice;
-	bool need_leaf; /* the leaf is what holds it */
 };
 
 /* What is pointed to lives until the context is released. */
@@ -114,7 +119,8 @@ struct spawn {
 	const char *volatile path; /* what the child is looking at; NULL: none */
 	int stdio;    /* the first of its three descriptors, as spawn_lay() put */
 	bool unshare; /* cloned with CLONE_FILES */
-	int join_fd;  /* cgroup.procs the child writes itself to; -1 */
+	int join_fd;  /* cgroup.procs the child writes itself to; -1. This, and
+	               * those of `limits`, are open until it is given back */
 	bool joined;  /* by the child */
 	bool told;    /* by the child, where the worker is held: SPAWNED */
 	char *stack;  /* its top */
@@ -135,9 +141,8 @@ void spawn_give(struct spawn *s);
  * kept until it lets go. Takes both over. */
 void spawn_park(struct spawn *s, struct ring_writer *ring,
     struct start_plan *plan);
-/* Its child, which may have no descriptors of its own yet, was killed, and the
- * pidfd is closed. */
-void spawn_lay_park(const struct spawn *s);
+/* Its child, which may have no descriptors of its own yet, was killed in vain. */
+void spawn_lay_give_up(const struct spawn *s);
 /* Frees what is parked and released. */
 void spawn_unpark(void);
 
@@ -146,15 +151,12 @@ void spawn_unpark(void);
 bool spawn_is_free(void);
 
 /*
- * Clones with s->args and s->limits, after spawn_lay(), and waits for the cut
- * only where that may fail, or where the child uses descriptors that the caller
- * closes. It is over once spawn_released(), and then
- * hdr->exec_errno tells whether the exec failed. *ret_in_leaf says whether it
- * is in its control group: that it is not fails nothing.
- * Errors: -ETIME: the child neither cuts nor dies: the descriptors at
- * its stdio is not ours any more, and the worker must end. Else there is no
- * child: -EAGAIN where another way of cloning is to be tried, or -errno of the
- * clone.
+ * Clones with s->args and s->limits, after spawn_lay(). It is over once
+ * spawn_released(), and then hdr->exec_errno tells whether the exec failed.
+ * *ret_in_leaf says whether it is in its control group, or will be unless
+ * s->joined says otherwise then: that it is not fails nothing.
+ * Errors: there is no child: -EAGAIN where another way of cloning is to be
+ * tried, or -errno of the clone.
  */
 int spawn_clone(struct spawn *s, pid_t *ret_pid, int *ret_pidfd,
     bool *ret_in_leaf);

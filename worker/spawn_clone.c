@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The worker's side of a clone: the clone itself, and who waits until the child
- * has descriptors of its own. Called by start.c and start_wait.c.
+ * The worker's side of a clone: the clone itself, and the places for stdio that a
+ * child shares until it has descriptors of its own. Called by start.c and
+ * start_wait.c.
  */
 #include "worker/spawn.h"
 
@@ -9,7 +10,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -21,16 +21,12 @@
 #include "worker/box.h"
 #include "worker/clone3.h"
 
-#define CUT_STEP_NS (10 * NSEC_PER_MSEC)
-#define CUT_KILL_NS (2 * NSEC_PER_SEC) /* then the child is killed */
-#define CUT_LAST_NS (3 * NSEC_PER_SEC) /* then the worker ends */
+#define CUT_WAIT_NS (10 * NSEC_PER_MSEC) /* all for one child, once */
 
 /* Where close_range is not allowed, the table is copied as of old. */
 static bool no_unshare;
 /* Where clone3 is not, the worker is held. */
 static bool no_free;
-/* A child has cut itself off once, so the others will. */
-static bool knows_unshare;
 
 static int null = -1; /* what lies there otherwise */
 /* Where stdio is laid: in the way of a child that comes to its turn late is the
@@ -38,11 +34,20 @@ static int null = -1; /* what lies there otherwise */
 static struct lay {
 	bool laid[3];        /* something but null is there */
 	struct spawn *uncut; /* whose child may still share them */
-	int uncut_pidfd;
+	bool waited;         /* for that child: it has had its moment */
+	bool given_up;       /* it was killed, and does not die */
 } lays[SPAWN_LAYS];
 static unsigned at; /* the last one used */
 
-/* Puts /dev/null where a command's stdio will lie. */
+/* Is it a refusal of this way of cloning, not a want? */
+static bool
+is_refusal(long error)
+{
+	return error == ENOSYS || error == EPERM || error == EINVAL;
+}
+
+/* Puts /dev/null where a command's stdio will lie. That close_range may unshare is
+ * found out on what is open nowhere. */
 int
 spawn_reserve(int null_fd, int32_t keeper_pid)
 {
@@ -56,6 +61,8 @@ spawn_reserve(int null_fd, int32_t keeper_pid)
 		return rc;
 
 	null = null_fd;
+	no_unshare = syscall(SYS_close_range, ~0u, ~0u,
+	    CLOSE_RANGE_UNSHARE) != 0 && is_refusal(errno);
 	for (fd = SPAWN_FD_STDIO; fd < SPAWN_FD_KEEPER; fd++)
 		if (dup3(null_fd, fd, O_CLOEXEC) < 0)
 			return -errno;
@@ -95,13 +102,13 @@ is_cut(const struct spawn *s)
 }
 
 void
-spawn_lay_park(const struct spawn *s)
+spawn_lay_give_up(const struct spawn *s)
 {
 	unsigned i;
 
 	for (i = 0; i < SPAWN_LAYS; i++)
 		if (lays[i].uncut == s)
-			lays[i].uncut_pidfd = -1;
+			lays[i].given_up = true;
 }
 
 /* By clone3; with `into` into the leaf by the clone itself: nothing it starts
@@ -175,41 +182,18 @@ spawn_porter_died(struct spawn *s)
 	atomic_store_explicit(&s->inexec, 0, memory_order_release);
 }
 
-/* A porter may die before it says anything. */
+/* A moment for the child in the way, which most often has no processor yet. */
 static void
-look_at_porter(struct spawn *s, int pidfd)
+await_cut(struct lay *l)
 {
-	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+	const long private = spawn_is_boxed(l->uncut) ? 0 : FUTEX_PRIVATE_FLAG;
+	const struct timespec moment = {.tv_nsec = (long)CUT_WAIT_NS};
 
-	if (spawn_is_boxed(s) && poll(&p, 1, 0) == 1)
-		spawn_porter_died(s);
-}
-
-/* Waits until the child has descriptors of its own, or is gone. */
-static int
-await_cut(struct spawn *s, int pidfd)
-{
-	const long private = spawn_is_boxed(s) ? 0 : FUTEX_PRIVATE_FLAG;
-	const struct timespec step = {.tv_nsec = (long)CUT_STEP_NS};
-	uint64_t began = clock_boot_ns(), waited;
-	bool killed = false;
-
-	while (!is_cut(s)) {
-		(void)syscall(SYS_futex, &s->cut,
-		    FUTEX_WAIT | private, 0, &step, NULL, 0);
-		look_at_porter(s, pidfd);
-		waited = clock_boot_ns() - began;
-		if (waited > CUT_LAST_NS)
-			return -ETIME;
-		if (waited > CUT_KILL_NS && !killed) {
-			killed = true;
-			if (FAULT_FAILS("spawn.no-death"))
-				continue;
-			(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL,
-			    NULL, 0);
-		}
-	}
-	return 0;
+	if (l->waited)
+		return;
+	l->waited = true;
+	(void)syscall(SYS_futex, &l->uncut->cut, FUTEX_WAIT | private, 0,
+	    &moment, NULL, 0);
 }
 
 struct sid
@@ -232,26 +216,35 @@ spawn_look(void)
 	}
 }
 
+/* Round about: after those that are not free comes the oldest. */
+int
+spawn_place(void)
+{
+	bool given_up = true;
+	int i;
+
+	for (i = 0; i < SPAWN_LAYS; i++, at = (at + 1) % SPAWN_LAYS) {
+		if (lays[at].uncut == NULL || is_cut(lays[at].uncut))
+			break;
+		given_up = given_up && lays[at].given_up;
+	}
+	if (i == SPAWN_LAYS) {
+		at = (at + 1) % SPAWN_LAYS;
+		await_cut(&lays[at]);
+		if (!is_cut(lays[at].uncut))
+			return given_up ? -ETIME : -EBUSY;
+	}
+	lays[at].uncut = NULL;
+	return 0;
+}
+
 /* The low descriptors are one command's at a time. */
 int
 spawn_lay(const int fds[3])
 {
-	struct lay *l;
+	struct lay *l = &lays[at];
 	int i, rc;
 
-	/* round about: after those that are not free comes the oldest */
-	for (i = 0; i < SPAWN_LAYS; i++, at = (at + 1) % SPAWN_LAYS)
-		if (lays[at].uncut == NULL || is_cut(lays[at].uncut))
-			break;
-	if (i == SPAWN_LAYS)
-		at = (at + 1) % SPAWN_LAYS;
-	l = &lays[at];
-	if (l->uncut != NULL) {
-		rc = await_cut(l->uncut, l->uncut_pidfd);
-		if (rc < 0)
-			return rc;
-		l->uncut = NULL;
-	}
 	/* what the one before had there goes with that */
 	for (i = 0; i < 3; i++) {
 		if (fds[i] < 0 && !l->laid[i])
@@ -267,66 +260,24 @@ spawn_lay(const int fds[3])
 	return 0;
 }
 
-/* Is it a refusal of this way of cloning, not a want? */
-static bool
-is_refusal(long error)
-{
-	return error == ENOSYS || error == EPERM || error == EINVAL;
-}
-
-/* Did the child find that it may not unshare its descriptors? */
-static bool
-unshare_refused(const struct spawn *s)
-{
-	const struct ring_header *hdr = s->args.hdr;
-
-	return s->unshare && is_refusal(atomic_load(&hdr->exec_errno)) &&
-	    atomic_load(&hdr->exec_stage) == STAGE_FDS;
-}
-
-/* Need nobody wait for the cut now? All that the child still uses of the
- * shared descriptors lies low, and stays there. */
-static bool
-may_wait(const struct spawn *s)
-{
-	return !s->args.held && s->unshare && knows_unshare &&
-	    s->join_fd < 0 && s->limits.join_count == 0;
-}
-
-/* The child runs; so does the worker, as soon as that may be. */
-static int
-after_clone(struct spawn *s, int pidfd)
+/* The child runs. All that it still uses of the shared descriptors lies low, and
+ * stays there until it has its own; one that was held has, and more. */
+static void
+after_clone(struct spawn *s)
 {
 	struct ring_header *hdr = s->args.hdr;
-	int rc = 0;
 
-	if (may_wait(s)) {
+	if (!s->args.held) {
 		lays[at].uncut = s;
-		lays[at].uncut_pidfd = pidfd;
-		return 0;
+		lays[at].waited = lays[at].given_up = false;
+		return;
 	}
-	if (!s->args.held)
-		rc = await_cut(s, pidfd);
-	else
-		atomic_store(&s->inexec, 0);
-	if (rc == 0 && unshare_refused(s)) {
-		/* it exited before it did anything; the keeper reaps it */
-		no_unshare = true;
-		while (!spawn_released(s)) {
-			look_at_porter(s, pidfd);
-			sched_yield();
-		}
-		return -EAGAIN;
-	}
-	if (rc == 0 && s->unshare && atomic_load(&s->cut) != 0)
-		knows_unshare = true;
-	if (rc == 0 && s->args.held && !s->told &&
-	    atomic_load(&hdr->exec_errno) == 0) {
+	atomic_store(&s->inexec, 0);
+	if (!s->told && atomic_load(&hdr->exec_errno) == 0) {
 		/* killed by somebody before the keeper could know of it */
 		atomic_store(&hdr->exec_stage, STAGE_CLONE);
 		atomic_store(&hdr->exec_errno, EAGAIN);
 	}
-	return rc;
 }
 
 /* Where clone cannot place the child, the child moves itself; the file to write
@@ -336,7 +287,7 @@ spawn_clone(struct spawn *s, pid_t *ret_pid, int *ret_pidfd, bool *ret_in_leaf)
 {
 	struct ring_header *hdr = s->args.hdr;
 	bool into = false;
-	int pidfd = -1, rc;
+	int pidfd = -1;
 	long pid;
 
 	if (spawn_is_boxed(s) && (s->args.held || no_free || no_unshare))
@@ -360,18 +311,15 @@ spawn_clone(struct spawn *s, pid_t *ret_pid, int *ret_pidfd, bool *ret_in_leaf)
 		no_free = true;
 		pid = -EAGAIN;
 	}
-	rc = pid < 0 ? (int)pid : after_clone(s, pidfd);
-	if (lays[at].uncut == NULL && rc != -ETIME)
+	if (pid >= 0)
+		after_clone(s);
+	if (lays[at].uncut == NULL)
 		unlay(&lays[at]);
-	if (s->join_fd >= 0)
-		close(s->join_fd);
-	if (rc < 0) {
-		if (pidfd >= 0)
-			close(pidfd);
-		return rc;
-	}
+	if (pid < 0)
+		return (int)pid;
 	*ret_pid = (pid_t)pid;
 	*ret_pidfd = pidfd;
-	*ret_in_leaf = into || s->joined;
+	*ret_in_leaf = into ||
+	    (s->args.held ? s->joined : s->join_fd >= 0);
 	return 0;
 }

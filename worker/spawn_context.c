@@ -5,10 +5,12 @@
  */
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/check.h"
 #include "shm/lent_map.h"
 
+#include "worker/limits.h"
 #include "worker/spawn.h"
 #include "worker/start_plan.h"
 
@@ -70,17 +72,26 @@ spawn_take(void)
 	return s;
 }
 
+/* Nobody uses it any more. */
+static void
+rest(struct spawn *s)
+{
+	limits_close(&s->limits);
+	if (s->join_fd >= 0)
+		close(s->join_fd);
+	LIST_INSERT_HEAD(&idle, s, link);
+}
+
 void
 spawn_give(struct spawn *s)
 {
-	LIST_INSERT_HEAD(&idle, s, link);
+	rest(s);
 	in_use--;
 }
 
 void
 spawn_park(struct spawn *s, struct ring_writer *ring, struct start_plan *plan)
 {
-	spawn_lay_park(s);
 	s->ring = *ring;
 	ring->hdr = NULL;
 	ring->fd = -1;
@@ -101,6 +112,6 @@ spawn_unpark(void)
 		LIST_REMOVE(s, link);
 		ring_close(&s->ring);
 		start_plan_free(s->plan);
-		LIST_INSERT_HEAD(&idle, s, link);
+		rest(s);
 	}
 }

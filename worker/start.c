@@ -153,15 +153,12 @@ spawn_fill(struct child *c, struct spawn *s)
 	    .no_pid = FAULT_FAILS("spawn.no-pid")};
 }
 
-/* A child still shares our descriptors, and does not die: this one's, or that of
- * a start before it, which is then the one to be named. */
+/* Children still share our descriptors, and do not die: one is named. */
 static _Noreturn void
 end_stuck(struct child *c)
 {
 	struct sid stuck = spawn_uncut();
 
-	if (stuck.v == 0)
-		stuck = c->sid;
 	worker_begin(c->w, stuck);
 	log_event(LOG_ERROR, "start-stuck", KV("session", stuck.v),
 	    KV("why", "its child neither begins nor dies"));
@@ -193,11 +190,13 @@ static int
 clone_command(struct child *c)
 {
 	struct start_plan *plan = c->plan;
-	struct spawn *s = spawn_take();
+	struct spawn *s;
 	bool in_leaf = false;
-	int rc;
+	int rc = spawn_place();
 
-	if (s == NULL)
+	if (rc == -ETIME)
+		end_stuck(c);
+	if (rc < 0 || (s = spawn_take()) == NULL)
 		return -EBUSY;
 	spawn_fill(c, s);
 	s->filter = box_filter();
@@ -213,9 +212,6 @@ clone_command(struct child *c)
 		rc = spawn_lay(plan->child_end);
 	if (rc == 0)
 		rc = spawn_clone(s, &c->pid, &c->pidfd, &in_leaf);
-	if (rc == -ETIME)
-		end_stuck(c);
-	limits_close(&s->limits);
 	if (!in_leaf) {
 		tree_leave(c, false);
 		atomic_store(&c->ring.hdr->leaf, 0);
@@ -290,8 +286,9 @@ start_failed(struct child *c, int error, unsigned stage)
 		child_fail(c, error, stage);
 		return;
 	}
-	c->retry_ns = c->w->now_ns +
-	    (RETRY_MIN_MS + arc4random_uniform(RETRY_SPAN_MS)) * NSEC_PER_MSEC;
+	c->retry_ns = c->w->now_ns + RETRY_MIN_MS * NSEC_PER_MSEC;
+	if (error != EBUSY)
+		c->retry_ns += arc4random_uniform(RETRY_SPAN_MS) * NSEC_PER_MSEC;
 	ladder_arm(c);
 }
 

@@ -170,8 +170,13 @@ leave(struct child *c)
 	LIST_REMOVE(c, under_way);
 	age(c);
 	spawn_look();
-	if (c->spawn != NULL)
+	if (c->spawn != NULL) {
+		if (c->spawn->join_fd >= 0 && !c->spawn->joined) {
+			tree_leave(c, false);
+			atomic_store(&c->ring.hdr->leaf, 0);
+		}
 		spawn_give(c->spawn);
+	}
 	c->spawn = NULL;
 	c->adopted = c->orphan = false;
 	c->look_ns = c->look_step = 0;
@@ -272,8 +277,9 @@ overdue(struct child *c)
 		    KV("error", err_name(error)));
 		c->doomed_ns = c->w->now_ns + DOOMED_NS;
 		c->look_step = LOOK_MIN_NS;
-		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL,
-		    0);
+		if (!FAULT_FAILS("spawn.no-death"))
+			(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL,
+			    NULL, 0);
 		if (c->porter)
 			kill_ported(c);
 		FAULT("start.after-kill");
@@ -284,6 +290,8 @@ overdue(struct child *c)
 	log_event(LOG_ERROR, "start-not-killed", KV("session", c->sid.v),
 	    KV("command_pid", c->pid), KV("stage", stage_name(stage)),
 	    KV("path", c->failed.path));
+	if (c->spawn != NULL)
+		spawn_lay_give_up(c->spawn);
 	LIST_REMOVE(c, under_way);
 	age(c);
 	c->adopted = c->ran = false;

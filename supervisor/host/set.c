@@ -81,10 +81,8 @@ boxes_fini(struct master *m)
 	struct host_box *bx;
 
 	timer_free(&m->boxes.timer);
-	while ((bx = LIST_FIRST(&m->boxes.list)) != NULL) {
-		TAILQ_INIT(&bx->waiting); /* the master ends: nobody waits */
+	while ((bx = LIST_FIRST(&m->boxes.list)) != NULL)
 		box_free(m, bx);
-	}
 }
 
 struct host_box *

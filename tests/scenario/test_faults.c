@@ -201,14 +201,15 @@ SCENARIO(faults, a_start_that_no_worker_tried_is_never_given_up)
 	expect_str(a, "output", "once\n");
 }
 
-/* Whichever worker has it: each kills it after some seconds, then the next one
- * tries, and after three it is over. */
+/* Whichever worker has it: each kills it when the time of a start is over, then
+ * the next one tries, and after three it is over. */
 SCENARIO(faults, a_child_that_always_hangs_before_its_cut_is_given_up)
 {
 	struct answer *a;
 
 	needs_faults();
-	psupd(.env = {"PSUP_FAULTS=spawn.no-cut=fail"});
+	psupd(.conf = "[limits]\nstart_ms = 200\n",
+	    .env = {"PSUP_FAULTS=spawn.no-cut=fail"});
 	a = ask("exec", STR("command", "true"),
 	    INT("yieldMs", SCN_DEADLINE_MS));
 	expect_str(a, "exitReason", "spawn-error");

@@ -4,6 +4,7 @@
  * listed and pruned. */
 #include "lib_boxes.h"
 #include "lib_inner.h"
+#include "lib_upgrade.h"
 
 #include <glob.h>
 #include <poll.h>
@@ -275,6 +276,25 @@ SCENARIO(sandbox_lives, of_a_session_ends_with_it_before_it_is_set_up)
 	a = answer_of(q);
 	expect_str(a, "exitReason", "manual-cancel");
 	await_gone(box);
+}
+
+/* ... nor does a master that leaves while somebody waits for one fall over it. */
+SCENARIO(sandbox_lives, that_is_not_set_up_yet_lets_its_master_leave)
+{
+	const psup_value *row;
+	struct question *q;
+
+	psupd(.conf = conf("setup = exec sleep 1000\n"));
+	q = ask_later(peer("s"), "exec", STR("command", "true"));
+	do
+		row = psup_value_at(psup_value_get(details(ask("sandboxes")),
+		    "boxes"), 0);
+	while (!is_answered(q) && !psup_get_is(row, "state", "setup"));
+	if (is_answered(q))
+		skip_without_boxes(answer_of(q));
+	upgrade_to(build_dir(NULL));
+	expect(count_log("Sanitizer") == 0, "its last words");
+	expect_ok(ask("killScope", STR("scope", "s"), INT("graceMs", 0)));
 }
 
 /* Other settings are another box's; who is inside goes on. */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/procfs.h"
 #include "worker/spawn.h"
 
 static struct puppet p;
@@ -255,8 +256,7 @@ Test(start, without_a_pid_in_the_header_begins_nothing)
 	cr_assert_str_eq(puppet_output(&p, s), "");
 }
 
-/* The process of the first try is dead, that of the second is not. Of the first
- * start of all the worker waits for the cut, and sees the death there. */
+/* The process of the first try is dead, that of the second is not. */
 Test(start, of_another_try_is_watched)
 {
 	struct psession *s;
@@ -274,7 +274,8 @@ Test(start, of_another_try_is_watched)
 	cr_assert_eq(s->end.exit.status, 4);
 }
 
-/* Whose descriptors its child shares for ever must end. */
+/* Whose descriptors its child shares for ever must end; another worker may have
+ * more luck. */
 Test(start, that_never_lets_go_of_the_descriptors_is_killed)
 {
 	struct psession *s;
@@ -282,8 +283,12 @@ Test(start, that_never_lets_go_of_the_descriptors_is_killed)
 	puppet_kill_worker(&p);
 	puppet_worker(&p, "spawn.no-cut=once");
 	give_back();
+	s = start_leased(100);
+	UNTIL(&p, s->failed && s->closed);
+	cr_assert_eq(s->fail.stage, STAGE_FDS);
+	cr_assert_eq(s->fail.error, EAGAIN);
 	s = start_leased(0);
-	UNTIL(&p, s->closed); /* by another try */
+	UNTIL(&p, s->closed);
 	cr_assert_eq(s->end.exit.status, 3);
 	cr_assert_str_eq(puppet_output(&p, s), "ran\n");
 }
@@ -309,6 +314,46 @@ Test(start, that_never_lets_go_is_in_nobodys_way)
 	UNTIL(&p, stuck->closed);
 }
 
+/* Where there is no place, a start waits, and neither the worker's other sessions
+ * nor the children in its way, which may have had no processor yet. */
+Test(start, that_finds_no_place_holds_up_nobody)
+{
+	struct psession *stuck[SPAWN_LAYS], *next, *other;
+	struct procfs_stat st;
+	char line[16], all[128] = "";
+	size_t i;
+
+	puppet_kill_worker(&p);
+	puppet_worker(&p, "spawn.no-cut=fail@2");
+	other = puppet_start(&p, &(struct order){.argv = {"cat"},
+	    .path = "/bin/cat", .flags = CTL_START_STDIN_OPEN});
+	UNTIL(&p, other->running);
+	for (i = 0; i < NELEMS(stuck); i++) {
+		stuck[i] = puppet_start(&p, &(struct order){.sh = "exit 6"});
+		UNTIL(&p, (puppet_read_pid(&p, stuck[i]), stuck[i]->pid != 0));
+	}
+	next = puppet_start(&p, &(struct order){.sh = "exit 7"});
+	for (i = 0; i < 9; i++) {
+		snprintf(line, sizeof(line), "line %zu\n", i);
+		strcat(all, line);
+		puppet_write(&p, other, line, strlen(line));
+		UNTIL(&p, strcmp(puppet_output(&p, other), all) == 0);
+	}
+	cr_assert_eq(next->pid, 0);
+	for (i = 0; i < NELEMS(stuck); i++) {
+		cr_assert_not(stuck[i]->failed);
+		cr_assert(procfs_alive(stuck[i]->pid, &st));
+	}
+	/* the last of whom is as stuck as they are */
+	cr_assert_eq(kill(stuck[1]->pid, SIGKILL), 0);
+	UNTIL(&p, (puppet_read_pid(&p, next), next->pid != 0));
+	cr_assert_not(stuck[0]->failed || stuck[2]->failed);
+	cr_assert_eq(kill(next->pid, SIGKILL), 0);
+	cr_assert_eq(kill(stuck[0]->pid, SIGKILL), 0);
+	cr_assert_eq(kill(stuck[2]->pid, SIGKILL), 0);
+	puppet_kill_worker(&p);
+}
+
 /* Nor does it die, where all places are taken: it is named as what the worker had
  * in hand when it ended, not the start that waited for it. */
 Test(start, that_never_lets_go_and_never_dies_is_named)
@@ -322,7 +367,8 @@ Test(start, that_never_lets_go_and_never_dies_is_named)
 	next = puppet_start(&p, &(struct order){.sh = "exit 5"});
 	UNTIL(&p, next->closed);
 	for (i = 0; i < NELEMS(stuck); i++)
-		stuck[i] = puppet_start(&p, &(struct order){.sh = "exit 6"});
+		stuck[i] = puppet_start(&p, &(struct order){.sh = "exit 6",
+		    .start_ms = 100});
 	next = puppet_start(&p, &(struct order){.sh = "exit 7"});
 	cr_assert_eq(waitid(P_PID, (id_t)p.worker, &si, WEXITED | WNOWAIT), 0);
 	for (i = 0; i < NELEMS(stuck); i++) {
