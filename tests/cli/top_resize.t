@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 # psup-top on a terminal that changes its size at random: its cells, with their
 # attributes and colours, are those of a screen drawn from nothing. Names of
-# every width are on it. PSUP_RESIZES: how often (tests/long/resizes: 200 and
+# every width are on it. PSUP_RESIZES: how often (tests/long/resizes: ten times
 # more); PSUP_SEED: which sizes.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tmux.sh"
-rounds=${PSUP_RESIZES:-70}
+rounds=${PSUP_RESIZES:-200}
 seed=${PSUP_SEED:-$RANDOM}
 
 for label in $'\U1f468\u200d\U1f469\u200d\U1f467' $'\u2764\ufe0f' '日本語' \

@@ -106,13 +106,13 @@ type_words(const struct proto_param *p, char *dst, size_t size)
 		(void)snprintf(dst, size, "map");
 		break;
 	case PT_STREAM:
-		(void)snprintf(dst, size, "bool or str");
+		(void)snprintf(dst, size, "true, false or \"tail\"");
 		break;
 	case PT_SIGNAL:
 		(void)snprintf(dst, size, "str, or int, %lld..%lld", min, max);
 		break;
 	case PT_STDIN:
-		(void)snprintf(dst, size, "str or map");
+		(void)snprintf(dst, size, "\"open\", \"closed\" or {text}");
 		break;
 	}
 }
