@@ -11,6 +11,8 @@
 #include "common/log.h"
 #include "supervisor/master.h"
 
+#define MESSAGES_A_TURN 32 /* of the keeper: an END is 30 us with its record */
+
 static struct ctl_msg inbox; /* 64 KiB: too large for the stack */
 
 /* A worker's role has changed. */
@@ -121,7 +123,7 @@ on_keeper(int fd, short what, void *arg)
 
 	(void)what;
 	turn_begin(m);
-	for (int i = 0; i < 256; i++) {
+	for (int i = 0; i < MESSAGES_A_TURN; i++) {
 		int r = ctl_recv(fd, &inbox);
 
 		if (r == -EAGAIN)

@@ -143,6 +143,8 @@ child_unlink(struct child *c)
 	timer_set(&w->timers, &c->timer, TIMER_NEVER);
 	link_forget(c);
 	LIST_REMOVE(c, bucket);
+	if (w->stop_next == c)
+		w->stop_next = LIST_NEXT(c, all);
 	LIST_REMOVE(c, all);
 	LIST_INSERT_HEAD(&w->dead, c, all);
 	w->count--;

@@ -164,18 +164,14 @@ ON(exited)
 	child_exited(c, &m->exit);
 }
 
-/* STOP: the ladder for all. Sessions that are over meanwhile leave the list,
- * but are freed only after this turn. */
+/* STOP: the ladder for all, a turn's worth at a time. */
 ON(stop)
 {
 	const struct ctl_shutdown *m = (const void *)msg->bytes;
-	struct child *next;
 
 	w->stopping = true;
-	for (c = LIST_FIRST(&w->sessions); c != NULL; c = next) {
-		next = LIST_NEXT(c, all);
-		ladder_begin(c, SIGTERM, m->grace_ms, END_SHUTDOWN);
-	}
+	w->stop_grace_ms = m->grace_ms;
+	w->stop_next = LIST_FIRST(&w->sessions);
 }
 
 /* ROLE: shown in the stats page by the keeper; the master acts on it. */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -37,6 +38,10 @@ worker_begin(struct worker *w, struct sid sid)
 	w->now_ms = clock_wall_ms();
 	if (w->turn_began_ns == 0)
 		w->turn_began_ns = w->now_ns;
+	/* what else is ready stays in libevent's queue, and is first in the
+	 * next turn; who takes over does so in one go */
+	if (w->now_ns - w->turn_began_ns > WORKER_TURN_NS / 2 && !w->taking)
+		event_base_loopbreak(w->base);
 	atomic_store_explicit(&w->stats->in_hand, sid.v,
 	    memory_order_relaxed);
 }
@@ -206,6 +211,23 @@ look_at_rings(struct worker *w)
 	worker_end(w);
 }
 
+/* STOP: the ladders of all begin, as many as a turn has time for. A session that
+ * is over with that leaves the list, but is freed only after this turn. */
+static void
+stop_some(struct worker *w)
+{
+	struct child *c;
+
+	do {
+		c = w->stop_next;
+		w->stop_next = LIST_NEXT(c, all);
+		worker_begin(w, c->sid);
+		ladder_begin(c, SIGTERM, w->stop_grace_ms, END_SHUTDOWN);
+	} while (w->stop_next != NULL &&
+	    w->now_ns - w->turn_began_ns < WORKER_TURN_NS / 2);
+	worker_end(w);
+}
+
 /* Between two turns: the dead, the heartbeat, the next deadline. */
 static void
 worker_between(struct worker *w)
@@ -215,6 +237,8 @@ worker_between(struct worker *w)
 
 	start_wait_all(w);
 	taking_ends(w);
+	if (w->stop_next != NULL)
+		stop_some(w);
 	look_at_rings(w);
 	link_turn_end(w);
 	now = clock_boot_ns();
@@ -263,7 +287,8 @@ worker_run(struct worker *w)
 	}
 	while (w->link[LINK_KEEPER].fd >= 0 && !w->lost && !w->leaving) {
 		if (event_base_loop(w->base, EVLOOP_ONCE |
-		        (w->taking ? EVLOOP_NONBLOCK : 0)) < 0) {
+		        (w->taking || w->stop_next != NULL ? EVLOOP_NONBLOCK
+							   : 0)) < 0) {
 			log_event(LOG_ERROR, "loop-failed",
 			    KV("error", err_name(errno)));
 			return 1;

@@ -75,6 +75,8 @@ struct worker {
 	unsigned maps_lost; /* of lent_map.h, when last looked at */
 
 	bool stopping; /* CTL_STOP came: nothing new is started */
+	uint32_t stop_grace_ms;
+	struct child *stop_next; /* whose ladder begins next, and those after it */
 	bool taking;   /* a dead worker's sessions arrive: the master hears of
 	                * all of them after the last, it wants the same cores */
 	bool took;     /* one of them, in this turn */

@@ -6,6 +6,7 @@
 #include "lib_wire.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -235,6 +236,30 @@ SCENARIO(turns, a_wait_for_many_looks_in_slices)
 	enc_fini(&all);
 	enc_fini(&params);
 	wire_close(w);
+}
+
+/* A worker that stood still has the ends of 150 commands to tell, more than it
+ * takes in one turn: each is told, and what is behind them is heard. */
+SCENARIO(turns, a_worker_hears_everybody_after_a_standstill)
+{
+	const char *ids[150];
+	struct answer *a;
+	pid_t worker;
+
+	psupd(.workers = 1);
+	for (size_t i = 0; i < 150; i++)
+		ids[i] = background(STR("command", "exec cat"));
+	worker = worker_of(ids[0]);
+	kill_now(worker, SIGSTOP);
+	await_stopped(worker);
+	for (size_t i = 0; i < 150; i++)
+		kill_now(pid_of(ids[i]), SIGTERM);
+	kill_now(worker, SIGCONT);
+	a = ask("exec", STR("command", "echo behind"));
+	expect_text(a, "behind");
+	for (size_t i = 0; i < 150; i++)
+		await_end(ids[i]);
+	expect(worker_in(0) == worker);
 }
 
 /* A scope looks for a hard expression 40 times. Another one's wait has as much
