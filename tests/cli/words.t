@@ -16,6 +16,8 @@ is "$(psup --help | sed -n '/^Commands/,/^$/p' | awk 'length > 80' | wc -l)" 0 \
     "80 columns do"
 like "$(psup exec sleep 5 2>&1; echo $?)" "*: psup exec -- sleep 5;*2" \
     "the line that was meant"
+like "$(psup run 'a | b' --stdin closed 2>&1; echo $?)" \
+    "*: psup exec --stdin closed 'a | b';*2" "options behind the command"
 like "$(psup run -d sleep 5 2>&1)" "*: psup exec -d -- sleep 5;*" "detached"
 like "$(psup run echo 'a b' 2>&1)" "*: psup exec -- echo 'a b';*" "with quotes"
 

@@ -133,10 +133,13 @@ make_key(char *key, size_t size)
 static int
 say_dashes(struct cli *c, int argc, char **argv)
 {
+	/* options behind a shell string */
+	bool late = strchr(argv[0], ' ') != NULL && argv[1][0] == '-';
 	char line[200] = "";
 	size_t n = 0;
 
-	for (int i = 0; i < argc && n < sizeof(line) - 1; i++) {
+	for (int k = 0; k < argc && n < sizeof(line) - 1; k++) {
+		int i = late ? (k + 1) % argc : k;
 		bool plain = argv[i][0] != '\0' && strspn(argv[i], "abcdefghijkl"
 		    "mnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./:,"
 		    "@%") == strlen(argv[i]);
@@ -145,8 +148,10 @@ say_dashes(struct cli *c, int argc, char **argv)
 		n += (size_t)snprintf(line + n, sizeof(line) - n, " %s%s%s",
 		    quote, argv[i], quote);
 	}
-	return cli_usage(c, "one shell string, or -- and a program with its "
-	    "arguments: psup exec%s --%s", o.x.background ? " -d" : "", line);
+	return cli_usage(c, "%s: psup exec%s%s%s", late
+	    ? "options come before the command" : "one shell string, or -- and "
+	    "a program with its arguments", o.x.background ? " -d" : "",
+	    late ? "" : " --", line);
 }
 
 /* Everything that the command line does not say. */
