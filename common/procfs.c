@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,9 @@
 
 /* The fields of a stat, as proc(5) numbers them. */
 enum { PPID = 4, PGRP, SID, TTY_PGRP = 8, FLAGS, UTIME = 14, STIME, CUTIME,
-       CSTIME, START = 22, SIZE, RSS, ENV_END = 51, FIELDS };
+       CSTIME, START = 22, SIZE, RSS, PENDING = 31, ENV_END = 51, FIELDS };
+
+#define EXITING 0x4u /* PF_EXITING */
 
 static void
 path_of(int32_t pid, const char *file, char *ret, size_t size)
@@ -95,6 +98,7 @@ procfs_parse(const char *text, struct procfs_stat *ret)
 	ret->size = v[SIZE];
 	ret->rss_pages = (int64_t)v[RSS] > 0 ? (int64_t)v[RSS] : 0;
 	ret->env_end = v[ENV_END];
+	ret->pending = v[PENDING];
 	return i > RSS;
 }
 
@@ -117,6 +121,13 @@ bool
 procfs_has_ended(const struct procfs_stat *s)
 {
 	return s->state == 'Z' || s->state == 'X';
+}
+
+bool
+procfs_is_dying(const struct procfs_stat *s)
+{
+	return s->state == 'R' && ((s->flags & EXITING) != 0 ||
+	    (s->pending & 1u << (SIGKILL - 1)) != 0);
 }
 
 bool

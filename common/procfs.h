@@ -35,6 +35,7 @@ struct procfs_stat {
 	uint64_t size;      /* bytes of memory; 0: it has none (any more) */
 	int64_t rss_pages;
 	uint64_t env_end;   /* 0: not known (yet) */
+	uint64_t pending;   /* signals: 1 << number - 1 */
 };
 
 /* Pure: takes the text apart. False: that is no stat. */
@@ -44,6 +45,9 @@ int procfs_stat(int32_t pid, struct procfs_stat *ret);
 /* The same of one that has not ended. False: it has, or is out of reach. */
 bool procfs_alive(int32_t pid, struct procfs_stat *ret);
 bool procfs_has_ended(const struct procfs_stat *s);
+/* Pure: was it killed, and lacks but a processor to be gone? What is killed in an
+ * uninterruptible sleep may be there for ever. */
+bool procfs_is_dying(const struct procfs_stat *s);
 
 /* The children of a process, some (300 or so) at a time. 0 or -errno: -ENOENT
  * also from a kernel that lists none. Those that end or are reaped meanwhile may

@@ -95,8 +95,8 @@ count_left(struct child *c)
 	memset(end->remaining_pids, 0, sizeof(end->remaining_pids));
 	end->remaining = 0;
 	if (atomic_load(&c->ring.hdr->ladder_kill_ns) != 0 && !c->tree_empty)
-		end->remaining = (uint32_t)tree_left(c, end->remaining_pids,
-		    CTL_END_PIDS);
+		end->remaining = (uint32_t)tree_staying(c,
+		    end->remaining_pids, CTL_END_PIDS);
 	atomic_store(&c->ring.hdr->holders, end->holders);
 }
 

@@ -176,6 +176,23 @@ tree_left(struct child *c, int32_t *ret_pids, size_t max)
 }
 
 size_t
+tree_staying(struct child *c, int32_t *ret_pids, size_t max)
+{
+	struct tree *t = c->w->tree;
+	size_t i, kept = 0, n = tree_left(c, t->pids, TREE_PIDS_MAX);
+	size_t listed = n < TREE_PIDS_MAX ? n : TREE_PIDS_MAX;
+	struct procfs_stat st;
+
+	for (i = 0; i < listed; i++) {
+		if (procfs_stat(t->pids[i], &st) == 0 && procfs_is_dying(&st))
+			n--;
+		else if (kept < max)
+			ret_pids[kept++] = t->pids[i];
+	}
+	return n;
+}
+
+size_t
 tree_forked(struct child *c, int32_t *ret_pids, size_t max)
 {
 	return c->leaf != 0 ? tree_left(c, ret_pids, max)

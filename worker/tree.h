@@ -56,6 +56,9 @@ void tree_signal_late(struct child *c);
 bool tree_kill(struct child *c, uint64_t hurry_ns);
 /* How many members live, the command among them; the first `max` of them. */
 size_t tree_left(struct child *c, int32_t *ret_pids, size_t max);
+/* The same of those that are not dying: who was killed on a busy machine may have
+ * no processor for a while. */
+size_t tree_staying(struct child *c, int32_t *ret_pids, size_t max);
 /* Those of it that live, or without a leaf the command's own children: how
  * many, the first `max` of them. Cheap. */
 size_t tree_forked(struct child *c, int32_t *ret_pids, size_t max);

@@ -83,6 +83,34 @@ Test(procfs, takes_no_half_of_a_stat)
 		cr_expect_not(procfs_parse(texts[i], &st), "%s", texts[i]);
 }
 
+/* Killed, but in no sleep that outlasts it. */
+Test(procfs, tells_who_is_dying)
+{
+	const struct procfs_stat no[] = {{.state = 'R'},
+	    {.state = 'R', .pending = 1u << (SIGTERM - 1)},
+	    {.state = 'D', .pending = 1u << (SIGKILL - 1)},
+	    {.state = 'D', .flags = 4},
+	    {.state = 'S', .pending = 1u << (SIGKILL - 1)}};
+	const struct procfs_stat yes[] = {
+	    {.state = 'R', .pending = 1u << (SIGKILL - 1)},
+	    {.state = 'R', .flags = 4}};
+	struct procfs_stat st;
+	sigset_t set;
+
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		cr_expect_not(procfs_is_dying(&no[i]), "%zu", i);
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		cr_expect(procfs_is_dying(&yes[i]), "%zu", i);
+	/* and where the kernel tells what is pending */
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	cr_assert_eq(sigprocmask(SIG_BLOCK, &set, NULL), 0);
+	cr_assert_eq(raise(SIGUSR2), 0);
+	cr_assert_eq(procfs_stat(getpid(), &st), 0);
+	cr_expect_eq(st.pending, 1u << (SIGUSR2 - 1));
+	cr_assert_eq(sigwaitinfo(&set, NULL), SIGUSR2);
+}
+
 Test(procfs, tells_the_living_from_zombies_and_the_gone)
 {
 	pid_t pid = child("a) Z\n1 (");
