@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Into a box (docs/architecture.md, Boxes). A porter is cloned by the worker as
- * a child of the keeper, with the worker's descriptors, but in memory of its
- * own: what a box does to those inside, stopping them or having the kernel kill
+ * Into a box (docs/architecture.md, Boxes). A porter is cloned for the worker as
+ * a child of the keeper, with the worker's descriptors, but in memory that is
+ * not the worker's (lodge.h): what a box does to those inside, stopping them or having the kernel kill
  * them for their memory, must not reach the worker. It enters the box's
  * namespaces, in which only its children are seen, clones the command, a child
  * of the keeper too, and waits for its exec. Called by spawn_clone.c; the rules
@@ -23,6 +23,7 @@
 
 #include "common/fault.h"
 #include "worker/clone3.h"
+#include "worker/lodge.h"
 #include "worker/spawn_child.h"
 
 #define CAPABILITIES 64 /* more than there are */
@@ -145,6 +146,9 @@ spawn_porter(void *arg)
 	struct spawn *s = arg;
 	long rc;
 
+	/* whoever looked before it was in the header starts it elsewhere */
+	if (s->lent && lodge_is_orphan())
+		child_exit();
 	child_join_groups(s);
 	child_bind(s);
 	porter_enter(s);

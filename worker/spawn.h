@@ -106,6 +106,7 @@ struct spawn_args {
 	bool yields;          /* the worker does (SCHED_BATCH), and hands it on */
 	int box_fd;     /* pidfd of the box's pid 1; -1: outside */
 	int namespaces; /* ... of which these are entered */
+	int ring_fd;    /* the file of hdr */
 	bool stall, no_pid; /* tests: never cut; the kernel writes no pid */
 };
 
@@ -124,6 +125,8 @@ struct spawn {
 	bool joined;  /* by the child */
 	bool told;    /* by the child, where the worker is held: SPAWNED */
 	char *stack;  /* its top */
+	bool lent;    /* what args points to lies in it: a lodge has it */
+	uint64_t serial; /* of the start that has it */
 	const struct sock_fprog *filter; /* of a box's commands */
 	/* what must outlive the session of a child that cannot die */
 	struct ring_writer ring;
@@ -133,8 +136,11 @@ struct spawn {
 
 /* A context, cleared; NULL: SPAWN_MAX are in use, or no memory. */
 struct spawn *spawn_take(void);
-/* Around the clone of its porter. */
+/* Around the clone of its porter, or of a lodge. */
 void spawn_lend(struct spawn *s, bool yes);
+void spawn_lend_all(bool yes);
+/* Has it what is in the plan, too, and may a lodge have it? Else it is as it was. */
+bool spawn_lend_plan(struct spawn *s, const struct start_plan *plan);
 /* Back with a released one. */
 void spawn_give(struct spawn *s);
 /* The session is over, the child cannot be killed: s, its ring and its plan are

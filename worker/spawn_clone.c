@@ -20,6 +20,7 @@
 #include "common/fault.h"
 #include "worker/box.h"
 #include "worker/clone3.h"
+#include "worker/lodge.h"
 
 #define CUT_WAIT_NS (10 * NSEC_PER_MSEC) /* all for one child, once */
 
@@ -111,6 +112,21 @@ spawn_lay_give_up(const struct spawn *s)
 			lays[i].given_up = true;
 }
 
+/* Where no lodge does, it gets a copy of our memory for itself. */
+static long
+clone_porter(struct spawn *s, struct clone_args *args)
+{
+	long pid = lodge_clone(s, args);
+
+	if (pid != -ENOSYS)
+		return pid;
+	args->flags &= ~(uint64_t)CLONE_VM;
+	spawn_lend(s, true);
+	pid = clone3_start(args, spawn_porter, s);
+	spawn_lend(s, false);
+	return pid;
+}
+
 /* By clone3; with `into` into the leaf by the clone itself: nothing it starts
  * was ever elsewhere. A pid, or -errno. */
 static long
@@ -130,7 +146,7 @@ clone_new(struct spawn *s, uint64_t flags, bool into, int *pidfd)
 	if (spawn_is_boxed(s)) {
 		args.flags |= CLONE_CLEAR_SIGHAND | CLONE_PARENT_SETTID;
 		args.parent_tid = (uintptr_t)&s->args.hdr->porter;
-		return clone3_start(&args, spawn_porter, s);
+		return clone_porter(s, &args);
 	}
 	if (!s->args.held) {
 		args.flags |= CLONE_CLEAR_SIGHAND | CLONE_CHILD_CLEARTID;
@@ -147,8 +163,7 @@ clone_new(struct spawn *s, uint64_t flags, bool into, int *pidfd)
 static long
 clone_once(struct spawn *s, int *ret_pidfd, bool *ret_into)
 {
-	uint64_t flags = CLONE_PARENT | CLONE_PIDFD |
-	    (spawn_is_boxed(s) ? 0 : CLONE_VM);
+	uint64_t flags = CLONE_PARENT | CLONE_PIDFD | CLONE_VM;
 	bool into = s->args.leaf_fd >= 0 && s->args.leaf_into;
 	sigset_t all, before;
 	long pid = -1;
@@ -159,8 +174,6 @@ clone_once(struct spawn *s, int *ret_pidfd, bool *ret_into)
 		flags |= CLONE_VFORK;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	if (spawn_is_boxed(s))
-		spawn_lend(s, true);
 	if (into)
 		pid = clone_new(s, flags, true, ret_pidfd);
 	*ret_into = pid >= 0;
@@ -170,8 +183,6 @@ clone_once(struct spawn *s, int *ret_pidfd, bool *ret_into)
 		pid = clone(spawn_child, s->stack, (int)flags, s, ret_pidfd);
 		pid = pid < 0 ? -errno : pid;
 	}
-	if (spawn_is_boxed(s))
-		spawn_lend(s, false);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return pid;
 }

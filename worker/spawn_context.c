@@ -16,7 +16,9 @@
 
 #define GUARD_BYTES 65536u
 #define OWN_BYTES   4096u /* of the context, which ends its stack */
-#define ALL_BYTES   (GUARD_BYTES + SPAWN_STACK_BYTES + OWN_BYTES)
+#define PLAN_BYTES  65536u /* of what is to be exec'd in a box; else no lodge */
+#define ALL_BYTES                                                              \
+	(GUARD_BYTES + SPAWN_STACK_BYTES + OWN_BYTES + PLAN_BYTES)
 
 _Static_assert(sizeof(struct spawn) <= OWN_BYTES, "a context");
 
@@ -24,22 +26,38 @@ LIST_HEAD(spawn_list, spawn);
 static struct spawn_list idle = LIST_HEAD_INITIALIZER(idle);
 static struct spawn_list parked = LIST_HEAD_INITIALIZER(parked);
 static unsigned in_use; /* but for the parked ones */
+static char *arena;     /* of the first SPAWN_MAX, which lodges have */
+static unsigned made;   /* in there */
+static uint64_t starts;
+
+static char *
+map_shared(size_t bytes)
+{
+	char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	(void)madvise(at, bytes, MADV_DONTFORK);
+	return at;
+}
 
 /* With a stack before it, and a guard before that. Shared, so that a porter tells
- * from its own memory how far it is; of other porters no one has it. */
+ * from its own memory how far it is. */
 static struct spawn *
 context_new(void)
 {
-	char *base = mmap(NULL, ALL_BYTES, PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char *base;
 
-	if (base == MAP_FAILED)
+	if (arena == NULL)
+		arena = map_shared(ALL_BYTES * (size_t)SPAWN_MAX);
+	if (arena == NULL)
 		return NULL;
-	if (mprotect(base, GUARD_BYTES, PROT_NONE) != 0) {
-		munmap(base, ALL_BYTES);
-		return NULL;
-	}
-	(void)madvise(base, ALL_BYTES, MADV_DONTFORK);
+	base = made < SPAWN_MAX ? arena + made * (size_t)ALL_BYTES
+				: map_shared(ALL_BYTES);
+	if (base == NULL || mprotect(base, GUARD_BYTES, PROT_NONE) != 0)
+		return NULL; /* there are few of them, and it comes again */
+	made += made < SPAWN_MAX;
 	return (struct spawn *)(base + GUARD_BYTES + SPAWN_STACK_BYTES);
 }
 
@@ -51,6 +69,31 @@ spawn_lend(struct spawn *s, bool yes)
 	(void)madvise(s->stack - SPAWN_STACK_BYTES,
 	    SPAWN_STACK_BYTES + OWN_BYTES, yes ? MADV_DOFORK : MADV_DONTFORK);
 	lent_map_forked(s->args.hdr, yes);
+}
+
+void
+spawn_lend_all(bool yes)
+{
+	(void)madvise(arena, ALL_BYTES * (size_t)SPAWN_MAX,
+	    yes ? MADV_DOFORK : MADV_DONTFORK);
+}
+
+bool
+spawn_lend_plan(struct spawn *s, const struct start_plan *plan)
+{
+	struct start_plan *own;
+
+	if ((char *)s < arena ||
+	    (char *)s >= arena + ALL_BYTES * (size_t)SPAWN_MAX)
+		return false;
+	own = start_plan_copy(plan, (char *)s + OWN_BYTES, PLAN_BYTES);
+	if (own == NULL)
+		return false;
+	own->search.trying = &s->path;
+	s->args.order = &own->order;
+	s->args.search = &own->search;
+	s->args.cwd = own->cwd;
+	return true;
 }
 
 /* A context is never freed: there are at most SPAWN_MAX beside the parked. */
@@ -68,6 +111,7 @@ spawn_take(void)
 	memset(s, 0, sizeof(*s));
 	s->stack = (char *)s;
 	s->join_fd = -1;
+	s->serial = ++starts;
 	in_use++;
 	return s;
 }

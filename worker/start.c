@@ -149,6 +149,7 @@ spawn_fill(struct child *c, struct spawn *s)
 	    .leaf_into = (c->w->heritage.flags & HERITAGE_TREE_INTO) != 0,
 	    .yields = c->w->yields,
 	    .box_fd = plan->box_fd,
+	    .ring_fd = c->ring.fd,
 	    .stall = FAULT_FAILS("spawn.no-cut"),
 	    .no_pid = FAULT_FAILS("spawn.no-pid")};
 }
@@ -204,6 +205,8 @@ clone_command(struct child *c)
 		spawn_give(s);
 		return -ENOSYS;
 	}
+	if (plan->box_fd >= 0)
+		s->lent = spawn_lend_plan(s, plan);
 	rc = enter_groups(c, s);
 	atomic_store(&c->ring.hdr->limits, plan->order.limit_mask);
 	FAULT("spawn.in-leaf");

@@ -158,16 +158,23 @@ is_absolute(const char *s)
 	return s[0] == '/';
 }
 
-/* Room for argv, envp, what is tried, and an argv for each shell. */
+/* argv, envp, what is tried, and an argv for each shell. */
+static size_t
+word_count(const struct ctl_start *o)
+{
+	return (size_t)o->argc + o->envc + 3 +
+	    ((o->flags & CTL_START_SHELL) != 0
+	            ? (size_t)o->path_count * SHELL_WORDS
+	            : 0);
+}
+
+/* Room for them. */
 static int
 plan_words(struct start_plan *plan)
 {
 	const struct ctl_start *o = &plan->order;
-	size_t words = (size_t)o->argc + o->envc + 3;
 
-	if ((o->flags & CTL_START_SHELL) != 0)
-		words += (size_t)o->path_count * SHELL_WORDS;
-	plan->words = calloc(words, sizeof(char *));
+	plan->words = calloc(word_count(o), sizeof(char *));
 	plan->search.tries = calloc((size_t)o->path_count + 1,
 	    sizeof(*plan->search.tries));
 	if (plan->words == NULL || plan->search.tries == NULL)
@@ -280,4 +287,48 @@ start_plan_make(struct start_plan *plan, const struct ctl_msg *msg)
 		    plan->argv[plan->order.argc - 1],
 		    (const char *const *)plan->envp);
 	return rc;
+}
+
+/* Where in the copy of the blob a string lies; one that is ours stays. */
+static char *
+moved(const struct start_plan *from, const struct start_plan *to,
+    const char *s)
+{
+	uintptr_t at = (uintptr_t)s - (uintptr_t)from->blob;
+
+	return s != NULL && at < from->order.blob_bytes
+	    ? to->blob + at
+	    : (char *)(uintptr_t)s;
+}
+
+struct start_plan *
+start_plan_copy(const struct start_plan *plan, void *at, size_t room)
+{
+	const struct ctl_start *o = &plan->order;
+	size_t words = word_count(o), tries = (size_t)o->path_count + 1, i;
+	struct start_plan *to = at;
+
+	if (sizeof(*to) + words * sizeof(char *) +
+	        tries * sizeof(struct search_try) + o->blob_bytes > room)
+		return NULL;
+	*to = *plan;
+	to->words = (char **)(to + 1);
+	to->search.tries = (struct search_try *)(to->words + words);
+	to->blob = (char *)(to->search.tries + tries);
+	memcpy(to->blob, plan->blob, o->blob_bytes);
+	for (i = 0; i < words; i++)
+		to->words[i] = moved(plan, to, plan->words[i]);
+	for (i = 0; i < tries; i++) {
+		to->search.tries[i].path =
+		    moved(plan, to, plan->search.tries[i].path);
+		if (plan->search.tries[i].path != NULL)
+			to->search.tries[i].argv = to->words +
+			    (plan->search.tries[i].argv - plan->words);
+	}
+	to->argv = to->words + (plan->argv - plan->words);
+	to->envp = to->words + (plan->envp - plan->words);
+	to->search.envp = to->envp;
+	to->search.argv0 = moved(plan, to, plan->search.argv0);
+	to->cwd = moved(plan, to, plan->cwd);
+	return to;
 }

@@ -28,6 +28,9 @@ struct start_plan {
 /* Copies, then checks the copy. Errors: -EPROTO, -ENOMEM, -errno; what was
  * taken so far is start_plan_free()'s. */
 int start_plan_make(struct start_plan *plan, const struct ctl_msg *msg);
+/* A copy that needs nothing of it, of `room` bytes at `at`; NULL: it is larger. */
+struct start_plan *start_plan_copy(const struct start_plan *plan, void *at,
+    size_t room);
 /* Closes the command's ends of what it was to be given. */
 void start_plan_hang_up(struct start_plan *plan);
 /* Closes and frees; NULL is none. */

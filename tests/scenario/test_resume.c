@@ -3,6 +3,7 @@
  * under them. */
 #include "lib_wire.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,6 +199,30 @@ SCENARIO(resume, exec_goes_on_after_each_of_three_masters)
 	expect_exit(done, 5);
 	expect_out(done, "up\none\ntwo\n");
 	expect(done->err_len == 0, "%s", done->err);
+}
+
+/* Who is told to end need not wait for a master that does not come. */
+SCENARIO(resume, exec_ends_by_signals_while_no_master_answers)
+{
+	int64_t until = now_ms() + SCN_DEADLINE_MS;
+	struct running *r;
+	pid_t keeper, me;
+
+	psupd();
+	keeper = keeper_pid();
+	r = cli_start("exec", "--stdin", "closed", "echo up; exec sleep 1000");
+	await_run_output(r, "up\n");
+	me = pid_of_run(r);
+	kill_now(keeper, SIGSTOP);
+	await_stopped(keeper);
+	kill_now(master_pid(), SIGKILL);
+	while (is_alive(me)) {
+		expect(now_ms() < until, "it does not end");
+		(void)kill(me, SIGTERM);
+		poll(NULL, 0, 20);
+	}
+	kill_now(keeper, SIGCONT);
+	expect_exit(await_run(r), 128 + SIGTERM);
 }
 
 /* Signals reach the command once each, though the master dies around them, and

@@ -419,11 +419,39 @@ SCENARIO(sandbox_lives, a_porter_that_dies_starts_nothing_or_once)
 	struct answer *a;
 
 	psupd(.conf = conf(""),
-	    .env = {"PSUP_FAULTS=porter.before-clone=kill"});
+	    .env = {"PSUP_FAULTS=porter.before-clone=kill@1+"});
 	a = ask("exec", STR("command", "echo ran >>/workspace/ran"));
 	skip_without_boxes(a);
 	expect_str(a, "exitReason", "spawn-error");
 	expect(access(file_in_scenario("boxes/agent%20/ran"), F_OK) != 0);
+}
+
+/* So with who clones porters. */
+SCENARIO(sandbox_lives, a_lodge_that_dies_starts_nothing_or_once)
+{
+	struct answer *a;
+
+	psupd(.conf = conf(""),
+	    .env = {"PSUP_FAULTS=lodge.before-clone=kill"});
+	a = ask("exec", STR("command", "echo ran >>/workspace/ran"));
+	skip_without_boxes(a);
+	expect_str(a, "exitReason", "spawn-error");
+	expect(access(file_in_scenario("boxes/agent%20/ran"), F_OK) != 0);
+}
+
+SCENARIO(sandbox_lives, a_lodge_that_dies_behind_its_clone_has_started_it_once)
+{
+	struct answer *a;
+
+	psupd(.conf = conf(""),
+	    .env = {"PSUP_FAULTS=lodge.after-clone=kill"});
+	for (int i = 0; i < 3; i++) {
+		a = ask("exec",
+		    STR("command", "echo once >once; cat once; exit 3"));
+		skip_without_boxes(a);
+		expect_int(a, "exitCode", 3);
+		expect_str(a, "aggregated", "once\n");
+	}
 }
 
 SCENARIO(sandbox_lives, a_porter_that_dies_behind_its_clone_has_started_it_once)
@@ -511,6 +539,21 @@ SCENARIO(sandbox_lives, a_porter_that_the_keeper_ends_has_started_nothing)
 	await_stopped(psupd_pid());
 	kill_now(psupd_pid(), SIGCONT);
 	kill_now(stopped_porter(q), SIGCONT); /* the heir's */
+	a = answer_of(q);
+	expect_int(a, "exitCode", 3);
+	expect_str(a, "aggregated", "once\n");
+}
+
+/* What it clones for a worker that is dead starts nothing: its heir does. */
+SCENARIO(sandbox_lives, a_lodge_whose_worker_dies_has_started_nothing)
+{
+	struct question *q =
+	    porter_is_ended("PSUP_FAULTS=lodge.before-clone=stop");
+	struct answer *a;
+	pid_t pid;
+
+	while ((pid = stopped_porter(q)) != 0)
+		kill_now(pid, SIGCONT);
 	a = answer_of(q);
 	expect_int(a, "exitCode", 3);
 	expect_str(a, "aggregated", "once\n");

@@ -41,7 +41,8 @@ take_point(const char *text, size_t len)
 
 	/* no process of the server's dies */
 	hinders |= strncmp(text, "porter.before-clone", 19) == 0 ||
-	    strncmp(text, "porter.after-clone", 18) == 0;
+	    strncmp(text, "porter.after-clone", 18) == 0 ||
+	    strncmp(text, "lodge.", 6) == 0;
 	if (name == 0 || used + len + 16 > sizeof(environment))
 		die("--fault: '%.*s': expected NAME[@N][=ACTION]", (int)len,
 		    text);

@@ -20,6 +20,7 @@
 
 #define HELD_BYTES   524288u /* output we hold before the server must wait */
 #define STOP_WAIT_NS 3000000000ull /* for the command to have stopped */
+#define LEAVE_NS     5000000000ull /* after a signal that no master takes */
 #define AGAIN_NS     2000000000ull /* a second Ctrl-C within this escalates */
 #define TTY_CHECK_MS 300   /* are we in the foreground again? */
 
@@ -169,10 +170,38 @@ send_kill(struct run *r, const char *signal, int grace_ms)
 		kill_next(r);
 }
 
+/* No master takes it yet: the next one will, but nobody need wait for that. */
+static void
+note_leave(struct run *r, int sig)
+{
+	if (!psup_is_resuming(r->c->p) || (sig != SIGINT && sig != SIGTERM &&
+	    sig != SIGHUP && sig != SIGQUIT))
+		return;
+	if (r->leave_count++ == 0)
+		r->leave_ns = clock_boot_ns() + LEAVE_NS;
+	r->leave_signal = sig;
+}
+
+/* Was it told twice to end, or once and long ago, while no master was there? */
+static bool
+leaves(struct run *r)
+{
+	if (r->leave_count == 0 || !psup_is_resuming(r->c->p)) {
+		r->leave_count = 0;
+		return false;
+	}
+	if (r->leave_count < 2 && clock_boot_ns() < r->leave_ns)
+		return false;
+	r->waiting_signal = r->leave_signal;
+	cli_say("no master answers; its command ends when one is there");
+	return true;
+}
+
 /* Hands a signal on; a second and third Ctrl-C within 2 s mean it. */
 static void
 send_signal(struct run *r, int sig)
 {
+	note_leave(r, sig);
 	if (r->session[0] == '\0' || !r->running) {
 		/* Nothing runs yet: the request is given up. */
 		r->waiting_signal = sig;
@@ -248,6 +277,8 @@ turn(struct run *r)
 	int timeout = run_input_wanted(r) && !reading ? TTY_CHECK_MS : -1;
 	int n;
 
+	if (r->leave_count > 0)
+		timeout = TTY_CHECK_MS;
 	if (r->progress.on && !r->answered)
 		timeout = PROGRESS_TURN_MS;
 	for (int i = 0; i < COUNT; i++)
@@ -316,6 +347,8 @@ loop(struct run *r)
 		}
 		if (r->answered && sink_pending(&r->out) == 0 &&
 		    sink_pending(&r->err) == 0)
+			return;
+		if (!r->answered && leaves(r))
 			return;
 		turn(r);
 	}

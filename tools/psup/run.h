@@ -43,6 +43,9 @@ struct run {
 	int signal_fd;
 	sigset_t old_mask;
 	int waiting_signal; /* came before there was a session */
+	int leave_signal; /* came while no master was there to take it */
+	unsigned leave_count;
+	uint64_t leave_ns; /* it is waited for until then */
 	bool from_terminal; /* the last SIGINT was a Ctrl-C */
 	uint64_t last_int_ns;
 	unsigned ints;
