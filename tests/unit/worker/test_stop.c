@@ -361,19 +361,22 @@ Test(stop, a_death_that_takes_its_time_is_waited_for)
 }
 
 /* One that has a processor for some 4 ms in as many seconds, as on a machine that
- * is too busy: by then the session is over, and it is on its way out. */
+ * is too busy: by then the session is over, and it is on its way out, which takes
+ * it long, since it has 100 MB to give back. */
 Test(stop, who_is_killed_and_has_no_processor_is_not_left)
 {
-	const char *slow = "/sys/fs/cgroup/cpu/psup-test-stop";
-	char path[128], sh[512], stat[256];
+	char path[128], sh[512], slow[64], stat[256];
 	struct psession *s;
 	uint64_t n = 0;
 
-	if (mkdir(slow, 0700) != 0 && errno != EEXIST)
+	snprintf(slow, sizeof(slow), "/sys/fs/cgroup/cpu/psup-test-%d",
+	    (int)getpid());
+	if (mkdir(slow, 0700) != 0)
 		cr_skip_test("no group to make slow: %s", strerror(errno));
 	snprintf(sh, sizeof(sh), "echo 1000000 >%s/cpu.cfs_period_us && "
 	    "echo 1000 >%s/cpu.cfs_quota_us && "
-	    "{ sh -c 'echo $$ >%s/cgroup.procs; while :; do :; done' & } && "
+	    "{ sh -c 'x=$(head -c 100000000 /dev/zero | tr \"\\0\" a); "
+	    "echo $$ >%s/cgroup.procs; while :; do :; done' & } && "
 	    "exec >&- 2>&- && exec sleep 60", slow, slow, slow);
 	s = puppet_start(&p, &(struct order){.sh = sh});
 	snprintf(path, sizeof(path), "%s/cpu.stat", slow);
