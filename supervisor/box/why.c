@@ -52,7 +52,8 @@ last_line(const char *said, size_t *len)
 }
 
 void
-box_why(int exec_errno, const char *said, size_t len, char ret[BOX_WHY_MAX])
+box_why(int exec_errno, int signal, const char *said, size_t len,
+    char ret[BOX_WHY_MAX])
 {
 	static const char prefix[] = "bwrap: ";
 	char line[BOX_WHY_MAX - sizeof(BOX_WHY_BEGINS "bwrap: ")];
@@ -75,7 +76,11 @@ box_why(int exec_errno, const char *said, size_t len, char ret[BOX_WHY_MAX])
 		}
 	said = last_line(said, &len);
 	if (len == 0) {
-		conclude("bwrap ended without a word", ret);
+		(void)strlcpy(line, "bwrap ended without a word", sizeof(line));
+		if (signal != 0)
+			(void)snprintf(line, sizeof(line),
+			    "bwrap was killed by %s", text_signal_name(signal));
+		conclude(line, ret);
 		return;
 	}
 	if (len > sizeof(BOX_WHY_BEGINS) - 1 &&

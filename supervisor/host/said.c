@@ -115,7 +115,8 @@ note_why(struct master *m, struct host_box *bx, struct session *s)
 	    s->facts.reason == END_SPAWN_ERROR ? abs(s->facts.error) : 0;
 
 	session_tail(m, s, &text, MASTER_TAIL, false);
-	box_why(error, text.p != NULL ? text.p : "", text.len, bx->why);
+	box_why(error, s->facts.exit_signal, text.p != NULL ? text.p : "",
+	    text.len, bx->why);
 	sbuf_fini(&text);
 }
 

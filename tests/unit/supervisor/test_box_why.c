@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 static void
@@ -13,7 +14,7 @@ means(int error, const char *said, const char *expected)
 {
 	char why[BOX_WHY_MAX];
 
-	box_why(error, said, strlen(said), why);
+	box_why(error, 0, said, strlen(said), why);
 	cr_expect_str_eq(why, expected);
 }
 
@@ -68,16 +69,24 @@ Test(box_why, shows_the_last_line_of_what_it_does_not_know)
 	means(0, "\n\n", "no sandbox: bwrap ended without a word");
 }
 
+Test(box_why, names_the_signal_where_nothing_was_said)
+{
+	char why[BOX_WHY_MAX];
+
+	box_why(0, SIGKILL, "\n", 1, why);
+	cr_assert_str_eq(why, "no sandbox: bwrap was killed by SIGKILL");
+}
+
 Test(box_why, is_bounded)
 {
 	char said[10000], why[BOX_WHY_MAX];
 
 	memset(said, '\x01', sizeof(said));
-	box_why(0, said, sizeof(said), why);
+	box_why(0, 0, said, sizeof(said), why);
 	cr_expect_eq(
 	    strncmp(why, "no sandbox: bwrap: \\x01", 23), 0, "%s", why);
 	cr_expect_lt(strnlen(why, sizeof(why)), sizeof(why));
 	memset(said, 'a', sizeof(said));
-	box_why(0, said, sizeof(said), why);
+	box_why(0, 0, said, sizeof(said), why);
 	cr_expect_lt(strnlen(why, sizeof(why)), sizeof(why));
 }
