@@ -178,7 +178,9 @@ usage_decimal(struct usage *u, const char *option, const char *text, double lo,
 const char *
 option_meant(const char *x, char *buf)
 {
-	snprintf(buf, MEANT_SIZE, x != NULL ? "; did you mean %s?" : "", x);
+	buf[0] = '\0';
+	if (x != NULL)
+		snprintf(buf, MEANT_SIZE, "; did you mean %s?", x);
 	return buf;
 }
 

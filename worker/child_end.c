@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/procfs.h"
 #include "shm/state_names.h"
 #include "worker/input.h"
 #include "worker/ladder.h"
@@ -116,6 +117,23 @@ end_reason_of(struct child *c)
 	return c->exit.code == CLD_EXITED ? END_EXIT : END_SIGNAL;
 }
 
+/* What keeps the first of those that stay: whoever reads of it wants to know. */
+static void
+log_left(const struct child *c)
+{
+	const struct ctl_end *end = &c->end;
+	char in[64] = "", state[2] = "";
+	struct procfs_stat st;
+
+	if (procfs_stat(end->remaining_pids[0], &st) == 0)
+		state[0] = st.state;
+	(void)procfs_file(end->remaining_pids[0], "wchan", in, sizeof(in));
+	log_event(LOG_WARN, "processes-left", KV("session", c->sid.v),
+	    KV("processes", end->remaining), KV("freezing", c->freezing),
+	    KV("child", end->remaining_pids[0]), KV("state", (const char *)state),
+	    KV("in", (const char *)in));
+}
+
 /* Makes the record from the header and the exit. */
 static void
 end_record(struct child *c)
@@ -135,9 +153,7 @@ end_record(struct child *c)
 		    NSEC_PER_MSEC;
 	end->in_leaf = c->leaf != 0;
 	if (end->remaining > 0)
-		log_event(LOG_WARN, "processes-left", KV("session", c->sid.v),
-		    KV("processes", end->remaining),
-		    KV("freezing", c->freezing));
+		log_left(c);
 	end->total = atomic_load(&hdr->head);
 	end->dropped_nospace = atomic_load(&hdr->dropped_nospace);
 	end->ring_bytes = c->ring.blocks;
