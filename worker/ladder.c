@@ -230,12 +230,12 @@ ladder_look(struct child *c)
 	uint64_t next;
 
 	c->tree_ns = 0;
-	if (!ladder_runs(c))
-		return;
-	if (c->freezing) {
+	if (c->freezing) { /* however late: who is stopped is to be killed */
 		ladder_strike(c);
 		return;
 	}
+	if (!ladder_runs(c))
+		return;
 	if (tree_left(c, NULL, 0) == 0) {
 		c->tree_empty = c->exit.code != 0;
 		if (c->state == CHILD_COMMITTED)

@@ -226,6 +226,31 @@ SCENARIO(tree, what_is_forked_under_a_signal_gets_it_later_without_a_cgroup)
 	the_signal_reaches_what_was_forked_under_it(SLOW_TO_DIE);
 }
 
+/* What the last rung has stopped it also kills, though the second that it has is
+ * over when its worker gets on. */
+SCENARIO(tree, what_is_stopped_is_killed_however_late_without_a_cgroup)
+{
+	const char *id;
+	const psup_value *row;
+	pid_t worker, pid;
+	int64_t until;
+
+	psupd(.workers = 1, .conf = NO_CGROUP,
+	    .env = {"PSUP_FAULTS=stop.after-kill=stop"});
+	id = background(STR("command", "exec sleep 1000"));
+	pid = pid_of(id);
+	worker = worker_of(id);
+	(void)ask_later(peer(NULL), "kill", STR("sessionId", id),
+	    INT("graceMs", 0));
+	await_stopped(worker);
+	for (until = now_ms() + 1200; now_ms() < until;)
+		usleep(10000);
+	kill_now(worker, SIGCONT);
+	row = await_end(id);
+	expect(psup_get_is(row, "exitSignal", "SIGKILL"));
+	expect(!is_alive(pid));
+}
+
 #endif
 
 SCENARIO(tree, a_successor_kills_to_the_last_descendant)
