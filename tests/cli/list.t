@@ -71,7 +71,7 @@ like "$(psup list --color blue 2>&1; echo $?)" "*auto always never*2" \
 # what is shown of many
 both=$(psup exec --background --tag kind=build --tag who=me 'exit 7')
 psup wait "$both" >/dev/null
-like "$(psup list | grep "^$both")" "$both *exited 7 *now* exit 7" \
+like "$(psup list | grep "^$both" | sed 's/[0-9]*s ago/now/')" "$both *exited 7 *now* exit 7" \
     "how it ended, and when; its command"
 like "$(psup list | grep "^$wide")" "*subagent *漢字 label" "its label, if any"
 is "$(psup list -q --tag kind=build)" "$both" "--tag KEY=VALUE"
