@@ -173,6 +173,21 @@ is_dead(const struct lodge *l)
 	return poll(&p, 1, 0) != 0;
 }
 
+int
+lodge_begin(void)
+{
+	worker_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	return worker_fd < 0 ? -errno : 0;
+}
+
+void
+lodge_rest(void)
+{
+	for (size_t i = 0; i < LODGES; i++)
+		if (lodges[i].page != NULL && is_dead(&lodges[i]))
+			lodge_drop(&lodges[i]);
+}
+
 /* A copy of ours with our descriptors, and with all contexts. */
 static bool
 lodge_make(struct lodge *l, struct spawn *s)
@@ -187,10 +202,8 @@ lodge_make(struct lodge *l, struct spawn *s)
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	long pid = -1;
 
-	if (worker_fd < 0)
-		worker_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (page != MAP_FAILED && worker_fd >= 0 && l->bell >= 0) {
+	if (page != MAP_FAILED && l->bell >= 0) {
 		l->page = page;
 		l->page->s = s;
 		l->box_pid = o->box_pid;

@@ -18,6 +18,11 @@ struct spawn;
  * lodge, clone it yourself; or -errno of the clone, -EAGAIN: it died before. */
 long lodge_clone(struct spawn *s, struct clone_args *args);
 
+/* Once, by the worker, which has the same descriptors from then on. 0 or -errno. */
+int lodge_begin(void);
+/* Gives back what is kept of those that are gone, now and then. */
+void lodge_rest(void);
+
 /* In a porter: is the worker that ordered it dead, whose sessions others may have
  * looked at before it was there? */
 int lodge_is_orphan(void);

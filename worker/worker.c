@@ -23,6 +23,7 @@
 #include "worker/child.h"
 #include "worker/ladder.h"
 #include "worker/link.h"
+#include "worker/lodge.h"
 #include "worker/recv.h"
 #include "worker/spare.h"
 #include "worker/spawn.h"
@@ -152,7 +153,9 @@ worker_init(struct worker *w, const struct heritage *h)
 	stats_keep_last_words(w->stats);
 	log_count_into(&w->stats->log_lines, &w->stats->log_dropped,
 	    &w->stats->log_suppressed);
-	rc = tree_init(w);
+	rc = lodge_begin();
+	if (rc == 0)
+		rc = tree_init(w);
 	if (rc < 0)
 		return rc;
 	rc = timers_init(&w->timers);
@@ -266,6 +269,7 @@ worker_between(struct worker *w)
 		tree_rest(w);
 		spare_rest();
 		spill_reap();
+		lodge_rest();
 	}
 	timers_arm(&w->timers, link_due_ns(w, w->beat_ns));
 }
