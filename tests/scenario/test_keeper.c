@@ -193,13 +193,15 @@ SCENARIO(keeper, and_everybody_killed_at_once)
  * more, and read the next one's. */
 SCENARIO(keeper, a_worker_of_a_dead_one_is_gone_before_the_next_answers)
 {
-	pid_t worker;
+	pid_t worker, master;
 
 	psupd(.first = true, .workers = 1);
 	worker = worker_of(background(PUPPET("print up; hang")));
+	master = master_pid();
 	kill_now(worker, SIGSTOP);
 	kill_now(psupd_pid(), SIGKILL);
 	server_was_killed();
+	await_gone(master); /* with its socket */
 	psupd(.workers = 1);
 	expect(!is_alive(worker), "%d lives on", worker);
 	expect(await_former_server() == 128 + SIGKILL);

@@ -2,9 +2,7 @@
 /* What ends a command by force: time-outs, kill, stop, the keeper's death. */
 #include "lib_puppet.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
@@ -13,7 +11,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/kfile.h"
 
 static struct puppet p;
 
@@ -358,38 +355,6 @@ Test(stop, a_death_that_takes_its_time_is_waited_for)
 	UNTIL(&p, s->closed);
 	cr_assert_eq(s->end.exit.code, CLD_KILLED);
 	cr_assert_eq(s->end.exit.status, SIGKILL);
-}
-
-/* One that has a processor for some 4 ms in as many seconds, as on a machine that
- * is too busy: by then the session is over, and it is on its way out, which takes
- * it long, since it has 100 MB to give back. */
-Test(stop, who_is_killed_and_has_no_processor_is_not_left)
-{
-	char path[128], sh[512], slow[64], stat[256];
-	struct psession *s;
-	uint64_t n = 0;
-
-	snprintf(slow, sizeof(slow), "/sys/fs/cgroup/cpu/psup-test-%d",
-	    (int)getpid());
-	if (mkdir(slow, 0700) != 0)
-		cr_skip_test("no group to make slow: %s", strerror(errno));
-	snprintf(sh, sizeof(sh), "echo 1000000 >%s/cpu.cfs_period_us && "
-	    "echo 1000 >%s/cpu.cfs_quota_us && "
-	    "{ sh -c 'x=$(head -c 100000000 /dev/zero | tr \"\\0\" a); "
-	    "echo $$ >%s/cgroup.procs; while :; do :; done' & } && "
-	    "exec >&- 2>&- && exec sleep 60", slow, slow, slow);
-	s = puppet_start(&p, &(struct order){.sh = sh});
-	snprintf(path, sizeof(path), "%s/cpu.stat", slow);
-	UNTIL(&p, kfile_read(AT_FDCWD, path, stat, sizeof(stat)) > 0 &&
-	    sscanf(stat, "nr_periods %*u nr_throttled %" SCNu64, &n) == 1 &&
-	    n > 2);
-	puppet_kill(&p, s, SIGKILL, 0, END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
-	UNTIL(&p, s->ended);
-	cr_expect_eq(s->end.remaining, 0);
-	snprintf(sh, sizeof(sh), "%s/cpu.cfs_quota_us", slow);
-	cr_expect_eq(kfile_write(AT_FDCWD, sh, "-1"), 0);
-	UNTIL(&p, s->closed);
-	UNTIL(&p, rmdir(slow) == 0);
 }
 
 Test(stop, an_exit_that_is_late_is_waited_for)
