@@ -298,7 +298,7 @@ lodge_clone(struct spawn *s, struct clone_args *args)
 	pid = done ? p->pid : (long)atomic_load(&hdr->porter);
 	*pidfd = p->pidfd;
 	if (!done && pid <= 0)
-		pid = -EAGAIN;
+		pid = -ENOSYS; /* it is dead, and has cloned nothing */
 	atomic_store(&p->turn, FREE);
 	if (!done)
 		lodge_drop(l);

@@ -15,7 +15,7 @@
 struct spawn;
 
 /* Clones s's porter by `args`, its pidfd included. Its pid; -ENOSYS: there is no
- * lodge, clone it yourself; or -errno of the clone, -EAGAIN: it died before. */
+ * lodge, or it died before: clone it yourself; or -errno of the clone. */
 long lodge_clone(struct spawn *s, struct clone_args *args);
 
 /* Once, by the worker, which has the same descriptors from then on. 0 or -errno. */
