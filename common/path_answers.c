@@ -2,8 +2,9 @@
 /*
  * See path_answers.h. What lies where the root does, on a way that the kernel
  * knows by heart, answers. Else stat(1) looks, in a process of its own, which is
- * left to itself where it sleeps. A thread would not do: one that sleeps in a mount keeps
- * the process that it is of from ending, so that no other master would follow.
+ * left to itself where it sleeps. A thread would not do: one that sleeps in a
+ * mount keeps the process that it is of from ending, so that no other master
+ * would follow.
  */
 #include "common/path_answers.h"
 

@@ -3,8 +3,8 @@
  * The runtime directory: where it is, that it is safe, and what lies in it.
  *
  *     lock      held by the keeper (flock), holds its pid as text; each worker
- *               has a read lock on it (fcntl), so that the next keeper knows
- *               which ones are left of a dead one
+ *               keeps a read lock on it (fcntl), by which the next keeper finds
+ *               those of a dead one
  *     sock      the listening socket
  *     board     shm/board.h          stats   shm/stats.h
  *     index/    LMDB, master only    rings/<instance, 16 hex digits>
@@ -32,12 +32,6 @@ int rundir_default(char ret_path[RUNDIR_PATH_MAX]);
  * and what was expected. */
 int rundir_open(const char *path, bool create, bool any_fs, char *why,
     size_t why_size);
-
-/* A worker's read lock, kept until it ends. 0 or -errno. */
-int rundir_attend(int dirfd);
-/* A process that has one, by a descriptor of `lock`. 0: nobody; -1: one that
- * this namespace has no number for. */
-int32_t rundir_attends(int lock);
 
 /* A worker is here until it ends. 0 or -errno. */
 int rundir_attend(int dirfd);

@@ -2,8 +2,8 @@
 /*
  * The seccomp filter of a box's commands, made when it is first asked for: before
  * a clone, so that a child before its exec can install it. It keeps them from
- * making namespaces, mounts and keys, from typing into a terminal that is not theirs (TIOCSTI), and from
- * the corners of the kernel that none of them needs.
+ * making namespaces, mounts and keys, from typing into a terminal that is not
+ * theirs (TIOCSTI), and from the corners of the kernel that none of them needs.
  */
 #ifndef PSUP_WORKER_BOX_FILTER_H
 #define PSUP_WORKER_BOX_FILTER_H

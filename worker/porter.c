@@ -2,11 +2,11 @@
 /*
  * Into a box (docs/architecture.md, Boxes). A porter is cloned for the worker as
  * a child of the keeper, with the worker's descriptors, but in memory that is
- * not the worker's (lodge.h): what a box does to those inside, stopping them or having the kernel kill
- * them for their memory, must not reach the worker. It enters the box's
- * namespaces, in which only its children are seen, clones the command, a child
- * of the keeper too, and waits for its exec. Called by spawn_clone.c; the rules
- * of spawn.c hold here.
+ * not the worker's (lodge.h): what a box does to those inside, stopping them or
+ * having the kernel kill them for their memory, must not reach the worker. It
+ * enters the box's namespaces, in which only its children are seen, clones the
+ * command, a child of the keeper too, and waits for its exec. Called by
+ * spawn_clone.c; the rules of spawn.c hold here.
  *
  * Its death says that nothing is cloned any more: spawn.inexec where it got
  * that far, its pidfd in any case.

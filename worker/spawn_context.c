@@ -67,7 +67,8 @@ void
 spawn_lend(struct spawn *s, bool yes)
 {
 	(void)madvise(s->stack - SPAWN_STACK_BYTES,
-	    SPAWN_STACK_BYTES + OWN_BYTES, yes ? MADV_DOFORK : MADV_DONTFORK);
+	    SPAWN_STACK_BYTES + OWN_BYTES + PLAN_BYTES,
+	    yes ? MADV_DOFORK : MADV_DONTFORK);
 	lent_map_forked(s->args.hdr, yes);
 }
 
@@ -116,10 +117,17 @@ spawn_take(void)
 	return s;
 }
 
-/* Nobody uses it any more. */
+/* Nobody uses it any more. What was lent is nothing for whoever comes next: of
+ * lodges one of another box may be. */
 static void
 rest(struct spawn *s)
 {
+	struct start_plan *own = (void *)((char *)s + OWN_BYTES);
+
+	if (s->lent)
+		explicit_bzero(own, (size_t)(own->blob +
+		    own->order.blob_bytes - (char *)own));
+	s->lent = false;
 	limits_close(&s->limits);
 	if (s->join_fd >= 0)
 		close(s->join_fd);

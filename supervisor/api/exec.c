@@ -44,21 +44,28 @@ answer_workdir(struct req *r, const struct session *s)
 	    error == ENOTDIR ? "" : strerror(error));
 }
 
-/* A slice of the answer with the end; its session may be removed meanwhile. */
+/* A slice of the answer with the end; its session may be removed meanwhile. One
+ * that takes more than its share has is refused, and log has the output. */
 static int
 exec_step(struct req *r, uint64_t until)
 {
 	struct exec *x = r->state;
+	struct master *m = r->m;
+	struct sid sid = x->sid;
 	struct session *s;
+	bool whole = output_answer_some(&x->a, until);
 
-	if (!output_answer_some(&x->a, until))
+	if (!whole && req_keeps(r, output_answer_bytes(&x->a)))
 		return 1;
-	req_answer(r, &x->a.e);
-	s = session_by_sid(r->m, x->sid);
-	if (s != NULL) {
-		shown_answered(r->m, s);
-		sweep_read(r->m, s);
-	}
+	if (whole)
+		req_answer(r, &x->a.e);
+	s = session_by_sid(m, sid);
+	if (s == NULL)
+		return 0;
+	if (!whole)
+		shown_keep(m, s);
+	shown_answered(m, s);
+	sweep_read(m, s);
 	return 0;
 }
 

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-
 struct sbuf {
 	char *p; /* NUL-terminated once anything was added */
 	size_t len, cap;

@@ -426,44 +426,38 @@ SCENARIO(sandbox_lives, a_porter_that_dies_starts_nothing_or_once)
 	expect(access(file_in_scenario("boxes/agent%20/ran"), F_OK) != 0);
 }
 
-/* So with who clones porters. */
-SCENARIO(sandbox_lives, a_lodge_that_dies_starts_nothing_or_once)
+/* Whoever dies at that point: the command has run, once. */
+static void
+starts_once_though_one_dies(const char *fault)
 {
 	struct answer *a;
+	char script[80];
 
-	psupd(.conf = conf(""),
-	    .env = {"PSUP_FAULTS=lodge.before-clone=kill"});
-	a = ask("exec", STR("command", "echo ran >>/workspace/ran"));
-	skip_without_boxes(a);
-	expect_str(a, "exitReason", "spawn-error");
-	expect(access(file_in_scenario("boxes/agent%20/ran"), F_OK) != 0);
-}
-
-SCENARIO(sandbox_lives, a_lodge_that_dies_behind_its_clone_has_started_it_once)
-{
-	struct answer *a;
-
-	psupd(.conf = conf(""),
-	    .env = {"PSUP_FAULTS=lodge.after-clone=kill"});
+	psupd(.conf = conf(""), .env = {fault});
 	for (int i = 0; i < 3; i++) {
-		a = ask("exec",
-		    STR("command", "echo once >once; cat once; exit 3"));
+		snprintf(script, sizeof(script),
+		    "echo once >>once%d; cat once%d; exit 3", i, i);
+		a = ask("exec", STR("command", script));
 		skip_without_boxes(a);
 		expect_int(a, "exitCode", 3);
 		expect_str(a, "aggregated", "once\n");
 	}
 }
 
+/* Its worker clones the porter itself. */
+SCENARIO(sandbox_lives, a_lodge_that_dies_before_its_clone_has_started_it_once)
+{
+	starts_once_though_one_dies("PSUP_FAULTS=lodge.before-clone=kill");
+}
+
+SCENARIO(sandbox_lives, a_lodge_that_dies_behind_its_clone_has_started_it_once)
+{
+	starts_once_though_one_dies("PSUP_FAULTS=lodge.after-clone=kill");
+}
+
 SCENARIO(sandbox_lives, a_porter_that_dies_behind_its_clone_has_started_it_once)
 {
-	struct answer *a;
-
-	psupd(.conf = conf(""),
-	    .env = {"PSUP_FAULTS=porter.after-clone=kill"});
-	a = ask("exec", STR("command", "echo once >>once; cat once; exit 3"));
-	skip_without_boxes(a);
-	expect_int(a, "exitCode", 3);
-	expect_str(a, "aggregated", "once\n");
+	starts_once_though_one_dies("PSUP_FAULTS=porter.after-clone=kill");
 }
 
 /* Its worker looks whether it has let go, and again; between the two it does. */

@@ -42,6 +42,7 @@ set(struct usage *u, struct exec_env *env, const struct exec_env_from *from,
 	while (i < env->count && strncmp(env->v[i], text, n) != 0)
 		i++;
 	if (i == EXEC_ENV_MAX) {
+		_Static_assert(EXEC_ENV_MAX == 1024, "as the text says");
 		wrong(u, from, "is beyond the 1024 variables that may be set",
 		    text);
 		return false;
