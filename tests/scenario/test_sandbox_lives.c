@@ -6,6 +6,7 @@
 #include "lib_inner.h"
 #include "lib_upgrade.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <poll.h>
 #include <signal.h>
@@ -68,15 +69,19 @@ SCENARIO(sandbox_lives, outlives_worker_and_master)
 	expect(strcmp(read_retained(id).bytes, "up\ndone\n") == 0);
 }
 
+/* Whom SIGKILL finds gone has died of the one before. */
 static void
 signal_workers(int sig)
 {
 	const psup_value *all =
 	    psup_value_get(details(ask("status")), "workers");
+	pid_t pid;
 
-	for (size_t i = 0; i < psup_value_count(all); i++)
-		kill_now((pid_t)psup_get_int(psup_value_at(all, i), "pid", 0),
-		    sig);
+	for (size_t i = 0; i < psup_value_count(all); i++) {
+		pid = (pid_t)psup_get_int(psup_value_at(all, i), "pid", 0);
+		expect(pid > 1 && (kill(pid, sig) == 0 ||
+		    (sig == SIGKILL && errno == ESRCH)), "kill %d", pid);
+	}
 }
 
 /* ... also where no master lived who saw it die; and nobody is refused for a box
