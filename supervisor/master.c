@@ -149,7 +149,6 @@ open_shared(struct master *m)
 int
 master_init(struct master *m, const struct heritage *h)
 {
-	char why[512] = "";
 	int r;
 
 	m->h = *h;
@@ -169,17 +168,9 @@ master_init(struct master *m, const struct heritage *h)
 	rooms_init(m);
 	rank_init(&m->expiring, sweep_cmp);
 	pool_init(m);
-	r = settings_read(m, &m->cfg, why, sizeof(why));
-	if (r == -ENOMEM)
+	r = settings_begin(m);
+	if (r < 0)
 		return r;
-	if (r < 0) {
-		log_event(LOG_ERROR, "config-refused", KV("why", why),
-		    KV("msg", "the defaults are in force"));
-		config_defaults(&m->cfg);
-		if (config_may_sandbox(m->h.config_path))
-			m->cfg.sandbox.mode = CONFIG_SANDBOX_UNKNOWN;
-	}
-	settings_sandbox(m);
 	event_set_mem_functions(reserve_malloc, reserve_realloc, free);
 	(void)reserve_fill();
 	m->base = event_base_new();

@@ -220,14 +220,11 @@ void timer_in(struct master *m, struct event **ev,
 void timer_free(struct event **ev);
 
 /* ----------------------------------------------------------- settings.c */
-/* What is configured now, over the defaults. -ENOMEM; -EINVAL and others, and
- * the sentence in *why. */
-int settings_read(struct master *m, struct config *ret, char *why,
-    size_t why_size);
+/* What is configured, or the defaults. Where only what boxes are made of is not
+ * there by now, there are no boxes: sandbox_why. -ENOMEM */
+int settings_begin(struct master *m);
 /* The lanes get what is configured. */
 int settings_lanes(struct master *m);
-/* Looks whether boxes can be made: sandbox_why. */
-void settings_sandbox(struct master *m);
 /* The environment of commands whose client sends none. -ENOMEM */
 int settings_base_env(struct master *m);
 /* SIGHUP: new values, or the old ones and a reason in the log. */

@@ -15,6 +15,8 @@
 #include "common/log.h"
 #include "supervisor/master.h"
 
+#define WHY 512
+
 extern char **environ;
 
 /* The server's own environment, filtered, as the base where a client sends
@@ -58,8 +60,8 @@ settings_base_env(struct master *m)
 }
 
 /* Why no box can be made, as far as can be known without making one. */
-void
-settings_sandbox(struct master *m)
+static void
+look_at_sandbox(struct master *m)
 {
 	const struct config_sandbox *s = &m->cfg.sandbox;
 
@@ -77,29 +79,56 @@ settings_sandbox(struct master *m)
 		log_event(LOG_WARN, "no-sandbox", KV("why", m->sandbox_why));
 }
 
-/* Reads file and environment over the defaults. */
-int
-settings_read(struct master *m, struct config *ret, char *why, size_t why_size)
+/* File and environment over the defaults. */
+static int
+read_settings(const struct master *m, struct config *ret, char why[WHY])
 {
-	struct config *c = malloc(sizeof(*c));
 	int r = 0;
 
-	if (c == NULL)
-		return -ENOMEM;
-	config_defaults(c);
+	config_defaults(ret);
 	if (m->h.config_path[0] != '\0')
-		r = config_read_file(c, m->h.config_path, why, why_size);
+		r = config_read_file(ret, m->h.config_path, why, WHY);
 	if (r == 0)
-		r = config_sandbox_resolve(c, m->h.runtime_dir,
-		    m->h.config_path, why, why_size);
-	if (r == 0)
-		r = config_read_env(c, why, why_size);
+		r = config_read_env(ret, why, WHY);
 	if (r == 0 && why[0] != '\0')
 		log_event(LOG_WARN, "setting-ignored", KV("why", why));
-	if (r == 0)
-		*ret = *c;
-	free(c);
 	return r;
+}
+
+static int
+resolve_sandbox(const struct master *m, struct config *c, char why[WHY])
+{
+	return config_sandbox_resolve(
+	    c, m->h.runtime_dir, m->h.config_path, why, WHY);
+}
+
+int
+settings_begin(struct master *m)
+{
+	char why[WHY] = "";
+	int r = read_settings(m, &m->cfg, why);
+
+	if (r < 0 && r != -ENOMEM) {
+		log_event(LOG_ERROR, "config-refused", KV("why", why),
+		    KV("msg", "the defaults are in force"));
+		config_defaults(&m->cfg);
+		if (config_may_sandbox(m->h.config_path))
+			m->cfg.sandbox.mode = CONFIG_SANDBOX_UNKNOWN;
+		r = 0;
+	}
+	if (r == 0)
+		r = resolve_sandbox(m, &m->cfg, why);
+	if (r == -ENOMEM)
+		return r;
+	look_at_sandbox(m);
+	if (r == 0)
+		return 0;
+	/* what it says is right; what it names may be gone since */
+	log_event(LOG_ERROR, "config-refused", KV("why", why),
+	    KV("msg", "no box is made, and all else is in force"));
+	(void)snprintf(m->sandbox_why, sizeof(m->sandbox_why),
+	    "no sandbox: %.200s", why);
+	return 0;
 }
 
 /* Gives the lanes what is configured. */
@@ -154,14 +183,21 @@ tell_log(struct master *m)
 void
 master_reload(struct master *m)
 {
-	char why[512] = "";
+	struct config *c = malloc(sizeof(*c));
+	char why[WHY] = "out of memory";
+	int r = c != NULL ? read_settings(m, c, why) : -ENOMEM;
 
-	if (settings_read(m, &m->cfg, why, sizeof(why)) < 0) {
+	if (r == 0)
+		r = resolve_sandbox(m, c, why);
+	if (r == 0)
+		m->cfg = *c;
+	else
 		log_event(LOG_ERROR, "config-refused", KV("why", why));
+	free(c);
+	if (r < 0)
 		return;
-	}
 	tell_log(m);
-	settings_sandbox(m);
+	look_at_sandbox(m);
 	(void)settings_lanes(m);
 	gate_configure(m);
 	boxes_reload(m);

@@ -185,6 +185,10 @@ draft(struct master *m, const struct config_sandbox *c, const char *key,
 		    "NAME");
 		return -EPERM;
 	}
+	if (make && m->sandbox_why[0] != '\0') { /* one waited over a restart */
+		(void)strlcpy(why, m->sandbox_why, BOX_WHY_MAX);
+		return -ENOTSUP;
+	}
 	r = container ? 0 : workspace_answers(c, why);
 	if (r == 0 && !container)
 		r = take_workspace(m, c, key, make, d, why);

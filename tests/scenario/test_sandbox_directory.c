@@ -313,6 +313,28 @@ SCENARIO(sandbox_directory, that_never_answers_is_refused_by_name)
 	expect_ok(ask("list"));
 }
 
+/* Where it goes away while no master looks, the next one gives up its boxes, and
+ * nothing else that psup.conf says. */
+SCENARIO(sandbox_directory, whose_server_is_gone_costs_the_boxes_alone)
+{
+	const char *dir = file_in_scenario("share");
+
+	if (geteuid() != 0)
+		skip_scenario("only root mounts over its server's directories");
+	expect(mkdir(dir, 0755) == 0);
+	psupd(.conf = scn_format("[sandbox]\nmode = named\nuser = nobody\n"
+	    "workspace = %s\nbind = %s:/share:ro\n[scope \"boxed\"]\n"
+	    "sandbox = yes\n[lane \"few\"]\nlimits.openFiles = 99\n",
+	    file_in_scenario("boxes"), dir), .wrap = {"unshare", "-m"});
+	mount_dead(keeper_pid(), dir);
+	kill_master();
+	expect_refused_for(ask_as(peer("boxed"), "exec",
+	    STR("command", "true")), "unsupported", "host");
+	expect_str(ask_as(peer("plain"), "exec", STR("command", "ulimit -n"),
+	    STR("lane", "few")), "aggregated", "99\n");
+	expect(count_log("no box is made, and all else is in force") > 0);
+}
+
 /* In the master's namespace of mounts, and lives as long as it is let. */
 static pid_t
 mounts_keeper(pid_t master)
