@@ -221,11 +221,10 @@ client_greet(struct psup *p, const char *method, const struct psup_args *a,
 
 /* Who needs them hears whether the server has them. */
 static void
-on_defaults(void *arg, int status, psup_reply *reply)
+on_defaults(void *arg, int, psup_reply *reply)
 {
 	struct psup *p = arg;
 
-	(void)status;
 	psup_reply_free(&reply);
 	p->who.on_their_way = false;
 }

@@ -81,13 +81,12 @@ cover(struct lent *l)
 /* System calls alone. The whole mapping goes: what is left of its file is made
  * again, too, and one call serves any number of pages. */
 static void
-on_sigbus(int sig, siginfo_t *si, void *context)
+on_sigbus(int sig, siginfo_t *si, void *)
 {
 	struct lent *l = si->si_code == BUS_ADRERR ? lent_at(si->si_addr)
 						   : NULL;
 	int error = errno;
 
-	(void)context;
 	if (l == NULL || !cover(l)) {
 		if (check_last_words != NULL)
 			check_last_words("SIGBUS outside of shared files");

@@ -101,11 +101,8 @@ on_filtered(void *arg, enum filter_kind kind, const char *data, size_t len)
 
 /* What it would answer to queries: those were answered long ago. */
 static void
-on_output(const char *data, size_t len, void *user)
+on_output(const char *, size_t, void *)
 {
-	(void)data;
-	(void)len;
-	(void)user;
 }
 
 /* ------------------------------------------------------------------- public */
@@ -124,10 +121,8 @@ vt_malloc(size_t size, void *arg)
 }
 
 static void
-vt_free(void *p, void *arg)
+vt_free(void *, void *)
 {
-	(void)p;
-	(void)arg;
 }
 
 static VTermAllocatorFunctions vt_memory = {vt_malloc, vt_free};

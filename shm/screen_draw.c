@@ -67,13 +67,12 @@ on_putglyph(VTermGlyphInfo *info, VTermPos pos, void *user)
 }
 
 static int
-on_erase(VTermRect rect, int selective, void *user)
+on_erase(VTermRect rect, int, void *user)
 {
 	struct screen *s = user;
 	struct row *r;
 	int i;
 
-	(void)selective;
 	if (!rect_ok(s, &rect))
 		return 1;
 	for (i = rect.start_row; i < rect.end_row; i++)

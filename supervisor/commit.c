@@ -19,12 +19,10 @@
 
 /* After a failed commit: the next turn tries again. */
 static void
-on_retry(int fd, short what, void *arg)
+on_retry(int, short, void *arg)
 {
 	struct master *m = arg;
 
-	(void)fd;
-	(void)what;
 	turn_begin(m);
 	if (m->events_due)
 		session_events_due(m);

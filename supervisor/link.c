@@ -117,11 +117,10 @@ on_lost(struct master *m, const struct ctl_msg *msg)
 
 /* The keeper's channel is readable. */
 static void
-on_keeper(int fd, short what, void *arg)
+on_keeper(int fd, short, void *arg)
 {
 	struct master *m = arg;
 
-	(void)what;
 	turn_begin(m);
 	for (int i = 0; i < MESSAGES_A_TURN; i++) {
 		int r = ctl_recv(fd, &inbox);

@@ -48,12 +48,10 @@ timer_in(struct master *m, struct event **ev, void (*fn)(int, short, void *),
 
 /* Once a second: the heartbeat that the keeper watches. */
 static void
-on_heartbeat(int fd, short what, void *arg)
+on_heartbeat(int, short, void *arg)
 {
 	struct master *m = arg;
 
-	(void)fd;
-	(void)what;
 	turn_begin(m);
 	atomic_store_explicit(&m->stats->heartbeat_ns, clock_boot_ns(),
 	    memory_order_relaxed);
@@ -68,13 +66,11 @@ on_heartbeat(int fd, short what, void *arg)
 
 /* Foreground sessions whose request did not come back belong to nobody. */
 static void
-on_key_timer(int fd, short what, void *arg)
+on_key_timer(int, short, void *arg)
 {
 	struct master *m = arg;
 	struct session *s;
 
-	(void)fd;
-	(void)what;
 	turn_begin(m);
 	for (s = registry_first(m); s != NULL; s = registry_next(m, s))
 		if (session_live(s) && !s->shown.backgrounded &&

@@ -157,12 +157,10 @@ worker_read(struct worker *w, unsigned max)
 /* A worker's channel is readable. At EOF it is left alone until WORKER_DOWN
  * says that it is dead for sure. */
 static void
-on_worker(int fd, short what, void *arg)
+on_worker(int, short, void *arg)
 {
 	struct worker *w = arg;
 
-	(void)fd;
-	(void)what;
 	turn_begin(w->m);
 	if (worker_read(w, POOL_BURST) < 0)
 		event_del(w->ev);

@@ -68,12 +68,10 @@ worker_flush(struct worker *w)
 }
 
 void
-pool_on_room(int fd, short what, void *arg)
+pool_on_room(int, short, void *arg)
 {
 	struct worker *w = arg;
 
-	(void)fd;
-	(void)what;
 	turn_begin(w->m);
 	if (!worker_flush(w))
 		event_add(w->ev_write, NULL);
@@ -197,10 +195,8 @@ may_wait(struct master *m, struct worker *w, uint64_t now)
 
 /* Those that waited in vain: the end of this turn sends them. */
 static void
-on_late(int fd, short what, void *arg)
+on_late(int, short, void *arg)
 {
-	(void)fd;
-	(void)what;
 	turn_begin(arg);
 }
 

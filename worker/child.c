@@ -186,12 +186,11 @@ child_close_pidfd(struct child *c)
  * is over before anybody has looked whether it has exec'd: then nobody has begun
  * to watch its output, which mostly is at its end. */
 static void
-child_pid_cb(evutil_socket_t fd, short what, void *arg)
+child_pid_cb(evutil_socket_t fd, short, void *arg)
 {
 	struct child *c = arg;
 	bool ported = c->porter != 0;
 
-	(void)what;
 	worker_begin(c->w, c->sid);
 	c->pid_dead = !ported;
 	if (c->state == CHILD_SPAWNING)

@@ -232,11 +232,10 @@ input_feed(struct child *c)
 
 /* The pipe has room, or its reader is gone. */
 static void
-input_cb(evutil_socket_t fd, short what, void *arg)
+input_cb(evutil_socket_t fd, short, void *arg)
 {
 	struct child *c = arg;
 
-	(void)what;
 	worker_begin(c->w, c->sid);
 	if (c->in.fd >= 0 && input_fd(c) == fd)
 		input_feed(c);

@@ -182,12 +182,11 @@ link_init(struct worker *w, enum link_to to)
 
 /* There is room again. */
 static void
-link_write_cb(evutil_socket_t fd, short what, void *arg)
+link_write_cb(evutil_socket_t fd, short, void *arg)
 {
 	struct worker *w = arg;
 	enum link_to to;
 
-	(void)what;
 	worker_begin(w, (struct sid){0});
 	for (to = 0; to < LINK_COUNT; to++)
 		if (w->link[to].fd == fd) {

@@ -51,9 +51,8 @@ first_param(const struct csi *q)
 
 /* DSR: the state, or the place of the cursor, of which we keep none. */
 static void
-on_dsr(struct pty_scan *s, const struct csi *q, struct answers *a)
+on_dsr(struct pty_scan *, const struct csi *q, struct answers *a)
 {
-	(void)s;
 	if (first_param(q) == 6)
 		answer(a, "\033[1;1R");
 	else if (first_param(q) == 5 && q->prefix == 0)
@@ -62,18 +61,16 @@ on_dsr(struct pty_scan *s, const struct csi *q, struct answers *a)
 
 /* DA1: a VT220 with colours. */
 static void
-on_da1(struct pty_scan *s, const struct csi *q, struct answers *a)
+on_da1(struct pty_scan *, const struct csi *q, struct answers *a)
 {
-	(void)s;
 	if (first_param(q) == 0)
 		answer(a, "\033[?62;22c");
 }
 
 /* DA2 */
 static void
-on_da2(struct pty_scan *s, const struct csi *q, struct answers *a)
+on_da2(struct pty_scan *, const struct csi *q, struct answers *a)
 {
-	(void)s;
 	if (first_param(q) == 0)
 		answer(a, "\033[>1;10;0c");
 }
@@ -97,14 +94,13 @@ on_decrqm(struct pty_scan *s, const struct csi *q, struct answers *a)
 
 /* DECSET and DECRST: one or several modes. */
 static void
-on_mode(struct pty_scan *s, const struct csi *q, struct answers *a)
+on_mode(struct pty_scan *s, const struct csi *q, struct answers *)
 {
 	const char *p = q->params;
 	bool on = q->final == 'h';
 	unsigned long mode;
 	char *end;
 
-	(void)a;
 	while (*p != '\0') {
 		mode = strtoul(p, &end, 10);
 		if (mode == 1)
@@ -121,10 +117,8 @@ on_mode(struct pty_scan *s, const struct csi *q, struct answers *a)
 
 /* DECSTR: cursor keys as after power on. */
 static void
-on_reset(struct pty_scan *s, const struct csi *q, struct answers *a)
+on_reset(struct pty_scan *s, const struct csi *, struct answers *)
 {
-	(void)q;
-	(void)a;
 	s->modes = (s->modes & ~CURSOR_BITS) | PTY_CURSOR_NORMAL;
 }
 

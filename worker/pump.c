@@ -324,11 +324,10 @@ pump_turn(struct child_out *s)
 
 /* A pipe is readable, or at its end. */
 static void
-pump_cb(evutil_socket_t fd, short what, void *arg)
+pump_cb(evutil_socket_t fd, short, void *arg)
 {
 	struct child_out *s = arg;
 
-	(void)what;
 	worker_begin(s->child->w, s->child->sid);
 	if (stream_fd(s) == fd)
 		pump_turn(s);

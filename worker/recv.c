@@ -357,11 +357,10 @@ receive(struct worker *w, enum link_to to, unsigned from)
 
 /* The master says something, or is gone: then the work goes on without. */
 static void
-master_cb(evutil_socket_t fd, short what, void *arg)
+master_cb(evutil_socket_t fd, short, void *arg)
 {
 	struct worker *w = arg;
 
-	(void)what;
 	worker_begin(w, (struct sid){0});
 	if (w->link[LINK_MASTER].fd == fd &&
 	    receive(w, LINK_MASTER, FROM_MASTER) == 0)
@@ -397,12 +396,10 @@ kill_all(struct worker *w)
 
 /* The keeper says something, or is gone: then everything ends. */
 void
-recv_keeper(evutil_socket_t fd, short what, void *arg)
+recv_keeper(evutil_socket_t, short, void *arg)
 {
 	struct worker *w = arg;
 
-	(void)what;
-	(void)fd;
 	worker_begin(w, (struct sid){0});
 	if (receive(w, LINK_KEEPER, FROM_KEEPER) == 0) {
 		kill_all(w);

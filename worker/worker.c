@@ -52,14 +52,13 @@ worker_end(struct worker *w)
 
 /* Some deadline has come. */
 static void
-timer_cb(evutil_socket_t fd, short what, void *arg)
+timer_cb(evutil_socket_t fd, short, void *arg)
 {
 	struct worker *w = arg;
 	struct timer *t;
 	struct child *c;
 	uint64_t expirations;
 
-	(void)what;
 	worker_begin(w, (struct sid){0});
 	if (read(fd, &expirations, sizeof(expirations)) > 0)
 		w->timers.armed_ns = 0;

@@ -143,12 +143,10 @@ accept_and_drop(struct conn_list *l, int listener)
 
 /* The listener is heard again. */
 static void
-on_rested(int fd, short what, void *arg)
+on_rested(int, short, void *arg)
 {
 	struct master *m = arg;
 
-	(void)fd;
-	(void)what;
 	turn_begin(m);
 	if (event_add(m->conns->ev, NULL) < 0)
 		timer_in(m, &m->conns->rest, on_rested, m, REST_MS);
@@ -166,13 +164,12 @@ rest(struct master *m)
 
 /* Somebody connects. */
 static void
-on_accept(int fd, short what, void *arg)
+on_accept(int fd, short, void *arg)
 {
 	struct master *m = arg;
 	enum peer_kind kind;
 	uid_t uid;
 
-	(void)what;
 	turn_begin(m);
 	/* Whoever makes room for another leaves its number at the turn's end. */
 	for (int i = 0; i < 16 && m->conns->dead == 0; i++) {

@@ -72,12 +72,10 @@ conn_resume(struct conn *c)
 
 /* The peer of a connection that is not read has gone. */
 void
-conn_on_gone(int fd, short what, void *arg)
+conn_on_gone(int, short, void *arg)
 {
 	struct conn *c = arg;
 
-	(void)fd;
-	(void)what;
 	turn_begin(c->m);
 	conn_kill(c);
 }
@@ -85,13 +83,11 @@ conn_on_gone(int fd, short what, void *arg)
 /* For those that are not read because their scope holds too much: is there
  * room again? */
 static void
-on_starved(int fd, short what, void *arg)
+on_starved(int, short, void *arg)
 {
 	struct master *m = arg;
 	struct conn *c;
 
-	(void)fd;
-	(void)what;
 	turn_begin(m);
 	TAILQ_FOREACH(c, &m->conns->all, link)
 		if (c->stalled) {
@@ -148,12 +144,10 @@ conn_in_free(struct conn *c)
 
 /* The socket is readable. Once is enough to know. */
 void
-conn_on_read(int fd, short what, void *arg)
+conn_on_read(int, short, void *arg)
 {
 	struct conn *c = arg;
 
-	(void)fd;
-	(void)what;
 	turn_begin(c->m);
 	if (c->input)
 		event_del(c->ev_read);

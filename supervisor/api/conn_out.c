@@ -87,10 +87,8 @@ has_room(struct conn *c, size_t n)
 }
 
 static void
-on_sent(const void *data, size_t len, void *arg)
+on_sent(const void *, size_t, void *arg)
 {
-	(void)data;
-	(void)len;
 	free(arg);
 }
 
@@ -259,12 +257,10 @@ conn_send_more(struct conn *c)
 
 /* The socket takes more. */
 void
-conn_on_write(int fd, short what, void *arg)
+conn_on_write(int, short, void *arg)
 {
 	struct conn *c = arg;
 
-	(void)fd;
-	(void)what;
 	turn_begin(c->m);
 	c->sends = true;
 	conn_ready(c);

@@ -267,14 +267,12 @@ move(struct conn *c, struct room *room)
 
 /* Guests that said no hello in time. */
 static void
-on_guests(int fd, short what, void *arg)
+on_guests(int, short, void *arg)
 {
 	struct master *m = arg;
 	uint64_t now = clock_boot_ns();
 	struct conn *c;
 
-	(void)fd;
-	(void)what;
 	turn_begin(m);
 	while ((c = TAILQ_FIRST(&m->conns->guests)) != NULL &&
 	    now - c->since_ns >= GUEST_MS * NSEC_PER_MSEC) {

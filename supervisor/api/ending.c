@@ -61,12 +61,10 @@ end_more(struct master *m)
 }
 
 static void
-on_more(int fd, short what, void *arg)
+on_more(int, short, void *arg)
 {
 	struct master *m = arg;
 
-	(void)fd;
-	(void)what;
 	turn_begin(m);
 	end_more(m);
 	if (!TAILQ_EMPTY(&m->endings))

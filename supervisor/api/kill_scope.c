@@ -153,9 +153,8 @@ end_one(struct master *m, struct ending *end, struct session *s)
 }
 
 static void
-all_told(struct master *m, struct ending *end)
+all_told(struct master *, struct ending *end)
 {
-	(void)m;
 	if (end->r != NULL)
 		((struct scope_end *)end->r->state)->done(end->r);
 }

@@ -120,9 +120,8 @@ struct lane_work {
 
 /* One who waits is told that it will not run. */
 static bool
-clear_one(struct master *m, struct ending *end, struct session *s)
+clear_one(struct master *m, struct ending *, struct session *s)
 {
-	(void)end;
 	if (s->state != STATE_QUEUED)
 		return false;
 	session_end_here(m, s, END_LANE_CLEARED, "its lane was cleared");
@@ -277,11 +276,10 @@ op_drain(struct api_call *c, const char *name)
 
 /* A drain's time is up. */
 static void
-lanes_wake(struct req *r, struct session *s, unsigned wake)
+lanes_wake(struct req *r, struct session *, unsigned wake)
 {
 	const struct lane_work *d = r->state;
 
-	(void)s;
 	if (wake & WAKE_TIMER)
 		drain_answer(r, is_empty(r->m, d->lane));
 }

@@ -70,12 +70,11 @@ delivered(struct master *m, struct sid sid, const char *reader, uint64_t ack)
 /* An answer has reached its reader, or was lost: the next poll delivers what it
  * held again. */
 static void
-poll_written(struct master *m, struct conn *c, const void *what, bool lost)
+poll_written(struct master *m, struct conn *, const void *what, bool lost)
 {
 	const struct cursor_mark *k = what;
 	struct session *s = session_by_sid(m, k->sid);
 
-	(void)c;
 	if (!lost) {
 		delivered(m, k->sid, k->reader, k->ack);
 		return;

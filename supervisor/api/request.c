@@ -259,10 +259,8 @@ req_session(struct req *r)
 
 /* The request's own time is up. */
 static void
-on_timer(int fd, short what, void *arg)
+on_timer(int, short, void *arg)
 {
-	(void)fd;
-	(void)what;
 	turn_begin(((struct req *)arg)->m);
 	req_wake(arg, WAKE_TIMER);
 }

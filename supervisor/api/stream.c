@@ -72,14 +72,12 @@ say_session(struct req *r, struct session *s)
 
 /* 30 s in which the client took nothing. */
 static void
-on_stall(int fd, short what, void *arg)
+on_stall(int, short, void *arg)
 {
 	struct req *r = arg;
 	const struct exec *x = r->state;
 	struct session *s = req_session(r);
 
-	(void)fd;
-	(void)what;
 	turn_begin(r->m);
 	if (s == NULL || !session_live(s) || x->credit == UINT64_MAX)
 		return;
@@ -306,14 +304,12 @@ say_tail(struct req *r, struct session *s)
 }
 
 static void
-on_tick(int fd, short what, void *arg)
+on_tick(int, short, void *arg)
 {
 	struct req *r = arg;
 	struct exec *x = r->state;
 	struct session *s = req_session(r);
 
-	(void)fd;
-	(void)what;
 	turn_begin(r->m);
 	if (r->over || s == NULL || !session_live(s))
 		return;

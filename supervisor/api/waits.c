@@ -243,12 +243,10 @@ look_round(struct waits *ws)
 
 /* It may be time. */
 static void
-on_tick(int fd, short what, void *arg)
+on_tick(int, short, void *arg)
 {
 	struct waits *ws = arg;
 
-	(void)fd;
-	(void)what;
 	turn_begin(ws->r->m);
 	ws->tick_at = UINT64_MAX;
 	if (!ws->answers)

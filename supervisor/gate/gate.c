@@ -101,12 +101,10 @@ gate_configure(struct master *m)
 /* For the timer: the rate, or the pressure, may let somebody through; or one has
  * waited for too long. */
 static void
-on_timer(int fd, short what, void *arg)
+on_timer(int, short, void *arg)
 {
 	struct master *m = arg;
 
-	(void)fd;
-	(void)what;
 	turn_begin(m);
 	wait_warn(m, admission_lanes(m->gate.admission), now_ms());
 	gate_pump(m);

@@ -382,10 +382,8 @@ start(struct master *m, struct worker *w, struct session *s, uint64_t now)
 
 /* What is under way has become slow. */
 static void
-on_timer(int fd, short what, void *arg)
+on_timer(int, short, void *arg)
 {
-	(void)fd;
-	(void)what;
 	turn_begin(arg); /* its end does the rest */
 }
 

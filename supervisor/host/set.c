@@ -218,15 +218,13 @@ arm(struct master *m)
 }
 
 static void
-on_timer(int fd, short what, void *arg)
+on_timer(int, short, void *arg)
 {
 	struct master *m = arg;
 	uint64_t now = clock_boot_ns();
 	struct rank_node *n;
 	struct host_box *bx;
 
-	(void)fd;
-	(void)what;
 	turn_begin(m);
 	while ((n = rank_first(&m->boxes.by_due)) != NULL) {
 		bx = RANK_OWNER(n, struct host_box, by_due);

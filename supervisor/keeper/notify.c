@@ -139,13 +139,12 @@ watchdog_usec(void)
 }
 
 void
-notify_open(const struct keeper *k)
+notify_open(const struct keeper *)
 {
 	const char *s = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un sa;
 	socklen_t len;
 
-	(void)k;
 	notify.next_ns = NEVER;
 	if (s == NULL || *s == '\0')
 		return;
@@ -232,11 +231,10 @@ notify_ready(struct keeper *k)
 }
 
 void
-notify_reloading(struct keeper *k)
+notify_reloading(struct keeper *)
 {
 	struct timespec t;
 
-	(void)k;
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
 	(void)say("RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\nSTATUS=Reloading",
 	    (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000);

@@ -74,11 +74,10 @@ reap_look(struct row *r)
 
 /* Closes those descriptors of the row that the mask names. */
 void
-reap_close(struct keeper *k, struct row *r, uint32_t mask)
+reap_close(struct keeper *, struct row *r, uint32_t mask)
 {
 	uint32_t i;
 
-	(void)k;
 	for (i = 0; i < TABLE_FDS; i++) {
 		if ((mask & (1u << i)) == 0 || r->fds[i] < 0)
 			continue;

@@ -317,11 +317,10 @@ on_shutdown(struct keeper *k, struct proc *p)
 
 /* ASK_PEER: the master had no descriptor free for a worker's channel. */
 static void
-on_ask_peer(struct keeper *k, struct proc *p)
+on_ask_peer(struct keeper *k, struct proc *)
 {
 	struct ctl_role m;
 
-	(void)p;
 	memcpy(&m, msg.bytes, sizeof(m));
 	if (m.wid.slot < k->slots && wid_eq(k->slot[m.wid.slot].wid, m.wid))
 		links_again(k, &k->slot[m.wid.slot]);

@@ -50,15 +50,13 @@ warning_ms(const struct master *m, const struct session *s)
 
 /* Its time-out is near. */
 static void
-on_warning(int fd, short what, void *arg)
+on_warning(int, short, void *arg)
 {
 	struct session *s = arg;
 	struct master *m = s->deadline.master;
 	uint64_t now = clock_wall_ms();
 	char line[LINE_BYTES], left[32];
 
-	(void)fd;
-	(void)what;
 	turn_begin(m);
 	news_deadline_off(s);
 	if (!session_live(s) || s->deadline.warned ||

@@ -134,12 +134,10 @@ session_admit(struct master *m, struct session *s, struct proto_problem *why)
 /* For the lane timer: an ageing step may let somebody through, or one has waited
  * for too long. */
 static void
-on_lane_timer(int fd, short what, void *arg)
+on_lane_timer(int, short, void *arg)
 {
 	struct master *m = arg;
 
-	(void)fd;
-	(void)what;
 	turn_begin(m);
 	wait_warn(m, m->lanes, clock_wall_ms());
 	session_pump_lanes(m);

@@ -65,14 +65,12 @@ sweep_cmp(const void *key, const struct rank_node *n)
 
 /* The timer: forgets what has expired, so much at once. */
 static void
-on_sweep(int fd, short what, void *arg)
+on_sweep(int, short, void *arg)
 {
 	struct master *m = arg;
 	uint64_t now = clock_boot_ns();
 	struct rank_node *n;
 
-	(void)fd;
-	(void)what;
 	turn_begin(m);
 	for (uint32_t i = 0; i < SHARE_UNIT &&
 	     (n = rank_first(&m->expiring)) != NULL; i++) {

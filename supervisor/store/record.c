@@ -270,10 +270,8 @@ session_touch(struct master *m, struct session *s)
 
 /* For the timer of what is written soon: the turn's end does it. */
 static void
-on_soon(int fd, short what, void *arg)
+on_soon(int, short, void *arg)
 {
-	(void)fd;
-	(void)what;
 	turn_begin(arg);
 }
 

@@ -234,11 +234,10 @@ round_live(struct bench *none)
 }
 
 void
-many_round(struct bench *b)
+many_round(struct bench *)
 {
 	struct bench none = {0};
 
-	(void)b;
 	ids = calloc(MOST, sizeof(*ids));
 	if (ids == NULL)
 		die("no memory");

@@ -140,10 +140,8 @@ server_private_bytes(const struct bench *b)
 static uint64_t blocks;
 
 static int
-count_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+count_one(const char *, const struct stat *st, int kind, struct FTW *)
 {
-	(void)path;
-	(void)ftw;
 	if (kind == FTW_F)
 		blocks += (uint64_t)st->st_blocks;
 	return 0;
@@ -220,10 +218,8 @@ server_background(struct bench *b, const char *const *argv, int n,
 }
 
 static void
-on_removed(void *arg, int status, psup_reply *r)
+on_removed(void *, int, psup_reply *r)
 {
-	(void)arg;
-	(void)status;
 	psup_reply_free(&r);
 }
 

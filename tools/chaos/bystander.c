@@ -64,10 +64,8 @@ reader(psup *p)
 }
 
 static void
-drop(void *arg, int status, psup_reply *r)
+drop(void *, int, psup_reply *r)
 {
-	(void)arg;
-	(void)status;
 	psup_reply_free(&r);
 }
 

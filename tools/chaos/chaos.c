@@ -189,9 +189,8 @@ campaign(void)
 }
 
 static void
-on_signal(int sig)
+on_signal(int)
 {
-	(void)sig;
 	atomic_store(&chaos.interrupted, true);
 	atomic_store(&chaos.stop_killing, true);
 	atomic_store(&chaos.stop_starting, true);

@@ -114,9 +114,8 @@ do_write(uint32_t n, char **args)
 }
 
 static int
-do_signal(uint32_t n, char **args)
+do_signal(uint32_t, char **args)
 {
-	(void)n;
 	signal(atoi(args[0]), SIG_DFL);
 	kill(getpid(), atoi(args[0]));
 	pause();
@@ -124,13 +123,11 @@ do_signal(uint32_t n, char **args)
 }
 
 static int
-do_echo(uint32_t n, char **args)
+do_echo(uint32_t, char **)
 {
 	char buf[65536];
 	ssize_t got;
 
-	(void)n;
-	(void)args;
 	for (;;) {
 		got = read(STDIN_FILENO, buf, sizeof(buf));
 		if (got < 0 && errno == EINTR)
@@ -173,12 +170,11 @@ put_ready(uint32_t n)
 }
 
 static int
-do_keys(uint32_t n, char **args)
+do_keys(uint32_t n, char **)
 {
 	char buf[4096], *end;
 	ssize_t got;
 
-	(void)args;
 	go_raw();
 	put_ready(n);
 	while ((got = read(STDIN_FILENO, buf, sizeof(buf))) > 0) {
@@ -208,9 +204,8 @@ hide(bool twice)
 }
 
 static int __attribute__((noreturn))
-do_hide(uint32_t n, char **args)
+do_hide(uint32_t n, char **)
 {
-	(void)args;
 	hide(false);
 	hide(true);
 	put_ready(n);
@@ -219,11 +214,10 @@ do_hide(uint32_t n, char **args)
 }
 
 static int __attribute__((noreturn))
-do_tick(uint32_t n, char **args)
+do_tick(uint32_t n, char **)
 {
 	char buf[64];
 
-	(void)args;
 	for (uint64_t pos = 0;; pos += sizeof(buf)) {
 		pattern_fill(n, pos, buf, sizeof(buf));
 		put(STDOUT_FILENO, buf, sizeof(buf));

@@ -203,12 +203,11 @@ faults_of_keeper(void)
  * on: a session whose handling hangs three workers is quarantined. And a keeper
  * that has come to its point is followed by another. */
 void *
-faults_tend_thread(void *arg)
+faults_tend_thread(void *)
 {
 	uint32_t random = chaos.o.seed | 1;
 	psup_view *v = NULL;
 
-	(void)arg;
 	while (atomic_load(&chaos.tending)) {
 		if (of_keeper && server_is_dead())
 			keeper_died(NULL);

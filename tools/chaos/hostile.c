@@ -132,11 +132,10 @@ crowd_init(struct crowd *c, const struct hostile *h, size_t n)
 }
 
 static void
-on_answer(void *arg, int status, psup_reply *r)
+on_answer(void *arg, int, psup_reply *r)
 {
 	int *under_way = arg;
 
-	(void)status;
 	--*under_way;
 	psup_reply_free(&r);
 }

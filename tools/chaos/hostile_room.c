@@ -102,13 +102,12 @@ begin_frame(const char *big, size_t size)
 }
 
 void
-hostile_unfinished(const struct hostile *h)
+hostile_unfinished(const struct hostile *)
 {
 	size_t size = 0x0fff00;
 	char *big = malloc(0x100000);
 	int fds[FRAMES];
 
-	(void)h;
 	if (big == NULL)
 		exit(1);
 	memset(big, 'x', 0x100000);
@@ -172,9 +171,8 @@ hostile_connections(const struct hostile *h)
 
 /* The same without a word. */
 void
-hostile_guests(const struct hostile *h)
+hostile_guests(const struct hostile *)
 {
-	(void)h;
 	raise_descriptors();
 	for (;;) {
 		static int fds[GUESTS];

@@ -271,13 +271,12 @@ leave_a_sound_one(void)
 }
 
 void *
-killer_thread(void *arg)
+killer_thread(void *)
 {
 	psup_view *v = NULL;
 	long keepers = 0;
 	char why[256];
 
-	(void)arg;
 	random_state = chaos.o.seed | 1;
 	if (chaos.by_points) {
 		faults_watch();

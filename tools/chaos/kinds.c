@@ -259,9 +259,8 @@ run_timeout(struct story *s, uint32_t *random)
 }
 
 static void
-run_fail(struct story *s, uint32_t *random)
+run_fail(struct story *s, uint32_t *)
 {
-	(void)random;
 	s->reason = "spawn-error";
 	story_whole(s, story_args(s, NULL, NULL));
 }

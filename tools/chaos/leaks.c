@@ -27,11 +27,8 @@ static struct counts {
 static int files;
 
 static int
-count_file(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+count_file(const char *, const struct stat *, int kind, struct FTW *)
 {
-	(void)path;
-	(void)st;
-	(void)ftw;
 	files += kind == FTW_F;
 	return 0;
 }

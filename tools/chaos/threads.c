@@ -57,12 +57,11 @@ enqueue(struct story *s, const char *file)
 }
 
 void *
-queue_thread(void *arg)
+queue_thread(void *)
 {
 	psup *p = client_new();
 	char file[128];
 
-	(void)arg;
 	snprintf(file, sizeof(file), "%s/order", chaos.work);
 	while (!atomic_load(&chaos.stop_starting)) {
 		struct story s[QUEUE_BATCH];
@@ -145,12 +144,11 @@ tick(psup *p, size_t place)
 }
 
 void *
-tick_thread(void *arg)
+tick_thread(void *)
 {
 	psup *p = client_new();
 	size_t place;
 
-	(void)arg;
 	pthread_mutex_lock(&tick_lock);
 	place = tick_count++;
 	pthread_mutex_unlock(&tick_lock);

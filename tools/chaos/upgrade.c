@@ -104,14 +104,13 @@ count(const struct wish *w)
 }
 
 void *
-upgrade_thread(void *arg)
+upgrade_thread(void *)
 {
 	const char *dir[2] = {NULL, chaos.o.upgrade_dir};
 	uint32_t random = chaos.o.seed + 31;
 	struct wish w;
 	psup *p = client_new();
 
-	(void)arg;
 	for (unsigned n = 1; !atomic_load(&chaos.stop_killing); n++) {
 		w = upgrade(p, dir[n % 2]);
 		count(&w);

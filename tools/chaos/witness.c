@@ -118,12 +118,11 @@ exec_args(const char *arg)
 }
 
 static void *
-ask_thread(void *arg)
+ask_thread(void *)
 {
 	psup *p = client_new();
 	char id[ID_BYTES] = "";
 
-	(void)arg;
 	timed(p, "exec", exec_args("beat"), NULL, id);
 	while (!atomic_load(&witness.stop)) {
 		int phase = atomic_load(&witness.phase);
@@ -161,13 +160,12 @@ take_lines(const char *text, size_t size)
 }
 
 static void *
-follow_thread(void *arg)
+follow_thread(void *)
 {
 	psup *p = client_new();
 	char id[ID_BYTES] = "";
 	int64_t since = 0;
 
-	(void)arg;
 	timed(p, "exec", exec_args("beat"), NULL, id);
 	while (!atomic_load(&witness.stop)) {
 		psup_reply *r = NULL;

@@ -40,9 +40,8 @@ js_begin(void)
 
 static void
 js_shape(enum types_shape shape, enum proto_method m, const char *name,
-    const char *doc)
+    const char *)
 {
-	(void)doc;
 	listing = false;
 	if (shape != TYPES_PARAMS)
 		return;
@@ -77,9 +76,8 @@ js_field(const struct types_field *f)
 }
 
 static void
-js_group(const char *name)
+js_group(const char *)
 {
-	(void)name;
 }
 
 static void

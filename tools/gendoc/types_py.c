@@ -182,9 +182,8 @@ py_begin(void)
 
 static void
 py_shape(enum types_shape shape, enum proto_method m, const char *name,
-    const char *doc)
+    const char *)
 {
-	(void)doc;
 	shape_now = shape;
 	method_now = m;
 	groups[0] = '\0';

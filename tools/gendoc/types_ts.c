@@ -48,7 +48,7 @@ ts_begin(void)
 }
 
 static void
-ts_shape(enum types_shape shape, enum proto_method m, const char *name,
+ts_shape(enum types_shape shape, enum proto_method, const char *name,
     const char *doc)
 {
 	static const char *const suffix[] = {
@@ -58,7 +58,6 @@ ts_shape(enum types_shape shape, enum proto_method m, const char *name,
 	    [TYPES_NOTE] = "Note",
 	};
 
-	(void)m;
 	shape_now = shape;
 	groups[0] = '\0';
 	if (doc[0] != '\0')

@@ -9,11 +9,8 @@
 static int failed; /* nftw takes no argument for remove_one() */
 
 static int
-remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+remove_one(const char *path, const struct stat *, int, struct FTW *)
 {
-	(void)st;
-	(void)kind;
-	(void)ftw;
 	if (remove(path) < 0 && failed == 0)
 		failed = -errno;
 	return 0;

@@ -373,12 +373,11 @@ call_cancel(const json_t *id, const char *reason)
 /* ---------------------------------------------------------------- progress */
 
 void
-call_note(void *arg, const char *name, const psup_value *params)
+call_note(void *, const char *name, const psup_value *params)
 {
 	uint32_t id = (uint32_t)psup_get_int(params, "msgid", -1);
 	struct call *c;
 
-	(void)arg;
 	LIST_FOREACH(c, &calls, next)
 		if (c->id == id && c->progress.token != NULL) {
 			progress_note(&c->progress, name, params);

@@ -68,11 +68,10 @@ take_text(struct event *e, const psup_value *params)
 }
 
 void
-events_note(void *arg, const char *name, const psup_value *params)
+events_note(void *, const char *name, const psup_value *params)
 {
 	struct event *e;
 
-	(void)arg;
 	if (strcmp(name, "event") != 0)
 		return;
 	e = held < HELD_MAX ? calloc(1, sizeof(*e)) : NULL;

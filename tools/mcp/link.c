@@ -48,10 +48,8 @@ link_handle(void)
 }
 
 static void
-ignore_answer(void *arg, int status, psup_reply *reply)
+ignore_answer(void *, int, psup_reply *reply)
 {
-	(void)arg;
-	(void)status;
 	psup_reply_free(&reply);
 }
 

@@ -30,9 +30,8 @@ enum { IN, OUT, LINK, FDS = LINK + LINK_FDS };
 static volatile sig_atomic_t told_to_end;
 
 static void
-on_signal(int sig)
+on_signal(int)
 {
-	(void)sig;
 	told_to_end = 1;
 }
 

@@ -21,9 +21,8 @@ static struct {
 
 /* json_dump_callback()'s: appends. */
 static int
-append(const char *data, size_t len, void *arg)
+append(const char *data, size_t len, void *)
 {
-	(void)arg;
 	if (out.at > 0 && out.len + len > out.cap) {
 		memmove(out.data, out.data + out.at, out.len - out.at);
 		out.len -= out.at;

@@ -92,13 +92,12 @@ listed(const psup_value *row)
 }
 
 static json_t *
-list_result(const char *uri, const psup_reply *reply)
+list_result(const char *, const psup_reply *reply)
 {
 	const psup_value *rows =
 	    psup_value_get(psup_reply_details(reply), "sessions");
 	json_t *list = json_array(), *one;
 
-	(void)uri;
 	for (size_t i = 0; i < psup_value_count(rows); i++) {
 		one = listed(psup_value_at(rows, i));
 		if (one != NULL) /* its name was cut within a character */

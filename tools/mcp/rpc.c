@@ -160,13 +160,12 @@ take_object(json_t *object)
 }
 
 void
-rpc_take_line(void *arg, char *line, size_t len)
+rpc_take_line(void *, char *line, size_t len)
 {
 	const struct rpc_to nobody = {.id = NULL};
 	json_error_t why;
 	json_t *v;
 
-	(void)arg;
 	if (line == NULL) {
 		rpc_fail(&nobody, RPC_INVALID_REQUEST, NULL,
 		    "Invalid request: a line is over %u bytes", LINE_BYTES);

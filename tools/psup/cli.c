@@ -146,9 +146,8 @@ cli_exit_code(const psup_reply *reply)
 
 /* term_out()'s way to stdout. */
 static int
-show(void *arg, const char *data, size_t len)
+show(void *, const char *data, size_t len)
 {
-	(void)arg;
 	fwrite(data, 1, len, stdout);
 	return 0;
 }

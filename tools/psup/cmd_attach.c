@@ -38,11 +38,10 @@ out:
 static struct attach_options o = {.detach_key = CLI_DETACH_KEY};
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *c, int, char **argv)
 {
 	int rc;
 
-	(void)argc;
 	if (c->json)
 		return cli_usage(c, "it is for a person, and goes without "
 		                    "--json; psup poll --json is for programs");

@@ -283,13 +283,11 @@ static struct bridge b = {.grace_ms = 5000};
 static int wanted;
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *, int, char **argv)
 {
 	pid_t watcher;
 	int r;
 
-	(void)c;
-	(void)argc;
 	b.argv = argv;
 	if (!find_parent(&b, wanted)) {
 		cli_say("bridge: the parent has ended already");

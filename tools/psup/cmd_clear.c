@@ -86,10 +86,8 @@ const struct command cmd_clear = {
 /* ------------------------------------------------------------------ prune */
 
 static int
-run_prune(struct cli *c, int argc, char **argv)
+run_prune(struct cli *c, int, char **)
 {
-	(void)argc;
-	(void)argv;
 	return clear_finished(c);
 }
 

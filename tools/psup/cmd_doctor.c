@@ -154,7 +154,7 @@ look_at_all(const struct cli *c, const struct doctor *d, json_t *list,
 }
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *c, int, char **)
 {
 	struct doctor_calls calls = doctor_real_calls;
 	struct doctor d = {.root = o.root, .version = psup_version(),
@@ -164,8 +164,6 @@ run(struct cli *c, int argc, char **argv)
 	const struct passwd *pw = getpwuid(d.uid);
 	json_t *list = json_array();
 
-	(void)argc;
-	(void)argv;
 	if (pw != NULL)
 		d.user = pw->pw_name;
 	d.runtime_dir = runtime_dir(c);

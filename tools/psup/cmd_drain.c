@@ -14,11 +14,10 @@ static struct {
 } o = {.timeout = 30, .grace = -1};
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *c, int, char **argv)
 {
 	psup_args *a;
 
-	(void)argc;
 	if (o.timeout > 3600)
 		return cli_usage(c, "--timeout is at most 3600 seconds");
 	a = psup_args_new();

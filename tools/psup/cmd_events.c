@@ -132,12 +132,10 @@ take_since(struct usage *u, const char *text)
 }
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *c, int, char **)
 {
 	int rc;
 
-	(void)argc;
-	(void)argv;
 	if (since_ms != 0 && c->json && !following)
 		return cli_usage(c, "--since a time goes without --json, but "
 		                    "for --follow");

@@ -217,13 +217,11 @@ choose_columns(struct cli *c)
 }
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *c, int, char **)
 {
 	json_t *answer;
 	int code;
 
-	(void)argc;
-	(void)argv;
 	if (o.format != NULL && c->json)
 		return cli_usage(c, "--format goes without --json");
 	if (o.quiet && (o.format != NULL || c->json))

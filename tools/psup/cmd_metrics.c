@@ -60,10 +60,8 @@ serve(struct cli *c, const char *address)
 static const char *format, *address;
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *c, int, char **)
 {
-	(void)argc;
-	(void)argv;
 	if (c->json)
 		return cli_usage(c, "there is no JSON of metrics; psup status "
 		    "--json has the state");

@@ -11,11 +11,10 @@ static struct {
 } o = {.since = -1};
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *c, int, char **argv)
 {
 	psup_args *a;
 
-	(void)argc;
 	c->rule = o.text;
 	a = psup_args_new();
 	if (a == NULL)

@@ -7,12 +7,11 @@
 #define WAIT_MS 30000
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *c, int, char **argv)
 {
 	psup_args *a;
 	int cols, rows, used = 0;
 
-	(void)argc;
 	if (sscanf(argv[1], "%4dx%4d%n", &cols, &rows, &used) != 2 ||
 	    argv[1][used] != '\0' || cols < 1 || cols > 1000 ||
 	    rows < 1 || rows > 1000)

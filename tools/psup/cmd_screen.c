@@ -80,14 +80,13 @@ static struct {
 } o;
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *c, int, char **argv)
 {
 	unsigned flags = (o.untrimmed ? PSUP_SCREEN_UNTRIMMED : 0u) |
 	    (o.ansi || o.cells ? PSUP_SCREEN_WITH_CELLS : 0u);
 	psup_reply *reply;
 	int rc;
 
-	(void)argc;
 	if (o.ansi && c->json)
 		return cli_usage(c, "--ansi goes without --json; --cells has "
 		                    "the colours");

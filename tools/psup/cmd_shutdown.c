@@ -50,13 +50,11 @@ cli_stop_server(struct cli *c, int grace_ms, int64_t *ret_pid)
 }
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *c, int, char **)
 {
 	int64_t pid;
 	int rc;
 
-	(void)argc;
-	(void)argv;
 	rc = cli_connect(c, CLI_NEVER_START, 0);
 	if (rc != PSUP_OK)
 		return cli_fail(c, rc);

@@ -98,14 +98,12 @@ show(struct cli *c, json_t *status)
 }
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *c, int, char **)
 {
 	psup_reply *reply;
 	json_t *status = NULL;
 	int rc;
 
-	(void)argc;
-	(void)argv;
 	rc = cli_connect_briefly(c);
 	if (rc == PSUP_OK)
 		rc = psup_status(c->p, &reply);

@@ -93,13 +93,12 @@ run_mint(struct cli *c, int argc, char **argv)
 
 /* psup token list */
 static int
-run_list(struct cli *c, int argc, char **argv)
+run_list(struct cli *c, int argc, char **)
 {
 	const psup_value *list;
 	psup_reply *reply;
 	int rc;
 
-	(void)argv;
 	if (argc != 0)
 		return cli_usage(c, "list takes no argument");
 	rc = psup_list_tokens(c->p, o.scope, &reply);

@@ -236,12 +236,10 @@ print_schemas(void)
 }
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *c, int, char **)
 {
 	int code;
 
-	(void)argc;
-	(void)argv;
 	if (the_tool.schema)
 		return print_schemas();
 	the_tool.c = c;

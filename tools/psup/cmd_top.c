@@ -21,13 +21,11 @@ path_of_top(char *ret, size_t size)
 }
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *c, int, char **)
 {
 	char path[4096];
 	char *words[] = {(char *)(uintptr_t)"psup-top", NULL};
 
-	(void)argc;
-	(void)argv;
 	if (c->runtime_dir != NULL &&
 	    setenv("PSUP_RUNTIME_DIR", c->runtime_dir, 1) != 0)
 		return EXIT_INTERNAL;

@@ -131,9 +131,8 @@ see_scopes(psup_view *v, const char *begun)
 }
 
 static void
-offer_signals(struct cli *c, const char *begun)
+offer_signals(struct cli *, const char *begun)
 {
-	(void)c;
 	for (int sig = 1; sig < 32; sig++) {
 		const char *name = psup_signal_name(sig);
 
@@ -143,19 +142,17 @@ offer_signals(struct cli *c, const char *begun)
 }
 
 static void
-offer_keys(struct cli *c, const char *begun)
+offer_keys(struct cli *, const char *begun)
 {
 	const char *name;
 
-	(void)c;
 	for (size_t i = 0; (name = psup_key_name(i)) != NULL; i++)
 		complete_offer(begun, name, "");
 }
 
 static void
-offer_commands(struct cli *c, const char *begun)
+offer_commands(struct cli *, const char *begun)
 {
-	(void)c;
 	for (size_t i = 0; commands[i] != NULL; i++)
 		complete_offer(begun, commands[i]->name, commands[i]->summary);
 }

@@ -54,11 +54,10 @@ set(struct usage *u, struct exec_env *env, const struct exec_env_from *from,
 }
 
 void
-exec_env_take(struct usage *u, const char *option, const char *text, void *env)
+exec_env_take(struct usage *u, const char *, const char *text, void *env)
 {
 	const struct exec_env_from here = {NULL, 0};
 
-	(void)option;
 	(void)set(u, env, &here, text);
 }
 
@@ -95,15 +94,13 @@ read_file(struct usage *u, const char *path)
 }
 
 void
-exec_env_take_file(struct usage *u, const char *option, const char *path,
-    void *env)
+exec_env_take_file(struct usage *u, const char *, const char *path, void *env)
 {
 	char *text = read_file(u, path), *at = text, *line;
 	struct exec_env_from from = {.file = path};
 	bool used = false;
 	size_t len;
 
-	(void)option;
 	while (at != NULL && !u->wrong &&
 	    (line = strsep(&at, "\n")) != NULL) {
 		from.line++;

@@ -138,11 +138,10 @@ help_print_command(const struct command *cmd)
 /* ---------------------------------------------------------------- command */
 
 static int
-run(struct cli *c, int argc, char **argv)
+run(struct cli *, int argc, char **argv)
 {
 	const struct command *cmd;
 
-	(void)c;
 	if (argc == 0) {
 		help_print_usual();
 		return EXIT_OK;

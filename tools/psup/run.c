@@ -122,11 +122,10 @@ static void kill_next(struct run *r);
 
 /* The answer to a kill; what it says shows in the exec's own. */
 static void
-on_killed(void *arg, int status, psup_reply *reply)
+on_killed(void *arg, int, psup_reply *reply)
 {
 	struct run *r = arg;
 
-	(void)status;
 	psup_reply_free(&reply);
 	psup_args_free(&r->kills[0]);
 	memmove(r->kills, r->kills + 1, sizeof(r->kills) - sizeof(r->kills[0]));

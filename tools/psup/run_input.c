@@ -85,10 +85,8 @@ run_input_wanted(const struct run *r)
 
 /* The answer to our leaving; the exec's own says the same. */
 static void
-on_left(void *arg, int status, psup_reply *reply)
+on_left(void *, int, psup_reply *reply)
 {
-	(void)arg;
-	(void)status;
 	psup_reply_free(&reply);
 }
 

@@ -31,10 +31,8 @@ run_tty_size(int *ret_cols, int *ret_rows)
 
 /* The answer to a resize: nothing to say. */
 static void
-on_resized(void *arg, int status, psup_reply *reply)
+on_resized(void *, int, psup_reply *reply)
 {
-	(void)arg;
-	(void)status;
 	psup_reply_free(&reply);
 }
 

@@ -78,14 +78,12 @@ look_through(struct scraper *s)
 
 /* Again and again, as long as there is anybody. */
 static void
-on_look(evutil_socket_t fd, short what, void *arg)
+on_look(evutil_socket_t, short, void *arg)
 {
 	const struct timeval soon = {.tv_usec = LOOK_MS * 1000};
 	struct scraper *s = arg;
 	unsigned n = look_through(s);
 
-	(void)fd;
-	(void)what;
 	if (n < SCRAPE_CLIENTS)
 		evconnlistener_enable(s->listener);
 	if (n > 0)
@@ -146,10 +144,8 @@ format_for(struct evhttp_request *req)
 }
 
 static void
-free_text(const void *data, size_t len, void *arg)
+free_text(const void *data, size_t, void *)
 {
-	(void)len;
-	(void)arg;
 	free((void *)(uintptr_t)data);
 }
 
@@ -232,10 +228,8 @@ on_request(struct evhttp_request *req, void *arg)
 }
 
 static void
-on_signal(evutil_socket_t sig, short what, void *arg)
+on_signal(evutil_socket_t, short, void *arg)
 {
-	(void)sig;
-	(void)what;
 	event_base_loopbreak(arg);
 }
 

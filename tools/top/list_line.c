@@ -142,7 +142,7 @@ list_column_at(const struct top_list *l, int width, int col)
 
 /* "agent-7  12 sessions, 3 live, 1.2K/s, 30M" */
 static void
-scope_line(const struct top_list *l, const struct list_scope *s, int width,
+scope_line(const struct top_list *, const struct list_scope *s, int width,
     struct line *ret)
 {
 	char rate[16], total[16];
@@ -157,7 +157,6 @@ scope_line(const struct top_list *l, const struct list_scope *s, int width,
 	    s->sessions == 1 ? "" : "s", s->live);
 	line_put(ret, STYLE_DIM, ", output %s/s, %s in all", rate, total);
 	line_ellipsis(ret);
-	(void)l;
 }
 
 void
