@@ -4,6 +4,7 @@
  * Called by display.c. Draws nothing, asks nobody: what is to be done stands in
  * the state.
  */
+#include <limits.h>
 #include <stdio.h>
 
 #include "keys_do.h"
@@ -15,49 +16,27 @@
 /* -------------------------------------------------------------- other views */
 
 /* Shows a view, or the table again. */
-static void
-toggle_screen(struct ui *u, enum ui_screen screen)
+void
+do_screen(struct ui *u, int screen)
 {
-	u->screen = u->screen == screen ? SCREEN_TABLE : screen;
+	u->screen = (int)u->screen == screen ? SCREEN_TABLE
+	                                     : (enum ui_screen)screen;
 	u->scroll = 0;
 	ui_rebuild(u);
 }
 
 void
-do_lanes(struct ui *u)
-{
-	toggle_screen(u, SCREEN_LANES);
-}
-
-void
-do_processes(struct ui *u)
-{
-	toggle_screen(u, SCREEN_PROCESSES);
-}
-
-void
-do_columns(struct ui *u)
-{
-	toggle_screen(u, SCREEN_COLUMNS);
-}
-
-void
-do_header(struct ui *u)
+do_header(struct ui *u, int)
 {
 	u->other_header = !u->other_header;
 	ui_rebuild(u);
 }
 
 void
-do_help(struct ui *u)
+do_delay(struct ui *u, int percent)
 {
-	toggle_screen(u, SCREEN_HELP);
-}
+	unsigned ms = u->delay_ms * (unsigned)percent / 100;
 
-/* Sets how often. */
-static void
-set_delay(struct ui *u, unsigned ms)
-{
 	u->delay_ms = ms < DELAY_MIN_MS ? DELAY_MIN_MS
 	    : ms > DELAY_MAX_MS         ? DELAY_MAX_MS
 	                                : ms;
@@ -65,35 +44,23 @@ set_delay(struct ui *u, unsigned ms)
 }
 
 void
-do_slower(struct ui *u)
-{
-	set_delay(u, u->delay_ms * 2);
-}
-
-void
-do_faster(struct ui *u)
-{
-	set_delay(u, u->delay_ms / 2);
-}
-
-void
-do_refresh(struct ui *u)
+do_refresh(struct ui *u, int)
 {
 	u->refresh = true;
 }
 
 void
-do_redraw(struct ui *u)
+do_redraw(struct ui *u, int)
 {
 	u->redraw = true;
 }
 
 /* One step back. */
 void
-do_escape(struct ui *u)
+do_escape(struct ui *u, int)
 {
 	if (u->screen != SCREEN_TABLE)
-		toggle_screen(u, u->screen);
+		do_screen(u, (int)u->screen);
 	else if (ui_searches(u))
 		ui_search_end(u);
 	else if (u->pane != PANE_NONE) {
@@ -107,7 +74,7 @@ do_escape(struct ui *u)
 }
 
 void
-do_quit(struct ui *u)
+do_quit(struct ui *u, int)
 {
 	u->quit = true;
 }
@@ -117,11 +84,13 @@ do_quit(struct ui *u)
 /* A row without a function is a section's title. */
 static const struct {
 	const char *help;
-	void (*act)(struct ui *u);
+	void (*act)(struct ui *u, int argument);
+	int argument;
 	int codes[CODES]; /* 0: none */
 } keys[] = {
-#define KEYS(title)              {title, NULL, {0}},
-#define KEY(function, help, ...) {help, do_##function, {__VA_ARGS__}},
+#define KEYS(title) {title, NULL, 0, {0}},
+#define KEY(function, argument, help, ...)                                     \
+	{help, do_##function, argument, {__VA_ARGS__}},
 #include "keys.def"
 #undef KEYS
 #undef KEY
@@ -194,7 +163,7 @@ keys_press_any(struct ui *u, int key)
 	for (size_t i = 0; i < KEY_ROWS; i++)
 		for (size_t k = 0; k < CODES && keys[i].codes[k] != 0; k++)
 			if (keys[i].codes[k] == key) {
-				keys[i].act(u);
+				keys[i].act(u, keys[i].argument);
 				return;
 			}
 	for (size_t i = 0; i < column_count; i++)

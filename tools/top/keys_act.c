@@ -22,7 +22,7 @@ toggle_column(struct ui *u)
 
 /* Marks it, or no longer, and goes to the next. */
 void
-do_mark(struct ui *u)
+do_mark(struct ui *u, int)
 {
 	const struct top_row *r = ui_row(u);
 
@@ -71,10 +71,10 @@ ask_session(struct ui *u, enum action_kind kind)
 }
 
 /* A session, or all of a scope. */
-static void
-ask_kill(struct ui *u, bool now)
+void
+do_kill(struct ui *u, int now)
 {
-	struct action a = {.kind = ACTION_KILL_SCOPE, .now = now};
+	struct action a = {.kind = ACTION_KILL_SCOPE, .now = now != 0};
 	const struct list_entry *e = ui_entry(u);
 
 	if (u->screen != SCREEN_TABLE || e == NULL || e->row != NULL ||
@@ -90,25 +90,13 @@ ask_kill(struct ui *u, bool now)
 }
 
 void
-do_kill(struct ui *u)
-{
-	ask_kill(u, false);
-}
-
-void
-do_kill_now(struct ui *u)
-{
-	ask_kill(u, true);
-}
-
-void
-do_remove(struct ui *u)
+do_remove(struct ui *u, int)
 {
 	ask_session(u, ACTION_REMOVE);
 }
 
 void
-do_send(struct ui *u)
+do_send(struct ui *u, int)
 {
 	struct action a = {.kind = ACTION_SEND};
 	const struct top_row *r = ui_row(u);
@@ -133,7 +121,7 @@ do_send(struct ui *u)
 }
 
 void
-do_attach(struct ui *u)
+do_attach(struct ui *u, int)
 {
 	const struct top_row *r = ui_row(u);
 
@@ -164,7 +152,7 @@ lane_meant(const struct ui *u)
 }
 
 void
-do_lane(struct ui *u)
+do_lane(struct ui *u, int)
 {
 	const struct top_lane *l = lane_meant(u);
 	struct action a = {0};

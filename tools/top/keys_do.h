@@ -6,7 +6,7 @@
 #include "ui.h"
 
 #define KEYS(title)
-#define KEY(function, ...) void do_##function(struct ui *u);
+#define KEY(function, ...) void do_##function(struct ui *u, int argument);
 #include "keys.def"
 #undef KEYS
 #undef KEY

@@ -13,15 +13,9 @@
 /* -------------------------------------------------------------- the table */
 
 void
-do_up(struct ui *u)
+do_move(struct ui *u, int by)
 {
-	ui_move(u, -1);
-}
-
-void
-do_down(struct ui *u)
-{
-	ui_move(u, 1);
+	ui_move(u, by);
 }
 
 /* A page of what is shown. */
@@ -36,28 +30,16 @@ page(const struct ui *u)
 }
 
 void
-do_page_up(struct ui *u)
+do_page(struct ui *u, int by)
 {
-	ui_move(u, -page(u));
+	ui_move(u, by * page(u));
 }
 
 void
-do_page_down(struct ui *u)
-{
-	ui_move(u, page(u));
-}
-
-void
-do_first(struct ui *u)
+do_first(struct ui *u, int)
 {
 	ui_move(u, -LONG_MAX);
 	u->holds = false; /* whatever comes first */
-}
-
-void
-do_last(struct ui *u)
-{
-	ui_move(u, LONG_MAX);
 }
 
 /* Sorts by a column. */
@@ -71,19 +53,14 @@ keys_sort_by(struct ui *u, size_t column)
 }
 
 void
-do_sort_left(struct ui *u)
+do_sort(struct ui *u, int by)
 {
-	keys_sort_by(u, (u->list->sort + column_count - 1) % column_count);
+	keys_sort_by(u, (u->list->sort + column_count + (size_t)by) %
+	    column_count);
 }
 
 void
-do_sort_right(struct ui *u)
-{
-	keys_sort_by(u, (u->list->sort + 1) % column_count);
-}
-
-void
-do_reverse(struct ui *u)
+do_reverse(struct ui *u, int)
 {
 	u->list->reverse = !u->list->reverse;
 	ui_rebuild(u);
@@ -91,7 +68,7 @@ do_reverse(struct ui *u)
 
 /* Where the pane is alone, there is nothing to filter. */
 void
-do_filter(struct ui *u)
+do_filter(struct ui *u, int)
 {
 	if (u->zoom && ui_shows_output(u)) {
 		ui_search_end(u);
@@ -103,7 +80,7 @@ do_filter(struct ui *u)
 }
 
 void
-do_live(struct ui *u)
+do_live(struct ui *u, int)
 {
 	u->list->live_only = !u->list->live_only;
 	ui_say(u, false, "%s sessions",
@@ -112,7 +89,7 @@ do_live(struct ui *u)
 }
 
 void
-do_tree(struct ui *u)
+do_tree(struct ui *u, int)
 {
 	u->list->tree = !u->list->tree;
 	ui_say(u, false, "%s", u->list->tree ? "by scope" : "all in one table");
@@ -121,7 +98,7 @@ do_tree(struct ui *u)
 
 /* Folds or unfolds the scope that is chosen, or whose session is. */
 static void
-fold(struct ui *u, bool yes)
+fold_scope(struct ui *u, bool yes)
 {
 	const struct list_entry *e = ui_entry(u);
 	char scope[48];
@@ -150,31 +127,22 @@ move_column(struct ui *u, bool later)
 }
 
 void
-do_fold(struct ui *u)
+do_fold(struct ui *u, int yes)
 {
 	if (u->screen == SCREEN_COLUMNS)
-		move_column(u, false);
+		move_column(u, !yes);
 	else
-		fold(u, true);
-}
-
-void
-do_unfold(struct ui *u)
-{
-	if (u->screen == SCREEN_COLUMNS)
-		move_column(u, true);
-	else
-		fold(u, false);
+		fold_scope(u, yes);
 }
 
 /* --------------------------------------------------------------- the pane */
 
 /* Shows a pane, or closes it. */
-static void
-toggle_pane(struct ui *u, enum ui_pane pane)
+void
+do_pane(struct ui *u, int pane)
 {
 	u->screen = SCREEN_TABLE;
-	u->pane = u->pane == pane ? PANE_NONE : pane;
+	u->pane = (int)u->pane == pane ? PANE_NONE : (enum ui_pane)pane;
 	u->holds = true;
 	u->zoom = u->zoom && u->pane != PANE_NONE;
 	u->back = 0;
@@ -184,19 +152,7 @@ toggle_pane(struct ui *u, enum ui_pane pane)
 }
 
 void
-do_output(struct ui *u)
-{
-	toggle_pane(u, PANE_OUTPUT);
-}
-
-void
-do_details(struct ui *u)
-{
-	toggle_pane(u, PANE_DETAILS);
-}
-
-void
-do_zoom(struct ui *u)
+do_zoom(struct ui *u, int)
 {
 	if (u->pane == PANE_NONE)
 		u->pane = PANE_OUTPUT;
@@ -205,7 +161,7 @@ do_zoom(struct ui *u)
 }
 
 void
-do_search(struct ui *u)
+do_search(struct ui *u, int)
 {
 	if (!ui_shows_output(u))
 		ui_say(u, true, "no output is shown to search (f shows it)");
@@ -217,8 +173,8 @@ do_search(struct ui *u)
 
 /* Scrolls the pane by half of it: output is counted from its end, details
  * from their beginning. */
-static void
-scroll_pane(struct ui *u, bool towards_end)
+void
+do_scroll(struct ui *u, int towards_end)
 {
 	size_t by = ui_pane_lines(u) / 2;
 
@@ -229,18 +185,6 @@ scroll_pane(struct ui *u, bool towards_end)
 		u->back = u->back > by ? u->back - by : 0;
 	if (u->back == 0)
 		u->hit = 0; /* follows again */
-}
-
-void
-do_pane_up(struct ui *u)
-{
-	scroll_pane(u, false);
-}
-
-void
-do_pane_down(struct ui *u)
-{
-	scroll_pane(u, true);
 }
 
 /* -------------------------------------------------------------- the mouse */
@@ -255,25 +199,16 @@ over_pane(const struct ui *u)
 }
 
 void
-do_wheel_up(struct ui *u)
+do_wheel(struct ui *u, int by)
 {
 	if (over_pane(u))
-		scroll_pane(u, false);
+		do_scroll(u, by > 0);
 	else
-		ui_move(u, -WHEEL);
+		ui_move(u, by * WHEEL);
 }
 
 void
-do_wheel_down(struct ui *u)
-{
-	if (over_pane(u))
-		scroll_pane(u, true);
-	else
-		ui_move(u, WHEEL);
-}
-
-void
-do_click(struct ui *u)
+do_click(struct ui *u, int)
 {
 	/* the head of the table or of a view stands below the header */
 	long row = u->mouse_row - (long)ui_header_lines(u) - 1;
@@ -284,7 +219,7 @@ do_click(struct ui *u)
 		if (column >= 0 && u->list->sort != (size_t)column)
 			keys_sort_by(u, (size_t)column);
 		else if (column >= 0)
-			do_reverse(u);
+			do_reverse(u, 0);
 	} else if (row >= 0 && u->screen == SCREEN_TABLE &&
 	    row < (long)ui_table_lines(u)) {
 		row += (long)u->top;
