@@ -295,6 +295,10 @@ find_directory(const struct config_sandbox *s, char path[CONFIG_DIRECTORY],
 		return config_refuse(why, "sandbox.directory: %.80s is %s; "
 		    "expected a directory", path, S_ISDIR(st.st_mode) ?
 		    "too long" : "none");
+	if (st.st_uid != s->uid && s->uid == 0)
+		return config_refuse(why, "sandbox.user: none, and the server "
+		    "is root; expected the name of uid %u, whose %.80s is",
+		    (unsigned)st.st_uid, path);
 	if (st.st_uid != s->uid)
 		return config_refuse(why, "sandbox.directory: %.80s is uid "
 		    "%u's; expected one of uid %u, whom boxes run as", path,

@@ -122,14 +122,17 @@ box_workdir(const struct exec_base *b, const struct val *params, char *ret,
 		    dir[0] != '\0' ? "/" : "", dir);
 	if (box_path(b, full, ret, size))
 		return 0;
+	(void)snprintf(ret, size, "%s", full);
 	text_escape(dir, strlen(dir), false, shown, sizeof(shown));
 	proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
-	    "workdir %s is not below the box's " BOX_TOP "%s; nothing was run",
-	    shown,
-	    b->directory[0] == '\0' ? "" :
+	    "workdir %s is not in the box; expected %s; nothing was run", shown,
+	    leads_up(full)		? "a path without .." :
+		b->directory[0] == '\0' ? BOX_TOP " or below" :
 		b->cfg->sandbox.access == CONFIG_ACCESS_RO ?
-				      " or " BOX_AGENT :
-				      ", nor in its scope's directory");
+					 BOX_TOP ", " BOX_AGENT ", its "
+					 "scope's directory or below" :
+					 BOX_TOP ", its scope's directory or "
+					 "below");
 	return -EINVAL;
 }
 

@@ -10,6 +10,7 @@
 #include "common/config_options.h"
 #include "supervisor/api/exec_host.h"
 #include "supervisor/api/method.h"
+#include "supervisor/api/sandbox_made.h"
 #include "supervisor/session/limits.h"
 #include "supervisor/words/result.h"
 #include "supervisor/words/sbuf.h"
@@ -85,6 +86,15 @@ add_bounds(struct sbuf *b, const struct heritage *h,
 		"version 2 with the controller cpu");
 }
 
+/* When it ends. */
+static void
+add_life(struct sbuf *b, const struct config_sandbox *s)
+{
+	add_bound(b, "ends when empty for", s->idle_min, 1, "minutes");
+	add_bound(b, "ends when empty and older than", s->max_age_min, 1,
+	    "minutes");
+}
+
 /* What a box of these settings is, a line each. */
 static void
 add_box(struct sbuf *b, const struct heritage *h,
@@ -107,6 +117,7 @@ add_box(struct sbuf *b, const struct heritage *h,
 	if (s->setup[0] != '\0')
 		sbuf_addf(b, "setup: %s\n", s->setup);
 	add_bounds(b, h, s);
+	add_life(b, s);
 }
 
 /* One word as a shell would read it. */
@@ -156,24 +167,6 @@ put_maker(struct enc *e, struct sbuf *b, struct master *m, const char *scope)
 }
 
 static void
-put_binds(struct enc *e, const struct config_sandbox *s)
-{
-	const char *at = s->binds;
-	struct box_bind bind;
-
-	enc_key(e, "binds");
-	enc_array(e);
-	while (config_next_bind(&at, &bind)) {
-		enc_map(e);
-		enc_kv_str(e, "host", bind.host);
-		enc_kv_str(e, "inside", bind.inside);
-		enc_kv_bool(e, "writable", bind.writable);
-		enc_end(e);
-	}
-	enc_end(e);
-}
-
-static void
 put_box(struct enc *e, struct sbuf *b, struct master *m, const char *scope,
     const char *directory)
 {
@@ -182,25 +175,10 @@ put_box(struct enc *e, struct sbuf *b, struct master *m, const char *scope,
 	enc_key(e, "box");
 	enc_map(e);
 	enc_kv_str(e, "of", config_word(OPT_BOX_OF, s->scope));
-	enc_kv_str(e, "backend", config_word(OPT_BOX_BACKEND, s->backend));
-	if (s->backend == CONFIG_BACKEND_CONTAINER) {
-		enc_kv_str(e, "engine", config_word(OPT_BOX_ENGINE, s->engine));
-		enc_kv_str(e, "container", s->container);
-	}
-	enc_kv_str(e, "workspace", s->workspace);
-	enc_kv_str(e, "access", config_word(OPT_BOX_ACCESS, s->access));
-	if (s->access != CONFIG_ACCESS_NONE)
-		enc_kv_str(e, "directory", directory);
-	enc_kv_str(e, "network", config_word(OPT_BOX_NETWORK, s->network));
-	enc_kv_uint(e, "uid", s->uid);
-	enc_kv_uint(e, "gid", s->gid);
+	sandbox_put_made(e, s, directory);
 	enc_kv_uint(e, "memoryBytes", s->memory);
 	enc_kv_uint(e, "pids", s->pids);
 	enc_kv_uint(e, "cpusPercent", s->cpus);
-	enc_kv_uint(e, "idleMin", s->idle_min);
-	enc_kv_uint(e, "maxAgeMin", s->max_age_min);
-	enc_kv_str(e, "setup", s->setup);
-	put_binds(e, s);
 	if (s->backend == CONFIG_BACKEND_BWRAP)
 		put_maker(e, b, m, scope);
 	enc_end(e);

@@ -6,6 +6,7 @@
 #include "common/config_options.h"
 #include "common/text.h"
 #include "supervisor/api/method.h"
+#include "supervisor/api/sandbox_made.h"
 #include "supervisor/session/limits.h"
 #include "supervisor/words/result.h"
 #include "supervisor/words/sbuf.h"
@@ -56,26 +57,10 @@ put_bound(struct enc *e, const struct master *m, const char *name,
 	enc_kv_uint(e, key, v);
 	(void)snprintf(key, sizeof(key), "%sBy", name);
 	enc_kv_str(e, key,
-	    which == CTL_LIMITS			  ? "cgroup-v2" :
+	    which == CTL_LIMITS ? ((m->h.flags & HERITAGE_TREE_LIMIT_CPU) != 0 ?
+					"cgroup-v2" : "none") :
 		limits_box_by_group(&m->h, which) ? limits_by(&m->h, which) :
 						    "rlimit");
-}
-
-/* What it shows; a container shows what it was made with. */
-static void
-put_place(struct enc *e, const struct config_sandbox *s)
-{
-	enc_kv_str(e, "backend", config_word(OPT_BOX_BACKEND, s->backend));
-	if (s->backend == CONFIG_BACKEND_CONTAINER) {
-		enc_kv_str(e, "engine", config_word(OPT_BOX_ENGINE, s->engine));
-		enc_kv_str(e, "container", s->container);
-		return;
-	}
-	enc_kv_str(e, "workspace", s->workspace);
-	enc_kv_str(e, "access", config_word(OPT_BOX_ACCESS, s->access));
-	if (s->access != CONFIG_ACCESS_NONE)
-		enc_kv_str(e, "directory", s->directory);
-	enc_kv_str(e, "network", config_word(OPT_BOX_NETWORK, s->network));
 }
 
 static void
@@ -88,11 +73,10 @@ put_row(struct enc *e, const struct master *m, const struct host_box *bx)
 	enc_kv_uint(e, "inside", bx->life.inside);
 	enc_kv_uint(e, "madeAt", bx->made_ms);
 	enc_kv_uint(e, "ageMs", age_ms(bx));
-	put_place(e, bx->made);
+	sandbox_put_made(e, bx->made, bx->made->directory);
 	put_bound(e, m, "memory", CTL_LIMIT_MEMORY, bx->made->memory);
 	put_bound(e, m, "pids", CTL_LIMIT_PIDS, bx->made->pids);
-	if (bx->made->cpus != 0 && (m->h.flags & HERITAGE_TREE_LIMIT_CPU) != 0)
-		put_bound(e, m, "cpus", CTL_LIMITS, bx->made->cpus);
+	put_bound(e, m, "cpus", CTL_LIMITS, bx->made->cpus);
 	if (bx->why[0] != '\0')
 		enc_kv_str(e, "why", bx->why);
 	enc_end(e);

@@ -111,8 +111,14 @@ SCENARIO(sandbox, goes_to_its_workspace_and_nowhere_else)
 	expect_str(a, "aggregated", "/workspace/sub\n");
 	a = ask("exec", STR("command", "pwd"), STR("workdir", "/etc"));
 	expect_str(a, "code", "bad-workdir");
+	expect_str(a, "error", "workdir /etc is not in the box; expected "
+	    "/workspace or below; nothing was run");
+	expect_str(a, "cwd", "/etc");
 	a = ask("exec", STR("command", "pwd"), STR("workdir", "sub/../../etc"));
 	expect_str(a, "code", "bad-workdir");
+	expect_str(a, "error", "workdir sub/../../etc is not in the box; "
+	    "expected a path without ..; nothing was run");
+	expect_str(a, "cwd", "/workspace/sub/../../etc");
 	a = ask("exec", STR("command", "pwd"), STR("workdir", "absent"));
 	expect_str(a, "code", "bad-workdir");
 }

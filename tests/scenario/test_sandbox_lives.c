@@ -318,19 +318,39 @@ SCENARIO(sandbox_lives, is_made_anew_for_other_settings)
 	await_gone(box);
 }
 
+/* What it was made of, as psup sandbox inspect has it. */
+static void
+expect_made_of(const psup_value *row, const char *bound)
+{
+	const psup_value *bind = psup_value_at(psup_value_get(row, "binds"), 0);
+
+	expect(psup_get_int(row, "uid", 0) ==
+	    (geteuid() == 0 ? 65534 : geteuid()));
+	expect(psup_get_is(row, "setup", "echo x"));
+	expect(psup_get_is(bind, "host", bound));
+	expect(psup_get_is(bind, "inside", "/in"));
+	expect(psup_get_int(row, "idleMin", 0) == 7);
+	expect(psup_get_int(row, "maxAgeMin", 0) == 8);
+	expect(psup_get_int(row, "cpusPercent", 0) == 150);
+	expect(psup_get_str(row, "cpusBy", NULL) != NULL);
+}
+
 SCENARIO(sandbox_lives, is_listed_and_pruned)
 {
-	struct answer *a;
+	const char *bound = file_in_scenario("bound"), *id;
 	const psup_value *list;
-	const char *id;
+	struct answer *a;
 
-	boxes("");
+	expect(mkdir(bound, 0755) == 0);
+	boxes(scn_format("setup = echo x\nidle_min = 7\nmax_age_min = 8\n"
+	    "cpus = 1.5\nbind = %s:/in:ro\n", bound));
 	id = background(STR("command", "read x"));
 	a = ask("sandboxes");
 	list = psup_value_get(details(a), "boxes");
 	expect(psup_value_count(list) == 1, "%zu", psup_value_count(list));
 	expect(psup_get_is(psup_value_at(list, 0), "box", "agent "));
 	expect(psup_get_is(psup_value_at(list, 0), "state", "ready"));
+	expect_made_of(psup_value_at(list, 0), bound);
 	expect(psup_get_int(psup_value_at(list, 0), "inside", 0) == 1);
 	list = psup_value_get(details(ask("status")), "boxes");
 	expect(psup_get_int(list, "total", 0) == 1 &&

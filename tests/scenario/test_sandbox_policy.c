@@ -151,6 +151,7 @@ SCENARIO(sandbox_policy, how_a_box_would_be_made_is_shown)
 	if (strcmp(text_of(a, "host"), "none") == 0)
 		skip_scenario("%s", text_of(a, "reason"));
 	expect_str(a, "host", "sandbox");
+	expect_text(a, "ends when empty for: 1440 minutes\n");
 	expect_text(a, "made by: bwrap \\\n    --unshare-user \\\n");
 	expect_text(a, "it'\\''s one' /srv");
 	expect_text(a, "/boxes/agent%20boxed /workspace \\\n");

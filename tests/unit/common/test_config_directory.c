@@ -222,4 +222,6 @@ Test(config_directory, is_whom_boxes_run_as)
 	    "of uid ");
 	cr_assert_eq(chown(dir("a"), 65534, 65534), 0);
 	cr_expect_eq(resolve("rw", dir("a"), "user = nobody"), 0, "%s", why);
+	expect_no("rw", dir("a"), "", "sandbox.user: none, and the server is "
+	    "root; expected the name of uid 65534, whose ");
 }

@@ -852,7 +852,7 @@ export interface SandboxesParams {
 export interface SandboxesAnswer {
   /** One line a box */
   text: string;
-  /** status; boxes (box: its name, agent SCOPE, session NUMBER or shared; state: making, setup, ready, draining, failed or gone; pid of its first process, 0 before there is one; inside: sessions in it; madeAt; ageMs; backend; of a container engine, container; of others workspace, access, directory: of its scope, which access ro or rw shows, network; memoryBytes, pids, cpusPercent, where it is bounded; memoryBy, pidsBy, cpusBy: cgroup-v1 or cgroup-v2, which bound it as a whole, or rlimit; why: of a failed one) */
+  /** status; boxes (box: its name, agent SCOPE, session NUMBER or shared; state: making, setup, ready, draining, failed or gone; pid of its first process, 0 before there is one; inside: sessions in it; madeAt; ageMs; backend to maxAgeMin as explainSandbox has them; memoryBytes, pids, cpusPercent, where it is bounded; memoryBy, pidsBy, cpusBy: cgroup-v1 or cgroup-v2, which bound it as a whole, rlimit, or none: not held to; why: of a failed one) */
   details: Fields;
   isError: boolean;
 }
