@@ -75,9 +75,17 @@ bool
 text_is_utf8(const char *s, size_t len)
 {
 	size_t i = 0, n;
+	uint64_t eight;
 	int32_t cp;
 
 	while (i < len) {
+		if (len - i >= sizeof(eight)) { /* of ASCII, most often */
+			memcpy(&eight, s + i, sizeof(eight));
+			if ((eight & 0x8080808080808080u) == 0) {
+				i += sizeof(eight);
+				continue;
+			}
+		}
 		n = char_at(s + i, len - i, &cp);
 		if (n == 0)
 			return false;

@@ -7,6 +7,7 @@
 #include "supervisor/api/exec_spec.h"
 
 #define ENV_MAX     2200u
+#define ENV_SLOTS   4096u
 #define ARG_ONE_MAX 131071u /* bytes of an argument or a variable */
 #define ARG_SUM_MAX (2u * 1024 * 1024 - 32 * 1024) /* of all of them */
 
@@ -23,6 +24,7 @@ struct build {
 	struct sbuf blob;
 	uint64_t sum; /* as execve counts: strings and pointers */
 	struct proto_problem *why;
+	uint16_t slots[ENV_SLOTS]; /* by name: 1 + where in env; 0: free */
 	struct pair env[ENV_MAX]; /* the first envc of them */
 };
 
@@ -40,7 +42,7 @@ bool exec_base_get(const struct exec_base *b, const struct val *params,
 void env_set(struct build *bl, const char *key, size_t key_len,
     const char *val, size_t val_len);
 /* The value of a variable as it stands now; NULL: unset. */
-const struct pair *env_find(const struct build *bl, const char *key);
+const struct pair *env_find(struct build *bl, const char *key);
 /* The base: what the client sent, filtered, else the server's own. */
 void env_base(struct build *bl, const struct exec_base *b,
     const struct val *params);

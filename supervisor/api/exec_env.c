@@ -26,21 +26,38 @@ put_pair(struct build *bl, const struct pair *p)
 	return blob_put(bl, "env", key, p->key_len + 1, p->val, p->val_len);
 }
 
+/* Where a variable is found, or will be. No client can choose names that all
+ * come to lie in one place. */
+static uint16_t *
+slot_of(struct build *bl, const char *key, size_t key_len)
+{
+	static uint64_t secret;
+	const struct pair *p;
+	uint64_t h;
+	uint16_t *at;
+
+	while (secret == 0)
+		arc4random_buf(&secret, sizeof(secret));
+	for (h = val_hash_bytes(secret, key, key_len);; h++) {
+		at = &bl->slots[h % ENV_SLOTS];
+		p = &bl->env[*at - 1];
+		if (*at == 0 || (p->key_len == key_len &&
+		        memcmp(p->key, key, key_len) == 0))
+			return at;
+	}
+}
+
 void
 env_set(struct build *bl, const char *key, size_t key_len, const char *val,
     size_t val_len)
 {
-	size_t i;
+	uint16_t *at = slot_of(bl, key, key_len);
 
-	for (i = 0; i < bl->envc; i++)
-		if (bl->env[i].key_len == key_len &&
-		    memcmp(bl->env[i].key, key, key_len) == 0)
-			break;
-	if (i == ENV_MAX)
+	if (*at == 0 && bl->envc == ENV_MAX)
 		return;
-	bl->env[i] = (struct pair){key, key_len, val, val_len};
-	if (i == bl->envc)
-		bl->envc++;
+	if (*at == 0)
+		*at = (uint16_t)++bl->envc;
+	bl->env[*at - 1] = (struct pair){key, key_len, val, val_len};
 }
 
 void
@@ -147,15 +164,11 @@ env_call(struct build *bl, const struct exec_base *b, const struct val *params)
 }
 
 const struct pair *
-env_find(const struct build *bl, const char *key)
+env_find(struct build *bl, const char *key)
 {
-	size_t n = strlen(key);
+	const uint16_t *at = slot_of(bl, key, strlen(key));
 
-	for (size_t i = 0; i < bl->envc; i++)
-		if (bl->env[i].key_len == n &&
-		    memcmp(bl->env[i].key, key, n) == 0)
-			return &bl->env[i];
-	return NULL;
+	return *at != 0 ? &bl->env[*at - 1] : NULL;
 }
 
 void
@@ -193,8 +206,13 @@ env_own(struct build *bl, const struct exec_base *b, const struct exec_ids *ids,
 int
 put_env(struct build *bl)
 {
+	size_t bytes = 0;
 	int r = 0;
 
+	for (size_t i = 0; i < bl->envc; i++)
+		bytes += bl->env[i].key_len + bl->env[i].val_len + 2;
+	if (bytes < ARG_SUM_MAX) /* else it is refused at what is too much */
+		(void)sbuf_reserve(&bl->blob, bytes);
 	for (size_t i = 0; r == 0 && i < bl->envc; i++)
 		r = put_pair(bl, &bl->env[i]);
 	return r;

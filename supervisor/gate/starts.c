@@ -25,27 +25,38 @@
 
 /* ----------------------------------------------------------- the order */
 
-/* The blob in a sealed memfd, or -errno. */
+/* Everything, or -errno. */
 static int
-blob_memfd(const unsigned char *blob, size_t size)
+write_whole(int fd, const char *p, size_t size)
+{
+	while (size > 0) {
+		ssize_t n = write(fd, p, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		p += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* The blob and the spill file's path in a sealed memfd, or -errno. */
+static int
+blob_memfd(const struct spec *sp, const char *spill, size_t spill_size)
 {
 	int fd = memfd_create("psup-start", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	size_t done = 0;
+	int r;
 
 	if (fd < 0)
 		return -errno;
-	while (done < size) {
-		ssize_t n = write(fd, blob + done, size - done);
-
-		if (n <= 0) {
-			int e = n < 0 ? errno : EIO;
-
-			if (e == EINTR)
-				continue;
-			close(fd);
-			return -e;
-		}
-		done += (size_t)n;
+	r = write_whole(fd, sp->blob, sp->blob_bytes);
+	if (r == 0)
+		r = write_whole(fd, spill, spill_size);
+	if (r < 0) {
+		close(fd);
+		return r;
 	}
 	if (lseek(fd, 0, SEEK_SET) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE |
@@ -118,11 +129,11 @@ start_of(const struct master *m, const struct session *s)
 /* The mark by which a command's processes are found names the keeper under which
  * they run, which is not always the one that took the session in. */
 static void
-mark_own(const struct master *m, const struct spec *sp, char *blob)
+mark_own(const struct master *m, const struct spec *sp)
 {
 	static const char mark[] = "PSUP_INSTANCE=";
 	size_t n = sizeof(mark) - 1;
-	char own[17], *e = blob;
+	char own[17], *e = sp->blob;
 
 	(void)snprintf(own, sizeof(own), "%016" PRIx64, m->h.incarnation);
 	for (uint32_t i = 0; i < sp->argc + 1; i++)
@@ -138,42 +149,38 @@ static int
 order_start(struct master *m, struct worker *w, struct session *s)
 {
 	struct ctl_start st = start_of(m, s);
-	size_t spec = s->record.spec->blob_bytes;
-	size_t spill = s->wish.spill_max > 0 ? strlen(s->wish.spill_path) + 1
-					     : 0;
-	size_t size = sizeof(st) + spec + spill;
-	unsigned char *buf = reserve_malloc(size);
-	int fd = -1;
+	const struct spec *sp = s->record.spec;
+	const char *path = s->wish.spill_path;
+	size_t spill = s->wish.spill_max > 0 ? strlen(path) + 1 : 0;
+	size_t size = sizeof(st) + sp->blob_bytes + spill;
+	static unsigned char buf[CTL_MAX_BYTES];
+	int fd = boxes_order(m, s, &st);
 
-	if (buf == NULL)
-		return -ENOMEM;
-	fd = boxes_order(m, s, &st);
-	if (fd < 0) {
-		free(buf);
+	if (fd < 0)
 		return fd;
-	}
 	fd = -1;
 	/* an older worker would follow a link: it passes, and its heir starts it */
 	if ((st.flags & CTL_START_NO_LINKS) != 0)
 		st.head.reader = CTL_READER_NO_LINKS;
-	st.blob_bytes = (uint32_t)(spec + spill);
-	memcpy(buf + sizeof(st), s->record.spec->blob, spec);
+	st.blob_bytes = (uint32_t)(size - sizeof(st));
 	if (s->id.incarnation != m->h.incarnation)
-		mark_own(m, s->record.spec, (char *)buf + sizeof(st));
-	if (spill > 0)
-		memcpy(buf + sizeof(st) + spec, s->wish.spill_path, spill);
-	if (size > CTL_MAX_BYTES) {
-		fd = blob_memfd(buf + sizeof(st), spec + spill);
+		mark_own(m, sp);
+	if (size > sizeof(buf)) {
+		fd = blob_memfd(sp, path, spill);
+		if (fd < 0)
+			return fd;
 		st.flags |= CTL_START_BLOB_FD;
+		size = sizeof(st);
 	} else {
-		st.head.size = (uint32_t)size;
+		memcpy(buf + sizeof(st), sp->blob, sp->blob_bytes);
+		if (spill > 0)
+			memcpy(buf + size - spill, path, spill);
 	}
+	st.head.size = (uint32_t)size;
 	memcpy(buf, &st, sizeof(st));
-	if (size <= CTL_MAX_BYTES || fd >= 0)
-		pool_order_to(w, s->id.sid, buf, st.head.size, true, fd);
+	pool_order_to(w, s->id.sid, buf, size, true, fd);
 	explicit_bzero(buf, size);
-	free(buf);
-	return fd < -1 ? fd : 0;
+	return 0;
 }
 
 /* ----------------------------------------------------------- whose turn */

@@ -21,6 +21,14 @@ Test(text, utf8, .timeout = 10)
 	cr_expect(!text_is_utf8(S("\xed\xa0\x80")));
 	cr_expect(!text_is_utf8(S("\xe2\x82")));
 	cr_expect(!text_is_utf8(S("\xf4\x90\x80\x80")));
+	for (size_t at = 0; at < 24; at++) {
+		char s[25] = "aaaaaaaaaaaaaaaaaaaaaaaa";
+
+		s[at] = '\xc3';
+		cr_expect(!text_is_utf8(s, 24), "%zu", at);
+		s[at + 1] = '\xa9';
+		cr_expect(text_is_utf8(s, 25), "%zu", at);
+	}
 }
 
 Test(text, borders, .timeout = 10)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "supervisor/api/exec_host.h"
 #include "supervisor/api/exec_spec.h"
 
@@ -202,6 +203,61 @@ Test(exec_spec, a_command_gets_a_shell_and_its_marks, .timeout = 10)
 	cr_assert(has(sp, "HOME=/tmp"));
 	spec_free(&sp);
 	params_fini(&p);
+}
+
+#define LONG "A_NAME_AS_LONG_AS_THE_OTHERS_AND_OTHERWISE_AT_ITS_END_ALONE_"
+
+/* Of baseEnv and env so many each, half of them the same; the cpu time, in ns. */
+static uint64_t
+make_many(unsigned count)
+{
+	struct proto_problem why;
+	struct spec *sp = NULL;
+	struct params p;
+	char name[100], want[110];
+	uint64_t ns;
+
+	params_begin(&p);
+	enc_kv_str(&p.e, "command", "true");
+	for (unsigned half = 0; half < 2; half++) {
+		enc_key(&p.e, half == 0 ? "baseEnv" : "env");
+		enc_map(&p.e);
+		for (unsigned i = 0; i < count; i++) {
+			snprintf(name, sizeof(name), LONG "%04u",
+			    i + half * count / 2);
+			enc_kv_str(&p.e, name, half == 0 ? "base" : "call");
+		}
+		enc_end(&p.e);
+	}
+	params_end(&p);
+	ns = clock_cpu_ns();
+	cr_assert_eq(exec_spec_make(&base, p.v, "/tmp", &ids, &sp, &why), 0);
+	ns = clock_cpu_ns() - ns;
+	for (unsigned i = 0; i < count + count / 2; i++) {
+		snprintf(want, sizeof(want), LONG "%04u=%s", i,
+		    i < count / 2 ? "base" : "call");
+		cr_assert(count > 100 || has(sp, want), "%s", want);
+	}
+	cr_assert(sp->envc >= count + count / 2 &&
+	    sp->envc < count + count / 2 + 10, "%u", sp->envc);
+	spec_free(&sp);
+	params_fini(&p);
+	return ns;
+}
+
+/* Who sends many variables takes the time of many, and not that of its square. */
+Test(exec_spec, variables_are_found_by_their_names, .timeout = 60)
+{
+	uint64_t few = UINT64_MAX, many = UINT64_MAX, ns;
+
+	for (int i = 0; i < 20; i++) {
+		ns = make_many(64);
+		few = ns < few ? ns : few;
+		ns = make_many(1024);
+		many = ns < many ? ns : many;
+	}
+	cr_expect_lt(many, 40 * few, "%llu, %llu", (unsigned long long)many,
+	    (unsigned long long)few);
 }
 
 /* The user's own shell, but for those that are none for a command; then bash,
