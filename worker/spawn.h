@@ -125,7 +125,8 @@ struct spawn {
 	bool joined;  /* by the child */
 	bool told;    /* by the child, where the worker is held: SPAWNED */
 	char *stack;  /* its top */
-	bool lent;    /* what args points to lies in it: a lodge has it */
+	size_t lent;  /* bytes of what args points to that lie in it, so that a
+	               * lodge has them; 0: none do */
 	uint64_t serial; /* of the start that has it */
 	const struct sock_fprog *filter; /* of a box's commands */
 	/* what must outlive the session of a child that cannot die */
@@ -139,8 +140,9 @@ struct spawn *spawn_take(void);
 /* Around the clone of its porter, or of a lodge. */
 void spawn_lend(struct spawn *s, bool yes);
 void spawn_lend_all(bool yes);
-/* Has it what is in the plan, too, and may a lodge have it? Else it is as it was. */
-bool spawn_lend_plan(struct spawn *s, const struct start_plan *plan);
+/* Has it what is in the plan, too, so that a lodge has it? The bytes; 0: no, and it
+ * is as it was. */
+size_t spawn_lend_plan(struct spawn *s, const struct start_plan *plan);
 /* Back with a released one. */
 void spawn_give(struct spawn *s);
 /* The session is over, the child cannot be killed: s, its ring and its plan are

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -79,22 +80,22 @@ spawn_lend_all(bool yes)
 	    yes ? MADV_DOFORK : MADV_DONTFORK);
 }
 
-bool
+size_t
 spawn_lend_plan(struct spawn *s, const struct start_plan *plan)
 {
 	struct start_plan *own;
 
 	if ((char *)s < arena ||
 	    (char *)s >= arena + ALL_BYTES * (size_t)SPAWN_MAX)
-		return false;
+		return 0;
 	own = start_plan_copy(plan, (char *)s + OWN_BYTES, PLAN_BYTES);
 	if (own == NULL)
-		return false;
+		return 0;
 	own->search.trying = &s->path;
 	s->args.order = &own->order;
 	s->args.search = &own->search;
 	s->args.cwd = own->cwd;
-	return true;
+	return (size_t)(own->blob + own->order.blob_bytes - (char *)own);
 }
 
 /* A context is never freed: there are at most SPAWN_MAX beside the parked. */
@@ -122,12 +123,9 @@ spawn_take(void)
 static void
 rest(struct spawn *s)
 {
-	struct start_plan *own = (void *)((char *)s + OWN_BYTES);
-
-	if (s->lent)
-		explicit_bzero(own, (size_t)(own->blob +
-		    own->order.blob_bytes - (char *)own));
-	s->lent = false;
+	/* bounded, since a porter shares this */
+	explicit_bzero((char *)s + OWN_BYTES, MIN(s->lent, PLAN_BYTES));
+	s->lent = 0;
 	limits_close(&s->limits);
 	if (s->join_fd >= 0)
 		close(s->join_fd);

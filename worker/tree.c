@@ -26,7 +26,9 @@ session_leaf(const struct child *c)
 {
 	const struct tree *t = c->w->tree;
 
-	return c->leaf != 0 && t->dirfd >= 0 ? tree_leaf_open(t, (struct leaf){c->box, c->leaf}) : -1;
+	if (c->leaf == 0 || t->dirfd < 0)
+		return -1;
+	return tree_leaf_open(t, (struct leaf){c->box, c->leaf});
 }
 
 /* Who holds the output. Where nobody may look (another user's processes), all

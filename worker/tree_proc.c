@@ -51,7 +51,7 @@ struct tree_procs {
 	uint64_t cost_ns;       /* what it took */
 	uint64_t of;            /* whose members are marked; 0: nobody's */
 	size_t fresh;           /* of these stopped just now */
-	int32_t keeper_pid;
+	int32_t keeper_pid, keeper_sid;
 };
 
 struct tree_procs *
@@ -59,8 +59,10 @@ tree_procs_new(int32_t keeper_pid)
 {
 	struct tree_procs *t = calloc(1, sizeof(*t));
 
-	if (t != NULL)
-		t->keeper_pid = keeper_pid;
+	if (t == NULL)
+		return NULL;
+	t->keeper_pid = keeper_pid;
+	t->keeper_sid = getsid(keeper_pid);
 	return t;
 }
 
@@ -106,14 +108,18 @@ known_find(const struct child *c, const struct procfs *p)
 	return k != NULL && k->start == p->start ? k : NULL;
 }
 
-/* One of psup's own? A worker has every session's output open. */
+/* One of psup's own? They have every session's output open: a worker, and a child
+ * of the keeper's that is before its exec, for which the keeper waits. That is in
+ * the keeper's own POSIX session, where no command and no orphan of one is. */
 static bool
-is_own(const struct child *c, const struct procfs *p)
+is_own(const struct tree_procs *t, const struct procfs *p)
 {
-	return p->pid == c->w->heritage.keeper_pid ||
-	    (p->ppid == c->w->heritage.keeper_pid && p->read &&
-	        p->mark_incarnation == 0 &&
-	        strncmp(p->name, OWN_NAME, sizeof(OWN_NAME) - 1) == 0);
+	if (p->pid == t->keeper_pid)
+		return true;
+	return p->ppid == t->keeper_pid &&
+	    (p->sid == t->keeper_sid ||
+	        (p->read && p->mark_incarnation == 0 &&
+	            strncmp(p->name, OWN_NAME, sizeof(OWN_NAME) - 1) == 0));
 }
 
 /* An orphan without a mark that still holds the session's output. */
@@ -186,7 +192,7 @@ look_at(struct tree_procs *t, const struct child *c, struct seen *s,
 		}
 	}
 	procfs_read_mark(p, t->keeper_pid);
-	if (c != NULL && !is_own(c, p) &&
+	if (c != NULL && !is_own(t, p) &&
 	    (is_marked(c, p) || holds_output(c, p)))
 		join(t, c, s, pidfd);
 }
@@ -283,7 +289,7 @@ join_children(struct tree_procs *t, const struct child *c)
 		for (i = 0; i < t->count; i++) {
 			struct seen *s = &t->list[i];
 
-			if (s->member || s->is.ppid <= 1 || is_own(c, &s->is))
+			if (s->member || s->is.ppid <= 1 || is_own(t, &s->is))
 				continue;
 			parent = find(t, s->is.ppid);
 			if (parent == NULL || !parent->member)
@@ -315,7 +321,7 @@ find_members(struct tree_procs *t, struct child *c, uint64_t after_ns)
 			s->member = s->stopped = false;
 			if (!p->read)
 				procfs_read_mark(p, t->keeper_pid);
-			if (is_own(c, p))
+			if (is_own(t, p))
 				continue;
 			if (is_kin(c, p) || is_marked(c, p) ||
 			    holds_output(c, p))

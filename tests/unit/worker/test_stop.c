@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -112,6 +113,28 @@ Test(stop, silence_times_out_and_output_holds_it_off)
 	}
 	cr_assert_leq(ms, LAST_MS);
 	cr_assert_geq(s->end.duration_ms, 5 * ms / 4 + ms - 10);
+}
+
+/* The keeper has every session's output open, and so has a child of its own that
+ * is before its exec: of no session, though it looks like an orphan of one. To stop
+ * one would stop the keeper, which waits for that exec. */
+Test(stop, a_child_of_the_keepers_before_its_exec_is_nobodys)
+{
+	struct psession *s = ready(&(struct order){.sh = "echo x; exec sleep 99"});
+	pid_t pid = fork();
+	int status;
+
+	cr_assert_geq(pid, 0);
+	if (pid == 0) {
+		(void)prctl(PR_SET_NAME, "psupd");
+		for (;;)
+			pause();
+	}
+	puppet_kill(&p, s, SIGKILL, 0, END_MANUAL_CANCEL, CTL_KILL_ESCALATE);
+	UNTIL(&p, s->closed);
+	cr_expect_eq(waitpid(pid, &status, WNOHANG | WUNTRACED), 0);
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
 }
 
 Test(stop, a_kill_names_its_reason)
