@@ -480,6 +480,63 @@ SCENARIO(turns, answers_in_the_making_are_counted)
 	enc_fini(&page);
 }
 
+/* The answer of a foreground command takes many slices: what stands behind it is
+ * answered before. Asked for by its key again, all of it is there already. */
+SCENARIO(turns, a_foreground_answer_comes_in_slices)
+{
+	struct codec_arena *a[5] = {NULL};
+	struct enc all = ENC_INIT, params = ENC_INIT;
+	struct wire *w;
+
+	psupd(.workers = 1, .conf = "[exec]\nmax_output_chars = 4194304\n");
+	enc_map(&params);
+	/* colours that are left out: nothing is shown */
+	enc_kv_str(&params, "command", "yes $'\\033[m' | tr -d '\\n' | "
+				       "head -c 4194304");
+	enc_kv_str(&params, "requestKey", "once");
+	enc_key(&params, "yieldMs");
+	enc_nil(&params);
+	enc_end(&params);
+	w = wire_open();
+	wire_request(&all, 1, "exec", &params);
+	wire_put(w, &all);
+	next_answer(w, 1, &a[0]);
+	enc_reset(&all);
+	wire_request(&all, 2, "exec", &params);
+	for (uint32_t id = 3; id < 6; id++)
+		add_request(&all, id, "lanes", NULL, NULL);
+	wire_put(w, &all);
+	for (uint32_t id = 3; id < 6; id++)
+		next_answer(w, id, &a[id - 2]);
+	next_answer(w, 2, &a[4]);
+	for (int i = 0; i < 5; i++)
+		codec_arena_free(&a[i]);
+	enc_fini(&all);
+	enc_fini(&params);
+	wire_close(w);
+}
+
+/* ... and it counts with its scope: one that holds more than there is to lend is
+ * refused, and its output can be read by pages. */
+SCENARIO(turns, a_foreground_answer_is_counted)
+{
+	struct answer *a;
+	const char *id;
+	size_t len;
+
+	psupd(.workers = 1, .conf = "[server]\nclient_memory = 16777216\n"
+				    "[exec]\nmax_output_chars = 10485760\n");
+	a = ask("exec", STR("command", "head -c 10485760 /dev/zero | "
+				       "tr '\\0' a"), NIL("yieldMs"));
+	expect_refused(a, "share-used-up");
+	id = psup_get_str(psup_value_at(psup_value_get(details(ask("list")),
+	    "sessions"), 0), "sessionId", &len);
+	expect(id != NULL, "it is not kept");
+	id = scn_format("%.*s", (int)len, id);
+	expect_ok(ask("log", STR("sessionId", id)));
+	expect_text(ask("exec", STR("command", "echo small")), "small");
+}
+
 /* Asked of the kernel by a process in a POSIX session of its own: 0 permitted, 1 it
  * is not, 2 there are no autogroups. */
 static int
