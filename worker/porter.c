@@ -149,6 +149,7 @@ spawn_porter(void *arg)
 	/* whoever looked before it was in the header starts it elsewhere */
 	if (s->lent && lodge_is_orphan())
 		child_exit();
+	FAULT("porter.before-groups");
 	child_join_groups(s);
 	child_bind(s);
 	porter_enter(s);

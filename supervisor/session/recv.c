@@ -205,10 +205,9 @@ session_on_failed(struct master *m, struct worker *w,
 		session_again(m, s);
 		return;
 	}
-	/* where its box dies under its hands, another box has it */
+	/* where its box dies under its hands, whatever it was about (its groups are
+	 * removed, its clone refused), another box has it */
 	if (s->wish.host == HOST_SANDBOX && msg->transient != CTL_TRY_AGAIN &&
-	    (msg->stage == STAGE_BOX || msg->stage == STAGE_SETNS ||
-		msg->stage == STAGE_CLONE) &&
 	    boxes_is_dead(m, s) && session_may_again(s, w->wid)) {
 		if (w->live > 0)
 			w->live--;

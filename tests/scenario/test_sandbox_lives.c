@@ -578,6 +578,52 @@ SCENARIO(sandbox_lives, a_lodge_whose_worker_dies_has_started_nothing)
 	expect_str(a, "aggregated", "once\n");
 }
 
+/* The group of version 1 that bounds this one's processes; "": it is in none. */
+static void
+pids_group(pid_t pid, char *ret, size_t size)
+{
+	FILE *f = fopen(scn_format("/proc/%d/cgroup", (int)pid), "re");
+	char line[256], path[200];
+
+	*ret = '\0';
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "%*d:pids:%199s", path) == 1)
+			snprintf(ret, size, "/sys/fs/cgroup/pids%s", path);
+	if (f != NULL)
+		fclose(f);
+}
+
+/* Its box dies, and the groups of that are removed, while it is about to join them:
+ * it starts in the next one. */
+SCENARIO(sandbox_lives, a_porter_whose_box_dies_has_started_nothing)
+{
+	struct question *q;
+	struct answer *a;
+	char group[256];
+	pid_t porter, box;
+
+	psupd(.conf = conf("pids = 500\n"),
+	    .env = {"PSUP_FAULTS=porter.before-groups=stop"});
+	q = ask_later(peer(NULL), "exec",
+	    STR("command", "echo once >>once; cat once; exit 3"));
+	porter = stopped_porter(q);
+	if (porter == 0)
+		skip_without_boxes(answer_of(q));
+	box = box_pid();
+	pids_group(box, group, sizeof(group));
+	kill_now(box, SIGKILL);
+	await_gone(box);
+	await_log("from=ready to=gone");
+	while (*group != '\0' && access(group, F_OK) == 0)
+		poll(NULL, 0, 1);
+	do
+		kill_now(porter, SIGCONT);
+	while ((porter = stopped_porter(q)) != 0);
+	a = answer_of(q);
+	expect_int(a, "exitCode", 3);
+	expect_str(a, "aggregated", "once\n");
+}
+
 SCENARIO(sandbox_lives, a_keeper_that_dies_of_a_porter_has_started_nothing)
 {
 	(void)porter_is_ended(

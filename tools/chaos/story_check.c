@@ -132,6 +132,20 @@ is_lost(struct story *s, const char *reason, const char *signal, int64_t code)
 	return true;
 }
 
+/* Its time was over before its command began: that is told as a start that took too
+ * long. */
+static bool
+is_overdue(struct story *s, const psup_value *d, const char *reason)
+{
+	if (s->kind != KIND_TIMEOUT || strcmp(reason, "spawn-error") != 0 ||
+	    !psup_get_is(d, "errno", "ETIMEDOUT"))
+		return false;
+	s->over = true;
+	ledger_ended(s->n);
+	ledger_lost(s->n, 0, 0);
+	return true;
+}
+
 /* What it did not give back is input in doubt. */
 static bool
 all_there(const struct story *s)
@@ -193,7 +207,8 @@ story_check_end(struct story *s, const psup_value *d)
 	psup_get_copy(d, "exitReason", reason, sizeof(reason));
 	psup_get_copy(d, "outputState", state, sizeof(state));
 	if (is_lost(s, reason, signal, code) ||
-	    is_lost_with_its_box(s, d, reason, signal))
+	    is_lost_with_its_box(s, d, reason, signal) ||
+	    is_overdue(s, d, reason))
 		return;
 	if (code != s->code ||
 	    strcmp(signal, s->signal != NULL ? s->signal : "") != 0 ||
