@@ -4,7 +4,6 @@
  * its end, the yield, background, cancel or the client's end. background: it ends
  * for all who wait in the foreground of a session.
  */
-#include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,32 +16,6 @@
 #include "supervisor/api/exec_spec.h"
 #include "supervisor/session/input_wait.h"
 #include "supervisor/words/result.h"
-
-/* Its child could not go to the directory: that is said as if it had been
- * known before, and nothing of the session is kept (session_ended). */
-static void
-answer_workdir(struct req *r, const struct session *s)
-{
-	int error = abs(s->facts.error);
-	struct proto_problem why;
-	char shown[200];
-
-	if (s->facts.stage == STAGE_BOX) {
-		proto_problem_set(&why, PROTO_E_UNSUPPORTED, "host", "%s",
-		    s->facts.hung_at != NULL && s->facts.hung_at[0] != '\0'
-			? s->facts.hung_at
-			: "no sandbox: the box ended before the command was "
-			  "in it");
-		req_fail(r, &why);
-		return;
-	}
-	text_escape(s->wish.cwd, strlen(s->wish.cwd), false, shown,
-	    sizeof(shown));
-	((struct exec *)r->state)->cwd = s->wish.cwd;
-	req_refuse(r, PROTO_E_WORKDIR, NULL, "workdir %s%s%s; nothing was run",
-	    shown, error == ENOTDIR ? " is not a directory" : ": ",
-	    error == ENOTDIR ? "" : strerror(error));
-}
 
 /* A slice of the answer with the end; its session may be removed meanwhile. One
  * that takes more than its share has is refused, and log has the output. */
@@ -76,7 +49,7 @@ answer_ended(struct req *r, struct session *s)
 	struct exec *x = r->state;
 
 	if (session_never_was(s)) {
-		answer_workdir(r, s);
+		exec_never_was(r, s);
 		return;
 	}
 	x->answers = true;

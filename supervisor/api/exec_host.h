@@ -7,6 +7,8 @@
 #include "common/proto.h"
 
 struct api_call;
+struct req;
+struct session;
 
 /* Where the command of these params runs: *ret is the gateway or the sandbox,
  * and what is to be said beside the result. `unavailable` as box_policy() has
@@ -18,6 +20,8 @@ int exec_host(const struct config *cfg, const char *unavailable,
 /* exec_refused.c: can it not start now? *why; else *ret_host, where it runs. */
 bool exec_refused(struct api_call *c, struct box_answer *ret_host,
     struct proto_problem *why);
+/* Answers for a session that never was (session_never_was()). */
+void exec_never_was(struct req *r, const struct session *s);
 /* The scope of the session that a call asks for. */
 const char *exec_scope(const struct api_call *c, char own[48]);
 

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* What cannot start now, whatever its params are: the server stops, its
- * directory is gone, the scope is drained or another's, no host is for it. */
+ * directory is gone, the scope is drained or another's, no host is for it; and
+ * what its start found is not there. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/text.h"
 #include "supervisor/api/conn.h"
+#include "supervisor/api/exec.h"
 #include "supervisor/api/exec_host.h"
 #include "supervisor/api/exec_spec.h"
 
@@ -82,4 +88,30 @@ exec_refused(
 	return exec_drained(c, why) ||
 	    exec_host(&c->m->cfg, c->m->sandbox_why, c->params,
 		exec_scope(c, own), ret_host, why) < 0;
+}
+
+/* Its child could not go to the directory: that is said as if it had been
+ * known before, and nothing of the session is kept (session_ended). */
+void
+exec_never_was(struct req *r, const struct session *s)
+{
+	int error = abs(s->facts.error);
+	struct proto_problem why;
+	char shown[200];
+
+	if (s->facts.stage == STAGE_BOX) {
+		proto_problem_set(&why, PROTO_E_UNSUPPORTED, "host", "%s",
+		    s->facts.hung_at != NULL && s->facts.hung_at[0] != '\0'
+			? s->facts.hung_at
+			: "no sandbox: the box ended before the command was "
+			  "in it");
+		req_fail(r, &why);
+		return;
+	}
+	text_escape(s->wish.cwd, strlen(s->wish.cwd), false, shown,
+	    sizeof(shown));
+	((struct exec *)r->state)->cwd = s->wish.cwd;
+	req_refuse(r, PROTO_E_WORKDIR, NULL, "workdir %s%s%s; nothing was run",
+	    shown, error == ENOTDIR ? " is not a directory" : ": ",
+	    error == ENOTDIR ? "" : strerror(error));
 }
