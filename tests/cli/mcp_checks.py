@@ -213,6 +213,7 @@ def tools():
             ({"command": "true", "env": {"LD_PRELOAD": "x"}}, "LD_PRELOAD"),
             ({"command": "true", "cwd": "/"}, "workdir"),
             ({"command": "true", "workdir": "/nowhere"}, "/nowhere"),
+            ({"command": "true", "host": "sandbox"}, "[sandbox] mode = off"),
             ({}, "command")]:
         r = m.tool("exec", **arguments)
         has(r["content"][0]["text"], part, f"refused by name: {arguments}")
@@ -669,6 +670,31 @@ def scopes():
     seven.end()
 
 
+def boxes():
+    """A model may ask for the sandbox, and for the way out of it."""
+    conf, run = path("boxes.conf"), folder("bx")
+    os.chmod(run, 0o700)
+    os.chmod(SCRATCH, 0o711)  # whom boxes run as is to come to them
+    with open(conf, "w") as f:
+        f.write("[server]\nany_fs = yes\n[sandbox]\nmode = named\n"
+                f"workspace = {path('ws')}\n" +
+                ("user = nobody\n" if os.geteuid() == 0 else "") +
+                '[scope "boxed"]\nsandbox = yes\n')
+    env = {"PSUP_RUNTIME_DIR": run, "PSUP_CONFIG": conf}
+    m = Mcp("--scope", "boxed", cwd=folder("boxes"), env=env)
+    for host in ({}, {"host": "auto"}, {"host": "sandbox"}):
+        text = m.text("exec", command="pwd", **host)
+        is_(text.startswith(("/workspace\n", "no sandbox: ")) or text, True,
+            f"in a box, or why not: {host}")
+    has(m.text("exec", command="true", host="gateway"),
+        "host gateway: scope boxed is in a sandbox", "and nowhere else")
+    has(m.text("exec", command="true", elevated=True),
+        "elevated is not available: [elevated] enabled = no; scope boxed is "
+        "not in [elevated] scopes", "out where it may")
+    m.end()
+    psup("--runtime-dir", run, "shutdown", "--grace", "300")
+
+
 def tokens():
     token = psup("token", "mint", "theirs").strip()
     with open(path("token"), "w") as f:
@@ -707,6 +733,7 @@ def login_env():
 
 for check in (shapes, half_a_line, versions, tools, input_, told_once, cancels,
               polls_again, progress, caps, resources, leaves, servers_die,
-              crowds, scopes, tokens, login_env):
+              crowds, scopes, boxes, tokens,
+              login_env):
     check()
 is_("", "", "end")

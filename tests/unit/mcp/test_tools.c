@@ -68,6 +68,12 @@ Test(tools, have_types_bounds_and_defaults_of_the_table, .timeout = 20)
 	                     json_object_get(exec, "stdin"), "enum"), 1)),
 	    "closed");
 	json_decref(want);
+	want = json_pack("[s,s,s]", "auto", "gateway", "sandbox");
+	cr_assert(json_equal(json_object_get(json_object_get(exec, "host"),
+	    "enum"), want));
+	cr_assert(json_is_false(json_object_get(json_object_get(exec,
+	    "elevated"), "default")));
+	json_decref(want);
 	json_decref(list);
 }
 
