@@ -36,6 +36,7 @@
 #define FRESH_NS   (2 * NSEC_PER_MSEC)
 #define ROUNDS_MAX 64 /* generations of children found in one look */
 #define OWN_NAME   "psup-" /* of master and workers */
+#define BOX_NAME   "box"   /* of a box's first process: any that says so will do */
 
 /* One process of a look. */
 struct seen {
@@ -122,16 +123,6 @@ is_own(const struct tree_procs *t, const struct procfs *p)
 	            strncmp(p->name, OWN_NAME, sizeof(OWN_NAME) - 1) == 0));
 }
 
-/* An orphan without a mark that still holds the session's output. */
-static bool
-holds_output(const struct child *c, const struct procfs *p)
-{
-	int32_t pid = p->pid;
-
-	return p->ppid == c->w->heritage.keeper_pid &&
-	    p->mark_incarnation == 0 && tree_output_holders(c, &pid, 1) > 0;
-}
-
 /* Of the command's group or session, or known from before. */
 static bool
 is_kin(const struct child *c, const struct procfs *p)
@@ -154,6 +145,28 @@ find(const struct tree_procs *t, int32_t pid)
 {
 	return t->count == 0 ? NULL
 	    : bsearch(&pid, t->list, t->count, sizeof(*t->list), by_pid);
+}
+
+/* Does it belong to who adopts: the keeper, or the first process of its box? */
+static bool
+is_orphan(const struct tree_procs *t, const struct child *c,
+    const struct procfs *p)
+{
+	const struct seen *parent = c->box != 0 ? find(t, p->ppid) : NULL;
+
+	return p->ppid == t->keeper_pid ||
+	    (parent != NULL && strcmp(parent->is.name, BOX_NAME) == 0);
+}
+
+/* An orphan without a mark that still holds the session's output. */
+static bool
+holds_output(const struct tree_procs *t, const struct child *c,
+    const struct procfs *p)
+{
+	int32_t pid = p->pid;
+
+	return p->mark_incarnation == 0 && is_orphan(t, c, p) &&
+	    tree_output_holders(c, &pid, 1) > 0;
 }
 
 /* A member now; where the session is being frozen, stopped at once: what is
@@ -193,7 +206,7 @@ look_at(struct tree_procs *t, const struct child *c, struct seen *s,
 	}
 	procfs_read_mark(p, t->keeper_pid);
 	if (c != NULL && !is_own(t, p) &&
-	    (is_marked(c, p) || holds_output(c, p)))
+	    (is_marked(c, p) || holds_output(t, c, p)))
 		join(t, c, s, pidfd);
 }
 
@@ -324,7 +337,7 @@ find_members(struct tree_procs *t, struct child *c, uint64_t after_ns)
 			if (is_own(t, p))
 				continue;
 			if (is_kin(c, p) || is_marked(c, p) ||
-			    holds_output(c, p))
+			    holds_output(t, c, p))
 				join(t, c, s, -1);
 		}
 	}

@@ -14,7 +14,7 @@
 #include "supervisor/api/kill.h"
 #include "supervisor/words/result.h"
 
-#define ADOPTED_MAX 512u /* of the keeper's children looked at */
+#define ADOPTED_MAX 512u /* children looked at */
 
 /* A kill under way. */
 struct killing {
@@ -33,13 +33,16 @@ is_foreign(int32_t pid)
 	    strncmp(st.name, "psupd", 5) != 0;
 }
 
-/* Children of the keeper that are no session's command and carry no mark:
- * adopted ones that hid from everything that could name their session. */
+/* Children of who adopts the orphans of s that are no session's command and carry
+ * no mark: they hid from everything that could name their session. */
 static unsigned
-adopted_unattributed(struct master *m)
+adopted_unattributed(struct master *m, const struct session *s)
 {
 	static int32_t pids[ADOPTED_MAX];
-	size_t count = procfs_children(m->h.keeper_pid, pids, ADOPTED_MAX);
+	int32_t adopter = s->wish.host == HOST_SANDBOX ? boxes_adopter(m, s)
+						       : m->h.keeper_pid;
+	size_t count =
+	    adopter > 0 ? procfs_children(adopter, pids, ADOPTED_MAX) : 0;
 	struct proc_mark mark;
 	unsigned n = 0;
 
@@ -88,12 +91,12 @@ kill_answer(struct req *r, struct session *s)
 			sbuf_addf(&text, " %u processes still hold its output.",
 			    (unsigned)s->facts.holders);
 		if (!s->facts.in_leaf && s->facts.pid > 0)
-			adopted = adopted_unattributed(r->m);
+			adopted = adopted_unattributed(r->m, s);
 		if (adopted > 0)
-			sbuf_addf(&text, " %u processes that the server "
-					 "adopted belong to no session that "
-					 "is known.",
-			    adopted);
+			sbuf_addf(&text, " %u processes that %s adopted belong "
+					 "to no session that is known.",
+			    adopted, s->wish.host == HOST_SANDBOX ? "its box"
+								  : "the server");
 	}
 	result_open(&e, text.p, text.len);
 	enc_kv_str(&e, "status", over || !k->alone ? "completed" : "running");

@@ -225,6 +225,17 @@ boxes_is_dead(struct master *m, const struct session *s)
 	return true;
 }
 
+int32_t
+boxes_adopter(struct master *m, const struct session *s)
+{
+	const struct host_box *bx = boxes_by_sid(m, s->start.box);
+
+	return bx == NULL || bx->made->backend != CONFIG_BACKEND_BWRAP ||
+		boxes_is_dying(bx)
+	    ? 0
+	    : bx->pid;
+}
+
 void
 boxes_where(struct master *m, const struct session *s, char *ret, size_t size)
 {

@@ -105,6 +105,9 @@ void boxes_heard(struct master *m, struct session *s);
 void boxes_ended(struct master *m, struct session *s);
 /* Is the box dead, or dying, in which it ran? Then that is noted. */
 bool boxes_is_dead(struct master *m, const struct session *s);
+/* The process to which the orphans of its box go; 0: the box is gone, or is a
+ * container, whose first process has children of its own. */
+int32_t boxes_adopter(struct master *m, const struct session *s);
 /* What was to start in which box, and how many processes may be in that. */
 void boxes_where(
     struct master *m, const struct session *s, char *ret, size_t size);

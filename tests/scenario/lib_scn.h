@@ -274,6 +274,9 @@ void kill_now(pid_t pid, int sig);
 void await_gone(pid_t pid);
 /* The first child of a process, 0: none yet. */
 pid_t child_of(pid_t parent);
+/* The longest turn of its loop in processor time: "keeper", "master", or "worker",
+ * the first one. */
+double longest_turn_ms(const char *process);
 /* Until it has stopped itself: SIGCONT before that would be lost. */
 void await_stopped(pid_t pid);
 bool is_stopped(pid_t pid);

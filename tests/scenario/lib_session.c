@@ -171,3 +171,15 @@ is_listed(struct peer *p, const char *id)
 			return true;
 	return false;
 }
+
+double
+longest_turn_ms(const char *process)
+{
+	const char *name = scn_format("\npsup_process_longest_turn_cpu_seconds"
+	    "{process=\"%s\"", process);
+	struct run *r = cli("metrics", "--format", "text");
+	const char *at = strstr(r->out, name);
+
+	expect(at != NULL && (at = strchr(at, '}')) != NULL, "%s", r->out);
+	return strtod(at + 1, NULL) * 1e3;
+}

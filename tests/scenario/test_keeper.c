@@ -363,18 +363,6 @@ known_commands(psup_view *v)
 	return p.spawned;
 }
 
-static double
-longest_turn_ms(void)
-{
-	static const char name[] = "\npsup_process_longest_turn_cpu_seconds"
-	    "{process=\"keeper\"} ";
-	struct run *r = cli("metrics", "--format", "text");
-	const char *at = strstr(r->out, name);
-
-	expect(at != NULL, "%s", r->out);
-	return strtod(at + strlen(name), NULL) * 1e3;
-}
-
 /* Their commands are looked up all at once, and by no turn alone. */
 SCENARIO(keeper, that_was_held_up_learns_of_many_commands_in_short_turns)
 {
@@ -396,7 +384,7 @@ SCENARIO(keeper, that_was_held_up_learns_of_many_commands_in_short_turns)
 		poll(NULL, 0, 10);
 	psup_view_close(&v);
 	/* each is 45 us of it */
-	expect(longest_turn_ms() < 8, "%g ms", longest_turn_ms());
+	expect(longest_turn_ms("keeper") < 8, "%g ms", longest_turn_ms("keeper"));
 }
 
 #ifdef PSUP_FAULTS

@@ -4,7 +4,9 @@
  * test_sandbox_lives.c for boxes that are up. */
 #include "lib_boxes.h"
 #include "lib_inner.h"
+#include "lib_tree.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +16,8 @@
 
 TestSuite(sandbox_faults);
 
-#define STARTS 200 /* beside a box that harms whom it can */
+#define FEW 200 /* starts, beside a box that harms whom it can */
+#define MANY 1000
 
 static void
 touch(const char *path)
@@ -188,6 +191,77 @@ SCENARIO(sandbox_faults, one_that_is_killed_before_it_is_ready_is_told)
 	"'trap \"\" TERM; exec env -i sleep 1000' >/dev/null 2>&1 &); "        \
 	"i=$((i+1)); done; echo up; exec sleep 1000"
 
+#define SLEEPERS "cat /proc/[0-9]*/comm | grep -c '^sleep$'; true"
+
+/* Its tree, once all of it is there, beside one who stays. */
+static const char *
+evil_in_box(const char **ret_stays, pid_t *ret_box)
+{
+	const char *id;
+
+	boxes("pids = 100\n");
+	*ret_stays = waits_in_box(ret_box);
+	id = background(STR("command", EVIL));
+	await_output(id, "up");
+	while (strcmp(says(SLEEPERS), "47\n") != 0)
+		;
+	return id;
+}
+
+static bool
+has_groups(void)
+{
+	return !psup_get_is(psup_value_at(rows(), 0), "pidsBy", "rlimit");
+}
+
+/* By a group; where there is none, it is told how many are left. */
+SCENARIO(sandbox_faults, who_hides_in_it_is_killed_or_counted)
+{
+	const char *id, *stays;
+	struct answer *a;
+	pid_t box;
+
+	id = evil_in_box(&stays, &box);
+	a = ask("kill", STR("sessionId", id), INT("graceMs", 100));
+	await_nobody_left(a, 100);
+	expect_says(SLEEPERS, has_groups() ? "0\n" : "46\n");
+	expect_int(a, "unattributed", has_groups() ? 0 : 46);
+	if (!has_groups())
+		expect_text(a, "46 processes that its box adopted belong to no "
+		    "session that is known");
+	ends_as_told(stays);
+}
+
+/* Without its mark, and without a parent of the session, but for its output. */
+SCENARIO(sandbox_faults, who_hides_in_it_and_holds_its_output_is_killed)
+{
+	struct answer *a;
+	const char *id;
+
+	boxes("");
+	id = background(STR("command", "(setsid env -i sleep 1000 &); "
+	    "echo up; exec sleep 1000"));
+	await_output(id, "up");
+	while (strcmp(says(SLEEPERS), "2\n") != 0)
+		;
+	a = ask("kill", STR("sessionId", id), INT("graceMs", 100));
+	expect_int(a, "unattributed", 0);
+	expect_says(SLEEPERS, "0\n");
+}
+
+SCENARIO(sandbox_faults, with_its_first_process_all_in_it_ends)
+{
+	const char *id, *stays;
+	pid_t box;
+
+	id = evil_in_box(&stays, &box);
+	kill_now(box, SIGKILL);
+	await_gone(box); /* the last one to go */
+	(void)await_end(stays);
+	expect(psup_get_is(await_end(id), "exitReason", "lost"));
+	expect_str(ask("poll", STR("sessionId", id)), "failureKind", "sandbox");
+}
+
 SCENARIO(sandbox_faults, with_the_keeper_all_in_it_ends)
 {
 	pid_t box, bwrap, leader;
@@ -213,27 +287,32 @@ SCENARIO(sandbox_faults, with_the_keeper_all_in_it_ends)
 }
 
 /* Starts in a box named good, and now and then in one named bad; the first all go
- * well, and all of the others end once their scope is to. */
+ * well, and all of the others end once their scope is to. No turn of the worker is
+ * long, and it is the first one still. */
 static void
-start_beside(void)
+start_beside(int starts)
 {
+	enum { BAD = 20 };
 	struct peer *good = peer("good"), *bad = peer("bad");
-	struct question *asked[STARTS / 10];
+	struct question *asked[BAD];
 	struct answer *a;
 
-	for (int i = 0; i < STARTS; i++) {
-		if (i % 10 == 0)
-			asked[i / 10] = ask_later(bad, "exec",
+	for (int i = 0; i < starts; i++) {
+		if (i % (starts / BAD) == 0)
+			asked[i / (starts / BAD)] = ask_later(bad, "exec",
 			    STR("command", "true"), YES("background"));
 		a = ask_as(good, "exec", STR("command", "true"));
 		expect_str(a, "status", "completed");
 	}
-	for (size_t i = 0; i < STARTS / 10; i++)
+	for (size_t i = 0; i < BAD; i++)
 		(void)answer_of(asked[i]);
+	expect(longest_turn_ms("worker") < 10, "%g ms",
+	    longest_turn_ms("worker"));
 	expect_ok(ask("killScope", STR("scope", "bad"), INT("graceMs", 0)));
 	expect_ok(ask("drainScope", STR("scope", "bad"), INT("timeout", 60000)));
 	expect(psup_get_int(psup_value_get(details(ask("status")), "sessions"),
 	    "running", -1) == 0);
+	expect(count_log("event=worker-up") == 2, "a worker ended");
 }
 
 /* The numbers of a box's processes are those after the last one. */
@@ -251,9 +330,8 @@ SCENARIO(sandbox_faults, who_stops_whom_he_guesses_holds_nobody_outside)
 	id = background(STR("command", STOPS_ALL), STR("scope", "bad"));
 	await_output(id, "up");
 	worker = worker_of(id);
-	start_beside();
-	expect(is_alive(worker) && count_log("event=worker-up") == 2,
-	    "a worker ended");
+	start_beside(FEW);
+	expect(is_alive(worker), "it ended");
 }
 
 /* All of its file systems are full, and they are all the memory it has. */
@@ -263,22 +341,53 @@ SCENARIO(sandbox_faults, who_stops_whom_he_guesses_holds_nobody_outside)
 
 SCENARIO(sandbox_faults, who_fills_his_memory_starves_nobody_outside)
 {
-	const psup_value *row;
 	const char *id;
 	struct answer *a;
 
 	psupd(.conf = conf("memory = 64m\n"), .workers = 1);
 	a = ask("exec", STR("command", "true"));
 	skip_without_boxes(a);
-	row = psup_value_at(rows(), 0);
-	if (psup_get_is(row, "memoryBy", "rlimit"))
+	if (!has_groups())
 		skip_scenario("no control group here bounds a box");
 	id = background(STR("command", FILLS_ALL), STR("scope", "bad"));
 	/* he may be out of memory himself */
 	(void)ask("wait", STR("sessionId", id), STR("text", "up"),
 	    INT("timeout", 60000));
-	start_beside();
-	expect(count_log("event=worker-up") == 2, "a worker ended");
+	start_beside(MANY);
+}
+
+/* A program under a write lease is not executed until that is given back. */
+static int
+lease(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	signal(SIGIO, SIG_IGN);
+	if (fd < 0 || fcntl(fd, F_SETLEASE, F_WRLCK) != 0)
+		skip_scenario("%s cannot be leased: %s", path,
+		    strerror(errno));
+	return fd;
+}
+
+SCENARIO(sandbox_faults, whose_program_is_leased_holds_nobody_else)
+{
+	const char *path = file_in_scenario("boxes/agent%20held/leased");
+	struct peer *p;
+	struct question *held;
+	int leased;
+
+	psupd(.conf = conf("[limits]\nstart_ms = 600000\n"), .workers = 1);
+	p = peer("held");
+	skip_without_boxes(ask_as(p, "exec", STR("command",
+	    "echo '#!/bin/sh' >leased; chmod 755 leased")));
+	leased = lease(path);
+	held = ask_later(p, "exec", LIST("argv", "/workspace/leased"),
+	    NIL("yieldMs"));
+	/* sooner than the kernel breaks it, after 45 s */
+	start_beside(FEW);
+	expect(!is_answered(held), "it was not held");
+	close(leased);
+	expect_int(answer_of(held), "exitCode", 0);
 }
 
 /* Whom boxes run as may not come to it: that is said, and by which name. */

@@ -280,7 +280,7 @@ export interface ScreenGroup {
 }
 export interface KillGroup {
   signal?: string;
-  /** Processes the server adopted that nobody can attribute; 0 where a control group vouches for the session */
+  /** Processes the server or the box adopted that nobody can attribute; 0 where a control group vouches for the session */
   unattributed?: number;
 }
 export interface KillScopeGroup {
