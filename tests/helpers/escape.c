@@ -5,9 +5,14 @@
  *
  *     escape RUNTIME_DIR PORT ABSTRACT
  *
- *     escape starts
+ *     escape starts [NAME]
+ *     escape takes
+ *     escape gives
  *
- * The second tries it with all that start meanwhile, and has no end.
+ * The second tries it with all that start meanwhile, or with whoever has that
+ * name, and has no end; it says "saw" once there was one. Who takes waits for a
+ * descriptor at an abstract name and at one in /tmp, and says what can be read from
+ * them; who gives says how many he got rid of.
  * PORT and ABSTRACT: sockets that somebody outside listens on. Each attempt is
  * made in a process of its own, which says by its exit that it succeeded.
  */
@@ -46,6 +51,7 @@
 #include <unistd.h>
 
 static const char *runtime_dir, *port, *abstract;
+static const char *victims = "psup"; /* as their names begin */
 
 static bool
 opens(const char *path, int flags)
@@ -234,7 +240,9 @@ is_got(pid_t pid, const char *how)
 static void
 grab(pid_t pid)
 {
-	char path[40], name[32] = "";
+	static bool seen;
+	char path[40], name[32] = "", bytes[8];
+	struct iovec to = {bytes, sizeof(bytes)}, from = {0, sizeof(bytes)};
 	int fd;
 	ssize_t n;
 
@@ -242,8 +250,11 @@ grab(pid_t pid)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd >= 0 ? read(fd, name, sizeof(name) - 1) : 0;
 	(void)close(fd);
-	if (n <= 0 || strncmp(name, "psup", 4) != 0)
+	if (n <= 0 || strncmp(name, victims, strlen(victims)) != 0)
 		return;
+	if (!seen)
+		printf("saw\n");
+	seen = true;
 	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd >= 0)
@@ -263,6 +274,11 @@ grab(pid_t pid)
 	if (calls(SYS_pidfd_getfd, fd, 3, 0))
 		is_got(pid, "a descriptor");
 	(void)close(fd);
+	/* nothing is there: who may not look is told so before */
+	if (process_vm_readv(pid, &to, 1, &from, 1, 0) >= 0 || errno == EFAULT)
+		is_got(pid, "reading");
+	if (process_vm_writev(pid, &to, 1, &from, 1, 0) >= 0 || errno == EFAULT)
+		is_got(pid, "writing");
 	if (ptrace(PTRACE_SEIZE, pid, 0, 0) != 0)
 		return;
 	is_got(pid, "ptrace");
@@ -290,6 +306,77 @@ grab_all(void)
 	}
 }
 
+/* Where who takes and who gives meet: two places. */
+static int
+meets(bool named, int (*how)(int, const struct sockaddr *, socklen_t))
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	const char *name = named ? "/tmp/meet" : "meet";
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	memcpy(sa.sun_path + !named, name, strlen(name));
+	if (how(fd, (struct sockaddr *)&sa, (socklen_t)(sizeof(sa.sun_family) +
+	    (size_t)!named + strlen(name))) == 0)
+		return fd;
+	(void)close(fd);
+	return -1;
+}
+
+/* A message with a descriptor: `fd` to be sent, -1: one to be received, which
+ * is returned. */
+static int
+passes(int sock, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} c = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
+	    .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+	char byte = 'x';
+	struct iovec iov = {&byte, 1};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1,
+	    .msg_control = &c, .msg_controllen = sizeof(c)};
+
+	memcpy(CMSG_DATA(&c.head), &fd, sizeof(fd));
+	if (fd >= 0)
+		return sendmsg(sock, &m, 0) == 1 ? fd : -1;
+	if (recvmsg(sock, &m, MSG_CMSG_CLOEXEC) == 1)
+		memcpy(&fd, CMSG_DATA(&c.head), sizeof(fd));
+	return fd;
+}
+
+static int
+take_all(void)
+{
+	int at[2] = {meets(false, bind), meets(true, bind)};
+	char text[64];
+	ssize_t n;
+
+	if (listen(at[0], 4) != 0 || listen(at[1], 4) != 0)
+		return 1;
+	printf("up\n");
+	fflush(stdout);
+	for (int i = 0; i < 2; i++) {
+		int fd = passes(accept(at[i], NULL, NULL), -1);
+
+		n = pread(fd, text, sizeof(text), 0);
+		if (n <= 0 || fwrite(text, 1, (size_t)n, stdout) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+static int
+give_all(void)
+{
+	int fd = open("/workspace/given", O_RDONLY | O_CLOEXEC), given = 0;
+
+	for (int i = 0; i < 2; i++)
+		given += passes(meets(i == 1, connect), fd) >= 0;
+	printf("%d\n", given);
+	return fd < 0;
+}
+
 #define TRY(name, cond)                                                        \
 	static bool try_##name(void)                                           \
 	{                                                                      \
@@ -312,8 +399,14 @@ main(int argc, char **argv)
 {
 	size_t n = sizeof(attempts) / sizeof(*attempts);
 
-	if (argc == 2 && strcmp(argv[1], "starts") == 0)
+	if (argc > 2)
+		victims = argv[2];
+	if (argc >= 2 && strcmp(argv[1], "starts") == 0)
 		grab_all();
+	if (argc == 2 && strcmp(argv[1], "takes") == 0)
+		return take_all();
+	if (argc == 2 && strcmp(argv[1], "gives") == 0)
+		return give_all();
 	if (argc == 2 && strcmp(argv[1], "held") == 0)
 		return unshare(CLONE_NEWUSER) == 0 || geteuid() == 0 ||
 		    prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 2 ? 42 : 0;

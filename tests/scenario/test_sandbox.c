@@ -199,15 +199,21 @@ listens(int domain, const void *addr, socklen_t len)
 	return fd;
 }
 
+static const char *
+helpers(void)
+{
+	char *real = scn_alloc(4096);
+
+	expect(realpath(scn_format("%s/../tests/helpers", scn_bin_dir()),
+	    real) != NULL);
+	return real;
+}
+
 /* A box with these settings, and with our helpers in it. */
 static void
 boxes_with_helpers(const char *more)
 {
-	char dir[600], real[4096];
-
-	(void)snprintf(dir, sizeof(dir), "%s/../tests/helpers", scn_bin_dir());
-	expect(realpath(dir, real) != NULL && strlen(real) < sizeof(dir));
-	boxes(scn_format("bind = %s:/helpers:ro\n%s", real, more));
+	boxes(scn_format("bind = %s:/helpers:ro\n%s", helpers(), more));
 }
 
 /* From a box with these settings, too. */
@@ -251,7 +257,6 @@ SCENARIO(sandbox, lets_nobody_out)
 SCENARIO(sandbox, nobody_in_there_gets_at_what_starts)
 {
 	const char *id;
-	struct answer *a;
 
 	boxes_with_helpers("");
 	id = background(LIST("argv", "/helpers/escape", "starts"));
@@ -261,9 +266,63 @@ SCENARIO(sandbox, nobody_in_there_gets_at_what_starts)
 		    "completed");
 	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
 	(void)await_end(id);
-	a = ask("poll", STR("sessionId", id));
-	expect(strcmp(read_retained(id).bytes, "up\n") == 0, "%s",
-	    words_of(a));
+	expect(strstr(read_retained(id).bytes, "escaped") == NULL, "%s",
+	    read_retained(id).bytes);
+}
+
+/* Nor does who is the same user outside, where porters and who clones them are. */
+SCENARIO(sandbox, nobody_out_there_gets_at_what_starts)
+{
+	const char *program = scn_format("%s/escape", helpers()), *id;
+
+	boxes("[elevated]\nenabled = yes\nscopes = out\n");
+	id = geteuid() != 0
+	    ? background(LIST("argv", program, "starts", "psup-porter"),
+		  STR("scope", "out"), YES("elevated"))
+	    : background(LIST("argv", "setpriv", "--reuid=65534",
+			     "--regid=65534", "--clear-groups", program,
+			     "starts", "psup-porter"),
+		  STR("scope", "out"), YES("elevated"));
+	await_output(id, "up");
+	do
+		for (int i = 0; i < 50; i++)
+			expect_str(ask("exec", LIST("argv", "true")), "status",
+			    "completed");
+	while (strstr(read_retained(id).bytes, "saw") == NULL);
+	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
+	(void)await_end(id);
+	expect(strcmp(read_retained(id).bytes, "up\nsaw\n") == 0, "%s",
+	    read_retained(id).bytes);
+}
+
+/* There is no name that both have, so nothing passes from box to box. */
+SCENARIO(sandbox, passes_nothing_to_another_box)
+{
+	struct peer *one, *two;
+	const char *taker, *reader;
+
+	boxes_with_helpers("");
+	one = peer("one");
+	two = peer("two");
+	(void)says_as(two, "echo of two >given");
+	(void)says_as(one, "echo of one >given");
+	taker = background(LIST("argv", "/helpers/escape", "takes"),
+	    STR("scope", "one"));
+	await_output(taker, "up");
+	reader = background(STR("command", "mkfifo /tmp/fifo; echo up; "
+	    "cat /tmp/fifo"), STR("scope", "one"));
+	await_output(reader, "up");
+	expect(strcmp(says_as(two, "/helpers/escape gives"), "0\n") == 0);
+	(void)says_as(two, "mkfifo /tmp/fifo; exec 3<>/tmp/fifo; echo of two >&3");
+	/* within one it does */
+	expect(strcmp(says_as(one, "/helpers/escape gives"), "2\n") == 0);
+	(void)says_as(one, "echo of one >/tmp/fifo");
+	(void)await_end(taker);
+	(void)await_end(reader);
+	expect(strcmp(read_retained(taker).bytes, "up\nof one\nof one\n") == 0,
+	    "%s", read_retained(taker).bytes);
+	expect(strcmp(read_retained(reader).bytes, "up\nof one\n") == 0, "%s",
+	    read_retained(reader).bytes);
 }
 
 /* Nor by the directory of its scope, which is somebody's outside. */
