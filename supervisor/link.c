@@ -11,7 +11,8 @@
 #include "common/log.h"
 #include "supervisor/master.h"
 
-#define MESSAGES_A_TURN 32 /* of the keeper: an END is 30 us with its record */
+#define MESSAGES_A_TURN 16 /* of the keeper: an END is 30 us with its record */
+#define MESSAGES_LEAST	4
 
 static struct ctl_msg inbox; /* 64 KiB: too large for the stack */
 
@@ -120,9 +121,10 @@ static void
 on_keeper(int fd, short, void *arg)
 {
 	struct master *m = arg;
+	int most = turn_is_full(m) ? MESSAGES_LEAST : MESSAGES_A_TURN;
 
 	turn_begin(m);
-	for (int i = 0; i < MESSAGES_A_TURN; i++) {
+	for (int i = 0; i < most; i++) {
 		int r = ctl_recv(fd, &inbox);
 
 		if (r == -EAGAIN)

@@ -241,6 +241,8 @@ turn_begin(struct master *m)
 }
 /* Some units. */
 void turn_run(struct master *m);
+/* Has it as many records to write as one commit should? */
+bool turn_is_full(const struct master *m);
 /* Is there one more to run? */
 bool turn_waits(const struct master *m);
 /* The request whose unit it is, for the keeper. */

@@ -13,6 +13,7 @@
 
 /* Messages of one worker taken in one turn: the others get their share. */
 #define POOL_BURST 16
+#define POOL_LEAST 4 /* in a turn that others have filled */
 
 static struct ctl_msg inbox; /* 64 KiB: too large for the stack */
 
@@ -162,7 +163,7 @@ on_worker(int, short, void *arg)
 	struct worker *w = arg;
 
 	turn_begin(w->m);
-	if (worker_read(w, POOL_BURST) < 0)
+	if (worker_read(w, turn_is_full(w->m) ? POOL_LEAST : POOL_BURST) < 0)
 		event_del(w->ev);
 }
 

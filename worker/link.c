@@ -318,7 +318,7 @@ link_flush(struct worker *w, enum link_to to)
 	struct child *c;
 	struct ctl_head end =
 	    CTL_INIT(CTL_DUMP_END, (struct sid){0}, struct ctl_head);
-	uint64_t until = clock_boot_ns() + WORKER_TURN_NS / 4;
+	uint64_t until = clock_boot_ns() + WORKER_TURN_NS / 2;
 	int rc = 0;
 
 	l->late_ns = 0;

@@ -46,7 +46,7 @@ struct link {
 };
 
 #define WORKER_BUCKETS 1024u
-#define WORKER_TURN_NS NSEC_PER_MSEC /* a START takes a third of this */
+#define WORKER_TURN_NS (NSEC_PER_MSEC / 2) /* a START takes up to 0.3 of it */
 #define WORKER_BEAT_NS NSEC_PER_SEC  /* an idle loop turns that often */
 #define WORKER_GRID_NS (4 * NSEC_PER_MSEC) /* what nobody waits for is due on it */
 #define WORKER_LATE_NS (2 * WORKER_BEAT_NS) /* it was stopped meanwhile */

@@ -21,6 +21,7 @@
 
 #define SLICE_ROWS  64u
 #define SLICE_WALK  1024u
+#define ROOM_MAX    (7u << 20) /* made at once for rows to come */
 #define USAGE_ROWS  1000u /* of one list */
 
 /* One of them, as it stood when it was passed. */
@@ -194,6 +195,22 @@ has_more(const struct listing *l)
 	return (l->current.v != 0 || newest(l) != NULL) && l->left > 0;
 }
 
+/* Room for the rows to come, if they are as long as the first ones: an answer of
+ * megabytes that grows is moved in one turn. */
+static void
+make_room(struct listing *l)
+{
+	uint64_t rest = l->sorted.n + l->heap.n, all, text;
+
+	if (rest > l->left)
+		rest = l->left;
+	text = l->text.len / l->rows * rest;
+	all = l->e.len / l->rows * rest + l->text.len + text;
+	if (l->text.len > 0 && text < ROOM_MAX)
+		(void)sbuf_reserve(&l->text, text);
+	(void)enc_room(&l->e, all < ROOM_MAX ? all : ROOM_MAX);
+}
+
 /* Some more rows. */
 static void
 put_rows(struct req *r, uint64_t until)
@@ -207,6 +224,8 @@ put_rows(struct req *r, uint64_t until)
 	if (l->usage)
 		FAULT("list.with-usage");
 	r->m->probes_left = l->probes;
+	if (l->rows >= SLICE_ROWS / 2 && l->rows <= SLICE_ROWS)
+		make_room(l);
 	for (unsigned i = 0; i < most && has_more(l) &&
 	     (i == 0 || clock_boot_ns() < until); i++) {
 		bool usage = l->usage && l->rows < USAGE_ROWS;

@@ -16,6 +16,7 @@
 #include "supervisor/keeper/state.h"
 
 #define EVENTS       64
+#define PARTS        4 /* at most, of the messages of a turn */
 #define SWEEP_NS     (250 * NSEC_PER_MSEC)
 #define SWEEP_SHARE  100u /* of its time at most this part */
 /* The same where there are orphans. */
@@ -256,8 +257,10 @@ loop(struct keeper *k)
 		    sleep_ms(k, clock_boot_ns()));
 		CHECK(n >= 0 || errno == EINTR);
 		now = clock_boot_ns();
+		k->parts = n < PARTS ? n : PARTS;
 		for (i = 0; i < n; i++)
 			on_event(k, &ev[i]);
+		k->parts = 0;
 	}
 }
 

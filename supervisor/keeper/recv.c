@@ -14,7 +14,7 @@
 #include "common/fault.h"
 #include "supervisor/keeper/state.h"
 
-#define RECV_TURN     16  /* messages of one process before the others' turn */
+#define RECV_TURN     16  /* messages of all who are ready: a CLOSED is 30 us */
 #define RECV_DRAIN    (1 << 20)
 #define READ_TURNS    256u /* at others' channels, where all is to be known */
 #define MALFORMED_LOG 100u /* that many are logged one by one */
@@ -416,9 +416,10 @@ dispatch(struct keeper *k, struct proc *p)
 bool
 recv_from(struct keeper *k, struct proc *p)
 {
-	/* a dead master's once, to the end */
-	int n, r, max = p == &k->master && p->state == PROC_DYING ? RECV_DRAIN
-	                                                          : RECV_TURN;
+	int n, r, max = RECV_TURN / (k->parts > 0 ? k->parts : 1);
+
+	if (p == &k->master && p->state == PROC_DYING)
+		max = RECV_DRAIN; /* once, to the end */
 
 	for (n = 0; n < max && p->chan >= 0 && !p->chan_eof; n++) {
 		r = ctl_recv(p->chan, &msg);

@@ -168,6 +168,7 @@ struct keeper {
 	bool is_init;      /* pid 1: strangers are reparented to it */
 	uint32_t group_flags; /* HERITAGE_TREE_* */
 	int epoll, signals, dir, lock, listener, null;
+	int parts; /* into which a turn's messages go, while they are read */
 	bool listener_passed; /* its name is not ours to remove */
 
 	struct proc master;
