@@ -85,7 +85,6 @@ on_key_timer(int, short, void *arg)
 static int
 be_alone(int dirfd)
 {
-	const struct timespec pause = {.tv_nsec = 2 * NSEC_PER_MSEC};
 	uint64_t until = clock_boot_ns() + ALONE_MS * NSEC_PER_MSEC;
 	bool said = false;
 
@@ -97,7 +96,7 @@ be_alone(int dirfd)
 			log_event(LOG_NOTE, "master-waits",
 			    KV("why", "the last one is not gone yet"));
 		said = true;
-		(void)nanosleep(&pause, NULL);
+		clock_nap(2 * NSEC_PER_MSEC);
 	}
 	return 0;
 }
