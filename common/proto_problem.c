@@ -3,9 +3,10 @@
  * What is wrong with a call, in words and as a map: field, value, what was
  * expected. Whoever refuses something says it by these.
  */
-#include <stdarg.h>
+#include <errno.h>
 #include <stdio.h>
 
+#include "format.h"
 #include "proto_problem.h"
 #include "text.h"
 
@@ -28,16 +29,13 @@ proto_problem_set(struct proto_problem *p, enum proto_error code,
     const char *field, const char *fmt, ...)
 {
 	char raw[sizeof(p->message)];
-	va_list ap;
 
 	memset(p, 0, sizeof(*p));
 	p->code = code;
 	if (field != NULL)
 		(void)text_escape(field, strlen(field), false, p->field,
 		    sizeof(p->field));
-	va_start(ap, fmt);
-	(void)vsnprintf(raw, sizeof(raw), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(raw, sizeof(raw), fmt);
 	/* a character that the buffer cut is no reason for \\xNN */
 	(void)text_escape(raw, strlen(raw) - text_unfinished(raw, strlen(raw)),
 	    true, p->message, sizeof(p->message));
@@ -77,11 +75,8 @@ void
 proto_append(char *dst, size_t size, const char *fmt, ...)
 {
 	size_t len = strlen(dst);
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(dst + len, size - len, fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(dst + len, size - len, fmt);
 }
 
 void
