@@ -86,8 +86,7 @@ remove_call(struct api_call *c)
 const struct method method_REMOVE = {.call = remove_call};
 
 /* A relaxed load of a stats counter. */
-#define STAT(p, f) \
-	((uint64_t)atomic_load_explicit(&(p)->f, memory_order_relaxed))
+#define STAT(p, f) ((uint64_t)RELAXED((p)->f))
 
 /* The keeper and the master. */
 static void

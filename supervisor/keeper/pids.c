@@ -88,8 +88,7 @@ pids_take(struct keeper *k, struct row *r, int32_t pid)
 		r->exit = e;
 	r->spawned_ns = clock_boot_ns();
 	FAULT("keeper.after-spawned");
-	atomic_fetch_add_explicit(&k->stats[0].spawned, 1,
-	    memory_order_relaxed);
+	ADD_RELAXED(k->stats[0].spawned, 1);
 	return true;
 }
 
