@@ -63,8 +63,7 @@ proto_encode_problem(struct enc *e, const struct proto_problem *p)
 	if (p->expected[0] != '\0')
 		enc_kv_str(e, "expected", p->expected);
 	if (p->share.resource != NULL) {
-		enc_key(e, "details");
-		enc_map(e);
+		enc_kv_map(e, "details");
 		proto_encode_share(e, &p->share);
 		enc_end(e);
 	}

@@ -363,8 +363,7 @@ put_scopes(struct master *m, struct enc *e)
 	size_t n = lanes_count(places), shown = 0;
 	struct lane_view v;
 
-	enc_key(e, "scopes");
-	enc_array(e);
+	enc_kv_array(e, "scopes");
 	for (size_t i = 0; i < n && shown < SCOPES_MAX; i++) {
 		lanes_view(places, i, &v);
 		if (v.width == UINT32_MAX && v.queued == 0)
@@ -388,8 +387,7 @@ gate_status(struct master *m, const char *scope, struct enc *e)
 	const struct config *c = &m->cfg;
 	struct admission_view v;
 
-	enc_key(e, "admission");
-	enc_map(e);
+	enc_kv_map(e, "admission");
 	if (scope != NULL) {
 		admission_view(m->gate.admission, scope, &v);
 		put_view(&v, e);

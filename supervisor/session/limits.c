@@ -228,14 +228,12 @@ limits_encode(const struct heritage *h, const struct session_limits *l,
 
 	if (l->mask == 0)
 		return;
-	enc_key(e, "limits");
-	enc_map(e);
+	enc_kv_map(e, "limits");
 	for (i = 0; i < CTL_LIMITS; i++) {
 		if ((l->mask & (1u << i)) == 0)
 			continue;
 		by = limits_by(h, (enum ctl_limit)i);
-		enc_key(e, limit_rows[i].name);
-		enc_map(e);
+		enc_kv_map(e, limit_rows[i].name);
 		enc_kv_int(e, "limit", l->value[i]);
 		enc_kv_str(e, "by",
 		    i == CTL_LIMIT_NICE ? "nice"

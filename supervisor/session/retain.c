@@ -229,8 +229,7 @@ spill_encode(struct master *m, struct session *s, struct enc *e)
 		memset(&f, 0, sizeof(f));
 	else
 		spill_state(s, &f.raw, state, sizeof(state));
-	enc_key(e, "spill");
-	enc_map(e);
+	enc_kv_map(e, "spill");
 	enc_kv_str(e, "path", s->wish.spill_path);
 	enc_kv_uint(e, "maxBytes", s->wish.spill_max);
 	enc_kv_uint(e, "bytes", f.raw.spill_pos);
@@ -243,8 +242,7 @@ spill_encode(struct master *m, struct session *s, struct enc *e)
 void
 retain_encode(struct master *m, struct session *s, struct enc *e)
 {
-	enc_key(e, "retain");
-	enc_map(e);
+	enc_kv_map(e, "retain");
 	enc_kv_uint(e, "headBytes", s->wish.head_bytes);
 	enc_kv_uint(e, "tailBytes", s->wish.tail_bytes);
 	enc_end(e);
