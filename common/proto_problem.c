@@ -24,7 +24,7 @@ proto_type_name(enum val_type type)
 	return type_names[type];
 }
 
-void
+int
 proto_problem_set(struct proto_problem *p, enum proto_error code,
     const char *field, const char *fmt, ...)
 {
@@ -39,6 +39,7 @@ proto_problem_set(struct proto_problem *p, enum proto_error code,
 	/* a character that the buffer cut is no reason for \\xNN */
 	(void)text_escape(raw, strlen(raw) - text_unfinished(raw, strlen(raw)),
 	    true, p->message, sizeof(p->message));
+	return -EINVAL;
 }
 
 void
@@ -135,7 +136,7 @@ proto_show(const struct val *v, char *dst, size_t size)
 	}
 }
 
-void
+int
 proto_problem_value(struct proto_problem *p, enum proto_error code,
     const char *field, const struct val *v, const char *expected)
 {
@@ -146,4 +147,5 @@ proto_problem_value(struct proto_problem *p, enum proto_error code,
 	    value, proto_type_name(v->type), expected);
 	(void)strlcpy(p->value, value, sizeof(p->value));
 	(void)strlcpy(p->expected, expected, sizeof(p->expected));
+	return -EINVAL;
 }

@@ -250,11 +250,9 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 			return -EBUSY;
 		}
 		if (arrives &&
-		    admission_waiting(m->gate.admission) >= WAIT_MAX) {
-			proto_problem_set(why, PROTO_E_QUEUE_FULL, "",
+		    admission_waiting(m->gate.admission) >= WAIT_MAX)
+			return proto_problem_set(why, PROTO_E_QUEUE_FULL, "",
 			    "%u sessions wait for a place already", WAIT_MAX);
-			return -EBUSY;
-		}
 		if (arrives && room_for(s, STATE_QUEUED, why) < 0)
 			return -EBUSY;
 		s->queued.warned &= s->custody.state == CUSTODY_UNKNOWN;
