@@ -20,11 +20,7 @@
 #define MIB       (UINT64_C(1) << 20)
 #define HEAVY_MAX 5u /* scopes that status names for a resource */
 
-static int
-cmp_name(const void *key, const struct rank_node *n)
-{
-	return strcmp(key, RANK_OWNER_C(n, struct room, by_name)->name);
-}
+static RANK_BY_TEXT(cmp_name, struct room, by_name, name)
 
 void
 rooms_init(struct master *m)
