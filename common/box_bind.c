@@ -3,11 +3,11 @@
 #include "box_bind.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "check.h"
+#include "format.h"
 
 /* Who can talk to one of these is root on the host, or as good as. '*' is any
  * one name. */
@@ -30,11 +30,7 @@ static const char *const own[] = {
 __attribute__((format(printf, 3, 4))) static int
 refuse(char *why, size_t size, const char *fmt, ...)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(why, size, fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(why, size, fmt);
 	return -EINVAL;
 }
 

@@ -2,12 +2,12 @@
 /* See box_policy.h. */
 #include "box_policy.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "config_options.h"
+#include "format.h"
 
 static const char *const host_words[BOX_HOSTS] = {
     "auto", "gateway", "sandbox", "node"};
@@ -58,13 +58,9 @@ __attribute__((format(printf, 4, 5))) static void
 refuse(struct box_answer *ret, enum box_verdict verdict, const char *field,
     const char *fmt, ...)
 {
-	va_list ap;
-
 	ret->verdict = verdict;
 	ret->field = field;
-	va_start(ap, fmt);
-	(void)vsnprintf(ret->text, sizeof(ret->text), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(ret->text, sizeof(ret->text), fmt);
 }
 
 /* Who calls, for a sentence. */
@@ -82,13 +78,10 @@ __attribute__((format(printf, 3, 4))) static void
 shut(char *text, size_t size, const char *fmt, ...)
 {
 	size_t n = strlen(text);
-	va_list ap;
 
 	(void)strlcpy(text + n, n > 0 ? "; " : "", size - n);
 	n = strlen(text);
-	va_start(ap, fmt);
-	(void)vsnprintf(text + n, size - n, fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(text + n, size - n, fmt);
 }
 
 /* All gates that are shut at once: nobody is to find them one by one. */

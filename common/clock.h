@@ -41,6 +41,16 @@ clock_wall_ms(void)
 	    (uint64_t)ts.tv_nsec / NSEC_PER_MSEC;
 }
 
+/* So long, or until a signal. */
+static inline void
+clock_nap(uint64_t ns)
+{
+	struct timespec ts = {.tv_sec = (time_t)(ns / NSEC_PER_SEC),
+	    .tv_nsec = (long)(ns % NSEC_PER_SEC)};
+
+	nanosleep(&ts, NULL);
+}
+
 /* Nanoseconds that this process has computed so far. */
 static inline uint64_t
 clock_cpu_ns(void)

@@ -188,6 +188,18 @@ enc_kv_bool(struct enc *e, const char *key, bool v)
 	enc_bool(e, v);
 }
 static inline void
+enc_kv_map(struct enc *e, const char *key)
+{
+	enc_key(e, key);
+	enc_map(e);
+}
+static inline void
+enc_kv_array(struct enc *e, const char *key)
+{
+	enc_key(e, key);
+	enc_array(e);
+}
+static inline void
 enc_kv_nil(struct enc *e, const char *key)
 {
 	enc_key(e, key);

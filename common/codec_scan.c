@@ -12,10 +12,10 @@
  */
 #include "codec_scan.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "check.h"
+#include "format.h"
 
 struct scan {
 	const unsigned char *buf;
@@ -75,14 +75,10 @@ head_of(unsigned char c)
 __attribute__((format(printf, 3, 4))) static void
 broken(struct scan *s, enum codec_error error, const char *fmt, ...)
 {
-	va_list ap;
-
 	if (s->w->broken != CODEC_OK)
 		return;
 	s->w->broken = error;
-	va_start(ap, fmt);
-	(void)vsnprintf(s->w->why, sizeof(s->w->why), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(s->w->why, sizeof(s->w->why), fmt);
 }
 
 /* Is this value a map's key, and if so, is it a string? */

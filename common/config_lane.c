@@ -25,24 +25,33 @@ static const struct {
 	[KEY_PRIORITY] = { "priority", -1, 1 },
 };
 
+void *
+config_row(void *rows, size_t size, uint32_t *count, uint32_t most,
+    const char *name, size_t len)
+{
+	char *row = rows;
+
+	for (uint32_t i = 0; i < *count; i++, row += size)
+		if (strncmp(row, name, len) == 0 && row[len] == '\0')
+			return row;
+	if (*count == most)
+		return NULL;
+	++*count;
+	memset(row, 0, size);
+	memcpy(row, name, len);
+	return row;
+}
+
 struct config_lane *
 config_get_lane(struct config *c, const char *name, size_t len)
 {
-	struct config_lane *lane;
-	uint32_t i;
+	struct config_lane *lane = config_row(c->lanes, sizeof(*lane),
+	    &c->lane_count, CONFIG_LANES, name, len);
 
-	for (i = 0; i < c->lane_count; i++) {
-		if (strlen(c->lanes[i].name) == len &&
-		    memcmp(c->lanes[i].name, name, len) == 0)
-			return &c->lanes[i];
+	if (lane != NULL && lane->width == 0) { /* it is new */
+		lane->width = 1;
+		lane->queue = 100000;
 	}
-	if (c->lane_count == CONFIG_LANES)
-		return NULL;
-	lane = &c->lanes[c->lane_count++];
-	memset(lane, 0, sizeof(*lane));
-	memcpy(lane->name, name, len);
-	lane->width = 1;
-	lane->queue = 100000;
 	return lane;
 }
 
@@ -192,25 +201,17 @@ static int
 set_group(struct config *c, const char *group, size_t len, const char *name,
     const char *value, char why[CONFIG_WHY])
 {
-	struct config_group *g = NULL;
+	struct config_group *g;
 	int64_t v;
 
 	if (strcmp(name, "width") != 0)
 		return config_refuse(why, "no such setting; expected width");
 	if (take_number(name, value, 1, 1000000, &v, why) < 0)
 		return -EINVAL;
-	for (uint32_t i = 0; i < c->group_count; i++)
-		if (strlen(c->groups[i].name) == len &&
-		    memcmp(c->groups[i].name, group, len) == 0)
-			g = &c->groups[i];
-	if (g == NULL) {
-		if (c->group_count == CONFIG_GROUPS)
-			return config_refuse(why, "more than %d groups",
-			    CONFIG_GROUPS);
-		g = &c->groups[c->group_count++];
-		memset(g, 0, sizeof(*g));
-		memcpy(g->name, group, len);
-	}
+	g = config_row(c->groups, sizeof(*g), &c->group_count, CONFIG_GROUPS,
+	    group, len);
+	if (g == NULL)
+		return config_refuse(why, "more than %d groups", CONFIG_GROUPS);
 	g->width = (uint32_t)v;
 	return 0;
 }

@@ -6,7 +6,11 @@
 
 #include "config.h"
 
-/* The lane of that name, made where there is none; NULL: no room. */
+/* The row of that name in a table whose rows begin with theirs, made where there
+ * is none; NULL: no room. */
+void *config_row(void *rows, size_t size, uint32_t *count, uint32_t most,
+    const char *name, size_t len);
+/* The lane of that name, in the same way. */
 struct config_lane *config_get_lane(struct config *c, const char *name,
     size_t len);
 /* One setting of such a section, or of one that is none. 0, or -EINVAL and

@@ -6,30 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "config_lane.h"
 #include "config_options.h"
 #include "text.h"
 
 #define PREFIX "scope \""
-
-/* The scope of that name, made where there is none; NULL: no room. */
-static struct config_scope *
-get_scope(struct config *c, const char *name, size_t len)
-{
-	struct config_scope *scope;
-	uint32_t i;
-
-	for (i = 0; i < c->scope_count; i++) {
-		if (strlen(c->scopes[i].name) == len &&
-		    memcmp(c->scopes[i].name, name, len) == 0)
-			return &c->scopes[i];
-	}
-	if (c->scope_count == CONFIG_SCOPES)
-		return NULL;
-	scope = &c->scopes[c->scope_count++];
-	memset(scope, 0, sizeof(*scope));
-	memcpy(scope->name, name, len);
-	return scope;
-}
 
 bool
 config_is_scope(const char *section)
@@ -81,7 +62,8 @@ config_set_scope(struct config *c, const char *section, const char *name,
 		return config_refuse(why, "no such section; expected scope "
 		    "\"NAME\" with a name of 1 to 47 bytes without control "
 		    "characters and quotes");
-	scope = get_scope(c, text, len - 1);
+	scope = config_row(c->scopes, sizeof(*scope), &c->scope_count,
+	    CONFIG_SCOPES, text, len - 1);
 	if (scope == NULL)
 		return config_refuse(why, "more than %d scopes", CONFIG_SCOPES);
 	if (strcmp(name, "sandbox") == 0)

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <grp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,16 +14,13 @@
 #include "config_options.h"
 #include "envpolicy.h"
 #include "event_kind.h"
+#include "format.h"
 #include "option.h"
 
 int
 config_refuse(char why[CONFIG_WHY], const char *fmt, ...)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(why, CONFIG_WHY, fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(why, CONFIG_WHY, fmt);
 	return -EINVAL;
 }
 

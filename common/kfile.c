@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,4 +40,13 @@ kfile_write(int dirfd, const char *name, const char *text)
 		error = -(errno != 0 ? errno : EIO);
 	(void)close(fd);
 	return error;
+}
+
+int
+kfile_write_number(int dirfd, const char *name, int64_t v)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "%lld", (long long)v);
+	return kfile_write(dirfd, name, text);
 }

@@ -8,6 +8,7 @@
 #define PSUP_KFILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Its first size - 1 bytes at most, ended with NUL: how many. -errno; the file
@@ -15,5 +16,6 @@
 ssize_t kfile_read(int dirfd, const char *name, char *ret, size_t size);
 /* 0 or -errno. */
 int kfile_write(int dirfd, const char *name, const char *text);
+int kfile_write_number(int dirfd, const char *name, int64_t v);
 
 #endif

@@ -16,6 +16,7 @@
 #include "check.h"
 #include "clock.h"
 #include "log_write.h"
+#include "relaxed.h"
 #include "text.h"
 
 #define LINE_MAX_BYTES 2048 /* under PIPE_BUF: a pipe takes all or nothing */
@@ -106,9 +107,7 @@ static void
 count(_Atomic uint64_t *counter)
 {
 	if (counter != NULL)
-		atomic_store_explicit(counter,
-		    atomic_load_explicit(counter, memory_order_relaxed) + 1,
-		    memory_order_relaxed);
+		COUNT_UP(*counter, 1);
 }
 
 /* A name's place in a list, or -1. */

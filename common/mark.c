@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common/clock.h"
 
 #define NAME       "PSUP_INSTANCE="
 #define CHUNK      65536u /* of an environment, at a time */
@@ -33,13 +34,12 @@ mark_may_wait(const struct procfs_stat *f)
 static int
 await_unlocked(int32_t pid)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	struct procfs_stat f;
 	int i;
 
 	for (i = 0; i < LOOKS; i++) {
 		if (i > 0)
-			nanosleep(&pause, NULL);
+			clock_nap(PAUSE_NS);
 		if (procfs_stat(pid, &f) < 0)
 			return -ENOENT;
 		if (!mark_may_wait(&f))

@@ -7,13 +7,13 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/nearest.h"
 #include "common/text.h"
+#include "format.h"
 
 #define OPTIONS_MAX 64
 #define WORDS_MAX   64
@@ -24,11 +24,8 @@ usage_wrong(struct usage *u, const char *fmt, ...)
 	const char *blank = u->command != NULL ? " " : "";
 	const char *command = u->command != NULL ? u->command : "";
 	char text[300], shown[4 * sizeof(text) + 1];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(text, sizeof(text), fmt);
 	u->wrong = true;
 	text_escape(text, strlen(text), true, shown, sizeof(shown));
 	fprintf(stderr, "%s: %s%s%s; see %s%s%s --help\n", u->program, command,

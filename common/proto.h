@@ -172,12 +172,12 @@ void proto_problem_method(struct proto_problem *p, const char *name,
     size_t len);
 
 /* Fills a problem for a value that is wrong in itself: names the field, the
- * value and what would be right. */
-void proto_problem_value(struct proto_problem *p, enum proto_error code,
+ * value and what would be right. Returns -EINVAL. */
+int proto_problem_value(struct proto_problem *p, enum proto_error code,
     const char *field, const struct val *v, const char *expected);
 
-/* Fills a problem: message as printf. */
-void proto_problem_set(struct proto_problem *p, enum proto_error code,
+/* Fills a problem: message as printf. Returns -EINVAL. */
+int proto_problem_set(struct proto_problem *p, enum proto_error code,
     const char *field, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -404,14 +404,12 @@ proto_check(enum proto_method m, const struct val *params,
 	size_t i;
 	int error;
 
-	if (map == NULL || map->a.count > PARAMS_MAX) {
-		proto_problem_set(ret, PROTO_E_INVALID_PARAMS, "params",
+	if (map == NULL || map->a.count > PARAMS_MAX)
+		return proto_problem_set(ret, PROTO_E_INVALID_PARAMS, "params",
 		    map == NULL ? "%s: params are %s; expected a map, or an "
 		    "array of one map" : "%s: params are %s of more than 64 "
 		    "keys; expected at most 64", proto_method_name(m),
 		    proto_type_name(params->type));
-		return -EINVAL;
-	}
 	for (i = 0; i < map->a.count; i++) {
 		const struct val *key = &map->a.items[2 * i];
 

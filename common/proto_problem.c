@@ -3,9 +3,10 @@
  * What is wrong with a call, in words and as a map: field, value, what was
  * expected. Whoever refuses something says it by these.
  */
-#include <stdarg.h>
+#include <errno.h>
 #include <stdio.h>
 
+#include "format.h"
 #include "proto_problem.h"
 #include "text.h"
 
@@ -23,24 +24,22 @@ proto_type_name(enum val_type type)
 	return type_names[type];
 }
 
-void
+int
 proto_problem_set(struct proto_problem *p, enum proto_error code,
     const char *field, const char *fmt, ...)
 {
 	char raw[sizeof(p->message)];
-	va_list ap;
 
 	memset(p, 0, sizeof(*p));
 	p->code = code;
 	if (field != NULL)
 		(void)text_escape(field, strlen(field), false, p->field,
 		    sizeof(p->field));
-	va_start(ap, fmt);
-	(void)vsnprintf(raw, sizeof(raw), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(raw, sizeof(raw), fmt);
 	/* a character that the buffer cut is no reason for \\xNN */
 	(void)text_escape(raw, strlen(raw) - text_unfinished(raw, strlen(raw)),
 	    true, p->message, sizeof(p->message));
+	return -EINVAL;
 }
 
 void
@@ -65,8 +64,7 @@ proto_encode_problem(struct enc *e, const struct proto_problem *p)
 	if (p->expected[0] != '\0')
 		enc_kv_str(e, "expected", p->expected);
 	if (p->share.resource != NULL) {
-		enc_key(e, "details");
-		enc_map(e);
+		enc_kv_map(e, "details");
 		proto_encode_share(e, &p->share);
 		enc_end(e);
 	}
@@ -77,11 +75,8 @@ void
 proto_append(char *dst, size_t size, const char *fmt, ...)
 {
 	size_t len = strlen(dst);
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(dst + len, size - len, fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(dst + len, size - len, fmt);
 }
 
 void
@@ -141,7 +136,7 @@ proto_show(const struct val *v, char *dst, size_t size)
 	}
 }
 
-void
+int
 proto_problem_value(struct proto_problem *p, enum proto_error code,
     const char *field, const struct val *v, const char *expected)
 {
@@ -152,4 +147,5 @@ proto_problem_value(struct proto_problem *p, enum proto_error code,
 	    value, proto_type_name(v->type), expected);
 	(void)strlcpy(p->value, value, sizeof(p->value));
 	(void)strlcpy(p->expected, expected, sizeof(p->expected));
+	return -EINVAL;
 }

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +16,14 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "format.h"
+
 /* printf into `why`; the error passes through. */
 __attribute__((format(printf, 4, 5))) static int
 explain(int error, char *why, size_t why_size, const char *fmt, ...)
 {
-	va_list ap;
-
-	if (why_size > 0) {
-		va_start(ap, fmt);
-		(void)vsnprintf(why, why_size, fmt, ap);
-		va_end(ap);
-	}
+	if (why_size > 0)
+		(void)FORMATTED(why, why_size, fmt);
 	return error;
 }
 

@@ -29,13 +29,6 @@ static const struct rule {
     [TEXT_PLAIN] = {"plain", KEEP, KEEP, KEEP, false},
 };
 
-const char *
-text_rule_name(enum text_rule r)
-{
-	CHECK(r < TEXT_RULES);
-	return rules[r].name;
-}
-
 enum text_rule
 text_rule_find(const char *name, size_t len)
 {

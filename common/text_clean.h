@@ -28,7 +28,6 @@
  */
 enum text_rule { TEXT_CLEAN, TEXT_ANSI, TEXT_SHOWN, TEXT_PLAIN, TEXT_RULES };
 
-const char *text_rule_name(enum text_rule r);
 /* TEXT_RULES where there is none of that name. */
 enum text_rule text_rule_find(const char *name, size_t len);
 

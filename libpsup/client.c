@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -242,7 +241,6 @@ client_connect(struct psup *p, int timeout_ms)
 static int
 client_connect_patiently(struct psup *p, int timeout_ms)
 {
-	static const struct timespec pause = {0, 10 * NSEC_PER_MSEC};
 	uint64_t deadline = clock_boot_ns() +
 	    (uint64_t)(unsigned)timeout_ms * NSEC_PER_MSEC;
 	int rc;
@@ -250,7 +248,7 @@ client_connect_patiently(struct psup *p, int timeout_ms)
 	while ((rc = client_connect(p, left_ms(deadline))) == PSUP_ERR_LOST ||
 	    client_is_busy(p, rc) ||
 	    (rc == PSUP_ERR_NO_SERVER && keeper_lives(p->runtime_dir))) {
-		nanosleep(&pause, NULL);
+		clock_nap(10 * NSEC_PER_MSEC);
 		if (left_ms(deadline) == 0)
 			break;
 	}

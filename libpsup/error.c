@@ -3,10 +3,10 @@
  * The last failure of a handle, in words. Called by every other file of
  * libpsup; does no I/O.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "internal.h"
 
 /* Sets code, field and message, and returns rc. */
@@ -14,13 +14,9 @@ int
 error_set(struct psup *p, int rc, const char *code, const char *field,
     const char *fmt, ...)
 {
-	va_list ap;
-
 	snprintf(p->error.code_text, sizeof(p->error.code_text), "%s", code);
 	snprintf(p->error.field, sizeof(p->error.field), "%s", field);
-	va_start(ap, fmt);
-	vsnprintf(p->error.message, sizeof(p->error.message), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(p->error.message, sizeof(p->error.message), fmt);
 	return rc;
 }
 

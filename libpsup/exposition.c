@@ -8,10 +8,10 @@
 #include "exposition.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "common/grow.h"
 #include "common/text.h"
 
@@ -46,12 +46,9 @@ static void __attribute__((format(printf, 2, 3)))
 addf(struct expo *e, const char *fmt, ...)
 {
 	char line[256];
-	va_list ap;
 	int n;
 
-	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
+	n = FORMATTED(line, sizeof(line), fmt);
 	if (n > 0)
 		add(e, line, (size_t)n < sizeof(line) ? (size_t)n
 		                                      : sizeof(line) - 1);

@@ -58,8 +58,7 @@ load(const void *base, size_t offset)
 {
 	const char *p = (const char *)base + offset;
 
-	return atomic_load_explicit((const _Atomic uint64_t *)(const void *)p,
-	    memory_order_relaxed);
+	return RELAXED(*(const _Atomic uint64_t *)(const void *)p);
 }
 
 /* Over these pages, those of who is no more, too. */
@@ -123,7 +122,8 @@ collect_up(struct scrape *s)
 static void
 collect_start_time(struct scrape *s)
 {
-	expo_seconds(&s->out, NULL, GET(scrape_page(s, PAGE_KEEPER)->started_ms) *
+	expo_seconds(&s->out, NULL,
+	    RELAXED(scrape_page(s, PAGE_KEEPER)->started_ms) *
 	    1000);
 }
 
@@ -131,7 +131,7 @@ static void
 collect_connections(struct scrape *s)
 {
 	expo_uint(&s->out, NULL, s->alive[PAGE_MASTER] != 0
-	    ? GET(scrape_page(s, PAGE_MASTER)->connections)
+	    ? RELAXED(scrape_page(s, PAGE_MASTER)->connections)
 	    : 0);
 }
 
@@ -162,7 +162,7 @@ collect_sessions(struct scrape *s)
 	for (uint32_t i = STATE_QUEUED; i < STATE_COUNT; i++) {
 		const struct expo_label l[] = {{"state", state_name(i)}, {NULL, NULL}};
 
-		expo_uint(&s->out, l, GET(s->hdr->counts[i]));
+		expo_uint(&s->out, l, RELAXED(s->hdr->counts[i]));
 	}
 }
 
@@ -185,13 +185,13 @@ collect_sessions(struct scrape *s)
 
 OF_EACH(process_up, true, expo_uint(&s->out, w.labels, s->alive[i] != 0))
 OF_EACH(restarts, i != PAGE_KEEPER, expo_uint(&s->out, w.labels,
-    GET(scrape_page(s, i)->restarts)))
+    RELAXED(scrape_page(s, i)->restarts)))
 OF_EACH(process_sessions, i != PAGE_MASTER, expo_uint(&s->out, w.labels,
-    s->alive[i] != 0 ? GET(scrape_page(s, i)->sessions) : 0))
+    s->alive[i] != 0 ? RELAXED(scrape_page(s, i)->sessions) : 0))
 OF_EACH(longest_turn, true, expo_seconds(&s->out, w.labels,
-    GET(scrape_page(s, i)->longest_turn_ns) / NSEC_PER_USEC))
+    RELAXED(scrape_page(s, i)->longest_turn_ns) / NSEC_PER_USEC))
 OF_EACH(longest_turn_cpu, true, expo_seconds(&s->out, w.labels,
-    GET(scrape_page(s, i)->longest_turn_cpu_ns) / NSEC_PER_USEC))
+    RELAXED(scrape_page(s, i)->longest_turn_cpu_ns) / NSEC_PER_USEC))
 
 static void
 collect_heartbeat(struct scrape *s)
@@ -199,7 +199,7 @@ collect_heartbeat(struct scrape *s)
 	struct who w;
 
 	EACH_PROCESS(s, i, w) {
-		uint64_t beat = GET(scrape_page(s, i)->heartbeat_ns);
+		uint64_t beat = RELAXED(scrape_page(s, i)->heartbeat_ns);
 
 		if (beat != 0)
 			expo_seconds(&s->out, w.labels,

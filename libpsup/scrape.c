@@ -28,9 +28,10 @@ static void
 find_processes(struct scrape *s)
 {
 	for (uint32_t i = 0; i < STATS_PAGES; i++) {
-		int32_t pid = GET(scrape_page(s, i)->pid);
+		int32_t pid = RELAXED(scrape_page(s, i)->pid);
 
-		s->used[i] = pid != 0 || GET(scrape_page(s, i)->generation) != 0;
+		s->used[i] = pid != 0 ||
+		    RELAXED(scrape_page(s, i)->generation) != 0;
 		s->alive[i] = is_ours(pid) ? pid : 0;
 	}
 }

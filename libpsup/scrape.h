@@ -26,9 +26,6 @@ struct scrape {
 	size_t lane_count;
 };
 
-/* A relaxed load. */
-#define GET(x) atomic_load_explicit(&(x), memory_order_relaxed)
-
 const struct stats_page *scrape_page(const struct scrape *s, uint32_t i);
 /* Looks at the view of a server, which has stats pages. */
 void scrape_take(struct scrape *s, struct psup_view *v);

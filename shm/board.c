@@ -34,11 +34,6 @@
 #define SMALL_FS_BYTES  (256ull << 20)
 #define TRIES           3
 
-#define ADD(field, n)                                                          \
-	atomic_store_explicit(&(field),                                        \
-	    atomic_load_explicit(&(field), memory_order_relaxed) + (n),        \
-	    memory_order_relaxed)
-
 /* A slot is a seq word and this many words under it. */
 #define SLOT_WORDS (sizeof(struct board_slot) / 4 - 1)
 #define LANE_WORDS (sizeof(struct board_lane) / 4 - 1)
@@ -149,7 +144,7 @@ board_repair(struct board *b)
 
 	for (uint32_t i = 0; i < b->slot_count; i++) {
 		s = slot_at(b, i);
-		seq = atomic_load_explicit(&s->seq, memory_order_relaxed);
+		seq = RELAXED(s->seq);
 		if (seq % 2 == 1 || s->state >= STATE_COUNT) {
 			s->state = STATE_FREE;
 			atomic_store_explicit(&s->seq, (seq | 1) + 1,
@@ -159,11 +154,9 @@ board_repair(struct board *b)
 	}
 	counts[STATE_FREE] = 0;
 	for (uint32_t i = 0; i < STATE_COUNT; i++)
-		atomic_store_explicit(&b->hdr->counts[i], counts[i],
-		    memory_order_relaxed);
+		SET_RELAXED(b->hdr->counts[i], counts[i]);
 	for (uint32_t i = 0; i < BOARD_LANES; i++) {
-		seq = atomic_load_explicit(&b->hdr->lanes[i].seq,
-		    memory_order_relaxed);
+		seq = RELAXED(b->hdr->lanes[i].seq);
 		if (seq % 2 == 1) {
 			b->hdr->lanes[i].name[0] = '\0';
 			atomic_store_explicit(&b->hdr->lanes[i].seq, seq + 1,
@@ -262,11 +255,11 @@ board_detach(struct board *b)
 static void
 locked_write(_Atomic uint32_t *to, const void *from, size_t words)
 {
-	uint32_t seq = atomic_load_explicit(to, memory_order_relaxed) | 1;
+	uint32_t seq = RELAXED(*to) | 1;
 	const uint32_t *src = (const uint32_t *)from + 1;
 	uint32_t *dst = (uint32_t *)((uintptr_t)to + 4);
 
-	atomic_store_explicit(to, seq, memory_order_relaxed);
+	SET_RELAXED(*to, seq);
 	/* Readers that see a word of ours see the odd seq: pairs with the
 	 * acquire fence in locked_read(). */
 	atomic_thread_fence(memory_order_release);
@@ -292,7 +285,7 @@ locked_read(const _Atomic uint32_t *from, void *to, size_t words)
 		for (size_t i = 0; i < words; i++)
 			dst[i] = __atomic_load_n(&src[i], __ATOMIC_RELAXED);
 		atomic_thread_fence(memory_order_acquire);
-		if (atomic_load_explicit(from, memory_order_relaxed) == seq)
+		if (RELAXED(*from) == seq)
 			return 0;
 	}
 	return -EBUSY;
@@ -334,9 +327,9 @@ counts_move(struct board *b, uint32_t from, uint32_t to)
 	_Atomic uint64_t *counts = b->hdr->counts;
 
 	if (from != STATE_FREE && from < STATE_COUNT && counts[from] > 0)
-		ADD(counts[from], (uint64_t)-1);
+		COUNT_UP(counts[from], (uint64_t)-1);
 	if (to != STATE_FREE)
-		ADD(counts[to], 1);
+		COUNT_UP(counts[to], 1);
 }
 
 /* Fills a slot. */
@@ -355,8 +348,7 @@ board_put(struct board *b, uint32_t i, const struct board_slot *s)
 	locked_write(&slot->seq, &copy, SLOT_WORDS);
 	if (old != s->state)
 		counts_move(b, old, s->state);
-	if (i >= atomic_load_explicit(&b->hdr->slots_high,
-		memory_order_relaxed))
+	if (i >= RELAXED(b->hdr->slots_high))
 		atomic_store_explicit(&b->hdr->slots_high, i + 1,
 		    memory_order_release);
 }

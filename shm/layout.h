@@ -12,8 +12,9 @@
 #define PSUP_SHM_LAYOUT_H
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdint.h>
+
+#include "common/relaxed.h"
 
 #define SHM_PAGE 4096u
 

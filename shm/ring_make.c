@@ -43,7 +43,7 @@ header_map_new(int fd, struct ring_header **ret)
 void
 ring_sign(struct ring_header *h)
 {
-	SET(h->stamp, abi_stamp(ABI_RING));
+	SET_RELAXED(h->stamp, abi_stamp(ABI_RING));
 #if defined(PSUP_LAYOUT_BUMP) && PSUP_LAYOUT_BUMP == 1
 	/* in a test of upgrades the next build has one more field */
 	h->porter_pad = 1;
@@ -62,7 +62,7 @@ header_fill(struct ring_header *h, struct sid sid, uint64_t incarnation,
 	h->head_bytes = geo->head_bytes;
 	h->tail_bytes = geo->tail_bytes;
 	h->created_ms = clock_wall_ms();
-	SET(h->off[0], RING_DATA_OFFSET);
+	SET_RELAXED(h->off[0], RING_DATA_OFFSET);
 	/* A file that a kill left half filled has no magic yet. */
 	atomic_signal_fence(memory_order_release);
 	h->magic = RING_MAGIC;
@@ -133,11 +133,11 @@ bool
 ring_is_sound(const struct ring_writer *w)
 {
 	const struct ring_header *h = w->hdr;
-	uint64_t lap = GET(h->lap);
+	uint64_t lap = RELAXED(h->lap);
 
 	return h->magic == RING_MAGIC && h->head_bytes == w->head_bytes &&
 	    h->tail_bytes == w->tail_bytes &&
-	    ring_cursor_ok(GET(h->off[lap & 1]), lap, w->head_bytes,
+	    ring_cursor_ok(RELAXED(h->off[lap & 1]), lap, w->head_bytes,
 		w->tail_cap);
 }
 

@@ -30,24 +30,25 @@ recover_check(const struct ring_header *h, struct sid sid)
 	    !ring_geometry_ok(h->head_bytes, h->tail_bytes))
 		return false;
 	cap = ring_tail_cap(h->tail_bytes);
-	lap = GET(h->lap);
-	off = GET(h->off[lap & 1]);
+	lap = RELAXED(h->lap);
+	off = RELAXED(h->off[lap & 1]);
 	if (!ring_cursor_ok(off, lap, h->head_bytes, cap))
 		return false;
 	pos = ring_cursor_pos(off, lap, cap);
-	head = GET(h->head);
-	reserve = GET(h->reserve);
-	stream = GET(h->stream);
+	head = RELAXED(h->head);
+	reserve = RELAXED(h->reserve);
+	stream = RELAXED(h->stream);
 	if (head > pos || pos - head > RING_MAX_SPLICE ||
 	    reserve - head > RING_MAX_SPLICE ||
 	    (stream & ~RING_DISCARD) > RING_STDERR)
 		return false;
-	count = GET(h->seg_count);
+	count = RELAXED(h->seg_count);
 	if (count > 0)
-		last = GET(h->segments[(count - 1) % RING_SEGMENTS].end_stream);
+		last = RELAXED(
+		    h->segments[(count - 1) % RING_SEGMENTS].end_stream);
 	return (last & 3) <= RING_STDERR && last >> 2 >= head &&
-	    last >> 2 <= pos && GET(h->hole_to) <= pos &&
-	    GET(h->spool_off) >= 0;
+	    last >> 2 <= pos && RELAXED(h->hole_to) <= pos &&
+	    RELAXED(h->spool_off) >= 0;
 }
 
 /* Brings the header to what the kernel's cursor says. */
@@ -55,14 +56,15 @@ static void
 recover_header(struct ring_writer *w)
 {
 	struct ring_header *h = w->hdr;
-	uint64_t pos = ring_pos(w), head = GET(h->head);
-	uint32_t stream = GET(h->stream);
-	uint64_t count = GET(h->seg_count), last = 0;
+	uint64_t pos = ring_pos(w), head = RELAXED(h->head);
+	uint32_t stream = RELAXED(h->stream);
+	uint64_t count = RELAXED(h->seg_count), last = 0;
 
 	if (pos > head)
 		w->recovered = pos - head;
 	if (count > 0)
-		last = GET(h->segments[(count - 1) % RING_SEGMENTS].end_stream);
+		last = RELAXED(
+		    h->segments[(count - 1) % RING_SEGMENTS].end_stream);
 	if (pos > head && (stream & RING_DISCARD) != 0)
 		ring_hole(w, head, pos);
 	if (last >> 2 < pos)

@@ -13,9 +13,6 @@
 #define SIZE_MASK ((1u << SIZE_BITS) - 1)
 static_assert(RING_SIZE_MAX <= SIZE_MASK, "a size fits its bits");
 
-#define GET(field)    atomic_load_explicit(&(field), memory_order_relaxed)
-#define SET(field, v) atomic_store_explicit(&(field), (v), memory_order_relaxed)
-
 void
 ring_note_size(struct ring_writer *w, uint64_t pos, unsigned cols,
     unsigned rows, uint64_t wall_ms)
@@ -23,7 +20,7 @@ ring_note_size(struct ring_writer *w, uint64_t pos, unsigned cols,
 	struct ring_header *h = w->hdr;
 	uint64_t size = (uint64_t)cols << SIZE_BITS | rows;
 	uint64_t entry = wall_ms << (2 * SIZE_BITS) | size;
-	uint64_t n = GET(h->size_count), old;
+	uint64_t n = RELAXED(h->size_count), old;
 	struct ring_size *last, *next = &h->sizes[ring_size_slot(n)];
 
 	if (cols == 0 || rows == 0 || cols > RING_SIZE_MAX ||
@@ -31,17 +28,17 @@ ring_note_size(struct ring_writer *w, uint64_t pos, unsigned cols,
 		return;
 	if (n > 0) {
 		last = &h->sizes[ring_size_slot(n - 1)];
-		old = GET(last->wall_size);
+		old = RELAXED(last->wall_size);
 		if ((old & ((1u << (2 * SIZE_BITS)) - 1)) == size)
 			return;
-		if (pos <= GET(last->pos)) {
+		if (pos <= RELAXED(last->pos)) {
 			/* nothing was written at the size before */
-			SET(last->wall_size, entry);
+			SET_RELAXED(last->wall_size, entry);
 			return;
 		}
 	}
-	SET(next->pos, pos);
-	SET(next->wall_size, entry);
+	SET_RELAXED(next->pos, pos);
+	SET_RELAXED(next->wall_size, entry);
 	FAULT("ring.in-size");
 	atomic_store_explicit(&h->size_count, n + 1, memory_order_release);
 }
@@ -51,9 +48,9 @@ static bool
 entry_read(const struct ring_header *raw, uint64_t n, struct ring_resize *ret)
 {
 	const struct ring_size *s = &raw->sizes[ring_size_slot(n)];
-	uint64_t v = GET(s->wall_size);
+	uint64_t v = RELAXED(s->wall_size);
 
-	ret->pos = GET(s->pos);
+	ret->pos = RELAXED(s->pos);
 	ret->wall_ms = v >> (2 * SIZE_BITS);
 	ret->cols = (unsigned)(v >> SIZE_BITS) & SIZE_MASK;
 	ret->rows = (unsigned)v & SIZE_MASK;
@@ -67,7 +64,7 @@ entry_read(const struct ring_header *raw, uint64_t n, struct ring_resize *ret)
 size_t
 ring_sizes(const struct ring_header *raw, struct ring_resize ret[RING_SIZES])
 {
-	uint64_t count = GET(raw->size_count), n = 1;
+	uint64_t count = RELAXED(raw->size_count), n = 1;
 	size_t have = 0;
 
 	if (count == 0 || count > RING_POS_MAX || !entry_read(raw, 0, &ret[0]))

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of the writing end share: ring_make.c, ring_writer.c,
- * ring_recover.c.
+ * ring_recover.c. Every field of the header has one writer, so its own loads
+ * need no order.
  */
 #ifndef PSUP_RING_WRITE_H
 #define PSUP_RING_WRITE_H
 
 #include "shm/ring.h"
-
-/* Every field of the header has one writer, so its own loads need no order. */
-#define GET(field)    atomic_load_explicit(&(field), memory_order_relaxed)
-#define SET(field, v) atomic_store_explicit(&(field), (v), memory_order_relaxed)
 
 /* This build writes from here on. A reader that has the header open looks at
  * the stamp in each of its copies. */

@@ -33,9 +33,9 @@ struct step {
 uint64_t
 ring_pos(const struct ring_writer *w)
 {
-	uint64_t lap = GET(w->hdr->lap);
+	uint64_t lap = RELAXED(w->hdr->lap);
 
-	return ring_cursor_pos(GET(w->hdr->off[lap & 1]), lap, w->tail_cap);
+	return ring_cursor_pos(RELAXED(w->hdr->off[lap & 1]), lap, w->tail_cap);
 }
 
 /* Goes to the next lap where this one is full, and plans one splice. */
@@ -43,16 +43,16 @@ static int
 step_plan(struct ring_writer *w, size_t max, struct step *ret)
 {
 	struct ring_header *h = w->hdr;
-	uint64_t lap = GET(h->lap);
+	uint64_t lap = RELAXED(h->lap);
 	uint64_t end = RING_DATA_OFFSET + w->head_bytes + w->tail_cap;
-	uint64_t off = (uint64_t)GET(h->off[lap & 1]);
+	uint64_t off = (uint64_t)RELAXED(h->off[lap & 1]);
 	struct step s = { 0 };
 
 	if (!ring_is_sound(w) || off > end)
 		return -EBADMSG;
 	if (off == end) {
 		off = RING_DATA_OFFSET + w->head_bytes;
-		SET(h->off[(lap + 1) & 1], (int64_t)off);
+		SET_RELAXED(h->off[(lap + 1) & 1], (int64_t)off);
 		/* A kill sees the old lap, or the new one with its cursor. */
 		FAULT("ring.in-wrap");
 		atomic_store_explicit(&h->lap, ++lap, memory_order_release);
@@ -70,9 +70,9 @@ step_plan(struct ring_writer *w, size_t max, struct step *ret)
 static void
 step_announce(struct ring_header *h, const struct step *s, uint32_t stream)
 {
-	if (GET(h->stream) != stream)
-		SET(h->stream, stream);
-	SET(h->reserve, s->pos + s->size);
+	if (RELAXED(h->stream) != stream)
+		SET_RELAXED(h->stream, stream);
+	SET_RELAXED(h->reserve, s->pos + s->size);
 	/* Pairs with the reader's fence between data and reserve. */
 	atomic_thread_fence(memory_order_release);
 }
@@ -146,21 +146,21 @@ void
 ring_attribute(struct ring_header *h, uint64_t end, uint32_t stream,
     uint64_t wall_ms)
 {
-	uint64_t count = GET(h->seg_count);
+	uint64_t count = RELAXED(h->seg_count);
 	uint64_t value = end << 2 | stream;
 	struct ring_segment *seg;
 
 	if (count > 0) {
 		seg = &h->segments[(count - 1) % RING_SEGMENTS];
-		if ((GET(seg->end_stream) & 3) == stream &&
-		    wall_ms - GET(seg->wall_ms) < MERGE_MS) {
-			SET(seg->end_stream, value);
+		if ((RELAXED(seg->end_stream) & 3) == stream &&
+		    wall_ms - RELAXED(seg->wall_ms) < MERGE_MS) {
+			SET_RELAXED(seg->end_stream, value);
 			return;
 		}
 	}
 	seg = &h->segments[count % RING_SEGMENTS];
-	SET(seg->wall_ms, wall_ms);
-	SET(seg->end_stream, value);
+	SET_RELAXED(seg->wall_ms, wall_ms);
+	SET_RELAXED(seg->end_stream, value);
 	FAULT("ring.in-segment");
 	/* Readers that count this entry see it whole. */
 	atomic_store_explicit(&h->seg_count, count + 1, memory_order_release);
@@ -220,7 +220,7 @@ ring_splice(struct ring_writer *w, int pipe_fd, enum ring_stream stream,
 	    ? -ENOSPC
 	    : step_splice(&s, pipe_fd, w->fd);
 	if (moved <= 0) {
-		SET(h->reserve, s.pos);
+		SET_RELAXED(h->reserve, s.pos);
 		return moved;
 	}
 	if (FAULT_FAILS("lie.byte-more"))
@@ -238,7 +238,7 @@ void
 ring_hole(struct ring_writer *w, uint64_t from, uint64_t to)
 {
 	struct ring_header *h = w->hdr;
-	uint64_t old_from = GET(h->hole_from), old_to = GET(h->hole_to);
+	uint64_t old_from = RELAXED(h->hole_from), old_to = RELAXED(h->hole_to);
 	uint64_t oldest = ring_oldest_tail(to, w->head_bytes, w->tail_cap);
 
 	if (old_to > old_from &&
@@ -248,7 +248,7 @@ ring_hole(struct ring_writer *w, uint64_t from, uint64_t to)
 	} else {
 		/* Readers see no hole until the new one is whole. */
 		atomic_store_explicit(&h->hole_to, 0, memory_order_release);
-		SET(h->hole_base, GET(h->dropped_nospace));
+		SET_RELAXED(h->hole_base, RELAXED(h->dropped_nospace));
 		FAULT("ring.in-hole");
 		atomic_store_explicit(&h->hole_from, from,
 		    memory_order_release);
@@ -256,7 +256,7 @@ ring_hole(struct ring_writer *w, uint64_t from, uint64_t to)
 	atomic_store_explicit(&h->hole_to, to, memory_order_release);
 	FAULT("ring.in-hole-count");
 	atomic_store_explicit(&h->dropped_nospace,
-	    GET(h->hole_base) + to - from, memory_order_release);
+	    RELAXED(h->hole_base) + to - from, memory_order_release);
 }
 
 /*
@@ -297,7 +297,7 @@ ring_discard(struct ring_writer *w, int pipe_fd, enum ring_stream stream,
 		ring_publish(h, s.pos);
 		FAULT("ring.in-discard");
 	} else {
-		SET(h->reserve, s.pos);
+		SET_RELAXED(h->reserve, s.pos);
 	}
 	/* Only now: until head is published, recovery must know. */
 	atomic_store_explicit(&h->stream, stream, memory_order_release);

@@ -82,7 +82,7 @@ spool_splice(int fd, struct ring_header *hdr, int pipe_fd, uint64_t end)
 	uint64_t left;
 	ssize_t n;
 
-	off = atomic_load_explicit(&hdr->spool_off, memory_order_relaxed);
+	off = RELAXED(hdr->spool_off);
 	if (off < 0)
 		return -EBADMSG;
 	if ((uint64_t)off >= end)

@@ -338,10 +338,8 @@ stats_turn_cpu(struct stats_page *own, uint64_t *cpu_ns)
 {
 	uint64_t now = clock_cpu_ns(), took = now - *cpu_ns;
 
-	if (*cpu_ns != 0 && took > atomic_load_explicit(
-		&own->longest_turn_cpu_ns, memory_order_relaxed))
-		atomic_store_explicit(&own->longest_turn_cpu_ns, took,
-		    memory_order_relaxed);
+	if (*cpu_ns != 0 && took > RELAXED(own->longest_turn_cpu_ns))
+		SET_RELAXED(own->longest_turn_cpu_ns, took);
 	*cpu_ns = now;
 }
 

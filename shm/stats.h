@@ -45,9 +45,7 @@ int stats_follow(int dirfd, const struct stats_page *pages);
 static inline void
 stats_add(_Atomic uint64_t *counter, uint64_t n)
 {
-	atomic_store_explicit(counter,
-	    atomic_load_explicit(counter, memory_order_relaxed) + n,
-	    memory_order_relaxed);
+	COUNT_UP(*counter, n);
 }
 /* A turn of the loop of this page's owner is over. *cpu_ns: the processor time
  * that it had taken at the end of the one before; 0: there was none. */

@@ -62,16 +62,6 @@ CUSTODY_TABLE struct custody_move
 	},
 };
 
-const char *
-custody_name(enum custody_state s)
-{
-	static const char *const names[CUSTODY_STATES] = {"nobody", "unknown",
-	    "given", "has", "expect", "over"};
-
-	CHECK((unsigned)s < CUSTODY_STATES);
-	return names[s];
-}
-
 /* The only place where a state changes but for the end. `who` and `turn` are of
  * what is told. */
 static enum custody_answer

@@ -119,7 +119,4 @@ custody_has(const struct custody *c)
 	    c->state != CUSTODY_UNKNOWN;
 }
 
-/* For the log. */
-const char *custody_name(enum custody_state s);
-
 #endif

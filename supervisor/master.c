@@ -53,10 +53,8 @@ on_heartbeat(int, short, void *arg)
 	struct master *m = arg;
 
 	turn_begin(m);
-	atomic_store_explicit(&m->stats->heartbeat_ns, clock_boot_ns(),
-	    memory_order_relaxed);
-	atomic_store_explicit(&m->board.hdr->budget_used, sweep_used(m),
-	    memory_order_relaxed);
+	SET_RELAXED(m->stats->heartbeat_ns, clock_boot_ns());
+	SET_RELAXED(m->board.hdr->budget_used, sweep_used(m));
 	boxes_show(m);
 	mend_look(m);
 	spares_rest(m);
@@ -85,7 +83,6 @@ on_key_timer(int, short, void *arg)
 static int
 be_alone(int dirfd)
 {
-	const struct timespec pause = {.tv_nsec = 2 * NSEC_PER_MSEC};
 	uint64_t until = clock_boot_ns() + ALONE_MS * NSEC_PER_MSEC;
 	bool said = false;
 
@@ -97,7 +94,7 @@ be_alone(int dirfd)
 			log_event(LOG_NOTE, "master-waits",
 			    KV("why", "the last one is not gone yet"));
 		said = true;
-		(void)nanosleep(&pause, NULL);
+		clock_nap(2 * NSEC_PER_MSEC);
 	}
 	return 0;
 }
@@ -184,8 +181,7 @@ master_init(struct master *m, const struct heritage *h)
 	if (r < 0)
 		return r;
 	sweep_budget(m);
-	atomic_store_explicit(&m->board.hdr->master_generation,
-	    h->wid.generation, memory_order_relaxed);
+	SET_RELAXED(m->board.hdr->master_generation, h->wid.generation);
 	r = recover_scan(m);
 	if (r < 0)
 		return r;
@@ -269,8 +265,7 @@ master_loop(struct master *m)
 			break;
 		session_ends_drain(m); /* those who wait are told in this turn */
 		turn_run(m);
-		atomic_fetch_add_explicit(&m->stats->loop_turns, 1,
-		    memory_order_relaxed);
+		ADD_RELAXED(m->stats->loop_turns, 1);
 	}
 	if (m->leaving && !m->failed) {
 		commit_and_send(m); /* what was taken in hand is committed and told */

@@ -90,8 +90,7 @@ stats_mend(struct master *m)
 {
 	if (stats_mend_own(m->dirfd, m->stats) == 1) {
 		m->tally_dirty = true; /* shown after the next commit */
-		atomic_store_explicit(&m->stats->connections, conn_count(m),
-		    memory_order_relaxed);
+		SET_RELAXED(m->stats->connections, conn_count(m));
 	}
 	(void)stats_follow(m->dirfd, m->pages);
 }

@@ -141,9 +141,7 @@ worker_read(struct worker *w, unsigned max)
 			return 0;
 		if (r == -EPROTO || r == -EMFILE || r == -EINTR) {
 			if (r == -EPROTO)
-				atomic_fetch_add_explicit(
-				    &w->m->stats->malformed, 1,
-				    memory_order_relaxed);
+				ADD_RELAXED(w->m->stats->malformed, 1);
 			continue;
 		}
 		if (r <= 0)
@@ -265,7 +263,7 @@ worker_role(struct master *m, const struct worker *w)
 	    ? &m->pages[STATS_PAGE_OF_WORKER(w->wid.slot)]
 	    : NULL;
 	uint32_t role = p != NULL
-	    ? atomic_load_explicit(&p->role, memory_order_relaxed)
+	    ? RELAXED(p->role)
 	    : 0;
 
 	if (role == HERITAGE_WORKER || role == HERITAGE_STANDBY)

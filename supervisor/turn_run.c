@@ -21,25 +21,13 @@
 #define TURN_RECORDS 32u  /* the same: a record is 15 us, what it tells 15 */
 #define SLOW_NS 10000000u /* a unit that is longer is said */
 
-static void
-set(_Atomic uint64_t *at, uint64_t v)
-{
-	atomic_store_explicit(at, v, memory_order_relaxed);
-}
-
-static uint64_t
-get(_Atomic uint64_t *at)
-{
-	return atomic_load_explicit(at, memory_order_relaxed);
-}
-
 void
 turn_in_hand(struct master *m, const char *method, uint64_t hash)
 {
 	struct stats_page *s = m->stats;
 
 	(void)strlcpy(s->unit_method, method, sizeof(s->unit_method));
-	set(&s->unit_hash, hash);
+	SET_RELAXED(s->unit_hash, hash);
 }
 
 bool
@@ -49,9 +37,9 @@ turn_is_fatal(const struct master *m, uint64_t hash)
 	uint64_t now = clock_boot_ns();
 
 	for (; f < m->stats->fatal + STATS_FATALS; f++)
-		if (get(&f->hash) == hash &&
-		    get(&f->deaths) >= STATS_FATAL_DEATHS &&
-		    now - get(&f->last_ns) < STATS_FATAL_NS)
+		if (RELAXED(f->hash) == hash &&
+		    RELAXED(f->deaths) >= STATS_FATAL_DEATHS &&
+		    now - RELAXED(f->last_ns) < STATS_FATAL_NS)
 			return true;
 	return false;
 }
@@ -62,9 +50,9 @@ unit_ends(struct master *m, uint64_t begin, uint64_t now)
 {
 	struct stats_page *s = m->stats;
 
-	set(&s->unit_hash, 0);
-	set(&s->unit_began_ns, 0);
-	set(&s->heartbeat_ns, now);
+	SET_RELAXED(s->unit_hash, 0);
+	SET_RELAXED(s->unit_began_ns, 0);
+	SET_RELAXED(s->heartbeat_ns, now);
 	if (now - begin < SLOW_NS)
 		return;
 	log_event(LOG_NOTE, "unit-slow", KV("method", s->unit_method),
@@ -81,7 +69,7 @@ unit_run(struct master *m, struct conn *c, uint64_t now, uint64_t until)
 	uint64_t end;
 	bool more;
 
-	set(&m->stats->unit_began_ns, now);
+	SET_RELAXED(m->stats->unit_began_ns, now);
 	turn_in_hand(m, "read", 0);
 	m->unit_until_ns = now + turns_slice_ns(t);
 	if (until < now + UNIT_MIN_NS)
@@ -136,9 +124,9 @@ turn_end_time(struct master *m)
 	uint64_t now = clock_boot_ns();
 
 	if (m->turn_began_ns != 0 &&
-	    now - m->turn_began_ns > get(&m->stats->longest_turn_ns))
-		set(&m->stats->longest_turn_ns, now - m->turn_began_ns);
+	    now - m->turn_began_ns > RELAXED(m->stats->longest_turn_ns))
+		SET_RELAXED(m->stats->longest_turn_ns, now - m->turn_began_ns);
 	stats_turn_cpu(m->stats, &m->turn_cpu_ns);
 	m->turn_began_ns = 0;
-	set(&m->stats->heartbeat_ns, now);
+	SET_RELAXED(m->stats->heartbeat_ns, now);
 }

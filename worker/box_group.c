@@ -62,15 +62,6 @@ make_one(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-static int
-bound(int dir, const char *file, int64_t v)
-{
-	char text[32];
-
-	(void)snprintf(text, sizeof(text), "%" PRId64, v);
-	return kfile_write(dir, file, text);
-}
-
 /* One bound that a group can hold the box to; -1: the box has none, but a command
  * in it may have, whose group lies in this one. */
 static int
@@ -92,14 +83,14 @@ make_bound(struct child *c, enum ctl_limit which, int64_t v)
 		close(dir);
 		return 0;
 	}
-	rc = bound(dir,
+	rc = kfile_write_number(dir,
 	    !memory ? "pids.max" :
 		v2  ? "memory.max" :
 		      "memory.limit_in_bytes",
 	    v);
 	/* else it would go on in the swap; where that is counted */
 	if (rc == 0 && memory)
-		(void)bound(dir,
+		(void)kfile_write_number(dir,
 		    v2 ? "memory.swap.max" : "memory.memsw.limit_in_bytes",
 		    v2 ? 0 : v);
 	close(dir);

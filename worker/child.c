@@ -84,8 +84,7 @@ child_new(struct worker *w, struct sid sid)
 	LIST_INSERT_HEAD(&w->sessions, c, all);
 	LIST_INSERT_HEAD(bucket_of(w, sid), c, bucket);
 	w->count++;
-	atomic_store_explicit(&w->stats->sessions, w->count,
-	    memory_order_relaxed);
+	SET_RELAXED(w->stats->sessions, w->count);
 	return c;
 }
 
@@ -148,9 +147,8 @@ child_unlink(struct child *c)
 	LIST_REMOVE(c, all);
 	LIST_INSERT_HEAD(&w->dead, c, all);
 	w->count--;
-	atomic_store_explicit(&w->stats->sessions, w->count,
-	    memory_order_relaxed);
-	worker_count(&w->stats->ring_bytes,
+	SET_RELAXED(w->stats->sessions, w->count);
+	stats_add(&w->stats->ring_bytes,
 	    c->blocks_told - c->blocks_seen);
 }
 
@@ -287,7 +285,7 @@ child_fail(struct child *c, int error, unsigned stage)
 		atomic_store(&hdr->open_streams, 0);
 		atomic_store(&hdr->closed_ms, c->w->now_ms);
 	}
-	worker_count(&c->w->stats->spawn_failed, 1);
+	stats_add(&c->w->stats->spawn_failed, 1);
 	c->retry_ns = 0;
 	child_set_state(c, CHILD_FAILED, err_name(error));
 	start_undo(c);

@@ -171,7 +171,7 @@ end_record(struct child *c)
 static void
 leave_blocks(struct child *c)
 {
-	worker_count(&c->w->stats->ring_bytes,
+	stats_add(&c->w->stats->ring_bytes,
 	    c->blocks_told - c->blocks_seen);
 	c->blocks_told = c->blocks_seen;
 }
@@ -203,7 +203,7 @@ child_end(struct child *c)
 		return;
 	end_record(c);
 	FAULT("end.after-record");
-	worker_count(&c->w->stats->ended, 1);
+	stats_add(&c->w->stats->ended, 1);
 	leave_blocks(c);
 	child_set_state(c, CHILD_ENDED, reason_name(c->end.reason));
 	input_close(c);

@@ -50,8 +50,7 @@ input_watching(struct child *c, bool on)
 static uint64_t
 input_consumed(const struct child *c)
 {
-	return (uint64_t)atomic_load_explicit(&c->ring.hdr->spool_off,
-	    memory_order_relaxed);
+	return (uint64_t)RELAXED(c->ring.hdr->spool_off);
 }
 
 /* Both copies must go before the command sees its end of file. The master is

@@ -53,16 +53,6 @@ group_path(const struct child *c, const struct limit *l,
 	    c->sid.v);
 }
 
-/* Writes a number into a file of a group. */
-static int
-set_number(int group, const char *file, int64_t v)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%" PRId64, v);
-	return kfile_write(group, file, text);
-}
-
 /* A group of version 1 with one limit; its cgroup.procs for the child. */
 static int
 make_group(struct child *c, const struct limit *l, int64_t v,
@@ -77,9 +67,9 @@ make_group(struct child *c, const struct limit *l, int64_t v,
 	group = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (group < 0)
 		return -errno;
-	rc = set_number(group, l->v1, v);
+	rc = kfile_write_number(group, l->v1, v);
 	if (rc == 0 && l->group == HERITAGE_GROUP_MEMORY)
-		(void)set_number(group, "memory.memsw.limit_in_bytes", v);
+		(void)kfile_write_number(group, "memory.memsw.limit_in_bytes", v);
 	fd = rc == 0 ? openat(group, "cgroup.procs", O_WRONLY | O_CLOEXEC)
 		     : -1;
 	if (rc == 0 && fd < 0)
@@ -108,7 +98,7 @@ prepare_one(struct child *c, unsigned which, int64_t v, int leaf,
 	case HERITAGE_BY_TREE:
 		if (leaf < 0)
 			return -EIO;
-		return set_number(leaf,
+		return kfile_write_number(leaf,
 		    c->w->heritage.flags & HERITAGE_TREE_V2 ? l->v2 : l->v1,
 		    v);
 	case HERITAGE_BY_V1:

@@ -35,7 +35,7 @@ void
 pty_flags(struct child *c, uint32_t clear, uint32_t set)
 {
 	_Atomic uint32_t *at = &c->ring.hdr->pty_flags;
-	uint32_t old = atomic_load_explicit(at, memory_order_relaxed);
+	uint32_t old = RELAXED(*at);
 
 	if (((old & ~clear) | set) != old)
 		atomic_store(at, (old & ~clear) | set);

@@ -129,11 +129,11 @@ pump_allowed(const struct child *c, size_t budget)
 	size_t max = budget < RING_MAX_SPLICE ? budget : RING_MAX_SPLICE;
 	uint64_t credit, pos;
 
-	if ((atomic_load_explicit(&hdr->flags, memory_order_relaxed) &
+	if ((RELAXED(hdr->flags) &
 	        CTL_START_LOSSLESS) == 0 ||
 	    c->killed)
 		return max;
-	credit = atomic_load_explicit(&hdr->credit, memory_order_relaxed);
+	credit = RELAXED(hdr->credit);
 	if (credit == UINT64_MAX)
 		return max;
 	pos = ring_pos(&c->ring);
@@ -236,7 +236,7 @@ pump_once(struct child_out *s, size_t budget)
 	/* here, not once a turn: what a killed worker had moved and not
 	 * published its successor counts (take.c) */
 	if (n > 0)
-		worker_count(&c->w->stats->bytes_moved, (uint64_t)n);
+		stats_add(&c->w->stats->bytes_moved, (uint64_t)n);
 	if (n > 0)
 		spill_step(c);
 	if (n == -ENOMEM || n == -EMFILE || n == -ENFILE) {
@@ -266,12 +266,10 @@ pump_note(struct child *c)
 	struct ring_header *hdr = c->ring.hdr;
 	struct worker *w = c->w;
 
-	atomic_store_explicit(&hdr->last_output_ns, w->now_ns,
-	    memory_order_relaxed);
-	atomic_store_explicit(&hdr->last_output_ms, w->now_ms,
-	    memory_order_relaxed);
+	SET_RELAXED(hdr->last_output_ns, w->now_ns);
+	SET_RELAXED(hdr->last_output_ms, w->now_ms);
 	if (c->ring.blocks != c->blocks_seen) {
-		worker_count(&w->stats->ring_bytes,
+		stats_add(&w->stats->ring_bytes,
 		    c->ring.blocks - c->blocks_seen);
 		c->blocks_seen = c->ring.blocks;
 	}

@@ -68,7 +68,7 @@ ON(kill)
 	const struct ctl_kill *m = (const void *)msg->bytes;
 
 	if (m->signal < 0 || m->signal >= NSIG || m->reason > END_SHUTDOWN) {
-		worker_count(&w->stats->malformed, 1);
+		stats_add(&w->stats->malformed, 1);
 		return;
 	}
 	/* its answer may have died with a master, and its sender asked again */
@@ -215,7 +215,7 @@ ON(peer)
 	link_close(w, LINK_MASTER);
 	if (msg->nfds != 1 ||
 	    link_open(w, LINK_MASTER, msg->fds[0], master_cb) != 0) {
-		worker_count(&w->stats->malformed, 1);
+		stats_add(&w->stats->malformed, 1);
 		return;
 	}
 	msg->fds[0] = -1;
@@ -293,8 +293,7 @@ dispatch_one(struct worker *w, unsigned from, struct ctl_msg *msg)
 		if (row->type != msg->head.type || (row->flags & from) == 0 ||
 		    msg->size < row->size)
 			continue;
-		atomic_store_explicit(&w->stats->in_hand, msg->head.sid.v,
-		    memory_order_relaxed);
+		SET_RELAXED(w->stats->in_hand, msg->head.sid.v);
 		if ((row->flags & OF_SESSION) != 0)
 			c = child_find(w, msg->head.sid);
 		if (c == NULL && row->type == CTL_KILL)
@@ -307,7 +306,7 @@ dispatch_one(struct worker *w, unsigned from, struct ctl_msg *msg)
 		row->call(w, c, msg);
 		return;
 	}
-	worker_count(&w->stats->malformed, 1);
+	stats_add(&w->stats->malformed, 1);
 	log_event(LOG_WARN, "message-refused",
 	    KV("message", ctl_type_name(msg->head.type)));
 }
@@ -341,7 +340,7 @@ receive(struct worker *w, enum link_to to, unsigned from)
 		if (rc == 0 || rc == -ECONNRESET || rc == -EPIPE)
 			return 0;
 		if (rc < 0) {
-			worker_count(&w->stats->malformed, 1);
+			stats_add(&w->stats->malformed, 1);
 			log_event(LOG_ERROR, "message-lost",
 			    KV("error", err_name(-rc)));
 			/* a master's channel, or a session to take over: the

@@ -47,7 +47,7 @@ child_give_up(struct spawn *s, unsigned stage, long error)
 {
 	struct ring_header *hdr = s->args.hdr;
 
-	atomic_store_explicit(&hdr->exec_stage, stage, memory_order_relaxed);
+	SET_RELAXED(hdr->exec_stage, stage);
 	atomic_store_explicit(&hdr->exec_errno, (uint32_t)-error,
 	    memory_order_release);
 	child_wake(s);

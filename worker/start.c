@@ -253,7 +253,7 @@ start_succeeded(struct child *c)
 		    NULL, NULL, c->plan->argv, c->plan->envp);
 	start_plan_free(c->plan); /* the command's ends: else no EOF ever */
 	c->plan = NULL;
-	worker_count(&c->w->stats->spawned, 1);
+	stats_add(&c->w->stats->spawned, 1);
 	child_set_state(c, CHILD_RUNNING, "exec");
 	child_watch(c, !start_is_awaited(c));
 	/* what is over in a moment needs none; whom it forks until then is
@@ -413,7 +413,7 @@ start_session(struct worker *w, struct ctl_msg *msg)
 
 	if (turn == 0 || msg->head.sid.v == 0 ||
 	    !child_replace(child_find(w, msg->head.sid), turn, &closing)) {
-		worker_count(&w->stats->malformed, 1);
+		stats_add(&w->stats->malformed, 1);
 		return;
 	}
 	c = child_new(w, msg->head.sid);
@@ -435,7 +435,7 @@ start_session(struct worker *w, struct ctl_msg *msg)
 	c->plan->began_ns = w->now_ns;
 	rc = start_plan_make(c->plan, msg);
 	if (rc == -EPROTO)
-		worker_count(&w->stats->malformed, 1);
+		stats_add(&w->stats->malformed, 1);
 	if (rc < 0)
 		child_fail(c, -rc, STAGE_PREPARE);
 	else if (w->stopping)

@@ -37,7 +37,7 @@ prepare_ring(struct child *c)
 		return 0;
 	if (o->spare != 0 && spare_take(c->w, o, c->sid, &geo, &c->ring)) {
 		c->blocks_seen = c->ring.blocks;
-		worker_count(&c->w->stats->ring_bytes, c->blocks_seen);
+		stats_add(&c->w->stats->ring_bytes, c->blocks_seen);
 		return 0;
 	}
 	rc = ring_create(c->w->dirfd, c->sid, c->w->heritage.incarnation,
@@ -51,7 +51,7 @@ prepare_ring(struct child *c)
 	}
 	if (rc == 0) {
 		c->blocks_seen = c->ring.blocks;
-		worker_count(&c->w->stats->ring_bytes, c->blocks_seen);
+		stats_add(&c->w->stats->ring_bytes, c->blocks_seen);
 	} else {
 		c->ring.hdr = NULL;
 	}

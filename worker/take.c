@@ -112,9 +112,9 @@ start_taken_over(struct child *c)
 	pty_take_over(c);
 	FAULT("take.before-watch");
 	c->blocks_seen = c->ring.blocks;
-	worker_count(&c->w->stats->ring_bytes, c->blocks_seen);
-	worker_count(&c->w->stats->taken_over, 1);
-	worker_count(&c->w->stats->bytes_moved, c->ring.recovered);
+	stats_add(&c->w->stats->ring_bytes, c->blocks_seen);
+	stats_add(&c->w->stats->taken_over, 1);
+	stats_add(&c->w->stats->bytes_moved, c->ring.recovered);
 	child_set_state(c, c->exit.code != 0 ? CHILD_EXITED : CHILD_RUNNING,
 	    "taken over");
 	ladder_take_over(c);
@@ -187,7 +187,7 @@ start_take_over(struct worker *w, struct ctl_msg *msg)
 		give.turn = 1; /* handed over, that is all there is to be known */
 	if (msg->size != sizeof(give) || msg->head.sid.v == 0 ||
 	    !child_replace(child_find(w, msg->head.sid), give.turn, &closing)) {
-		worker_count(&w->stats->malformed, 1);
+		stats_add(&w->stats->malformed, 1);
 		return;
 	}
 	c = child_new(w, msg->head.sid);

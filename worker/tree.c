@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/cgroup.h"
@@ -222,7 +221,6 @@ tree_pause_ns(const struct child *c, unsigned looks)
 void
 tree_kill_all(struct worker *w)
 {
-	const struct timespec pause = {.tv_nsec = 2000000};
 	struct tree *t = w->tree;
 	uint64_t end = clock_boot_ns() + KILL_ALL_NS;
 	size_t n;
@@ -232,6 +230,6 @@ tree_kill_all(struct worker *w)
 				  : tree_procs_kill_marked(t->procs,
 					w->heritage.incarnation);
 		if (n > 0)
-			nanosleep(&pause, NULL);
+			clock_nap(2 * NSEC_PER_MSEC);
 	} while (n > 0 && clock_boot_ns() < end);
 }

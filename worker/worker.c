@@ -39,15 +39,14 @@ worker_begin(struct worker *w, struct sid sid)
 	w->now_ms = clock_wall_ms();
 	if (w->turn_began_ns == 0)
 		w->turn_began_ns = w->now_ns;
-	atomic_store_explicit(&w->stats->in_hand, sid.v,
-	    memory_order_relaxed);
+	SET_RELAXED(w->stats->in_hand, sid.v);
 }
 
 /* Nothing is in hand. */
 void
 worker_end(struct worker *w)
 {
-	atomic_store_explicit(&w->stats->in_hand, 0, memory_order_relaxed);
+	SET_RELAXED(w->stats->in_hand, 0);
 }
 
 /* Some deadline has come. */
@@ -187,10 +186,8 @@ count_anew(struct worker *w)
 
 	LIST_FOREACH(c, &w->sessions, all)
 		bytes += c->blocks_seen - c->blocks_told;
-	atomic_store_explicit(&w->stats->sessions, w->count,
-	    memory_order_relaxed);
-	atomic_store_explicit(&w->stats->ring_bytes, bytes,
-	    memory_order_relaxed);
+	SET_RELAXED(w->stats->sessions, w->count);
+	SET_RELAXED(w->stats->ring_bytes, bytes);
 }
 
 /* A SIGBUS tells of a ring that was cut short, whichever it is. */
@@ -244,16 +241,15 @@ worker_between(struct worker *w)
 	(void)reserve_fill();
 	if (w->turn_began_ns != 0 &&
 	    now - w->turn_began_ns > atomic_load(&s->longest_turn_ns))
-		atomic_store_explicit(&s->longest_turn_ns,
-		    now - w->turn_began_ns, memory_order_relaxed);
+		SET_RELAXED(s->longest_turn_ns, now - w->turn_began_ns);
 	stats_turn_cpu(s, &w->turn_cpu_ns);
 	w->turn_began_ns = 0;
 	w->turn++;
 	if (w->heart_ns != 0 && now > w->heart_ns + WORKER_LATE_NS)
 		w->late_ns = now;
 	w->heart_ns = now;
-	atomic_store_explicit(&s->heartbeat_ns, now, memory_order_relaxed);
-	worker_count(&s->loop_turns, 1);
+	SET_RELAXED(s->heartbeat_ns, now);
+	stats_add(&s->loop_turns, 1);
 	if (now >= w->beat_ns) {
 		w->beat_ns = now + WORKER_BEAT_NS;
 		if (stats_mend_own(w->dirfd, s) == 1)

@@ -24,7 +24,7 @@
 #include "common/clock.h"
 #include "common/ctl.h"
 #include "common/heritage.h"
-#include "shm/layout.h"
+#include "shm/stats.h"
 #include "worker/timer.h"
 
 struct child;
@@ -111,15 +111,6 @@ static inline uint64_t
 worker_late_ns(const struct worker *w)
 {
 	return (w->now_ns / WORKER_GRID_NS + 2) * WORKER_GRID_NS;
-}
-
-/* Adds to a counter of the stats page; its owner is the only writer. */
-static inline void
-worker_count(_Atomic uint64_t *counter, uint64_t n)
-{
-	atomic_store_explicit(counter,
-	    atomic_load_explicit(counter, memory_order_relaxed) + n,
-	    memory_order_relaxed);
 }
 
 #endif

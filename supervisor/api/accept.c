@@ -106,8 +106,7 @@ conn_new(struct master *m, int fd, bool guest, uid_t uid)
 	}
 	TAILQ_INSERT_TAIL(&m->conns->all, c, link);
 	m->conns->count++;
-	atomic_store_explicit(&m->stats->connections, m->conns->count,
-	    memory_order_relaxed);
+	SET_RELAXED(m->stats->connections, m->conns->count);
 }
 
 /* Is this one of the last numbers? Those are kept for rings, spools and

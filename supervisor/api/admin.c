@@ -86,8 +86,7 @@ remove_call(struct api_call *c)
 const struct method method_REMOVE = {.call = remove_call};
 
 /* A relaxed load of a stats counter. */
-#define STAT(p, f) \
-	((uint64_t)atomic_load_explicit(&(p)->f, memory_order_relaxed))
+#define STAT(p, f) ((uint64_t)RELAXED((p)->f))
 
 /* The keeper and the master. */
 static void
@@ -95,16 +94,14 @@ status_heads(struct master *m, struct enc *e)
 {
 	const struct stats_page *k = &m->pages[0];
 
-	enc_key(e, "keeper");
-	enc_map(e);
+	enc_kv_map(e, "keeper");
 	enc_kv_int(e, "pid", m->h.keeper_pid);
 	enc_kv_uint(e, "startedAt", STAT(k, started_ms));
 	enc_kv_uint(e, "sessions", STAT(k, sessions));
 	enc_kv_uint(e, "maxSessions", m->h.max_sessions);
 	upgrade_build(k, e);
 	enc_end(e);
-	enc_key(e, "master");
-	enc_map(e);
+	enc_kv_map(e, "master");
 	enc_kv_int(e, "pid", getpid());
 	enc_kv_uint(e, "generation", m->h.wid.generation);
 	enc_kv_uint(e, "connections", conn_count(m));
@@ -121,8 +118,7 @@ status_workers(struct master *m, struct enc *e)
 {
 	uint64_t now = clock_boot_ns();
 
-	enc_key(e, "workers");
-	enc_array(e);
+	enc_kv_array(e, "workers");
 	for (uint32_t i = 0; i < MASTER_WORKERS; i++) {
 		const struct worker *w = &m->workers[i];
 		const struct stats_page *p = &m->pages[STATS_PAGE_OF_WORKER(i)];
@@ -156,8 +152,7 @@ status_workers(struct master *m, struct enc *e)
 static void
 status_lanes(struct master *m, struct enc *e)
 {
-	enc_key(e, "lanes");
-	enc_array(e);
+	enc_kv_array(e, "lanes");
 	for (size_t i = 0; i < lanes_count(m->lanes); i++) {
 		struct lane_view v;
 
@@ -184,16 +179,14 @@ status_cgroup(struct master *m, struct enc *e)
 	const char *pids = limits_by(&m->h, CTL_LIMIT_PIDS);
 	bool tree = m->h.group[HERITAGE_GROUP_TREE][0] != '\0';
 
-	enc_key(e, "cgroup");
-	enc_map(e);
+	enc_kv_map(e, "cgroup");
 	enc_kv_str(e, "kill",
 	    !tree				      ? "none"
 		: m->h.flags & HERITAGE_TREE_V2 ? "v2"
 						      : "v1");
 	if (tree)
 		enc_kv_str(e, "path", m->h.group[HERITAGE_GROUP_TREE]);
-	enc_key(e, "limits");
-	enc_map(e);
+	enc_kv_map(e, "limits");
 	enc_kv_str(e, "memoryBytes", limits_by(&m->h, CTL_LIMIT_MEMORY));
 	enc_kv_str(e, "pids", pids != NULL ? pids : "none");
 	enc_end(e);
@@ -211,8 +204,7 @@ status_scheduling(struct enc *e)
 	if (kfile_read(AT_FDCWD, name, text, sizeof(text)) <= 0 ||
 	    sscanf(text, "/autogroup-%*u nice %d", &nice) != 1)
 		return;
-	enc_key(e, "scheduling");
-	enc_map(e);
+	enc_kv_map(e, "scheduling");
 	enc_kv_int(e, "autogroupNice", nice);
 	enc_kv_bool(e, "beforeCommands", nice < 0);
 	enc_end(e);
@@ -233,8 +225,7 @@ status_unavailable(struct master *m, struct enc *e)
 {
 	const char *why = boxes_why(m);
 
-	enc_key(e, "unavailable");
-	enc_array(e);
+	enc_kv_array(e, "unavailable");
 	if (why[0] != '\0')
 		put_missing(e, "sandbox", why);
 	put_missing(e, "node", "the node host is not built yet");
@@ -263,8 +254,7 @@ status_boxes(struct master *m, struct enc *e)
 	struct boxes_count n;
 
 	boxes_count(m, &n);
-	enc_key(e, "boxes");
-	enc_map(e);
+	enc_kv_map(e, "boxes");
 	enc_kv_uint(e, "total", n.total);
 	enc_kv_uint(e, "inside", n.inside);
 	for (uint32_t i = BOX_MAKING; i < BOX_GONE; i++)
@@ -291,8 +281,7 @@ status_sessions(struct master *m, const char *scope, struct enc *e)
 		for (s = registry_first(m); s != NULL; s = registry_next(m, s))
 			if (!s->shown.hidden && strcmp(s->id.scope, scope) == 0)
 				counts[s->state]++;
-	enc_key(e, "sessions");
-	enc_map(e);
+	enc_kv_map(e, "sessions");
 	for (uint32_t i = STATE_QUEUED; i < STATE_COUNT; i++)
 		enc_kv_uint(e, state_name(i), counts[i]);
 	enc_end(e);
@@ -302,8 +291,7 @@ status_sessions(struct master *m, const char *scope, struct enc *e)
 static void
 status_draining(struct master *m, struct enc *e)
 {
-	enc_key(e, "draining");
-	enc_array(e);
+	enc_kv_array(e, "draining");
 	for (size_t i = 0; i < drains_count(m->drains); i++)
 		enc_str(e, drains_name(m->drains, i));
 	enc_end(e);
@@ -340,8 +328,7 @@ status_call(struct api_call *c)
 	gate_status(m, scope, &e);
 	room_status(m, scope, &e);
 	if (scope == NULL) {
-		enc_key(&e, "output");
-		enc_map(&e);
+		enc_kv_map(&e, "output");
 		enc_kv_uint(&e, "budgetBytes", m->budget);
 		enc_kv_uint(&e, "usedBytes", sweep_used(m));
 		enc_end(&e);

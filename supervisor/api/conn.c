@@ -247,8 +247,7 @@ conn_free(struct conn *c)
 		TAILQ_REMOVE(&l->active, c, active_link);
 	l->count--;
 	l->dead -= c->dead;
-	atomic_store_explicit(&c->m->stats->connections, l->count,
-	    memory_order_relaxed);
+	SET_RELAXED(c->m->stats->connections, l->count);
 	if (c->sub.on && c->sub.kinds != 0)
 		api_events_recount(c->m);
 	conn_release(c);

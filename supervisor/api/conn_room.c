@@ -338,10 +338,9 @@ conn_room_hello(struct conn *c, const char *scope, struct proto_problem *why)
 	struct room *room = room_hold(c->m, scope);
 	int r = 0;
 
-	if (room == NULL) {
-		proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
-		return -ENOMEM;
-	}
+	if (room == NULL)
+		return proto_problem_set(why, PROTO_E_BUSY, "",
+		    "out of memory");
 	if (room != c->room)
 		r = room_ask(room, SHARE_CONNECTIONS, 1, why);
 	if (r < 0) {

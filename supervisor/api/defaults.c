@@ -66,16 +66,13 @@ take_texts(const struct val *params, struct exec_defaults *d,
 		memcpy(d->mark, mark.ptr, mark.len);
 	if (dir.ptr == NULL)
 		return 0;
-	if (dir.ptr[0] != '/') {
-		proto_problem_value(why, PROTO_E_INVALID_PARAMS, "baseDir",
-		    val_get(params, "baseDir"), "an absolute path");
-		return -EINVAL;
-	}
+	if (dir.ptr[0] != '/')
+		return proto_problem_value(why, PROTO_E_INVALID_PARAMS,
+		    "baseDir", val_get(params, "baseDir"), "an absolute path");
 	d->dir = strndup(dir.ptr, dir.len);
 	if (d->dir != NULL)
 		return 0;
-	proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
-	return -ENOMEM;
+	return proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
 }
 
 int

@@ -67,8 +67,7 @@ drain_answer(struct req *r, const struct session *gone)
 	enc_kv_bool(&e, "drained", left == 0);
 	enc_kv_uint(&e, "sessions", st->asked);
 	enc_kv_uint(&e, "left", left);
-	enc_key(&e, "survivors");
-	enc_array(&e);
+	enc_kv_array(&e, "survivors");
 	put_survivors(r, gone, &e);
 	enc_end(&e);
 	result_close(&e, left != 0);

@@ -134,8 +134,7 @@ events_call(struct api_call *c)
 	who(c, name, sizeof(name));
 	place = events_place(c->m->events, f.scope, name);
 	enc_map(&e);
-	enc_key(&e, "events");
-	enc_array(&e);
+	enc_kv_array(&e, "events");
 	(void)events_read(c->m->events, conn_scope(c->conn),
 	    val_uint(c->params, "since", place), kinds, UINT32_MAX, on_event,
 	    &f);

@@ -106,27 +106,23 @@ exec_wake(struct req *r, struct session *s, unsigned wake)
 	}
 }
 
-bool
-api_exec_waits(const struct conn *c, const struct session *s)
+/* Does an exec but this one wait for it, of that connection or (NULL) of any? */
+static bool
+waits(const struct session *s, const struct conn *of, const struct req *but)
 {
 	const struct watch *w;
 
 	LIST_FOREACH(w, &s->watches, of_session)
-		if (w->req->conn == c && w->req->row == &method_EXEC)
+		if (w->req != but && w->req->row == &method_EXEC &&
+		    (of == NULL || w->req->conn == of))
 			return true;
 	return false;
 }
 
-/* Does another request of the same key wait for it too? */
-static bool
-others_wait(const struct req *r, const struct session *s)
+bool
+api_exec_waits(const struct conn *c, const struct session *s)
 {
-	const struct watch *w;
-
-	LIST_FOREACH(w, &s->watches, of_session)
-		if (w->req != r && w->req->row == &method_EXEC)
-			return true;
-	return false;
+	return waits(s, c, NULL);
 }
 
 /* Its client gave it up: a foreground command ends with it. */
@@ -140,7 +136,7 @@ exec_abandon(struct req *r)
 		return;
 	if (x->streaming)
 		stream_end(r, s);
-	if (s->shown.backgrounded || !session_live(s) || others_wait(r, s))
+	if (s->shown.backgrounded || !session_live(s) || waits(s, NULL, r))
 		return;
 	/* One that does not run yet ends here and now: its end must not answer
 	 * the request that is being given up. */
@@ -179,9 +175,7 @@ wants_stream(const struct api_call *c)
 static bool
 wants_tail(const struct api_call *c)
 {
-	const struct val *v = val_get(c->params, "stream");
-
-	return v != NULL && val_is_str(v, "tail");
+	return val_is_str(val_get(c->params, "stream"), "tail");
 }
 
 /* One more sentence beside the result. */
@@ -262,7 +256,7 @@ exec_attach(struct api_call *c, struct session *s)
 		}
 		session_streams(c->m, s);
 		(void)stream_pump(r, s);
-	} else if (s->wish.stream && !others_wait(r, s)) {
+	} else if (s->wish.stream && !waits(s, NULL, r)) {
 		stream_end(r, s);
 	}
 	if (wants_tail(c))
@@ -357,9 +351,8 @@ exec_call(struct api_call *c)
 
 const struct method method_EXEC = {.call = exec_call, .wake = exec_wake,
     .drop = exec_drop, .refused = exec_refusal, .abandon = exec_abandon,
-    .room = stream_room,
-    .committed = stream_committed, .written = stream_written,
-    .state_size = sizeof(struct exec)};
+    .room = stream_room, .committed = stream_committed,
+    .written = stream_written, .state_size = sizeof(struct exec)};
 
 /* It runs: who asked for the background is told its pid, though it may have
  * ended before the next unit. */

@@ -30,11 +30,10 @@ exec_check_lane(struct val_str name, struct proto_problem *why)
 
 		if (b >= 0x20 && b != 0x7f && !two)
 			continue;
-		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "lane",
+		return proto_problem_set(why, PROTO_E_INVALID_PARAMS, "lane",
 		    "lane: byte %zu is 0x%02x%s, a control character; "
 		    "expected printable text of 1 to 31 bytes", i + 1, b,
 		    two ? " and what follows it" : "");
-		return -EINVAL;
 	}
 	return 0;
 }
@@ -46,27 +45,20 @@ exec_check(const struct val *params, struct proto_problem *why)
 	const struct val *cmd = val_get(params, "command");
 	const struct val *argv = val_get(params, "argv");
 
-	if (cmd != NULL && argv != NULL) {
-		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "command",
+	if (cmd != NULL && argv != NULL)
+		return proto_problem_set(why, PROTO_E_INVALID_PARAMS, "command",
 		    "command and argv exclude each other: give one");
-		return -EINVAL;
-	}
-	if (cmd == NULL && argv == NULL) {
-		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "command",
+	if (cmd == NULL && argv == NULL)
+		return proto_problem_set(why, PROTO_E_INVALID_PARAMS, "command",
 		    "command is required (or argv)");
-		return -EINVAL;
-	}
-	if (argv != NULL && argv->a.items[0].s.len == 0) {
-		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "argv",
+	if (argv != NULL && argv->a.items[0].s.len == 0)
+		return proto_problem_set(why, PROTO_E_INVALID_PARAMS, "argv",
 		    "argv[0], the program, is empty");
-		return -EINVAL;
-	}
-	if (timeouts_differ(params)) {
-		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "timeoutSeconds",
+	if (timeouts_differ(params))
+		return proto_problem_set(why, PROTO_E_INVALID_PARAMS,
+		    "timeoutSeconds",
 		    "timeout and timeoutSeconds are the same parameter and "
 		    "differ: give one");
-		return -EINVAL;
-	}
 	return exec_check_lane(val_str(params, "lane"), why);
 }
 

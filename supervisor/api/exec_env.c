@@ -16,11 +16,9 @@ put_pair(struct build *bl, const struct pair *p)
 {
 	char key[160];
 
-	if (p->key_len >= sizeof(key) - 2) {
-		proto_problem_set(bl->why, PROTO_E_TOO_BIG, "env",
+	if (p->key_len >= sizeof(key) - 2)
+		return proto_problem_set(bl->why, PROTO_E_TOO_BIG, "env",
 		    "a variable's name has %zu bytes", p->key_len);
-		return -E2BIG;
-	}
 	memcpy(key, p->key, p->key_len);
 	key[p->key_len] = '=';
 	return blob_put(bl, "env", key, p->key_len + 1, p->val, p->val_len);
@@ -152,11 +150,10 @@ env_call(struct build *bl, const struct exec_base *b, const struct val *params)
 		if (r < 0) {
 			snprintf(field, sizeof(field), "env.%.*s",
 			    (int)k->s.len, k->s.ptr);
-			proto_problem_set(bl->why,
+			return proto_problem_set(bl->why,
 			    r == -EPERM ? PROTO_E_FORBIDDEN
 					: PROTO_E_INVALID_PARAMS,
 			    field, "%s", why);
-			return -EINVAL;
 		}
 		env_set(bl, k->s.ptr, k->s.len, v->s.ptr, v->s.len);
 	}

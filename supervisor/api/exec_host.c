@@ -52,5 +52,5 @@ exec_host(const struct config *cfg, const char *unavailable,
 	    ret->verdict == BOX_FORBIDDEN ? PROTO_E_FORBIDDEN :
 					    PROTO_E_UNSUPPORTED,
 	    ret->field, "%s", ret->text);
-	return -ENOTSUP;
+	return -ENOTSUP; /* which psup sandbox explain explains */
 }

@@ -27,19 +27,16 @@ blob_put(struct build *bl, const char *what, const char *a, size_t a_len,
 	if (a_len + b_len > ARG_ONE_MAX) {
 		text_escape(a, a_len < 40 ? a_len : 40, false, shown,
 		    sizeof(shown));
-		proto_problem_set(bl->why, PROTO_E_TOO_BIG, what,
+		return proto_problem_set(bl->why, PROTO_E_TOO_BIG, what,
 		    "%s %s... has %zu bytes, the kernel takes %u in one", what,
 		    shown, a_len + b_len, ARG_ONE_MAX);
-		return -E2BIG;
 	}
 	bl->sum += a_len + b_len + 1 + sizeof(char *);
-	if (bl->sum > ARG_SUM_MAX) {
-		proto_problem_set(bl->why, PROTO_E_TOO_BIG, what,
+	if (bl->sum > ARG_SUM_MAX)
+		return proto_problem_set(bl->why, PROTO_E_TOO_BIG, what,
 		    "arguments and environment have over %u bytes together, "
 		    "the kernel takes no more",
 		    ARG_SUM_MAX);
-		return -E2BIG;
-	}
 	sbuf_addn(&bl->blob, a, a_len);
 	sbuf_addn(&bl->blob, b, b_len);
 	sbuf_addn(&bl->blob, "", 1);
@@ -201,11 +198,9 @@ exec_umask(const struct val *params, uint32_t dflt, uint32_t *ret,
 			mask = 010000;
 		mask = mask << 3 | ((uint32_t)v.ptr[i] & 7u);
 	}
-	if (v.len == 0 || mask > 0777) {
-		proto_problem_value(why, PROTO_E_INVALID_PARAMS, "umask",
+	if (v.len == 0 || mask > 0777)
+		return proto_problem_value(why, PROTO_E_INVALID_PARAMS, "umask",
 		    val_get(params, "umask"), "octal digits from 0 to 0777");
-		return -EINVAL;
-	}
 	*ret = mask;
 	return 0;
 }
@@ -244,11 +239,9 @@ spec_fill(struct build *bl, const struct exec_base *b, const struct val *params,
 		    argv->a.items[0].s.len);
 	else
 		sbuf_addn(&bl->blob, shells->p, shells->len);
-	if (sp->path_count == 0) {
-		proto_problem_set(bl->why, PROTO_E_INVALID_PARAMS, "argv",
-		    "the program's name is too long");
-		return -ENAMETOOLONG;
-	}
+	if (sp->path_count == 0)
+		return proto_problem_set(bl->why, PROTO_E_INVALID_PARAMS,
+		    "argv", "the program's name is too long");
 	return 0;
 }
 

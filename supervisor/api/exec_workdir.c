@@ -124,7 +124,7 @@ box_workdir(const struct exec_base *b, const struct val *params, char *ret,
 		return 0;
 	(void)snprintf(ret, size, "%s", full);
 	text_escape(dir, strlen(dir), false, shown, sizeof(shown));
-	proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
+	return proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
 	    "workdir %s is not in the box; expected %s; nothing was run", shown,
 	    leads_up(full)		? "a path without .." :
 		b->directory[0] == '\0' ? BOX_TOP " or below" :
@@ -133,7 +133,6 @@ box_workdir(const struct exec_base *b, const struct val *params, char *ret,
 					 "scope's directory or below" :
 					 BOX_TOP ", its scope's directory or "
 					 "below");
-	return -EINVAL;
 }
 
 bool
@@ -191,19 +190,15 @@ exec_workdir(const struct exec_base *b, const struct val *params, char *ret,
 	else
 		n = -1;
 	text_escape(dir, strlen(dir), false, shown, sizeof(shown));
-	if (n < 0 || (size_t)n >= size) {
-		proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
+	if (n < 0 || (size_t)n >= size)
+		return proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
 		    "workdir %s is %s; nothing was run", shown,
 		    n < 0 ? "relative, and no baseDir was given" : "too long");
-		return -EINVAL;
-	}
 	if (workdir_outside(b, ret, home, sizeof(home)))
 		(void)strlcpy(ret, home, size);
-	else if (b->left && behind(ret, BOX_TOP) != NULL) {
-		proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
+	else if (b->left && behind(ret, BOX_TOP) != NULL)
+		return proto_problem_set(why, PROTO_E_WORKDIR, "workdir",
 		    "workdir %s is a box's, and has no place on the host; "
 		    "expected a directory there; nothing was run", shown);
-		return -EINVAL;
-	}
 	return 0;
 }

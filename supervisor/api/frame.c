@@ -30,8 +30,7 @@ frame_fail(struct conn *c, uint32_t msgid, enum proto_error code,
 	struct proto_problem p;
 	char shown[300];
 
-	atomic_fetch_add_explicit(&c->m->stats->malformed, 1,
-	    memory_order_relaxed);
+	ADD_RELAXED(c->m->stats->malformed, 1);
 	text_escape(why, strlen(why), false, shown, sizeof(shown));
 	proto_problem_set(&p, code, "", "%s", shown);
 	conn_fail(c, msgid, &p);
@@ -45,8 +44,7 @@ part_fail(struct conn *c, uint32_t msgid, const char *part,
 {
 	struct proto_problem p;
 
-	atomic_fetch_add_explicit(&c->m->stats->malformed, 1,
-	    memory_order_relaxed);
+	ADD_RELAXED(c->m->stats->malformed, 1);
 	proto_problem_value(&p, PROTO_E_BAD_REQUEST, part, v, expected);
 	conn_fail(c, msgid, &p);
 }
@@ -216,8 +214,7 @@ frame_handle(struct conn *c, const char *p, size_t len)
 	e = codec_decode_more(&c->walk, p, len, &limits, &extent, &arena, &f);
 	switch (e) {
 	case CODEC_OK:
-		atomic_fetch_add_explicit(&c->m->stats->requests, 1,
-		    memory_order_relaxed);
+		ADD_RELAXED(c->m->stats->requests, 1);
 		frame_take(c, f);
 		codec_arena_free(&arena);
 		return extent.used;

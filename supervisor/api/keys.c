@@ -50,8 +50,7 @@ answer(struct req *r, struct session *s, const char *what)
 	result_open(&e, text.p, text.len);
 	input_details(r, s, &e);
 	if (r->row == &method_SEND_KEYS) {
-		enc_key(&e, "warnings");
-		enc_array(&e);
+		enc_kv_array(&e, "warnings");
 		add_warnings(in, &e, NULL);
 		enc_end(&e);
 	}

@@ -130,8 +130,7 @@ list_groups(struct api_call *c, struct enc *e)
 {
 	struct lane_group_view g;
 
-	enc_key(e, "groups");
-	enc_array(e);
+	enc_kv_array(e, "groups");
 	for (size_t i = 0; conn_scope(c->conn) == NULL &&
 	     i < lanes_group_count(c->m->lanes); i++) {
 		lanes_group_view(c->m->lanes, i, &g);

@@ -339,8 +339,7 @@ list_call(struct api_call *c)
 		return;
 	result_open_details(&l->e);
 	enc_kv_str(&l->e, "status", "completed");
-	enc_key(&l->e, "sessions");
-	enc_array(&l->e);
+	enc_kv_array(&l->e, "sessions");
 	req_step(r, list_step);
 }
 

@@ -60,8 +60,7 @@ log_details(const struct log_show *l, struct session *s, const char *page,
 			: l->first_line + l->line_count);
 	if (l->finds) {
 		enc_kv_uint(e, "matchedLines", l->hit_count);
-		enc_key(e, "lineNumbers");
-		enc_array(e);
+		enc_kv_array(e, "lineNumbers");
 		for (size_t i = 0; i < l->number_count; i++)
 			enc_uint(e, l->numbers[i]);
 		enc_end(e);

@@ -59,8 +59,7 @@ enc_times(struct master *m, struct session *s, const struct delivery *d,
 	uint64_t pos = d->next - d->len, end, wall_ms;
 	struct ring_facts f;
 
-	enc_key(e, "times");
-	enc_array(e);
+	enc_kv_array(e, "times");
 	if (!d->have || rd == NULL || ring_facts(rd, &f) != RING_OK)
 		pos = d->next;
 	for (; pos < d->next; pos = end > pos ? end : d->next) {

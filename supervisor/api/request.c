@@ -5,11 +5,11 @@
  */
 #include <errno.h>
 #include <event2/event.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "common/text.h"
 #include "supervisor/api/conn.h"
 #include "supervisor/words/result.h"
@@ -141,11 +141,8 @@ req_failf(struct req *r, enum proto_error code, const char *field,
 {
 	struct proto_problem p;
 	char text[300];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(text, sizeof(text), fmt);
 	proto_problem_set(&p, code, field, "%s", text);
 	return req_fail(r, &p);
 }
@@ -197,11 +194,8 @@ req_refuse(struct req *r, enum proto_error code, const char *session,
     const char *fmt, ...)
 {
 	char text[600];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(text, sizeof(text), fmt);
 	return refuse(r, code, session, text, NULL);
 }
 

@@ -155,8 +155,7 @@ put_maker(struct enc *e, struct sbuf *b, struct master *m, const char *scope)
 		return;
 	}
 	sbuf_add(b, "made by:");
-	enc_key(e, "argv");
-	enc_array(e);
+	enc_kv_array(e, "argv");
 	for (; *argv != NULL; argv++) {
 		sbuf_add(b, strncmp(*argv, "--", 2) == 0 ? " \\\n    " : " ");
 		add_word(b, *argv);
@@ -172,8 +171,7 @@ put_box(struct enc *e, struct sbuf *b, struct master *m, const char *scope,
 {
 	const struct config_sandbox *s = &m->cfg.sandbox;
 
-	enc_key(e, "box");
-	enc_map(e);
+	enc_kv_map(e, "box");
 	enc_kv_str(e, "of", config_word(OPT_BOX_OF, s->scope));
 	sandbox_put_made(e, s, directory);
 	enc_kv_uint(e, "memoryBytes", s->memory);

@@ -10,8 +10,7 @@ put_binds(struct enc *e, const struct config_sandbox *s)
 	const char *at = s->binds;
 	struct box_bind bind;
 
-	enc_key(e, "binds");
-	enc_array(e);
+	enc_kv_array(e, "binds");
 	while (config_next_bind(&at, &bind)) {
 		enc_map(e);
 		enc_kv_str(e, "host", bind.host);

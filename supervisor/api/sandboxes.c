@@ -110,8 +110,7 @@ sandboxes_call(struct api_call *c)
 		return;
 	result_open_details(&e);
 	enc_kv_str(&e, "status", "completed");
-	enc_key(&e, "boxes");
-	enc_array(&e);
+	enc_kv_array(&e, "boxes");
 	LIST_FOREACH(bx, &c->m->boxes.list, link) {
 		if (key[0] != '\0' && strcmp(bx->key, key) != 0)
 			continue;

@@ -174,8 +174,7 @@ list_tokens_call(struct api_call *c)
 	struct enc e = ENC_INIT;
 
 	enc_map(&e);
-	enc_key(&e, "tokens");
-	enc_array(&e);
+	enc_kv_array(&e, "tokens");
 	for (size_t i = 0; i < tokens_count(c->m->tokens); i++) {
 		tokens_view(c->m->tokens, i, &v);
 		if (one && strcmp(v.scope, scope) != 0)

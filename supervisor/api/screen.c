@@ -151,8 +151,7 @@ put_head(struct drawing *d, struct session *s)
 	enc_kv_str(e, "name", s->id.name);
 	enc_kv_uint(e, "cols", f->cols);
 	enc_kv_uint(e, "rows", f->rows);
-	enc_key(e, "cursor");
-	enc_map(e);
+	enc_kv_map(e, "cursor");
 	enc_kv_uint(e, "row", f->cursor_row);
 	enc_kv_uint(e, "col", f->cursor_col);
 	enc_kv_bool(e, "visible", f->cursor_visible);
@@ -162,8 +161,7 @@ put_head(struct drawing *d, struct session *s)
 	enc_kv_uint(e, "next", rp->to);
 	enc_kv_uint(e, "droppedBytes", rp->dropped);
 	enc_kv_bool(e, "approximate", rp->approximate);
-	enc_key(e, "lines");
-	enc_array(e);
+	enc_kv_array(e, "lines");
 }
 
 /* Some more rows. True: all are there, or as many as one answer holds. */
@@ -180,8 +178,7 @@ put_rows(struct drawing *d, uint64_t until)
 				d->lines = d->row;
 			if (d->runs || !d->cells)
 				return true;
-			enc_key(&d->e, "runs");
-			enc_array(&d->e);
+			enc_kv_array(&d->e, "runs");
 			d->runs = true;
 			d->runs_at = d->e.len;
 			d->row = 0;

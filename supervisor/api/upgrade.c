@@ -54,8 +54,7 @@ upgrade_build(const struct stats_page *p, struct enc *e)
 	memcpy(build, p->build, sizeof(build));
 	build[sizeof(build) - 1] = '\0';
 	enc_kv_str(e, "build", build);
-	enc_key(e, "layouts");
-	enc_map(e);
+	enc_kv_map(e, "layouts");
 	for (size_t i = 0; i < ABI_COUNT; i++)
 		enc_kv_uint(e, abi_table[i].name,
 		    abi_stamp_version(atomic_load(&p->layouts[i])));

@@ -124,8 +124,7 @@ wait_answer(struct waits *ws)
 	result_open_details(e);
 	enc_kv_str(e, "status", waits_enough(ws) ? "completed" : "running");
 	enc_kv_str(e, "met", met_of(ws));
-	enc_key(e, "sessions");
-	enc_array(e);
+	enc_kv_array(e, "sessions");
 	if (answer_step(ws->r, clock_boot_ns() + TURN_SLICE_MAX_NS) > 0)
 		req_step(ws->r, answer_step);
 }

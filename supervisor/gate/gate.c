@@ -250,11 +250,9 @@ gate_enter(struct master *m, struct session *s, bool arrives,
 			return -EBUSY;
 		}
 		if (arrives &&
-		    admission_waiting(m->gate.admission) >= WAIT_MAX) {
-			proto_problem_set(why, PROTO_E_QUEUE_FULL, "",
+		    admission_waiting(m->gate.admission) >= WAIT_MAX)
+			return proto_problem_set(why, PROTO_E_QUEUE_FULL, "",
 			    "%u sessions wait for a place already", WAIT_MAX);
-			return -EBUSY;
-		}
 		if (arrives && room_for(s, STATE_QUEUED, why) < 0)
 			return -EBUSY;
 		s->queued.warned &= s->custody.state == CUSTODY_UNKNOWN;
@@ -363,8 +361,7 @@ put_scopes(struct master *m, struct enc *e)
 	size_t n = lanes_count(places), shown = 0;
 	struct lane_view v;
 
-	enc_key(e, "scopes");
-	enc_array(e);
+	enc_kv_array(e, "scopes");
 	for (size_t i = 0; i < n && shown < SCOPES_MAX; i++) {
 		lanes_view(places, i, &v);
 		if (v.width == UINT32_MAX && v.queued == 0)
@@ -388,8 +385,7 @@ gate_status(struct master *m, const char *scope, struct enc *e)
 	const struct config *c = &m->cfg;
 	struct admission_view v;
 
-	enc_key(e, "admission");
-	enc_map(e);
+	enc_kv_map(e, "admission");
 	if (scope != NULL) {
 		admission_view(m->gate.admission, scope, &v);
 		put_view(&v, e);

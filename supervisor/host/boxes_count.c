@@ -40,8 +40,6 @@ boxes_show(struct master *m)
 	struct boxes_count n;
 
 	boxes_count(m, &n);
-	atomic_store_explicit(
-	    &m->stats->boxes, n.total, memory_order_relaxed);
-	atomic_store_explicit(
-	    &m->stats->boxed, n.inside, memory_order_relaxed);
+	SET_RELAXED(m->stats->boxes, n.total);
+	SET_RELAXED(m->stats->boxed, n.inside);
 }

@@ -16,20 +16,8 @@
 #define STOP_NS	  (5 * NSEC_PER_SEC)
 #define MINUTE_NS (60 * NSEC_PER_SEC)
 
-static int
-cmp_sid(const void *key, const struct rank_node *n)
-{
-	uint64_t a = *(const uint64_t *)key;
-	uint64_t b = RANK_OWNER_C(n, struct host_box, by_sid)->sid.v;
-
-	return a < b ? -1 : a > b;
-}
-
-static int
-cmp_key(const void *key, const struct rank_node *n)
-{
-	return strcmp(key, RANK_OWNER_C(n, struct host_box, by_key)->key);
-}
+static RANK_BY_U64(cmp_sid, struct host_box, by_sid, sid.v)
+static RANK_BY_TEXT(cmp_key, struct host_box, by_key, key)
 
 static int
 cmp_due(const void *key, const struct rank_node *n)

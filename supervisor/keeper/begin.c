@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "common/format.h"
 #include "kfile.h"
 #include "shm/lent_map.h"
 #include "supervisor/keeper/notify.h"
@@ -30,13 +30,10 @@ int
 keeper_fail(const struct keeper_options *o, int code, const char *fmt, ...)
 {
 	char text[1024];
-	va_list ap;
 	int n;
 
 	text[0] = (char)code;
-	va_start(ap, fmt);
-	n = vsnprintf(text + 1, sizeof(text) - 2, fmt, ap);
-	va_end(ap);
+	n = FORMATTED(text + 1, sizeof(text) - 2, fmt);
 	if (n < 0)
 		n = 0;
 	if ((size_t)n > sizeof(text) - 3)

@@ -20,7 +20,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <linux/sched.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cgroup.h"
@@ -47,7 +46,6 @@ open_group(const char *path)
 static int
 end_group(const char *path)
 {
-	const struct timespec pause = { .tv_nsec = 2000000 };
 	uint64_t end = clock_boot_ns() + BOUND_NS;
 	size_t first = 0, n;
 	int fd, r = -EBUSY;
@@ -62,7 +60,7 @@ end_group(const char *path)
 		r = n == 0 ? cgroup_remove(AT_FDCWD, path) : -EBUSY;
 		if (r == 0)
 			break;
-		(void)nanosleep(&pause, NULL);
+		clock_nap(2 * NSEC_PER_MSEC);
 	}
 	(void)close(fd);
 	if (first > 0)
@@ -209,12 +207,11 @@ lock_group(int parent, const char *name)
 static int
 make_locked(const char *path)
 {
-	const struct timespec pause = {.tv_nsec = 1000000};
 	int fd = -1;
 
 	for (unsigned i = 0; fd < 0 && i < MAKE_TRIES; i++) {
 		if (i > 0)
-			(void)nanosleep(&pause, NULL);
+			clock_nap(NSEC_PER_MSEC);
 		if (mkdir(path, 0755) < 0 && errno != EEXIST)
 			return -1;
 		if (FAULT_FAILS("keeper.group-swept"))

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "mark.h"
@@ -151,7 +150,6 @@ kill_pass(const struct old *old, uint32_t *ret_locked)
 static uint32_t
 kill_all(const struct old *old, const char *whose)
 {
-	const struct timespec pause = { .tv_nsec = 2000000 };
 	uint64_t now = clock_boot_ns(), end = now + BOUND_NS;
 	uint64_t locked_end = now + LOCKED_NS;
 	uint32_t n, locked, killed = 0;
@@ -159,7 +157,7 @@ kill_all(const struct old *old, const char *whose)
 	while ((n = kill_pass(old, &locked)) + locked > 0 &&
 	    clock_boot_ns() < (n > 0 ? end : locked_end)) {
 		killed += n;
-		(void)nanosleep(&pause, NULL);
+		clock_nap(2 * NSEC_PER_MSEC);
 	}
 	if (killed > 0)
 		log_event(LOG_WARN, "leftover-killed", KV("of", whose),
@@ -208,13 +206,12 @@ kill_children(void)
 void
 leftover_own(uint64_t incarnation, bool children)
 {
-	const struct timespec pause = { .tv_nsec = 2000000 };
 	struct old own = { .v = { incarnation }, .count = 1 };
 	uint64_t end = clock_boot_ns() + BOUND_NS;
 
 	(void)kill_all(&own, "finished commands");
 	while (children && kill_children() > 0 && clock_boot_ns() < end)
-		(void)nanosleep(&pause, NULL);
+		clock_nap(2 * NSEC_PER_MSEC);
 }
 
 /* Are we still on file? A successor looks there for whom to kill. */
@@ -265,7 +262,6 @@ kill_worker(int lock, int32_t pid)
 void
 leftover_workers(int lock)
 {
-	const struct timespec pause = { .tv_nsec = 2000000 };
 	uint64_t late = clock_boot_ns() + LEAVING_NS;
 	int32_t pid, killed = 0;
 
@@ -273,6 +269,6 @@ leftover_workers(int lock)
 	    clock_boot_ns() < late + BOUND_NS) {
 		if (pid != killed && clock_boot_ns() > late)
 			kill_worker(lock, killed = pid);
-		(void)nanosleep(&pause, NULL);
+		clock_nap(2 * NSEC_PER_MSEC);
 	}
 }

@@ -223,14 +223,11 @@ note_stats(struct keeper *k, uint64_t woke)
 	uint64_t now = clock_boot_ns();
 
 	log_tick();
-	atomic_store_explicit(&s->heartbeat_ns, now, memory_order_relaxed);
-	atomic_store_explicit(&s->sessions, table_count(k->table),
-	    memory_order_relaxed);
-	atomic_fetch_add_explicit(&s->loop_turns, 1, memory_order_relaxed);
-	if (now - woke > atomic_load_explicit(&s->longest_turn_ns,
-		memory_order_relaxed))
-		atomic_store_explicit(&s->longest_turn_ns, now - woke,
-		    memory_order_relaxed);
+	SET_RELAXED(s->heartbeat_ns, now);
+	SET_RELAXED(s->sessions, table_count(k->table));
+	ADD_RELAXED(s->loop_turns, 1);
+	if (now - woke > RELAXED(s->longest_turn_ns))
+		SET_RELAXED(s->longest_turn_ns, now - woke);
 	stats_turn_cpu(s, &cpu_ns);
 }
 

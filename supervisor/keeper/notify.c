@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +23,7 @@
 
 #include "check.h"
 #include "common/config_options.h"
+#include "common/format.h"
 #include "supervisor/keeper/state.h"
 
 #define ROUNDS        4u /* looks within one watchdog period */
@@ -84,14 +84,11 @@ static bool __attribute__((format(printf, 1, 2)))
 say(const char *fmt, ...)
 {
 	char text[512];
-	va_list ap;
 	int n;
 
 	if (notify.fd < 0)
 		return true;
-	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	n = FORMATTED(text, sizeof(text), fmt);
 	if (n < 0 || (size_t)n >= sizeof(text) ||
 	    send(notify.fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
 		return true;

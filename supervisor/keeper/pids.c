@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/fault.h"
@@ -89,8 +88,7 @@ pids_take(struct keeper *k, struct row *r, int32_t pid)
 		r->exit = e;
 	r->spawned_ns = clock_boot_ns();
 	FAULT("keeper.after-spawned");
-	atomic_fetch_add_explicit(&k->stats[0].spawned, 1,
-	    memory_order_relaxed);
+	ADD_RELAXED(k->stats[0].spawned, 1);
 	return true;
 }
 
@@ -98,12 +96,10 @@ pids_take(struct keeper *k, struct row *r, int32_t pid)
 static bool
 pause_of(unsigned *left)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-
 	if (*left == 0)
 		return false;
 	--*left;
-	(void)nanosleep(&pause, NULL);
+	clock_nap(PAUSE_NS);
 	return true;
 }
 

@@ -300,7 +300,7 @@ on_closed(struct keeper *k, struct proc *p)
 	if (r == NULL)
 		return;
 	reap_forget(k, r);
-	atomic_fetch_add_explicit(&k->stats[0].ended, 1, memory_order_relaxed);
+	ADD_RELAXED(k->stats[0].ended, 1);
 }
 
 /* SHUTDOWN: a client asked for the end of everything. */

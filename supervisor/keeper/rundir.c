@@ -38,7 +38,6 @@ cannot(const struct keeper *k, const char *what, int error)
 static long
 holder_of(int fd)
 {
-	const struct timespec pause = { .tv_nsec = 10000000 };
 	char text[32];
 	ssize_t n;
 	int i;
@@ -49,7 +48,7 @@ holder_of(int fd)
 			text[n] = '\0';
 			return strtol(text, NULL, 10);
 		}
-		(void)nanosleep(&pause, NULL);
+		clock_nap(10 * NSEC_PER_MSEC);
 	}
 	return 0;
 }
@@ -70,7 +69,6 @@ is_dead(long pid)
 static int
 lock_file(const struct keeper *k)
 {
-	const struct timespec pause = { .tv_nsec = 10000000 };
 	long holder;
 	int i;
 
@@ -82,7 +80,7 @@ lock_file(const struct keeper *k)
 			return keeper_fail(k->opt, KEEPER_RUNNING,
 			    "already running in %s: pid %ld",
 			    k->opt->runtime_dir, holder);
-		(void)nanosleep(&pause, NULL);
+		clock_nap(10 * NSEC_PER_MSEC);
 	}
 	return 0;
 }

@@ -9,11 +9,7 @@
 #include <string.h>
 
 /* Orders lanes by name. */
-int
-lane_cmp_name(const void *key, const struct rank_node *n)
-{
-	return strcmp(key, RANK_OWNER_C(n, struct lane, by_name)->name);
-}
+RANK_BY_TEXT(lane_cmp_name, struct lane, by_name, name)
 
 /* Orders entries by arrival; the id decides between equal numbers, which only
  * a damaged index can bring. */
@@ -41,14 +37,7 @@ lane_cmp_age(const void *key, const struct rank_node *n)
 	return lane_cmp_arrival(a, &b->place);
 }
 
-int
-lane_cmp_sid(const void *key, const struct rank_node *n)
-{
-	const struct sid *a = key;
-	struct sid b = RANK_OWNER_C(n, struct entry, by_sid)->sid;
-
-	return a->v < b.v ? -1 : a->v > b.v;
-}
+RANK_BY_U64(lane_cmp_sid, struct entry, by_sid, sid.v)
 
 /* ------------------------------------------------------------ the sessions */
 

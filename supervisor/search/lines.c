@@ -120,8 +120,7 @@ count_surplus(const struct ring_reader *r, struct reading *rd, uint64_t pos,
 	bool err = false;
 
 	if (rd->facts.head - pos <= newest ||
-	    atomic_load_explicit(&rd->facts.raw.hole_to,
-		memory_order_relaxed) > pos)
+	    RELAXED(rd->facts.raw.hole_to) > pos)
 		return;
 	for (; pos < rd->facts.head; pos = end)
 		if (stretch_at(r, rd, pos, &err, &end))
@@ -223,7 +222,7 @@ start_of(const struct reading *rd, uint64_t from, size_t max_tail)
 	start = f->head - max_tail;
 	if (start <= from ||
 	    (f->dropped > 0 && start < f->oldest_tail) ||
-	    start < atomic_load_explicit(&f->raw.hole_to, memory_order_relaxed))
+	    start < RELAXED(f->raw.hole_to))
 		return from;
 	return start;
 }

@@ -264,8 +264,7 @@ session_end_here(struct master *m, struct session *s, uint32_t reason,
 	facts_here(s, s->ending.forced != END_NONE && reason != END_LOST
 	        ? s->ending.forced
 	        : reason);
-	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
-	    memory_order_relaxed);
+	ADD_RELAXED(m->board.hdr->ended_total, 1);
 	session_ended(m, s, why);
 }
 

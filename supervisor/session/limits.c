@@ -36,27 +36,22 @@ can_be_met(const struct heritage *h, unsigned which, int64_t v,
 {
 	struct rlimit rl;
 
-	if (limits_by(h, (enum ctl_limit)which) == NULL) {
-		proto_problem_set(why, PROTO_E_UNSUPPORTED, "limits.pids",
+	if (limits_by(h, (enum ctl_limit)which) == NULL)
+		return proto_problem_set(why, PROTO_E_UNSUPPORTED,
+		    "limits.pids",
 		    "limits.pids: no control group can count processes here; "
 		    "the limit of the system is one per user, not per "
 		    "session");
-		return -ENOTSUP;
-	}
-	if (which == CTL_LIMIT_NICE && v < 0 && geteuid() != 0) {
-		proto_problem_set(why, PROTO_E_UNSUPPORTED, "limits.nice",
-		    "limits.nice: below 0 is for root");
-		return -ENOTSUP;
-	}
+	if (which == CTL_LIMIT_NICE && v < 0 && geteuid() != 0)
+		return proto_problem_set(why, PROTO_E_UNSUPPORTED,
+		    "limits.nice", "limits.nice: below 0 is for root");
 	if (which == CTL_LIMIT_NOFILE &&
-	    getrlimit(RLIMIT_NOFILE, &rl) == 0 && (uint64_t)v > rl.rlim_max) {
-		proto_problem_set(why, PROTO_E_UNSUPPORTED,
+	    getrlimit(RLIMIT_NOFILE, &rl) == 0 && (uint64_t)v > rl.rlim_max)
+		return proto_problem_set(why, PROTO_E_UNSUPPORTED,
 		    "limits.openFiles",
 		    "limits.openFiles: the server itself may open %llu at "
 		    "most",
 		    (unsigned long long)rl.rlim_max);
-		return -ENOTSUP;
-	}
 	return 0;
 }
 
@@ -82,20 +77,17 @@ take_one(const struct heritage *h, const struct val *key, const struct val *val,
 	char field[64];
 	int64_t v;
 
-	if (i == CTL_LIMITS) {
-		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "limits",
+	if (i == CTL_LIMITS)
+		return proto_problem_set(why, PROTO_E_INVALID_PARAMS, "limits",
 		    "limits: there is no limit named %.*s; there are "
 		    "memoryBytes, pids, cpuSeconds, fileSizeBytes, openFiles, "
 		    "nice",
 		    (int)(key->s.len < 64 ? key->s.len : 64), key->s.ptr);
-		return -EINVAL;
-	}
 	if (!to_int(val, &v) || v < limit_rows[i].min ||
 	    v > limit_rows[i].max) {
 		snprintf(field, sizeof(field), "limits.%s", limit_rows[i].name);
-		proto_problem_value(why, PROTO_E_INVALID_PARAMS, field,
+		return proto_problem_value(why, PROTO_E_INVALID_PARAMS, field,
 		    val, limit_rows[i].expected);
-		return -EINVAL;
 	}
 	l->mask |= 1u << i;
 	l->value[i] = v;
@@ -228,14 +220,12 @@ limits_encode(const struct heritage *h, const struct session_limits *l,
 
 	if (l->mask == 0)
 		return;
-	enc_key(e, "limits");
-	enc_map(e);
+	enc_kv_map(e, "limits");
 	for (i = 0; i < CTL_LIMITS; i++) {
 		if ((l->mask & (1u << i)) == 0)
 			continue;
 		by = limits_by(h, (enum ctl_limit)i);
-		enc_key(e, limit_rows[i].name);
-		enc_map(e);
+		enc_kv_map(e, limit_rows[i].name);
 		enc_kv_int(e, "limit", l->value[i]);
 		enc_kv_str(e, "by",
 		    i == CTL_LIMIT_NICE ? "nice"

@@ -119,8 +119,7 @@ began(struct master *m, struct session *s)
 {
 	readers_forget(m, s->id.sid);
 	record_started(s);
-	atomic_fetch_add_explicit(&m->board.hdr->started_total, 1,
-	    memory_order_relaxed);
+	ADD_RELAXED(m->board.hdr->started_total, 1);
 	news_started(m, s);
 }
 
@@ -222,8 +221,7 @@ session_on_failed(struct master *m, struct worker *w,
 		boxes_where(m, s, path, sizeof(path));
 	facts_failed(s, msg->error, msg->stage, path);
 	tally_add(m, TALLY_SPAWN_FAILED, 1);
-	atomic_fetch_add_explicit(&m->board.hdr->failed_total, 1,
-	    memory_order_relaxed);
+	ADD_RELAXED(m->board.hdr->failed_total, 1);
 	log_event(LOG_NOTE, "session-not-spawned", KV_SESSION(s),
 	    KV("error", strerror(abs(msg->error))),
 	    KV("stage", stage_name(msg->stage)));
@@ -303,8 +301,7 @@ session_on_end(struct master *m, struct worker *w, const struct ctl_end *msg)
 	}
 	output_ended(s, msg->total, msg->dropped_nospace, msg->ring_bytes);
 	spares_ended(w, s, msg->ring_kept != 0, own);
-	atomic_fetch_add_explicit(&m->board.hdr->ended_total, 1,
-	    memory_order_relaxed);
+	ADD_RELAXED(m->board.hdr->ended_total, 1);
 	order_let_go(w, msg);
 	session_ended(m, s, reason_name(s->facts.reason));
 }

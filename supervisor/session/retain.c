@@ -33,10 +33,9 @@ static int
 unknown(const char *map, const char *expected, const struct val *key,
     struct proto_problem *why)
 {
-	proto_problem_set(why, PROTO_E_INVALID_PARAMS, map,
+	return proto_problem_set(why, PROTO_E_INVALID_PARAMS, map,
 	    "%s: unknown key \"%.*s\"; expected %s", map,
 	    (int)(key->s.len < 40 ? key->s.len : 40), key->s.ptr, expected);
-	return -EINVAL;
 }
 
 /* One number of retain. */
@@ -53,9 +52,8 @@ take_region(const struct region *r, const struct val *v, struct session_wish *w,
 	if (n < r->min || n > REGION_MAX) {
 		snprintf(expected, sizeof(expected),
 		    "bytes from %" PRId64 " to %d", r->min, REGION_MAX);
-		proto_problem_value(why, PROTO_E_INVALID_PARAMS, r->field, v,
-		    expected);
-		return -EINVAL;
+		return proto_problem_value(why, PROTO_E_INVALID_PARAMS,
+		    r->field, v, expected);
 	}
 	bytes = (uint32_t)n;
 	memcpy((char *)w + r->at, &bytes, sizeof(bytes));
@@ -87,11 +85,10 @@ take_retain(const struct master *m, const struct val *map, struct session_wish *
 	most = m->budget - m->budget / 8 - SHM_PAGE; /* for one scope, alone */
 	if (sum <= most)
 		return 0;
-	proto_problem_set(why, PROTO_E_NO_SPACE, "retain",
+	return proto_problem_set(why, PROTO_E_NO_SPACE, "retain",
 	    "retain: %" PRIu64 " bytes in all are more than the output budget "
 	    "has for one scope; expected at most %" PRIu64,
 	    sum, most);
-	return -ENOSPC;
 }
 
 /* Where the file is to be: as said, or a new one in the configured place. */
@@ -104,12 +101,11 @@ spill_path(const struct master *m, const struct val *path,
 	int n;
 
 	if (path == NULL) {
-		if (m->cfg.spill_dir[0] == '\0') {
-			proto_problem_set(why, PROTO_E_INVALID_PARAMS, "spill",
+		if (m->cfg.spill_dir[0] == '\0')
+			return proto_problem_set(why, PROTO_E_INVALID_PARAMS,
+			    "spill",
 			    "spill: no path is given, and the server has no "
 			    "place of its own for such files ([spill] dir)");
-			return -EINVAL;
-		}
 		n = snprintf(at, sizeof(at), "%s/%s-%" PRIx64 "-%" PRIx64
 		    ".log", m->cfg.spill_dir, id->slug, m->h.incarnation,
 		    id->sid.v);
@@ -120,16 +116,13 @@ spill_path(const struct master *m, const struct val *path,
 		n = snprintf(at, sizeof(at), "%s/%.*s", w->cwd,
 		    (int)path->s.len, path->s.ptr);
 	}
-	if (n < 0 || (size_t)n >= sizeof(at)) {
-		proto_problem_set(why, PROTO_E_INVALID_PARAMS, "spill.path",
-		    "spill.path has more than 4095 bytes");
-		return -EINVAL;
-	}
+	if (n < 0 || (size_t)n >= sizeof(at))
+		return proto_problem_set(why, PROTO_E_INVALID_PARAMS,
+		    "spill.path", "spill.path has more than 4095 bytes");
 	w->spill_path = strdup(at);
 	if (w->spill_path != NULL)
 		return 0;
-	proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
-	return -ENOMEM;
+	return proto_problem_set(why, PROTO_E_BUSY, "", "out of memory");
 }
 
 /* {path, maxBytes} */
@@ -152,20 +145,16 @@ take_spill(const struct master *m, const struct val *map,
 	}
 	if (path != NULL && (path->type != VAL_STR || path->s.len == 0 ||
 	    path->s.len > 4095 || !text_is_utf8(path->s.ptr, path->s.len) ||
-	    memchr(path->s.ptr, 0, path->s.len) != NULL)) {
-		proto_problem_value(why, PROTO_E_INVALID_PARAMS, "spill.path",
-		    path, "a file name of 1 to 4095 bytes");
-		return -EINVAL;
-	}
+	    memchr(path->s.ptr, 0, path->s.len) != NULL))
+		return proto_problem_value(why, PROTO_E_INVALID_PARAMS,
+		    "spill.path", path, "a file name of 1 to 4095 bytes");
 	w->spill_max = m->cfg.spill_max_bytes;
 	if (max != NULL && max->type == VAL_UINT)
 		w->spill_max = max->u;
 	if ((max != NULL && max->type != VAL_UINT) || w->spill_max == 0 ||
-	    w->spill_max > RETAIN_SPILL_MAX) {
-		proto_problem_value(why, PROTO_E_INVALID_PARAMS,
+	    w->spill_max > RETAIN_SPILL_MAX)
+		return proto_problem_value(why, PROTO_E_INVALID_PARAMS,
 		    "spill.maxBytes", max, "bytes from 1 to 1125899906842624");
-		return -EINVAL;
-	}
 	return spill_path(m, path, id, w, why);
 }
 
@@ -180,13 +169,11 @@ retain_take(struct master *m, const struct val *params,
 
 	if (retain != NULL)
 		r = take_retain(m, retain, w, why);
-	if (r == 0 && spill != NULL && w->host == HOST_SANDBOX) {
-		proto_problem_set(why, PROTO_E_UNSUPPORTED, "spill",
+	if (r == 0 && spill != NULL && w->host == HOST_SANDBOX)
+		return proto_problem_set(why, PROTO_E_UNSUPPORTED, "spill",
 		    "spill: a server writes that file outside of the box, and "
 		    "with its own rights; have the command write one itself, "
 		    "below /workspace");
-		return -ENOTSUP;
-	}
 	if (r == 0 && spill != NULL)
 		r = take_spill(m, spill, id, w, why);
 	return r;
@@ -229,8 +216,7 @@ spill_encode(struct master *m, struct session *s, struct enc *e)
 		memset(&f, 0, sizeof(f));
 	else
 		spill_state(s, &f.raw, state, sizeof(state));
-	enc_key(e, "spill");
-	enc_map(e);
+	enc_kv_map(e, "spill");
 	enc_kv_str(e, "path", s->wish.spill_path);
 	enc_kv_uint(e, "maxBytes", s->wish.spill_max);
 	enc_kv_uint(e, "bytes", f.raw.spill_pos);
@@ -243,8 +229,7 @@ spill_encode(struct master *m, struct session *s, struct enc *e)
 void
 retain_encode(struct master *m, struct session *s, struct enc *e)
 {
-	enc_key(e, "retain");
-	enc_map(e);
+	enc_kv_map(e, "retain");
 	enc_kv_uint(e, "headBytes", s->wish.head_bytes);
 	enc_kv_uint(e, "tailBytes", s->wish.tail_bytes);
 	enc_end(e);

@@ -116,19 +116,17 @@ session_admit(struct master *m, struct session *s, struct proto_problem *why)
 		session_pump_lanes(m);
 		return 0;
 	case LANE_FULL:
-		proto_problem_set(why, PROTO_E_QUEUE_FULL, "lane",
+		return proto_problem_set(why, PROTO_E_QUEUE_FULL, "lane",
 		    "the queue of lane %s is full", s->wish.lane);
-		return -ENOSPC;
 	case LANE_DRAINING:
-		proto_problem_set(why, PROTO_E_LANE_DRAINING, "lane",
+		return proto_problem_set(why, PROTO_E_LANE_DRAINING, "lane",
 		    "lane %s is draining: it takes nothing new until it is "
 		    "resumed", s->wish.lane);
-		return -ESHUTDOWN;
 	case LANE_NOMEM:
 		break;
 	}
-	proto_problem_set(why, PROTO_E_NO_SPACE, "lane", "out of memory");
-	return -ENOMEM;
+	return proto_problem_set(why, PROTO_E_NO_SPACE, "lane",
+	    "out of memory");
 }
 
 /* For the lane timer: an ageing step may let somebody through, or one has waited

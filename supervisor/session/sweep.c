@@ -373,7 +373,6 @@ sweep_budget(struct master *m)
 			room = cg;
 		m->budget = room == UINT64_MAX ? 1ull << 30 : room / 4;
 	}
-	atomic_store_explicit(&m->board.hdr->budget_bytes, m->budget,
-	    memory_order_relaxed);
+	SET_RELAXED(m->board.hdr->budget_bytes, m->budget);
 	rooms_configure(m);
 }

@@ -158,8 +158,7 @@ usage_encode(const struct session *s, const struct usage_sample *u,
 {
 	if (session_live(s) && (u == NULL || s->facts.pid <= 0))
 		return;
-	enc_key(e, "usage");
-	enc_map(e);
+	enc_kv_map(e, "usage");
 	if (session_live(s)) {
 		enc_kv_uint(e, "cpuMs", u->cpu_ms);
 		enc_kv_uint(e, "maxRssBytes", u->max_rss_bytes);

@@ -6,6 +6,8 @@
  */
 #include "supervisor/share/rank.h"
 
+#include <stdbool.h>
+
 #include "common/check.h"
 
 /* Nodes below and including n. */
@@ -41,10 +43,8 @@ replace_child(struct rank_tree *t, struct rank_node *parent,
 {
 	if (parent == NULL)
 		t->root = to;
-	else if (parent->left == from)
-		parent->left = to;
 	else
-		parent->right = to;
+		parent->child[parent->child[1] == from] = to;
 	if (to != NULL)
 		to->parent = parent;
 }
@@ -53,23 +53,18 @@ replace_child(struct rank_tree *t, struct rank_node *parent,
 static void
 rotate_up(struct rank_tree *t, struct rank_node *n)
 {
-	struct rank_node *p = n->parent, *moved;
+	struct rank_node *p = n->parent;
+	bool side = p->child[1] == n;
+	struct rank_node *moved = n->child[!side];
 
 	replace_child(t, p->parent, p, n);
-	if (p->left == n) {
-		moved = n->right;
-		p->left = moved;
-		n->right = p;
-	} else {
-		moved = n->left;
-		p->right = moved;
-		n->left = p;
-	}
+	p->child[side] = moved;
+	n->child[!side] = p;
 	if (moved != NULL)
 		moved->parent = p;
 	p->parent = n;
 	n->size = p->size;
-	p->size = 1 + size_of(p->left) + size_of(p->right);
+	p->size = 1 + size_of(p->child[0]) + size_of(p->child[1]);
 }
 
 /* Hangs n at its place, then lifts it as far as its weight goes. */
@@ -84,10 +79,10 @@ rank_insert(struct rank_tree *t, struct rank_node *n, const void *key)
 		CHECK(c != 0);
 		parent = *link;
 		parent->size++;
-		link = c < 0 ? &parent->left : &parent->right;
+		link = &parent->child[c > 0];
 	}
 	n->parent = parent;
-	n->left = n->right = NULL;
+	n->child[0] = n->child[1] = NULL;
 	n->size = 1;
 	n->weight = next_weight(t);
 	*link = n;
@@ -99,12 +94,11 @@ rank_insert(struct rank_tree *t, struct rank_node *n, const void *key)
 void
 rank_erase(struct rank_tree *t, struct rank_node *n)
 {
-	while (n->left != NULL || n->right != NULL) {
-		struct rank_node *up = n->left;
+	while (n->child[0] != NULL || n->child[1] != NULL) {
+		struct rank_node *up = n->child[0], *right = n->child[1];
 
-		if (up == NULL ||
-		    (n->right != NULL && n->right->weight > up->weight))
-			up = n->right;
+		if (up == NULL || (right != NULL && right->weight > up->weight))
+			up = right;
 		rotate_up(t, up);
 	}
 	for (struct rank_node *p = n->parent; p != NULL; p = p->parent)
@@ -132,7 +126,7 @@ rank_find(const struct rank_tree *t, const void *key)
 
 		if (c == 0)
 			return n;
-		n = c < 0 ? n->left : n->right;
+		n = n->child[c > 0];
 	}
 	return NULL;
 }
@@ -146,66 +140,56 @@ rank_lower(const struct rank_tree *t, const void *key)
 	while (n != NULL) {
 		if (t->cmp(key, n) <= 0) {
 			best = n;
-			n = n->left;
+			n = n->child[0];
 		} else {
-			n = n->right;
+			n = n->child[1];
 		}
 	}
 	return best;
 }
 
-/* The smallest. */
+/* The outermost below n on one side. */
+static struct rank_node *
+end_of(struct rank_node *n, bool after)
+{
+	while (n != NULL && n->child[after] != NULL)
+		n = n->child[after];
+	return n;
+}
+
 struct rank_node *
 rank_first(const struct rank_tree *t)
 {
-	struct rank_node *n = t->root;
-
-	while (n != NULL && n->left != NULL)
-		n = n->left;
-	return n;
+	return end_of(t->root, false);
 }
 
-/* The largest. */
 struct rank_node *
 rank_last(const struct rank_tree *t)
 {
-	struct rank_node *n = t->root;
-
-	while (n != NULL && n->right != NULL)
-		n = n->right;
-	return n;
+	return end_of(t->root, true);
 }
 
-/* The one after n. */
+/* The next one on one side. */
+static struct rank_node *
+neighbour(const struct rank_node *n, bool after)
+{
+	if (n->child[after] != NULL)
+		return end_of(n->child[after], !after);
+	while (n->parent != NULL && n->parent->child[after] == n)
+		n = n->parent;
+	return n->parent;
+}
+
 struct rank_node *
 rank_next(const struct rank_node *n)
 {
-	struct rank_node *r = n->right;
-
-	if (r != NULL) {
-		while (r->left != NULL)
-			r = r->left;
-		return r;
-	}
-	while (n->parent != NULL && n->parent->right == n)
-		n = n->parent;
-	return n->parent;
+	return neighbour(n, true);
 }
 
-/* The one before n. */
 struct rank_node *
 rank_prev(const struct rank_node *n)
 {
-	struct rank_node *l = n->left;
-
-	if (l != NULL) {
-		while (l->right != NULL)
-			l = l->right;
-		return l;
-	}
-	while (n->parent != NULL && n->parent->left == n)
-		n = n->parent;
-	return n->parent;
+	return neighbour(n, false);
 }
 
 /* Number i, counted from 0. */
@@ -215,15 +199,15 @@ rank_at(const struct rank_tree *t, uint32_t i)
 	struct rank_node *n = t->root;
 
 	while (n != NULL) {
-		uint32_t before = size_of(n->left);
+		uint32_t before = size_of(n->child[0]);
 
 		if (i == before)
 			return n;
 		if (i < before) {
-			n = n->left;
+			n = n->child[0];
 		} else {
 			i -= before + 1;
-			n = n->right;
+			n = n->child[1];
 		}
 	}
 	return NULL;
@@ -233,10 +217,10 @@ rank_at(const struct rank_tree *t, uint32_t i)
 uint32_t
 rank_of(const struct rank_node *n)
 {
-	uint32_t before = size_of(n->left);
+	uint32_t before = size_of(n->child[0]);
 
 	for (; n->parent != NULL; n = n->parent)
-		if (n->parent->right == n)
-			before += size_of(n->parent->left) + 1;
+		if (n->parent->child[1] == n)
+			before += size_of(n->parent->child[0]) + 1;
 	return before;
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct rank_node {
-	struct rank_node *parent, *left, *right;
+	struct rank_node *parent, *child[2]; /* what comes before, after */
 	uint32_t weight; /* random; a parent's is not smaller than a child's */
 	uint32_t size;   /* nodes of this subtree */
 };
@@ -31,6 +31,21 @@ struct rank_tree {
 #define RANK_OWNER_C(n, type, member)                                          \
 	((const type *)(const void *)((const char *)(n) -                      \
 	    offsetof(type, member)))
+
+/* The order of nodes by a text, or by a number, of their owner's. */
+#define RANK_BY_TEXT(function, type, node, text)                               \
+	int function(const void *key, const struct rank_node *n)               \
+	{                                                                      \
+		return strcmp(key, RANK_OWNER_C(n, type, node)->text);         \
+	}
+#define RANK_BY_U64(function, type, node, number)                              \
+	int function(const void *key, const struct rank_node *n)               \
+	{                                                                      \
+		uint64_t a = *(const uint64_t *)key;                           \
+		uint64_t b = RANK_OWNER_C(n, type, node)->number;              \
+                                                                               \
+		return (a > b) - (a < b);                                      \
+	}
 
 void rank_init(struct rank_tree *t, rank_cmp *cmp);
 /* `key` is the one that `n` stands for. */

@@ -20,11 +20,7 @@
 #define MIB       (UINT64_C(1) << 20)
 #define HEAVY_MAX 5u /* scopes that status names for a resource */
 
-static int
-cmp_name(const void *key, const struct rank_node *n)
-{
-	return strcmp(key, RANK_OWNER_C(n, struct room, by_name)->name);
-}
+static RANK_BY_TEXT(cmp_name, struct room, by_name, name)
 
 void
 rooms_init(struct master *m)
@@ -294,8 +290,7 @@ put_heaviest(struct enc *e, const struct shares *sh, enum share_resource r)
 {
 	struct rank_node *n = rank_last(&sh->row[r].users);
 
-	enc_key(e, "heaviest");
-	enc_array(e);
+	enc_kv_array(e, "heaviest");
 	for (uint32_t i = 0; n != NULL && i < HEAVY_MAX; i++) {
 		const struct room *room = RANK_OWNER_C(n - r, struct room,
 		    share.by_use);
@@ -319,8 +314,7 @@ room_status(struct master *m, const char *scope, struct enc *e)
 	const struct shares *sh = &m->rooms.shares;
 	struct room *room = scope != NULL ? room_hold(m, scope) : NULL;
 
-	enc_key(e, "shares");
-	enc_array(e);
+	enc_kv_array(e, "shares");
 	for (unsigned r = 0; r < SHARE_RESOURCES; r++) {
 		enc_map(e);
 		enc_kv_str(e, "resource", share_name(r));

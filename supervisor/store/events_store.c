@@ -14,35 +14,10 @@
 #define SCOPES_MAX     32768u /* then idle ones are forgotten */
 #define SCOPES_TRIED   64u    /* at a time */
 
-int
-events_cmp_all(const void *key, const struct rank_node *n)
-{
-	uint64_t a = *(const uint64_t *)key;
-	uint64_t b = RANK_OWNER_C(n, struct note, by_seq)->seq;
-
-	return (a > b) - (a < b);
-}
-
-static int
-cmp_in_scope(const void *key, const struct rank_node *n)
-{
-	uint64_t a = *(const uint64_t *)key;
-	uint64_t b = RANK_OWNER_C(n, struct note, in_scope)->seq;
-
-	return (a > b) - (a < b);
-}
-
-int
-events_cmp_scope(const void *key, const struct rank_node *n)
-{
-	return strcmp(key, RANK_OWNER_C(n, struct scope, node)->name);
-}
-
-static int
-cmp_sub(const void *key, const struct rank_node *n)
-{
-	return strcmp(key, RANK_OWNER_C(n, struct sub, node)->name);
-}
+RANK_BY_U64(events_cmp_all, struct note, by_seq, seq)
+static RANK_BY_U64(cmp_in_scope, struct note, in_scope, seq)
+RANK_BY_TEXT(events_cmp_scope, struct scope, node, name)
+static RANK_BY_TEXT(cmp_sub, struct sub, node, name)
 
 /* ------------------------------------------------------ scopes, subscribers */
 

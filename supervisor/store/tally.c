@@ -57,8 +57,7 @@ tally_written(struct master *m)
 	m->tally[TALLY_ACCEPTED] += m->tally_fresh;
 	m->tally_fresh = 0;
 	for (size_t i = 0; i < TALLY_SLOTS; i++)
-		atomic_store_explicit(&shown[i], m->tally[i],
-		    memory_order_relaxed);
+		SET_RELAXED(shown[i], m->tally[i]);
 }
 
 /* The counts of this server so far; nothing where the index is another

@@ -22,8 +22,7 @@ result_open(struct enc *e, const char *text, size_t len)
 {
 	enc_map(e);
 	enc_kv_strn(e, "text", text != NULL ? text : "", len);
-	enc_key(e, "details");
-	enc_map(e);
+	enc_kv_map(e, "details");
 }
 
 void
@@ -38,8 +37,7 @@ void
 result_open_details(struct enc *e)
 {
 	enc_map(e);
-	enc_key(e, "details");
-	enc_map(e);
+	enc_kv_map(e, "details");
 }
 
 void
@@ -126,8 +124,7 @@ exec_common(struct master *m, struct session *s, const char *warnings,
 	retain_encode(m, s, e);
 	result_pty(m, s, e);
 	if (warnings[0] != '\0' || s->terminal.pty_error != 0) {
-		enc_key(e, "warnings");
-		enc_array(e);
+		enc_kv_array(e, "warnings");
 		if (warnings[0] != '\0')
 			enc_str(e, warnings);
 		if (s->terminal.pty_error != 0) {
@@ -300,8 +297,7 @@ result_exec_running(struct master *m, struct session *s,
 		enc_kv_bool(e, "waitingForInput", true);
 		enc_kv_str(e, "waitReason", input_wait_name(waits));
 	}
-	enc_key(e, "followUp");
-	enc_array(e);
+	enc_kv_array(e, "followUp");
 	follow_up(s, enc_action, e);
 	enc_end(e);
 	result_close(e, false);

@@ -107,8 +107,7 @@ void
 result_remaining(const struct session *s, struct enc *e)
 {
 	enc_kv_uint(e, "remaining", s->facts.remaining);
-	enc_key(e, "remainingPids");
-	enc_array(e);
+	enc_kv_array(e, "remainingPids");
 	for (size_t i = 0; i < s->facts.remaining && i < CTL_END_PIDS; i++)
 		if (s->facts.remaining_pids[i] > 0)
 			enc_int(e, s->facts.remaining_pids[i]);
@@ -128,8 +127,7 @@ enc_holders(const struct session *s, struct enc *e)
 	enc_kv_uint(e, "holders", s->facts.holders);
 	if (s->facts.holders == 0)
 		return;
-	enc_key(e, "holderList");
-	enc_array(e);
+	enc_kv_array(e, "holderList");
 	for (; *p != '\0'; p += strcspn(p, "\n"), p += *p == '\n') {
 		pid = strtol(p, &end, 10);
 		if (end == p || *end != ' ')
@@ -148,8 +146,7 @@ enc_holders(const struct session *s, struct enc *e)
 static void
 enc_ladder(const struct session *s, struct enc *e)
 {
-	enc_key(e, "ladder");
-	enc_map(e);
+	enc_kv_map(e, "ladder");
 	enc_kv_uint(e, "ms", s->facts.ladder_ms);
 	enc_kv_bool(e, "killed", s->facts.killed);
 	enc_end(e);

@@ -15,10 +15,10 @@ rank_check(const struct rank_tree *t)
 		return "the root has a parent";
 	for (const struct rank_node *n = rank_first(t); n != NULL;
 	     n = rank_next(n)) {
-		if (n->size != 1 + SIZE_OF(n->left) + SIZE_OF(n->right))
+		if (n->size != 1 + SIZE_OF(n->child[0]) + SIZE_OF(n->child[1]))
 			return "a subtree's size is wrong";
-		if ((n->left != NULL && n->left->parent != n) ||
-		    (n->right != NULL && n->right->parent != n))
+		if ((n->child[0] != NULL && n->child[0]->parent != n) ||
+		    (n->child[1] != NULL && n->child[1]->parent != n))
 			return "a child does not know its parent";
 		if (n->parent != NULL && n->weight > n->parent->weight)
 			return "a child is heavier than its parent";

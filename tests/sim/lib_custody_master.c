@@ -25,7 +25,10 @@ static struct {
 const char *
 master_state(uint32_t s)
 {
-	return custody_name(M.of[s].c.state);
+	static const char *const names[CUSTODY_STATES] = {"nobody", "unknown",
+	    "given", "has", "expect", "over"};
+
+	return names[M.of[s].c.state];
 }
 
 bool

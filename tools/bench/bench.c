@@ -255,29 +255,14 @@ goal_text(const struct row *r, char buf[32])
 	return "";
 }
 
-/* What is held against the goal; -1: nothing. */
-static double
-judged(const struct row *r, const struct medians *m)
-{
-	switch (r->goal) {
-	case GOAL_RATIO_MIN:
-	case GOAL_RATIO_MAX:
-		return m->ratio;
-	case GOAL_ABOVE_MAX:
-		return m->above;
-	case GOAL_VALUE_MAX:
-		return m->psup;
-	case GOAL_NONE:
-		break;
-	}
-	return -1;
-}
-
 /* "yes", "no", or "" without a goal. */
 static const char *
 met(const struct row *r, const struct medians *m)
 {
-	double v = judged(r, m);
+	const double judged[] = {[GOAL_NONE] = -1, [GOAL_RATIO_MIN] = m->ratio,
+	    [GOAL_RATIO_MAX] = m->ratio, [GOAL_ABOVE_MAX] = m->above,
+	    [GOAL_VALUE_MAX] = m->psup};
+	double v = judged[r->goal];
 
 	if (v < 0)
 		return "";

@@ -17,7 +17,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +27,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/format.h"
 #include "common/procfs.h"
 
 #define ANSWER_MS 8000 /* both times, within the 10 s that a box may take */
@@ -40,11 +40,8 @@ __attribute__((format(printf, 1, 2), noreturn)) static void
 fail(const char *fmt, ...)
 {
 	char text[200];
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(text, sizeof(text), fmt);
 	fprintf(stderr, "no sandbox: container %.60s: %s\n", name, text);
 	exit(1);
 }

@@ -20,10 +20,7 @@ struct campaign chaos;
 void
 nap_ms(double ms)
 {
-	struct timespec t = {(time_t)(ms / 1000),
-	    (long)((ms - (double)((long)(ms / 1000) * 1000)) * 1e6)};
-
-	nanosleep(&t, NULL);
+	clock_nap((uint64_t)(ms * 1e6));
 }
 
 void

@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Mixes number and position, eight bytes of pattern at a time. */
@@ -82,16 +81,6 @@ add_line(const char *path, const char *number)
 	close(fd);
 }
 
-static void
-pause_us(unsigned long us)
-{
-	struct timespec t = {(time_t)(us / 1000000),
-	    (long)(us % 1000000 * 1000)};
-
-	if (us > 0)
-		nanosleep(&t, NULL);
-}
-
 static int
 do_write(uint32_t n, char **args)
 {
@@ -108,7 +97,8 @@ do_write(uint32_t n, char **args)
 		pattern_fill(n, pos, buf, size);
 		put(STDOUT_FILENO, buf, size);
 		pos += size;
-		pause_us(us);
+		if (us > 0)
+			clock_nap(us * NSEC_PER_USEC);
 	}
 	return atoi(args[2]);
 }
@@ -221,7 +211,7 @@ do_tick(uint32_t n, char **)
 	for (uint64_t pos = 0;; pos += sizeof(buf)) {
 		pattern_fill(n, pos, buf, sizeof(buf));
 		put(STDOUT_FILENO, buf, sizeof(buf));
-		pause_us(1000);
+		clock_nap(NSEC_PER_MSEC);
 	}
 }
 

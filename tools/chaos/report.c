@@ -5,9 +5,10 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/format.h"
 
 #define SAID_MAX 5 /* lines of each kind of loss */
 
@@ -68,13 +69,10 @@ lost(enum loss what, const char *fmt, ...)
 {
 	long before = atomic_fetch_add(&chaos.loss[what], 1);
 	char text[1024];
-	va_list ap;
 
 	if (before >= SAID_MAX)
 		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(text, sizeof(text), fmt);
 	fprintf(stderr, "psup-chaos: %s: %s\n", losses[what].name, text);
 }
 

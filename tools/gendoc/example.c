@@ -63,8 +63,7 @@ print_example(void)
 	enc_nil(&e);
 	enc_map(&e);
 	enc_kv_str(&e, "text", "hi\n");
-	enc_key(&e, "details");
-	enc_map(&e);
+	enc_kv_map(&e, "details");
 	enc_kv_str(&e, "status", "completed");
 	enc_kv_int(&e, "exitCode", 0);
 	enc_end(&e);

@@ -3,19 +3,17 @@
 #include "log.h"
 
 #include <psup/psup.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "common/format.h"
 
 void
 mcp_log(const char *fmt, ...)
 {
 	char raw[1024], shown[2048];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(raw, sizeof(raw), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(raw, sizeof(raw), fmt);
 	psup_escape(raw, strlen(raw), false, shown, sizeof(shown));
 	fprintf(stderr, "psup-mcp: %s\n", shown);
 }

@@ -5,7 +5,6 @@
  */
 #include "cli.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/format.h"
 #include "moment.h"
 #include "term_out.h"
 
@@ -265,12 +265,9 @@ void
 cli_putf(const char *fmt, ...)
 {
 	char text[1200];
-	va_list ap;
 	int n;
 
-	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	n = FORMATTED(text, sizeof(text), fmt);
 	if (n > 0)
 		cli_put_text(text, (size_t)n < sizeof(text) ? (size_t)n
 		                                            : sizeof(text) - 1);
@@ -303,11 +300,8 @@ void
 cli_say(const char *fmt, ...)
 {
 	char text[2200], shown[4 * sizeof(text) + 1];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(text, sizeof(text), fmt);
 	psup_escape(text, strlen(text), true, shown, sizeof(shown));
 	fprintf(stderr, "psup: %s\n", shown);
 }

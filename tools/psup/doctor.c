@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/cgroup_path.h"
+#include "common/format.h"
 #include "common/kfile.h"
 
 const struct doctor_check *const doctor_parts[] = {doctor_memory_checks,
@@ -51,35 +51,24 @@ doctor_look(const struct doctor *d, const struct doctor_check *check,
 void
 finding_set(struct finding *f, enum doctor_verdict v, const char *fmt, ...)
 {
-	va_list ap;
-
 	f->verdict = v;
-	va_start(ap, fmt);
-	vsnprintf(f->found, sizeof(f->found), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(f->found, sizeof(f->found), fmt);
 }
 
 void
 finding_remedy(struct finding *f, const char *fmt, ...)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(f->remedy, sizeof(f->remedy), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(f->remedy, sizeof(f->remedy), fmt);
 }
 
 void
 doctor_path(const struct doctor *d, char ret[DOCTOR_PATH], const char *fmt, ...)
 {
-	va_list ap;
 	size_t n = (size_t)snprintf(ret, DOCTOR_PATH, "%s", d->root);
 
 	if (n >= DOCTOR_PATH)
 		return;
-	va_start(ap, fmt);
-	vsnprintf(ret + n, DOCTOR_PATH - n, fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(ret + n, DOCTOR_PATH - n, fmt);
 }
 
 bool

@@ -15,9 +15,10 @@
  */
 #include "term_seq.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "common/format.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -324,12 +325,9 @@ term_out_is_changed(const struct term_out *t)
 static void __attribute__((format(printf, 4, 5)))
 add(char *ret, size_t size, size_t *n, const char *fmt, ...)
 {
-	va_list ap;
 	int len;
 
-	va_start(ap, fmt);
-	len = vsnprintf(ret + *n, size - *n, fmt, ap);
-	va_end(ap);
+	len = FORMATTED(ret + *n, size - *n, fmt);
 	if (len > 0 && (size_t)len < size - *n)
 		*n += (size_t)len;
 	ret[*n] = '\0';

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli.h"
 #include "common/clock.h"
@@ -178,7 +177,6 @@ static ssize_t
 read_stretch(psup_view *v, uint64_t instance, uint64_t from, char *buf,
     struct psup_view_chunk *ret)
 {
-	static const struct timespec pause = {0, 1000000};
 	ssize_t n;
 
 	for (int i = 0; i < BUSY_TRIES; i++) {
@@ -186,7 +184,7 @@ read_stretch(psup_view *v, uint64_t instance, uint64_t from, char *buf,
 		    ret);
 		if (n >= 0 || ret->verdict != PSUP_READ_BUSY)
 			return n;
-		nanosleep(&pause, NULL);
+		clock_nap(NSEC_PER_MSEC);
 	}
 	return -1;
 }

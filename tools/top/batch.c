@@ -7,8 +7,8 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "display.h"
 #include "header.h"
 #include "sample.h"
@@ -247,15 +247,13 @@ print_one(const struct top_model *m, struct top_options *o)
 int
 batch_run(struct top_model *m, struct top_options *o)
 {
-	struct timespec pause = {o->delay_ms / 1000,
-	    (long)(o->delay_ms % 1000) * 1000000};
 	struct sampler *sampler = sample_new();
 	int rc = sampler != NULL ? 0 : -ENOMEM;
 
 	for (long i = 0; rc == 0 && (o->refreshes < 0 || i < o->refreshes);
 	     i++) {
 		if (i > 0) {
-			nanosleep(&pause, NULL);
+			clock_nap((uint64_t)o->delay_ms * NSEC_PER_MSEC);
 			if (!o->json)
 				putchar('\n');
 		}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of the display: see line.h. Called by whatever draws. */
 #include <psup/psup.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "tools/lib/cells.h"
 #include "line.h"
 
@@ -46,11 +46,8 @@ void
 line_put(struct line *l, uint32_t style, const char *fmt, ...)
 {
 	char text[PUT_MAX];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(text, sizeof(text), fmt);
 	append(l, style, text);
 }
 

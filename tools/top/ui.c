@@ -2,10 +2,10 @@
 /* Choice, pages and questions: see ui.h. Called by keys.c, draw.c and
  * display.c. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "header.h"
 #include "ui.h"
 
@@ -223,11 +223,7 @@ ui_mark(struct ui *u, uint64_t instance)
 void
 ui_say(struct ui *u, bool bad, const char *fmt, ...)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(u->message, sizeof(u->message), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(u->message, sizeof(u->message), fmt);
 	for (char *p = u->message; *p != '\0'; p++)
 		if (*p == '\n')
 			*p = ' ';

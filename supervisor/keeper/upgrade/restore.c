@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +13,7 @@
 
 #include "abi.h"
 #include "common/fault.h"
+#include "common/format.h"
 #include "supervisor/keeper/upgrade/save.h"
 
 /* A state that lies mapped. */
@@ -34,11 +34,7 @@ refuse(const struct state *st, const char *fmt, ...)
 static int
 refuse(const struct state *st, const char *fmt, ...)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(st->why, st->why_size, fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(st->why, st->why_size, fmt);
 	return -EPROTO;
 }
 

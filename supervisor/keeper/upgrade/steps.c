@@ -18,12 +18,12 @@
  * from its exec there is no way back.
  */
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/fault.h"
+#include "common/format.h"
 #include "supervisor/keeper/notify.h"
 #include "supervisor/keeper/upgrade/save.h"
 
@@ -90,13 +90,10 @@ go_back(struct keeper *k, const char *fmt, ...)
 {
 	char *why = k->upgrade.why;
 	uint32_t i;
-	va_list ap;
 
 	if (k->upgrade.phase == CTL_UPGRADE_BACK)
 		return;
-	va_start(ap, fmt);
-	(void)vsnprintf(why, sizeof(k->upgrade.why), fmt, ap);
-	va_end(ap);
+	(void)FORMATTED(why, sizeof(k->upgrade.why), fmt);
 	log_event(LOG_ERROR, "upgrade-fails", KV("to", k->upgrade.to),
 	    KV("why", why), KV("msg", "the old programs again"));
 	trial_end(k, &k->upgrade.trial);
