@@ -231,7 +231,7 @@ is_got(pid_t pid, const char *how)
 	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	n = readlink(path, exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = '\0';
-	if (strstr(exe, "psup") != NULL)
+	if (strstr(exe, "psup-worker") != NULL)
 		printf("escaped: %s of a start\n", how);
 }
 
