@@ -169,27 +169,29 @@ send_kill(struct run *r, const char *signal, int grace_ms)
 		kill_next(r);
 }
 
-/* No master takes it yet: the next one will, but nobody need wait for that. */
+/* Where no master takes it, the next one will; but nobody need wait for that. */
 static void
 note_leave(struct run *r, int sig)
 {
-	if (!psup_is_resuming(r->c->p) || (sig != SIGINT && sig != SIGTERM &&
-	    sig != SIGHUP && sig != SIGQUIT))
+	if (sig != SIGINT && sig != SIGTERM && sig != SIGHUP && sig != SIGQUIT)
 		return;
 	if (r->leave_count++ == 0)
 		r->leave_ns = clock_boot_ns() + LEAVE_NS;
 	r->leave_signal = sig;
 }
 
-/* Was it told twice to end, or once and long ago, while no master was there? */
+/* Was it told twice to end, or once and long ago, while no master was there? One
+ * that has died may have had the signal in hand. */
 static bool
 leaves(struct run *r)
 {
-	if (r->leave_count == 0 || !psup_is_resuming(r->c->p)) {
-		r->leave_count = 0;
+	if (!psup_is_resuming(r->c->p)) {
+		if (r->kills[0] == NULL && r->waiting_signal == 0)
+			r->leave_count = 0;
 		return false;
 	}
-	if (r->leave_count < 2 && clock_boot_ns() < r->leave_ns)
+	if (r->leave_count == 0 ||
+	    (r->leave_count < 2 && clock_boot_ns() < r->leave_ns))
 		return false;
 	r->waiting_signal = r->leave_signal;
 	cli_say("no master answers; its command ends when one is there");
