@@ -20,6 +20,7 @@ struct spare {
 	TAILQ_ENTRY(spare) link;
 	struct sid sid;
 	struct ring_writer ring;
+	uint64_t counted; /* of `bytes`: ring.blocks, until it is recycled */
 };
 
 static TAILQ_HEAD(, spare) spares = TAILQ_HEAD_INITIALIZER(spares);
@@ -47,7 +48,7 @@ take_out(struct spare *sp)
 {
 	TAILQ_REMOVE(&spares, sp, link);
 	count--;
-	bytes -= sp->ring.blocks;
+	bytes -= sp->counted;
 }
 
 /* Closes one. */
@@ -78,10 +79,11 @@ spare_keep(struct sid sid, struct ring_writer *ring)
 	}
 	while (count >= most() || bytes + ring->blocks > MOST_BYTES)
 		drop(TAILQ_FIRST(&spares));
-	*sp = (struct spare){.sid = sid, .ring = *ring};
+	*sp = (struct spare){
+	    .sid = sid, .ring = *ring, .counted = ring->blocks};
 	TAILQ_INSERT_TAIL(&spares, sp, link);
 	count++;
-	bytes += ring->blocks;
+	bytes += sp->counted;
 }
 
 /* The one of a session; the oldest are forgotten first. */

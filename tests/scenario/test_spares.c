@@ -123,6 +123,23 @@ SCENARIO(spares, each_output_is_its_own)
 	run_many(ran, 64);
 }
 
+/* What a worker keeps is counted as large as it came, though it is emptied for the
+ * next: else there would seem to be more of it with each, until a worker dropped
+ * one that was not there. */
+SCENARIO(spares, any_number_are_kept_and_given_on)
+{
+	const psup_value *all;
+
+	psupd();
+	for (int i = 0; i < MANY; i++)
+		expect_ok(ask("remove", STR("sessionId",
+		    id_of(ask("exec", PUPPET("bytes 20000"))))));
+	all = psup_value_get(details(ask("status")), "workers");
+	for (size_t i = 0; i < psup_value_count(all); i++)
+		expect(psup_get_int(psup_value_at(all, i), "restarts", -1) == 0,
+		    "a worker died");
+}
+
 SCENARIO(spares, a_death_leaves_none)
 {
 	const char *id;
