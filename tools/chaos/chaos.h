@@ -199,8 +199,6 @@ struct process {
 #define PROCESSES_MAX 64
 int server_processes(psup_view *v, const char *role,
     struct process ret[PROCESSES_MAX]);
-/* How often processes of the server died, by the board. */
-long server_restarts(const char *role);
 
 /* --------------------------------------------------------------- children */
 

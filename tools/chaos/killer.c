@@ -284,7 +284,8 @@ killer_thread(void *)
 		atomic_store(&chaos.stop_killing, true);
 		return NULL;
 	}
-	if (psup_view_open(chaos.dir, &v, why, sizeof(why)) != 0)
+	if (chaos.o.victims != 0 &&
+	    psup_view_open(chaos.dir, &v, why, sizeof(why)) != 0)
 		die("%s: %s", chaos.dir, why);
 	while (!killed_enough()) {
 		uint64_t steps = atomic_load(&chaos.steps);

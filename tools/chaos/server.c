@@ -282,20 +282,3 @@ server_processes(psup_view *v, const char *role,
 			ret[n++] = (struct process){p.pid, p.slot};
 	return n;
 }
-
-long
-server_restarts(const char *role)
-{
-	struct psup_view_process p;
-	psup_view *v = NULL;
-	size_t cursor = 0;
-	long sum = 0;
-
-	if (psup_view_open(chaos.dir, &v, NULL, 0) != 0)
-		return 0;
-	while (psup_view_next_process(v, &cursor, &p) == 1)
-		if (strcmp(p.role, role) == 0)
-			sum += p.restarts;
-	psup_view_close(&v);
-	return sum;
-}

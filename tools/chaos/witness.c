@@ -6,9 +6,11 @@
  */
 #include "chaos.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,8 +28,16 @@ static struct {
 	pthread_t asking, following;
 	/* each one thread's alone */
 	struct times asked[PHASES], ran[PHASES], lines[PHASES];
-	long masters, workers; /* deaths before */
 } witness;
+
+/* Who was there before the hostile, by pidfd: what the shared memory says of their
+ * deaths is theirs to write over. */
+static struct {
+	const char *name, *role[2];
+	int pidfd[2 * PROCESSES_MAX], count;
+} watched[] = {{.name = "masters", .role = {"master"}},
+    {.name = "workers", .role = {"worker", "standby"}}};
+#define WATCHED (sizeof(watched) / sizeof(watched[0]))
 
 /* As the session's command. */
 int __attribute__((noreturn))
@@ -189,13 +199,29 @@ follow_thread(void *)
 	return NULL;
 }
 
+static void
+watch_all(void)
+{
+	struct process p[PROCESSES_MAX];
+	psup_view *v = NULL;
+
+	if (psup_view_open(chaos.dir, &v, NULL, 0) != 0)
+		die("the server's processes cannot be seen");
+	for (size_t i = 0; i < WATCHED; i++)
+		for (size_t r = 0; r < 2 && watched[i].role[r] != NULL; r++)
+			for (int n = server_processes(v, watched[i].role[r], p);
+			     n > 0; n--)
+				watched[i].pidfd[watched[i].count++] =
+				    (int)syscall(SYS_pidfd_open, p[n - 1].pid, 0);
+	psup_view_close(&v);
+}
+
 void
 witness_start(void)
 {
 	if (chaos.o.hostile == NULL)
 		return;
-	witness.masters = server_restarts("master");
-	witness.workers = server_restarts("worker");
+	watch_all();
 	if (pthread_create(&witness.asking, NULL, ask_thread, NULL) != 0 ||
 	    pthread_create(&witness.following, NULL, follow_thread, NULL) != 0)
 		die("pthread_create");
@@ -209,14 +235,21 @@ witness_start(void)
 static void
 count_the_dead(void)
 {
-	long masters = server_restarts("master") - witness.masters;
-	long workers = server_restarts("worker") - witness.workers;
-
 	if (chaos.o.victims != 0 || chaos.o.fault != NULL || chaos.o.upgrade)
 		return;
-	if (masters > 0 || workers > 0)
-		lost(LOSS_SERVER, "%ld masters and %ld workers died", masters,
-		    workers);
+	for (size_t i = 0; i < WATCHED; i++) {
+		int dead = 0;
+
+		for (int n = 0; n < watched[i].count; n++) {
+			struct pollfd p = {watched[i].pidfd[n], POLLIN, 0};
+
+			dead += p.fd < 0 || poll(&p, 1, 0) != 0;
+			(void)close(p.fd);
+		}
+		if (dead > 0)
+			lost(LOSS_SERVER, "%d of %d %s died", dead,
+			    watched[i].count, watched[i].name);
+	}
 	if (server_is_dead())
 		lost(LOSS_SERVER, "the keeper died");
 }
