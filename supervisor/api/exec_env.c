@@ -38,9 +38,10 @@ slot_of(struct build *bl, const char *key, size_t key_len)
 		arc4random_buf(&secret, sizeof(secret));
 	for (h = val_hash_bytes(secret, key, key_len);; h++) {
 		at = &bl->slots[h % ENV_SLOTS];
+		if (*at == 0)
+			return at;
 		p = &bl->env[*at - 1];
-		if (*at == 0 || (p->key_len == key_len &&
-		        memcmp(p->key, key, key_len) == 0))
+		if (p->key_len == key_len && memcmp(p->key, key, key_len) == 0)
 			return at;
 	}
 }
