@@ -106,7 +106,7 @@ class Processes(LiveCase):
             drain = asyncio.ensure_future(proc.stdin.drain())
             # the server's queue is full, and so it stays
             while proc.stdin._position == 0:
-                await asyncio.sleep(0.01)
+                await soon(p.lanes())  # an answer of the server's later
             self.assertFalse(drain.done())
             proc.kill()
             await soon(proc.wait())
@@ -131,11 +131,11 @@ class Processes(LiveCase):
                 "echo", lane="one"))
             while not (await soon(p.lanes())).details["lanes"][0].get(
                     "queued"):
-                await asyncio.sleep(0.01)
+                pass
             task.cancel()
             with self.assertRaises(asyncio.CancelledError):
                 await soon(task)
             while (await soon(p.lanes())).details["lanes"][0].get("queued"):
-                await asyncio.sleep(0.01)
+                pass
             first.kill()
             await soon(first.wait())
