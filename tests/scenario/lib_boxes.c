@@ -3,6 +3,7 @@
 #include "lib_boxes.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -155,4 +156,18 @@ ends_as_told(const char *id)
 {
 	expect_ok(ask("write", STR("sessionId", id), STR("data", "done\n")));
 	expect(psup_get_int(await_end(id), "exitCode", -1) == 0);
+}
+
+void
+signal_workers(int sig)
+{
+	const psup_value *all =
+	    psup_value_get(details(ask("status")), "workers");
+	pid_t pid;
+
+	for (size_t i = 0; i < psup_value_count(all); i++) {
+		pid = (pid_t)psup_get_int(psup_value_at(all, i), "pid", 0);
+		expect(pid > 1 && (kill(pid, sig) == 0 ||
+		    (sig == SIGKILL && errno == ESRCH)), "kill %d", pid);
+	}
 }

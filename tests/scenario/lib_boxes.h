@@ -31,6 +31,9 @@ const char *waits_in_box(pid_t *ret_box);
 /* It gets one, and ends with 0. */
 void ends_as_told(const char *id);
 
+/* A signal to each worker; whom SIGKILL finds gone has died of the one before. */
+void signal_workers(int sig);
+
 /* Over a directory in that process's own namespace of mounts: what never answers, as
  * long as it lives. */
 void mount_dead(pid_t pid, const char *path);

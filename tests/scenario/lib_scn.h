@@ -41,6 +41,11 @@
 
 /* Ends a scenario that this machine or user cannot play. */
 #define skip_scenario(...) (scn_forget(), cr_skip_test(__VA_ARGS__))
+#ifdef PSUP_FAULTS
+#define needs_faults() (void)0
+#else
+#define needs_faults() skip_scenario("a build without fault points")
+#endif
 void scn_forget(void);
 
 /* Ends the test with the timeline unless `cond`. */

@@ -11,12 +11,6 @@
 
 #define MANY_SAID 120 /* sessions: a message or two of each, 16 are read at a turn */
 
-#ifdef PSUP_FAULTS
-#define needs_faults() (void)0
-#else
-#define needs_faults() skip_scenario("a build without fault points")
-#endif
-
 /* Each process finds, at its n-th message with descriptors, that too many are
  * on their way: nothing is lost, it goes a moment later. */
 static void
