@@ -123,7 +123,8 @@ bwrap_pid(void)
 		if (f == NULL)
 			continue;
 		if (fscanf(f, "%*d (%31[^)]) %*c %d", name, &ppid) == 2 &&
-		    strcmp(name, "bwrap") == 0 && ppid == keeper_pid())
+		    strcmp(name, "bwrap") == 0 && ppid == keeper_pid() &&
+		    child_of((pid_t)atoi(e->d_name)) > 1)
 			found = (pid_t)atoi(e->d_name);
 		fclose(f);
 	}

@@ -21,7 +21,8 @@ const char *says_as(struct peer *p, const char *command);
 		expect(strcmp(said_, want) == 0, "%s: %s", command, said_); \
 	} while (0)
 
-/* The bwrap that is a child of the keeper; there is one. */
+/* The bwrap that is a child of the keeper, and has one: that of a box that is dead
+ * may be there still. */
 pid_t bwrap_pid(void);
 /* The pid 1 of its box. */
 pid_t box_pid(void);
