@@ -31,32 +31,40 @@ heir_of(struct keeper *k, struct proc *dead)
 /* The worker may have died before it made the command the OOM killer's
  * choice; doing it twice does no harm. */
 static void
-set_oom_adj(const struct keeper *k, const struct row *r)
+set_oom_adj(const struct keeper *k, const struct proc *dead)
 {
-	if (!k->opt->config.child_oom_score_adj || r->exit.code != 0 ||
-	    clock_boot_ns() - r->spawned_ns > OOM_FRESH_NS)
+	uint64_t now = clock_boot_ns();
+	const struct row *r;
+
+	if (!k->opt->config.child_oom_score_adj)
 		return;
-	(void)procfs_write(r->pid, "oom_score_adj", "1000");
+	for (uint32_t i = 0; i < table_high(k->table); i++) {
+		r = table_at(k->table, i);
+		if (r != NULL && wid_eq(r->prev, dead->wid) &&
+		    r->exit.code == 0 && now - r->spawned_ns <= OOM_FRESH_NS)
+			(void)procfs_write(r->pid, "oom_score_adj", "1000");
+	}
 }
 
-/* Drops what never ran and hands over what did. */
+/* Hands over what has a pid, and drops what never ran, if that is sure. */
 static void
-hand_over(struct keeper *k, struct proc *dead, uint32_t heir)
+give_rows(struct keeper *k, struct proc *dead, uint32_t heir, bool sure)
 {
-	uint32_t n;
+	uint32_t n = table_owned(k->table, dead->wid.slot);
 	struct row *r;
 
-	pids_find(k, dead);
-	n = table_owned(k->table, dead->wid.slot);
 	while (n-- > 0) {
 		r = table_first_owned(k->table, dead->wid.slot);
-		if (r->pid == 0) {
+		if (r->pid == 0 && sure) {
 			log_event(LOG_NOTE, "session-never-ran",
 			    KV("session", r->sid.v));
 			reap_forget(k, r);
 			continue;
 		}
-		set_oom_adj(k, r);
+		if (r->pid == 0) { /* to the list's end */
+			table_set_owner(k->table, r, dead->wid.slot);
+			continue;
+		}
 		table_unmark(k->table, r, ROW_TELL);
 		table_mark(k->table, r, ROW_GIVE);
 		r->prev = dead->wid;
@@ -64,6 +72,20 @@ hand_over(struct keeper *k, struct proc *dead, uint32_t heir)
 		/* to its own replacement too: moves it to the list's end */
 		table_set_owner(k->table, r, heir);
 	}
+}
+
+/* A ready heir goes on with what is known before the rest is looked for: the
+ * look at a command that was just cloned takes a tenth of a millisecond. */
+static void
+hand_over(struct keeper *k, struct proc *dead, struct proc *heir)
+{
+	if (heir->state == PROC_READY) {
+		give_rows(k, dead, heir->wid.slot, false);
+		send_to(k, heir);
+	}
+	pids_find(k, dead);
+	give_rows(k, dead, heir->wid.slot, true);
+	set_oom_adj(k, dead);
 }
 
 /* An active worker is gone for sure: heir, sessions, word to the master. */
@@ -87,7 +109,7 @@ heirs_succeed(struct keeper *k, struct proc *dead, const struct down *d)
 	    KV("sessions", table_owned(k->table, dead->wid.slot)),
 	    KV("heir_slot", heir->wid.slot));
 	FAULT("keeper.before-hand-over");
-	hand_over(k, dead, heir->wid.slot);
+	hand_over(k, dead, heir);
 	FAULT("keeper.after-hand-over");
 	send_down(k, d);
 }

@@ -399,6 +399,14 @@ send_master(struct keeper *k)
 	send_todo(k, &k->master);
 }
 
+void
+send_to(struct keeper *k, struct proc *worker)
+{
+	if (worker->state == PROC_READY && !worker->blocked)
+		send_worker(k, worker);
+	k->sent = 0;
+}
+
 /* Once a turn: whoever has room hears what there is. */
 void
 send_all(struct keeper *k)
@@ -406,10 +414,8 @@ send_all(struct keeper *k)
 	uint32_t i;
 
 	k->sends = false;
-	for (i = 0; i < k->slots; i++, k->sent = 0) {
-		if (k->slot[i].state == PROC_READY && !k->slot[i].blocked)
-			send_worker(k, &k->slot[i]);
-	}
+	for (i = 0; i < k->slots; i++)
+		send_to(k, &k->slot[i]);
 	if (k->master.state == PROC_READY && !k->master.blocked)
 		send_master(k);
 	k->sent = 0;

@@ -309,6 +309,8 @@ bool recv_from(struct keeper *k, struct proc *p);
 void recv_all(struct keeper *k, struct proc *p);
 
 /* --- send.c */
+/* Whatever this worker has to hear, as far as it has room. */
+void send_to(struct keeper *k, struct proc *worker);
 void send_all(struct keeper *k);
 void send_reset_master(struct keeper *k);
 void send_down(struct keeper *k, const struct down *d);
