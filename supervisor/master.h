@@ -128,6 +128,7 @@ struct master {
 	uint64_t turn_began_ns; /* boot; 0: nothing has happened yet */
 	uint64_t dir_seen_ns, space_seen_ns; /* the turn that looked for them */
 	uint64_t turn_cpu_ns;   /* of this process, at the end of the last */
+	uint64_t units_cpu_ns;  /* the same before the first unit of a turn */
 	uint64_t unit_until_ns; /* boot: what is in hand may go on so long */
 
 	struct index *ix;

@@ -134,6 +134,45 @@ Test(turn, among_200_busy_scopes_the_worst_wait_is_less_than_140_ms)
 	cr_assert_lt(worst, 140 * MS);
 }
 
+/* A scope whose many connections bring 2 us each comes back now and then. Who
+ * comes after it, beside scopes that are always busy, waits for the time that it
+ * has left, and not for as many units of theirs as it brings. */
+Test(turn, units_of_a_few_microseconds_do_not_hold_up_who_comes_after_them)
+{
+	enum { CROWD = 1000, HOGS = 4 };
+	struct turns *t = turns_new();
+	struct peer crowd[CROWD], hogs[HOGS], asker, *p;
+	uint64_t now = 0, asked, worst = 0;
+
+	for (unsigned i = 0; i < HOGS; i++) {
+		name_it(&hogs[i], "hog", i);
+		give(t, &hogs[i], 1000000 * MS);
+	}
+	for (unsigned i = 0; i < CROWD; i++)
+		name_it(&crowd[i], "crowd", 0);
+	name_it(&asker, "asker", 0);
+	for (unsigned round = 0; round < 20; round++) {
+		for (asked = now; now < asked + 100 * MS;)
+			now += unit(t, true, &p);
+		for (unsigned i = 0; i < CROWD; i++)
+			give(t, &crowd[i], 2000);
+		give(t, &asker, MS / 10);
+		asked = now;
+		for (p = NULL; p != &asker;)
+			now += unit(t, true, &p);
+		if (now - asked > worst)
+			worst = now - asked;
+	}
+	fprintf(stderr, "worst wait after a crowd: %.1f ms\n",
+	    (double)worst / MS);
+	cr_assert_lt(worst, 4 * MS);
+	for (unsigned i = 0; i < CROWD; i++)
+		turns_forget(t, &crowd[i].turn);
+	for (unsigned i = 0; i < HOGS; i++)
+		turns_forget(t, &hogs[i].turn);
+	turns_free(&t);
+}
+
 /* ------------------------------------------------------------- the rules */
 
 Test(turn, scopes_share_time_however_many_connections_and_however_long_units)
