@@ -210,6 +210,7 @@ conn_listen(struct master *m)
 	if (l == NULL)
 		return -ENOMEM;
 	TAILQ_INIT(&l->all);
+	TAILQ_INIT(&l->subscribers);
 	TAILQ_INIT(&l->active);
 	TAILQ_INIT(&l->guests);
 	l->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);

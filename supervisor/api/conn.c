@@ -112,13 +112,22 @@ conn_subscriber(struct conn *c)
 	return &c->sub;
 }
 
-/* Calls fn for every connection that lives. */
 void
-conn_each(struct master *m, void (*fn)(struct conn *, void *), void *arg)
+conn_subscribe(struct conn *c)
+{
+	if (!c->sub.on)
+		TAILQ_INSERT_TAIL(&c->m->conns->subscribers, c,
+		    subscriber_link);
+	c->sub.on = true;
+}
+
+void
+conn_each_subscriber(struct master *m,
+    void (*fn)(struct conn *, void *), void *arg)
 {
 	struct conn *c;
 
-	TAILQ_FOREACH(c, &m->conns->all, link)
+	TAILQ_FOREACH(c, &m->conns->subscribers, subscriber_link)
 		if (!c->dead)
 			fn(c, arg);
 }
@@ -248,8 +257,10 @@ conn_free(struct conn *c)
 	l->count--;
 	l->dead -= c->dead;
 	SET_RELAXED(c->m->stats->connections, l->count);
-	if (c->sub.on && c->sub.kinds != 0)
+	if (c->sub.on) {
+		TAILQ_REMOVE(&l->subscribers, c, subscriber_link);
 		api_events_recount(c->m);
+	}
 	conn_release(c);
 }
 

@@ -67,6 +67,7 @@ struct conn {
 	char scope[48], client[72];
 	char token_id[17]; /* "": it showed none */
 	struct subscriber sub;
+	TAILQ_ENTRY(conn) subscriber_link; /* while sub.on */
 	struct exec_defaults defaults;
 	bool kin_known;
 	struct sid kin; /* the session its peer is part of */
@@ -75,7 +76,7 @@ struct conn {
 /* All of a master's. */
 struct conn_list {
 	TAILQ_HEAD(conn_all, conn) all;
-	TAILQ_HEAD(, conn) active;
+	TAILQ_HEAD(, conn) active, subscribers;
 	struct turns *turns;
 	struct conn *in_hand; /* whose unit runs: nobody's asking closes it */
 	size_t count;

@@ -57,10 +57,7 @@ kinds_of(struct api_call *c, uint32_t *ret)
 static void
 add_kinds(struct conn *c, void *arg)
 {
-	const struct subscriber *sub = conn_subscriber(c);
-
-	if (sub->on)
-		*(uint32_t *)arg |= sub->kinds;
+	*(uint32_t *)arg |= conn_subscriber(c)->kinds;
 }
 
 /* The news that anybody wants, now that somebody came or went. */
@@ -69,7 +66,7 @@ api_events_recount(struct master *m)
 {
 	m->kinds_wanted = (uint32_t)m->cfg.event_kinds | EVENT_ENDS;
 	if (m->conns != NULL)
-		conn_each(m, add_kinds, &m->kinds_wanted);
+		conn_each_subscriber(m, add_kinds, &m->kinds_wanted);
 }
 
 /* A piece of news for the log, if anybody wants its kind. */
@@ -161,7 +158,7 @@ subscribe_call(struct api_call *c)
 		return;
 	who(c, sub->name, sizeof(sub->name));
 	place = events_place(c->m->events, place_scope(c->conn), sub->name);
-	sub->on = true;
+	conn_subscribe(c->conn);
 	sub->kinds = kinds;
 	api_events_recount(c->m);
 	sub->all = val_get(c->params, "since") != NULL;
@@ -226,7 +223,7 @@ push_conn(struct conn *c, void *arg)
 	struct push p = {.c = c, .sub = conn_subscriber(c),
 	    .events = m->events};
 
-	if (!p.sub->on || p.sub->next_after >= events_last(m->events))
+	if (p.sub->next_after >= events_last(m->events))
 		return;
 	p.sub->behind = conn_queued(c) > PUSH_QUEUE;
 	if (p.sub->behind)
@@ -261,7 +258,7 @@ api_events_push(struct master *m)
 		return;
 	m->events_sent = last;
 	m->events_unread = false;
-	conn_each(m, push_conn, m);
+	conn_each_subscriber(m, push_conn, m);
 	if (m->events_sent < last && !m->events_unread)
 		m->again = true;
 }

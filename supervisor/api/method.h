@@ -107,9 +107,12 @@ bool req_refuse(struct req *r, enum proto_error code, const char *session,
 /* The same, of what room_ask() has refused. */
 bool req_refuse_share(struct req *r, const char *session,
     const struct proto_problem *why);
-/* -ENOMEM; -ESTALE: the request is over, or the session forgotten. */
+/* Has the session wake the request, once. -ENOMEM; -ESTALE: the request is over,
+ * or the session forgotten. */
 int req_watch(struct req *r, struct session *s);
-bool req_watches(const struct req *r, const struct session *s);
+/* The same for one unit that has a request watch a thousand: 1, if this session
+ * was among them. */
+int req_watch_many(struct req *r, struct session *s);
 void req_unwatch(struct req *r);
 struct session *req_session(struct req *r);
 /* May it keep n bytes until it ends? They count with its connection. 0;
@@ -175,7 +178,11 @@ struct subscriber {
 	uint64_t safe_after; /* the same, of committed turns */
 };
 struct subscriber *conn_subscriber(struct conn *c);
-void conn_each(struct master *m, void (*fn)(struct conn *, void *), void *arg);
+/* From here on it is among those that conn_each_subscriber() calls fn for, while
+ * it lives. */
+void conn_subscribe(struct conn *c);
+void conn_each_subscriber(struct master *m,
+    void (*fn)(struct conn *, void *), void *arg);
 
 /* Its out-queue is shorter: one that was behind gets more. */
 void api_events_more(struct conn *c, struct master *m);

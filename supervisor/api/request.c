@@ -208,8 +208,8 @@ req_refuse_share(struct req *r, const char *session,
 }
 
 /* By the shorter of both lists. */
-bool
-req_watches(const struct req *r, const struct session *s)
+static bool
+watches(const struct req *r, const struct session *s)
 {
 	const struct watch *a = LIST_FIRST(&r->watches);
 	const struct watch *b = LIST_FIRST(&s->watches);
@@ -221,16 +221,13 @@ req_watches(const struct req *r, const struct session *s)
 	return a != NULL && b != NULL;
 }
 
-/* Has the session wake this request; once per session. */
-int
-req_watch(struct req *r, struct session *s)
+static int
+watch(struct req *r, struct session *s)
 {
 	struct watch *w;
 
 	if (r->over || s->over.forgotten)
 		return -ESTALE;
-	if (req_watches(r, s))
-		return 0;
 	w = malloc(sizeof(*w));
 	if (w == NULL)
 		return -ENOMEM;
@@ -240,6 +237,20 @@ req_watch(struct req *r, struct session *s)
 	LIST_INSERT_HEAD(&s->watches, w, of_session);
 	LIST_INSERT_HEAD(&r->watches, w, of_req);
 	return 0;
+}
+
+int
+req_watch(struct req *r, struct session *s)
+{
+	return watches(r, s) ? 0 : watch(r, s);
+}
+
+int
+req_watch_many(struct req *r, struct session *s)
+{
+	const struct watch *last = LIST_FIRST(&s->watches);
+
+	return last != NULL && last->req == r ? 1 : watch(r, s);
 }
 
 /* The one session of a request that has one. */

@@ -176,6 +176,7 @@ add_session(struct api_call *c, struct waits *ws, const char *name,
 	int64_t since = proto_int(PROTO_WAIT, c->params, "since", 0);
 	struct session *s = NULL;
 	char id[80];
+	int rc;
 
 	if (len < sizeof(id)) {
 		memcpy(id, name, len);
@@ -186,10 +187,9 @@ add_session(struct api_call *c, struct waits *ws, const char *name,
 		return req_refuse(c->req, PROTO_E_NOT_FOUND, NULL,
 		    "No session found for %.*s", (int)(len < 64 ? len : 64),
 		    name);
-	if (req_watches(c->req, s))
-		return true;
-	if (req_watch(c->req, s) < 0)
-		return req_nomem(c->req);
+	rc = req_watch_many(c->req, s);
+	if (rc != 0)
+		return rc > 0 || req_nomem(c->req);
 	w->of = ws;
 	w->s = s;
 	snprintf(w->slug, sizeof(w->slug), "%s", s->id.slug);
