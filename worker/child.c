@@ -299,7 +299,8 @@ child_fail(struct child *c, int error, unsigned stage)
 	input_close(c);
 	child_close_pidfd(c);
 	c->want[LINK_KEEPER] &= ~(unsigned)TELL_DROP;
-	c->want[LINK_MASTER] &= ~(unsigned)SAY_STDIN_AT;
+	/* nor that it was in our hands: said now, that would be that it ran */
+	c->want[LINK_MASTER] &= ~(unsigned)(SAY_STDIN_AT | SAY_RUNNING);
 	/* the keeper first: it must have forgotten it when the master has it
 	 * started elsewhere */
 	c->owes = c->held && c->ran;

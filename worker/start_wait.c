@@ -410,5 +410,6 @@ start_adopt(struct child *c)
 {
 	c->adopted = true;
 	link_say(c, LINK_MASTER, SAY_RUNNING); /* that it is in our hands */
+	FAULT("take.adopted");
 	start_wait(c);
 }

@@ -27,15 +27,13 @@ static int leased = -1;
 
 /* A program that cannot be opened until give_back(). */
 static void
-lease(void)
+lease(const char *script)
 {
-	static const char script[] = "#!/bin/sh\necho ran\nexit 3\n";
-
 	snprintf(path, sizeof(path), "%s/leased", p.dir);
 	leased = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
 	cr_assert_geq(leased, 0);
-	cr_assert_eq(write(leased, script, sizeof(script) - 1),
-	    (ssize_t)sizeof(script) - 1);
+	cr_assert_eq(write(leased, script, strlen(script)),
+	    (ssize_t)strlen(script));
 	cr_assert_eq(fchmod(leased, 0700), 0);
 	close(leased);
 	leased = open(path, O_RDONLY | O_CLOEXEC);
@@ -57,7 +55,7 @@ begin(void)
 {
 	puppet_init(&p);
 	puppet_worker(&p, NULL);
-	lease();
+	lease("#!/bin/sh\necho ran\nexit 3\n");
 }
 
 static void
@@ -213,6 +211,31 @@ Test(start, that_hangs_is_taken_over)
 	cr_assert_eq(s->end.exit.status, 3);
 	cr_assert_str_eq(puppet_output(&p, s), "ran\n");
 }
+
+#ifdef PSUP_FAULTS
+/* What a worker has to say of it, and has not said yet, is that it failed. */
+Test(start, that_fails_as_it_is_taken_over_is_not_said_to_run)
+{
+	struct psession *s;
+	int status;
+
+	give_back();
+	lease("#!/no-such-shell\n");
+	s = start_leased(0);
+	until_it_hangs(s);
+	puppet_kill_worker(&p);
+	puppet_worker(&p, "take.adopted=stop");
+	puppet_give(&p, s);
+	cr_assert_eq(waitpid(p.worker, &status, WUNTRACED), p.worker);
+	cr_assert(WIFSTOPPED(status));
+	give_back();
+	UNTIL(&p, atomic_load(&puppet_header(&p, s)->exec_errno) != 0);
+	cr_assert_eq(kill(p.worker, SIGCONT), 0);
+	UNTIL(&p, s->failed && s->closed);
+	cr_assert_eq(s->fail.error, ENOENT);
+	cr_assert_eq(s->running_count, 0);
+}
+#endif
 
 Test(start, that_is_taken_over_has_no_more_time_than_it_had)
 {
