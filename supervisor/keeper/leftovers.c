@@ -180,24 +180,26 @@ leftover_had_children(void)
 
 /* A child, not reaped: the number is its own. */
 static bool
-kill_child(void *arg, int32_t pid)
+kill_child(void *, int32_t pid)
 {
-	uint32_t *n = arg;
-
-	*n += pid > 1 && kill(pid, SIGKILL) == 0;
+	if (pid > 1)
+		(void)kill(pid, SIGKILL);
 	return true;
 }
 
-/* SIGKILL to every child that we have: how many live. */
-static uint32_t
+/* SIGKILL to every child that the kernel lists. False: we have none; the list may
+ * leave one out while others end. */
+static bool
 kill_children(void)
 {
-	uint32_t n = 0;
+	pid_t pid;
 
-	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+	while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)
 		;
-	(void)procfs_each_child(getpid(), kill_child, &n);
-	return n;
+	if (pid < 0)
+		return false;
+	(void)procfs_each_child(getpid(), kill_child, NULL);
+	return true;
 }
 
 /* At our end, when master and workers are gone: what commands that are over
@@ -210,7 +212,7 @@ leftover_own(uint64_t incarnation, bool children)
 	uint64_t end = clock_boot_ns() + BOUND_NS;
 
 	(void)kill_all(&own, "finished commands");
-	while (children && kill_children() > 0 && clock_boot_ns() < end)
+	while (children && kill_children() && clock_boot_ns() < end)
 		clock_nap(2 * NSEC_PER_MSEC);
 }
 
