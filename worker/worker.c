@@ -39,6 +39,10 @@ worker_begin(struct worker *w, struct sid sid)
 	w->now_ms = clock_wall_ms();
 	if (w->turn_began_ns == 0)
 		w->turn_began_ns = w->now_ns;
+	/* what else is ready stays in libevent's queue, and is first in the
+	 * next turn; who takes over does so in one go */
+	if (w->now_ns - w->turn_began_ns > WORKER_TURN_NS / 2 && !w->taking)
+		event_base_loopbreak(w->base);
 	SET_RELAXED(w->stats->in_hand, sid.v);
 }
 
