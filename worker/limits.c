@@ -211,6 +211,18 @@ note_box(struct child *c, uint64_t own)
 	atomic_store(&hdr->box_full, (uint32_t)forks_refused(c, own));
 }
 
+bool
+limits_need_leaf(const struct child *c, uint32_t mask)
+{
+	bool any = false;
+
+	for (unsigned i = CTL_LIMIT_MEMORY; i <= CTL_LIMIT_PIDS; i++)
+		any |= (c->box != 0 || (mask & 1u << i) != 0) &&
+		    heritage_limit_by(&c->w->heritage, (enum ctl_limit)i) ==
+			HERITAGE_BY_TREE;
+	return any;
+}
+
 int
 limits_prepare(struct child *c, const struct ctl_start *order, int leaf,
     struct spawn_limits *ret)

@@ -10,6 +10,9 @@
 #include "worker/child.h"
 #include "worker/spawn.h"
 
+/* Has a session of these limits a bound that its leaf holds, or the group of its box
+ * above? */
+bool limits_need_leaf(const struct child *c, uint32_t mask);
 /* Makes the groups of a session and fills what the child has to do: `leaf` is
  * its tree leaf, open, or -1. Errors: -errno; nothing is left behind. */
 int limits_prepare(struct child *c, const struct ctl_start *order, int leaf,

@@ -142,8 +142,12 @@ child_join_groups(struct spawn *s)
 	unsigned i;
 	long n;
 
-	if (s->join_fd >= 0)
-		s->joined = RAW(SYS_write, s->join_fd, "0", 1, 0) == 1;
+	if (s->join_fd >= 0) {
+		n = RAW(SYS_write, s->join_fd, "0", 1, 0);
+		s->joined = n == 1;
+		if (!s->joined && s->args.bounded)
+			child_give_up(s, STAGE_LIMIT, n < 0 ? n : -EIO);
+	}
 	for (i = 0; i < s->limits.join_count; i++) {
 		n = RAW(SYS_write, s->limits.join[i], "0", 1, 0);
 		if (n != 1)

@@ -103,6 +103,7 @@ struct spawn_args {
 	const struct search *search; /* what it execs */
 	int leaf_fd; /* control group to be in from the first moment; -1 */
 	bool leaf_into; /* by clone itself; else the child moves itself */
+	bool bounded;   /* by its leaf or the group above: it runs nowhere else */
 	bool yields;          /* the worker does (SCHED_BATCH), and hands it on */
 	int box_fd;     /* pidfd of the box's pid 1; -1: outside */
 	int namespaces; /* ... of which these are entered */
@@ -162,7 +163,7 @@ bool spawn_is_free(void);
  * Clones with s->args and s->limits, after spawn_lay(). It is over once
  * spawn_released(), and then hdr->exec_errno tells whether the exec failed.
  * *ret_in_leaf says whether it is in its control group, or will be unless
- * s->joined says otherwise then: that it is not fails nothing.
+ * s->joined says otherwise then: that it is not fails what is bounded, and no other.
  * Errors: there is no child: -EAGAIN where another way of cloning is to be
  * tried, or -errno of the clone.
  */

@@ -165,6 +165,8 @@ clone_once(struct spawn *s, int *ret_pidfd, bool *ret_into)
 {
 	uint64_t flags = CLONE_PARENT | CLONE_PIDFD | CLONE_VM;
 	bool into = s->args.leaf_fd >= 0 && s->args.leaf_into;
+	/* a group that is full is no way out of it */
+	bool elsewhere = !into || !s->args.bounded;
 	sigset_t all, before;
 	long pid = -1;
 
@@ -177,9 +179,9 @@ clone_once(struct spawn *s, int *ret_pidfd, bool *ret_into)
 	if (into)
 		pid = clone_new(s, flags, true, ret_pidfd);
 	*ret_into = pid >= 0;
-	if (pid < 0 && !s->args.held)
+	if (pid < 0 && elsewhere && !s->args.held)
 		pid = clone_new(s, flags, false, ret_pidfd);
-	if (pid < 0 && s->args.held) {
+	if (pid < 0 && elsewhere && s->args.held) {
 		pid = clone(spawn_child, s->stack, (int)flags, s, ret_pidfd);
 		pid = pid < 0 ? -errno : pid;
 	}
@@ -308,6 +310,8 @@ spawn_clone(struct spawn *s, pid_t *ret_pid, int *ret_pidfd, bool *ret_in_leaf)
 	if (s->args.leaf_fd >= 0 && !s->args.leaf_into)
 		s->join_fd = openat(s->args.leaf_fd, "cgroup.procs",
 		    O_WRONLY | O_CLOEXEC);
+	if (s->args.bounded && !s->args.leaf_into && s->join_fd < 0)
+		return -errno;
 	atomic_store(&hdr->exec_errno, 0);
 	atomic_store(&hdr->exec_stage, STAGE_NONE);
 	atomic_store(&s->inexec, 1);

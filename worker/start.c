@@ -183,6 +183,9 @@ enter_groups(struct child *c, struct spawn *s)
 	if ((o->flags & CTL_START_BOX) != 0)
 		rc = box_group_make(c, o);
 	s->args.leaf_fd = rc == 0 ? tree_enter(c) : -1;
+	s->args.bounded = limits_need_leaf(c, o->limit_mask);
+	if (rc == 0 && s->args.bounded && s->args.leaf_fd < 0)
+		rc = -EAGAIN;
 	return rc < 0 ? rc : limits_prepare(c, o, s->args.leaf_fd, &s->limits);
 }
 

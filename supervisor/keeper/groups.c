@@ -262,11 +262,15 @@ static bool
 make_group(struct keeper *k, enum cgroup_hierarchy in,
     enum heritage_group which, uint32_t *ret_flags)
 {
+	static const char *const bounds[] = {"memory", "pids", NULL};
+	static const char *const shares[] = {"cpu", NULL};
 	char own[HERITAGE_GROUP_MAX - 32], *path = k->group[which];
 	int fd;
 
 	if (cgroup_own_path(in, own, sizeof(own)) < 0)
 		return false;
+	if (in == CGROUP_UNIFIED)
+		(void)group_place(own, bounds, shares);
 	sweep(own);
 	(void)snprintf(path, HERITAGE_GROUP_MAX, "%s" PREFIX "%016" PRIx64,
 	    strcmp(own, "/") == 0 ? "" : own, k->incarnation);

@@ -8,6 +8,7 @@
  *     rundir.c            lock, socket, log, incarnation
  *     mend.c              what a stray write damaged, made again
  *     leftovers.c         what a dead keeper left running
+ *     groups_place.c      in which control group others are made
  *     groups.c            the control groups that commands run in
  *     notify.c            what a service manager is told
  *     launch.c            one process: clone, exec, heritage
@@ -228,6 +229,13 @@ int leftover_mend(int dirfd, uint64_t incarnation);
 void leftover_own(uint64_t incarnation, bool children);
 bool leftover_had_children(void);
 void leftover_workers(int lock);
+
+/* --- groups_place.c */
+/* From the path of the group that this process is in to that of the one in which to
+ * make others. Those get the controllers `bounds`, if that can be (true), and `shares`
+ * where the keeper has a group of its own beside them: else all commands would have
+ * the share of one process in this one. */
+bool group_place(char *own, const char *const *bounds, const char *const *shares);
 
 /* --- groups.c */
 void group_begin(struct keeper *k);

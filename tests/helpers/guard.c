@@ -9,12 +9,17 @@
  * $GUARD_REMOVE names a directory under /dev/shm/psup-test-* or
  * /tmp/psup-test-* that goes too.
  *
+ * $PSUP_TEST_CGROUP names a control group of version 2 below which the command gets
+ * one of its own, as a service has: without it a psupd is in its test's, and can
+ * bound nothing (docs/testing.md).
+ *
  * Exit status: what the command ended with (128 + n for a signal), or 125
  * where descendants were still there at the end and had to be killed, or 124
  * where the command itself was.
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
 #include <signal.h>
@@ -145,10 +150,41 @@ kill_all(pid_t command, int *status, int *ended)
 	return any;
 }
 
+static char group[4096]; /* of the command; "": ours */
+
+static void
+make_group(void)
+{
+	const char *above = getenv("PSUP_TEST_CGROUP");
+
+	if (above == NULL)
+		return;
+	snprintf(group, sizeof(group), "%s/guard-%d", above, getpid());
+	if (mkdir(group, 0755) != 0)
+		fprintf(stderr, "guard: %s: %s\n", group, strerror(errno));
+}
+
+/* We go there. */
+static void
+enter_group(void)
+{
+	char procs[sizeof(group) + 16];
+	int fd;
+
+	if (group[0] == '\0')
+		return;
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", group);
+	fd = open(procs, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "0", 1) != 1)
+		fprintf(stderr, "guard: %s: %s\n", procs, strerror(errno));
+	close(fd);
+}
+
 /* In the child: the command, with default signals and no fd of ours. */
 static void
 run(char **argv, const sigset_t *old)
 {
+	enter_group();
 	sigprocmask(SIG_SETMASK, old, NULL);
 	close(FD_PIPE);
 	execvp(argv[0], argv);
@@ -180,6 +216,13 @@ remove_tree(const char *path)
 	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+static void
+remove_group(void)
+{
+	if (group[0] != '\0')
+		nftw(group, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -198,6 +241,7 @@ main(int argc, char **argv)
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	watch[1].fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	make_group();
 	command = fork();
 	if (command == 0)
 		run(argv + 1, &old);
@@ -220,6 +264,7 @@ main(int argc, char **argv)
 	in_time = ended;
 	any = kill_all(command, &status, &ended);
 	remove_tree(doomed);
+	remove_group();
 	if (!in_time)
 		return EXIT_KILLED;
 	if (any)

@@ -192,6 +192,7 @@ SCENARIO(sandbox_bounds, one_without_a_process_left_is_named)
 {
 	const psup_value *row;
 	struct answer *a;
+	const char *id;
 	int n = 0;
 
 	boxes("pids = 8\n");
@@ -199,14 +200,20 @@ SCENARIO(sandbox_bounds, one_without_a_process_left_is_named)
 	    0);
 	if (psup_get_is(row, "pidsBy", "rlimit")) /* of who forks in there */
 		skip_scenario("no control group here bounds a box");
-	do
-		a = ask("exec", LIST("argv", "sleep", "600"), YES("background"));
-	while (a->status == PSUP_OK && ++n < 9 &&
-	    strcmp(text_of(a, "status"), "running") == 0);
+	do { /* what cannot start may be told of later */
+		a = ask("exec", LIST("argv", "sh", "-c",
+		    "echo up; exec sleep 600"), YES("background"));
+		id = text_of(a, "sessionId");
+		if (strcmp(text_of(a, "status"), "running") != 0 ||
+		    strcmp(text_of(ask("wait", STR("sessionId", id),
+			STR("text", "up")), "met"), "text") == 0)
+			continue;
+		a = ask("poll", STR("sessionId", id));
+	} while (strcmp(text_of(a, "status"), "running") == 0 && ++n < 9);
 	expect_str(a, "exitReason", "spawn-error");
 	expect_str(a, "errno", "EAGAIN");
 	expect_absent(a, "hungAt");
-	expect_text(a, "sleep 600 in the box \"agent \", which may have 8 "
+	expect_text(a, "sh echo up; exec sleep 600 in the box \"agent \", which may have 8 "
 	    "processes (sandbox.pids): ");
 }
 

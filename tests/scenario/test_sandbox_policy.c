@@ -21,7 +21,7 @@ SCENARIO(sandbox_policy, a_covered_scope_runs_nowhere_else)
 
 	(void)snprintf(touch, sizeof(touch), "touch %s",
 	    file_in_scenario("ran"));
-	psupd(.conf = NAMED);
+	psupd(.conf = NAMED, .env = {"PATH=/nonexistent"}); /* no bwrap */
 	boxed = peer("boxed");
 	other = peer("other");
 	expect_refused_for(ask_as(boxed, "exec", STR("command", touch)),

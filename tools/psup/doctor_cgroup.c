@@ -87,29 +87,46 @@ probe_kill(const struct doctor *d, struct finding *f)
 	finding_remedy(f, "Linux 5.14 or newer has it");
 }
 
+/* Has that file of the group both controllers? */
+static bool
+names_both(const struct doctor *d, const char *group, const char *name)
+{
+	char file[DOCTOR_PATH + 40], text[256];
+
+	snprintf(file, sizeof(file), "%s/%s", group, name);
+	return doctor_read(d, file, text, sizeof(text)) &&
+	    strstr(text, "memory") != NULL && strstr(text, "pids") != NULL;
+}
+
+/* In version 2 a group gives what it has to those below while nobody is in it; the
+ * root's always (it has no cgroup.type). A server goes out of its way where it is
+ * alone, and we are never where we are. */
 static void
 probe_controllers(const struct doctor *d, struct finding *f)
 {
-	char group[DOCTOR_PATH], file[DOCTOR_PATH + 40], text[256];
+	char group[DOCTOR_PATH], file[DOCTOR_PATH + 40];
+	bool has, gives;
 
 	if (is_ours(d, "memory") && is_ours(d, "pids")) {
 		finding_set(f, DOCTOR_OK, "memory and pids (version 1)");
 		return;
 	}
-	if (doctor_cgroup(d, "", group)) {
-		snprintf(file, sizeof(file), "%s/cgroup.controllers", group);
-		if (is_ours(d, "") && doctor_read(d, file, text,
-		        sizeof(text)) &&
-		    strstr(text, "memory") != NULL &&
-		    strstr(text, "pids") != NULL) {
-			finding_set(f, DOCTOR_OK, "memory and pids "
-			    "(version 2)");
-			return;
-		}
+	has = doctor_cgroup(d, "", group) && is_ours(d, "") &&
+	    names_both(d, group, "cgroup.controllers");
+	snprintf(file, sizeof(file), "%s/cgroup.type", group);
+	gives = has && (names_both(d, group, "cgroup.subtree_control") ||
+		!doctor_exists(d, file));
+	if (gives) {
+		finding_set(f, DOCTOR_OK, "memory and pids (version 2)");
+		return;
 	}
 	finding_set(f, DOCTOR_NOTE, "limits of memory and processes are "
-	    "rlimits, of one process each");
-	finding_remedy(f, "give the server's group the controllers memory and "
+	    "rlimits, of one process each%s", has ? ", of a server that is "
+	    "started here, where others are in its control group" : "");
+	finding_remedy(f, has ? "start it by itself in a group: as a service "
+	    "with Delegate=yes, or by systemd-run --scope -p Delegate=yes "
+	    "psupd" :
+	    "give the server's group the controllers memory and "
 	    "pids: Delegate=yes in its unit, or +memory +pids in "
 	    "cgroup.subtree_control of the group above");
 }

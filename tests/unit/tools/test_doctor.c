@@ -263,6 +263,16 @@ Test(doctor, looks_at_control_groups)
 	put("/proc/self/cgroup", "0::/user.slice/ann\n");
 	put("/sys/fs/cgroup/user.slice/ann/cgroup.controllers", "cpu\n");
 	expect("cgroup-limits", DOCTOR_NOTE, "rlimits", "cgroup.subtree_control");
+	put("/sys/fs/cgroup/user.slice/ann/cgroup.controllers",
+	    "cpu memory pids\n");
+	expect("cgroup-limits", DOCTOR_OK, "version 2", "");
+	put("/sys/fs/cgroup/user.slice/ann/cgroup.type", "domain\n");
+	put("/sys/fs/cgroup/user.slice/ann/cgroup.subtree_control", "cpu\n");
+	expect("cgroup-limits", DOCTOR_NOTE, "others are in its control group",
+	    "Delegate=yes");
+	put("/sys/fs/cgroup/user.slice/ann/cgroup.subtree_control",
+	    "cpu memory pids\n");
+	expect("cgroup-limits", DOCTOR_OK, "version 2", "");
 }
 
 Test(doctor, reads_version_1)

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where in version 2 the keeper's group is made, so that it can bound what runs.
+ * A group there gives controllers to those below it only while no process is in
+ * itself, and that of a service (Delegate=yes) begins with the keeper in it. A
+ * keeper that is alone in its group goes into one below, beside which its commands'
+ * is made then. Where others are in it (a login's, a client that started the server)
+ * nothing is given, and limits are rlimits.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "kfile.h"
+#include "supervisor/keeper/state.h"
+
+#define OWN_NAME "/psupd"
+
+/* In the group itself, not below. */
+static bool
+is_alone(const char *group)
+{
+	char path[HERITAGE_GROUP_MAX + 32], text[64], self[16];
+
+	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+	(void)snprintf(self, sizeof(self), "%d\n", (int)getpid());
+	return kfile_read(AT_FDCWD, path, text, sizeof(text)) > 0 &&
+	    strcmp(text, self) == 0;
+}
+
+static bool
+move_to(const char *group)
+{
+	char path[HERITAGE_GROUP_MAX + 32];
+
+	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+	return kfile_write_number(AT_FDCWD, path, getpid()) == 0;
+}
+
+/* Those of the controllers that the group has; how many. */
+static unsigned
+give(const char *group, const char *const *controllers)
+{
+	char path[HERITAGE_GROUP_MAX + 32], word[32];
+	unsigned n = 0;
+
+	(void)snprintf(path, sizeof(path), "%s/cgroup.subtree_control", group);
+	for (; *controllers != NULL; controllers++) {
+		(void)snprintf(word, sizeof(word), "+%s", *controllers);
+		n += kfile_write(AT_FDCWD, path, word) == 0;
+	}
+	return n;
+}
+
+bool
+group_place(char *own, const char *const *bounds, const char *const *shares)
+{
+	char below[HERITAGE_GROUP_MAX];
+	size_t n = strlen(own), tail = sizeof(OWN_NAME) - 1;
+
+	/* a keeper before us, systemd's DelegateSubgroup= or a hand has made it */
+	if (n > tail && strcmp(own + n - tail, OWN_NAME) == 0) {
+		own[n - tail] = '\0';
+		if (give(own, bounds) > 0) {
+			(void)give(own, shares);
+			return true;
+		}
+		own[n - tail] = '/';
+	}
+	if (!is_alone(own))
+		return give(own, bounds) > 0; /* of the root's anybody may be */
+	(void)snprintf(below, sizeof(below), "%s" OWN_NAME, own);
+	if (mkdir(below, 0755) != 0 && errno != EEXIST)
+		return false;
+	if (move_to(below) && give(own, bounds) > 0) {
+		(void)give(own, shares);
+		return true;
+	}
+	(void)move_to(own);
+	(void)rmdir(below);
+	return false;
+}
