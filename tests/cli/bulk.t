@@ -9,7 +9,7 @@ seven=$(psup exec --background 'exit 7')
 fine=$(psup exec --background true)
 doomed=$(psup exec --background 'exec sleep 600')
 limited=$(psup exec --background --limit cpuSeconds=1 -- sh -c 'while :; do :; done')
-slow=$(psup exec --background --timeout 0.05 'exec sleep 600')
+slow=$(psup exec --background --timeout 1 'exec sleep 600')
 
 # wait says how each ended
 like "$(psup wait "$seven")" "$seven completed (exit 7) after * :: exit 7" \

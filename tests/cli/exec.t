@@ -20,7 +20,7 @@ like "$(psup exec -- "$scratch/none" 2>&1)" \
     "*could not be started: $scratch/none: No such file*" "it says what and why"
 is "$(code psup exec --background -- "$scratch/none")" 127 \
     "not found, for the background"
-is "$(code psup exec --timeout 0.2 'sleep 60')" 124 "timed out"
+is "$(code psup exec --timeout 1 'sleep 60')" 124 "timed out"
 is "$(code psup exec --no-output-timeout 0.2 'sleep 60')" 124 "silent"
 is "$(code psup exec --workdir "$scratch/none" true)" 125 "a bad workdir"
 is "$(psup exec --workdir "$scratch" pwd)" "$scratch" "a workdir"

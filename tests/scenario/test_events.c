@@ -438,7 +438,7 @@ SCENARIO(events, no_warning_where_none_is_wanted)
 	const char *id;
 
 	psupd(.conf = "[retain]\nevent_kinds = none\n");
-	id = background(PUPPET("hang"), NUM("timeout", 0.2));
+	id = background(PUPPET("hang"), NUM("timeout", 1));
 	await_end(id);
 	expect(psup_value_count(of_kind("timeout-warning")) == 0);
 	expect(count_of(unacknowledged("gw"), id) == 1);
