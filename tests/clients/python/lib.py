@@ -27,6 +27,15 @@ async def soon(what: Awaitable[T]) -> T:
     return await asyncio.wait_for(what, PATIENCE)
 
 
+async def readable(fd: int) -> None:
+    loop, there = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(fd, there.set)
+    try:
+        await soon(there.wait())
+    finally:
+        loop.remove_reader(fd)
+
+
 class Peer:
     """A connection, as the server sees it."""
 

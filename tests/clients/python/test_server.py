@@ -9,7 +9,7 @@ from typing import Any
 
 import psup
 
-from lib import LiveCase, soon
+from lib import LiveCase, readable, soon
 
 
 class Methods(LiveCase):
@@ -56,19 +56,19 @@ class Methods(LiveCase):
 
     async def test_cancel_ends_the_command(self) -> None:
         async with self.connect(scope="cancel") as p:
-            mark = self.dir + "/up"
+            fifo = self.dir + "/up"
+            os.mkfifo(fifo)
+            up = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
+            self.addCleanup(os.close, up)
             task = asyncio.ensure_future(p.exec(
-                f"echo $$ >{mark}.new; mv {mark}.new {mark}; exec sleep 1000",
-                yield_ms=None))
-            while not os.path.exists(mark):
-                await asyncio.sleep(0.01)
+                f"echo $$ >{fifo}; exec sleep 1000", yield_ms=None))
+            await readable(up)
+            end = os.pidfd_open(int(os.read(up, 16)))
+            self.addCleanup(os.close, end)
             task.cancel()
             with self.assertRaises(asyncio.CancelledError):
                 await soon(task)
-            with open(mark, encoding="ascii") as f:
-                pid = int(f.read())
-            while os.path.exists(f"/proc/{pid}"):
-                await asyncio.sleep(0.01)
+            await readable(end)
 
     async def test_tokens(self) -> None:
         async with self.connect() as p:
