@@ -272,9 +272,9 @@ turns_next(struct turns *t)
 	return c;
 }
 
-/* Who was behind for long is not before the others for as long. */
+/* A slice at most: who was behind for long is not first for as long. */
 static int64_t
-at_least(int64_t lead_ns)
+not_below(int64_t lead_ns)
 {
 	return lead_ns > -TURN_SLICE_MAX_NS ? lead_ns : -TURN_SLICE_MAX_NS;
 }
@@ -287,9 +287,9 @@ turns_charge(struct turns *t, uint64_t ns, bool more, const char *scope)
 	t->used_ns += ns;
 	t->charged->credit_ns -= (int64_t)ns;
 	if (!t->charged_fresh)
-		t->lead_ns = at_least(t->lead_ns - (int64_t)ns);
+		t->lead_ns = not_below(t->lead_ns - (int64_t)ns);
 	else if (!TAILQ_EMPTY(&t->old))
-		t->lead_ns = -at_least(-t->lead_ns - (int64_t)ns);
+		t->lead_ns = -not_below(-t->lead_ns - (int64_t)ns);
 	t->charged = NULL;
 	t->in_hand = NULL;
 	if (c != NULL && (more || t->again))
