@@ -114,6 +114,9 @@ uint64_t server_private_bytes(const struct bench *b);
 uint64_t server_shared_bytes(const struct bench *b);
 /* Time on a cpu: of all, or of the master. */
 uint64_t server_cpu_ns(const struct bench *b, bool master_only);
+/* Waits, 10 s at most, until it does little: what has just started is looked at
+ * for a while, and what was removed is still being ended after the answer. */
+void server_settle(const struct bench *b);
 /* Starts n background sessions of argv and waits for the answers. ids: n
  * texts of 48 bytes. */
 void server_background(struct bench *b, const char *const *argv, int n,
@@ -133,8 +136,14 @@ enum raw_mode { RAW_SPLICE, RAW_READ };
  * over everything, start and end included. */
 double raw_output(const char *const *argv, uint64_t bytes_each, int children,
     int procs, enum raw_mode mode);
+
+/* ------------------------------------------------------------ raw_waits.c */
+
 /* From the stamp that argv prints last to its pidfd, in µs. */
 void raw_exits(const char *const *argv, int n, struct samples *ret);
+/* From a request of 100 bytes to its answer of 600, in µs: two processes that
+ * wait with epoll, as libpsup and the master do, and have nothing to do. */
+void raw_trips(int n, struct samples *ret);
 
 /* ----------------------------------------------------------------- node.c */
 

@@ -44,6 +44,7 @@ measure_events(struct bench *b)
 	psup_reply *r = NULL;
 	int n = b->quick ? 50 : 200;
 
+	server_settle(b);
 	o.runtime_dir = b->dir;
 	if (psup_new(&subscriber) != PSUP_OK ||
 	    psup_connect(subscriber, &o) != PSUP_OK)

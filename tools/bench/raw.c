@@ -396,35 +396,3 @@ raw_output(const char *const *argv, uint64_t bytes_each, int children,
 	return (double)bytes_each * children / 1e6 /
 	    ((double)(clock_boot_ns() - start) / 1e9);
 }
-
-/* ----------------------------------------------------------------- exits */
-
-void
-raw_exits(const char *const *argv, int n, struct samples *ret)
-{
-	for (int i = 0; i < n; i++) {
-		char text[64] = "";
-		int ends[2];
-		siginfo_t info;
-		pid_t pid;
-		ssize_t got;
-
-		if (pipe2(ends, O_CLOEXEC) != 0)
-			die("pipe: %s", strerror(errno));
-		pid = fork();
-		if (pid == 0) {
-			dup2(ends[1], 1);
-			execv(argv[0], (char **)(uintptr_t)argv);
-			_exit(127);
-		}
-		close(ends[1]);
-		if (pid < 0 ||
-		    waitid(P_PID, (id_t)pid, &info, WEXITED) != 0)
-			die("wait: %s", strerror(errno));
-		got = read(ends[0], text, sizeof(text) - 1);
-		close(ends[0]);
-		if (got > 0)
-			samples_add(ret, (double)(clock_boot_ns() -
-			                     strtoull(text, NULL, 10)) / 1e3);
-	}
-}

@@ -170,11 +170,25 @@ server_cpu_ns(const struct bench *b, bool master_only)
 	return sum;
 }
 
+void
+server_settle(const struct bench *b)
+{
+	for (int i = 0; i < 100; i++) {
+		uint64_t ns = server_cpu_ns(b, false);
+
+		poll(NULL, 0, 100);
+		if (server_cpu_ns(b, false) - ns < 2000000)
+			return;
+	}
+}
+
 /* ---------------------------------------------------- background sessions */
 
 struct batch {
+	const psup *client;
 	char (*ids)[48];
-	int done, failed;
+	int sent, done, failed;
+	char why[256]; /* what the first that failed was told */
 };
 
 static void
@@ -182,9 +196,17 @@ on_started(void *arg, int status, psup_reply *r)
 {
 	struct batch *t = arg;
 
-	if (status != PSUP_OK || psup_reply_is_error(r))
-		t->failed++;
-	else
+	if (status != PSUP_OK &&
+	    strcmp(psup_error_code(t->client), "share-used-up") == 0)
+		/* more are asked for than come to their end meanwhile */
+		t->sent--;
+	else if (status != PSUP_OK || psup_reply_is_error(r)) {
+		if (t->failed++ == 0)
+			snprintf(t->why, sizeof(t->why), "%s",
+			    status == PSUP_OK
+			        ? psup_reply_text(r, NULL)
+			        : psup_error_message(t->client));
+	} else
 		psup_get_copy(psup_reply_details(r), "sessionId",
 		    t->ids[t->done++], sizeof(t->ids[0]));
 	psup_reply_free(&r);
@@ -195,7 +217,7 @@ server_background(struct bench *b, const char *const *argv, int n,
     char (*ret_ids)[48])
 {
 	struct psup_exec x = PSUP_EXEC_INIT;
-	struct batch t = {.ids = ret_ids};
+	struct batch t = {.client = b->client, .ids = ret_ids};
 	psup_args *a;
 
 	x.argv = argv;
@@ -204,17 +226,18 @@ server_background(struct bench *b, const char *const *argv, int n,
 	a = psup_exec_args(&x);
 	if (a == NULL)
 		die("no memory");
-	for (int sent = 0; t.done + t.failed < n;) {
-		while (sent < n && psup_pending(b->client) < 48) {
+	while (t.done + t.failed < n) {
+		while (t.sent < n && psup_pending(b->client) < 48) {
 			need(b, psup_send(b->client, "exec", a, on_started,
 			            &t, NULL), "exec");
-			sent++;
+			t.sent++;
 		}
 		turn(b->client);
 	}
 	psup_args_free(&a);
 	if (t.failed > 0)
-		die("%d of %d sessions were not started", t.failed, n);
+		die("%d of %d sessions were not started: %s", t.failed, n,
+		    t.why);
 }
 
 static void
