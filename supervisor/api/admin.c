@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/abi.h"
+#include "common/cgroup.h"
 #include "common/clock.h"
 #include "common/fault.h"
 #include "common/kfile.h"
@@ -193,20 +194,41 @@ status_cgroup(struct master *m, struct enc *e)
 	enc_end(e);
 }
 
-/* What this process is worth to the scheduler beside a command. */
+/* The weight of the control group that we are in for as long as we run. */
+static const char *
+own_weight_file(void)
+{
+	static char path[CGROUP_PATH_MAX + 16];
+	char own[CGROUP_PATH_MAX];
+
+	if (path[0] == '\0' &&
+	    cgroup_own_path(CGROUP_UNIFIED, own, sizeof(own)) == 0)
+		(void)snprintf(path, sizeof(path), "%s/cpu.weight", own);
+	return path;
+}
+
+/* What this process is worth to the scheduler beside a command: by its control
+ * group where processors are shared by groups, else by its autogroup. */
 static void
 status_scheduling(struct enc *e)
 {
-	static const char name[] = "/proc/self/autogroup";
 	char text[80];
-	int nice;
+	int worth;
 
-	if (kfile_read(AT_FDCWD, name, text, sizeof(text)) <= 0 ||
-	    sscanf(text, "/autogroup-%*u nice %d", &nice) != 1)
+	if (kfile_read(AT_FDCWD, own_weight_file(), text, sizeof(text)) > 0 &&
+	    sscanf(text, "%d", &worth) == 1) {
+		enc_kv_map(e, "scheduling");
+		enc_kv_int(e, "cpuWeight", worth);
+		enc_kv_bool(e, "beforeCommands", worth > 100);
+		enc_end(e);
+		return;
+	}
+	if (kfile_read(AT_FDCWD, "/proc/self/autogroup", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "/autogroup-%*u nice %d", &worth) != 1)
 		return;
 	enc_kv_map(e, "scheduling");
-	enc_kv_int(e, "autogroupNice", nice);
-	enc_kv_bool(e, "beforeCommands", nice < 0);
+	enc_kv_int(e, "autogroupNice", worth);
+	enc_kv_bool(e, "beforeCommands", worth < 0);
 	enc_end(e);
 }
 

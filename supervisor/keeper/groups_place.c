@@ -4,8 +4,9 @@
  * A group there gives controllers to those below it only while no process is in
  * itself, and that of a service (Delegate=yes) begins with the keeper in it. A
  * keeper that is alone in its group goes into one below, beside which its commands'
- * is made then. Where others are in it (a login's, a client that started the server)
- * nothing is given, and limits are rlimits.
+ * is made then, and comes before it where processors are given, too: the scheduler
+ * knows no autogroups in there. Where others are in it (a login's, a client that
+ * started the server) nothing is given, and limits are rlimits.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,8 @@
 #include "kfile.h"
 #include "supervisor/keeper/state.h"
 
-#define OWN_NAME "/psupd"
+#define OWN_NAME   "/psupd"
+#define OWN_WEIGHT "932" /* of nice -10, which an autogroup of ours has, to 100 */
 
 /* In the group itself, not below. */
 static bool
@@ -56,6 +58,23 @@ give(const char *group, const char *const *controllers)
 	return n;
 }
 
+/* Gives what bounds commands, and shares if it can. False: it has no bounds. */
+static bool
+give_all(const char *group, const char *const *bounds,
+    const char *const *shares)
+{
+	char path[HERITAGE_GROUP_MAX + 32];
+
+	if (give(group, bounds) == 0)
+		return false;
+	if (give(group, shares) > 0) {
+		(void)snprintf(path, sizeof(path), "%s" OWN_NAME "/cpu.weight",
+		    group);
+		(void)kfile_write(AT_FDCWD, path, OWN_WEIGHT);
+	}
+	return true;
+}
+
 bool
 group_place(char *own, const char *const *bounds, const char *const *shares)
 {
@@ -65,10 +84,8 @@ group_place(char *own, const char *const *bounds, const char *const *shares)
 	/* a keeper before us, systemd's DelegateSubgroup= or a hand has made it */
 	if (n > tail && strcmp(own + n - tail, OWN_NAME) == 0) {
 		own[n - tail] = '\0';
-		if (give(own, bounds) > 0) {
-			(void)give(own, shares);
+		if (give_all(own, bounds, shares))
 			return true;
-		}
 		own[n - tail] = '/';
 	}
 	if (!is_alone(own))
@@ -76,10 +93,8 @@ group_place(char *own, const char *const *bounds, const char *const *shares)
 	(void)snprintf(below, sizeof(below), "%s" OWN_NAME, own);
 	if (mkdir(below, 0755) != 0 && errno != EEXIST)
 		return false;
-	if (move_to(below) && give(own, bounds) > 0) {
-		(void)give(own, shares);
+	if (move_to(below) && give_all(own, bounds, shares))
 		return true;
-	}
 	(void)move_to(own);
 	(void)rmdir(below);
 	return false;

@@ -16,7 +16,7 @@
 #include "supervisor/keeper/state.h"
 
 static char top[400];                 /* a group of ours, that has it */
-static const char *bounds[2], *none[] = {NULL};
+static const char *bounds[2];
 static char name[32], taken[40];      /* it, and how to have it back; "": it is given */
 static int lock;                      /* one test at a time gives it */
 
@@ -105,7 +105,7 @@ placed(const char *begins)
 		put(begins, "cgroup.procs", "0", 0);
 		(void)cgroup_own_path(CGROUP_UNIFIED, path, sizeof(path));
 		(void)dprintf(out[1], "%d ",
-		    group_place(path, bounds, none));
+		    group_place(path, bounds, bounds));
 		(void)dprintf(out[1], "%s\n", path);
 		(void)cgroup_own_path(CGROUP_UNIFIED, path, sizeof(path));
 		(void)dprintf(out[1], "%s", path);
@@ -134,6 +134,8 @@ Test(groups_place, is_the_own_one_where_the_keeper_is_alone)
 {
 	cr_expect_str_eq(placed(top), expected(1, top, "/psupd"));
 	cr_expect(has(top, "cgroup.subtree_control", name));
+	if (strcmp(name, "cpu") == 0)
+		cr_expect(has(top, "psupd/cpu.weight", "932"));
 }
 
 /* As of a keeper that was killed, or by systemd's DelegateSubgroup=psupd. */

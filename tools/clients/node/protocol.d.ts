@@ -800,7 +800,7 @@ export interface StatusAnswer {
   master?: Fields;
   /** slot, pid, generation, role, sessions, heartbeatAgeMs, restarts, build, layouts */
   workers?: Fields[];
-  /** autogroupNice: what the master is worth to the scheduler beside a command, which has 0; beforeCommands: it is below 0 */
+  /** What the master is worth to the scheduler beside commands: cpuWeight of its control group, where theirs has 100, or else autogroupNice, where each has 0; beforeCommands: it comes before them */
   scheduling?: Fields;
   /** The last one, or the one under way: as upgrade answers */
   upgrade?: Fields;
