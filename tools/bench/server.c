@@ -18,6 +18,7 @@
 
 #define START_MS 60000
 #define STOP_MS  120000
+#define PATIENCE_NS (5 * NSEC_PER_SEC)
 
 /* Learns who the server's processes are. True: all of them, for the standby is
  * the last one that a keeper starts. */
@@ -188,6 +189,7 @@ struct batch {
 	const psup *client;
 	char (*ids)[48];
 	int sent, done, failed;
+	uint64_t done_ns; /* when the last one was */
 	char why[256]; /* what the first that failed was told */
 };
 
@@ -197,7 +199,8 @@ on_started(void *arg, int status, psup_reply *r)
 	struct batch *t = arg;
 
 	if (status != PSUP_OK &&
-	    strcmp(psup_error_code(t->client), "share-used-up") == 0)
+	    strcmp(psup_error_code(t->client), "share-used-up") == 0 &&
+	    clock_boot_ns() - t->done_ns < PATIENCE_NS)
 		/* more are asked for than come to their end meanwhile */
 		t->sent--;
 	else if (status != PSUP_OK || psup_reply_is_error(r)) {
@@ -206,9 +209,11 @@ on_started(void *arg, int status, psup_reply *r)
 			    status == PSUP_OK
 			        ? psup_reply_text(r, NULL)
 			        : psup_error_message(t->client));
-	} else
+	} else {
 		psup_get_copy(psup_reply_details(r), "sessionId",
 		    t->ids[t->done++], sizeof(t->ids[0]));
+		t->done_ns = clock_boot_ns();
+	}
 	psup_reply_free(&r);
 }
 
@@ -217,7 +222,8 @@ server_background(struct bench *b, const char *const *argv, int n,
     char (*ret_ids)[48])
 {
 	struct psup_exec x = PSUP_EXEC_INIT;
-	struct batch t = {.client = b->client, .ids = ret_ids};
+	struct batch t = {.client = b->client, .ids = ret_ids,
+	    .done_ns = clock_boot_ns()};
 	psup_args *a;
 
 	x.argv = argv;
