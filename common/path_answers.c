@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See path_answers.h. What lies where the root does, on a way that the kernel
- * knows by heart, answers. Else stat(1) looks, in a process of its own, which is
- * left to itself where it sleeps. A thread would not do: one that sleeps in a
- * mount keeps the process that it is of from ending, so that no other master
+ * See path_answers.h. What lies where the root does or in memory, on a way that
+ * the kernel knows by heart, answers. Else stat(1) looks, in a process of its own,
+ * which is left to itself where it sleeps. A thread would not do: one that sleeps
+ * in a mount keeps the process that it is of from ending, so that no other master
  * would follow.
  */
 #include "common/path_answers.h"
@@ -17,6 +17,7 @@
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -129,13 +130,36 @@ mount_of(const char *path, uint64_t *ret_id)
 	return known;
 }
 
-/* On that of the root, without which nobody here would live? */
+/* Is it one of memory alone? */
+static bool
+is_memory(uint64_t mount)
+{
+	char *line = NULL, kind[8];
+	size_t size = 0;
+	bool found = false;
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+
+	while (f != NULL && !found && getline(&line, &size, f) > 0) {
+		const char *at = strstr(line, " - ");
+
+		found = strtoull(line, NULL, 10) == mount && at != NULL &&
+		    sscanf(at, " - %7s", kind) == 1 &&
+		    (strcmp(kind, "tmpfs") == 0 || strcmp(kind, "ramfs") == 0);
+	}
+	free(line);
+	if (f != NULL)
+		(void)fclose(f);
+	return found;
+}
+
+/* On that of the root, without which nobody here would live, or in memory? */
 static bool
 is_near(const char *path)
 {
 	uint64_t its, ours;
 
-	return mount_of(path, &its) && mount_of("/", &ours) && its == ours;
+	return mount_of(path, &its) &&
+	    ((mount_of("/", &ours) && its == ours) || is_memory(its));
 }
 
 bool

@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -47,6 +48,19 @@ Test(path_answers, asks_nobody_about_what_lies_where_the_root_does)
 		cr_skip_test("of this kernel each path is asked about");
 	cr_expect(path_answers("/"));
 	cr_expect_eq(touched(), before);
+}
+
+Test(path_answers, asks_nobody_about_what_lies_in_memory)
+{
+	char dir[] = "/dev/shm/psup-test-XXXXXX";
+	long before = touched();
+
+	if (!kernel_tells_what_it_knows())
+		cr_skip_test("of this kernel each path is asked about");
+	cr_assert_not_null(mkdtemp(dir));
+	cr_expect(path_answers(dir));
+	cr_expect_eq(touched(), before);
+	(void)rmdir(dir);
 }
 
 Test(path_answers, takes_that_there_is_nothing_for_an_answer)
