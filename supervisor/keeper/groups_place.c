@@ -43,6 +43,21 @@ move_to(const char *group)
 	return kfile_write_number(AT_FDCWD, path, getpid()) == 0;
 }
 
+/* The root's may have processes and give all the same. Of another with processes
+ * the kernel refuses memory, but not pids or cpu: it makes its threads what is
+ * shared out, for as long as it is there, and who is below gets no process. */
+static bool
+may_give(const char *group)
+{
+	char path[HERITAGE_GROUP_MAX + 32], text[64];
+
+	(void)snprintf(path, sizeof(path), "%s/cgroup.type", group);
+	if (faccessat(AT_FDCWD, path, F_OK, 0) != 0)
+		return true;
+	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+	return kfile_read(AT_FDCWD, path, text, sizeof(text)) == 0;
+}
+
 /* Those of the controllers that the group has; how many. */
 static unsigned
 give(const char *group, const char *const *controllers)
@@ -50,6 +65,8 @@ give(const char *group, const char *const *controllers)
 	char path[HERITAGE_GROUP_MAX + 32], word[32];
 	unsigned n = 0;
 
+	if (!may_give(group))
+		return 0;
 	(void)snprintf(path, sizeof(path), "%s/cgroup.subtree_control", group);
 	for (; *controllers != NULL; controllers++) {
 		(void)snprintf(word, sizeof(word), "+%s", *controllers);
@@ -89,7 +106,7 @@ group_place(char *own, const char *const *bounds, const char *const *shares)
 		own[n - tail] = '/';
 	}
 	if (!is_alone(own))
-		return give(own, bounds) > 0; /* of the root's anybody may be */
+		return give(own, bounds) > 0;
 	(void)snprintf(below, sizeof(below), "%s" OWN_NAME, own);
 	if (mkdir(below, 0755) != 0 && errno != EEXIST)
 		return false;
