@@ -163,6 +163,14 @@ give_up(struct child *c, int error, unsigned stage)
 	child_fail(c, error, stage);
 }
 
+/* Nobody is before the exec whose command has written, or exited. */
+static bool
+may_be_before_exec(const struct child *c)
+{
+	return c->exit.code == 0 && atomic_load(&c->ring.hdr->head) == 0 &&
+	    procfs_before_exec(c->pid);
+}
+
 /* Is it this worker that cannot, at this moment? Then the session is not to
  * be blamed: the next worker is given it again. */
 static bool
@@ -201,7 +209,7 @@ start_take_over(struct worker *w, struct ctl_msg *msg)
 	c->hand_turn = give.turn;
 	spare_drop_all(); /* what is taken over needs descriptors */
 	rc = take_all(c, msg, &stage);
-	before_exec = rc == 0 && procfs_before_exec(c->pid);
+	before_exec = rc == 0 && may_be_before_exec(c);
 	if (rc == 0 && atomic_load(&c->ring.hdr->exec_errno) != 0) {
 		rc = -(int)atomic_load(&c->ring.hdr->exec_errno);
 		c->ran = false;
