@@ -12,6 +12,7 @@
 
 #include "common/abi.h"
 #include "common/log.h"
+#include "common/priority.h"
 #include "shm/lent_map.h"
 #include "supervisor/master.h"
 
@@ -61,6 +62,7 @@ main(int argc, char **argv)
 	/* by descriptor the keeper starts us: no name came with that */
 	prctl(PR_SET_NAME, "psup-master");
 	prctl(PR_SET_DUMPABLE, 0);
+	priority_come_first();
 	signals_ignore();
 	lent_map_guard();
 	r = heritage_receive(&h);

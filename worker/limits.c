@@ -21,6 +21,7 @@
 #include "common/err.h"
 #include "common/kfile.h"
 #include "common/log.h"
+#include "common/priority.h"
 #include "worker/box_group.h"
 #include "worker/start_plan.h"
 #include "worker/tree.h"
@@ -90,7 +91,6 @@ prepare_one(struct child *c, unsigned which, int64_t v, int leaf,
 	    heritage_limit_by(&c->w->heritage, (enum ctl_limit)which);
 
 	if (which == CTL_LIMIT_NICE) {
-		ret->nice_set = true;
 		ret->nice = (int)v;
 		return 0;
 	}
@@ -234,6 +234,7 @@ limits_prepare(struct child *c, const struct ctl_start *order, int leaf,
 	unsigned i;
 	int rc = 0;
 
+	ret->nice = priority_of_commands();
 	for (i = 0; i < CTL_LIMITS && rc == 0; i++)
 		if ((order->limit_mask & ~box & (1u << i)) != 0)
 			rc = prepare_one(c, i, order->limit[i], leaf, ret);

@@ -16,6 +16,7 @@
 #include "common/err.h"
 #include "common/heritage.h"
 #include "common/log.h"
+#include "common/priority.h"
 #include "shm/lent_map.h"
 #include "worker/worker.h"
 
@@ -58,6 +59,7 @@ main(int argc, char **argv)
 	/* by descriptor the keeper starts us: no name came with that */
 	(void)prctl(PR_SET_NAME, "psup-worker");
 	(void)prctl(PR_SET_DUMPABLE, 0);
+	priority_come_first();
 	log_open("worker", STDERR_FILENO, LOG_NOTE);
 	rc = heritage_receive(&heritage);
 	if (rc == 0 && fcntl(HERITAGE_FD_KEEPER, F_SETFD, FD_CLOEXEC) != 0)

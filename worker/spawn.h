@@ -85,7 +85,6 @@ struct spawn_limits {
 		int resource;
 		uint64_t soft, hard;
 	} rl[CTL_LIMITS];
-	bool nice_set;
 	int nice;
 };
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/abi.h"
@@ -11,6 +12,7 @@
 #include "common/clock.h"
 #include "common/fault.h"
 #include "common/kfile.h"
+#include "common/priority.h"
 #include "shm/state_names.h"
 #include "supervisor/api/method.h"
 #include "supervisor/session/limits.h"
@@ -208,27 +210,25 @@ own_weight_file(void)
 }
 
 /* What this process is worth to the scheduler beside a command: by its control
- * group where processors are shared by groups, else by its autogroup. */
+ * group where that one has a share of processors, else by its autogroup; within
+ * either by its niceness. */
 static void
 status_scheduling(struct enc *e)
 {
+	int weight = 0, nice = getpriority(PRIO_PROCESS, 0), autogroup;
 	char text[80];
-	int worth;
 
-	if (kfile_read(AT_FDCWD, own_weight_file(), text, sizeof(text)) > 0 &&
-	    sscanf(text, "%d", &worth) == 1) {
-		enc_kv_map(e, "scheduling");
-		enc_kv_int(e, "cpuWeight", worth);
-		enc_kv_bool(e, "beforeCommands", worth > 100);
-		enc_end(e);
-		return;
-	}
-	if (kfile_read(AT_FDCWD, "/proc/self/autogroup", text, sizeof(text)) <= 0 ||
-	    sscanf(text, "/autogroup-%*u nice %d", &worth) != 1)
-		return;
 	enc_kv_map(e, "scheduling");
-	enc_kv_int(e, "autogroupNice", worth);
-	enc_kv_bool(e, "beforeCommands", worth < 0);
+	if (kfile_read(AT_FDCWD, own_weight_file(), text, sizeof(text)) > 0 &&
+	    sscanf(text, "%d", &weight) == 1)
+		enc_kv_int(e, "cpuWeight", weight);
+	else if (kfile_read(AT_FDCWD, "/proc/self/autogroup", text,
+	             sizeof(text)) > 0 &&
+	    sscanf(text, "/autogroup-%*u nice %d", &autogroup) == 1)
+		enc_kv_int(e, "autogroupNice", autogroup);
+	enc_kv_int(e, "nice", nice);
+	enc_kv_bool(e, "beforeCommands",
+	    weight > 100 || nice < priority_of_commands());
 	enc_end(e);
 }
 

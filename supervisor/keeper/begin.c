@@ -19,6 +19,7 @@
 #include "check.h"
 #include "common/format.h"
 #include "kfile.h"
+#include "priority.h"
 #include "shm/lent_map.h"
 #include "supervisor/keeper/notify.h"
 #include "supervisor/keeper/state.h"
@@ -79,6 +80,7 @@ raise_limits(uint64_t *ret_soft, uint64_t *ret_core)
 static void
 protect(const struct keeper *k)
 {
+	priority_come_first();
 	if (getsid(0) == getpid())
 		launch_come_first();
 	if (!k->opt->config.child_oom_score_adj)

@@ -14,11 +14,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "kfile.h"
 #include "log_write.h"
+#include "priority.h"
 #include "supervisor/keeper/notify.h"
 #include "supervisor/keeper/state.h"
 
@@ -83,6 +85,7 @@ child(void *arg)
 		goto fail;
 	(void)setsid(); /* the terminal's signals are the keeper's business */
 	launch_come_first();
+	(void)setpriority(PRIO_PROCESS, 0, priority_of_commands());
 	if (close(STDIN_FILENO) < 0 && errno != EBADF)
 		goto fail;
 	if (open("/dev/null", O_RDWR) != STDIN_FILENO ||

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -560,6 +561,7 @@ SCENARIO(turns, commands_come_after_the_server)
 {
 	const psup_value *v;
 	int64_t nice, weight;
+	int own;
 
 	if (autogroups() == 2)
 		skip_scenario("a kernel without autogroups");
@@ -574,6 +576,15 @@ SCENARIO(turns, commands_come_after_the_server)
 		    (long long)weight);
 		return;
 	}
+	own = getpriority(PRIO_PROCESS, 0);
+	expect_str(ask("exec", STR("command", "nice")), "aggregated",
+	    scn_format("%d\n", own));
+	nice = getpriority(PRIO_PROCESS, (id_t)master_pid());
+	expect(nice == own || nice == own - 10, "%lld", (long long)nice);
+	expect(psup_get_int(v, "nice", 99) == nice);
+	expect(psup_get_bool(v, "beforeCommands", false) == (nice < own));
+	if (autogroups() == 0 && geteuid() == 0)
+		expect(nice == own - 10);
 	nice = psup_get_int(v, "autogroupNice", 99);
 	expect(nice == 0 || nice == -10, "nice %lld", (long long)nice);
 	if (autogroups() == 0 && geteuid() == 0)

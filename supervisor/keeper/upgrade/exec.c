@@ -17,9 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/fault.h"
+#include "common/priority.h"
 #include "shm/stats.h"
 #include "supervisor/keeper/notify.h"
 #include "supervisor/keeper/upgrade/save.h"
@@ -95,11 +97,15 @@ static int
 become(const struct keeper_options *o, int binary, const char *word)
 {
 	const char *argv[ARGS_MAX];
+	int error;
 
 	command_line(o->argv, word, argv);
+	(void)setpriority(PRIO_PROCESS, 0, priority_of_commands());
 	(void)execveat(binary, "", (char *const *)(uintptr_t)argv, environ,
 	    AT_EMPTY_PATH);
-	return -errno;
+	error = errno;
+	priority_come_first();
+	return -error;
 }
 
 /* Exec in place. */
