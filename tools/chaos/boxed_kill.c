@@ -90,7 +90,8 @@ enter_the_next(psup *p, unsigned place, pid_t before, uint64_t began)
 	}
 	psup_reply_free(&r);
 	if (id[0] != '\0')
-		remove_sessions(p, "sessionId", id);
+		ask(p, "remove", of_session(id), &r);
+	psup_reply_free(&r);
 }
 
 /* By its bwrap, which is our keeper's child, or itself. */
