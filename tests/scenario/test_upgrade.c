@@ -12,12 +12,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 TestSuite(upgrade);
 
 /* Output, a terminal, stdin, a queue, a foreground command, events. */
+/* What psup's processes are worth to the scheduler, and that commands are not. */
+static void
+expect_nice(int keepers)
+{
+	int own = getpriority(PRIO_PROCESS, 0);
+
+	expect(getpriority(PRIO_PROCESS, (id_t)keeper_pid()) == keepers);
+	expect(getpriority(PRIO_PROCESS, (id_t)master_pid()) == keepers);
+	expect_str(ask("exec", STR("command", "nice")), "aggregated",
+	    scn_format("%d\n", own));
+}
+
 SCENARIO(upgrade, everything_goes_on_to_the_next_build_and_back)
 {
 	const char *cat, *term, *first, *second, *third, *go, *also;
@@ -26,10 +39,12 @@ SCENARIO(upgrade, everything_goes_on_to_the_next_build_and_back)
 	struct peer *gateway;
 	struct output o;
 	char script[3][600];
-	int fds;
+	int fds, nice;
 	pid_t keeper;
 
 	psupd(.workers = 2);
+	nice = getpriority(PRIO_PROCESS, (id_t)keeper_pid());
+	expect_nice(nice);
 	go = file_in_scenario("go");
 	also = file_in_scenario("also");
 	keeper = keeper_pid();
@@ -54,6 +69,7 @@ SCENARIO(upgrade, everything_goes_on_to_the_next_build_and_back)
 	upgrade_to(build_dir("next"));
 	expect_build("+next");
 	expect(keeper_pid() == keeper);
+	expect_nice(nice);
 	await_keeper_fds(fds);
 	expect_ok(ask("write", STR("sessionId", cat), STR("data", "between ")));
 	expect_ok(ask("write", STR("sessionId", term), STR("data", "b\n")));
@@ -61,6 +77,7 @@ SCENARIO(upgrade, everything_goes_on_to_the_next_build_and_back)
 	upgrade_to(build_dir(NULL));
 	expect_build("");
 	expect(keeper_pid() == keeper);
+	expect_nice(nice);
 	await_keeper_fds(fds);
 	gateway = peer(NULL);
 	listen_to_events(gateway, "gateway");

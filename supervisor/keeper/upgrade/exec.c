@@ -239,6 +239,7 @@ keeper_resume(struct keeper_options *o)
 	int r;
 
 	(void)prctl(PR_SET_NAME, "psupd");
+	priority_come_first();
 	log_open("keeper", STDERR_FILENO, o->log_level);
 	k->opt = o;
 	o->ready_fd = o->newline_fd = o->listener = -1;
