@@ -24,7 +24,7 @@
 #include "worker/tree.h"
 
 #define EXIT_WAIT_NS    (100 * NSEC_PER_MSEC)
-#define EXIT_WAITS      100u
+#define EXIT_WAITS      600u /* at a load of 170 ten seconds were too few */
 #define HURRY_MS        200u /* of the last second: kill what is known */
 #define FREEZE_PAUSE_NS NSEC_PER_MSEC
 #define STRIKE_NS       (30 * NSEC_PER_MSEC) /* in one go */
