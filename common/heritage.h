@@ -31,6 +31,7 @@ enum heritage_group {
 	HERITAGE_GROUPS
 };
 #define HERITAGE_GROUP_MAX 512u
+#define HERITAGE_OWN_WEIGHT 932 /* of nice -10, which our autogroups have */
 
 enum {
 	HERITAGE_TREE_V2 = 16,  /* flags: TREE is version 2 */
@@ -39,6 +40,8 @@ enum {
 	HERITAGE_TREE_LIMIT_MEMORY = 4, /* TREE has memory.max */
 	HERITAGE_TREE_LIMIT_PIDS = 8,   /* TREE has pids.max */
 	HERITAGE_TREE_LIMIT_CPU = 64,   /* TREE can bound processors */
+	HERITAGE_TREE_AFTER_US = 128,   /* we have HERITAGE_OWN_WEIGHT of
+	                                 * processors, TREE has 100 */
 	HERITAGE_INDEX_BAD = 32 /* master only: three died over the index */
 };
 

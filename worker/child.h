@@ -201,6 +201,7 @@ struct child {
 	uint64_t doomed_ns;   /* it was; given up then, whatever lives */
 	uint64_t exited_ns;
 	uint64_t final_ns;    /* ended at the latest */
+	unsigned exit_sleeps; /* looks at which it slept in the kernel, in a row */
 	unsigned exit_waits;  /* it was put off so often, for a known death */
 	uint64_t drop_ns;     /* tell the keeper what it need not hold */
 	uint64_t stalled_ns;  /* tmpfs full since */

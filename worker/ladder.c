@@ -25,6 +25,7 @@
 
 #define EXIT_WAIT_NS    (100 * NSEC_PER_MSEC)
 #define EXIT_WAITS      600u /* at a load of 170 ten seconds were too few */
+#define EXIT_SLEEPS     5u   /* looks in a row; then it cannot die */
 #define HURRY_MS        200u /* of the last second: kill what is known */
 #define FREEZE_PAUSE_NS NSEC_PER_MSEC
 #define STRIKE_NS       (30 * NSEC_PER_MSEC) /* in one go */
@@ -351,8 +352,12 @@ exit_is_coming(struct child *c)
 {
 	struct procfs_stat s;
 
+	if (procfs_alive(c->pid, &s) && s.state == 'D')
+		c->exit_sleeps++; /* for a page of its file alone, maybe */
+	else
+		c->exit_sleeps = 0;
 	if (c->exit.code != 0 || c->exit_waits == EXIT_WAITS ||
-	    (procfs_alive(c->pid, &s) && s.state == 'D'))
+	    c->exit_sleeps > EXIT_SLEEPS)
 		return false;
 	c->exit_waits++;
 	c->final_ns = c->w->now_ns + EXIT_WAIT_NS;

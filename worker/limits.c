@@ -91,6 +91,7 @@ prepare_one(struct child *c, unsigned which, int64_t v, int leaf,
 	    heritage_limit_by(&c->w->heritage, (enum ctl_limit)which);
 
 	if (which == CTL_LIMIT_NICE) {
+		ret->nice_set = true;
 		ret->nice = (int)v;
 		return 0;
 	}

@@ -109,8 +109,10 @@ child_set_limits(struct spawn *s)
 	}
 	if (rc == 0 && (s->args.order->flags & CTL_START_NO_NEW_PRIVS) != 0)
 		rc = RAW(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0);
-	if (rc == 0)
+	if (rc == 0) {
 		rc = RAW(SYS_setpriority, PRIO_PROCESS, 0, l->nice, 0);
+		rc = l->nice_set ? rc : 0;
+	}
 	if (rc < 0)
 		child_give_up(s, STAGE_LIMIT, rc);
 }

@@ -85,6 +85,7 @@ struct spawn_limits {
 		int resource;
 		uint64_t soft, hard;
 	} rl[CTL_LIMITS];
+	bool nice_set; /* by a limit; else one that cannot be had is no matter */
 	int nice;
 };
 

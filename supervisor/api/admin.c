@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "common/abi.h"
-#include "common/cgroup.h"
 #include "common/clock.h"
 #include "common/fault.h"
 #include "common/kfile.h"
@@ -196,39 +195,27 @@ status_cgroup(struct master *m, struct enc *e)
 	enc_end(e);
 }
 
-/* The weight of the control group that we are in for as long as we run. */
-static const char *
-own_weight_file(void)
-{
-	static char path[CGROUP_PATH_MAX + 16];
-	char own[CGROUP_PATH_MAX];
-
-	if (path[0] == '\0' &&
-	    cgroup_own_path(CGROUP_UNIFIED, own, sizeof(own)) == 0)
-		(void)snprintf(path, sizeof(path), "%s/cpu.weight", own);
-	return path;
-}
-
-/* What this process is worth to the scheduler beside a command: by its control
- * group where that one has a share of processors, else by its autogroup; within
- * either by its niceness. */
+/* What this process is worth to the scheduler beside commands. Of weight, autogroup
+ * and niceness the first that there is decides. */
 static void
-status_scheduling(struct enc *e)
+status_scheduling(const struct master *m, struct enc *e)
 {
-	int weight = 0, nice = getpriority(PRIO_PROCESS, 0), autogroup;
+	int nice = getpriority(PRIO_PROCESS, 0), autogroup;
+	bool first = nice < priority_of_commands();
 	char text[80];
 
 	enc_kv_map(e, "scheduling");
-	if (kfile_read(AT_FDCWD, own_weight_file(), text, sizeof(text)) > 0 &&
-	    sscanf(text, "%d", &weight) == 1)
-		enc_kv_int(e, "cpuWeight", weight);
-	else if (kfile_read(AT_FDCWD, "/proc/self/autogroup", text,
-	             sizeof(text)) > 0 &&
-	    sscanf(text, "/autogroup-%*u nice %d", &autogroup) == 1)
+	if ((m->h.flags & HERITAGE_TREE_AFTER_US) != 0) {
+		first = true;
+		enc_kv_int(e, "cpuWeight", HERITAGE_OWN_WEIGHT);
+	} else if (kfile_read(AT_FDCWD, "/proc/self/autogroup", text,
+	               sizeof(text)) > 0 &&
+	    sscanf(text, "/autogroup-%*u nice %d", &autogroup) == 1) {
+		first = autogroup < 0;
 		enc_kv_int(e, "autogroupNice", autogroup);
+	}
 	enc_kv_int(e, "nice", nice);
-	enc_kv_bool(e, "beforeCommands",
-	    weight > 100 || nice < priority_of_commands());
+	enc_kv_bool(e, "beforeCommands", first);
 	enc_end(e);
 }
 
@@ -341,7 +328,7 @@ status_call(struct api_call *c)
 	if (scope == NULL) {
 		status_heads(m, &e);
 		status_workers(m, &e);
-		status_scheduling(&e);
+		status_scheduling(m, &e);
 		upgrade_status(m, &e);
 	} else {
 		enc_kv_str(&e, "scope", scope);

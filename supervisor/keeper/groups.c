@@ -331,6 +331,8 @@ group_begin(struct keeper *k)
 		made = make_group(k, CGROUP_PIDS, tree, &flags) ||
 		    make_group(k, CGROUP_FREEZER, tree, &flags);
 	k->group_flags = made ? flags : 0;
+	if (made && group_come_first(k->group[tree]))
+		k->group_flags |= HERITAGE_TREE_AFTER_US;
 	if ((k->group_flags & HERITAGE_TREE_LIMIT_MEMORY) == 0)
 		(void)make_group(k, CGROUP_MEMORY, HERITAGE_GROUP_MEMORY,
 		    &none);

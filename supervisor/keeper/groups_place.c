@@ -19,8 +19,7 @@
 #include "kfile.h"
 #include "supervisor/keeper/state.h"
 
-#define OWN_NAME   "/psupd"
-#define OWN_WEIGHT "932" /* of nice -10, which an autogroup of ours has, to 100 */
+#define OWN_NAME "/psupd"
 
 /* In the group itself, not below. */
 static bool
@@ -75,23 +74,6 @@ give(const char *group, const char *const *controllers)
 	return n;
 }
 
-/* Gives what bounds commands, and shares if it can. False: it has no bounds. */
-static bool
-give_all(const char *group, const char *const *bounds,
-    const char *const *shares)
-{
-	char path[HERITAGE_GROUP_MAX + 32];
-
-	if (give(group, bounds) == 0)
-		return false;
-	if (give(group, shares) > 0) {
-		(void)snprintf(path, sizeof(path), "%s" OWN_NAME "/cpu.weight",
-		    group);
-		(void)kfile_write(AT_FDCWD, path, OWN_WEIGHT);
-	}
-	return true;
-}
-
 bool
 group_place(char *own, const char *const *bounds, const char *const *shares)
 {
@@ -101,8 +83,10 @@ group_place(char *own, const char *const *bounds, const char *const *shares)
 	/* a keeper before us, systemd's DelegateSubgroup= or a hand has made it */
 	if (n > tail && strcmp(own + n - tail, OWN_NAME) == 0) {
 		own[n - tail] = '\0';
-		if (give_all(own, bounds, shares))
+		if (give(own, bounds) > 0) {
+			(void)give(own, shares);
 			return true;
+		}
 		own[n - tail] = '/';
 	}
 	if (!is_alone(own))
@@ -110,9 +94,28 @@ group_place(char *own, const char *const *bounds, const char *const *shares)
 	(void)snprintf(below, sizeof(below), "%s" OWN_NAME, own);
 	if (mkdir(below, 0755) != 0 && errno != EEXIST)
 		return false;
-	if (move_to(below) && give_all(own, bounds, shares))
+	if (move_to(below) && give(own, bounds) > 0) {
+		(void)give(own, shares);
 		return true;
+	}
 	(void)move_to(own);
 	(void)rmdir(below);
 	return false;
+}
+
+bool
+group_come_first(const char *tree)
+{
+	char own[HERITAGE_GROUP_MAX + 32];
+	size_t n, tail = sizeof(OWN_NAME) - 1;
+
+	if (cgroup_own_path(CGROUP_UNIFIED, own, HERITAGE_GROUP_MAX) < 0)
+		return false;
+	n = strlen(own);
+	if (n <= tail || strcmp(own + n - tail, OWN_NAME) != 0 ||
+	    strncmp(own, tree, n - tail + 1) != 0 ||
+	    strchr(tree + n - tail + 1, '/') != NULL)
+		return false;
+	(void)snprintf(own + n, sizeof(own) - n, "/cpu.weight");
+	return kfile_write_number(AT_FDCWD, own, HERITAGE_OWN_WEIGHT) == 0;
 }

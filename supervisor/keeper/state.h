@@ -236,6 +236,9 @@ void leftover_workers(int lock);
  * where the keeper has a group of its own beside them: else all commands would have
  * the share of one process in this one. */
 bool group_place(char *own, const char *const *bounds, const char *const *shares);
+/* Gives ours its weight where it lies beside `tree`, that of the commands, and both
+ * have a share of processors; there autogroups do not count. */
+bool group_come_first(const char *tree);
 
 /* --- groups.c */
 void group_begin(struct keeper *k);

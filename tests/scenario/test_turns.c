@@ -559,36 +559,45 @@ autogroups(void)
  * which it is. */
 SCENARIO(turns, commands_come_after_the_server)
 {
+	int own = getpriority(PRIO_PROCESS, 0), nice;
+	int64_t weight, group;
 	const psup_value *v;
-	int64_t nice, weight;
-	int own;
+	bool first;
 
-	if (autogroups() == 2)
-		skip_scenario("a kernel without autogroups");
 	psupd(.workers = 1);
-	expect_text(ask("exec", STR("command", "cat /proc/self/autogroup")),
-	    "nice 0");
-	v = psup_value_get(psup_reply_value(ask("status")->reply), "scheduling");
-	weight = psup_get_int(v, "cpuWeight", 0);
-	if (weight > 0) {
-		/* in a control group that shares processors with others' */
-		expect(weight == 100 || weight == 932, "%lld",
-		    (long long)weight);
-		return;
-	}
-	own = getpriority(PRIO_PROCESS, 0);
 	expect_str(ask("exec", STR("command", "nice")), "aggregated",
 	    scn_format("%d\n", own));
 	nice = getpriority(PRIO_PROCESS, (id_t)master_pid());
-	expect(nice == own || nice == own - 10, "%lld", (long long)nice);
+	expect(nice == own || nice == own - 10, "%d", nice);
+	v = psup_value_get(psup_reply_value(ask("status")->reply), "scheduling");
 	expect(psup_get_int(v, "nice", 99) == nice);
-	expect(psup_get_bool(v, "beforeCommands", false) == (nice < own));
+	weight = psup_get_int(v, "cpuWeight", 0);
+	group = psup_get_int(v, "autogroupNice", 99);
+	first = psup_get_bool(v, "beforeCommands", false);
+	if (weight != 0) {
+		expect(weight == 932 && first, "%lld", (long long)weight);
+		return;
+	}
+	if (autogroups() == 2) {
+		expect(first == (nice < own));
+		return;
+	}
+	expect(group == 0 || group == -10, "nice %lld", (long long)group);
+	expect(first == (group < 0));
+	expect_text(ask("exec", STR("command", "cat /proc/self/autogroup")),
+	    "nice 0");
 	if (autogroups() == 0 && geteuid() == 0)
-		expect(nice == own - 10);
-	nice = psup_get_int(v, "autogroupNice", 99);
-	expect(nice == 0 || nice == -10, "nice %lld", (long long)nice);
-	if (autogroups() == 0 && geteuid() == 0)
-		expect(nice == -10);
+		expect(group == -10 && nice == own - 10);
+}
+
+/* Whom somebody has made less of starts commands all the same, which are worth no
+ * less than before. */
+SCENARIO(turns, a_worker_that_was_made_less_of_starts_commands)
+{
+	psupd(.workers = 1);
+	expect_ok(ask("exec", STR("command", "true")));
+	expect(setpriority(PRIO_PROCESS, (id_t)worker_in(0), 15) == 0);
+	expect_ok(ask("exec", STR("command", "true")));
 }
 
 /* One at which two masters have died in the middle of the work: the third one does

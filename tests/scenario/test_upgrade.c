@@ -18,7 +18,6 @@
 
 TestSuite(upgrade);
 
-/* Output, a terminal, stdin, a queue, a foreground command, events. */
 /* What psup's processes are worth to the scheduler, and that commands are not. */
 static void
 expect_nice(int keepers)
@@ -31,6 +30,7 @@ expect_nice(int keepers)
 	    scn_format("%d\n", own));
 }
 
+/* Output, a terminal, stdin, a queue, a foreground command, events. */
 SCENARIO(upgrade, everything_goes_on_to_the_next_build_and_back)
 {
 	const char *cat, *term, *first, *second, *third, *go, *also;

@@ -142,7 +142,7 @@ double raw_output(const char *const *argv, uint64_t bytes_each, int children,
 /* From the stamp that argv prints last to its pidfd, in µs. */
 void raw_exits(const char *const *argv, int n, struct samples *ret);
 /* From a request of 100 bytes to its answer of 600, in µs: two processes that
- * wait with epoll, as libpsup and the master do, and have nothing to do. */
+ * have nothing else to do. */
 void raw_trips(int n, struct samples *ret);
 
 /* ----------------------------------------------------------------- node.c */

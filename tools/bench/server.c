@@ -200,10 +200,11 @@ on_started(void *arg, int status, psup_reply *r)
 
 	if (status != PSUP_OK &&
 	    strcmp(psup_error_code(t->client), "share-used-up") == 0 &&
-	    clock_boot_ns() - t->done_ns < PATIENCE_NS)
+	    clock_boot_ns() - t->done_ns < PATIENCE_NS) {
 		/* more are asked for than come to their end meanwhile */
+		poll(NULL, 0, 1);
 		t->sent--;
-	else if (status != PSUP_OK || psup_reply_is_error(r)) {
+	} else if (status != PSUP_OK || psup_reply_is_error(r)) {
 		if (t->failed++ == 0)
 			snprintf(t->why, sizeof(t->why), "%s",
 			    status == PSUP_OK

@@ -188,12 +188,13 @@ static int
 give_way(struct keeper_options *o, const char *why)
 {
 	bool back = strcmp(o->argv[1], RESUME_BACK) == 0;
+	int error;
 
 	log_event(LOG_ERROR, "upgrade-not-resumed", KV("why", why));
 	if (!back) {
-		(void)become(o, KEEPER_FD_BINARY, RESUME_BACK);
+		error = become(o, KEEPER_FD_BINARY, RESUME_BACK);
 		log_event(LOG_ERROR, "upgrade-not-undone",
-		    KV("error", strerror(errno)));
+		    KV("error", strerror(-error)));
 	}
 	return KEEPER_FAILED;
 }
@@ -219,6 +220,9 @@ take_up(struct keeper *k)
 		k->slot[i].page = &k->stats[STATS_PAGE_OF_WORKER(i)];
 	if (keeper_prepare(k) != 0)
 		return -EIO;
+	/* an older build gave none */
+	if (group_come_first(k->group[HERITAGE_GROUP_TREE]))
+		k->group_flags |= HERITAGE_TREE_AFTER_US;
 	FAULT("upgrade.in-take-up");
 	for (i = 0; i <= k->slots; i++) {
 		struct proc *p = i == 0 ? &k->master : &k->slot[i - 1];

@@ -105,6 +105,7 @@ placed(const char *begins)
 	static char said[1024];
 	char path[500];
 	int out[2], status;
+	bool given;
 	ssize_t n;
 	pid_t pid;
 
@@ -113,9 +114,11 @@ placed(const char *begins)
 	if (pid == 0) {
 		put(begins, "cgroup.procs", "0", 0);
 		(void)cgroup_own_path(CGROUP_UNIFIED, path, sizeof(path));
-		(void)dprintf(out[1], "%d ",
-		    group_place(path, bounds, bounds));
-		(void)dprintf(out[1], "%s\n", path);
+		given = group_place(path, bounds, bounds);
+		(void)dprintf(out[1], "%d %s\n", given, path);
+		(void)strlcat(path, "/psup-0", sizeof(path));
+		if (group_come_first(path) && !given)
+			_exit(1); /* beside which nobody's is */
 		(void)cgroup_own_path(CGROUP_UNIFIED, path, sizeof(path));
 		(void)dprintf(out[1], "%s", path);
 		_exit(0);

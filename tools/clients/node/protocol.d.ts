@@ -800,7 +800,7 @@ export interface StatusAnswer {
   master?: Fields;
   /** slot, pid, generation, role, sessions, heartbeatAgeMs, restarts, build, layouts */
   workers?: Fields[];
-  /** What the master is worth to the scheduler: cpuWeight of its control group, where that of its commands has 100, or else autogroupNice, where each command's has 0; nice; beforeCommands: it comes before them */
+  /** What the master is worth to the scheduler: cpuWeight of its control group where one of its own lies beside its commands', which has 100, or else autogroupNice, where each command's has 0; nice; beforeCommands: it comes before them, by the first of those that is there */
   scheduling?: Fields;
   /** The last one, or the one under way: as upgrade answers */
   upgrade?: Fields;
