@@ -52,8 +52,7 @@ note_reason(struct child *c, enum end_reason reason)
 	_Atomic uint32_t *at = &c->ring.hdr->end_reason;
 
 	if (reason == END_NONE || c->exit.code != 0 ||
-	    c->state == CHILD_EXITING ||
-	    atomic_load(at) != END_NONE)
+	    c->state == CHILD_EXITING || atomic_load(at) != END_NONE)
 		return;
 	atomic_store(at, reason);
 	log_event(LOG_NOTE, "session-stopped", KV("session", c->sid.v),
@@ -352,10 +351,9 @@ exit_is_coming(struct child *c)
 {
 	struct procfs_stat s;
 
-	if (procfs_alive(c->pid, &s) && s.state == 'D')
-		c->exit_sleeps++; /* for a page of its file alone, maybe */
-	else
-		c->exit_sleeps = 0;
+	/* one look alone may find it waiting for a page of its file */
+	c->exit_sleeps = procfs_alive(c->pid, &s) && s.state == 'D'
+	    ? c->exit_sleeps + 1 : 0;
 	if (c->exit.code != 0 || c->exit_waits == EXIT_WAITS ||
 	    c->exit_sleeps > EXIT_SLEEPS)
 		return false;
@@ -371,9 +369,7 @@ forced_check(struct child *c, uint64_t now)
 	const struct ring_header *hdr = c->ring.hdr;
 	uint32_t grace_ms = atomic_load(&hdr->grace_ms);
 
-	if (forced_due(c) > now)
-		return;
-	if (c->killed && exit_is_coming(c))
+	if (forced_due(c) > now || (c->killed && exit_is_coming(c)))
 		return;
 	if (c->killed)
 		child_end(c);
