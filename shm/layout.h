@@ -61,6 +61,7 @@ enum spawn_stage {
 #define RING_MAGIC        0x676e697270757370ull /* "psupring" */
 #define RING_MAX_SPLICE   65536u
 #define RING_SEGMENTS     200u
+#define RING_BEGUN        UINT64_MAX /* start_due_ns: no more before its exec */
 #define RING_DATA_OFFSET  SHM_PAGE
 
 enum ring_stream { RING_STDOUT = 0, RING_STDERR = 1, RING_MIXED = 2 };
@@ -184,7 +185,8 @@ struct ring_header {
 	_Atomic uint64_t spill_dev, spill_ino;
 	/* W: the ladder's first signal, until it was sent; then 0 */
 	_Atomic uint64_t ladder_signal;
-	_Atomic uint64_t start_due_ns; /* boot: killed then before its exec */
+	_Atomic uint64_t start_due_ns; /* boot: killed then before its exec;
+					* or RING_BEGUN */
 	_Atomic int32_t porter; /* k, at its clone: who clones the command, in
 				 * its box; 0: nobody does any more */
 	uint32_t porter_pad;

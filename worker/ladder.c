@@ -425,8 +425,8 @@ ladder_due(struct child *c)
 	}
 	if (is_due(&c->in.look_ns, now))
 		input_look_now(c);
-	if (is_due(&c->spill_ns, now) && c->state == CHILD_FAILED)
-		child_say_failed(c);
+	if (is_due(&c->spill_ns, now))
+		spill_due(c);
 	if (c->state > CHILD_SPAWNING && c->state < CHILD_FAILED) {
 		if (is_due(&c->drop_ns, now) && c->drop_mask != 0)
 			link_say(c, LINK_KEEPER, TELL_DROP);

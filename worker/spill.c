@@ -90,12 +90,11 @@ start_writer(struct child *c, struct spill *s, const char *path, uint64_t max,
 	return 0;
 }
 
-/* A writer for the session. 0 or -errno. */
+/* What is shared with a writer, which there is none of yet. 0 or -errno. */
 static int
-begin(struct child *c, const char *path, uint64_t max, bool again)
+make_page(struct child *c)
 {
 	struct spill *s = calloc(1, sizeof(*s));
-	int rc;
 
 	if (s == NULL)
 		return -ENOMEM;
@@ -104,12 +103,6 @@ begin(struct child *c, const char *path, uint64_t max, bool again)
 	if (s->page == MAP_FAILED) {
 		free(s);
 		return -ENOMEM;
-	}
-	rc = start_writer(c, s, path, max, again);
-	if (rc < 0) {
-		munmap(s->page, sizeof(*s->page));
-		free(s);
-		return rc;
 	}
 	c->spill = s;
 	return 0;
@@ -214,8 +207,15 @@ spill_create(struct child *c, const char *path, uint64_t max, bool again)
 		n = pwrite(c->ring.fd, path, len, path_offset(c));
 		if (n != (ssize_t)len)
 			return n < 0 ? -errno : -ENOSPC;
-		rc = begin(c, path, max, again);
-		return rc < 0 ? rc : -EINPROGRESS;
+		rc = make_page(c);
+		if (rc < 0)
+			return rc;
+		rc = start_writer(c, c->spill, path, max, again);
+		if (rc == 0)
+			return -EINPROGRESS;
+		forget(c->spill);
+		c->spill = NULL;
+		return rc;
 	}
 	switch (GET(s->page->state)) {
 	case SPILLER_OPENS:
@@ -244,10 +244,11 @@ go_on(struct child *c)
 
 	if (n <= 0 || memchr(path, 0, (size_t)n) == NULL)
 		return n < 0 ? -errno : -EBADMSG;
-	return c->spill == NULL ? begin(c, path, 0, false)
-				: start_writer(c, c->spill, path, 0, false);
+	return start_writer(c, c->spill, path, 0, false);
 }
 
+/* The fork takes longer than all else of a session that is taken over, and what
+ * is written after it a fault for each page: the others' output comes first. */
 void
 spill_take_over(struct child *c)
 {
@@ -255,13 +256,15 @@ spill_take_over(struct child *c)
 
 	if (GET(c->ring.hdr->spill_state) != SPILL_WRITING)
 		return;
-	rc = go_on(c);
+	rc = make_page(c);
 	if (rc < 0) {
 		atomic_store(&c->ring.hdr->spill_state,
 		    (uint64_t)(uint32_t)-rc << 32 | SPILL_ERROR);
 		log_event(LOG_WARN, "spill-ends", KV("session", c->sid.v),
 		    KV("error", err_name(-rc)));
+		return;
 	}
+	c->spill_ns = c->w->now_ns + SPILL_LOOK_NS;
 }
 
 /* Is there still one that writes? One that ended says why in the header. */
@@ -305,6 +308,15 @@ look(struct child *c)
 	if (rc < 0)
 		give_up(c, -rc);
 	return rc == 0;
+}
+
+void
+spill_due(struct child *c)
+{
+	if (c->state == CHILD_FAILED)
+		child_say_failed(c);
+	else if (is_there(c) && is_dead(c->spill))
+		(void)look(c);
 }
 
 void

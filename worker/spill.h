@@ -19,8 +19,10 @@ int spill_create(struct child *c, const char *path, uint64_t max, bool again);
 /* Nothing ran: the empty file goes. Has it? Else ask again at spill_ns. */
 void spill_undo(struct child *c);
 bool spill_undone(struct child *c);
-/* Goes on with the file of a dead worker's session. */
+/* Goes on with the file of a dead worker's session, at spill_ns. */
 void spill_take_over(struct child *c);
+/* It is spill_ns. */
+void spill_due(struct child *c);
 /* Something was published. */
 void spill_step(struct child *c);
 /* How many of max bytes may be moved before what is not written would be

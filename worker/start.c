@@ -248,6 +248,7 @@ start_succeeded(struct child *c)
 	c->end_passed = (c->plan->order.flags & CTL_START_END_PASSED) != 0 &&
 	    c->w->keeper_passes;
 	atomic_store(&c->ring.hdr->pid, c->pid);
+	atomic_store(&c->ring.hdr->start_due_ns, RING_BEGUN);
 	stats_observe(&c->w->stats->spawn, METRIC_CUT_WORK,
 	    (clock_boot_ns() - c->plan->began_ns) / NSEC_PER_USEC);
 	FAULT("spawn.after-pid");

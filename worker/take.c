@@ -103,6 +103,7 @@ start_taken_over(struct child *c)
 	struct ring_header *hdr = c->ring.hdr;
 
 	atomic_store(&hdr->pid, c->pid);
+	atomic_store(&hdr->start_due_ns, RING_BEGUN);
 	atomic_store(&hdr->open_streams,
 	    (c->out[0].fd >= 0 ? CTL_FD_OUT : 0u) |
 	        (c->out[1].fd >= 0 ? CTL_FD_ERR : 0u));
@@ -163,12 +164,16 @@ give_up(struct child *c, int error, unsigned stage)
 	child_fail(c, error, stage);
 }
 
-/* Nobody is before the exec whose command has written, or exited. */
+/* Nobody is before the exec of whom that was found out, whose command has written,
+ * or who exited. The look in /proc is a third of what one that is silent costs. */
 static bool
 may_be_before_exec(const struct child *c)
 {
-	return c->exit.code == 0 && atomic_load(&c->ring.hdr->head) == 0 &&
-	    procfs_before_exec(c->pid);
+	const struct ring_header *hdr = c->ring.hdr;
+
+	return c->exit.code == 0 &&
+	    atomic_load(&hdr->start_due_ns) != RING_BEGUN &&
+	    atomic_load(&hdr->head) == 0 && procfs_before_exec(c->pid);
 }
 
 /* Is it this worker that cannot, at this moment? Then the session is not to

@@ -233,6 +233,33 @@ SCENARIO(spill, survives_the_worker)
 	expect_pattern(file, 5599984);
 }
 
+/* Who follows a dead worker has the rest written, though nothing more comes. */
+SCENARIO(spill, what_a_dead_worker_left_is_written)
+{
+	const char *id, *gate, *file = file_in_scenario("out");
+	char script[400];
+	pid_t writer;
+
+	psupd(.workers = 1);
+	gate = file_in_scenario("gate");
+	snprintf(script, sizeof(script), "print up; await %s; bytes 100000; cat",
+	    gate);
+	id = background(PUPPET(script), spill_to(file));
+	await_spilled(id, 3);
+	writer = child_of(worker_of(id));
+	expect(writer > 0);
+	kill_now(writer, SIGSTOP);
+	fclose(fopen(gate, "we"));
+	while (number_of(ask("poll", STR("sessionId", id), STR("reader", "r")),
+	    "totalOutputChars") < 100003)
+		usleep(1000);
+	kill_worker_of(id);
+	await_spilled(id, 100003);
+	expect_ok(ask("write", STR("sessionId", id), STR("data", ""),
+	    YES("eof")));
+	expect_spill(id, "complete", 100003);
+}
+
 #ifdef PSUP_FAULTS /* only test builds have fault points */
 /* Each writer dies at this point, or each worker, until all is done. */
 static void
