@@ -157,7 +157,9 @@ end_record(struct child *c)
 	end->total = atomic_load(&hdr->head);
 	end->dropped_nospace = atomic_load(&hdr->dropped_nospace);
 	end->ring_bytes = c->ring.blocks;
+	/* a writer that hangs has its header */
 	end->ring_kept = end->holders == 0 && end->remaining == 0 &&
+	    atomic_load(&hdr->spill_state) == SPILL_NONE &&
 	    spare_may(c->w, &c->ring);
 	end->started_ms = atomic_load(&hdr->started_ms);
 	end->ended_ms = c->exit.wall_ms != 0 ? c->exit.wall_ms : c->w->now_ms;

@@ -301,6 +301,11 @@ look(struct child *c)
 	if (is_dead(s)) {
 		if (!is_there(c))
 			return false;
+		if (GET(c->ring.hdr->spill_state) != SPILL_WRITING) {
+			/* it came to its end, or the header is damaged */
+			leave(c, SPILL_END);
+			return false;
+		}
 		rc = ++s->restarts > RESTARTS_MAX ? -EPIPE : go_on(c);
 	}
 	if (rc == 0 && ++s->looks > LOOKS)
@@ -315,7 +320,7 @@ spill_due(struct child *c)
 {
 	if (c->state == CHILD_FAILED)
 		child_say_failed(c);
-	else if (is_there(c) && is_dead(c->spill))
+	else if (c->state < CHILD_ENDED && is_there(c) && is_dead(c->spill))
 		(void)look(c);
 }
 

@@ -103,7 +103,6 @@ start_taken_over(struct child *c)
 	struct ring_header *hdr = c->ring.hdr;
 
 	atomic_store(&hdr->pid, c->pid);
-	atomic_store(&hdr->start_due_ns, RING_BEGUN);
 	atomic_store(&hdr->open_streams,
 	    (c->out[0].fd >= 0 ? CTL_FD_OUT : 0u) |
 	        (c->out[1].fd >= 0 ? CTL_FD_ERR : 0u));
