@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Who gets the sessions of a dead worker, and what of them. Called by procs.c. */
-#include <sched.h>
 
 #include "common/fault.h"
 #include "common/procfs.h"
@@ -83,7 +82,6 @@ hand_over(struct keeper *k, struct proc *dead, struct proc *heir)
 	if (heir->state == PROC_READY) {
 		give_rows(k, dead, heir->wid.slot, false);
 		send_to(k, heir);
-		(void)sched_yield(); /* what follows takes longer than it does */
 	}
 	pids_find(k, dead);
 	give_rows(k, dead, heir->wid.slot, true);
