@@ -115,11 +115,19 @@ name_sessions(psup *p)
 void
 remove_sessions(psup *p, const char *key, const char *value)
 {
+	uint64_t until = clock_boot_ns() + QUIET_MS * UINT64_C(1000000);
 	psup_reply *r = NULL;
 	const psup_value *rows;
 
-	if (!reach(p) || psup_list(p, true, &r) != PSUP_OK)
-		return;
+	/* what a share has no room for now it has when its other answers are read */
+	while (!reach(p) || psup_list(p, true, &r) != PSUP_OK) {
+		if (clock_boot_ns() > until || atomic_load(&chaos.interrupted)) {
+			fprintf(stderr, "psup-chaos: list: %s\n",
+			    psup_error_message(p));
+			return;
+		}
+		nap_ms(50);
+	}
 	rows = psup_value_get(psup_reply_details(r), "sessions");
 	for (size_t i = 0; i < psup_value_count(rows); i++) {
 		const psup_value *row = psup_value_at(rows, i);
