@@ -326,8 +326,7 @@ void hostile_prepare(void);
 void hostile_begin(void);
 /* Ends them, and what they left. */
 void hostile_end(void);
-/* Ends and forgets every session of a scope whose client is no more. */
-void forget_scope(psup *p, const char *scope);
+#define WITNESS_SCOPE "witness" /* hostile_end() forgets what it ran */
 /* Asks for a while, then goes on; the hostile begin after that. */
 void witness_start(void);
 void witness_stop(void);

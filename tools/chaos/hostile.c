@@ -303,7 +303,8 @@ hostile_begin(void)
 			pids[i] = child_start("hostile", hostile_kinds[i].word);
 }
 
-void
+/* Ends and forgets every session of a scope whose client is no more. */
+static void
 forget_scope(psup *p, const char *scope)
 {
 	psup_reply *r = NULL;
@@ -340,6 +341,7 @@ hostile_end(void)
 		    hostile_kinds[i].word);
 		forget_scope(p, scope);
 	}
+	forget_scope(p, WITNESS_SCOPE);
 	psup_free(&p);
 }
 

@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WITNESS   "witness" /* its scope */
 #define IDLE_MS   5000
 #define BEAT_NS   5000000
 #define PAUSE_MS  10
@@ -67,7 +66,7 @@ connected(psup *p)
 	if (psup_is_connected(p))
 		return true;
 	o.runtime_dir = chaos.dir;
-	o.client = o.scope = WITNESS;
+	o.client = o.scope = WITNESS_SCOPE;
 	return psup_connect(p, &o) == PSUP_OK;
 }
 
@@ -258,7 +257,6 @@ void
 witness_stop(void)
 {
 	double idle, among;
-	psup *p;
 
 	if (chaos.o.hostile == NULL)
 		return;
@@ -266,9 +264,6 @@ witness_stop(void)
 	pthread_join(witness.asking, NULL);
 	pthread_join(witness.following, NULL);
 	count_the_dead();
-	p = client_new();
-	forget_scope(p, WITNESS);
-	psup_free(&p);
 	idle = times_percentile_ms(&witness.asked[IDLE], 0.99);
 	among = times_percentile_ms(&witness.asked[AMONG], 0.99);
 	if (chaos.o.late_ms > 0 && among > idle + chaos.o.late_ms)
