@@ -59,6 +59,15 @@ await_spilled(const char *id, int64_t bytes)
 	}
 }
 
+/* Until it has put out so much, written or not. */
+static void
+await_total(const char *id, int64_t bytes)
+{
+	while (number_of(ask("poll", STR("sessionId", id), STR("reader", "r")),
+	    "totalOutputChars") < bytes)
+		usleep(1000);
+}
+
 /* Does the file hold the first n bytes of the puppet's pattern, no more? */
 static void
 expect_pattern(const char *path, int64_t n)
@@ -250,9 +259,7 @@ SCENARIO(spill, what_a_dead_worker_left_is_written)
 	expect(writer > 0);
 	kill_now(writer, SIGSTOP);
 	fclose(fopen(gate, "we"));
-	while (number_of(ask("poll", STR("sessionId", id), STR("reader", "r")),
-	    "totalOutputChars") < 100003)
-		usleep(1000);
+	await_total(id, 100003);
 	kill_worker_of(id);
 	await_spilled(id, 100003);
 	expect_ok(ask("write", STR("sessionId", id), STR("data", ""),
@@ -426,9 +433,7 @@ SCENARIO(spill, a_worker_that_was_stopped_gives_nothing_up)
 	kill_now(writer, SIGSTOP);
 	fclose(fopen(gate, "we"));
 	/* head and tail are full of what is not written */
-	while (number_of(ask("poll", STR("sessionId", id), STR("reader", "r")),
-	    "totalOutputChars") < 220000)
-		usleep(1000);
+	await_total(id, 220000);
 	kill_now(worker, SIGSTOP);
 	usleep(1500000); /* longer than it would wait, shorter than it may */
 	kill_now(worker, SIGCONT);
