@@ -153,6 +153,17 @@ waits_in_box(pid_t *ret_box)
 }
 
 void
+await_sleepers(int n)
+{
+	int64_t end = now_ms() + SCN_DEADLINE_MS;
+	const char *said;
+
+	while (atoi(said = says("cat /proc/[0-9]*/stat | "
+	                        "grep -c '(sleep) [^XZ]'; true")) != n)
+		expect(now_ms() < end, "%d sleep, not %d", atoi(said), n);
+}
+
+void
 ends_as_told(const char *id)
 {
 	expect_ok(ask("write", STR("sessionId", id), STR("data", "done\n")));

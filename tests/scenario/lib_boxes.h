@@ -21,6 +21,10 @@ const char *says_as(struct peer *p, const char *command);
 		expect(strcmp(said_, want) == 0, "%s: %s", command, said_); \
 	} while (0)
 
+/* Until so many sleep in the box: who was killed has left its group a moment before
+ * it is seen dead in /proc, where it stays until somebody reaps it. */
+void await_sleepers(int n);
+
 /* The bwrap that is a child of the keeper, and has one: that of a box that is dead
  * may be there still. */
 pid_t bwrap_pid(void);

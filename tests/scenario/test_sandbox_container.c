@@ -17,8 +17,6 @@
 
 TestSuite(sandbox_container);
 
-#define SLEEPS "cat /proc/[0-9]*/stat | grep -c '(sleep) [^Z]'"
-
 static pid_t made; /* whom bubblewrap's child is */
 
 static void
@@ -224,7 +222,7 @@ SCENARIO(sandbox_container, what_hides_in_it_is_killed)
 
 	await_output(id, "up");
 	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 100)));
-	expect_says(SLEEPS "; true", "0\n");
+	await_sleepers(0);
 	expect(kill(pid, 0) == 0);
 	end_container(pid);
 }
@@ -543,7 +541,7 @@ SCENARIO(sandbox_container, of_the_real_podman_is_entered)
 	    "2>&1 &); echo up; exec sleep 1000"));
 	await_output(id, "up");
 	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
-	expect_says(SLEEPS, "1\n"); /* its first process reaps nobody */
+	await_sleepers(1); /* its first process reaps nobody */
 	id = background(STR("command", "echo up; exec sleep 1000"));
 	await_output(id, "up");
 	expect(shell(scn_format("%s/podman rm -f -t 0 agent-1", bin)) == 0,
@@ -619,7 +617,7 @@ SCENARIO(sandbox_container, of_the_real_docker_is_entered)
 	    "2>&1 &); echo up; exec sleep 1000"));
 	await_output(id, "up");
 	expect_ok(ask("kill", STR("sessionId", id), INT("graceMs", 0)));
-	expect_says(SLEEPS, "1\n");
+	await_sleepers(1);
 	id = background(STR("command", "echo up; exec sleep 1000"));
 	await_output(id, "up");
 	expect(shell(scn_format("%s rm -f agent-1", docker)) == 0, "%s", said);

@@ -191,8 +191,6 @@ SCENARIO(sandbox_faults, one_that_is_killed_before_it_is_ready_is_told)
 	"'trap \"\" TERM; exec env -i sleep 1000' >/dev/null 2>&1 &); "        \
 	"i=$((i+1)); done; echo up; exec sleep 1000"
 
-#define SLEEPERS "cat /proc/[0-9]*/comm | grep -c '^sleep$'; true"
-
 /* Its tree, once all of it is there, beside one who stays. */
 static const char *
 evil_in_box(const char **ret_stays, pid_t *ret_box)
@@ -203,8 +201,7 @@ evil_in_box(const char **ret_stays, pid_t *ret_box)
 	*ret_stays = waits_in_box(ret_box);
 	id = background(STR("command", EVIL));
 	await_output(id, "up");
-	while (strcmp(says(SLEEPERS), "47\n") != 0)
-		;
+	await_sleepers(47);
 	return id;
 }
 
@@ -224,7 +221,7 @@ SCENARIO(sandbox_faults, who_hides_in_it_is_killed_or_counted)
 	id = evil_in_box(&stays, &box);
 	a = ask("kill", STR("sessionId", id), INT("graceMs", 100));
 	await_nobody_left(a, 100);
-	expect_says(SLEEPERS, has_groups() ? "0\n" : "46\n");
+	await_sleepers(has_groups() ? 0 : 46);
 	expect_int(a, "unattributed", has_groups() ? 0 : 46);
 	if (!has_groups())
 		expect_text(a, "46 processes that its box adopted belong to no "
@@ -242,15 +239,13 @@ SCENARIO(sandbox_faults, who_hides_in_it_and_holds_its_output_is_killed)
 	id = background(STR("command", "(setsid env -i sleep 1000 &); "
 	    "echo up; exec sleep 1000"));
 	await_output(id, "up");
-	while (strcmp(says(SLEEPERS), "2\n") != 0)
-		;
+	await_sleepers(2);
 	a = ask("kill", STR("sessionId", id), INT("graceMs", 100));
 	expect_ok(a);
 	/* who has no processor for it in the second after KILL goes on */
 	if (busy_ms() < 500)
 		expect_int(a, "unattributed", 0);
-	while (strcmp(says(SLEEPERS), "0\n") != 0)
-		;
+	await_sleepers(0);
 }
 
 SCENARIO(sandbox_faults, with_its_first_process_all_in_it_ends)
