@@ -14,6 +14,8 @@
 
 #define POINTS_MAX  128
 #define WRITERS_MAX 64
+#define PORTERS_MAX 256 /* of the keeper's children, so many are looked at */
+#define FORKED_NO_EXEC 0x40u /* the kernel's PF_FORKNOEXEC */
 
 static char environment[1024], log_variable[128];
 static bool of_keeper; /* a point of the keeper */
@@ -176,6 +178,20 @@ let_writers_go_on(pid_t worker, uint32_t *random)
 		let_go_on(pids[n - 1], random);
 }
 
+/* The same for porters, which are the keeper's children, before an exec. */
+static void
+let_porters_go_on(uint32_t *random)
+{
+	int32_t pids[PORTERS_MAX];
+	struct procfs_stat st;
+
+	for (size_t n = procfs_children(atomic_load(&chaos.keeper), pids,
+	         PORTERS_MAX); n > 0; n--)
+		if (procfs_stat(pids[n - 1], &st) == 0 &&
+		    (st.flags & FORKED_NO_EXEC) != 0)
+			let_go_on(pids[n - 1], random);
+}
+
 /* All that stopped, unless nobody may go on. Then comes the next one, for each
  * passes its point once. */
 static void
@@ -186,6 +202,8 @@ go_on(psup_view *v, uint32_t *random)
 
 	if (strstr(environment, "=stop") == NULL || chaos.o.stop_ms == 0)
 		return;
+	if (strstr(environment, "porter.") != NULL)
+		let_porters_go_on(random);
 	for (size_t i = 0; i < 3; i++)
 		for (int n = server_processes(v, roles[i], p); n > 0; n--) {
 			let_writers_go_on(p[n - 1].pid, random);
