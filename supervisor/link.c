@@ -15,6 +15,7 @@
 #define MESSAGES_LEAST	4
 
 static struct ctl_msg inbox; /* 64 KiB: too large for the stack */
+static bool put_off;	     /* what is in it is to be taken once more */
 
 /* A worker's role has changed. */
 static void
@@ -57,7 +58,7 @@ keeper_message(struct master *m, struct ctl_msg *msg)
 		pool_on_down(m, (const void *)msg->bytes);
 		break;
 	case CTL_END:
-		pool_on_end(m, (const void *)msg->bytes);
+		put_off = !pool_on_end(m, (const void *)msg->bytes);
 		break;
 	case CTL_HELD:
 		recover_on_held(m, (const void *)msg->bytes);
@@ -116,16 +117,26 @@ on_lost(struct master *m, const struct ctl_msg *msg)
 	m->failed = true;
 }
 
-/* The keeper's channel is readable. */
+/* The next message, or the one that was put off. */
+static int
+next_message(const struct master *m)
+{
+	if (!put_off)
+		return ctl_recv(m->keeper_fd, &inbox);
+	put_off = false;
+	return 1;
+}
+
+/* The keeper's channel is readable, or a message was put off until this turn. */
 static void
-on_keeper(int fd, short, void *arg)
+on_keeper(int, short, void *arg)
 {
 	struct master *m = arg;
 	int most = turn_is_full(m) ? MESSAGES_LEAST : MESSAGES_A_TURN;
 
 	turn_begin(m);
 	for (int i = 0; i < most; i++) {
-		int r = ctl_recv(fd, &inbox);
+		int r = next_message(m);
 
 		if (r == -EAGAIN)
 			return;
@@ -144,9 +155,13 @@ on_keeper(int fd, short, void *arg)
 			return;
 		}
 		keeper_message(m, &inbox);
-		for (size_t k = 0; k < inbox.nfds; k++)
-			if (inbox.fds[k] >= 0)
-				close(inbox.fds[k]);
+		for (; inbox.nfds > 0; inbox.nfds--)
+			if (inbox.fds[inbox.nfds - 1] >= 0)
+				close(inbox.fds[inbox.nfds - 1]);
+		if (put_off) {
+			timer_in(m, &m->link_timer, on_keeper, m, 0);
+			return;
+		}
 	}
 }
 
@@ -169,6 +184,7 @@ void
 link_close(struct master *m)
 {
 	timer_free(&m->keeper_ev);
+	timer_free(&m->link_timer);
 }
 
 /* One message to the keeper. */

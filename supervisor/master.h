@@ -183,7 +183,7 @@ struct master {
 
 	struct worker workers[MASTER_WORKERS];
 	int keeper_fd;
-	struct event *keeper_ev;
+	struct event *keeper_ev, *link_timer;
 	bool leaving; /* told to, for another build: ends after a commit */
 	struct ctl_upgraded upgraded; /* as last told; id 0: never */
 	struct req *upgrade_req;      /* waits for the keeper's word */
@@ -282,7 +282,8 @@ void pool_fini(struct master *m);
 void pool_on_peer(struct master *m, const struct ctl_peer *msg, int fd);
 void pool_on_down(struct master *m, const struct ctl_peer *msg);
 /* END of a worker by way of the keeper. */
-void pool_on_end(struct master *m, const struct ctl_end *msg);
+/* False: the turn is full before all was read; it is to be told again. */
+bool pool_on_end(struct master *m, const struct ctl_end *msg);
 /* The worker's channel, or NULL where that incarnation is not here. */
 struct worker *pool_get(struct master *m, struct wid wid);
 /* Has the keeper another one in its place, of which we are still to hear? */

@@ -224,17 +224,19 @@ pool_on_down(struct master *m, const struct ctl_peer *msg)
 
 /* What its worker said before is read first. Where that is not known the worker
  * says it again. */
-void
+bool
 pool_on_end(struct master *m, const struct ctl_end *msg)
 {
 	struct session *s = session_by_sid(m, msg->head.sid);
 	struct worker *w = s != NULL ? pool_get(m, s->custody.who) : NULL;
 
 	if (w == NULL)
-		return;
-	while (worker_read(w, POOL_BURST) > 0)
-		;
+		return true;
+	while (worker_read(w, POOL_LEAST) > 0)
+		if (turn_is_full(m))
+			return false;
 	session_on_end(m, w, msg);
+	return true;
 }
 
 /* Is it dead already, though its DOWN is still to come? The page says whom the

@@ -18,7 +18,7 @@
 
 #define TURN_NS 500000u  /* of units, between two commits */
 #define UNIT_MIN_NS 100000u /* a job has that long at least */
-#define TURN_RECORDS 32u  /* the same: a record is 15 us, what it tells 15 */
+#define TURN_RECORDS 24u  /* the same: a record is 15 us, what it tells 15 */
 #define SLOW_NS 10000000u /* a unit that is longer is said */
 
 void

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests that take long to answer: they are answered in slices, others in
  * between, all by the same master. */
+#include "lib_fail.h"
 #include "lib_inner.h"
 #include "lib_scn.h"
 #include "lib_wire.h"
@@ -261,6 +262,38 @@ SCENARIO(turns, a_worker_hears_everybody_after_a_standstill)
 	for (size_t i = 0; i < 150; i++)
 		await_end(ids[i]);
 	expect(worker_in(0) == worker);
+}
+
+/* A master that stood still: what its worker said is read before the end that came
+ * by way of the keeper, but not all of it in one turn. A worker itself tells the
+ * end of a command with limits. */
+SCENARIO(turns, a_master_hears_few_at_a_time_after_a_standstill)
+{
+	enum { N = 240, A_TURN = 43 /* 24 records, and what begins before */ };
+	const char *ids[N + 1] = {NULL};
+	pid_t master, pids[N];
+	uint64_t turns;
+
+	psupd(.workers = 1);
+	for (size_t i = 0; i + 1 < N; i++)
+		ids[i] = background(STR("command", "exec cat"),
+		    ONE("limits", "openFiles", 256));
+	ids[N - 1] = background(STR("command", "exec cat"));
+	for (size_t i = 0; i < N; i++)
+		pids[i] = pid_of(ids[i]);
+	master = master_pid();
+	kill_now(master, SIGSTOP);
+	await_stopped(master);
+	turns = turns_of(master);
+	for (size_t i = 0; i < N; i++)
+		kill_now(pids[i], SIGTERM);
+	for (size_t i = 0; i < N; i++)
+		await_gone(pids[i]);
+	kill_now(master, SIGCONT);
+	expect_ok(ask("wait", {.key = "sessionIds", .type = 'l', .list = ids}));
+	turns = turns_of(master) - turns;
+	expect(turns > N / A_TURN, "%d turns", (int)turns);
+	expect(master_pid() == master);
 }
 
 /* A scope looks for a hard expression 40 times. Another one's wait has as much
