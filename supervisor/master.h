@@ -281,8 +281,8 @@ void pool_init(struct master *m);
 void pool_fini(struct master *m);
 void pool_on_peer(struct master *m, const struct ctl_peer *msg, int fd);
 void pool_on_down(struct master *m, const struct ctl_peer *msg);
-/* END of a worker by way of the keeper. */
-/* False: the turn is full before all was read; it is to be told again. */
+/* END of a worker by way of the keeper. False: the turn was full before all was
+ * read that the worker had said; it is to be told again in another. */
 bool pool_on_end(struct master *m, const struct ctl_end *msg);
 /* The worker's channel, or NULL where that incarnation is not here. */
 struct worker *pool_get(struct master *m, struct wid wid);

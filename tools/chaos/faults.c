@@ -13,8 +13,7 @@
 #include "common/procfs.h"
 
 #define POINTS_MAX  128
-#define WRITERS_MAX 64
-#define PORTERS_MAX 256 /* of the keeper's children, so many are looked at */
+#define FORKS_MAX   256 /* of somebody's children, so many are looked at */
 #define FORKED_NO_EXEC 0x40u /* the kernel's PF_FORKNOEXEC */
 
 static char environment[1024], log_variable[128];
@@ -168,25 +167,15 @@ let_go_on(pid_t pid, uint32_t *random)
 	kill(pid, SIGKILL);
 }
 
-/* The same for those who write a worker's spill files, its only children. */
+/* The same for its children before an exec: of a worker those who write spill
+ * files, of the keeper porters. */
 static void
-let_writers_go_on(pid_t worker, uint32_t *random)
+let_forks_go_on(pid_t parent, uint32_t *random)
 {
-	int32_t pids[WRITERS_MAX];
-
-	for (size_t n = procfs_children(worker, pids, WRITERS_MAX); n > 0; n--)
-		let_go_on(pids[n - 1], random);
-}
-
-/* The same for porters, which are the keeper's children, before an exec. */
-static void
-let_porters_go_on(uint32_t *random)
-{
-	int32_t pids[PORTERS_MAX];
+	int32_t pids[FORKS_MAX];
 	struct procfs_stat st;
 
-	for (size_t n = procfs_children(atomic_load(&chaos.keeper), pids,
-	         PORTERS_MAX); n > 0; n--)
+	for (size_t n = procfs_children(parent, pids, FORKS_MAX); n > 0; n--)
 		if (procfs_stat(pids[n - 1], &st) == 0 &&
 		    (st.flags & FORKED_NO_EXEC) != 0)
 			let_go_on(pids[n - 1], random);
@@ -203,10 +192,10 @@ go_on(psup_view *v, uint32_t *random)
 	if (strstr(environment, "=stop") == NULL || chaos.o.stop_ms == 0)
 		return;
 	if (strstr(environment, "porter.") != NULL)
-		let_porters_go_on(random);
+		let_forks_go_on(atomic_load(&chaos.keeper), random);
 	for (size_t i = 0; i < 3; i++)
 		for (int n = server_processes(v, roles[i], p); n > 0; n--) {
-			let_writers_go_on(p[n - 1].pid, random);
+			let_forks_go_on(p[n - 1].pid, random);
 			let_go_on(p[n - 1].pid, random);
 		}
 }
